@@ -155,12 +155,14 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
   return {
     lease() {
       isLeasing = !stopping && !isReleasing && flusher.hasRoom()
-      return isLeasing ? { runId, until: addMs(ctx.clock.now(), LEASE_MS) } : null
+      if (!isLeasing) return null
+      return { runId, until: addMs(ctx.clock.now(), LEASE_MS), lend: (lane, wanted) => lanes.lend(lane, wanted) }
     },
     vtimeFloor: () => vtimeFloor,
     take(direct, messages) {
       if (isLeasing) lanes.take(direct, messages)
       else lanes.miss(messages)
+      lanes.endLoans(direct)
       isLeasing = false
       if (mayHaveStray) ctx.wakes.wake('deliveries')
     },
@@ -169,6 +171,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
       isLeasing = false
       mayHaveStray = true
       lanes.close(lanes.ids())
+      lanes.endLoans(null)
       ctx.wakes.wake('deliveries')
     },
     async stop() {

@@ -4,7 +4,8 @@ import type { Db } from '../../platform/database/db.ts'
 import { type RowOf, columnsOf, namesOf, rowsAs } from '../../platform/database/rows.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { type DeliveryRecord, bodyColumns, bodyOf, deliveryColumns } from './store.ts'
-import { type HeldLaneKey, type LaneKey, type LaneRelease, laneKeyColumns } from '../lanes/store.ts'
+import type { HeldLaneKey, LaneRelease } from '../lanes/store.ts'
+import type { CountPlan } from './plan-counts.ts'
 
 const doneColumns = columnsOf('webhookMessage', { orgId: 'uuid', id: 'uuid', webhookId: 'uuid' })
 const releaseColumns = columnsOf(
@@ -19,6 +20,11 @@ const releaseColumns = columnsOf(
   },
   { slotSeconds: 'float8' },
 )
+const countColumns = columnsOf(
+  'webhookLane',
+  { orgId: 'uuid', webhookId: 'uuid', epoch: 'bigint' },
+  { keeps: 'boolean', spare: 'integer', messages: 'integer' },
+)
 
 /** A release by the holder with this epoch. */
 export interface HeldRelease extends LaneRelease {
@@ -31,18 +37,26 @@ interface DeliveredBatch {
   readonly releases: readonly HeldRelease[]
   /** The events that were sent without being routed: their records have the same ids as messages. */
   readonly unroutedIds: readonly string[]
+  /** Of all lanes of the releases, and of the records with messages. */
+  readonly counts: readonly CountPlan[]
 }
 
 interface BatchValues {
   readonly records: readonly RowOf<typeof deliveryColumns>[]
   readonly bodies: readonly RowOf<typeof bodyColumns>[]
-  readonly lanes: readonly LaneKey[]
+  readonly counts: readonly RowOf<typeof countColumns>[]
   readonly done: readonly RowOf<typeof doneColumns>[]
   readonly releases: readonly RowOf<typeof releaseColumns>[]
   readonly unroutedIds: readonly string[]
 }
 
-const writeBatch = statement<BatchValues, HeldLaneKey>(
+interface BatchRow extends HeldLaneKey {
+  readonly isLeft: boolean
+  /** How many deleted messages the row still counts. */
+  readonly kept: number
+}
+
+const writeBatch = statement<BatchValues, BatchRow>(
   (param) => sql`
     with record as (
       insert into webhook_delivery (${namesOf(deliveryColumns)})
@@ -51,8 +65,9 @@ const writeBatch = statement<BatchValues, HeldLaneKey>(
       insert into webhook_body (${namesOf(bodyColumns)})
       select * from ${rowsAs('b', bodyColumns, param('bodies'))} returning 1
     ), ${sentEventsPart(param('unroutedIds'))}, lane as materialized (
-      select l.org_id, l.webhook_id, l.epoch, l.pending
-      from webhook_lane l join ${rowsAs('k', laneKeyColumns, param('lanes'))}
+      select l.org_id, l.webhook_id, l.epoch, l.pending, k.messages as expected, k.keeps as is_to_keep,
+        k.keeps and l.epoch = k.epoch as keeps, case when l.epoch = k.epoch then k.spare else 0 end as spare
+      from webhook_lane l join ${rowsAs('k', countColumns, param('counts'))}
         on l.org_id = k.org_id and l.webhook_id = k.webhook_id
       where (select count(*) from record) >= 0 and (select count(*) from body) >= 0
       order by l.org_id, l.webhook_id for update of l
@@ -62,8 +77,9 @@ const writeBatch = statement<BatchValues, HeldLaneKey>(
       where m.org_id = d.org_id and m.id = d.id
       returning m.webhook_id
     ), change as materialized (
-      select l.org_id, l.webhook_id, l.epoch, l.pending, coalesce(c.messages, 0)::integer as messages, r.webhook_id is not null as is_released,
-        r.failures, r.open_until, r.failing_since, r.slot_seconds
+      select l.*, coalesce(c.messages, 0)::integer as deleted,
+        (case when l.keeps then 0 else coalesce(c.messages, 0) + l.spare end)::integer as messages,
+        r.webhook_id is not null as is_released, r.failures, r.open_until, r.failing_since, r.slot_seconds
       from lane l
         left join (select webhook_id, count(*) as messages from deleted group by webhook_id) c on c.webhook_id = l.webhook_id
         left join ${rowsAs('r', releaseColumns, param('releases'))} on r.webhook_id = l.webhook_id and r.epoch = l.epoch
@@ -80,30 +96,42 @@ const writeBatch = statement<BatchValues, HeldLaneKey>(
       from change c
       where l.org_id = c.org_id and l.webhook_id = c.webhook_id and (c.is_released or c.messages > 0)
     )
-    select org_id, webhook_id, epoch from change where is_released and pending > messages
+    select org_id, webhook_id, epoch, is_released and pending > messages as is_left,
+      case when keeps then deleted else 0 end as kept
+    from change where (is_released and pending > messages) or (is_to_keep and not (keeps and deleted = expected))
   `,
 )
 
+export interface WrittenBatch {
+  /** The released lanes that have messages left. */
+  readonly left: readonly HeldLaneKey[]
+  /** How many deleted messages the row of a lane still counts, by webhook, if it is not the number of its plan. */
+  readonly kept: ReadonlyMap<string, number>
+}
+
 /**
- * Inserts the records, deletes their messages, subtracts these from the counts of their lanes, and releases lanes, in one
- * statement. The lanes are locked last, because the router waits for them, and in the order of their keys.
+ * Inserts the records, deletes their messages, subtracts these from the counts of their lanes by plan, and releases lanes, in
+ * one statement. The lanes are locked last, because the router waits for them, and in the order of their keys.
  *
- * @returns The lanes that have messages left. They are not released yet: when they are due next is a matter of a statement
- *   that sees what was committed before the lock, endLeases().
+ * Lanes that have messages left are not released yet: when they are due next is a matter of a statement that sees what was
+ * committed before the lock, endLeases().
  */
 export async function writeDelivered(
   db: Db,
-  { records, releases, unroutedIds }: DeliveredBatch,
-): Promise<HeldLaneKey[]> {
+  { records, releases, unroutedIds, counts }: DeliveredBatch,
+): Promise<WrittenBatch> {
   const unrouted = new Set(unroutedIds)
   const routed = records.filter(({ messageId }) => !unrouted.has(messageId))
-  const ofLanes = new Map([...routed, ...releases].map(({ orgId, webhookId }) => [webhookId, { orgId, webhookId }]))
-  return writeBatch(db, {
+  const rows = await writeBatch(db, {
     records,
     bodies: records.map(bodyOf),
-    lanes: [...ofLanes.values()],
+    counts,
     done: routed.map(({ orgId, messageId: id, webhookId }) => ({ orgId, id, webhookId })),
     releases,
     unroutedIds,
   })
+  return {
+    left: rows.filter(({ isLeft }) => isLeft).map(({ orgId, webhookId, epoch }) => ({ orgId, webhookId, epoch })),
+    kept: new Map(rows.map(({ webhookId, kept }) => [webhookId, kept])),
+  }
 }

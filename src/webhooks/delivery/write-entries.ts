@@ -1,13 +1,15 @@
-import { type Transactional, type Tx, inTx, isUniqueViolation } from '../../platform/database/db.ts'
+import { type Transactional, type Tx, inTx, isPassingError, isUniqueViolation } from '../../platform/database/db.ts'
 import { deleteEvents } from '../../events/store-outbox.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Attempt } from './deliver-message.ts'
 import { type DeliveryRecord, deleteMessages, insertDeliveries, rescheduleMessages } from './store.ts'
-import { type HeldRelease, writeDelivered } from './store-delivered-batch.ts'
+import { type CountPlan, type CountedResult, keepCounts, laneResults, planCounts, returnSpare } from './plan-counts.ts'
+import { type HeldRelease, type WrittenBatch, writeDelivered } from './store-delivered-batch.ts'
 import { insertAttempted, shareWebhooks } from './store-unrouted.ts'
 import type { ScheduledMessage } from '../store.ts'
 import { updateAttempts } from '../lanes/store-order.ts'
 import { parkMessages } from '../replays/store-parked.ts'
+import type { SpareCount } from '../lanes/spare-count.ts'
 import {
   type HeldLaneKey,
   type LaneChange,
@@ -16,13 +18,15 @@ import {
   countPerLane,
   endLeases,
   lockLanes,
-  recountLanes,
   releaseLanes,
+  rescheduleLanes,
   subtractFromLanes,
 } from '../lanes/store.ts'
 
 export interface FlushEntry {
-  readonly lane: LaneKey & { readonly epoch: string }
+  readonly lane: HeldLaneKey
+  /** The count of the lane, which all its entries share. */
+  readonly spare: SpareCount
   /** The result of an attempt, or the release of the lane. */
   readonly outcome: AttemptOutcome | { readonly release: Omit<LaneRelease, keyof LaneKey> }
 }
@@ -61,15 +65,19 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
   const releases = entries.flatMap(({ lane: { orgId, webhookId, epoch }, outcome }) =>
     'attempt' in outcome ? [] : [{ ...outcome.release, orgId, webhookId, epoch }],
   )
+  const counts = planCounts(entries.filter(concernsLane).map(countedResultOf))
   const areDelivered = records.every(({ status }) => status === 'success')
   const written = areDelivered
-    ? writeDelivered(ctx.db, { records, releases, unroutedIds: unroutedIdsOf(entries) })
-    : inTx(ctx, (tx) => writeMixed(tx, { entries, records, releases }))
-  const left = await written.catch((error: unknown) => {
+    ? writeDelivered(ctx.db, { records, releases, unroutedIds: unroutedIdsOf(entries), counts })
+    : inTx(ctx, (tx) => writeMixed(tx, { entries, records, releases, counts }))
+  const { left, kept } = await written.catch((error: unknown): WrittenBatch => {
+    // After other errors it may have been written. Then a row that counts too much is better than one that counts too little.
+    if (!isPassingError(error)) returnSpare(counts)
     // Every attempt has a new id, so the batch was written before, and the connection broke before we learned of it.
     if (!isUniqueViolation(error) || error.table?.startsWith('webhook_delivery') !== true) throw error
-    return releases
+    return { left: releases, kept: new Map(counts.map(({ webhookId }) => [webhookId, 0])) }
   })
+  keepCounts(counts, kept)
   if (left.length === 0) return true
   try {
     await inTx(ctx, async (tx) => {
@@ -82,6 +90,16 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
     ctx.log.warn({ err: error, lanes: left.length }, 'lanes could not be released; trying again')
     return false
   }
+}
+
+/** True unless the entry is about an event that was sent without being routed. */
+function concernsLane({ outcome }: FlushEntry): boolean {
+  return !('attempt' in outcome) || !isUnrouted(outcome)
+}
+
+function countedResultOf({ lane, spare, outcome }: FlushEntry): CountedResult {
+  const isAttempt = 'attempt' in outcome
+  return { lane, spare, isRelease: !isAttempt, deletes: isAttempt && outcome.attempt.record.final === true }
 }
 
 function isUnrouted(outcome: AttemptOutcome): outcome is AttemptOutcome & { readonly unrouted: Buffer } {
@@ -98,10 +116,11 @@ interface MixedBatch {
   readonly entries: readonly FlushEntry[]
   readonly records: readonly DeliveryRecord[]
   readonly releases: readonly HeldRelease[]
+  readonly counts: readonly CountPlan[]
 }
 
-/** Writes results of which some are failures. @returns No lane: all are released. */
-async function writeMixed(tx: Tx, { entries, records, releases }: MixedBatch): Promise<readonly HeldLaneKey[]> {
+/** Writes results of which some are failures. No released lane is left. */
+async function writeMixed(tx: Tx, { entries, records, releases, counts }: MixedBatch): Promise<WrittenBatch> {
   // This comes before the locks on the lanes, for which the router would wait.
   await insertDeliveries(tx, records)
   const unroutedIds = unroutedIdsOf(entries)
@@ -122,21 +141,20 @@ async function writeMixed(tx: Tx, { entries, records, releases }: MixedBatch): P
   const deleted = subtractAdded(await writeAttempts(tx, attempts), countPerLane(added))
   // Each lane is written once: at a second write PostgreSQL would check the webhook's row again, and wait for a
   // transaction that has locked the webhook and waits for this lane.
-  const addedFrom = firstDueOf(added)
-  const results = deleted.map((lane) => Object.assign(lane, { addedFrom: addedFrom.get(lane.webhookId) ?? null }))
+  const { results, kept } = laneResults(counts, { deleted, addedFrom: firstDueOf(added), isHeld })
   const resultOf = new Map(results.map((result) => [result.webhookId, result]))
   const leaving = releases
     .filter(isHeld)
     .map((lane) => Object.assign(lane, resultOf.get(lane.webhookId) ?? { messages: 0, addedFrom: null }))
   const released = new Set(leaving.map(({ webhookId }) => webhookId))
-  const kept = results.filter(({ webhookId }) => !released.has(webhookId))
-  if (kept.length > 0) await subtractFromLanes(tx, kept)
+  const changed = results.filter(({ webhookId }) => !released.has(webhookId))
+  if (changed.length > 0) await subtractFromLanes(tx, changed)
   if (leaving.length > 0) await releaseLanes(tx, leaving)
   const unscheduled = added.filter(
     ({ webhookId }) => !entries.some(({ lane }) => lane.webhookId === webhookId && isHeld(lane)),
   )
-  if (unscheduled.length > 0) await recountLanes(tx, unscheduled)
-  return []
+  if (unscheduled.length > 0) await rescheduleLanes(tx, unscheduled)
+  return { left: [], kept }
 }
 
 /** Returns the messages that have to be tried again, or are exhausted, and were not routed before their first attempt. */

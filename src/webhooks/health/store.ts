@@ -25,6 +25,8 @@ export interface WebhookActivity {
 
 /** Bounds the number of attempts that are read for a busy webhook. */
 const MAX_ATTEMPTS = 1000
+/** A lane that counts more messages may have slightly fewer; see SpareCount. */
+const MAX_COUNTED = 1000
 /** A number of parked messages that is worth no exact count. */
 const MAX_PARKED = 10_000
 
@@ -36,7 +38,9 @@ export async function findActivity(
 ): Promise<WebhookActivity | undefined> {
   const { orgId } = scope
   const { rows } = await sql<WebhookActivity>`
-    select l.pending, l.overflowed::float8 as overflowed, l.overflowed_at, l.failures, l.open_until, l.next_at, recent.*,
+    select least(l.pending, case when l.pending <= ${MAX_COUNTED} then (
+        select count(*) from webhook_message where org_id = ${orgId} and webhook_id = ${webhookId} and due_at >= l.due_from)
+      end)::int as pending, l.overflowed::float8 as overflowed, l.overflowed_at, l.failures, l.open_until, l.next_at, recent.*,
       (select min(m.created_at) from (
         select created_at from webhook_message
         where org_id = ${orgId} and webhook_id = ${webhookId} and due_at >= l.due_from

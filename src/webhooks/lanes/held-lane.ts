@@ -8,6 +8,7 @@ import { disableGoneWebhook } from '../health/disable-webhook.ts'
 import type { Flusher } from '../delivery/flush.ts'
 import { type DeliverOptions, receiverOf } from '../requests/receiver.ts'
 import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
+import { createSpareCount } from './spare-count.ts'
 import type { HeldLaneKey, KnownLane } from './store.ts'
 import { type EndOfUnrouted, type WaitingMessage, createWaitingMessages } from './waiting-messages.ts'
 
@@ -24,6 +25,13 @@ export interface HeldLane {
    * `onEnd` is not called.
    */
   accept(message: DueMessage, onEnd: EndOfUnrouted): boolean
+  /**
+   * Lends up to `wanted` of what the lane's row counts beyond its messages. Unless it is nothing, endLoan() must follow, and
+   * the lane is not released before.
+   */
+  lend(wanted: number): number
+  /** @param unused What was not used of the loan. */
+  endLoan(unused: number): void
   /** Starts no further message, because the webhook has changed or may have a message that only a claim finds. */
   close(): void
   /**
@@ -81,6 +89,8 @@ export function holdLane(
   let health: LaneHealth = { failures: lane.failures, openUntil: lane.openUntil, failingSince: lane.failingSince }
   const order = orderOf(lane.webhook.doc)
   const waiting = createWaitingMessages(turn, { order, first: lane.messages })
+  const spare = createSpareCount()
+  let loans = 0
   let width = FIRST_WIDTH
   let inFlight = 0
   let unwritten = 0
@@ -107,7 +117,7 @@ export function holdLane(
   function add(attempt: Attempt, { body }: DueMessage, onEnd: EndOfUnrouted | null): void {
     unwritten += 1
     const unrouted = onEnd === null ? null : body
-    flusher.add({ lane, outcome: { attempt, keepsPlace: order === 'webhook', unrouted } }).then(
+    flusher.add({ lane, spare, outcome: { attempt, keepsPlace: order === 'webhook', unrouted } }).then(
       () => {
         unwritten -= 1
         onEnd?.('written')
@@ -201,7 +211,7 @@ export function holdLane(
     if (inFlight > 0) return
     if (waiting.count() === 0) idleSinceMs = performance.now()
     if (!hasAll && waiting.count() === 0) closing = true
-    if (closing && !releasing) void release()
+    if (closing && !releasing && loans === 0) void release()
   }
 
   /** True when the lane has messages that may be due soon. */
@@ -217,6 +227,7 @@ export function holdLane(
       const openUntil = latest(health.openUntil, until)
       const released = flusher.add({
         lane,
+        spare,
         outcome: { release: { ...health, openUntil, slotSeconds: slotMs / 1000 } },
       })
       // Events that come before the release need a claim.
@@ -242,6 +253,16 @@ export function holdLane(
       if (!mayAccept() || !waiting.add(message, onEnd)) return false
       proceed()
       return true
+    },
+    lend(wanted) {
+      const lent = closing ? 0 : spare.take(wanted)
+      if (lent > 0) loans += 1
+      return lent
+    },
+    endLoan(unused) {
+      loans -= 1
+      spare.add(unused)
+      proceed()
     },
     close() {
       hasAll = false

@@ -6,7 +6,7 @@ import type { Flusher } from '../delivery/flush.ts'
 import { type HeldLane, holdLane } from './held-lane.ts'
 import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
 import { type HeldLaneKey, type LaneKey, confirmLanes } from './store.ts'
-import type { DirectLane } from '../routing/store-routed.ts'
+import type { DirectLane, LaneLoan } from '../routing/store-routed.ts'
 import type { NewMessage } from '../store.ts'
 import type { EndOfUnrouted } from './waiting-messages.ts'
 
@@ -16,6 +16,10 @@ export interface HeldLanes {
   hold(lane: ClaimedLane): void
   /** Sends new messages of lanes: some have just been leased for them, others are already open. */
   take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
+  /** As DirectLease.lend(). endLoans() must follow. */
+  lend(lane: LaneKey, wanted: number): LaneLoan | null
+  /** @param lanes What was used of the loans; null if it is unknown. */
+  endLoans(lanes: readonly DirectLane[] | null): void
   /** New messages have to be claimed: their lanes send none that is routed later before them. */
   miss(messages: readonly LaneKey[]): void
   /** As DirectDelivery.accept(). */
@@ -54,6 +58,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
   /** Webhooks whose messages were routed while their lane was being claimed, so that the claim may lack them. */
   const missed = new Set<string>()
   let isConfirming = false
+  const loans = new Map<HeldLane, number>()
 
   async function run(lane: ClaimedLane): Promise<void> {
     const { orgId, webhookId, messages } = lane
@@ -86,7 +91,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
     hold,
     take(direct, messages) {
       const ofWebhooks = Map.groupBy(messages, ({ webhookId }) => webhookId)
-      for (const { webhook, ...lane } of direct) {
+      for (const { webhook, used: _, ...lane } of direct) {
         const added = (ofWebhooks.get(lane.webhookId) ?? []).map(({ id, topic, body, orderKey }) => ({
           id,
           topic,
@@ -103,6 +108,18 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
           ctx.wakes.wake('deliveries')
         }
       }
+    },
+    lend({ webhookId }, wanted) {
+      const held = lanes.get(webhookId)
+      const messages = held?.lend(wanted) ?? 0
+      if (held === undefined || messages === 0) return null
+      loans.set(held, messages)
+      return { epoch: held.key.epoch, messages }
+    },
+    endLoans(direct) {
+      const used = new Map(direct?.map((lane) => [lane.webhookId, lane.used]))
+      for (const [held, lent] of loans) held.endLoan(direct === null ? 0 : lent - (used.get(held.key.webhookId) ?? 0))
+      loans.clear()
     },
     miss(messages) {
       for (const { webhookId } of messages) {

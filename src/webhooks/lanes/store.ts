@@ -84,11 +84,15 @@ function nextAt(
 const nextAtOfFirst = sql`case when w.enabled and not l.pulled and m.first_due_at is not null
   then greatest(m.first_due_at, l.open_until) end`
 
-/** Recomputes from its messages how many a lane has and when it is due. The lane must be locked. */
+/**
+ * Recomputes from its messages how many a lane has and when it is due. The lane must be locked. The new epoch ends what a
+ * holder knows about the former count; see SpareCount.
+ */
 export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void> {
   await sql`
     update webhook_lane l
-    set next_at = ${nextAtOfFirst}, due_from = coalesce(m.first_due_at, l.due_from), pending = m.messages
+    set next_at = ${nextAtOfFirst}, due_from = coalesce(m.first_due_at, l.due_from), pending = m.messages,
+      lease_until = null, leased_by = null, epoch = l.epoch + 1
     from webhook w, ${rowsAs('k', laneKeyColumns, keys)} cross join lateral (
       select count(*) as messages, min(due_at) as first_due_at from webhook_message
       where org_id = k.org_id and webhook_id = k.webhook_id) m
@@ -142,12 +146,17 @@ export async function reopenLane(
 }
 
 /** Recomputes when a lane is due after a change of its webhook. It takes two look-ups, however many messages wait. */
-export async function rescheduleLane(tx: Tx, { orgId, webhookId }: LaneKey): Promise<void> {
-  await lockLanes(tx, [{ orgId, webhookId }])
+export async function rescheduleLane(tx: Tx, lane: LaneKey): Promise<void> {
+  await lockLanes(tx, [lane])
+  await rescheduleLanes(tx, [lane])
+}
+
+/** Recomputes when lanes are due. They must be locked by an earlier statement. */
+export async function rescheduleLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void> {
   await sql`
     update webhook_lane l set next_at = ${nextAt(sql`l.open_until`)}
-    from webhook w
-    where w.org_id = ${orgId} and w.id = ${webhookId} and l.org_id = w.org_id and l.webhook_id = w.id
+    from webhook w, ${rowsAs('k', laneKeyColumns, keys)}
+    where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
 }
 
@@ -287,25 +296,33 @@ export async function releaseStrayLeases(tx: Tx, stray: StrayLeases): Promise<nu
   return found.length
 }
 
+export interface DoubtfulLane extends LaneKey {
+  /** False if the lane only counts more messages than it has, as after a crash: it is served nevertheless. */
+  readonly isDefect: boolean
+}
+
 /**
  * Lists lanes without a lease whose count is wrong, whose due time is missing or too late, or with a message that is due
  * before `due_from`, so that claims miss it. It locks nothing, so recount them.
  */
-export async function listDoubtfulLanes(reader: Reader, now: Date, only: LaneKey | null = null): Promise<LaneKey[]> {
-  const { rows } = await sql<LaneKey>`
+export async function listDoubtfulLanes(
+  reader: Reader,
+  now: Date,
+  only: LaneKey | null = null,
+): Promise<DoubtfulLane[]> {
+  const isUnserved = sql`(m.first_due_at < l.due_from or coalesce(l.next_at, 'infinity') > ${nextAtOfFirst})`
+  const { rows } = await sql<DoubtfulLane>`
     with counted as materialized (
       select org_id, webhook_id, count(*) as messages, min(due_at) as first_due_at from webhook_message
       where ${only?.orgId ?? null}::uuid is null or (org_id, webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid)
       group by org_id, webhook_id
     )
-    select l.org_id, l.webhook_id
+    select l.org_id, l.webhook_id, l.pending < coalesce(m.messages, 0) or coalesce(${isUnserved}, false) as is_defect
     from webhook_lane l join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
       left join counted m on m.org_id = l.org_id and m.webhook_id = l.webhook_id
     where (l.pending <> 0 or m.messages is not null) and (l.lease_until is null or l.lease_until <= ${now})
       and (${only?.orgId ?? null}::uuid is null or (l.org_id, l.webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid))
-      and (
-        l.pending <> coalesce(m.messages, 0) or m.first_due_at < l.due_from
-        or coalesce(l.next_at, 'infinity') > ${nextAtOfFirst})
+      and (l.pending <> coalesce(m.messages, 0) or ${isUnserved})
     order by l.org_id, l.webhook_id
   `.execute(reader)
   return rows

@@ -13,12 +13,25 @@ export interface DirectLease {
   /** The run of the server that sends the messages. */
   readonly runId: string
   readonly until: Date
+  /**
+   * Lends up to `wanted` messages that the row of a held lane counts and that are gone: as many can be added without changing
+   * the row. Null if the sender has no such lane.
+   */
+  lend(lane: LaneKey, wanted: number): LaneLoan | null
+}
+
+/** Applies while the lane is held in this epoch. */
+export interface LaneLoan {
+  readonly epoch: string
+  readonly messages: number
 }
 
 /** A lane that the sender has after new messages were added to it. */
 export interface DirectLane extends LaneKey, LaneHealth {
   readonly epoch: string
   readonly vtime: number
+  /** How much of what the sender has lent was used. */
+  readonly used: number
   /** Null if the sender had the lane before. */
   readonly webhook: LaneWebhook | null
 }
@@ -53,7 +66,7 @@ const bodyColumns = columnsOf('webhookMessage', { body: 'bytea' })
 const laneColumns = columnsOf(
   'webhookLane',
   { orgId: 'uuid', webhookId: 'uuid' },
-  { messages: 'integer', dropped: 'integer' },
+  { messages: 'integer', dropped: 'integer', lentEpoch: 'bigint', lent: 'integer' },
 )
 
 /** The data that a round writes. */
@@ -79,9 +92,10 @@ interface RouteValues {
 const route = statement<RouteValues, RoutedRow>((param) => {
   const routing = routingParts(param('steps'), sql`org_id not in (select org_id from busy)`)
   return sql`
-    with ${routing.locked}, lane as materialized (
-      select k.*, w.site_id, w.doc, w.secrets, w.xmin::text as version, l.pulled,
-        greatest(least(k.messages, ${param('maxPending')}::integer - l.pending), 0) as accepted,
+    with ${routing.locked}, ready as materialized (
+      select k.*, w.site_id, w.doc, w.secrets, w.xmin::text as version,
+        l.pulled, l.pending, l.due_from, l.epoch, l.failures, l.open_until, l.failing_since,
+        case when l.pending > 0 then l.vtime else greatest(l.vtime, ${param('vtimeFloor')}::float8) end as vtime,
         ${param('runId')}::uuid is not null and not (l.keyed or l.pulled) and l.lease_until is null and l.open_until is null
           and (l.next_at is null or l.next_at > ${param('at')}) and l.pending < ${param('maxPending')}::integer and k.messages > 0 as is_new,
         not (l.keyed or l.pulled) and coalesce(l.leased_by = ${param('runId')}::uuid and l.lease_until > ${param('at')}, false) as is_held
@@ -89,6 +103,13 @@ const route = statement<RouteValues, RoutedRow>((param) => {
         join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
         join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
       for key share of w skip locked for update of l skip locked
+    ), lane as materialized (
+      select a.*, least(a.available, a.accepted) as used,
+        a.is_held and a.accepted <= a.available and a.messages + a.dropped = a.accepted and a.due_from <= ${param('at')} as is_counted
+      from (
+        select r.*, h.available, greatest(least(r.messages, ${param('maxPending')}::integer - r.pending + h.available), 0) as accepted
+        from ready r cross join lateral (
+          select case when r.is_held and r.lent_epoch = r.epoch then r.lent else 0 end as available) h) a
     ), busy as materialized (
       select org_id from step where id not in (select id from locked_step)
       union
@@ -103,11 +124,11 @@ const route = statement<RouteValues, RoutedRow>((param) => {
       where m.lane_place <= k.accepted and m.org_id not in (select org_id from busy)
     ), changed as (
       update webhook_lane l
-      set pending = l.pending + k.accepted,
+      set pending = l.pending + k.accepted - k.used,
         due_from = ${dueFromWith(sql`${param('at')}::timestamptz`)},
         overflowed = l.overflowed + k.messages + k.dropped - k.accepted,
         overflowed_at = case when k.messages + k.dropped > k.accepted then ${param('at')}::timestamptz else l.overflowed_at end,
-        vtime = case when l.pending > 0 then l.vtime else greatest(l.vtime, ${param('vtimeFloor')}::float8) end,
+        vtime = k.vtime,
         next_at = case when k.is_new or k.is_held or l.pulled or k.accepted = 0 then l.next_at
           else least(l.next_at, greatest(l.open_until, ${param('at')}::timestamptz)) end,
         lease_until = case when k.is_new then ${param('leaseUntil')}::timestamptz else l.lease_until end,
@@ -115,12 +136,12 @@ const route = statement<RouteValues, RoutedRow>((param) => {
         epoch = case when k.is_new then l.epoch + 1 else l.epoch end
       from lane k
       where l.org_id = k.org_id and l.webhook_id = k.webhook_id and k.org_id not in (select org_id from busy)
-      returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, l.failing_since,
-        k.is_new, k.is_held, k.pulled, k.accepted)
-    select b.busy_org_ids, c.*, k.site_id, case when c.is_new then k.doc end as doc, case when c.is_new then k.secrets end as secrets,
-      k.version
+        and not k.is_counted)
+    select b.busy_org_ids, k.org_id, k.webhook_id, case when k.is_new then k.epoch + 1 else k.epoch end as epoch, k.vtime,
+      k.failures, k.open_until, k.failing_since, k.is_new, k.is_held, k.pulled, k.accepted, k.used, k.site_id,
+      case when k.is_new then k.doc end as doc, case when k.is_new then k.secrets end as secrets, k.version
     from (select coalesce(array_agg(org_id), '{}') as busy_org_ids from busy) b
-      left join (changed c join lane k on k.webhook_id = c.webhook_id) on true
+      left join lane k on k.org_id not in (select org_id from busy)
   `
 })
 
@@ -133,7 +154,7 @@ const route = statement<RouteValues, RoutedRow>((param) => {
  *
  * A lane is leased if it is idle: without a lease, its breaker closed, and no message due. The others are made due, and
  * so are lanes with keyed messages, because only a claim knows which of those wait for others. A lane that is pulled is
- * never due.
+ * never due. The row of a held lane does not change if it counts enough messages that are gone; see SpareCount.
  */
 export async function routeMessages(
   db: Db,
@@ -145,7 +166,10 @@ export async function routeMessages(
   const lanePlaces = placesInLanes(messages)
   const rows = await route(db, {
     steps,
-    lanes: laneCounts(messages, dropped),
+    lanes: laneCounts(messages, dropped).map((lane) => {
+      const loan = lease?.lend(lane, lane.messages) ?? null
+      return Object.assign(lane, { lentEpoch: loan?.epoch ?? null, lent: loan?.messages ?? 0 })
+    }),
     placed: messages.map((message, index) =>
       Object.assign({}, message, { bodyPlace: placeOf.get(message.body) ?? 0, lanePlace: lanePlaces[index] ?? 0 }),
     ),

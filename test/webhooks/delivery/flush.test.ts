@@ -7,6 +7,7 @@ import type { Attempt } from '../../../src/webhooks/delivery/deliver-message.ts'
 import { createFlusher } from '../../../src/webhooks/delivery/flush.ts'
 import { type ClaimedLane, claimLanes } from '../../../src/webhooks/delivery/store.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
+import { type SpareCount, createSpareCount } from '../../../src/webhooks/lanes/spare-count.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { type Harness, createHarness } from '../harness.ts'
 import { createTestClock } from '../../support/test-clock.ts'
@@ -15,7 +16,10 @@ const clock = createTestClock()
 const url = 'http://127.0.0.1:1/'
 let harness: Harness
 let counters: WebhookCounters
+/** The count of the lane of a test that has one lane. */
+let spare: SpareCount
 beforeEach(async () => {
+  spare = createSpareCount()
   counters = createWebhookCounters()
   harness = await createHarness(clock)
 })
@@ -77,17 +81,27 @@ const laneRow = () =>
     .select(['pending', 'leaseUntil', 'nextAt', 'failures'])
     .executeTakeFirstOrThrow()
 
-it('removes delivered messages from the counts and releases the lane, together or one after the other', async () => {
+/** Tells whether the row was changed. */
+const laneVersion = async () =>
+  (
+    await sql<{ pending: number; ctid: string }>`select pending, ctid::text as ctid from webhook_lane`.execute(
+      harness.ctx.db,
+    )
+  ).rows[0] ?? { pending: NaN, ctid: '' }
+
+it('subtracts delivered messages from the count when it releases the lane', async () => {
   const lane = await claimed(3)
   const [first, second] = lane.messages
   if (first === undefined || second === undefined) throw new Error('no messages')
   const flusher = createFlusher(harness.ctx, counters)
-  await flusher.add({ lane, outcome: { attempt: delivered(lane, first.id), unrouted: null } })
-  expect(await laneRow()).toMatchObject({ pending: 2, leaseUntil: expect.any(Date) })
+  await flusher.add({ lane, spare, outcome: { attempt: delivered(lane, first.id), unrouted: null } })
+  expect(await laneRow()).toMatchObject({ pending: 3, leaseUntil: expect.any(Date) })
+  expect(spare.take(Infinity)).toBe(1)
+  spare.add(1)
   const release = { failures: 3, openUntil: null, failingSince: null, slotSeconds: 1 }
   await Promise.all([
-    flusher.add({ lane, outcome: { attempt: delivered(lane, second.id), unrouted: null } }),
-    flusher.add({ lane, outcome: { release } }),
+    flusher.add({ lane, spare, outcome: { attempt: delivered(lane, second.id), unrouted: null } }),
+    flusher.add({ lane, spare, outcome: { release } }),
   ])
   expect(await laneRow()).toEqual({ pending: 1, leaseUntil: null, nextAt: clock.now(), failures: 3 })
 })
@@ -100,8 +114,12 @@ it('does not wait for a transaction that has locked the webhook and is about to 
   await inTx(harness.ctx, async (tx) => {
     await tx.selectFrom('webhook').select('id').forUpdate().execute()
     await Promise.all([
-      flusher.add({ lane, outcome: { attempt: delivered(lane, message.id), unrouted: null } }),
-      flusher.add({ lane, outcome: { release: { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 } } }),
+      flusher.add({ lane, spare, outcome: { attempt: delivered(lane, message.id), unrouted: null } }),
+      flusher.add({
+        lane,
+        spare,
+        outcome: { release: { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 } },
+      }),
     ])
   })
   expect(await laneRow()).toMatchObject({ pending: 0, leaseUntil: null, nextAt: null })
@@ -115,7 +133,7 @@ it('writes thousands of results that have waited for a stalled database, in boun
   await inTx(harness.ctx, async (tx) => {
     await sql`lock table webhook_delivery in share mode`.execute(tx)
     const results = Array.from({ length: count }, () => delivered(lane, uuidv7()))
-    written = Promise.all(results.map((attempt) => flusher.add({ lane, outcome: { attempt, unrouted: null } })))
+    written = Promise.all(results.map((attempt) => flusher.add({ lane, spare, outcome: { attempt, unrouted: null } })))
     await untilWaiting(harness, 1)
     expect(flusher.hasRoom()).toBe(false)
   })
@@ -137,7 +155,7 @@ it('has no room while large results wait, even if they are few', async () => {
   await inTx(harness.ctx, async (tx) => {
     await sql`lock table webhook_delivery in share mode`.execute(tx)
     const results = Array.from({ length: 20 }, () => delivered(lane, uuidv7(), payload))
-    written = Promise.all(results.map((attempt) => flusher.add({ lane, outcome: { attempt, unrouted: null } })))
+    written = Promise.all(results.map((attempt) => flusher.add({ lane, spare, outcome: { attempt, unrouted: null } })))
     await untilWaiting(harness, 1)
     expect(flusher.hasRoom()).toBe(false)
   })
@@ -147,17 +165,23 @@ it('has no room while large results wait, even if they are few', async () => {
 
 it('drops the one result that the database refuses, and keeps its lane leased', async () => {
   const [bad, good] = [await claimed(1), await claimed(1)]
+  const ofBad = createSpareCount()
   const flusher = createFlusher(harness.ctx, counters)
   await sql`alter table webhook_body add check (req_payload <> 'refused')`.execute(harness.ctx.db)
   const release = { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 }
   const settled = await Promise.allSettled([
     flusher.add({
       lane: bad,
+      spare: ofBad,
       outcome: { attempt: delivered(bad, bad.messages[0]?.id ?? '', 'refused'), unrouted: null },
     }),
-    flusher.add({ lane: bad, outcome: { release } }),
-    flusher.add({ lane: good, outcome: { attempt: delivered(good, good.messages[0]?.id ?? ''), unrouted: null } }),
-    flusher.add({ lane: good, outcome: { release } }),
+    flusher.add({ lane: bad, spare: ofBad, outcome: { release } }),
+    flusher.add({
+      lane: good,
+      spare,
+      outcome: { attempt: delivered(good, good.messages[0]?.id ?? ''), unrouted: null },
+    }),
+    flusher.add({ lane: good, spare, outcome: { release } }),
   ])
   expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled', 'fulfilled'])
   const lanes = await harness.ctx.db
@@ -179,8 +203,8 @@ it('reports leases that could not be ended, although the results are written', a
   await sql`alter table webhook_lane add check (lease_until is not null) not valid`.execute(harness.ctx.db)
   const release = { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 }
   await Promise.all([
-    flusher.add({ lane, outcome: { attempt: delivered(lane, lane.messages[0]?.id ?? ''), unrouted: null } }),
-    flusher.add({ lane, outcome: { release } }),
+    flusher.add({ lane, spare, outcome: { attempt: delivered(lane, lane.messages[0]?.id ?? ''), unrouted: null } }),
+    flusher.add({ lane, spare, outcome: { release } }),
   ])
   expect(left).toBe(1)
   expect(await laneRow()).toMatchObject({ pending: 1 })
@@ -199,7 +223,7 @@ it('retries while the database is unavailable, until it is stopped', async () =>
   const lane = await claimed(2)
   const [first, second] = lane.messages
   const flusher = createFlusher(harness.ctx, counters)
-  const push = (id = '') => flusher.add({ lane, outcome: { attempt: delivered(lane, id), unrouted: null } })
+  const push = (id = '') => flusher.add({ lane, spare, outcome: { attempt: delivered(lane, id), unrouted: null } })
   const whileLocked = (work: () => Promise<void>) =>
     inTx(harness.ctx, async (tx) => {
       await sql`lock table webhook_delivery in share mode`.execute(tx)
@@ -212,7 +236,7 @@ it('retries while the database is unavailable, until it is stopped', async () =>
     await untilWaiting(harness, 1)
   })
   await repeated
-  expect(await laneRow()).toMatchObject({ pending: 1 })
+  expect((await harness.waiting()).messages).toBe(1)
   await whileLocked(async () => {
     const failing = expect(push(second?.id)).rejects.toThrow()
     await untilWaiting(harness, 1)
@@ -221,5 +245,61 @@ it('retries while the database is unavailable, until it is stopped', async () =>
     await failing
     await stopped
   })
-  expect(await laneRow()).toMatchObject({ pending: 1 })
+  expect((await harness.waiting()).messages).toBe(1)
+})
+
+it('writes the count of a held lane only when the row counts far too many, and of a lost one at once', async () => {
+  const lane = await claimed(64)
+  const [first, second, ...others] = lane.messages.map(({ id }) => id)
+  const push = (ids: readonly (string | undefined)[]) =>
+    Promise.all(
+      ids.map((id = '') => flusher.add({ lane, spare, outcome: { attempt: delivered(lane, id), unrouted: null } })),
+    )
+  const flusher = createFlusher(harness.ctx, counters)
+  const { ctid } = await laneVersion()
+  await push([first, second])
+  expect(await laneVersion()).toEqual({ pending: 64, ctid })
+  // These messages were added and deleted meanwhile.
+  await harness.ctx.db.updateTable('webhookLane').set({ pending: 264 }).execute()
+  spare.add(200)
+  await push(others.slice(0, 2))
+  expect(await laneRow()).toMatchObject({ pending: 60 })
+  // The router has used one of them, and the lane was lost.
+  spare.add(3)
+  await harness.ctx.db
+    .updateTable('webhookLane')
+    .set({ epoch: sql`epoch + 1` })
+    .execute()
+  await push(others.slice(2, 4))
+  expect(await laneRow()).toMatchObject({ pending: 58 })
+  expect(spare.take(Infinity)).toBe(3)
+})
+
+it('keeps the count of a lane whose results are written together with failures', async () => {
+  const lane = await claimed(3)
+  const [first, second, third] = lane.messages.map(({ id }) => delivered(lane, id))
+  if (first === undefined || second === undefined || third === undefined) throw new Error('no messages')
+  const later = new Date(clock.now().getTime() + 5000)
+  const failed: Attempt = {
+    ...second,
+    verdict: { kind: 'retry', afterMs: 5000 },
+    record: { ...second.record, status: 'failure', statusCode: 500, final: false, nextAttempt: later },
+  }
+  const flusher = createFlusher(harness.ctx, counters)
+  const { ctid } = await laneVersion()
+  await Promise.all(
+    [first, failed].map((attempt) => flusher.add({ lane, spare, outcome: { attempt, unrouted: null } })),
+  )
+  expect(await laneVersion()).toEqual({ pending: 3, ctid })
+  const release = { failures: 1, openUntil: null, failingSince: clock.now(), slotSeconds: 1 }
+  await Promise.all([
+    flusher.add({
+      lane,
+      spare,
+      outcome: { attempt: { ...failed, record: { ...failed.record, id: uuidv7() } }, unrouted: null },
+    }),
+    flusher.add({ lane, spare, outcome: { release } }),
+  ])
+  expect(await laneRow()).toMatchObject({ pending: 2, leaseUntil: null, failures: 1 })
+  expect(await harness.waiting()).toEqual({ messages: 2, pending: 2 })
 })

@@ -7,11 +7,17 @@ import { addMs } from '../../../src/platform/time/clock.ts'
 import { type Tx, inTx } from '../../../src/platform/database/db.ts'
 import { type LaneClaim, claimLanes, deleteMessages } from '../../../src/webhooks/delivery/store.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
-import { endLeases, lockLanes, rescheduleLane, subtractFromLanes } from '../../../src/webhooks/lanes/store.ts'
+import {
+  type LaneKey,
+  endLeases,
+  lockLanes,
+  rescheduleLane,
+  subtractFromLanes,
+} from '../../../src/webhooks/lanes/store.ts'
 import { findQueues, firstKey, lowestId } from '../../../src/webhooks/routing/store.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { countBrokenLanes } from './broken-lanes.ts'
+import { countBrokenLanes, countOvercountedLanes } from './broken-lanes.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
 import type { Receiver } from '../receiver.ts'
@@ -191,4 +197,42 @@ it('delivers everything once while a transaction is open', async () => {
   const got = receiver.received.map(({ events }) => String(events[0]?.['message']))
   expect([...new Set(got)].toSorted()).toEqual(sent.toSorted())
   expect(got).toHaveLength(2 * sent.length)
+}, 60_000)
+
+it('look-ups of lanes whose events are routed read no more pages after hundreds of messages', async () => {
+  // Two webhooks, so that the events are routed.
+  const hook = { url: receiver.url, topics: ['audits'], single_event_per_message: true }
+  for (let webhook = 0; webhook < 2; webhook += 1) await harness.addWebhook(hook)
+  await harness.start()
+  let sent = 0
+  async function sendWaves(waves: number): Promise<void> {
+    for (let wave = 0; wave < waves; wave += 1) {
+      for (let event = 0; event < 5; event += 1) await harness.audit(`${(sent += 1)}`)
+      await receiver.waitFor(2 * sent)
+    }
+  }
+  /** Counts the pages that a look-up of the lanes by their keys reads. */
+  const pagesRead = () =>
+    inTx(harness.ctx, async (tx) => {
+      await sql`set local enable_seqscan = off`.execute(tx)
+      const count = async (): Promise<number> => {
+        const { rows } = await sql<{ read: number }>`
+          select (pg_stat_get_xact_blocks_fetched('webhook_lane'::regclass)
+            + pg_stat_get_xact_blocks_fetched('webhook_lane_pkey'::regclass))::int as read
+        `.execute(tx)
+        return rows[0]?.read ?? NaN
+      }
+      const { rows: keys } = await sql<LaneKey>`select org_id, id as webhook_id from webhook`.execute(tx)
+      const before = await count()
+      await lockLanes(tx, keys)
+      return (await count()) - before
+    })
+  await whileRetained(async () => {
+    await sendWaves(5)
+    const early = await pagesRead()
+    await sendWaves(60)
+    expect(await pagesRead()).toBeLessThanOrEqual(early + 2)
+  })
+  await waitUntil('the results are written', async () => (await harness.waiting()).pending === 0)
+  expect(await countOvercountedLanes(harness)).toBe(0)
 }, 60_000)

@@ -119,6 +119,19 @@ describe('sweepLanes', () => {
     expect(lane).toMatchObject({ pending: 1, nextAt: clock.now() })
     expect(await sweepLanes(harness.ctx)).toBe(0)
   })
+
+  it('corrects the count of a lane whose holder has died, which is no defect', async () => {
+    const webhook = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
+    await addMessage(webhook.id)
+    await sweepLanes(harness.ctx)
+    const leased = { pending: 5, leaseUntil: new Date(clock.now().getTime() + 1000), leasedBy: uuidv7() }
+    await harness.ctx.db.updateTable('webhookLane').set(leased).execute()
+    expect(await sweepLanes(harness.ctx)).toBe(0)
+    expect(await harness.waiting()).toEqual({ messages: 1, pending: 5 })
+    await harness.ctx.db.updateTable('webhookLane').set({ leaseUntil: null, leasedBy: null }).execute()
+    expect(await sweepLanes(harness.ctx)).toBe(0)
+    expect(await harness.waiting()).toEqual({ messages: 1, pending: 1 })
+  })
 })
 
 describe('expireMessages', () => {

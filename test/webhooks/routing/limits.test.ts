@@ -91,7 +91,7 @@ describe('messages that wait', () => {
     await waitUntil('everything delivered', async () => {
       clock.advance(60_000)
       harness.wake()
-      return (await harness.waiting()).messages === 0
+      return (await harness.waiting()).pending === 0
     })
     await auditMany(['last'])
     await waitUntil('the last one', () => down.received.flatMap(messagesOf).includes('last'))
@@ -111,7 +111,7 @@ describe('messages that wait', () => {
     const activities = await Promise.all(webhooks.map(({ id }) => activityOf(id)))
     const sum = (of: 'pending' | 'overflowed') => activities.reduce((all, activity) => all + (activity?.[of] ?? 0), 0)
     expect([sum('pending'), sum('overflowed')]).toEqual([3, 2 * names.length - 3])
-    expect((await harness.waiting()).pending).toBe(3)
+    expect((await harness.waiting()).messages).toBe(3)
   })
 
   it('are not exceeded by replays', async () => {

@@ -1,0 +1,81 @@
+import type { HeldLaneKey, LaneChange, LaneResult } from '../lanes/store.ts'
+import type { SpareCount } from '../lanes/spare-count.ts'
+
+/** How a batch of results changes the number of messages that the row of a lane counts. */
+export interface CountPlan extends HeldLaneKey {
+  /** True if the row goes on counting the messages that the batch deletes. */
+  readonly keeps: boolean
+  /** What is subtracted from the row in addition to the deleted messages, if the lane is still held in this epoch. */
+  readonly spare: number
+  /** The number of messages that the batch is to delete. */
+  readonly messages: number
+  readonly count: SpareCount
+}
+
+/** The facts about a result that concern the count of its lane. */
+export interface CountedResult {
+  readonly lane: HeldLaneKey
+  readonly spare: SpareCount
+  readonly isRelease: boolean
+  /** True if the result deletes a message of the lane. */
+  readonly deletes: boolean
+}
+
+/**
+ * Plans the counts of the lanes, and takes from memory what is to be subtracted. Results of a lost lease, beside those of
+ * the next one of the same lane, don't concern its count.
+ */
+export function planCounts(results: readonly CountedResult[]): CountPlan[] {
+  const ofLanes = Map.groupBy(results, ({ lane }) => lane.webhookId)
+  return [...ofLanes.values()].flatMap((all) => {
+    const newest = all.reduce((a, b) => (BigInt(b.lane.epoch) > BigInt(a.lane.epoch) ? b : a), all[0] as CountedResult)
+    const { orgId, webhookId, epoch } = newest.lane
+    const messages = all.filter(({ deletes }) => deletes).length
+    const isReleased = all.some(({ isRelease }) => isRelease)
+    const keeps = !isReleased && all.every(({ spare }) => spare === newest.spare) && newest.spare.fits(messages)
+    const spare = keeps ? 0 : newest.spare.take(Infinity)
+    return [{ orgId, webhookId, epoch, keeps, spare, messages, count: newest.spare }]
+  })
+}
+
+/**
+ * Must follow when a batch is written.
+ * @param kept How many deleted messages a row still counts, by webhook, if it is not the number of the plan.
+ */
+export function keepCounts(plans: readonly CountPlan[], kept: ReadonlyMap<string, number>): void {
+  for (const { keeps, webhookId, messages, count } of plans) if (keeps) count.add(kept.get(webhookId) ?? messages)
+}
+
+/** Must follow when nothing of a batch is written. */
+export function returnSpare(plans: readonly CountPlan[]): void {
+  for (const { spare, count } of plans) count.add(spare)
+}
+
+interface Deletions {
+  /** Deleted messages, less those that were added. */
+  readonly deleted: readonly LaneChange[]
+  /** When the first added message of a webhook is due. */
+  readonly addedFrom: ReadonlyMap<string, Date>
+  readonly isHeld: (lane: HeldLaneKey) => boolean
+}
+
+/** Returns what to subtract from the rows of locked lanes, and how many deleted messages each of them still counts. */
+export function laneResults(
+  plans: readonly CountPlan[],
+  { deleted, addedFrom, isHeld }: Deletions,
+): { readonly results: LaneResult[]; readonly kept: ReadonlyMap<string, number> } {
+  const planOf = new Map(plans.map((plan) => [plan.webhookId, plan]))
+  const changeOf = new Map(deleted.map((lane) => [lane.webhookId, lane.messages]))
+  const kept = new Map<string, number>()
+  const results: LaneResult[] = []
+  for (const { orgId, webhookId } of new Map([...plans, ...deleted].map((lane) => [lane.webhookId, lane])).values()) {
+    const [plan, from] = [planOf.get(webhookId), addedFrom.get(webhookId) ?? null]
+    const isOurs = plan !== undefined && isHeld(plan)
+    const isKept = isOurs && plan.keeps && from === null
+    const messages = changeOf.get(webhookId) ?? 0
+    kept.set(webhookId, isKept ? messages : 0)
+    const sum = messages + (isOurs ? plan.spare : 0)
+    if (!isKept && (sum !== 0 || from !== null)) results.push({ orgId, webhookId, messages: sum, addedFrom: from })
+  }
+  return { results, kept }
+}

@@ -1,0 +1,31 @@
+/**
+ * How many messages fewer a held lane has than its row counts. A row that changed with every message would leave a version
+ * each time, and while a transaction is open, each look-up of the lane reads them all. So messages that are deleted are
+ * still counted, and messages that are added instead of them leave the count as it is.
+ */
+export interface SpareCount {
+  /** Takes up to `wanted` for as many messages that are added without changing the row. @returns How many. */
+  take(wanted: number): number
+  /** Adds messages that were deleted without changing the row, or what was taken and not used. */
+  add(messages: number): void
+  /** True if the row may still count so many deleted messages more. */
+  fits(messages: number): boolean
+}
+
+/** A lane has fewer messages in memory, so the count of one in steady use need not be corrected. */
+const MAX_SPARE = 200
+
+export function createSpareCount(): SpareCount {
+  let spare = 0
+  return {
+    take(wanted) {
+      const taken = Math.min(wanted, spare)
+      spare -= taken
+      return taken
+    },
+    add(messages) {
+      spare += messages
+    },
+    fits: (messages) => spare + messages <= MAX_SPARE,
+  }
+}
