@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { parseConfig } from '../app/config/config.ts'
 import { openDeviceCa } from '../gateway/certificates/device-ca.ts'
 import { AppError } from '../platform/errors.ts'
 import { createLog, type LogLevel } from '../platform/log.ts'
@@ -51,13 +52,20 @@ else its file name without extension, else the first 12 digits of its SHA-256.
 
 Prints "simulator ready N devices" when each device has connected once.`
 
+/** The gateway of the server that is started with the same settings. Port 0 stands for one that --gateway must name. */
+function defaultGateway(): Flags['gateway'] {
+  const { ucentralPort } = parseConfig({ SIGNALBOX_UCENTRAL_PORT: process.env['SIGNALBOX_UCENTRAL_PORT'] })
+  return { host: '127.0.0.1', port: ucentralPort }
+}
+
 function commandLine(): Command {
+  const gateway = defaultGateway()
   return new Command('simulate')
     .description('Simulated access points, switches and gateways that speak to a gateway as real ones do.')
     .addOption(
       option('--gateway <host:port>', 'gateway to connect to', parseAddress).default(
-        { host: '127.0.0.1', port: 15002 },
-        '127.0.0.1:15002',
+        gateway,
+        `${gateway.host}:${gateway.port}, the port of SIGNALBOX_UCENTRAL_PORT`,
       ),
     )
     .option(
@@ -188,6 +196,8 @@ async function junosConfigOf({ junosConfig, netconf }: Flags): Promise<JunosConf
 }
 
 async function run(flags: Flags): Promise<void> {
+  if (flags.gateway.port === 0)
+    throw new AppError('invalid', 'SIGNALBOX_UCENTRAL_PORT is 0, so --gateway must name the port that the server chose')
   const { devices, junos } = await planOf(flags)
   let fleet: Fleet | null = null
   let junosFleet: JunosFleet | null = null
@@ -232,10 +242,10 @@ function announceWhenReady(total: number): () => void {
 // A fleet must not outlive the server that started it.
 process.once('disconnect', () => process.exit(0))
 
-const program = commandLine().parse()
 try {
-  await run(program.opts<Flags>())
+  await run(commandLine().parse().opts<Flags>())
 } catch (error) {
   if (!(error instanceof AppError) && !(error instanceof Error && 'code' in error)) throw error
-  program.error(`simulate: ${error.message}`)
+  process.stderr.write(`simulate: ${error.message}\n`)
+  process.exit(1)
 }

@@ -30,16 +30,23 @@ afterEach(async () => {
 
 /** Starts the command against the peer, and resolves with the first line of its output. */
 async function simulate(...args: readonly string[]): Promise<{ child: ChildProcess; line: string }> {
-  const all = [program, '--gateway', `127.0.0.1:${peer.port}`, '--ca', join(folder, 'device-ca'), ...args]
-  const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+  return start(['--gateway', `127.0.0.1:${peer.port}`, '--ca', join(folder, 'device-ca'), ...args], {})
+}
+
+async function start(
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<{ child: ChildProcess; line: string }> {
+  const env = { ...process.env, ...settings }
+  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
   children.push(child)
   if (child.stdout === null) throw new Error('no output')
   const [line] = await once(createInterface({ input: child.stdout }), 'line')
   return { child, line: String(line) }
 }
 
-async function failure(...args: readonly string[]): Promise<string> {
-  const failed = await run(process.execPath, [program, ...args]).catch(
+async function failure(args: readonly string[], settings: Readonly<Record<string, string>> = {}): Promise<string> {
+  const failed = await run(process.execPath, [program, ...args], { env: { ...process.env, ...settings } }).catch(
     (error: { stderr: string; code: number }) => error,
   )
   expect(failed).toMatchObject({ code: 1 })
@@ -56,6 +63,15 @@ describe('simulate', () => {
     const ended = once(child, 'exit')
     child.disconnect()
     expect(await ended).toEqual([0, null])
+  })
+
+  it('takes the port and the data folder from the settings of the server', async () => {
+    const settings = { SIGNALBOX_UCENTRAL_PORT: String(peer.port), SIGNALBOX_DATA_DIR: folder }
+    const { line } = await start(['--count', '1'], settings)
+    expect(line).toBe('simulator ready 1 devices')
+    expect(peer.sessions).toHaveLength(1)
+    expect(await failure([], { ...settings, SIGNALBOX_UCENTRAL_PORT: '0' })).toMatch(/^simulate: .*--gateway/)
+    expect(await failure([], { ...settings, SIGNALBOX_UCENTRAL_PORT: 'x' })).toMatch(/^simulate: .*_UCENTRAL_PORT/)
   })
 
   it.each(['SIGINT', 'SIGTERM'] as const)('closes its connections and ends on %s', async (signal) => {
@@ -94,7 +110,7 @@ describe('simulate', () => {
     [['--ca', '/nonexistent'], /device CA: \/nonexistent does not contain/],
     [['--fleet', '/nonexistent.json'], /nonexistent\.json/],
   ])('ends with one line about an invalid %j', async (args, message) => {
-    const text = await failure(...args)
+    const text = await failure(args)
     expect(text).toMatch(message)
     expect(text.trim().split('\n')).toHaveLength(1)
   })
