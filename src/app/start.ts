@@ -16,12 +16,14 @@ import { type LogOutput, type Logger, createLog, openLogOutput } from '../platfo
 import { lowerHelperThreads } from '../platform/process/lower-helper-threads.ts'
 import { servesLoopbackOnly } from '../platform/outbound/loopback.ts'
 import { type ConsoleFiles, readConsoleFiles } from '../http/console/console-files.ts'
+import { renewDeviceCa } from '../gateway/certificates/renew-device-ca.ts'
 import type { Context } from '../platform/context.ts'
 import { createMailer } from '../platform/outbound/mail.ts'
 import { migrate } from '../platform/database/migrate.ts'
 import { warnOfOpenFilesLimit } from '../platform/process/open-files.ts'
 import { egressProxyOf } from '../platform/outbound/egress-proxy.ts'
 import { createOutboundHttp } from '../platform/outbound/outbound-http.ts'
+import { systemClock } from '../platform/time/clock.ts'
 import { createSecrets, loadMasterKey, loadOrMake } from '../platform/secrets.ts'
 import { checkMasterKey } from '../platform/sealing/check-master-key.ts'
 import { sealTables } from '../platform/sealing/seal-tables.ts'
@@ -98,6 +100,7 @@ async function startParts(
   await migrate(database.connection).catch((error: unknown) => {
     throw explainDatabaseError(config, error)
   })
+  if (await renewDeviceCa(dataDir.path, systemClock.now())) log.info('the CA of devices has a new certificate')
   const tls = await openTls(config, dataDir.path)
   const { connection } = database
   const context = await openContext({

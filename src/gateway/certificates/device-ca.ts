@@ -1,6 +1,6 @@
 import 'reflect-metadata'
 import { randomBytes, webcrypto } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
 import {
@@ -13,6 +13,7 @@ import {
   type JsonName,
   KeyUsageFlags,
   KeyUsagesExtension,
+  type Name,
   PemConverter,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
@@ -20,7 +21,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509'
 import { AppError } from '../../platform/errors.ts'
-import { sync, writeWhole } from '../../platform/storage/files.ts'
+import { readIfThere, sync, writeWhole } from '../../platform/storage/files.ts'
 import { gatewayCommonName } from './gateway-name.ts'
 
 /** PEM texts; the key is PKCS #8. */
@@ -89,12 +90,35 @@ export async function openDeviceCa(folder: string): Promise<DeviceCa> {
 /** Creates a CA and writes it nowhere. */
 export async function makeCa(): Promise<DeviceCa> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const certificate = await X509CertificateGenerator.createSelfSigned(
+  const certificate = await signCa({ keys, name: 'CN=Signalbox device CA', at: new Date() })
+  const keyPem = await exportKey(keys.privateKey)
+  return { certificate, signingKey: keys.privateKey, certificatePem: certificate.toString('pem'), keyPem }
+}
+
+/**
+ * Returns the CA with another certificate, for the same key and name. Either certificate proves what the CA has signed and
+ * will sign, so nothing that trusts the former one needs the new one before the former one ends.
+ * @param at When its thirty years begin.
+ */
+export async function renewCa(ca: DeviceCa, at: Date): Promise<DeviceCa> {
+  const keys = { privateKey: ca.signingKey, publicKey: await ca.certificate.publicKey.export(webcrypto) }
+  const certificate = await signCa({ keys, name: ca.certificate.subjectName, at })
+  return { ...ca, certificate, certificatePem: certificate.toString('pem') }
+}
+
+interface CaSubject {
+  readonly keys: webcrypto.CryptoKeyPair
+  readonly name: string | Name
+  readonly at: Date
+}
+
+async function signCa({ keys, name, at }: CaSubject): Promise<X509Certificate> {
+  return X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: newSerialNumber(),
-      name: 'CN=Signalbox device CA',
+      name,
       notBefore: NOT_BEFORE,
-      notAfter: inYears(CA_YEARS),
+      notAfter: inYears(CA_YEARS, at),
       keys,
       signingAlgorithm: algorithm,
       extensions: [
@@ -105,8 +129,6 @@ export async function makeCa(): Promise<DeviceCa> {
     },
     webcrypto,
   )
-  const keyPem = await exportKey(keys.privateKey)
-  return { certificate, signingKey: keys.privateKey, certificatePem: certificate.toString('pem'), keyPem }
 }
 
 async function openCa(pem: KeyPairPem): Promise<DeviceCa> {
@@ -214,11 +236,4 @@ function inYears(years: number, from = new Date()): Date {
   const date = new Date(from)
   date.setUTCFullYear(date.getUTCFullYear() + years)
   return date
-}
-
-async function readIfThere(path: string): Promise<string | null> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
-  })
 }

@@ -1,8 +1,7 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
-import { writeWhole } from '../../platform/storage/files.ts'
+import { readIfThere, writeWhole } from '../../platform/storage/files.ts'
 import type { GatewayTls } from './device-ca.ts'
 import { gatewayCommonName } from './gateway-name.ts'
 
@@ -62,11 +61,4 @@ function isUsable({ ca, kept }: Kept, { hosts, now }: GatewayTlsOptions): boolea
 function isFor(certificate: X509Certificate, host: string): boolean {
   const covered = isIP(host) === 0 ? certificate.checkHost(host, { subject: 'never' }) : certificate.checkIP(host)
   return covered !== undefined
-}
-
-async function readIfThere(path: string): Promise<string | null> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
-  })
 }

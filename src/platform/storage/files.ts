@@ -1,4 +1,4 @@
-import { open, rename } from 'node:fs/promises'
+import { open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { limitConcurrency } from '../queues/limit-concurrency.ts'
@@ -49,4 +49,12 @@ export async function sync(path: string): Promise<void> {
   } finally {
     await file.close()
   }
+}
+
+/** Returns the text of a file; null if it does not exist. */
+export async function readIfThere(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
 }
