@@ -321,6 +321,26 @@ describe.skipIf(noChromium !== null)(
       await page.getByText('No webhooks here').waitFor()
     })
 
+    it(
+      'lists devices as they are if they changed before the stream confirmed their sites',
+      { timeout: WITHIN_MS },
+      async () => {
+        const release = await holdStream(page)
+        await page.goto(`${org}/devices?type=switch`)
+        await page.getByText('18 devices').waitFor()
+        const path = `/api/v1/sites/${siteId}/devices/00000000-0000-0000-1000-02516e000013`
+        const { status } = await fetch(server.url + path, {
+          method: 'PUT',
+          headers: { authorization: `Token ${server.demo?.api_token}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ name: 'a-new-name' }),
+        })
+        expect(status).toBe(200)
+        expect(await page.getByText('a-new-name').count()).toBe(0)
+        release()
+        await page.getByText('a-new-name').waitFor()
+      },
+    )
+
     it('has no script errors and no violations of its policy', () => {
       expect(complaints).toEqual([])
     })

@@ -1,5 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
+import { type ChannelSet, createChannelSet } from '../api/channel-set.ts'
 import { type Schemas, useServer } from '../api/client.ts'
+import { createRefresher } from '../api/refresher.ts'
 
 export type DeviceStats = Schemas['DeviceStats']
 
@@ -7,10 +9,11 @@ export type DeviceStats = Schemas['DeviceStats']
 const MAX_SITES = 500
 
 interface Options {
-  /** Called where changes may have been lost. */
-  readonly onGap: () => void
-  /** Called once the stream reports the changes of a site: what was read before may be outdated. */
-  readonly onSubscribed?: () => void
+  /**
+   * Reads again, where changes may have been lost, and where data may have been read before the stream reports the changes
+   * of a site. Many sites begin at the same time, so it is called once at first, and then after a rest.
+   */
+  readonly onGap: () => Promise<unknown>
   /** Called with each change, before it is shown. */
   readonly onChange?: (stats: DeviceStats) => void
 }
@@ -23,10 +26,10 @@ export function useLiveDevices(siteIds: readonly string[], options: Options): Re
   const { stream } = useServer()
   const [devices, setDevices] = useState<ReadonlyMap<string, DeviceStats>>(new Map())
   const current = useRef(options)
+  const followed = useRef<ChannelSet>(null)
   useEffect(() => {
     current.current = options
   })
-  const key = siteIds.slice(0, MAX_SITES).join(' ')
   useEffect(() => {
     const waiting = new Map<string, DeviceStats>()
     let frame = 0
@@ -36,22 +39,36 @@ export function useLiveDevices(siteIds: readonly string[], options: Options): Re
       waiting.clear()
       setDevices((known) => new Map([...known, ...changes]))
     }
-    const listener = {
+    const refresher = createRefresher({ refresh: async () => durationOf(() => current.current.onGap()), schedule })
+    const channels = createChannelSet(stream, {
       onData(data: unknown) {
         const stats = data as DeviceStats
         current.current.onChange?.(stats)
         waiting.set(stats.mac, stats)
         if (frame === 0) frame = requestAnimationFrame(show)
       },
-      onGap: () => current.current.onGap(),
-      onSubscribed: () => current.current.onSubscribed?.(),
-    }
-    const channels = key === '' ? [] : key.split(' ').map((siteId) => `/sites/${siteId}/stats/devices`)
-    const ends = channels.map((channel) => stream.subscribe(channel, listener))
+      onGap: () => refresher.request(),
+      onSubscribed: () => refresher.request(),
+    })
+    followed.current = channels
     return () => {
       cancelAnimationFrame(frame)
-      for (const end of ends) end()
+      refresher.stop()
+      channels.stop()
     }
+  }, [stream])
+  const key = siteIds.slice(0, MAX_SITES).join(' ')
+  useEffect(() => {
+    followed.current?.follow(key === '' ? [] : key.split(' ').map((siteId) => `/sites/${siteId}/stats/devices`))
   }, [stream, key])
   return devices
+}
+
+const schedule = (run: () => void, ms: number): void => void setTimeout(run, ms)
+
+/** @returns Milliseconds. */
+async function durationOf(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
 }

@@ -1,8 +1,8 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { useServer } from '../api/client.ts'
+import { type Refresher, createRefresher } from '../api/refresher.ts'
 import { type UpgradeChange, applyChange } from './apply-change.ts'
-import { type Refresher, createRefresher } from './refresher.ts'
 import type { Report } from './upgrade.ts'
 
 /**

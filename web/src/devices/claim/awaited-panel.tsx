@@ -21,7 +21,7 @@ export function AwaitedPanel({ orgId, macs, siteIds }: AwaitedPanelProps) {
   const queries = useQueryClient()
   const ask = (mac?: string) => queries.invalidateQueries({ queryKey: ['inventory item', ...(mac ? [mac] : [])] })
   useLiveDevices(macs.length === 0 ? [] : siteIds, {
-    onGap: () => void ask(),
+    onGap: () => ask(),
     onChange: ({ mac }) => {
       if (macs.includes(mac)) void ask(mac)
     },

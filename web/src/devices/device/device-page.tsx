@@ -83,10 +83,8 @@ function useDevice(siteId: string, mac: string) {
         }),
       ),
   })
-  const readAgain = (): void => void queries.invalidateQueries({ queryKey })
   useLiveDevices([siteId], {
-    onGap: readAgain,
-    onSubscribed: readAgain,
+    onGap: () => queries.invalidateQueries({ queryKey }),
     onChange: (changed) => {
       if (changed.mac !== mac) return
       queries.setQueryData<DeviceStats>(queryKey, changed)

@@ -24,7 +24,7 @@ export function DeviceListPage() {
   const devices = useDevices(orgId, search)
   const rows = useMemo(() => devices.data?.pages.flatMap(({ results }) => results) ?? [], [devices.data])
   const siteIds = useMemo(() => [...new Set(rows.flatMap(({ site_id: siteId }) => siteId ?? []))].toSorted(), [rows])
-  const live = useLiveDevices(siteIds, { onGap: () => void devices.refetch() })
+  const live = useLiveDevices(siteIds, { onGap: () => devices.refetch() })
   const sites = useSites(orgId)
   const navigate = useNavigate({ from: '/orgs/$orgId/devices' })
   const mayClaim = useMay('write', { orgId })
@@ -73,7 +73,8 @@ export function DeviceListPage() {
           sort={search.sort ?? 'name'}
           columns={columnsIn(search.columns)}
           onNearEnd={() => {
-            if (devices.hasNextPage && !devices.isFetchingNextPage) void devices.fetchNextPage()
+            // The next page would interrupt a read of the others.
+            if (devices.hasNextPage && !devices.isFetching) void devices.fetchNextPage()
           }}
         />
       )}

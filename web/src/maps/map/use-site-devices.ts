@@ -19,7 +19,7 @@ export function useSiteDevices({ siteId, mapId }: MapId) {
   const [moving, setMoving] = useState<ReadonlyMap<string, Point>>(new Map())
   const query = siteDevicesQuery(api, siteId)
   const read = () => queries.invalidateQueries({ queryKey: query.queryKey })
-  const live = useLiveDevices([siteId], { onGap: () => void read() })
+  const live = useLiveDevices([siteId], { onGap: read })
   const { data, error } = useQuery(query)
   const change = useMutation({
     mutationFn: ({ mac, body }: { readonly mac: string; readonly body: Schemas['DeviceUpdate'] }) =>
