@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Agent } from 'undici'
+import type { HttpConnections } from './http-connections.ts'
 
 /** The TLS identity of the service: PEM texts. */
 export interface ClientIdentity {
@@ -14,7 +14,7 @@ export interface AgentKind {
 }
 
 export interface Agents {
-  of(kind: AgentKind): Agent
+  of(kind: AgentKind): HttpConnections
   destroy(): Promise<void>
 }
 
@@ -28,14 +28,14 @@ const MAX_IDENTITIES = 200
  * A connection that has proved one identity must never carry the requests of another, so each identity has its own
  * agent.
  */
-export function createAgents(open: (kind: AgentKind) => Agent): Agents {
+export function createAgents(open: (kind: AgentKind) => HttpConnections): Agents {
   const verifying = open({ verifyCert: true })
   const trusting = open({ verifyCert: false })
-  const ofIdentities = new Map<string, Agent>()
-  const closing = new Set<Agent>()
+  const ofIdentities = new Map<string, HttpConnections>()
+  const closing = new Set<HttpConnections>()
 
   /** Closes the agent after its current requests. */
-  async function close(name: string, agent: Agent): Promise<void> {
+  async function close(name: string, agent: HttpConnections): Promise<void> {
     ofIdentities.delete(name)
     closing.add(agent)
     await agent.close()

@@ -5,32 +5,19 @@ import type { AddressGuard } from './address-guard.ts'
 import { type EgressProxy, openTunnel } from './egress-proxy.ts'
 import { type NameResolver, noPublicAddress } from '../names/name-resolver.ts'
 import type { AgentKind } from './outbound-agents.ts'
-import { createTracedClient } from './outbound-dispatch.ts'
-import { sharedReads } from '../database/shared-reads.ts'
+import { directReads } from './http-connection.ts'
+import type { Connect } from './http-connections.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
-/** Short, because a request fails on a connection that the other side is just closing. */
 const KEEP_ALIVE_MS = 1000
 const MAX_HEADER_BYTES = 16 * 1024
 
 type Undici = typeof undici
 
-/** Creates an agent that connects to no blocked address. */
+/** Creates an agent that connects to no blocked address, for `fetch`. */
 export function createGuardedAgent(loaded: Undici, options: ConnectorOptions): undici.Agent {
-  const { Agent, Pool } = loaded
-  const connect = guardedConnector(loaded, options)
-  return new Agent({
-    connect,
-    // Through a proxy, the other ends of the connections are not those of the calls.
-    ...(options.proxy === null && {
-      factory: (origin, ofPool) =>
-        new Pool(
-          origin,
-          Object.assign({}, ofPool, {
-            factory: (of: URL, ofClient: object) => createTracedClient(loaded, of, { ...ofClient, connect }),
-          }),
-        ),
-    }),
+  return new loaded.Agent({
+    connect: guardedConnector(loaded, options),
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -38,6 +25,17 @@ export function createGuardedAgent(loaded: Undici, options: ConnectorOptions): u
     headersTimeout: 0,
     bodyTimeout: 0,
   })
+}
+
+/** Creates a function that connects to no blocked address. */
+export function createGuardedConnect(loaded: Undici, options: ConnectorOptions): Connect {
+  const connect = guardedConnector(loaded, options)
+  return ({ host, hostname, protocol, port }, done) => {
+    connect({ host, hostname: bare(hostname), protocol, port }, (...[error, socket]) => {
+      if (error !== null) done(error, null)
+      else done(null, { socket, remoteAddress: options.proxy === null ? (socket.remoteAddress ?? null) : null })
+    })
+  }
 }
 
 export interface ConnectorOptions extends AgentKind {
@@ -56,7 +54,7 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
     maxCachedSessions: 0,
     rejectUnauthorized: verifyCert,
     ...identity,
-    onread: sharedReads,
+    onread: directReads,
     lookup: guardedLookup(mayCall, names),
     // With this option net requests all addresses.
     autoSelectFamily: true,

@@ -6,7 +6,11 @@ import { type Deadlines, createDeadlines } from '../time/deadlines.ts'
 import type { EgressProxy } from './egress-proxy.ts'
 import { lazily } from '../lazily.ts'
 import { type ClientIdentity, createAgents } from './outbound-agents.ts'
-import { bare, createGuardedAgent, refusalOf } from './outbound-connect.ts'
+import type { RequestSignal } from './cutter.ts'
+import { type Target, targetOf } from './encode-request.ts'
+import { LostConnection } from './http-connection.ts'
+import { type HttpConnections, createHttpConnections } from './http-connections.ts'
+import { bare, createGuardedAgent, createGuardedConnect, refusalOf } from './outbound-connect.ts'
 import type { ResolvedAddress } from '../names/hosts.ts'
 import { type NameResolver, type NameResolverOptions, createNameResolver } from '../names/name-resolver.ts'
 import { type DispatchResult, dispatchOnce } from './outbound-dispatch.ts'
@@ -26,7 +30,7 @@ export interface OutboundRequest {
   readonly identity?: ClientIdentity
   /** From start to end, even if data arrives in between. */
   readonly timeoutMs: number
-  readonly signal?: AbortSignal
+  readonly signal?: RequestSignal
   /** True if the other side recognizes a request that it gets twice. Default: false. */
   readonly mayArriveTwice?: boolean
   /**
@@ -81,19 +85,21 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   // Destroying an agent waits for connections in progress: this ends them.
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
+  const guarded = { mayCall, names, proxy, signal: closing.signal }
   const agents = lazily(async () => {
     const loaded = await import('undici')
-    const guarded = { mayCall, names, proxy, signal: closing.signal }
-    return createAgents((kind) => createGuardedAgent(loaded, { ...guarded, ...kind }))
+    return createAgents((kind) => createHttpConnections(createGuardedConnect(loaded, { ...guarded, ...kind })))
   })
+  const fetching = lazily(async () => createGuardedAgent(await import('undici'), { ...guarded, verifyCert: true }))
+  const findDestination = createDestinations()
   return {
     async send(outbound) {
-      const agent = (await agents.get()).of(outbound)
-      return send({ agent, names, deadlines }, outbound)
+      const connections = (await agents.get()).of(outbound)
+      return send({ connections, names, deadlines, findDestination }, outbound)
     },
     async fetch(url, init) {
-      const [{ fetch }, opened] = await Promise.all([import('undici'), agents.get()])
-      return fetch(url, { ...init, redirect: 'manual', dispatcher: opened.of({ verifyCert: true }) })
+      const [{ fetch }, dispatcher] = await Promise.all([import('undici'), fetching.get()])
+      return fetch(url, { ...init, redirect: 'manual', dispatcher })
     },
     async findRefusal(url, owner) {
       const host = bare(url.hostname)
@@ -104,7 +110,7 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
     async close() {
       closing.abort()
       names.close()
-      await (await agents.opened)?.destroy()
+      await Promise.all([(await agents.opened)?.destroy(), (await fetching.opened)?.destroy()])
     },
   }
 }
@@ -115,24 +121,49 @@ async function resolveInTime(names: NameResolver, host: string, owner: string): 
   return Promise.race([names.resolve(host, { owner, signal }), rejectAtAbort(signal)]).catch(() => [])
 }
 
-interface Sender {
-  readonly agent: undici.Agent
-  readonly names: NameResolver
-  readonly deadlines: Deadlines
+interface Destination {
+  readonly target: Target
+  /** Null for a literal address. */
+  readonly name: string | null
 }
 
-async function send({ agent, names, deadlines }: Sender, outbound: OutboundRequest): Promise<OutboundResult> {
+const MAX_DESTINATIONS = 1000
+
+/** Returns a function that parses URLs and remembers the latest ones: most requests go to the same few. */
+function createDestinations(): (url: string) => Destination {
+  const known = new Map<string, Destination>()
+  return (text) => {
+    const found = known.get(text)
+    if (found !== undefined) return found
+    const url = new URL(text)
+    const host = bare(url.hostname)
+    const parsed = { target: targetOf(url), name: isIP(host) === 0 ? host : null }
+    const [oldest] = known.keys()
+    if (known.size >= MAX_DESTINATIONS && oldest !== undefined) known.delete(oldest)
+    known.set(text, parsed)
+    return parsed
+  }
+}
+
+interface Sender {
+  readonly connections: HttpConnections
+  readonly names: NameResolver
+  readonly deadlines: Deadlines
+  readonly findDestination: (url: string) => Destination
+}
+
+async function send(sender: Sender, outbound: OutboundRequest): Promise<OutboundResult> {
+  const { connections, deadlines } = sender
   const { method, headers, body, timeoutMs, signal } = outbound
   const endMs = performance.now() + timeoutMs
   try {
-    const url = new URL(outbound.url)
-    const host = bare(url.hostname)
+    const { target, name } = sender.findDestination(outbound.url)
     // The connection looks it up again, without its owner, and finds the cached answer.
-    if (isIP(host) === 0) await resolveFor({ names, deadlines }, host, outbound)
-    const request = { url, method, headers, body, endMs, signal }
-    const first = await dispatchOnce(agent, deadlines, request)
+    if (name !== null) await resolveFor(sender, name, outbound)
+    const request = { target, method, headers, body, endMs, signal, isFresh: false }
+    const first = await dispatchOnce(connections, deadlines, request)
     const again = outbound.mayArriveTwice === true && lostReusedConnection(first)
-    const result = again ? await dispatchOnce(agent, deadlines, request) : first
+    const result = again ? await dispatchOnce(connections, deadlines, { ...request, isFresh: true }) : first
     if (result.kind !== 'failed') return result
     return { ...result, error: result.error === null ? lateText(timeoutMs) : describe(result.error) }
   } catch (error) {
@@ -155,7 +186,7 @@ async function resolveFor(
   const stopping = new AbortController()
   const stop = (): void => stopping.abort()
   const cancelDeadline = deadlines.add(timeoutMs, stop)
-  signal?.addEventListener('abort', stop, { once: true })
+  signal?.addEventListener('abort', stop)
   if (signal?.aborted === true) stop()
   try {
     const resolved = names.resolve(host, owner === undefined ? null : { owner, signal: stopping.signal })
@@ -171,9 +202,7 @@ async function resolveFor(
  * answer before, so a request that may arrive twice is sent once more.
  */
 function lostReusedConnection(result: DispatchResult): boolean {
-  if (result.kind !== 'failed' || result.error === null) return false
-  const { code, socket } = result.error as Error & { code?: unknown; socket?: { bytesRead?: number } }
-  return code === 'UND_ERR_SOCKET' && (socket?.bytesRead ?? 0) > 0
+  return result.kind === 'failed' && result.error instanceof LostConnection && result.error.wasReused
 }
 
 function rejectAtAbort(signal: AbortSignal): Promise<never> {

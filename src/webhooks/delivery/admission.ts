@@ -1,3 +1,4 @@
+import { Cutter, type RequestSignal } from '../../platform/outbound/cutter.ts'
 import { type Pool, type PoolCap, createPool } from './pool.ts'
 
 /**
@@ -68,7 +69,7 @@ export interface Turn {
 
 export interface Slot {
   /** Aborts when the request is cut, and at `stop`. */
-  readonly signal: AbortSignal
+  readonly signal: RequestSignal
   end(): void
 }
 
@@ -92,7 +93,7 @@ interface TurnState {
 interface Request {
   readonly turn: TurnState
   readonly startedMs: number
-  readonly cutting: AbortController
+  readonly cutting: Cutter
   pool: Pool
 }
 
@@ -160,7 +161,7 @@ export function createAdmission({ caps, nowMs, onVacancy }: AdmissionOptions): A
     leavePool(request)
     const { webhookId } = request.turn
     if (!slowWebhookIds.has(webhookId)) return
-    const wasInTime = !request.cutting.signal.aborted && nowMs() - request.startedMs < caps.slowMs
+    const wasInTime = !request.cutting.aborted && nowMs() - request.startedMs < caps.slowMs
     const hasSlowOnes = [...requests].some(({ pool, turn }) => pool === slow && turn.webhookId === webhookId)
     if (wasInTime && !hasSlowOnes) slowWebhookIds.delete(webhookId)
   }
@@ -168,10 +169,10 @@ export function createAdmission({ caps, nowMs, onVacancy }: AdmissionOptions): A
   function start(turn: TurnState): Slot | null {
     const pool = slowWebhookIds.has(turn.webhookId) ? slow : fresh
     if (stopped || !pool.fits(turn.orgId, 1)) return null
-    const request: Request = { turn, pool, startedMs: nowMs(), cutting: new AbortController() }
+    const request: Request = { turn, pool, startedMs: nowMs(), cutting: new Cutter() }
     pool.add(turn.orgId, 1)
     requests.add(request)
-    return { signal: request.cutting.signal, end: () => end(request) }
+    return { signal: request.cutting, end: () => end(request) }
   }
 
   return {
@@ -217,7 +218,7 @@ export function createAdmission({ caps, nowMs, onVacancy }: AdmissionOptions): A
       for (const request of requests) {
         const ageMs = now - request.startedMs
         if (ageMs < caps.lateMs) break
-        if (request.pool === slow || request.cutting.signal.aborted) continue
+        if (request.pool === slow || request.cutting.aborted) continue
         if (ageMs >= caps.slowMs) moveToSlowOrCut(request)
         else if (request.pool === fresh && late.fits(request.turn.orgId, 1)) move(request, late)
       }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../platform/time/clock.ts'
 import { isObject } from '../../platform/json/is-object.ts'
+import type { RequestSignal } from '../../platform/outbound/cutter.ts'
 import type { OutboundHttp, OutboundResult } from '../../platform/outbound/outbound-http.ts'
 import { sha256Hex } from '../../platform/secrets.ts'
 import { headerFault } from './headers.ts'
@@ -22,7 +23,7 @@ export interface TokenRequest {
   readonly grant: TokenGrant
   readonly verifyCert: boolean
   readonly timeoutMs: number
-  readonly signal: AbortSignal
+  readonly signal: RequestSignal
 }
 
 /** The access tokens of webhooks, each until it expires. They are in memory only. */

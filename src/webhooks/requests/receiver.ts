@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Context } from '../../platform/context.ts'
 import type { ClientIdentity } from '../../platform/outbound/outbound-agents.ts'
+import type { RequestSignal } from '../../platform/outbound/cutter.ts'
 import type { OutboundHttp } from '../../platform/outbound/outbound-http.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { parseClientIdentity } from './client-certificate.ts'
@@ -73,5 +74,5 @@ export function receiverOf(
 export interface Delivery {
   readonly receiver: Receiver
   readonly message: DueMessage
-  readonly signal: AbortSignal
+  readonly signal: RequestSignal
 }

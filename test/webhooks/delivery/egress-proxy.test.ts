@@ -1,28 +1,12 @@
-import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, type Server, type Socket, connect } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { egressProxyOf } from '../../../src/platform/outbound/egress-proxy.ts'
 import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
 import { startNameServer } from '../../support/peers/name-server.ts'
 import { selfSigned } from '../self-signed.ts'
-
-async function listen(server: Server): Promise<number> {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-    await once(server, 'close')
-  })
-  return (server.address() as AddressInfo).port
-}
+import { listen } from './listen.ts'
 
 /** Starts a proxy that connects to any requested address, with the login `user:pass`. */
 async function startProxy(): Promise<{ readonly asked: string[]; readonly port: number }> {

@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, type Server, type Socket, createServer } from 'node:net'
+import { type Socket, createServer } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   type OutboundHttp,
   type OutboundOptions,
@@ -12,32 +11,12 @@ import {
 } from '../../../src/platform/outbound/outbound-http.ts'
 import { startNameServer } from '../../support/peers/name-server.ts'
 import { selfSigned } from '../self-signed.ts'
-
-const closers: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close()
-})
+import { listen } from './listen.ts'
 
 function outboundWith(options: Partial<OutboundOptions> = {}): OutboundHttp {
   const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true, ...options })
-  closers.push(() => outbound.close())
+  onTestFinished(() => outbound.close())
   return outbound
-}
-
-async function listen(server: Server): Promise<number> {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  closers.push(async () => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-    await once(server, 'close')
-  })
-  return (server.address() as AddressInfo).port
 }
 
 /** Starts a server that passes its socket to `talk` once the first bytes have arrived. */

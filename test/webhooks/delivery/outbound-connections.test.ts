@@ -1,0 +1,133 @@
+import { once } from 'node:events'
+import { type RequestListener, createServer as createHttpServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { type Socket, createServer } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { type OutboundHttp, createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
+import { selfSigned } from '../self-signed.ts'
+import { listen } from './listen.ts'
+
+function openOutbound(): OutboundHttp {
+  const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
+  onTestFinished(() => outbound.close())
+  return outbound
+}
+
+const post = (outbound: OutboundHttp, url: string, more = {}) =>
+  outbound.send({
+    url,
+    method: 'POST',
+    headers: {},
+    body: Buffer.from('{}'),
+    verifyCert: true,
+    timeoutMs: 5000,
+    ...more,
+  })
+
+/** Answers each request with the texts, one after the other, and counts connections and requests. */
+async function listenAnswering(...answers: readonly string[]) {
+  const seen = { connections: 0, requests: 0 }
+  const port = await listen(
+    createServer((socket) => {
+      seen.connections += 1
+      socket.on('data', () => socket.write(answers[seen.requests++ % answers.length] ?? '', 'latin1'))
+    }),
+  )
+  return { seen, url: `http://127.0.0.1:${port}/` }
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const empty = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+
+it.each([
+  ['with a body of a known length', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok', 1],
+  ['with a body in parts', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n', 1],
+  ['after an interim one', `HTTP/1.1 103 Hints\r\n\r\n${empty}`, 1],
+  ['that announces the end of the connection', empty.replace('OK', 'OK\r\nConnection: close'), 3],
+  ['with a short time to wait', empty.replace('OK', 'OK\r\nKeep-Alive: timeout=1'), 3],
+  ['that is followed by another one', `${empty}HTTP/1.1 500 Not asked for\r\nContent-Length: 0\r\n\r\n`, 3],
+])('connections are used again, or not, after an answer %s', async (_what, answer, connections) => {
+  const outbound = openOutbound()
+  const { seen, url } = await listenAnswering(answer)
+  for (let round = 0; round < 3; round += 1) {
+    expect(await post(outbound, url)).toMatchObject({ kind: 'answer', status: 200 })
+    await turn()
+  }
+  expect(seen).toEqual({ connections, requests: 3 })
+})
+
+it('connections are not used again after bytes that nobody asked for', async () => {
+  const outbound = openOutbound()
+  const sockets: Socket[] = []
+  const port = await listen(
+    createServer((socket) => {
+      sockets.push(socket)
+      socket.on('data', () => socket.write(empty))
+    }),
+  )
+  const url = `http://127.0.0.1:${port}/`
+  await post(outbound, url)
+  const [first] = sockets
+  if (first === undefined) throw new Error('no connection')
+  const closed = once(first, 'close')
+  first.write('HTTP/1.1 500 Not asked for\r\nContent-Length: 0\r\n\r\n')
+  await closed
+  expect(await post(outbound, url)).toMatchObject({ status: 200 })
+  expect(sockets).toHaveLength(2)
+})
+
+it('connections are not used again if the answer came before the whole request was sent', async () => {
+  const outbound = openOutbound()
+  let connections = 0
+  const port = await listen(
+    createServer((socket) => {
+      connections += 1
+      socket.once('data', () => {
+        socket.pause()
+        socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n')
+      })
+    }),
+  )
+  const [url, body] = [`http://127.0.0.1:${port}/`, Buffer.alloc(64 * 1024 * 1024)]
+  for (let round = 0; round < 2; round += 1) {
+    const result = await post(outbound, url, { body })
+    expect(result).toMatchObject({ kind: 'answer', status: 413 })
+    await turn()
+  }
+  expect(connections).toBe(2)
+})
+
+it('connections carry one request at a time, each with its own answer, by TLS as well', async () => {
+  let connections = 0
+  const echo: RequestListener = (request, response) => {
+    request.on('data', () => {}).on('end', () => response.writeHead(200, { 'X-Path': request.url ?? '' }).end())
+  }
+  const [plainServer, tlsServer] = [createHttpServer(echo), createTlsServer(await selfSigned('127.0.0.1'), echo)]
+  for (const server of [plainServer, tlsServer]) {
+    server.keepAliveTimeout = 60_000
+    server.on('connection', () => (connections += 1))
+  }
+  const [plain, tls] = [await listen(plainServer), await listen(tlsServer)]
+  const outbound = openOutbound()
+  for (const origin of [`http://127.0.0.1:${plain}`, `https://127.0.0.1:${tls}`]) {
+    connections = 0
+    const send = async (path: string) => {
+      for (let round = 0; round < 20; round += 1)
+        expect(await post(outbound, `${origin}${path}`, { verifyCert: false })).toMatchObject({
+          headers: { 'x-path': path },
+        })
+    }
+    await Promise.all(Array.from({ length: 10 }, (_, index) => send(`/${index}`)))
+    expect(connections).toBeLessThanOrEqual(10)
+  }
+})
+
+it('connections send no header that contains a line end', async () => {
+  const { seen, url } = await listenAnswering(empty)
+  const headers = { 'X-A': 'b\r\nX-B: c' }
+  expect(await post(openOutbound(), url, { headers })).toEqual({
+    kind: 'failed',
+    error: 'invalid header X-A',
+    remoteAddress: null,
+  })
+  expect(seen.connections).toBe(0)
+})
