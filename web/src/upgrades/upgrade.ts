@@ -6,7 +6,7 @@ export type Report = Schemas['UpgradeReport']
 export type Target = Report['devices'][number]
 export type TargetStatus = Target['status']
 
-interface Words {
+export interface Words {
   readonly tone: Tone
   readonly text: string
 }
@@ -52,6 +52,16 @@ export type Hold = NonNullable<Upgrade['upgrades'][number]['upgrade']['held']>
 export function holdOf({ upgrades }: Upgrade): Hold | null {
   for (const { upgrade } of upgrades) if (upgrade.held !== undefined && isRunning(upgrade.status)) return upgrade.held
   return null
+}
+
+/**
+ * Returns why an upgrade was stopped; null if it was not. While it runs, only its running parts count: a part that was
+ * stopped earlier keeps its reason when devices of other sites are retried.
+ */
+export function stopReasonOf({ upgrades }: Upgrade): string | null {
+  const running = upgrades.filter(({ upgrade }) => isRunning(upgrade.status))
+  const parts = running.length > 0 ? running : upgrades
+  return parts.find(({ upgrade }) => upgrade.stop_reason !== undefined)?.upgrade.stop_reason ?? null
 }
 
 /** The number of devices in each state. */

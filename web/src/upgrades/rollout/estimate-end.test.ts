@@ -8,16 +8,19 @@ const phases = [
   { phase: 4, total: 90, upgraded: 0, failed: 0 },
 ]
 
+const running = { report: { phases, status: 'running' }, hold: null, stopReason: null } as const
+
 it('takes the phases to come for as long as those that have ended', () => {
-  expect(estimateEnd({ phases, status: 'running' }, null, 120)).toBe(300)
+  expect(estimateEnd(running, 120)).toBe(300)
 })
 
 it('moves on with a phase that takes longer', () => {
-  expect(estimateEnd({ phases, status: 'running' }, null, 500)).toBe(600)
+  expect(estimateEnd(running, 500)).toBe(600)
 })
 
 it('does not guess', () => {
-  expect(estimateEnd({ phases: phases.slice(2), status: 'running' }, null, 120)).toBeNull()
-  expect(estimateEnd({ phases, status: 'completed' }, null, 120)).toBeNull()
-  expect(estimateEnd({ phases, status: 'running' }, { by: 'user', reason: '', timestamp: 1 }, 120)).toBeNull()
+  expect(estimateEnd({ ...running, report: { phases: phases.slice(2), status: 'running' } }, 120)).toBeNull()
+  expect(estimateEnd({ ...running, report: { phases, status: 'completed' } }, 120)).toBeNull()
+  expect(estimateEnd({ ...running, hold: { by: 'user', reason: '', timestamp: 1 } }, 120)).toBeNull()
+  expect(estimateEnd({ ...running, stopReason: 'More than 5 % failed' }, 120)).toBeNull()
 })

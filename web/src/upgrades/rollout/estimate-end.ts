@@ -1,16 +1,18 @@
 import { type Hold, type Report, isRunning } from '../upgrade.ts'
 
+interface Running {
+  readonly report: Pick<Report, 'phases' | 'status'>
+  readonly hold: Hold | null
+  readonly stopReason: string | null
+}
+
 /**
  * Estimates when an upgrade ends: the phases to come take as long as those that have ended took on average, because the
  * devices of a phase are upgraded at the same time. A phase that takes longer counts with what it has taken.
- * @returns Epoch seconds; null while there is nothing to judge by, or while the upgrade waits for somebody.
+ * @returns Epoch seconds; null while there is nothing to judge by, while the upgrade waits for somebody, and once it has been stopped.
  */
-export function estimateEnd(
-  { phases, status }: Pick<Report, 'phases' | 'status'>,
-  hold: Hold | null,
-  nowS: number,
-): number | null {
-  if (!isRunning(status) || hold !== null) return null
+export function estimateEnd({ report: { phases, status }, hold, stopReason }: Running, nowS: number): number | null {
+  if (!isRunning(status) || hold !== null || stopReason !== null) return null
   const full = phases.filter(({ total }) => total > 0)
   const durations = full.flatMap(({ duration }) => duration ?? [])
   const open = full.find(

@@ -4,8 +4,8 @@ import { answerOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/counted.ts'
 import type { Effect } from '../../display/effect.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
-import { type Hold, type Report, type Upgrade, countsOf } from '../upgrade.ts'
-import { type Action, actionsOf, openPhaseOf } from './verdict.ts'
+import { type Upgrade, countsOf } from '../upgrade.ts'
+import { type Action, type State, actionsOf, openPhaseOf } from './verdict.ts'
 
 export interface UpgradePlace {
   readonly orgId: string
@@ -14,8 +14,7 @@ export interface UpgradePlace {
 
 interface RolloutActionsProps {
   readonly place: UpgradePlace
-  readonly report: Report
-  readonly hold: Hold | null
+  readonly state: State
   readonly counts: Upgrade
   readonly onDone: () => Promise<void>
 }
@@ -33,7 +32,8 @@ const waitingStates = ['scheduled', 'download_requested', 'downloading', 'downlo
 const isWaiting = (status: string): boolean => waitingStates.some((state) => state === status)
 
 /** The possible actions on the upgrade; each button states its effect. */
-export function RolloutActions({ place, report, hold, counts: upgrade, onDone }: RolloutActionsProps) {
+export function RolloutActions({ place, state, counts: upgrade, onDone }: RolloutActionsProps) {
+  const { report, hold } = state
   const { api } = useServer()
   const [note, setNote] = useState('')
   const params = { path: { org_id: place.orgId, upgrade_id: place.upgradeId } }
@@ -102,7 +102,7 @@ export function RolloutActions({ place, report, hold, counts: upgrade, onDone }:
       run: () => answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/retry', { params, body: {} })),
     },
   }
-  return actionsOf({ report, hold }).map((action) => {
+  return actionsOf(state).map((action) => {
     const { title, run, ...offer } = offers[action]
     return (
       <ConfirmButton

@@ -6,7 +6,7 @@ import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTimeOfDay } from '../../display/time.tsx'
 import { useNow } from '../../display/use-now.ts'
 import { type Site, sharedZone, useSites } from '../../orgs/sites.ts'
-import { type Hold, type Report, type Upgrade, holdOf, upgradeStates } from '../upgrade.ts'
+import { holdOf, stopReasonOf } from '../upgrade.ts'
 import { estimateEnd } from './estimate-end.ts'
 import { FloorPanel } from './floor-panel.tsx'
 import { PhasePanel } from './phase-panel.tsx'
@@ -16,7 +16,7 @@ import { versionText } from './strategy-text.ts'
 import { TargetPanel } from './target-panel.tsx'
 import { TimelinePanel } from './timeline-panel.tsx'
 import { useRollout } from './use-rollout.ts'
-import { verdictOf } from './verdict.ts'
+import { type State, stateOf, verdictOf } from './verdict.ts'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/upgrades/$upgradeId')
 
@@ -30,7 +30,8 @@ export function RolloutPage() {
   if (report === undefined || upgrade === undefined)
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
   const hold = holdOf(upgrade)
-  const { tone, text } = hold === null ? upgradeStates[report.status] : ({ tone: 'warn', text: 'Waiting' } as const)
+  const state = { report, hold, stopReason: stopReasonOf(upgrade) }
+  const { tone, text } = stateOf(state)
   const place = { orgId, upgradeId }
   return (
     <>
@@ -42,14 +43,12 @@ export function RolloutPage() {
             Upgrades
           </Link>
         }
-        actions={
-          mayWrite && <RolloutActions place={place} report={report} hold={hold} counts={upgrade} onDone={refresh} />
-        }
+        actions={mayWrite && <RolloutActions place={place} state={state} counts={upgrade} onDone={refresh} />}
       >
         <StateMark tone={tone}>{text}</StateMark>
         <span>{versionText(report)}</span>
-        <span aria-live="polite">{verdictOf({ report, hold, stopReason: stopReasonOf(upgrade) })}</span>
-        <EndEstimate report={report} hold={hold} sites={sites} />
+        <span aria-live="polite">{verdictOf(state)}</span>
+        <EndEstimate state={state} sites={sites} />
       </PageTitle>
       {hold !== null && <p className="note">{hold.reason}</p>}
       <PhasePanel report={report} hold={hold} />
@@ -66,14 +65,14 @@ export function RolloutPage() {
 }
 
 interface EndEstimateProps {
-  readonly report: Report
-  readonly hold: Hold | null
+  readonly state: State
   readonly sites: ReadonlyMap<string, Site> | undefined
 }
 
 /** When the upgrade will have ended, in the time of its sites where they share a zone. */
-function EndEstimate({ report, hold, sites }: EndEstimateProps) {
-  const end = estimateEnd(report, hold, useNow())
+function EndEstimate({ state, sites }: EndEstimateProps) {
+  const { report } = state
+  const end = estimateEnd(state, useNow())
   if (end === null) return null
   const siteIds = report.sites.map(({ site_id: siteId }) => siteId)
   return (
@@ -81,8 +80,4 @@ function EndEstimate({ report, hold, sites }: EndEstimateProps) {
       done about <SiteTimeOfDay at={end} zone={sharedZone(sites, siteIds)} />
     </span>
   )
-}
-
-function stopReasonOf({ upgrades }: Upgrade): string | null {
-  return upgrades.find(({ upgrade }) => upgrade.stop_reason !== undefined)?.upgrade.stop_reason ?? null
 }

@@ -1,19 +1,31 @@
-import { type Hold, type Report, isRunning } from '../upgrade.ts'
+import { type Hold, type Report, type Words, isRunning, upgradeStates } from '../upgrade.ts'
 
-interface State {
+export interface State {
   readonly report: Report
   readonly hold: Hold | null
-  /** Why the upgrade was stopped; null if it was not. */
+  /** Why the upgrade was stopped; null if it was not. Devices that restart at that time are still awaited. */
   readonly stopReason: string | null
+}
+
+/** Returns the state of an upgrade in a word or two. */
+export function stateOf({ report, hold, stopReason }: State): Words {
+  if (!isRunning(report.status)) return upgradeStates[report.status]
+  if (stopReason !== null) return { tone: 'warn', text: 'Stopping' }
+  return hold === null ? upgradeStates[report.status] : { tone: 'warn', text: 'Waiting' }
 }
 
 /** Returns in a sentence how an upgrade stands. */
 export function verdictOf({ report, hold, stopReason }: State): string {
   const { total, upgraded, failed, status, stops_after_failures: stops } = report
   const failures =
-    stops !== null && isRunning(status) ? `, ${budgetText(report)}` : failed === 0 ? '' : `, ${failed} failed`
+    stops !== null && stopReason === null && isRunning(status)
+      ? `, ${budgetText(report)}`
+      : failed === 0
+        ? ''
+        : `, ${failed} failed`
   const progress = `${upgraded} of ${total} upgraded${failures}`
-  if (!isRunning(status)) return stopReason === null ? progress : `${progress}. ${sentence(stopReason)}`
+  if (stopReason !== null) return `${progress}. ${sentence(stopReason)}`
+  if (!isRunning(status)) return progress
   const open = openPhaseOf(report)
   const phase = open === null ? 'Not begun' : `Phase ${open} of ${report.phases.length}`
   if (hold === null) return `${phase}: ${progress}`
@@ -42,9 +54,10 @@ export function openPhaseOf({ phases }: Pick<Report, 'phases'>): number | null {
 /** The actions of a person on an upgrade. */
 export type Action = 'pause' | 'resume' | 'approve' | 'cancel' | 'retry'
 
-/** Returns the actions that make sense now; the server refuses the others. */
-export function actionsOf({ report, hold }: Pick<State, 'report' | 'hold'>): readonly Action[] {
+/** Returns the actions that make sense now. */
+export function actionsOf({ report, hold, stopReason }: State): readonly Action[] {
   if (!isRunning(report.status)) return report.failed > 0 ? ['retry'] : []
+  if (stopReason !== null) return []
   if (hold === null) return ['pause', 'cancel']
   return [hold.by === 'approval' ? 'approve' : 'resume', 'cancel']
 }
