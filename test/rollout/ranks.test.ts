@@ -50,7 +50,7 @@ it.each(['big_bang', 'serial'] as const)('is from the edge to the gateway with %
   const { aps, core, edge, gateway } = await seedBranch()
   const { id, siteUpgrades } = await rollout.create({ strategy })
   const reason =
-    'Devices restart before those that they hang on: 2 of the type ap, then 1 of the type switch, then 1 of the type switch, then 1 of the type gateway'
+    'Devices restart before those that they depend on: 2 of the type ap, then 1 of the type switch, then 1 of the type switch, then 1 of the type gateway'
   expect(siteUpgrades.flatMap(({ notes }) => notes)).toContainEqual({ reason })
   const rounds = await playRounds()
   expect(rounds.flat().slice(0, 2).toSorted()).toEqual(idsOf(...aps).toSorted())

@@ -38,5 +38,5 @@ export function noteRanks(devices: readonly Pick<RankedDevice, 'mac' | 'type'>[]
       const types = Map.groupBy(some, ({ type }) => type)
       return [...types].map(([type, { length }]) => `${length} of the type ${type}`).join(' and ')
     })
-  return [{ reason: `Devices restart before those that they hang on: ${steps.join(', then ')}` }]
+  return [{ reason: `Devices restart before those that they depend on: ${steps.join(', then ')}` }]
 }
