@@ -17,7 +17,9 @@ const UNWRITTEN_LOCK_MS = 5000
  * @throws {Error} With one line for the user when the installation fails.
  */
 export async function ensureInstalled(root) {
-  const lockText = readFileSync(join(root, 'package-lock.json'))
+  const lockText = readText(join(root, 'package-lock.json'))
+  // An archive of npm contains no lock file, and Node runs no TypeScript below node_modules.
+  if (lockText === '') throw new Error(`${root} has no package-lock.json; run Signalbox from a clone of its repository`)
   // Packages with compiled parts differ by platform: a node_modules from another platform is unusable.
   const wanted = createHash('sha256').update(`${process.platform} ${process.arch}\n`).update(lockText).digest('hex')
   const marker = join(root, 'node_modules/.signalbox-install')
@@ -26,7 +28,7 @@ export async function ensureInstalled(root) {
   await acquire(lock)
   try {
     if (readText(marker) === wanted) return // the process that we waited for has done it
-    if (!matches(root, lockText.toString())) await install(root, lock)
+    if (!matches(root, lockText)) await install(root, lock)
     mark(marker, wanted)
   } finally {
     rmSync(lock, { force: true })

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir } from 'node:fs/promises'
+import { cp, mkdir } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -46,4 +46,14 @@ it('runs in the folder of a clone by npx', async () => {
   const here = { cwd: root, env }
   expect((await run('npx', ['signalbox', '--help'], here)).stdout).toMatch(/^Usage: signalbox /)
   expect(JSON.parse((await run('npx', ['signalbox', 'orgs', '--json'], here)).stdout)).toEqual(orgs())
+})
+
+it('says in one line that it needs a clone where a package was unpacked', async () => {
+  const packed = join(folder, 'packed')
+  await cp(join(root, 'scripts'), join(packed, 'scripts'), { recursive: true })
+  await cp(join(root, 'package.json'), join(packed, 'package.json'))
+  await expect(run(process.execPath, [join(packed, 'scripts/signalbox.mjs'), 'orgs'], { env })).rejects.toMatchObject({
+    code: 1,
+    stderr: `signalbox: ${packed} has no package-lock.json; run Signalbox from a clone of its repository\n`,
+  })
 })
