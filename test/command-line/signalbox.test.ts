@@ -181,3 +181,16 @@ describe('api', () => {
     expect(await signalbox(args)).toMatchObject({ code: 2, err: expect.stringContaining(message) })
   })
 })
+
+it.each([
+  [['devices', 'list', '--limit', 'many'], "'--limit <number>' argument 'many' is invalid. It must be a whole number."],
+  [['devices', 'watch', '--refresh', '0'], "'--refresh <seconds>' argument '0' is invalid. It must be at least 1."],
+  [
+    ['upgrade', 'plan', '2.0.0', '--phases', '1,x'],
+    "'--phases <shares>' argument '1,x' is invalid. It must be a whole",
+  ],
+  [['upgrade', 'plan', '2.0.0', '--set', 'x'], "'--set <field=value>' argument 'x' is invalid. It must be name=value."],
+  [['api', 'getSelf', '--query', '=1'], "'--query <name=value>' argument '=1' is invalid. It must be name=value."],
+])('names the wrong option of %j', async (args, message) => {
+  expect(await signalbox(args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) })
+})

@@ -3,11 +3,11 @@ import { text } from 'node:stream/consumers'
 import { type Api, type Json, type JsonObject, objectOf } from '../api.ts'
 import { CommandError } from '../exit-codes.ts'
 import { textOf } from '../output.ts'
-import { type AddCommands, collect, nameAndValue } from './command.ts'
+import { type AddCommands, type Pair, collectPairs } from './command.ts'
 
 interface ApiOptions {
-  readonly param?: readonly string[]
-  readonly query?: readonly string[]
+  readonly param?: readonly Pair[]
+  readonly query?: readonly Pair[]
   readonly data?: string
 }
 
@@ -16,16 +16,18 @@ export const addApiCommand: AddCommands = (program, open) => {
   program
     .command('api <operation>')
     .description('call any operation of the interface by its id, such as getOrgInventory, and print its answer')
-    .option('--param <name=value>', 'a part of the path; org_id is known; repeat it for several', collect)
-    .option('--query <name=value>', 'a parameter of the query; repeat it for several', collect)
+    .option('--param <name=value>', 'a part of the path; org_id is known; repeat it for several', collectPairs)
+    .option('--query <name=value>', 'a parameter of the query; repeat it for several', collectPairs)
     .option('--data <json>', 'the body; @file reads a file, - the standard input')
     .action(async (id: string, options: ApiOptions, command) => {
       const session = open(command)
       const api = await session.connect()
       const { method, path } = await findOperation(api, id)
-      const given = new Map((options.param ?? []).map(nameAndValue))
+      const given = new Map(options.param)
       if (path.includes('{org_id}') && !given.has('org_id')) given.set('org_id', await session.orgId(api))
-      const query = new URLSearchParams(Object.fromEntries((options.query ?? []).map(nameAndValue))).toString()
+      const query = new URLSearchParams(
+        options.query?.map(([name, value]): [string, string] => [name, value]),
+      ).toString()
       const body = options.data === undefined ? undefined : parseBody(await readData(options.data))
       const { body: answer } = await api.send({
         method,

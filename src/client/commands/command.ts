@@ -1,5 +1,4 @@
-import type { Command } from 'commander'
-import { CommandError } from '../exit-codes.ts'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { Session } from '../session.ts'
 
 /** Adds commands to the program. `open` makes the session of the command that runs. */
@@ -10,24 +9,32 @@ export function collect(value: string, before: readonly string[] = []): readonly
   return [...before, value]
 }
 
-/** Parses the number of an option or argument. @throws CommandError usage. */
+/** Parses the number of an option. @throws InvalidArgumentError; Commander adds the name of the option. */
 export function wholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new CommandError('usage', `${JSON.stringify(text)} is not a whole number`)
+  throw new InvalidArgumentError('It must be a whole number.')
 }
 
-/** Parses the number of an option that can't be zero. @throws CommandError usage. */
+/** Parses numbers with commas between them. @throws InvalidArgumentError */
+export function wholeNumbers(text: string): readonly number[] {
+  return text.split(',').map((number) => wholeNumber(number.trim()))
+}
+
+/** Parses the number of an option that can't be zero. @throws InvalidArgumentError */
 export function atLeastOne(text: string): number {
   const number = wholeNumber(text)
   if (number > 0) return number
-  throw new CommandError('usage', `${JSON.stringify(text)} must be at least 1`)
+  throw new InvalidArgumentError('It must be at least 1.')
 }
 
-/** Splits `name=value`. @throws CommandError usage. */
-export function nameAndValue(text: string): readonly [string, string] {
+/** The `name=value` of an option. */
+export type Pair = readonly [name: string, value: string]
+
+/** Collects the `name=value` of an option that may be given several times. @throws InvalidArgumentError */
+export function collectPairs(text: string, before: readonly Pair[] = []): readonly Pair[] {
   const at = text.indexOf('=')
-  if (at < 1) throw new CommandError('usage', `${JSON.stringify(text)} must be name=value`)
-  return [text.slice(0, at), text.slice(at + 1)]
+  if (at < 1) throw new InvalidArgumentError('It must be name=value.')
+  return [...before, [text.slice(0, at), text.slice(at + 1)]]
 }
 
 /** Encodes the parameters that have a value. */

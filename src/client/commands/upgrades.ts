@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type Api, type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
 import { fields, table, textOf, timeText } from '../output.ts'
 import type { Session } from '../session.ts'
-import { type AddCommands, collect, nameAndValue, wholeNumber } from './command.ts'
+import { type AddCommands, type Pair, collect, collectPairs, wholeNumber, wholeNumbers } from './command.ts'
 import { findSite } from './find.ts'
 import { progressOf, watchUpgrade } from './watch-upgrade.ts'
 
@@ -11,10 +11,10 @@ interface PlanOptions {
   readonly type?: string
   readonly model?: readonly string[]
   readonly strategy?: string
-  readonly phases?: string
+  readonly phases?: readonly number[]
   readonly maxFailures?: number
   readonly start?: string
-  readonly set?: readonly string[]
+  readonly set?: readonly Pair[]
 }
 
 /** The actions on an existing upgrade. */
@@ -131,10 +131,10 @@ function planned(upgrade: Command, usage: string, description: string): Command 
     .option('--type <type>', 'ap, switch or gateway')
     .option('--model <model>', 'only devices of this model; repeat it for several', collect)
     .option('--strategy <strategy>', 'big_bang, serial, canary or rrm')
-    .option('--phases <shares>', 'cumulative shares of the canary phases in percent, such as 1,10,50,100')
+    .option('--phases <shares>', 'cumulative shares of the canary phases in percent, such as 1,10,50,100', wholeNumbers)
     .option('--max-failures <percent>', 'stop once more than this percentage has failed', wholeNumber)
     .option('--start <time>', 'in the time zone of each site, such as 2026-12-01T02:00:00')
-    .option('--set <field=value>', 'any other field of the request, its value as JSON or text; repeat it', collect)
+    .option('--set <field=value>', 'any other field of the request, its value as JSON or text; repeat it', collectPairs)
 }
 
 async function bodyOf(
@@ -151,10 +151,10 @@ async function bodyOf(
     ...(type !== undefined && { device_type: type }),
     ...(model !== undefined && { models: [...model] }),
     ...(strategy !== undefined && { reboot_strategy: strategy }),
-    ...(phases !== undefined && { canary_phases: phases.split(',').map((share) => wholeNumber(share.trim())) }),
+    ...(phases !== undefined && { canary_phases: [...phases] }),
     ...(maxFailures !== undefined && { max_failure_percentage: maxFailures }),
     ...(start !== undefined && { start_datetime: start }),
-    ...Object.fromEntries(set.map((text) => nameAndValue(text)).map(([name, value]) => [name, jsonOrText(value)])),
+    ...Object.fromEntries(set.map(([name, value]) => [name, jsonOrText(value)])),
   }
 }
 
