@@ -81,6 +81,14 @@ export async function listKnownModels(
   return new Set(rows.map(({ model }) => model))
 }
 
+/**
+ * Why a site upgrade stops or was stopped. While failed devices are retried, the row keeps the reason for which the
+ * other devices were cancelled.
+ */
+export function stopReasonOf(siteUpgrade: 'site_upgrade' | 'part'): RawBuilder<SiteUpgrade['stopReason']> {
+  return sql`case when ${sql.ref(`${siteUpgrade}.stopping`)} is not null then ${sql.ref(`${siteUpgrade}.stop_reason`)} end`
+}
+
 /** MACs of the targets of `site_upgrade`, by state. */
 export const targetsByState: RawBuilder<SiteUpgrade['targets']> = sql`(
   select coalesce(json_object_agg(state, macs), '{}') from (
@@ -108,7 +116,8 @@ export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string)
   if (upgrade === undefined) throw notFound(id)
   const siteUpgrades = await reader
     .selectFrom('siteUpgrade')
-    .select(['id', 'siteId', 'status', 'hold', 'stopReason', 'startAt', 'waitsUntil', 'total', 'notes'])
+    .select(['id', 'siteId', 'status', 'hold', 'startAt', 'waitsUntil', 'total', 'notes'])
+    .select(stopReasonOf('site_upgrade').as('stopReason'))
     .select(targetsByState.as('targets'))
     .select(failures.as('failures'))
     .where('orgId', '=', scope.orgId)

@@ -126,6 +126,7 @@ describe.each(['org', 'site'] as const)('with phases of the %s', (scope) => {
     await expect(retry(id, [mac])).rejects.toThrow(/^The upgrade would stop again at once: more than 0 % of/)
     expect(await read(id)).toMatchObject({ status, counts, stopReason })
     await retry(id)
+    expect(await read(id)).toMatchObject({ status: ['upgrading', 'upgrading'], stopReason: null })
     await play()
     expect(await read(id)).toMatchObject({
       status: ['failed', 'failed'],

@@ -58,7 +58,7 @@ describe('limits by phase', () => {
   test.each([
     [{ 1: 1 }, 'more than 0 failures in phase 1'],
     [{ 2: 1 }, null],
-    [{ 2: 2 }, 'more than 1 failures in phase 2'],
+    [{ 2: 2 }, 'more than 1 failure in phase 2'],
     [{ 3: 5, 4: 10 }, null],
   ])('%o: %s', (failures, reason) => {
     expect(findStopReason(failures, limited)).toBe(reason)

@@ -34,7 +34,8 @@ export function findPhaseStopReason(
     return limit !== null && (failures[index + 1] ?? 0) > limit
   })
   if (exceeded === undefined || exceeded < 0) return null
-  return `more than ${gates?.[exceeded]?.max_failures} failures in ${words.phase} ${exceeded + 1}`
+  const limit = gates?.[exceeded]?.max_failures
+  return `more than ${limit} ${limit === 1 ? 'failure' : 'failures'} in ${words.phase} ${exceeded + 1}`
 }
 
 /**

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
+import { stopReasonOf } from '../store.ts'
 import type { LiveSite, LiveUpgrade } from './live.ts'
 
 /** Lists the progress of site upgrades. The number of rows that it reads does not depend on the number of devices. */
@@ -10,7 +11,8 @@ export function listLiveSites(reader: Reader, scope: InOrg, ids: readonly string
     .innerJoin('orgUpgrade as upgrade', (on) =>
       on.onRef('upgrade.orgId', '=', 'part.orgId').onRef('upgrade.id', '=', 'part.orgUpgradeId'),
     )
-    .select(['part.id', 'part.orgUpgradeId', 'part.siteId', 'part.status', 'part.hold', 'part.stopReason'])
+    .select(['part.id', 'part.orgUpgradeId', 'part.siteId', 'part.status', 'part.hold'])
+    .select(stopReasonOf('part').as('stopReason'))
     .select(['part.waitsUntil', 'part.counts', 'part.total', 'part.currentPhase', 'part.upgradedByPhase'])
     .select(['part.hardFailures', 'upgrade.kind'])
     .where('part.orgId', '=', scope.orgId)

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import type { Reader } from '../../platform/database/db.ts'
+import { stopReasonOf } from '../store.ts'
 import type {
   Downtime,
   ReportSummary,
@@ -42,7 +43,7 @@ async function listReportedSites(
   upgrade: ReportedUpgrade,
 ): Promise<Omit<ReportedSite, 'downtime'>[]> {
   const { rows } = await sql<Omit<ReportedSite, 'downtime'>>`
-    select site_upgrade.id, site_id, site.name as site_name, status, stop_reason, total, counts, finished_at
+    select site_upgrade.id, site_id, site.name as site_name, status, ${stopReasonOf('site_upgrade')} as stop_reason, total, counts, finished_at
     from site_upgrade left join site on site.org_id = site_upgrade.org_id and site.id = site_upgrade.site_id
     where ${isReported(scope, upgrade)} order by site_upgrade.id
   `.execute(reader)

@@ -7,7 +7,7 @@ import { allHold, column, conditionsOn } from '../../http/lists/store-filters.ts
 import { pageOf } from '../../http/lists/store-pages.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import { failures, targetsByState } from '../store.ts'
+import { failures, stopReasonOf, targetsByState } from '../store.ts'
 import type { siteUpgradeFilters } from './filters.ts'
 import type { SiteUpgradeDetail, SiteUpgradeItem } from './site-upgrade.ts'
 
@@ -27,7 +27,6 @@ function selectSiteUpgrades(reader: Reader, scope: SiteScope) {
       'siteUpgrade.id',
       'siteUpgrade.status',
       'siteUpgrade.hold',
-      'siteUpgrade.stopReason',
       'siteUpgrade.startAt',
       'siteUpgrade.waitsUntil',
       'siteUpgrade.rebootAt',
@@ -40,6 +39,7 @@ function selectSiteUpgrades(reader: Reader, scope: SiteScope) {
       'orgUpgrade.enableP2p',
       'orgUpgrade.maxFailurePercentage',
     ])
+    .select(stopReasonOf('site_upgrade').as('stopReason'))
     .select(sql<SiteUpgradeItem['maxFailures']>`org_upgrade.request->'max_failures'`.as('maxFailures'))
     .select(phases.as('phases'))
     .where('siteUpgrade.orgId', '=', scope.orgId)
