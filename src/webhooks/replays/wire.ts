@@ -4,6 +4,7 @@ import { epochS } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { decideState, openUntilOf } from '../health/decide-state.ts'
 import type { WebhookActivity } from '../health/store.ts'
+import { topicFault, topicNameOf } from '../topics.ts'
 import type { ReplayRequest, Replayed } from './replay-messages.ts'
 import type { ParkedMessage, ReplayFilter } from './store-parked.ts'
 
@@ -94,8 +95,16 @@ export function parseReplay({ status, ...filter }: Static<typeof ReplayBody>): R
 function parseFilter({ ids, topic, reason, start, end }: Omit<Static<typeof ReplayBody>, 'status'>): ReplayFilter {
   if (start !== undefined && end !== undefined && start > end)
     throw invalidField('start', `${start} is after the end, ${end}`)
+  const topicError = topic === undefined ? null : topicFault(topic, 'site')
+  if (topicError !== null) throw invalidField('topic', topicError)
   const dateOf = (seconds: number | undefined): Date | null => (seconds === undefined ? null : new Date(seconds * 1000))
-  return { ids: ids ?? null, topic: topic ?? null, reason: reason ?? null, start: dateOf(start), end: dateOf(end) }
+  return {
+    ids: ids ?? null,
+    topic: topic === undefined ? null : topicNameOf(topic),
+    reason: reason ?? null,
+    start: dateOf(start),
+    end: dateOf(end),
+  }
 }
 
 export function presentReplayed({ replayed, nextStart }: Replayed): Static<typeof ReplayReply> {

@@ -81,7 +81,13 @@ it('lists parked messages, replays those that match, and refuses what it does no
     status: 400,
     body: { detail: 'Invalid field start: 20 is after the end, 10' },
   })
-  expect(await replay({ ids: [first] })).toMatchObject({ status: 200, body: { replayed: 1 } })
+  expect(await replay({ topic: 'audit-log' })).toMatchObject({
+    status: 400,
+    body: { detail: 'Invalid field topic: audit-log is not a known topic' },
+  })
+  expect(await replay({ topic: 'alarm' })).toMatchObject({ status: 200, body: { replayed: 0 } })
+  // Another spelling by which webhooks subscribe.
+  expect(await replay({ topic: 'audit', ids: [first] })).toMatchObject({ status: 200, body: { replayed: 1 } })
   expect(await replay({})).toMatchObject({ status: 200, body: { replayed: 1 } })
   expect((await server.call('GET', `${path}/parked`)).body).toEqual([])
   const audits = await server.ctx.db.selectFrom('auditLog').select('message').execute()
