@@ -60,6 +60,8 @@ export function useLiveDevices(siteIds: readonly string[], options: Options): Re
   const key = siteIds.slice(0, MAX_SITES).join(' ')
   useEffect(() => {
     followed.current?.follow(key === '' ? [] : key.split(' ').map((siteId) => `/sites/${siteId}/stats/devices`))
+    // Another stream has another set of channels.
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies
   }, [stream, key])
   return devices
 }
