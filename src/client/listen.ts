@@ -152,8 +152,12 @@ function findFault(
   return null
 }
 
+/** A rest of `whsec_` that is not base64 is no encoded key: the service takes the whole text for it. */
+const encodedKey = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/
+
 function isBySecret(secret: string, signed: Buffer, signature: string): boolean {
-  const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : Buffer.from(secret)
+  const encoded = encodedKey.exec(secret)?.[1]
+  const key = encoded ? Buffer.from(encoded, 'base64') : Buffer.from(secret)
   const expected = createHmac('sha256', key).update(signed).digest()
   const given = Buffer.from(signature.replace('v1,', ''), 'base64')
   return given.length === expected.length && timingSafeEqual(given, expected)

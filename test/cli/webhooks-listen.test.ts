@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type HeardMessage, listenForWebhooks, parsePublicKey } from '../../src/client/listen.ts'
+import { hmacKeysOf, signatureHeaders } from '../../src/webhooks/signing/sign.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type Harness, createHarness } from '../webhooks/harness.ts'
@@ -83,6 +84,24 @@ it.each(['reset', 'hang'] as const)('can %s, and verifies signatures by the key 
     { status: 200, fault: 'its signature by the key is wrong', repeated: true },
   ])
 })
+
+it.each(['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_not base64!', 'whsec_abc'])(
+  'takes the same key from the secret %j as the service',
+  async (secret) => {
+    const heard: HeardMessage[] = []
+    const listener = await listenForWebhooks({
+      ...{ host: '127.0.0.1', port: 0, secret, publicKey: null },
+      fault: { reply: 'answer', status: 200, times: Infinity, delayMs: 0 },
+      now: () => clock.now(),
+      onMessage: (message) => heard.push(message),
+    })
+    onTestFinished(() => listener.close())
+    const signable = { messageId: 'one', at: clock.now(), body: Buffer.from('body') }
+    const headers = signatureHeaders([hmacKeysOf(secret)], signable)
+    expect((await fetch(listener.url, { method: 'POST', body: 'body', headers })).status).toBe(200)
+    expect(heard).toMatchObject([{ id: 'one', fault: null }])
+  },
+)
 
 const program = fileURLToPath(new URL('../../src/bin/cli.ts', import.meta.url))
 
