@@ -87,7 +87,7 @@ function convertQuery(schema: TSchema, data: unknown): Record<string, unknown> {
   const types: unknown = Reflect.get(schema, 'properties')
   const converted: Record<string, unknown> = Object.create(null)
   for (const [name, value] of Object.entries(data ?? {})) {
-    for (const text of Array.isArray(value) ? value : [value]) if (typeof text === 'string') assertText(text)
+    for (const text of Array.isArray(value) ? value : [value]) if (typeof text === 'string') assertText(text, name)
     if (value === '') continue
     const type: unknown = isObject(types) && isObject(types[name]) ? types[name]['type'] : undefined
     if (type === 'integer' && typeof value === 'string' && /^-?\d{16,}$/.test(value))

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { AppError } from '../../platform/errors.ts'
+import { AppError, invalidField } from '../../platform/errors.ts'
 import { parseExactJson } from '../../platform/json/exact-json.ts'
 import { isObject } from '../../platform/json/is-object.ts'
 
@@ -30,29 +30,32 @@ export function decodeText(bytes: string | Buffer): string {
   return bytes.toString()
 }
 
-/** A body may have half a million values, so the walk creates nothing for each of them. It ends at the maximum depth. */
-function assertStorable(value: unknown, hasEscapes: boolean, depth = 0): void {
+/**
+ * A body may have half a million values, so the walk creates nothing for each of them. It ends at the maximum depth.
+ * @param field The member of the body that contains the value.
+ */
+function assertStorable(value: unknown, hasEscapes: boolean, field = 'body', depth = 0): void {
   if (typeof value === 'string') {
-    if (hasEscapes) assertText(value)
+    if (hasEscapes) assertText(value, field)
   } else if (value === Infinity || value === -Infinity)
     throw new AppError('invalid', 'JSON parse error - a number is beyond the range of a double, about 1.8e308')
   else if (typeof value === 'object' && value !== null) {
     if (depth >= MAX_DEPTH) throw new AppError('invalid', `JSON parse error - nested deeper than ${MAX_DEPTH} levels`)
-    if (Array.isArray(value)) for (const item of value) assertStorable(item, hasEscapes, depth + 1)
-    else if (isObject(value)) assertMembers(value, hasEscapes, depth + 1)
+    if (Array.isArray(value)) for (const item of value) assertStorable(item, hasEscapes, field, depth + 1)
+    else if (isObject(value)) assertMembers(value, hasEscapes, field, depth + 1)
   }
 }
 
-function assertMembers(object: Record<string, unknown>, hasEscapes: boolean, depth: number): void {
+function assertMembers(object: Record<string, unknown>, hasEscapes: boolean, field: string, depth: number): void {
   for (const key in object) {
     if (key === '__proto__') throw new AppError('invalid', `JSON parse error - forbidden key ${key}`)
-    if (hasEscapes) assertText(key)
-    assertStorable(object[key], hasEscapes, depth)
+    if (hasEscapes) assertText(key, field)
+    assertStorable(object[key], hasEscapes, depth === 1 ? key : field, depth)
   }
 }
 
 /** @throws AppError invalid for text that PostgreSQL can't store. */
-export function assertText(text: string): void {
-  if (text.includes('\0')) throw new AppError('invalid', 'Text may not contain the character U+0000')
-  if (!text.isWellFormed()) throw new AppError('invalid', 'Text may not contain half a surrogate pair')
+export function assertText(text: string, field: string): void {
+  if (text.includes('\0')) throw invalidField(field, 'may not contain the character U+0000')
+  if (!text.isWellFormed()) throw invalidField(field, 'may not contain half a surrogate pair')
 }

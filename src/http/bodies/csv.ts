@@ -66,7 +66,7 @@ function recordsOf(field: string, text: string, atMost: number): CsvRecord[] {
 function decode(field: string, bytes: Uint8Array): string {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    assertText(text)
+    assertText(text, field)
     return text
   } catch {
     throw invalidField(field, 'is not UTF-8 text')

@@ -119,7 +119,7 @@ async function readText(name: string, body: AsyncIterable<Buffer>): Promise<stri
   }
   const text = Buffer.concat(chunks)
   if (!isUtf8(text)) throw invalidField(name, 'is not UTF-8 text')
-  assertText(text.toString())
+  assertText(text.toString(), name)
   return text.toString()
 }
 

@@ -42,7 +42,7 @@ async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
       bytes += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength
       if (bytes > MAX_DIRECTORY_BYTES) throw new Error(`it has more than ${MAX_DIRECTORY_BYTES} bytes`)
       // Names of pictures become names of maps.
-      assertText(entry.fileName)
+      assertText(entry.fileName, 'file')
       if (!entry.fileName.endsWith('/')) entries.set(entry.fileName, entry)
     }
   } catch (error) {
