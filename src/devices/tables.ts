@@ -104,6 +104,8 @@ export interface DeviceStatusTable {
   bootedAt: Date | null
   /** See migration 26. */
   bootKnownMs: number | null
+  /** See migration 259. */
+  connectedMs: number | null
   /** See migration 62. */
   bootId: string | null
   extIp: string | null

@@ -193,6 +193,7 @@ function changeOf(known: ClaimedStatus, connection: Connection, outageUnreported
       deviceId: known.deviceId,
       epoch,
       connectedAt,
+      connectedMs,
       facts,
       bootCount: known.bootCount + (booted ? 1 : 0),
       bootedAt: booted ? connectedAt : known.bootedAt,

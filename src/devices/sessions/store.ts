@@ -90,6 +90,8 @@ export interface ClaimedStatus {
   readonly epoch: string
   readonly load: Readonly<Record<string, unknown>> | null
   readonly connectedAt: Date | null
+  /** That in service time. */
+  readonly connectedMs: number | null
   readonly firmware: string | null
   readonly bootCount: number
   readonly bootedAt: Date | null
@@ -131,6 +133,7 @@ function lockKnownStatuses(tx: Tx, deviceIds: readonly string[]): Promise<Claime
       'site.name as siteName',
       'status.connected',
       'status.connectedAt',
+      'status.connectedMs',
       'status.firmware',
       'status.bootCount',
       'status.bootedAt',
@@ -157,6 +160,7 @@ export interface ConnectedStatus {
   readonly deviceId: string
   readonly epoch: string
   readonly connectedAt: Date
+  readonly connectedMs: number
   readonly facts: DeviceFacts
   readonly bootCount: number
   readonly bootedAt: Date | null
@@ -175,6 +179,7 @@ const statusColumns = columnsOf(
     deviceId: 'uuid',
     epoch: 'bigint',
     connectedAt: 'timestamptz',
+    connectedMs: 'float8',
     firmware: 'text',
     extIp: 'text',
     capabilities: 'jsonb',
@@ -282,7 +287,7 @@ export async function updateDisconnectedStatuses(
     ) device
     where status.org_id = device.org_id and status.device_id = device.id and status.connected
     returning status.org_id, status.device_id, device.mac, device.type, device.name, device.site_id, device.site_name,
-      true as connected, status.connected_at, status.firmware, status.boot_count, status.booted_at,
+      true as connected, status.connected_at, status.connected_ms, status.firmware, status.boot_count, status.booted_at,
       status.boot_known_ms, status.boot_id, status.epoch, status.load
   `.execute(tx)
   return rows

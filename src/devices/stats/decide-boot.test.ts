@@ -24,6 +24,7 @@ function knownAfter({ uptimeS, sinceReportS }: Life, serviceShare = 1): KnownBoo
     bootKnownMs: NOW_MS - sinceReportS * 1000 * serviceShare,
     bootedAt: new Date(now.getTime() - (uptimeS + sinceReportS) * 1000),
     connectedAt: now,
+    connectedMs: NOW_MS,
   }
 }
 
@@ -51,8 +52,40 @@ describe('an uptime', () => {
     )
   })
 
+  test('proves nothing however late it is, on the connection of the known boot or on a later one', () => {
+    const delayMs = fc.integer({ min: 0, max: 600_000 })
+    const steps = fc.array(fc.record({ afterMs: fc.nat(100_000), delayMs, reconnects: fc.boolean() }), { minLength: 1 })
+    fc.assert(
+      fc.property(fc.nat(100_000), steps, (firstMs, later) => {
+        const bootMs = NOW_MS
+        let sentMs = bootMs + firstMs
+        let handledMs = sentMs
+        let [bootKnownMs, connectedMs] = [sentMs, sentMs]
+        let lastS: number | null = null
+        for (const step of later) {
+          sentMs += step.afterMs
+          if (step.reconnects) connectedMs = sentMs
+          // The reports of a device arrive in their order.
+          handledMs = Math.max(handledMs, sentMs + step.delayMs)
+          const uptimeS = Math.floor((sentMs - bootMs) / 1000)
+          const handled = { at: new Date(now.getTime() + handledMs - NOW_MS), atMs: handledMs }
+          const known = { uptimeS: lastS, bootKnownMs, bootedAt: null, connectedAt: now, connectedMs }
+          expect(findNewBoot(known, report(uptimeS), handled)).toBeNull()
+          lastS = uptimeS
+          bootKnownMs = handledMs
+        }
+      }),
+    )
+  })
+
   test('proves nothing without a previous one', () => {
-    const nothing: KnownBoot = { uptimeS: null, bootKnownMs: null, bootedAt: null, connectedAt: now }
+    const nothing: KnownBoot = {
+      uptimeS: null,
+      bootKnownMs: null,
+      bootedAt: null,
+      connectedAt: now,
+      connectedMs: NOW_MS,
+    }
     expect(findNewBoot(nothing, report(5), time)).toBeNull()
   })
 })

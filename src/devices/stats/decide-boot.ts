@@ -2,6 +2,8 @@
 export interface KnownBoot {
   /** Start of the session that reports. */
   readonly connectedAt: Date | null
+  /** The same instant in service time. */
+  readonly connectedMs: number | null
   readonly bootedAt: Date | null
   /** Service time at which that was last known to be true. */
   readonly bootKnownMs: number | null
@@ -46,9 +48,11 @@ export interface ReportTime {
 
 /**
  * Returns the boot that a report proves, if it differs from the known one. An uptime below the former one proves a
- * boot. So does one that is shorter than the service time since then: service time neither jumps with the wall clock
- * nor counts outages of the service, so it can only be too short. Any other uptime continues the former one. A device of
- * several parts has booted only if none of them has been up since the last report.
+ * boot. So does one that is shorter than the service time from then to the start of the session: service time neither
+ * jumps with the wall clock nor counts outages of the service, so it can only be too short. The time at which the report
+ * arrives proves nothing, because a report may be late; a boot ends the session, and the uptime was read during it. Any
+ * other uptime continues the former one. A device of several parts has booted only if none of them has been up since the
+ * last report.
  */
 export function findNewBoot(
   known: KnownBoot,
@@ -60,7 +64,9 @@ export function findNewBoot(
   const bootedAtMs = time.at.getTime() - uptimeS * 1000
   const wentBack = known.uptimeS !== null && uptimeS < known.uptimeS
   const continues = isOfParts && bootedAtMs + RESOLUTION_MS < lastKnownMsOf(known)
-  const isShort = known.bootKnownMs !== null && time.atMs - uptimeS * 1000 - RESOLUTION_MS > known.bootKnownMs
+  const { bootKnownMs, connectedMs } = known
+  const isShort =
+    bootKnownMs !== null && connectedMs !== null && connectedMs - uptimeS * 1000 - RESOLUTION_MS > bootKnownMs
   return (wentBack && !continues) || isShort ? { at: new Date(bootedAtMs), cause: null } : null
 }
 

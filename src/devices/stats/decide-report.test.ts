@@ -11,6 +11,7 @@ const known: ReportedStatus = {
   bootedAt: null,
   bootKnownMs: 4_999_000,
   connectedAt: null,
+  connectedMs: null,
 }
 
 describe('decideReport', () => {
@@ -31,6 +32,7 @@ describe('decideReport', () => {
       bootedAt,
       bootKnownMs: time.atMs,
       connectedAt: null,
+      connectedMs: null,
     })
   })
 

@@ -33,6 +33,7 @@ export interface ReportedStatus {
   readonly bootedAt: Date | null
   readonly bootKnownMs: number | null
   readonly connectedAt: Date | null
+  readonly connectedMs: number | null
 }
 
 export interface ReportDecision extends ReportedStatus {
@@ -57,6 +58,7 @@ export function decideReport(known: ReportedStatus, report: Report, time: Report
   const bootedAt = uptimeS === null ? null : new Date(time.at.getTime() - uptimeS * 1000)
   return {
     connectedAt: known.connectedAt,
+    connectedMs: known.connectedMs,
     newBoot,
     load: load['ip'] === null ? withoutAddress(load) : load,
     bootCount: known.bootCount + (newBoot === null ? 0 : 1),

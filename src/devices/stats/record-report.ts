@@ -135,7 +135,7 @@ function changeOf(status: ClaimedStatus, reports: readonly Report[], time: Repor
     const next = decideReport(known, report, time)
     return { ...next, newBoot: next.newBoot ?? known.newBoot }
   }, start)
-  const { load, bootCount, bootedAt, bootKnownMs, connectedAt, newBoot } = end
+  const { load, bootCount, bootedAt, bootKnownMs, connectedAt, connectedMs, newBoot } = end
   const { orgId, deviceId, type, siteId } = status
   const telemetry = reports.flatMap((report) => report.telemetry ?? [])
   const newMembers = reports.findLast((report) => report.members != null)?.members ?? null
@@ -151,5 +151,5 @@ function changeOf(status: ClaimedStatus, reports: readonly Report[], time: Repor
     newCapabilities,
     hasBooted: newBoot !== null,
   }
-  return { orgId, deviceId, ...received, load, bootCount, bootedAt, bootKnownMs, connectedAt, newBoot }
+  return { orgId, deviceId, ...received, load, bootCount, bootedAt, bootKnownMs, connectedAt, connectedMs, newBoot }
 }
