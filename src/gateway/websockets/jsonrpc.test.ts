@@ -55,6 +55,16 @@ describe('decodeFrame', () => {
     )
   })
 
+  test.each([undefined, null, -1, 0, 0.5, 63, 1999, 2000, 16_384, 20_000, 1e5, '2000'])(
+    'decodes compressed params of another size than the stated %j',
+    (size) => {
+      const body = { text: 'x'.repeat(2000), more: Array.from({ length: 3000 }, (_, index) => index) }
+      const packed = { ...compressParams(body), compress_sz: size }
+      const frame = decodeFrame(encodeNotification('state', packed))
+      expect(frame).toEqual({ kind: 'call', id: null, method: 'state', params: body })
+    },
+  )
+
   test('distinguishes the packets of a RADIUS proxy from malformed frames', () => {
     for (const kind of ['auth', 'acct', 'coa'])
       expect(decodeFrame(JSON.stringify({ radius: kind, data: 'AQAAFA==', dst: '192.0.2.1' }))).toEqual({

@@ -75,7 +75,10 @@ export function inflateCall({ id, method, packed, size }: PackedCall): { frame: 
   if (typeof size === 'number' && size > MAX_INFLATED_BYTES) return refuse('too large')
   if (typeof packed !== 'string') return refuse('not readable')
   try {
-    const inflated = inflateSync(Buffer.from(packed, 'base64'), { maxOutputLength: MAX_INFLATED_BYTES })
+    const inflated = inflateSync(Buffer.from(packed, 'base64'), {
+      maxOutputLength: MAX_INFLATED_BYTES,
+      chunkSize: chunkBytesFor(size),
+    })
     const params = parseObject(inflated.toString('utf8'))
     if (typeof params === 'string') return refuse(params, inflated.length)
     return { frame: { kind: 'call', id, method, params }, inflatedBytes: inflated.length }
@@ -83,6 +86,16 @@ export function inflateCall({ id, method, packed, size }: PackedCall): { frame: 
     // The data is corrupt or too large, so the number of inflated bytes is unknown.
     return refuse('not readable', MAX_INFLATED_BYTES)
   }
+}
+
+/** With smaller ones, a sender that states too small a size would cost much time. */
+const MIN_CHUNK_BYTES = 4 * 1024
+const MAX_CHUNK_BYTES = 16 * 1024
+
+/** One chunk that is a little larger than what the sender states: each takes memory of its own, used or not. */
+function chunkBytesFor(size: unknown): number {
+  if (typeof size !== 'number' || !(size >= 0)) return MAX_CHUNK_BYTES
+  return Math.min(MAX_CHUNK_BYTES, Math.max(MIN_CHUNK_BYTES, Math.ceil(size) + 1))
 }
 
 /** @returns The object, or the reason why the text can't be parsed. */
@@ -116,6 +129,8 @@ const BACKSLASH = 0x5c
 
 /** Counts the characters that precede values. Strings may contain them too, so the true number can be smaller. */
 function hasTooManyValues(text: string): boolean {
+  // Each value takes a character at least.
+  if (text.length <= MAX_VALUES) return false
   let values = 0
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)

@@ -1,5 +1,5 @@
 import { type Neighbor, telemetryLimits } from '../../../devices/telemetry/telemetry.ts'
-import { type Fields, entriesOf, fieldsOf, ipOf, listOf, macOf, present, textOf } from '../../report-values.ts'
+import { type Fields, entriesOf, fieldsOf, ipOf, isPlain, listOf, macOf, present, textOf } from '../../report-values.ts'
 
 const { neighbors: MAX, ports: MAX_PORTS, addresses, name, description } = telemetryLimits
 
@@ -34,6 +34,7 @@ function neighborOf(port: string, peer: Fields): Neighbor {
 /** LLDP limits a text to 255 bytes, and searches rely on it. */
 function lldpTextOf(value: unknown): string | undefined {
   const text = textOf(value, description)
+  if (text === undefined || isPlain(text)) return text
   // A decoder that awaits more leaves out a character that the cut divides.
-  return text && new TextDecoder().decode(Buffer.from(text).subarray(0, description), { stream: true })
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, description), { stream: true })
 }
