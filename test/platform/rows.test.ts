@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemScope } from '../../src/access/scope.ts'
 import { type Db, anyOf, endPool, openDb } from '../../src/platform/database/db.ts'
 import { copyRows } from '../../src/platform/database/copy-rows.ts'
-import { columnsOf, insertRows, rowsAs, updateRows } from '../../src/platform/database/rows.ts'
+import { columnsOf, insertRows, rowsAs, rowsUpdate, updateRows } from '../../src/platform/database/rows.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { type TestDatabase, createTestDatabase } from '../support/database/database.ts'
@@ -173,6 +173,17 @@ describe('insertRows and updateRows', () => {
       await updateRows(tx, names, [{ ...rowOf(1), name: 'First' }], { key: ['id'] })
       await updateRows(tx, names, [{ ...rowOf(4), name: 'Last' }], { key: ['id'] })
       await updateRows(tx, names, [{ id: rowOf(5).id, name: 'Site 3' }], { key: ['name'] })
+    })
+    const move = rowsUpdate<{ id: string; name: string }, { zone: string; from: string }>(names, (param) => ({
+      key: ['id'],
+      set: sql`timezone = ${param('zone')}`,
+      where: sql`site.timezone = ${param('from')}`,
+    }))
+    await db.transaction().execute(async (tx) => {
+      await move(tx, [], { zone: 'Asia/Macau', from: 'UTC' })
+      await move(tx, [{ ...rowOf(1), name: 'Moved' }, rowOf(2)], { zone: 'Asia/Dubai', from: 'UTC' })
+      await move(tx, [rowOf(1)], { zone: 'Asia/Macau', from: 'UTC' })
+      await move(tx, [{ ...rowOf(1), name: 'First' }], { zone: 'UTC', from: 'Asia/Dubai' })
     })
     const found = await db
       .selectFrom('site')

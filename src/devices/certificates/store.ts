@@ -4,6 +4,7 @@ import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
 import type { Reader, Tx } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
+import { statement } from '../../platform/database/statement.ts'
 import type { DeviceCertificate } from './certificate.ts'
 
 const columns = columnsOf('revokedCertificate', { mac: 'text', serial: 'text' })
@@ -30,16 +31,20 @@ export async function listRevokedMacs(
   certificates: readonly DeviceCertificate[],
 ): Promise<ReadonlySet<string>> {
   if (certificates.length === 0) return new Set()
-  const { rows } = await sql<{ mac: string }>`
-    select shown.mac from ${rowsAs('shown', columns, certificates)}
+  const rows = await selectRevoked(reader, { certificates })
+  return new Set(rows.map(({ mac }) => mac))
+}
+
+const selectRevoked = statement<{ readonly certificates: readonly DeviceCertificate[] }, { mac: string }>(
+  (param) => sql`
+    select shown.mac from ${rowsAs('shown', columns, param('certificates'))}
     where exists (
       select from revoked_certificate revoked where revoked.mac = shown.mac
         and (revoked.serial = shown.serial or revoked.serial = '' and not exists (
           select from issued_certificate issued
           where issued.mac = shown.mac and issued.serial = shown.serial and issued.issued_at > revoked.revoked_at)))
-  `.execute(reader)
-  return new Set(rows.map(({ mac }) => mac))
-}
+  `,
+)
 
 export interface RevokedCertificate extends DeviceCertificate {
   readonly revokedAt: Date

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { noteChanges } from '../../platform/database/changes.ts'
 import { type Tx, json } from '../../platform/database/db.ts'
-import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
+import { type RowOf, columnsOf, rowsAs } from '../../platform/database/rows.ts'
+import { statement } from '../../platform/database/statement.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { CommandKind, CommandState } from '../tables.ts'
 import type { CommandOutcome, LossReason } from './command.ts'
@@ -39,23 +40,32 @@ export async function finishCommands(
   at: Date,
 ): Promise<readonly EndedCommand[]> {
   const rows = finished.map(({ outcome: { kind, ...outcome }, ...call }) => ({ ...call, state: kind, outcome }))
-  const ended = await sql<EndedCommand>`
+  const ended = await updateFinished(tx, { rows, at })
+  wakeListeners(tx, ended)
+  return ended
+}
+
+interface FinishedRows {
+  readonly rows: readonly RowOf<typeof endedColumns>[]
+  readonly at: Date
+}
+
+const updateFinished = statement<FinishedRows, EndedCommand>(
+  (param) => sql`
     with locked as materialized (
       select command.org_id, command.id, ended.state,
         ended.outcome || case when command.state = 'unknown' then jsonb_build_object('lost', command.outcome -> 'why') else '{}' end
           as outcome
-      from (select * from ${rowsAs('ended', endedColumns, rows)} order by id) ended
+      from (select * from ${rowsAs('ended', endedColumns, param('rows'))} order by id) ended
       cross join lateral ${lockByKey(sql`ended`)} command
       where command.call_id = ended.call_id
         and (command.state = 'sent' or ended.state <> 'unknown' and ${isUnanswered})
     )
-    update device_command command set state = locked.state, outcome = locked.outcome, finished_at = ${at}
+    update device_command command set state = locked.state, outcome = locked.outcome, finished_at = ${param('at')}
     from locked where command.org_id = locked.org_id and command.id = locked.id
     returning ${endColumns}
-  `.execute(tx)
-  wakeListeners(tx, ended.rows)
-  return ended.rows
-}
+  `,
+)
 
 const sessionColumns = columnsOf('deviceSession', { deviceId: 'uuid', epoch: 'bigint' })
 
@@ -69,12 +79,25 @@ export async function markCommandsLost(
   sessions: readonly { readonly deviceId: string; readonly epoch: string }[],
   { at, why }: { readonly at: Date; readonly why: LossReason },
 ): Promise<readonly EndedCommand[]> {
-  const ended = await sql<EndedCommand>`
+  const ended = await updateLost(tx, { sessions, at, outcome: json({ why }) })
+  wakeListeners(tx, ended)
+  return ended
+}
+
+interface LostSessions {
+  readonly sessions: readonly { readonly deviceId: string; readonly epoch: string }[]
+  readonly at: Date
+  /** A document. */
+  readonly outcome: string
+}
+
+const updateLost = statement<LostSessions, EndedCommand>(
+  (param) => sql`
     with locked as materialized (
       select command.org_id, command.id
       from (
         select sent.*, session.epoch as last_epoch
-        from ${rowsAs('session', sessionColumns, sessions)}
+        from ${rowsAs('session', sessionColumns, param('sessions'))}
         cross join lateral (
           select org_id, id from device_command
           where device_id = session.device_id and state = 'sent' and epoch <= session.epoch
@@ -84,13 +107,11 @@ export async function markCommandsLost(
       where command.state = 'sent' and command.epoch <= sent.last_epoch and not ${awaitsPart(sql`command`)}
     )
     update device_command command
-    set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = greatest(${at}, command.sent_at)
+    set state = 'unknown', outcome = ${param('outcome')}::jsonb, finished_at = greatest(${param('at')}, command.sent_at)
     from locked where command.org_id = locked.org_id and command.id = locked.id
     returning ${endColumns}
-  `.execute(tx)
-  wakeListeners(tx, ended.rows)
-  return ended.rows
-}
+  `,
+)
 
 /**
  * Ends commands in flight since before `sentBeforeMs` of service time, which is longer than any command takes, and restarts

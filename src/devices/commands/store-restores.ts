@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Tx, anyOf } from '../../platform/database/db.ts'
+import { type Param, statement } from '../../platform/database/statement.ts'
 
 /** A restore of the backup version whose effect is known. */
 export interface SettledRestore {
@@ -20,25 +21,30 @@ const isUnsettled = sql`command.kind = 'restore_backup' and command.state in ('d
  * its backup version must have booted since.
  */
 export function settleCompletedRestores(tx: Tx, deviceIds: readonly string[], at: Date): Promise<SettledRestore[]> {
-  const version = sql`command.params ->> 'version'`
-  return settle(
-    tx,
-    at,
-    sql`command.device_id = ${anyOf(deviceIds)} and status.connected and case
-      when ${version} is null then status.booted_at > command.sent_at
-      else status.firmware = ${version} and not exists (
-        select from jsonb_array_elements(coalesce(status.members, '[]')) member
-        where member ->> 'firmware' <> ${version}) end`,
-  )
+  return settleCompleted(tx, { deviceIds, at })
 }
+
+const settleCompleted = statement<{ readonly deviceIds: readonly string[]; readonly at: Date }, SettledRestore>(
+  (param) => {
+    const version = sql`command.params ->> 'version'`
+    return settle(
+      param('at'),
+      sql`command.device_id = any(${param('deviceIds')}) and status.connected and case
+        when ${version} is null then status.booted_at > command.sent_at
+        else status.firmware = ${version} and not exists (
+          select from jsonb_array_elements(coalesce(status.members, '[]')) member
+          where member ->> 'firmware' <> ${version}) end`,
+    )
+  },
+)
 
 /** Settles restores whose last evidence is from before `beforeMs` of service time. */
-export function settleLateRestores(tx: Tx, beforeMs: number, at: Date): Promise<SettledRestore[]> {
-  return settle(tx, at, sql`coalesce(command.progress_ms, command.sent_ms) < ${beforeMs}`)
+export async function settleLateRestores(tx: Tx, beforeMs: number, at: Date): Promise<SettledRestore[]> {
+  return (await settle(at, sql`coalesce(command.progress_ms, command.sent_ms) < ${beforeMs}`).execute(tx)).rows
 }
 
-async function settle(tx: Tx, at: Date, which: RawBuilder<unknown>): Promise<SettledRestore[]> {
-  const settled = await sql<SettledRestore>`
+function settle<V>(at: Date | Param<V, Date>, which: RawBuilder<unknown>): RawBuilder<SettledRestore> {
+  return sql<SettledRestore>`
     with locked as materialized (
       select command.org_id, command.id, status.firmware
       from device_command command
@@ -49,8 +55,7 @@ async function settle(tx: Tx, at: Date, which: RawBuilder<unknown>): Promise<Set
     update device_command command set settled_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id
     returning command.org_id, command.device_id, command.params ->> 'version' as version, locked.firmware
-  `.execute(tx)
-  return settled.rows
+  `
 }
 
 /**

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf, countRows } from '../../platform/database/db.ts'
+import { type Reader, type Tx, countRows } from '../../platform/database/db.ts'
+import { statement } from '../../platform/database/statement.ts'
 import type { RegisteredDevice } from '../registry/store.ts'
 
 /** Locks the registry's row of a device, claimed or not. There is no tenant yet: the caller compares the owner. */
@@ -57,12 +58,14 @@ export function isKeyOf({ keySha256, renewalKeySha256 }: RouterKey, key: string 
 
 /** Lists the keys of those of the devices that are registered routers, whichever organization has them. */
 export function listRouterKeys(reader: Reader, deviceIds: readonly string[]): Promise<RouterKey[]> {
-  return reader
-    .selectFrom('routerKey')
-    .select(['orgId', 'deviceId', 'keySha256', 'renewalKeySha256'])
-    .where('deviceId', '=', anyOf(deviceIds))
-    .execute()
+  return selectKeys(reader, { deviceIds })
 }
+
+const selectKeys = statement<{ readonly deviceIds: readonly string[] }, RouterKey>(
+  (param) => sql`
+    select org_id, device_id, key_sha256, renewal_key_sha256 from router_key where device_id = any(${param('deviceIds')})
+  `,
+)
 
 export async function insertRouterKey(
   tx: Tx,

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
-import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
 import { columnsOf, insertRows } from '../../platform/database/rows.ts'
+import { statement } from '../../platform/database/statement.ts'
 import type { DeviceOutageTable } from '../tables.ts'
 
 const outageColumns = columnsOf('deviceOutage', {
@@ -36,11 +37,26 @@ export async function deleteOutages(
   devices: readonly { readonly orgId: string; readonly deviceId: string }[],
   dueBy?: Date,
 ): Promise<Map<string, Date>> {
-  let taken = tx
-    .deleteFrom('deviceOutage')
-    .where('orgId', '=', anyOf([...new Set(devices.map(({ orgId }) => orgId))]))
-    .where('deviceId', '=', anyOf(devices.map(({ deviceId }) => deviceId)))
-  if (dueBy !== undefined) taken = taken.where('dueAt', '<=', dueBy)
-  const rows = await taken.returning(['deviceId', 'downAt']).execute()
+  const rows = await deleteRows(tx, {
+    orgIds: [...new Set(devices.map(({ orgId }) => orgId))],
+    deviceIds: devices.map(({ deviceId }) => deviceId),
+    dueBy: dueBy ?? null,
+  })
   return new Map(rows.map(({ deviceId, downAt }) => [deviceId, downAt]))
 }
+
+interface OutageKeys {
+  readonly orgIds: readonly string[]
+  readonly deviceIds: readonly string[]
+  /** Null: all of them. */
+  readonly dueBy: Date | null
+}
+
+const deleteRows = statement<OutageKeys, { deviceId: string; downAt: Date }>(
+  (param) => sql`
+    delete from device_outage
+    where org_id = any(${param('orgIds')}) and device_id = any(${param('deviceIds')})
+      and due_at <= coalesce(${param('dueBy')}::timestamptz, 'infinity')
+    returning device_id, down_at
+  `,
+)

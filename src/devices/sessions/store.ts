@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
-import { type RowOf, columnsOf, insertRows, rowsAs, updateRows } from '../../platform/database/rows.ts'
+import { type RowOf, columnsOf, insertRows, rowsAs, rowsUpdate } from '../../platform/database/rows.ts'
 import { splitRows } from '../../platform/database/split.ts'
 import { statement } from '../../platform/database/statement.ts'
 import type { DeviceType } from '../../events/device-type.ts'
@@ -116,36 +116,21 @@ export async function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]):
   return claimed.rows.length === 0 ? known : lockKnownStatuses(tx, deviceIds)
 }
 
+const lockKnown = statement<{ readonly deviceIds: readonly string[] }, ClaimedStatus>(
+  (param) => sql`
+    select status.org_id, status.device_id, device.mac, device.type, device.name, device.site_id, site.name as site_name,
+      status.connected, status.connected_at, status.connected_ms, status.firmware, status.boot_count, status.booted_at,
+      status.boot_known_ms, status.boot_id, status.epoch, status.load
+    from device_status status
+    join device on device.org_id = status.org_id and device.id = status.device_id
+    left join site on site.org_id = device.org_id and site.id = device.site_id
+    where device.id = any(${param('deviceIds')})
+    order by device.id for update of status
+  `,
+)
+
 function lockKnownStatuses(tx: Tx, deviceIds: readonly string[]): Promise<ClaimedStatus[]> {
-  return tx
-    .selectFrom('deviceStatus as status')
-    .innerJoin('device', (join) =>
-      join.onRef('device.orgId', '=', 'status.orgId').onRef('device.id', '=', 'status.deviceId'),
-    )
-    .leftJoin('site', (join) => join.onRef('site.orgId', '=', 'device.orgId').onRef('site.id', '=', 'device.siteId'))
-    .select([
-      'status.orgId',
-      'status.deviceId',
-      'device.mac',
-      'device.type',
-      'device.name',
-      'device.siteId',
-      'site.name as siteName',
-      'status.connected',
-      'status.connectedAt',
-      'status.connectedMs',
-      'status.firmware',
-      'status.bootCount',
-      'status.bootedAt',
-      'status.bootKnownMs',
-      'status.bootId',
-      'status.epoch',
-      'status.load',
-    ])
-    .where('device.id', '=', anyOf(deviceIds))
-    .orderBy('device.id')
-    .forUpdate('status')
-    .execute()
+  return lockKnown(tx, { deviceIds })
 }
 
 /** Returns the organization that has claimed the device. */
@@ -192,18 +177,20 @@ const statusColumns = columnsOf(
   { booted: 'boolean' },
 )
 
+const updateConnected = rowsUpdate<RowOf<typeof statusColumns>>(statusColumns, () => ({
+  key: ['orgId', 'deviceId'],
+  set: sql`connected = true, last_seen_at = greatest(device_status.last_seen_at, new.connected_at),
+    load = case when not new.booted then device_status.load
+      when device_status.load ? 'ip' then jsonb_build_object('ip', device_status.load -> 'ip') end`,
+  where: sql`device_status.epoch < new.epoch`,
+}))
+
 export async function updateConnectedStatuses(tx: Tx, statuses: readonly ConnectedStatus[]): Promise<void> {
   const rows = statuses.map(({ facts, ...status }) => {
     const { firmware, capabilities, members, boot_id: bootId = null, ext_ip: extIp } = facts
     return { ...status, firmware, capabilities, members, bootId, extIp }
   })
-  await updateRows(tx, statusColumns, rows, {
-    key: ['orgId', 'deviceId'],
-    set: sql`connected = true, last_seen_at = greatest(device_status.last_seen_at, new.connected_at),
-      load = case when not new.booted then device_status.load
-        when device_status.load ? 'ip' then jsonb_build_object('ip', device_status.load -> 'ip') end`,
-    where: sql`device_status.epoch < new.epoch`,
-  })
+  await updateConnected(tx, rows, {})
 }
 
 /** Lists the present sessions of devices, with the facts of their connects. */
@@ -249,14 +236,17 @@ const keyColumns = columnsOf('deviceSession', { deviceId: 'uuid', epoch: 'bigint
  *   reconnect.
  */
 export async function closeSessions(tx: Tx, keys: readonly SessionKey[], atMs: number): Promise<SessionKey[]> {
-  const closed = await sql<SessionKey>`
-    update device_session session set connected = false, disconnected_ms = ${atMs}
-    from ${rowsAs('closed', keyColumns, keys)}
+  return updateClosed(tx, { keys, atMs })
+}
+
+const updateClosed = statement<{ readonly keys: readonly SessionKey[]; readonly atMs: number }, SessionKey>(
+  (param) => sql`
+    update device_session session set connected = false, disconnected_ms = ${param('atMs')}
+    from ${rowsAs('closed', keyColumns, param('keys'))}
     where session.device_id = closed.device_id and session.epoch = closed.epoch and session.connected
     returning session.device_id, session.epoch
-  `.execute(tx)
-  return closed.rows
-}
+  `,
+)
 
 /** Returns those of the sessions that a newer connection of the device, perhaps on another node, has replaced. */
 export async function findSuperseded(reader: Reader, keys: readonly SessionKey[]): Promise<SessionKey[]> {
@@ -278,17 +268,20 @@ export async function updateDisconnectedStatuses(
   deviceIds: readonly string[],
   at: Date,
 ): Promise<ClaimedStatus[]> {
-  const { rows } = await sql<ClaimedStatus>`
-    update device_status status set connected = false, disconnected_at = ${at}
+  return updateDisconnected(tx, { deviceIds, at })
+}
+
+const updateDisconnected = statement<{ readonly deviceIds: readonly string[]; readonly at: Date }, ClaimedStatus>(
+  (param) => sql`
+    update device_status status set connected = false, disconnected_at = ${param('at')}
     from (
       select org_id, id, mac, type, name, site_id,
         (select name from site where site.org_id = device.org_id and site.id = device.site_id) as site_name
-      from device where id = ${anyOf(deviceIds)} order by id offset 0
+      from device where id = any(${param('deviceIds')}) order by id offset 0
     ) device
     where status.org_id = device.org_id and status.device_id = device.id and status.connected
     returning status.org_id, status.device_id, device.mac, device.type, device.name, device.site_id, device.site_name,
       true as connected, status.connected_at, status.connected_ms, status.firmware, status.boot_count, status.booted_at,
       status.boot_known_ms, status.boot_id, status.epoch, status.load
-  `.execute(tx)
-  return rows
-}
+  `,
+)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../platform/database/db.ts'
-import { columnsOf, updateRows } from '../../platform/database/rows.ts'
+import { type RowOf, columnsOf, rowsUpdate } from '../../platform/database/rows.ts'
 import type { DeviceCapabilities, VcMember } from '../tables.ts'
 import type { ReportedStatus } from './decide-report.ts'
 
@@ -26,10 +26,12 @@ const reportColumns = columnsOf(
   { newMembers: 'jsonb', newCapabilities: 'jsonb' },
 )
 
-export async function updateReportedStatuses(tx: Tx, updates: readonly StatusUpdate[], at: Date): Promise<void> {
-  await updateRows(tx, reportColumns, updates, {
-    key: ['orgId', 'deviceId'],
-    set: sql`last_seen_at = ${at}, members = coalesce(new.new_members, device_status.members),
-      capabilities = coalesce(new.new_capabilities, device_status.capabilities)`,
-  })
+const updateReported = rowsUpdate<RowOf<typeof reportColumns>, { readonly at: Date }>(reportColumns, (param) => ({
+  key: ['orgId', 'deviceId'],
+  set: sql`last_seen_at = ${param('at')}::timestamptz, members = coalesce(new.new_members, device_status.members),
+    capabilities = coalesce(new.new_capabilities, device_status.capabilities)`,
+}))
+
+export function updateReportedStatuses(tx: Tx, updates: readonly StatusUpdate[], at: Date): Promise<void> {
+  return updateReported(tx, updates, { at })
 }

@@ -4,7 +4,7 @@ import { type Tx, json } from './db.ts'
 import { documentText } from '../sealing/document-column.ts'
 import type { Schema } from './schema.ts'
 import { splitRows } from './split.ts'
-import { Param, statement } from './statement.ts'
+import { Param, type ParamOf, statement } from './statement.ts'
 
 /** Types of values, by the SQL type of their column. */
 interface Values {
@@ -221,42 +221,64 @@ export async function updateRows<R extends object>(
   const isFixed = set === undefined && where === undefined
   const known = updates.get(columns) ?? new Map<string, Update>()
   updates.set(columns, known)
-  const update = (isFixed ? known.get(key.join()) : undefined) ?? updateOf(columns, { key, set, where })
+  const update = (isFixed ? known.get(key.join()) : undefined) ?? updateOf<{}>(columns, () => ({ key, set, where }))
   if (isFixed) known.set(key.join(), update)
   for (const part of splitRows(rows)) await update(tx, { rows: part })
 }
 
-type Update = (tx: Tx, values: { readonly rows: readonly object[] }) => Promise<unknown[]>
+/**
+ * As updateRows(), but the statement is built once, because nothing in it but the rows and these values ever changes.
+ * @param build Returns the further parts of the statement, in which values are parameters.
+ */
+export function rowsUpdate<R extends object, V extends object = {}>(
+  columns: Columns<R>,
+  build: (param: ParamOf<V & GivenRows>) => UpdateOptions<R>,
+): (tx: Tx, rows: readonly R[], values: V) => Promise<void> {
+  const update = updateOf<V>(columns, build)
+  return async (tx, rows, values) => {
+    for (const part of splitRows(rows)) await update(tx, { ...values, rows: part })
+  }
+}
+
+interface GivenRows {
+  readonly rows: readonly object[]
+}
+
+type Update<V = {}> = (tx: Tx, values: V & GivenRows) => Promise<unknown[]>
 
 /** The statements of updateRows that depend on nothing but the columns and the key. */
 const updates = new WeakMap<object, Map<string, Update>>()
 
 interface UpdateParts {
   readonly key: readonly string[]
-  readonly set: RawBuilder<unknown> | undefined
-  readonly where: RawBuilder<unknown> | undefined
+  readonly set?: RawBuilder<unknown> | undefined
+  readonly where?: RawBuilder<unknown> | undefined
 }
 
-function updateOf(columns: Columns<never>, { key, set, where }: UpdateParts): Update {
+function updateOf<V extends object>(
+  columns: Columns<never>,
+  build: (param: ParamOf<V & GivenRows>) => UpdateParts,
+): Update<V> {
   const rows: Columns<object> = { table: columns.table, types: columns.types, more: columns.more }
   const names = Object.keys(columns.types).filter((name) => !columns.more.includes(name))
   const pairs = names.map((name) => ({ name, value: sql.ref(`new.${name}`) }))
-  const assignments = [
-    ...pairs.filter(({ name }) => !key.includes(name)).map(({ name, value }) => sql`${sql.ref(name)} = ${value}`),
-    ...(set === undefined ? [] : [set]),
-  ]
-  const conditions = [
-    ...pairs
-      .filter(({ name }) => key.includes(name))
-      .map(({ name, value }) => sql`${sql.ref(`${columns.table}.${name}`)} = ${value}`),
-    ...(where === undefined ? [] : [where]),
-  ]
-  return statement(
-    (param) => sql`
+  return statement<V & GivenRows, unknown>((param) => {
+    const { key, set, where } = build(param)
+    const assignments = [
+      ...pairs.filter(({ name }) => !key.includes(name)).map(({ name, value }) => sql`${sql.ref(name)} = ${value}`),
+      ...(set === undefined ? [] : [set]),
+    ]
+    const conditions = [
+      ...pairs
+        .filter(({ name }) => key.includes(name))
+        .map(({ name, value }) => sql`${sql.ref(`${columns.table}.${name}`)} = ${value}`),
+      ...(where === undefined ? [] : [where]),
+    ]
+    return sql`
       update ${sql.table(columns.table)} set ${sql.join(assignments)}
       from ${rowsAs('new', rows, param('rows'))} where ${sql.join(conditions, sql` and `)}
-    `,
-  )
+    `
+  })
 }
 
 export function memberOf(row: object, name: string): unknown {
