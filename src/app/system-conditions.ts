@@ -1,6 +1,6 @@
 import { listExpiringDevices } from '../devices/certificates/store-expiry.ts'
 import { type Condition, type ConditionKey, listOpenConditions, updateConditions } from '../events/store-system.ts'
-import { listMissingImages } from '../firmware/check-files.ts'
+import { listMissingImages } from '../firmware/storage/check-files.ts'
 import { listExpiringMxedges } from '../mxedges/sessions/store-expiry.ts'
 import { addMs } from '../platform/time/clock.ts'
 import type { Context } from '../platform/context.ts'

@@ -7,7 +7,7 @@ import { type SupportFiles, supportTasks } from '../devices/support/support-file
 import { deviceTasks } from '../devices/tasks.ts'
 import { prepareSeries, seriesTasks } from '../devices/telemetry/tasks.ts'
 import type { FirmwareFiles } from '../firmware/firmware.ts'
-import { firmwareTasks } from '../firmware/storage.ts'
+import { firmwareTasks } from '../firmware/storage/storage.ts'
 import type { GatewayTls } from '../gateway/certificates/device-ca.ts'
 import { THUMBNAILS, mapTasks } from '../maps/tasks.ts'
 import type { Context } from '../platform/context.ts'

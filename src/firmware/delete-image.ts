@@ -4,7 +4,7 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/database/db.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import type { CatalogImage, FirmwareFiles, ImageUse } from './firmware.ts'
-import { removeImageFile } from './storage.ts'
+import { removeImageFile } from './storage/storage.ts'
 import { deleteImage, findImage, isImageInUse, lockImageForDelete } from './store.ts'
 
 /**

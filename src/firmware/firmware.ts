@@ -2,7 +2,7 @@ import type { OrgScope } from '../access/scope.ts'
 import type { Tx } from '../platform/database/db.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
 import type { UploadQuota } from '../platform/storage/upload-quota.ts'
-import type { SignatureTrust } from './check-signature.ts'
+import type { SignatureTrust } from './uploads/check-signature.ts'
 import type { CatalogPackage, Channel } from './packages/package.ts'
 
 /** The storage of images. */

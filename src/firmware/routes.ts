@@ -9,8 +9,8 @@ import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
 import { deleteFirmware } from './delete-image.ts'
 import type { CatalogVersion, FirmwareFiles, ImageUse } from './firmware.ts'
-import { CheckBody, CheckReply, receiveCheck } from './routes-check.ts'
-import { receiveUpload } from './routes-upload.ts'
+import { CheckBody, CheckReply, receiveCheck } from './uploads/routes-check.ts'
+import { receiveUpload } from './uploads/routes-upload.ts'
 import { findImage, listDeviceTypesByModel, listImages, listVersions } from './store.ts'
 import {
   ImageReply,

@@ -14,7 +14,7 @@ import {
   channels,
   packageNames,
 } from './packages/package.ts'
-import type { ModelOffer, Offer, PackageOffer } from './upload-image.ts'
+import type { ModelOffer, Offer, PackageOffer } from './uploads/upload-image.ts'
 
 /** Device versions contain blanks and slashes: `OpenWrt 21.02 / TIP-v2.5.0`. */
 const versionText = { minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$' }

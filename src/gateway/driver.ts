@@ -1,5 +1,5 @@
 import type { DeviceCapabilities } from '../devices/tables.ts'
-import type { ImageFile } from '../firmware/store-image-files.ts'
+import type { ImageFile } from '../firmware/storage/store-image-files.ts'
 import type { DeviceType } from '../events/device-type.ts'
 
 /** The facts about a device that a driver needs. */

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { NotExecuted } from '../../src/agent/appliance.ts'
 import { type DownloadOptions, type Downloads, createDownloads } from '../../src/agent/downloads/download.ts'
 import { Interrupted } from '../../src/agent/interrupted.ts'
-import { parseRange } from '../../src/firmware/range.ts'
+import { parseRange } from '../../src/firmware/downloads/range.ts'
 import type { Artifact } from '../../src/gateway/edge/messages.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 

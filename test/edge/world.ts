@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { signingRequest } from '../../src/agent/signing-request.ts'
-import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
+import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
 import { openGatewayTls } from '../../src/gateway/certificates/gateway-tls.ts'
 import type { EdgeLimits } from '../../src/gateway/edge/limits.ts'
 import {

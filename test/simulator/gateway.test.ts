@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { systemScope } from '../../src/access/scope.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { insertCommands } from '../../src/devices/commands/store.ts'
-import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
+import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
 import { issueGatewayTls, makeCa } from '../../src/gateway/certificates/device-ca.ts'
 import { createProtocols } from '../../src/gateway/protocols.ts'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'

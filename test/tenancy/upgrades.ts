@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
+import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
 import { json } from '../../src/platform/database/db.ts'
 import { claimNewDevices } from '../support/fleets/devices.ts'
 import type { TestServer } from '../support/servers/server.ts'

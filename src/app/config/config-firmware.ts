@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Type } from 'typebox'
-import type { SignatureTrust } from '../../firmware/check-signature.ts'
-import { DEFAULT_DOWNLOAD_LIMITS, type DownloadLimits } from '../../firmware/download-limits.ts'
+import type { SignatureTrust } from '../../firmware/uploads/check-signature.ts'
+import { DEFAULT_DOWNLOAD_LIMITS, type DownloadLimits } from '../../firmware/downloads/download-limits.ts'
 import { parseEd25519Key } from '../../platform/ed25519.ts'
 import { AppError } from '../../platform/errors.ts'
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import type { SignatureTrust } from '../../firmware/check-signature.ts'
-import type { DownloadLimits } from '../../firmware/download-limits.ts'
+import type { SignatureTrust } from '../../firmware/uploads/check-signature.ts'
+import type { DownloadLimits } from '../../firmware/downloads/download-limits.ts'
 import { firmwareEnvironment, parseDownloadLimits, parseFirmwareTrust } from './config-firmware.ts'
 
 import type { S3Settings } from '../../platform/storage/s3-store.ts'

@@ -1,5 +1,5 @@
-import { firmwareDownloadUrl } from '../../firmware/download-url.ts'
-import { type ImageFile, listImageFiles } from '../../firmware/store-image-files.ts'
+import { firmwareDownloadUrl } from '../../firmware/downloads/download-url.ts'
+import { type ImageFile, listImageFiles } from '../../firmware/storage/store-image-files.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Rejection } from '../driver.ts'

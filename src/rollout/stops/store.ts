@@ -1,6 +1,6 @@
 import type { InOrg } from '../../access/scope.ts'
 import { cancelQueuedCommands } from '../../devices/commands/store-cancel.ts'
-import { type DownloadKey, fenceDownloads } from '../../firmware/store-downloads.ts'
+import { type DownloadKey, fenceDownloads } from '../../firmware/downloads/store-downloads.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import { terminalStates } from '../rollout.ts'
 

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { sweepFirmwareFiles } from '../../../src/firmware/storage.ts'
+import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { order } from '../../edge/packages.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { addMxedge } from '../../support/fleets/mxedges.ts'

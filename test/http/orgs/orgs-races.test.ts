@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { join } from 'node:path'
-import { sweepFirmwareFiles } from '../../../src/firmware/storage.ts'
+import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import type { Tx } from '../../../src/platform/database/db.ts'
 import { addSite, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { sweepFirmwareFiles } from '../../../src/firmware/storage.ts'
+import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { defaultMxedgeUpgradeOptions } from '../../../src/mxedges/upgrades/options.ts'
 import { advanceMxedgeUpgrades } from '../../../src/mxedges/upgrades/worker.ts'
 import { json } from '../../../src/platform/database/db.ts'

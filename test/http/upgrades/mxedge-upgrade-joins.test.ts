@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sweepFirmwareFiles } from '../../../src/firmware/storage.ts'
+import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { anyOf, json } from '../../../src/platform/database/db.ts'
 import { includeAllMxedges } from '../../../src/upgrades/mxedges/include-new.worker.ts'
 import { uploadPackage } from '../../edge/packages.ts'

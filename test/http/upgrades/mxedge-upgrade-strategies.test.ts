@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sweepFirmwareFiles } from '../../../src/firmware/storage.ts'
+import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { uploadPackage } from '../../edge/packages.ts'
 import { addBox, deleteUpgrade, pathOf, planUpgrade, upgrade } from '../../edge/upgrade-world.ts'
 import { addCluster } from '../../support/fleets/mxedges.ts'

@@ -4,7 +4,7 @@ import { addMxedge } from '../../support/fleets/mxedges.ts'
 import { uploadPackage } from '../../edge/packages.ts'
 import { addBox, deleteUpgrade, find, pathOf, planUpgrade, targetsOf, upgrade } from '../../edge/upgrade-world.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
-import { sweepFirmwareFiles } from '../../../src/firmware/storage.ts'
+import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { join } from 'node:path'
 
 // Without a worker upgrades stay queued.

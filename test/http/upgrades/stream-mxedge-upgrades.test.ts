@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { sweepFirmwareFiles } from '../../../src/firmware/storage.ts'
+import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { uploadPackage } from '../../edge/packages.ts'
 import { addBox, pathOf, playUpgrades, upgrade } from '../../edge/upgrade-world.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { sweepFirmwareFiles } from '../../../src/firmware/storage.ts'
+import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../../src/rollout/worker.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'

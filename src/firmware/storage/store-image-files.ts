@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Reader } from '../platform/database/db.ts'
-import { columnsOf, rowsAs } from '../platform/database/rows.ts'
+import type { Reader } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 
 export interface ImageKey {
   readonly orgId: string

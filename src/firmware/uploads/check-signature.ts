@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import { isSignedBy } from '../platform/ed25519.ts'
-import { invalidField } from '../platform/errors.ts'
+import { isSignedBy } from '../../platform/ed25519.ts'
+import { invalidField } from '../../platform/errors.ts'
 
 /** The signers that the operator trusts. */
 export interface SignatureTrust {

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
-import type { Reader } from '../platform/database/db.ts'
-import { AppError } from '../platform/errors.ts'
-import type { ImagePlace } from './firmware.ts'
+import type { Reader } from '../../platform/database/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { ImagePlace } from '../firmware.ts'
 import { type StoredImage, listStoredImages } from './store-files.ts'
 
 /** Lists the images without a file. If the object store does not answer, no image counts as missing. */

@@ -1,17 +1,17 @@
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Context } from '../platform/context.ts'
-import { notFound } from '../platform/errors.ts'
+import type { Context } from '../../platform/context.ts'
+import { notFound } from '../../platform/errors.ts'
 import { downloadImage, nameImageFile } from './download-image.ts'
 import type { DownloadLimits } from './download-limits.ts'
 import { createDownloadRecords } from './download-records.ts'
 import { openDownloadTicket } from './download-url.ts'
 import { createDownloadPlaces } from './download-places.ts'
-import type { ImagePlace } from './firmware.ts'
+import type { ImagePlace } from '../firmware.ts'
 import { parseRange } from './range.ts'
 import { createSharedFiles } from './shared-files.ts'
 import { createSitePace } from './site-pace.ts'
-import { DownloadParams } from './wire.ts'
+import { DownloadParams } from '../wire.ts'
 
 /** A device that accepts no data for this long counts as gone, even if its socket is open. */
 const IDLE_MS = 60_000

@@ -1,5 +1,5 @@
-import type { Context } from '../platform/context.ts'
-import { AppError, notFound } from '../platform/errors.ts'
+import type { Context } from '../../platform/context.ts'
+import { AppError, notFound } from '../../platform/errors.ts'
 
 export interface DownloadTicket {
   readonly orgId: string

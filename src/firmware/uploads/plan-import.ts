@@ -1,7 +1,7 @@
-import type { CatalogVersion, VersionTraits } from './firmware.ts'
-import type { CatalogPackage } from './packages/package.ts'
+import type { CatalogVersion, VersionTraits } from '../firmware.ts'
+import type { CatalogPackage } from '../packages/package.ts'
 import type { ModelOffer, Offer, PackageOffer } from './upload-image.ts'
-import { isReportOf } from './version-identity.ts'
+import { isReportOf } from '../version-identity.ts'
 
 /** A file that is to be imported. */
 export interface ImportFile extends Offer {

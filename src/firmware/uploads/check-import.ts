@@ -1,12 +1,12 @@
-import type { OrgScope } from '../access/scope.ts'
-import type { Context } from '../platform/context.ts'
-import { AppError } from '../platform/errors.ts'
-import { uploadTooLarge } from '../platform/storage/uploads.ts'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import { AppError } from '../../platform/errors.ts'
+import { uploadTooLarge } from '../../platform/storage/uploads.ts'
 import { checkSignature } from './check-signature.ts'
-import type { FirmwareFiles } from './firmware.ts'
-import { listPackages } from './packages/store.ts'
+import type { FirmwareFiles } from '../firmware.ts'
+import { listPackages } from '../packages/store.ts'
 import { type ImportFile, type ImportStep, planImport } from './plan-import.ts'
-import { listImagesByHash, listVersions } from './store.ts'
+import { listImagesByHash, listVersions } from '../store.ts'
 
 interface SizedFile extends ImportFile {
   readonly sizeBytes: number

@@ -1,8 +1,8 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Context } from '../platform/context.ts'
-import { AppError } from '../platform/errors.ts'
-import type { ImagePlace } from './firmware.ts'
+import type { Context } from '../../platform/context.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { ImagePlace } from '../firmware.ts'
 import { listFileFacts } from './store-files.ts'
 
 export interface MovedImage {

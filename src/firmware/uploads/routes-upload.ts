@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Static } from 'typebox'
-import type { OrgScope } from '../access/scope.ts'
-import type { Context } from '../platform/context.ts'
-import { AppError } from '../platform/errors.ts'
-import { uploadTooLarge } from '../platform/storage/uploads.ts'
-import type { FirmwareFiles } from './firmware.ts'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import { AppError } from '../../platform/errors.ts'
+import { uploadTooLarge } from '../../platform/storage/uploads.ts'
+import type { FirmwareFiles } from '../firmware.ts'
 import { uploadImage } from './upload-image.ts'
-import { type ImageReply, type UploadQuery, parseOffer, presentImage } from './wire.ts'
+import { type ImageReply, type UploadQuery, parseOffer, presentImage } from '../wire.ts'
 
 export interface UploadRequest {
   readonly files: FirmwareFiles

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import type { ObjectStore } from '../platform/storage/object-store.ts'
-import type { ImagePlace } from './firmware.ts'
+import type { ObjectStore } from '../../platform/storage/object-store.ts'
+import type { ImagePlace } from '../firmware.ts'
 import type { ByteRange } from './range.ts'
 import type { SharedFile, SharedFiles } from './shared-files.ts'
 

@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox'
-import type { OrgScope } from '../access/scope.ts'
-import { named } from '../http/schemas.ts'
-import { check } from '../http/validate.ts'
-import type { Context } from '../platform/context.ts'
-import { AppError } from '../platform/errors.ts'
+import type { OrgScope } from '../../access/scope.ts'
+import { named } from '../../http/schemas.ts'
+import { check } from '../../http/validate.ts'
+import type { Context } from '../../platform/context.ts'
+import { AppError } from '../../platform/errors.ts'
 import { type CheckedFile, checkImport } from './check-import.ts'
-import type { FirmwareFiles } from './firmware.ts'
-import { UploadQuery, parseOffer } from './wire.ts'
+import type { FirmwareFiles } from '../firmware.ts'
+import { UploadQuery, parseOffer } from '../wire.ts'
 
 const MAX_FILES = 1000
 

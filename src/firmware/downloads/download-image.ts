@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import type { Context } from '../platform/context.ts'
-import { AppError } from '../platform/errors.ts'
+import type { Context } from '../../platform/context.ts'
+import { AppError } from '../../platform/errors.ts'
 import type { DownloadLimits } from './download-limits.ts'
 import type { DownloadRecords } from './download-records.ts'
 import type { DownloadTicket } from './download-url.ts'

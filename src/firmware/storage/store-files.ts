@@ -1,4 +1,4 @@
-import { type Reader, anyOf } from '../platform/database/db.ts'
+import { type Reader, anyOf } from '../../platform/database/db.ts'
 
 /**
  * Returns those of `imageIds` for which any organization has an image. Files have no tenant, so this reads across

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { AppError, tooManyRequests } from '../platform/errors.ts'
+import { AppError, tooManyRequests } from '../../platform/errors.ts'
 import type { DownloadLimits } from './download-limits.ts'
 import type { DownloadTicket } from './download-url.ts'
 

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
-import type { InOrg } from '../access/scope.ts'
-import { progressAt } from '../devices/stats/fwupdate.ts'
-import { raiseProgress } from '../devices/stats/store-fwupdates.ts'
-import type { Reader, Tx } from '../platform/database/db.ts'
-import { columnsOf, rowsAs } from '../platform/database/rows.ts'
-import { statement } from '../platform/database/statement.ts'
+import type { InOrg } from '../../access/scope.ts'
+import { progressAt } from '../../devices/stats/fwupdate.ts'
+import { raiseProgress } from '../../devices/stats/store-fwupdates.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
+import { statement } from '../../platform/database/statement.ts'
 
 /** A download belongs to the command that caused it: each attempt has its own address, hence its own row. */
 export interface DownloadKey {

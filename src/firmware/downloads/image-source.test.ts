@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import type { ObjectStore } from '../platform/storage/object-store.ts'
+import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { openImage } from './image-source.ts'
 import { createSharedFiles } from './shared-files.ts'
 
