@@ -92,6 +92,28 @@ it('begins requests of a heavy account at intervals of five times their cost', a
   expect(begun).toEqual(['first', 'another', 'second'])
 })
 
+it('counts what a request costs another thread', async () => {
+  const { begun, enter, spend, turns, work } = setUp()
+  await spend('other', 30)
+  for (let times = 0; times < 40; times += 1) {
+    const { response, close } = await enter('heavy', requester('heavy'))
+    work(1)
+    turns.addCost(response, 24)
+    close()
+    await vi.advanceTimersByTimeAsync(1000)
+  }
+  begun.length = 0
+  const first = await enter('first', requester('heavy'))
+  await enter('second', requester('heavy'))
+  work(1)
+  turns.addCost(first.response, 24)
+  first.close()
+  await vi.advanceTimersByTimeAsync(99)
+  expect(begun).toEqual(['first'])
+  await vi.advanceTimersByTimeAsync(2)
+  expect(begun).toEqual(['first', 'second'])
+})
+
 it('pauses for longer after a request that cost more than expected', async () => {
   const { begun, enter, spend, becomeHeavy, work } = setUp()
   await spend('other', 30)

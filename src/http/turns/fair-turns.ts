@@ -42,6 +42,8 @@ interface Entry {
   readonly becomeLong: () => void
   /** How much longer it may wait for light ones. */
   patienceMs: number
+  /** What it has cost in other threads. */
+  elsewhereMs: number
 }
 
 export interface FairTurns {
@@ -61,8 +63,12 @@ export interface FairTurns {
   countWaiting(who: Requester): () => void
   /** Counts work that earlier requests of the account have caused in the database; see AccountUse. */
   charge(account: string, databaseMs: number): void
+  /** Adds milliseconds of another thread to the cost of a request. They weigh as much as those of the main thread. */
+  addCost(response: ServerResponse, ms: number): void
   /** True if the account uses so much that others go first. */
   isHeavy(account: string): boolean
+  /** True if no other account has sent a request lately. */
+  isAlone(account: string): boolean
   /**
    * Lets everything that waits for the event loop have its turn in the middle of a long computation for a request, and
    * light requests of others their end, unless the request has waited for them for long enough.
@@ -148,8 +154,9 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       isMeasured = true
       becomeLong()
       const { databaseMs } = demand
+      const threadMs = measured(outcome, entry.elsewhereMs)
       const isComplete = outcome !== 'cut'
-      const realMs = use.end(group.account, { expectedMs, threadMs: measured(outcome), databaseMs, isComplete })
+      const realMs = use.end(group.account, { expectedMs, threadMs, databaseMs, isComplete })
       group.measured -= 1
       if (isHeavy(group)) pause(group, pauseFor(realMs - (wasHeavy ? expectedMs : 0)))
     }
@@ -175,7 +182,8 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       removeIdle(lane)
     }
     let timer = setTimeout(expire, turnMs)
-    entries.set(response, { interrupt, becomeLong, patienceMs: GIVING_WAY_MS })
+    const entry: Entry = { interrupt, becomeLong, patienceMs: GIVING_WAY_MS, elsewhereMs: 0 }
+    entries.set(response, entry)
     response.once('prefinish', answered)
     const stay = onceOver(response, finish)
   }
@@ -286,6 +294,11 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       const group = groups.get(account)
       if (group !== undefined && isHeavy(group)) pause(group, pauseFor(ms))
     },
+    addCost(response, ms) {
+      const entry = entries.get(response)
+      if (entry !== undefined) entry.elsewhereMs += ms
+    },
+    isAlone: (account) => use.isAlone(account),
     isHeavy(account) {
       const group = groups.get(account)
       return group !== undefined && !use.isAlone(account) && isHeavy(group)

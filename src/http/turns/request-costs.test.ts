@@ -125,3 +125,30 @@ it('takes refused requests for a kind of their own', () => {
   // An expensive one costs its caller what it has used.
   expect(measure('page', 10, 'refused')).toBe(10)
 })
+
+it('adds what a request costs other threads to its kind, and to no request beside it', () => {
+  const { costs, work } = setUp()
+  const [page, other] = [costs.measure('page'), costs.measure('other')]
+  work(2)
+  expect(page('whole', 30)).toBeCloseTo(32)
+  expect(costs.averageMs('page')).toBeCloseTo(32)
+  work(4)
+  expect(other('whole')).toBeLessThanOrEqual(4)
+  expect(costs.averageMs('other')).toBeLessThanOrEqual(4)
+})
+
+it('moves the cost of a kind between threads without counting it twice', () => {
+  const { costs, work } = setUp()
+  const alone = costs.measure('page')
+  work(30)
+  alone('whole')
+  for (let times = 0; times < 40; times += 1) {
+    const end = costs.measure('page')
+    work(1)
+    end('whole', 29)
+    expect(costs.averageMs('page')).toBeCloseTo(30)
+  }
+  const refused = costs.measure('page')
+  refused('refused', 500)
+  expect(costs.averageMs('page')).toBeCloseTo(30)
+})

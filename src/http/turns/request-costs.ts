@@ -14,11 +14,12 @@ export interface RequestCosts {
   /**
    * Call it when a request begins; the returned function when it ends.
    * @param kind Requests of a kind are expected to cost the same.
-   * @returns A function that returns the milliseconds of the main thread that the request has used. Refused requests are
-   *   a kind of their own: neither they nor the beginning of one say what the operation costs.
+   * @returns A function that returns the milliseconds of the main thread that the request has used, with those of other
+   *   threads, which it gets. Refused requests are a kind of their own: neither they nor the beginning of one say what the
+   *   operation costs.
    */
-  measure(kind: string): (outcome: Outcome) => number
-  /** Returns what requests of the kind cost on average; undefined if none has ended yet. */
+  measure(kind: string): (outcome: Outcome, elsewhereMs?: number) => number
+  /** Returns what requests of the kind cost on average, in all threads; undefined if none has ended yet. */
   averageMs(kind: string): number | undefined
 }
 
@@ -33,9 +34,9 @@ interface Running {
 }
 
 interface Cost {
-  ms: number
+  readonly ms: number
   /** The number of requests that were only guessed. */
-  guesses: number
+  readonly guesses: number
 }
 
 /**
@@ -46,6 +47,8 @@ interface Cost {
  */
 export function createRequestCosts(cpuMs: () => number): RequestCosts {
   const known = new Map<string, Cost>()
+  /** What requests cost other threads, by their kinds. */
+  const elsewhere = new Map<string, number>()
   const running = new Set<Running>()
   let lastMs = cpuMs()
   /** The sum of the shares of a request that has been in work since the start. */
@@ -63,12 +66,23 @@ export function createRequestCosts(cpuMs: () => number): RequestCosts {
   function learn(kind: string, ms: number, guesses: number): number {
     const before = known.get(kind)
     const [oldest] = known.keys()
-    if (known.size >= MAX_KNOWN && oldest !== undefined) known.delete(oldest)
+    if (known.size >= MAX_KNOWN && oldest !== undefined) {
+      known.delete(oldest)
+      elsewhere.delete(oldest)
+    }
     known.delete(kind)
     // A measured cost replaces one that was guessed.
     const from = before === undefined || before.guesses < ENOUGH ? ms : before.ms
     known.set(kind, { ms: from + (ms - from) * LATEST, guesses: (before?.guesses ?? 0) + guesses })
     return ms
+  }
+
+  /** Requests of a kind that the main thread has served cost other threads nothing. */
+  function learnElsewhere(kind: string, ms: number, wasKnown: boolean): void {
+    const before = elsewhere.get(kind)
+    if (before === undefined && ms === 0) return
+    const from = before ?? (wasKnown ? 0 : ms)
+    elsewhere.set(kind, from + (ms - from) * LATEST)
   }
 
   const knownMs = (kind: string): number | undefined => (isKnown(kind) ? known.get(kind)?.ms : undefined)
@@ -107,21 +121,26 @@ export function createRequestCosts(cpuMs: () => number): RequestCosts {
   }
 
   return {
-    averageMs: (kind) => known.get(kind)?.ms,
+    averageMs(kind) {
+      const cost = known.get(kind)
+      return cost === undefined ? undefined : cost.ms + (elsewhere.get(kind) ?? 0)
+    },
     measure(kind) {
       const beganMs = advance()
       const entry: Running = { kind, beganMs, sharesBefore: sharesMs, othersMs: 0, hasUnknownOthers: false }
       running.add(entry)
-      return (outcome) => {
+      return (outcome, elsewhereMs = 0) => {
         const endedMs = advance()
         running.delete(entry)
+        const wasKnown = known.has(kind)
         const endedAs = outcome === 'refused' ? `${kind} refused` : kind
         const ms =
           outcome === 'cut'
             ? Math.min(sharesMs - entry.sharesBefore, UNKNOWN_MS)
             : end({ ...entry, kind: endedAs }, endedMs)
         for (const other of running) countFor(other, endedAs)
-        return ms
+        if (outcome === 'whole') learnElsewhere(kind, elsewhereMs, wasKnown)
+        return ms + elsewhereMs
       }
     },
   }
