@@ -4,6 +4,7 @@ import type { AgentGateway } from '../devices/routers/certificates.ts'
 import type { RepeatedRefusal } from '../gateway/admission/refusals.ts'
 import type { OutboundHttp } from '../platform/outbound/outbound-http.ts'
 import type { ConsoleFiles } from '../http/console/console-files.ts'
+import type { Apart } from '../http/apart/messages.ts'
 import type { HttpOptions } from '../http/server.ts'
 import type { WebhookLimits } from '../webhooks/limits.ts'
 import type { Storage } from './storage.ts'
@@ -29,6 +30,8 @@ export interface HttpParts {
   readonly outbound: OutboundHttp
   /** The web console; null if it has not been built. */
   readonly console: ConsoleFiles | null
+  /** The thread of expensive requests; null if they run in the main thread. */
+  readonly apart: Apart | null
   readonly webhookLimits: WebhookLimits
   /** Lists why the gateway has refused the latest devices. */
   readonly listRefusals: () => Promise<readonly RepeatedRefusal[]>

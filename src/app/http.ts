@@ -29,20 +29,13 @@ import { orgTokenOperations } from '../accounts/tokens/routes-org.ts'
 import { ownTokenOperations } from '../accounts/tokens/routes-own.ts'
 import { firmwareOperations } from '../firmware/routes.ts'
 import { callHomeOperations } from '../devices/call-home/routes.ts'
-import { deviceOperations } from '../devices/routes.ts'
 import { deviceStream } from '../devices/routes-channels.ts'
 import { deviceCommandOperations } from '../devices/commands/routes.ts'
 import { deviceMaintenanceOperations } from '../devices/commands/routes-maintenance.ts'
-import { deviceConfigOperations } from '../devices/configs/routes.ts'
 import { deviceConstOperations } from '../devices/routes-const.ts'
-import { deviceEventOperations } from '../devices/events/routes.ts'
 import { deviceImageOperations } from '../devices/images/routes.ts'
 import { createClaimGuesses } from '../devices/inventory/claim-guesses.ts'
-import { inventoryOperations } from '../devices/inventory/routes.ts'
 import { routerOperations } from '../devices/routers/routes.ts'
-import { deviceSearchOperations } from '../devices/search/routes.ts'
-import { deviceStatsOperations } from '../devices/stats/routes.ts'
-import { telemetryOperations } from '../devices/telemetry/routes.ts'
 import { supportOperations } from '../devices/support/routes.ts'
 import { deviceSupport } from '../devices/support/store.ts'
 import { supportFileRoutes } from '../devices/support/routes-files.ts'
@@ -58,20 +51,11 @@ import { serveStream } from '../http/stream/serve-stream.ts'
 import { installerDeviceOperations } from '../installer/routes-devices.ts'
 import { installerImageOperations } from '../installer/routes-images.ts'
 import { installerSiteOperations } from '../installer/routes-sites.ts'
-import { mapOperations } from '../maps/routes.ts'
 import { placementOperations } from '../placement/routes.ts'
-import { orgOperations, siteOperations } from '../orgs/routes.ts'
 import { emptyConstOperations } from '../orgs/routes-const-empty.ts'
 import { worldConstOperations } from '../orgs/routes-const.ts'
-import { alarmOperations } from '../orgs/alarms/routes.ts'
 import { alarmStream } from '../orgs/alarms/routes-channels.ts'
 import { upgradeStream } from '../upgrades/live/routes-channels.ts'
-import { systemEventOperations } from '../orgs/system-events/routes.ts'
-import { auditLogOperations } from '../orgs/routes-logs.ts'
-import { orgSettingOperations } from '../orgs/routes-setting.ts'
-import { siteGroupOperations } from '../orgs/site-groups/routes.ts'
-import { siteSearchOperations } from '../orgs/site-search/routes.ts'
-import { siteSettingOperations } from '../orgs/site-settings/routes.ts'
 import { isImageOfOpenCommand } from '../mxedges/commands/store-image-use.ts'
 import { agentRegistrationOperations } from '../mxedges/registration/routes.ts'
 import { isImageOfRunningMxedgeUpgrade } from '../mxedges/upgrades/store-records.ts'
@@ -89,6 +73,7 @@ import { upgradeTargetOperations } from '../upgrades/targets/routes.ts'
 import { siteUpgradeOperations } from '../upgrades/site/routes.ts'
 import { webhookOperations } from '../webhooks/routes.ts'
 import type { HttpParts } from './http-parts.ts'
+import { dataOperations } from './apart-operations.ts'
 import { operatorRoutes } from './operator/routes-operator.ts'
 import { version } from '../platform/version.ts'
 
@@ -124,7 +109,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
     sessionCookie: () => sessionCookieOf(ctx),
     ...(parts.requestsPerAccount !== undefined && { requestsPerAccount: parts.requestsPerAccount }),
   }
-  const { charge } = await serveApi(http, callers, [serveOperations(ctx, operations)])
+  const { charge } = await serveApi(http, callers, [serveOperations(ctx, operations, parts.apart)])
   serveStream(ctx, http, {
     authenticate,
     parts: [deviceStream, mxedgeStream, alarmStream, upgradeStream, mxedgeUpgradeStream],
@@ -174,30 +159,15 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...ssoOperations,
     ...ssoInsightOperations,
     ...ssoRoleOperations,
-    ...orgOperations,
-    ...siteOperations(ctx),
+    ...dataOperations(ctx),
     ...removalOperations,
-    ...siteSearchOperations,
-    ...siteGroupOperations,
-    ...orgSettingOperations,
-    ...siteSettingOperations,
-    ...auditLogOperations,
-    ...systemEventOperations,
-    ...alarmOperations,
     ...worldConstOperations,
     ...emptyConstOperations,
-    ...inventoryOperations,
-    ...deviceOperations,
     ...deviceCommandOperations,
     ...deviceMaintenanceOperations,
     ...callHomeOperations(parts.callHomePlace),
     ...routerOperations(ctx.clock, parts.agents),
     ...supportOperations(storage.supportFiles, parts),
-    ...deviceSearchOperations,
-    ...deviceEventOperations,
-    ...deviceConfigOperations,
-    ...deviceStatsOperations,
-    ...telemetryOperations,
     ...deviceTransferOperations,
     ...deviceImageOperations(storage.imageFiles),
     ...deviceConstOperations,
@@ -210,7 +180,6 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...installerDeviceOperations(guesses),
     ...installerImageOperations(storage.imageFiles),
     ...installerSiteOperations,
-    ...mapOperations,
     ...placementOperations(storage.imageFiles),
     ...mxedgeUpgradeOperations,
     ...mxedgeOperations({

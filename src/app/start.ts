@@ -38,6 +38,7 @@ import { listenError } from './listen-error.ts'
 import { openContext } from './open-context.ts'
 import { poolSizes } from './pool-sizes.ts'
 import { openStorage } from './storage.ts'
+import { createApartThread } from './start-apart-thread.ts'
 import { certificatesOf } from './system-conditions.ts'
 import { gatewayNameOf, openTls } from './tls.ts'
 import { isWildcard } from './wildcard.ts'
@@ -138,7 +139,17 @@ async function startParts(
   }
   const callHomeHost = config.netconfHost ?? gatewayNameOf(config)
   let edgePort = config.edgePort
+  const apart = createApartThread(ctx, {
+    connection: { ...connection, max: poolSizes.apart },
+    lowersBackends: database.isEmbedded,
+    dataDir: dataDir.path,
+    logLevel: config.logLevel,
+    readTime: () => context.readTime(),
+    logOutput,
+  })
+  closing.add('expensive requests', () => apart.stop())
   const { http, charge } = await buildHttp(ctx, {
+    apart,
     accounts: {
       passwords: createPasswords(),
       tokenUses,

@@ -1,73 +1,93 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
-import { accountOf } from '../access/request-limits.ts'
-import { type Context, contextWith } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Apart, ApartAnswer } from './apart/messages.ts'
 import { EncodedJson, encodeJson } from './bodies/encode-json.ts'
 import { takeForms } from './bodies/forms.ts'
 import { takeJson } from './bodies/json.ts'
 import { type Operation, contentOf } from './operation.ts'
-import { type Lender, createLender } from './turns/lender.ts'
+import { type RunOperation, createRunOperation } from './run-operation.ts'
 import { ListErrorReply } from './schemas.ts'
 import { takeStreams } from './bodies/streams.ts'
+import { UnparsedBody } from './bodies/unparsed-body.ts'
 
 const IDLE_MS = 60_000
 
-/** Registers operations; under /api/v1. */
-export function serveOperations(ctx: Context, operations: readonly Operation[]): FastifyPluginAsync {
+/**
+ * Registers operations; under /api/v1.
+ * @param apart Another thread that can run some of them.
+ */
+export function serveOperations(
+  ctx: Context,
+  operations: readonly Operation[],
+  apart: Apart | null = null,
+): FastifyPluginAsync {
   return async (http) => {
     const sending = new Set<Readable>()
     // A stop does not wait for slow readers: they see the interruption.
     http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
-    const heavy = createLender(ctx.heavyDbs.map((db) => contextWith(ctx, db)))
-    const readers = new Map(operations.filter(({ method }) => method === 'GET').map(({ at, run }) => [at.path, run]))
+    const run = createRunOperation(ctx, operations)
     for (const operation of operations) {
       const { body } = operation.schema
-      const answer = answering({ ctx, heavy }, operation, { read: readers.get(operation.at.path), sending })
+      const mayRunApart = apart?.operations.has(operation.id) === true
+      const answerHere = answering(operation, { run, sending })
+      const answer = apart !== null && mayRunApart ? answeringApart(operation, { apart, answerHere }) : answerHere
       const content = body === undefined ? {} : contentOf(body)
       const [form, stream] = ['multipart/form-data' in content, 'application/octet-stream' in content]
-      if (!form && !stream) addRoute(http, operation, answer)
+      const route = { operation, answer, mayRunApart }
+      if (!form && !stream) addRoute(http, route)
       else
         await http.register(async (context) => {
           if (stream) takeStreams(context)
           if (form) await takeForms(context)
           if (form && 'application/json' in content) takeJson(context)
-          addRoute(context, operation, answer)
+          addRoute(context, route)
         })
     }
   }
 }
 
-interface Contexts {
-  readonly ctx: Context
-  /** For reads, and some changes, of accounts that use more than their share. */
-  readonly heavy: Lender<Context>
-}
-
 interface Serving {
-  /** The operation that reads the record of this update. */
-  readonly read: Operation['run'] | undefined
+  readonly run: RunOperation
   /** Answers that are being sent piece by piece. */
   readonly sending: Set<Readable>
 }
 
-/** @throws Error for an operation that updates a record without a read operation. */
-function answering({ ctx, heavy }: Contexts, operation: Operation, { read, sending }: Serving): Answering {
-  const { id, method, updates, locksOnlyItsRecord, run, reply: declared } = operation
-  if (updates !== null && !updates.isReadHere && read === undefined)
-    throw new Error(`${id} updates a ${updates.name} that nothing reads`)
-  const [mediaType = 'application/json'] = Object.keys(declared.content)
+function answering(operation: Operation, { run, sending }: Serving): Answering {
+  const [mediaType = 'application/json'] = Object.keys(operation.reply.content)
   return async (request, reply) => {
-    // Most changes lock rows for which others may wait, so they keep the usual priority.
-    const mayYield = method === 'GET' || locksOnlyItsRecord
-    const lent = mayYield && request.isHeavy ? heavy.claim(accountOf(request.caller.principal)) : undefined
-    const result = await run(lent?.value ?? ctx, request, reply, read).finally(lent?.release)
+    const result = await run(operation, request, reply)
     if (mediaType !== 'application/json') void reply.type(`${mediaType}; charset=utf-8`)
     if (result instanceof EncodedJson) return sendJson(reply, result.text)
     if (result instanceof Readable) return sendStream(reply, result, sending)
     if (Buffer.isBuffer(result) || reply.hasHeader('content-type')) return result
     return sendJson(reply, await encodeJson(result === undefined ? {} : result, request.giveWay))
   }
+}
+
+/** Lets the other thread answer the requests that were chosen for it before their bodies were read. */
+function answeringApart(
+  { id }: Operation,
+  { apart, answerHere }: { readonly apart: Apart; readonly answerHere: Answering },
+): Answering {
+  return async (request, reply) => {
+    if (!request.runsApart) return answerHere(request, reply)
+    const { caller, params, query, url, body, isHeavy } = request
+    const bytes = body instanceof UnparsedBody ? body.bytes : null
+    const end = await apart.run({ operation: id, caller, params, query, url, body: bytes, isHeavy })
+    request.addCost(end.cpuMs)
+    if ('answer' in end) return sendJson(reply.headers(end.answer.headers), textOf(end.answer))
+    if ('defect' in end) throw end.defect
+    const { code, detail, fields, retryAfterS } = end.refusal
+    throw new AppError(code, detail, fields, retryAfterS)
+  }
+}
+
+/** Bytes come from another thread as a plain array. */
+function textOf({ text }: ApartAnswer): string | Buffer {
+  return typeof text === 'string' ? text : Buffer.from(text.buffer, text.byteOffset, text.byteLength)
 }
 
 function sendJson(reply: FastifyReply, text: string | Buffer): FastifyReply {
@@ -95,7 +115,13 @@ function checkedBodyOf(body: TSchema): object | undefined {
 
 type Answering = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
-function addRoute(http: FastifyInstance, operation: Operation, answer: Answering): void {
+interface ServedRoute {
+  readonly operation: Operation
+  readonly answer: Answering
+  readonly mayRunApart: boolean
+}
+
+function addRoute(http: FastifyInstance, { operation, answer, mayRunApart }: ServedRoute): void {
   const { method, at: place } = operation
   const { body, ...schema } = operation.schema
   const checked = body === undefined ? undefined : checkedBodyOf(body)
@@ -108,6 +134,7 @@ function addRoute(http: FastifyInstance, operation: Operation, answer: Answering
       ...(place.audience === 'nobody' && { public: true }),
       ...(place.beforeSecondFactor && { beforeSecondFactor: true }),
       ...(Object.values(operation.errors).includes(ListErrorReply) && { listsErrors: true }),
+      ...(mayRunApart && { mayRunApart }),
     },
     handler: answer,
   })

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { type IncomingMessage, createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { Readable } from 'node:stream'
 import cookie from '@fastify/cookie'
@@ -35,6 +35,7 @@ import { requesterOf } from './connections/requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
 import { isUuid } from './texts.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
+import { threadCpuMs } from './turns/thread-share.ts'
 import { compileValidator } from './validate.ts'
 import { MAX_REQUESTS_PER_ACCOUNT, bodyBytesOf, createWorkLimits, isUpload, takesTurns } from './turns/work-limits.ts'
 
@@ -44,12 +45,18 @@ declare module 'fastify' {
     caller: Caller
     /** True if the account of the caller uses so much that the requests of others go first; never for public routes. */
     isHeavy: boolean
+    /** True if another thread runs its operation, which then parses and checks the body as well. */
+    runsApart: boolean
     /** Called in the middle of a long computation; see FairTurns. */
     giveWay: () => Promise<void>
+    /** Adds milliseconds of another thread to what the request costs. */
+    addCost: (ms: number) => void
   }
   interface FastifyContextConfig {
     /** Needs no credentials. */
     public?: boolean
+    /** Another thread can run it. */
+    mayRunApart?: boolean
     /** A session may call it before its second factor. */
     beforeSecondFactor?: boolean
     /** Its refusals name many objects, so `reason` is always a list: see ListErrorReply. */
@@ -134,6 +141,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     else replyWithError(error, request, reply)
   })
   http.removeAllContentTypeParsers()
+  http.decorateRequest('runsApart', false)
   takeJson(http)
   const checkForwardedFor = createForwardedForCheck(options.log)
   http.addHook('onRequest', (request, reply, done) => {
@@ -207,11 +215,13 @@ export async function serveApi(
       api.decorateRequest('caller')
       api.decorateRequest('isHeavy', false)
       api.decorateRequest('giveWay')
+      api.decorateRequest('addCost')
       takeLargeBodies(api)
       api.addHook('onRequest', async (request, reply) => {
         // No cache may store answers that only this caller may read. Routes of pictures override this.
         void reply.header('cache-control', 'no-store')
         request.giveWay = () => turns.giveWay(reply.raw)
+        request.addCost = (ms) => turns.addCost(reply.raw, ms)
         const { config } = request.routeOptions
         if (config.public === true) return
         const sessionId = request.cookies[sessionCookie()]
@@ -250,6 +260,8 @@ export async function serveApi(
         if (request.caller.principal.secondFactor === 'missing' && config.beforeSecondFactor !== true)
           throw new AppError('unauthenticated', 'Two factor authentication is required.')
         request.isHeavy = turns.isHeavy(account)
+        const isExpensive = request.isHeavy || (hasLargeBody(request.raw) && !turns.isAlone(account))
+        request.runsApart = isExpensive && config.mayRunApart === true
       })
       api.addHook('preHandler', async (request, reply) => {
         // The body has arrived: a body that arrives slowly occupies no place.
@@ -272,6 +284,13 @@ export async function serveApi(
   return { charge: (account, databaseMs) => turns.charge(account, databaseMs) }
 }
 
+/** Up to this size of its body, what a change does in this thread takes a few milliseconds, whatever the body contains. */
+const LARGE_BODY_BYTES = 128 * 1024
+
+function hasLargeBody(request: IncomingMessage): boolean {
+  return bodyBytesOf(request) > LARGE_BODY_BYTES
+}
+
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 function whoIs(request: FastifyRequest, account: string | undefined): Requester {
@@ -284,11 +303,6 @@ function whoIs(request: FastifyRequest, account: string | undefined): Requester 
     // A body of undeclared length costs only what this thread spends on it.
     bodyBytes: raw.headers['transfer-encoding'] === undefined ? bodyBytesOf(raw) : 0,
   }
-}
-
-function threadCpuMs(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1000
 }
 
 function loopBusyMs(): number {

@@ -6,6 +6,7 @@ import { type AppError, invalidField } from '../platform/errors.ts'
 import { hasLongIntegers, roundIntegers } from '../platform/json/exact-json.ts'
 import { assertText } from './bodies/body.ts'
 import { UNKNOWN_FIELD } from './bodies/closed-bodies.ts'
+import { UnparsedBody } from './bodies/unparsed-body.ts'
 import { FILTER } from './lists/filters.ts'
 import { isObject } from '../platform/json/is-object.ts'
 import { formRefusal } from './texts.ts'
@@ -21,6 +22,8 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema: decla
   const schema = httpPart === 'querystring' ? withPlainFilters(declared) : declared
   let compiled: Checking | undefined
   return (data: unknown) => {
+    // The thread that parses it checks it.
+    if (data instanceof UnparsedBody) return { value: data }
     try {
       if (httpPart === 'querystring') assertKnown(schema, data)
       const value = httpPart === 'body' ? data : convertQuery(schema, data)

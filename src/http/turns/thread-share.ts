@@ -32,3 +32,9 @@ export function createThreadShare({ cpuMs, busyMs }: ThreadShareOptions): () => 
     return wasBusyMs === 0 ? 1 : Math.min(Math.max(ranMs / wasBusyMs, MIN_SHARE), 1)
   }
 }
+
+/** Milliseconds of processor time that the calling thread has used. */
+export function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}

@@ -20,6 +20,7 @@ import { sweepSupportFiles } from '../../../src/devices/support/support-files.ts
 import { openStorage } from '../../../src/app/storage.ts'
 import { DEFAULT_DOWNLOAD_LIMITS } from '../../../src/firmware/downloads/download-limits.ts'
 import type { ConsoleFiles } from '../../../src/http/console/console-files.ts'
+import type { Apart } from '../../../src/http/apart/messages.ts'
 import type { Operation } from '../../../src/http/operation.ts'
 import { type Clock, systemClock } from '../../../src/platform/time/clock.ts'
 import type { Context } from '../../../src/platform/context.ts'
@@ -28,7 +29,7 @@ import { sweepImages } from '../../../src/platform/images/image-files.ts'
 import type { Limits } from '../../../src/platform/limits.ts'
 import { createMailer } from '../../../src/platform/outbound/mail.ts'
 import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
-import { createSecrets } from '../../../src/platform/secrets.ts'
+import { createSecrets, loadMasterKey } from '../../../src/platform/secrets.ts'
 import type { ServiceClock } from '../../../src/platform/time/service-clock.ts'
 import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
 import type { AnyJson } from '../contract/any-json.ts'
@@ -45,14 +46,20 @@ export interface TestContext extends Pick<OpenContext, 'setAddress' | 'readTime'
 
 export async function createTestContext(
   clock: Clock = systemClock,
-  options: Partial<Pick<ContextOptions, 'serviceClock' | 'secrets' | 'baseUrl' | 'limits'>> = {},
+  {
+    hasKeyFile = false,
+    ...options
+  }: Partial<Pick<ContextOptions, 'serviceClock' | 'secrets' | 'baseUrl' | 'limits'>> & {
+    /** True if the data folder has the key of the secrets, for other threads. */
+    readonly hasKeyFile?: boolean
+  } = {},
 ): Promise<TestContext> {
   const database = await createTestDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-data-of-test-'))
   const context = await openContext({
     connection: { ...database.connection, max: 8 },
     log: pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
-    secrets: createSecrets(randomBytes(32)),
+    secrets: createSecrets(hasKeyFile ? await loadMasterKey(dataDir) : randomBytes(32)),
     baseUrl: 'http://127.0.0.1',
     clock,
     serviceClock: serviceClockOf(clock),
@@ -152,6 +159,11 @@ interface RefusedThings {
   readonly refusals: Pick<Refusals, 'list'>
 }
 
+/** The thread of expensive requests, which a test's server has only on request. */
+interface ServedApart {
+  readonly apart: (context: TestContext) => Apart
+}
+
 /** The web console, which a test's server has only on request. */
 interface ServedConsole {
   readonly console: ConsoleFiles | null
@@ -179,10 +191,15 @@ export async function startTestServer(
     limits = {},
     connectionsPerNetwork,
     refusals = { list: () => [] },
+    apart,
     ...bounds
-  }: Partial<UploadBounds & ServedConsole & BoundedThings & RefusedThings> = {},
+  }: Partial<UploadBounds & ServedConsole & BoundedThings & RefusedThings & ServedApart> = {},
 ): Promise<TestServer> {
-  const context = await createTestContext(clock, { baseUrl: null, limits: { ...defaultLimits, ...limits } })
+  const context = await createTestContext(clock, {
+    baseUrl: null,
+    limits: { ...defaultLimits, ...limits },
+    hasKeyFile: apart !== undefined,
+  })
   const { ctx } = context
   const passwords = createPasswords()
   const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
@@ -221,6 +238,7 @@ export async function startTestServer(
     stream: { checkMs: 50 },
     outbound,
     console: consoleFiles,
+    apart: apart?.(context) ?? null,
     webhookLimits: defaultWebhookLimits,
     listRefusals: () => Promise.resolve(refusals.list()),
     callHomePlace: () => ({ host: 'signalbox.example.test', port: 4334 }),

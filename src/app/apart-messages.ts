@@ -1,0 +1,34 @@
+import type pg from 'pg'
+import type { ApartEnd, ApartRequest } from '../http/apart/messages.ts'
+import type { Limits } from '../platform/limits.ts'
+import type { LogLevel } from '../platform/log.ts'
+import type { TimeReading } from '../platform/time/service-clock.ts'
+import type { WakeMessage } from './gateway-messages.ts'
+
+/** The start data of the thread of expensive requests. */
+export interface ApartThreadData {
+  readonly connection: pg.PoolConfig
+  /** True if the server runs the database, so that it may lower the priority of its processes. */
+  readonly lowersBackends: boolean
+  /** The folder with the key of the installation. */
+  readonly dataDir: string
+  readonly logLevel: LogLevel
+  readonly limits: Limits
+  readonly baseUrl: string
+  readonly time: TimeReading
+}
+
+export type ToApart =
+  | {
+      readonly kind: 'request'
+      readonly id: number
+      readonly request: ApartRequest
+      /** The service time, which the thread follows. */
+      readonly time: TimeReading
+    }
+  | { readonly kind: 'stop' }
+
+export type FromApart =
+  | { readonly kind: 'end'; readonly id: number; readonly end: ApartEnd }
+  | WakeMessage
+  | { readonly kind: 'log'; readonly line: string }

@@ -1,0 +1,50 @@
+import type { Caller } from '../../access/authorize.ts'
+import type { ErrorCode } from '../../platform/errors.ts'
+
+/** A request that another thread answers, as it is copied to that thread. */
+export interface ApartRequest {
+  /** The id of its operation. */
+  readonly operation: string
+  readonly caller: Caller
+  /** Path parameters and query, as the operation's schema has accepted them. */
+  readonly params: unknown
+  readonly query: unknown
+  /** Path and query, as the client sent them. */
+  readonly url: string
+  /** The body as it has arrived; null without one. */
+  readonly body: Uint8Array | null
+  /** See FairTurns. */
+  readonly isHeavy: boolean
+}
+
+/** JSON, and the headers that the operation has set. */
+export interface ApartAnswer {
+  readonly headers: Readonly<Record<string, string | number>>
+  readonly text: string | Uint8Array
+}
+
+/** An AppError, which does not pass between threads as such. */
+export interface ApartRefusal {
+  readonly code: ErrorCode
+  readonly detail: string
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly retryAfterS: number | null
+}
+
+/** The end of a request in the other thread; a `defect` is an error that is no refusal. */
+export type ApartEnd = (
+  | { readonly answer: ApartAnswer }
+  | { readonly refusal: ApartRefusal }
+  | { readonly defect: Error }
+) & {
+  /** The processor time that it took there. */
+  readonly cpuMs: number
+}
+
+/** The operations that another thread can run, and how to have it run them. */
+export interface Apart {
+  /** Ids of operations. */
+  readonly operations: ReadonlySet<string>
+  /** @throws AppError unavailable if the thread ends before it has answered. */
+  run(request: ApartRequest): Promise<ApartEnd>
+}

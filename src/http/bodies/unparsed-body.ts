@@ -1,0 +1,8 @@
+/** A JSON body that another thread parses and checks. */
+export class UnparsedBody {
+  readonly bytes: Buffer
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+}

@@ -1,0 +1,222 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { getPriority } from 'node:os'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import type { Caller } from '../../../src/access/authorize.ts'
+import { type ApartThread, createApartThread } from '../../../src/app/start-apart-thread.ts'
+import type { ApartEnd } from '../../../src/http/apart/messages.ts'
+import { loweredNiceness } from '../../../src/platform/process/lowered-niceness.ts'
+import {
+  type Answer,
+  type TestContext,
+  type TestOrg,
+  type TestServer,
+  startTestServer,
+} from '../../support/servers/server.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+/** A thread starts within half a second of processor time. */
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+interface World extends TestServer {
+  readonly thread: ApartThread
+  /** The operations that the thread has run. */
+  readonly ran: string[]
+  /** The caller of the last of them. */
+  readonly lastCaller: () => Caller
+  readonly neighbor: TestOrg
+  /** Makes the organization not alone for two seconds. */
+  readonly accompany: () => Promise<void>
+}
+
+async function startWorld({ idleMs, dataDir }: { idleMs?: number; dataDir?: string } = {}): Promise<World> {
+  const ran: string[] = []
+  let thread: ApartThread | undefined
+  let caller: Caller | undefined
+  const createThread = (context: TestContext): ApartThread =>
+    createApartThread(context.ctx, {
+      connection: { ...context.database.connection, max: 4 },
+      lowersBackends: false,
+      dataDir: dataDir ?? context.dataDir,
+      logLevel: 'silent',
+      readTime: context.readTime,
+      logOutput: { write: () => undefined },
+      ...(idleMs !== undefined && { idleMs }),
+    })
+  const server = await startTestServer(undefined, {}, null, {
+    apart(context) {
+      const created = createThread(context)
+      thread = created
+      return {
+        operations: created.operations,
+        run(request) {
+          ran.push(request.operation)
+          caller = request.caller
+          return created.run(request)
+        },
+      }
+    },
+  })
+  if (thread === undefined) throw new Error('unreachable: the server has asked for the thread')
+  const created: ApartThread = thread
+  onTestFinished(async () => {
+    await created.stop()
+    await server.close()
+  })
+  const neighbor = await server.addOrg('Neighbor')
+  const accompany = async (): Promise<void> => {
+    expect((await server.call('GET', '/self', { as: neighbor })).status).toBe(200)
+  }
+  const lastCaller = (): Caller => {
+    if (caller === undefined) throw new Error('The thread has run no operation')
+    return caller
+  }
+  return { ...server, thread: created, ran, lastCaller, neighbor, accompany }
+}
+
+const settingOf = ({ org }: World): string => `/orgs/${org.orgId}/setting`
+const LARGE = 'x'.repeat(200_000)
+const shownBy = ({ status, body }: Answer): unknown => ({ status, body })
+
+it('runs changes with large bodies in the thread while others are present, and all else in the main thread', async () => {
+  const world = await startWorld()
+  const put = (body: unknown) => world.call('PUT', settingOf(world), { body })
+  expect((await put({ note: LARGE })).status).toBe(200)
+  await world.accompany()
+  expect((await put({ note: 'small' })).status).toBe(200)
+  expect((await world.call('GET', settingOf(world))).body).toMatchObject({ note: 'small' })
+  expect(world.ran).toEqual([])
+  await world.accompany()
+  const changed = await put({ note: LARGE, psk: 'secret', exact: 1 })
+  expect(world.ran).toEqual(['updateOrgSettings'])
+  expect(changed.status).toBe(200)
+  expect(changed.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  expect(changed.body).toEqual((await world.call('GET', settingOf(world))).body)
+  expect(changed.body).toMatchObject({ note: LARGE, psk: 'secret', exact: 1 })
+})
+
+it('records the changes of the thread, and wakes the workers of the main thread', async () => {
+  const world = await startWorld()
+  const { org, ctx } = world
+  const hook = { url: 'http://127.0.0.1:9/', topics: ['audits'] }
+  expect((await world.call('POST', `/orgs/${org.orgId}/webhooks`, { body: hook })).status).toBe(200)
+  const woken: string[] = []
+  ctx.wakes.on('outbox', (ids) => void woken.push(...ids))
+  await world.accompany()
+  await world.call('PUT', settingOf(world), { body: { note: LARGE } })
+  expect(world.ran).toEqual(['updateOrgSettings'])
+  await waitUntil('the wake of the thread', () => woken.length > 0)
+  const { body } = await world.call('GET', `/orgs/${org.orgId}/logs`)
+  expect(body.results[0]).toMatchObject({
+    message: 'Update Org Settings',
+    admin_name: expect.stringContaining(org.email),
+  })
+})
+
+it('refuses in the thread what the main thread refuses, with the same words', async () => {
+  const world = await startWorld()
+  const bodies = [
+    `{"note": "${LARGE}"`,
+    `{"note": "${LARGE}", "at": 1e999}`,
+    `{"note": "${LARGE}\\u0000"}`,
+    JSON.stringify({ note: LARGE, ui_idle_timeout: 'often' }),
+    JSON.stringify({ note: LARGE, ui_idle_timeout: 12345678901234567890n.toString() }),
+    JSON.stringify({ note: Array.from({ length: 20_000 }, (_, index) => ({ psk: `s${index}` })) }),
+    JSON.stringify({ note: Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`key${index}`, 1])) }),
+    Buffer.concat([Buffer.from(`{"note": "${LARGE}`), Buffer.from([0xff]), Buffer.from('"}')]),
+  ]
+  const refusals: unknown[] = []
+  for (const body of bodies) refusals.push(shownBy(await world.call('PUT', settingOf(world), { body })))
+  expect(world.ran).toEqual([])
+  for (const [index, body] of bodies.entries()) {
+    await world.accompany()
+    expect(shownBy(await world.call('PUT', settingOf(world), { body }))).toEqual(refusals[index])
+  }
+  expect(world.ran).toHaveLength(bodies.length)
+  expect(new Set(refusals.map((refusal) => Reflect.get(Object(refusal), 'status')))).toEqual(new Set([400]))
+})
+
+it('reads the same in both threads', async () => {
+  const world = await startWorld()
+  const { org, thread } = world
+  const call: World['call'] = (...args) => world.call(...args)
+  const { body: site } = await call('POST', `/orgs/${org.orgId}/sites`, {
+    body: { name: 'Site', note: LARGE.slice(0, 999) },
+  })
+  const { body: map } = await call('POST', `/sites/${site.id}/maps`, { body: { name: 'Map', type: 'image' } })
+  await call('PUT', `/sites/${site.id}/setting`, { body: { note: 'of the site' } })
+  await world.accompany()
+  await call('PUT', settingOf(world), { body: { note: LARGE } })
+  const params: Readonly<Record<string, string>> = { org_id: org.orgId, site_id: site.id, map_id: map.id }
+  const reads = world.operations.filter(
+    ({ id, method, at }) =>
+      method === 'GET' &&
+      thread.operations.has(id) &&
+      [...at.path.matchAll(/:(\w+)/g)].every(([, name = '']) => name in params),
+  )
+  expect(reads.length).toBeGreaterThan(30)
+  for (const { id, at } of reads) {
+    const path = at.path.replaceAll(/:(\w+)/g, (_, name: string) => params[name] ?? '')
+    const here = await call('GET', path)
+    const sent = { operation: id, caller: world.lastCaller(), params, query: {}, url: `/api/v1${path}`, body: null }
+    const there = partsOf(await thread.run({ ...sent, isHeavy: true }))
+    expect([id, here.status, withoutRange(there.body)]).toEqual([id, there.status, withoutRange(here.body)])
+    for (const [name, value] of Object.entries(there.headers))
+      expect([id, here.headers.get(name)]).toEqual([id, String(value)])
+  }
+})
+
+function partsOf(end: ApartEnd): { status: number; body: unknown; headers: Readonly<Record<string, string | number>> } {
+  if ('defect' in end) throw end.defect
+  if ('refusal' in end) {
+    const { code, detail, fields } = end.refusal
+    return { status: code === 'not_found' ? 404 : 400, body: { detail, ...fields }, headers: {} }
+  }
+  return { status: 200, body: JSON.parse(Buffer.from(end.answer.text).toString()), headers: end.answer.headers }
+}
+
+/** Searches answer with the range of time that ends now. */
+function withoutRange(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('end' in body)) return body
+  return { ...body, start: 0, end: 0, next: '' }
+}
+
+it('lets no caller change in the thread what belongs to another organization', async () => {
+  const world = await startWorld()
+  await world.accompany()
+  const options = { body: { note: LARGE }, as: world.neighbor }
+  await world.call('GET', '/self')
+  expect((await world.call('PUT', settingOf(world), options)).status).toBe(404)
+  expect(world.ran).toEqual(['updateOrgSettings'])
+})
+
+it('answers 503 if the thread ends before it has answered', async () => {
+  const world = await startWorld({ dataDir: '/dev/null' })
+  await world.accompany()
+  const answer = await world.call('PUT', settingOf(world), { body: { note: LARGE } })
+  expect([answer.status, world.ran]).toEqual([503, ['updateOrgSettings']])
+  expect((await world.call('GET', settingOf(world))).body).not.toHaveProperty('note')
+})
+
+/** Linux cuts the names of threads. */
+const NAME = 'expensive requests'.slice(0, 15)
+
+function threadIds(): number[] {
+  const ids = readdirSync('/proc/self/task')
+  return ids.map(Number).filter((id) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim() === NAME)
+}
+
+it.skipIf(process.platform !== 'linux')(
+  'starts the thread at a low priority, ends it, and starts another one',
+  async () => {
+    const world = await startWorld({ idleMs: 1 })
+    for (const round of [1, 2]) {
+      expect(threadIds()).toEqual([])
+      await world.accompany()
+      const answer = world.call('PUT', settingOf(world), { body: { note: LARGE, round } })
+      const [id = 0] = await waitUntil('the thread', () => (threadIds().length === 0 ? null : threadIds()))
+      await waitUntil('its priority', () => getPriority(id) === loweredNiceness(getPriority()))
+      expect((await answer).status).toBe(200)
+      await waitUntil('the end of the thread', () => threadIds().length === 0)
+    }
+  },
+)
