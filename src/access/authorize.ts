@@ -3,7 +3,7 @@ import { AppError, notFound } from '../platform/errors.ts'
 import { assertOpen } from './closed-orgs.ts'
 import { type Principal, type Privilege, type Role, actorName } from './principal.ts'
 import { type Actor, type OrgScope, type SiteScope, type SitesScope, coversOrg, grant } from './scope.ts'
-import { findOrgOfSite, findSitesNamed, findSitesNamedLike } from './store.ts'
+import { findOrgOfSite, findSitesNamed, findSitesNamedLike } from './authentication/store.ts'
 
 /** The caller of a request, and the address it came from. */
 export interface Caller {

@@ -1,4 +1,4 @@
-import { isPasswordExpired } from './decide-session.ts'
+import { isPasswordExpired } from './authentication/decide-session.ts'
 
 /** The demands of an organization on the people who use it. They apply in that organization only. */
 export interface AccessPolicy {

@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import type { Passwords } from '../access/password.ts'
+import type { Passwords } from '../access/authentication/password.ts'
 import { adminScope, systemScope } from '../access/scope.ts'
 import { insertPrivilege } from '../access/store-privileges.ts'
 import { appendAudit } from '../events/append.ts'

@@ -1,8 +1,8 @@
-import type { CheckPassword } from '../access/check-password.ts'
-import type { LoginThrottle } from '../access/login-throttle.ts'
-import type { Passwords } from '../access/password.ts'
+import type { CheckPassword } from '../access/authentication/check-password.ts'
+import type { LoginThrottle } from '../access/authentication/login-throttle.ts'
+import type { Passwords } from '../access/authentication/password.ts'
 import type { HourlyLimits, RequestLimits } from '../access/request-limits.ts'
-import type { TokenUses } from '../access/token-uses.ts'
+import type { TokenUses } from '../access/authentication/token-uses.ts'
 import type { Mailer } from '../platform/outbound/mail.ts'
 import type { OutboundHttp } from '../platform/outbound/outbound-http.ts'
 

@@ -10,8 +10,8 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify'
 import { uuidv7 } from 'uuidv7'
-import type { Authenticate } from '../access/authenticate.ts'
-import { canonicalAuthorization } from '../access/authorization.ts'
+import type { Authenticate } from '../access/authentication/authenticate.ts'
+import { canonicalAuthorization } from '../access/authentication/authorization.ts'
 import type { Caller } from '../access/authorize.ts'
 import { accountOf } from '../access/request-limits.ts'
 import { AppError } from '../platform/errors.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createPasswords } from '../../src/access/password.ts'
+import { createPasswords } from '../../src/access/authentication/password.ts'
 import { insertAdmin } from '../../src/accounts/store.ts'
 import type { Tx } from '../../src/platform/database/db.ts'
 import { type Browser, codeAt, createBrowser } from '../support/peers/browser.ts'

@@ -1,4 +1,4 @@
-import { sessionCookieOf } from '../../access/session-cookie.ts'
+import { sessionCookieOf } from '../../access/authentication/session-cookie.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Context } from '../../platform/context.ts'
 import { sha256 } from '../../platform/secrets.ts'

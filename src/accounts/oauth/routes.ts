@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../../access/authorize.ts'
-import { createLoginThrottle } from '../../access/login-throttle.ts'
+import { createLoginThrottle } from '../../access/authentication/login-throttle.ts'
 import { type At, at, nobody } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { requesterOf } from '../../http/connections/requester.ts'

@@ -1,4 +1,4 @@
-import type { LoginThrottle } from '../../access/login-throttle.ts'
+import type { LoginThrottle } from '../../access/authentication/login-throttle.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import type { Limited } from '../../platform/queues/limit-concurrency.ts'

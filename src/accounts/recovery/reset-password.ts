@@ -1,5 +1,5 @@
-import type { Passwords } from '../../access/password.ts'
-import { type LoginThrottle, guesserAt } from '../../access/login-throttle.ts'
+import type { Passwords } from '../../access/authentication/password.ts'
+import { type LoginThrottle, guesserAt } from '../../access/authentication/login-throttle.ts'
 import { adminScope } from '../../access/scope.ts'
 import { passwordPolicyOf } from '../../orgs/store-setting.ts'
 import type { Context } from '../../platform/context.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
-import type { LoginThrottle } from '../../access/login-throttle.ts'
+import type { LoginThrottle } from '../../access/authentication/login-throttle.ts'
 import { strictestPolicy } from '../../orgs/setting.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'

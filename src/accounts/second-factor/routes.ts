@@ -1,4 +1,4 @@
-import { sessionCookieOf } from '../../access/session-cookie.ts'
+import { sessionCookieOf } from '../../access/authentication/session-cookie.ts'
 import { toBuffer } from 'qrcode'
 import type { Caller } from '../../access/authorize.ts'
 import { type At, at } from '../../http/at.ts'

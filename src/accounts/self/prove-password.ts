@@ -1,4 +1,4 @@
-import { findAccessByEmail } from '../../access/store.ts'
+import { findAccessByEmail } from '../../access/authentication/store.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'

@@ -1,5 +1,5 @@
 import { actorOf } from '../../access/authorize.ts'
-import type { Passwords } from '../../access/password.ts'
+import type { Passwords } from '../../access/authentication/password.ts'
 import { mergeDocument } from '../../http/bodies/documents.ts'
 import { passwordPolicyOf } from '../../orgs/store-setting.ts'
 import type { Context } from '../../platform/context.ts'

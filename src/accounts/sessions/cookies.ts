@@ -1,4 +1,4 @@
-import { sessionCookieOf } from '../../access/session-cookie.ts'
+import { sessionCookieOf } from '../../access/authentication/session-cookie.ts'
 import type { Context } from '../../platform/context.ts'
 import { deviceCookieOf, newKnownDevice } from './known-device.ts'
 import type { OpenedSession } from './open-session.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Guesser, guesserAt } from '../../access/login-throttle.ts'
+import { type Guesser, guesserAt } from '../../access/authentication/login-throttle.ts'
 import type { Context } from '../../platform/context.ts'
 
 const ID_BYTES = 12

@@ -1,5 +1,5 @@
-import { type Passwords, isOutdatedHash } from '../../access/password.ts'
-import { findAccessByEmail } from '../../access/store.ts'
+import { type Passwords, isOutdatedHash } from '../../access/authentication/password.ts'
+import { findAccessByEmail } from '../../access/authentication/store.ts'
 import { type AdminScope, adminScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'

@@ -1,6 +1,6 @@
 import { type Caller, actorOf } from '../../access/authorize.ts'
 import { adminScope } from '../../access/scope.ts'
-import { deleteSession } from '../../access/store-sessions.ts'
+import { deleteSession } from '../../access/authentication/store-sessions.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { sha256 } from '../../platform/secrets.ts'

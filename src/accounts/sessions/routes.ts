@@ -1,4 +1,4 @@
-import { sessionCookieOf } from '../../access/session-cookie.ts'
+import { sessionCookieOf } from '../../access/authentication/session-cookie.ts'
 import { nobody, self } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { requesterOf } from '../../http/connections/requester.ts'

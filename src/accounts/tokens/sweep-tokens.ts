@@ -1,4 +1,4 @@
-import { idleSince } from '../../access/decide-token.ts'
+import { idleSince } from '../../access/authentication/decide-token.ts'
 import { type Actor, systemScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import { addMs } from '../../platform/time/clock.ts'

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { isAddressRange } from '../../access/src-ips.ts'
+import { isAddressRange } from '../../access/authentication/src-ips.ts'
 import { isUnset, unsettable } from '../../http/bodies/closed-bodies.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'

@@ -1,4 +1,4 @@
-import { createLoginThrottle } from '../../access/login-throttle.ts'
+import { createLoginThrottle } from '../../access/authentication/login-throttle.ts'
 import { nobody, org } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import type { Clock } from '../../platform/time/clock.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemScope } from '../../../src/access/scope.ts'
-import { findAccessByEmail } from '../../../src/access/store.ts'
+import { findAccessByEmail } from '../../../src/access/authentication/store.ts'
 import { findInstallerSetting, hidesSecrets, passwordPolicyOf } from '../../../src/orgs/store-setting.ts'
 import { addSite } from '../../support/fleets/devices.ts'
 import { addPerson } from '../../support/people.ts'

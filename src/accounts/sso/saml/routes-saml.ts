@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type LoginThrottle, createLoginThrottle } from '../../../access/login-throttle.ts'
+import { type LoginThrottle, createLoginThrottle } from '../../../access/authentication/login-throttle.ts'
 import { requesterOf } from '../../../http/connections/requester.ts'
 import { replyWithError } from '../../../http/errors.ts'
 import type { Context } from '../../../platform/context.ts'

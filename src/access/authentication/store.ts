@@ -1,9 +1,9 @@
 import { type ExpressionBuilder, type InferResult, type RawBuilder, sql } from 'kysely'
-import { type Db, anyOf, readByKeys } from '../platform/database/db.ts'
-import { inSites } from './store-sites.ts'
-import type { Schema } from '../platform/database/schema.ts'
-import { statement } from '../platform/database/statement.ts'
-import type { NamedSite, Principal, Privilege } from './principal.ts'
+import { type Db, anyOf, readByKeys } from '../../platform/database/db.ts'
+import { inSites } from '../store-sites.ts'
+import type { Schema } from '../../platform/database/schema.ts'
+import { statement } from '../../platform/database/statement.ts'
+import type { NamedSite, Principal, Privilege } from '../principal.ts'
 
 type NotStored = 'via' | 'tokenId' | 'sessionHash' | 'tokenName' | 'secondFactor' | 'closedOrgs' | 'site'
 

@@ -1,5 +1,5 @@
 import { type BlockList, isIP } from 'node:net'
-import { addressListOf, hasAddress } from '../platform/outbound/address-list.ts'
+import { addressListOf, hasAddress } from '../../platform/outbound/address-list.ts'
 
 /** True for an IP address or a range such as `10.0.0.0/8`. */
 export function isAddressRange(text: string): boolean {

@@ -1,7 +1,7 @@
-import type { Clock } from '../platform/time/clock.ts'
-import { tooManyRequests } from '../platform/errors.ts'
-import { networkOf } from '../platform/outbound/network-of.ts'
-import { sha256Hex } from '../platform/secrets.ts'
+import type { Clock } from '../../platform/time/clock.ts'
+import { tooManyRequests } from '../../platform/errors.ts'
+import { networkOf } from '../../platform/outbound/network-of.ts'
+import { sha256Hex } from '../../platform/secrets.ts'
 
 /** Wrong attempts at one account that cause no delay, and how long each counts. */
 const FREE_TRIES = 5

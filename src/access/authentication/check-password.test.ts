@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { AppError } from '../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { createCheckPassword } from './check-password.ts'
 import { createLoginThrottle, guesserAt } from './login-throttle.ts'
 import { createPasswords, isOutdatedHash } from './password.ts'

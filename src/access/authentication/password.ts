@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
-import { limitConcurrency } from '../platform/queues/limit-concurrency.ts'
+import { limitConcurrency } from '../../platform/queues/limit-concurrency.ts'
 import { createShortMemory } from './short-memory.ts'
 
 /** argon2id (the library's default), 19 MiB, two passes, one lane: the second profile of RFC 9106's advice as OWASP scales it. */

@@ -1,6 +1,6 @@
-import type { Context } from '../platform/context.ts'
-import { inUnflushedTx } from '../platform/database/db.ts'
-import { createGatherer } from '../platform/queues/gather.ts'
+import type { Context } from '../../platform/context.ts'
+import { inUnflushedTx } from '../../platform/database/db.ts'
+import { createGatherer } from '../../platform/queues/gather.ts'
 import { type TokenUse, recordTokenUses } from './store-tokens.ts'
 
 /** The limit of 90 days needs no more precision, and a token in steady use is written once in five minutes. */

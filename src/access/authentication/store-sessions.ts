@@ -1,4 +1,4 @@
-import type { Tx } from '../platform/database/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 
 /** Records the last use of the session, and the organizations in which it was idle for too long. */
 export async function touchSession(

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { type Tx, anyOf } from '../platform/database/db.ts'
-import { columnsOf, rowsAs } from '../platform/database/rows.ts'
+import { type Tx, anyOf } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 
 export interface TokenUse {
   readonly id: string

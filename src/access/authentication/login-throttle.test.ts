@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { AppError } from '../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { type Guesser, createLoginThrottle, decideWaitMs, guesserAt } from './login-throttle.ts'
 
 function setUp() {

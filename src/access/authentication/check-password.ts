@@ -1,4 +1,4 @@
-import { sha256Hex } from '../platform/secrets.ts'
+import { sha256Hex } from '../../platform/secrets.ts'
 import type { Guesser, LoginThrottle } from './login-throttle.ts'
 import type { Passwords } from './password.ts'
 
