@@ -33,7 +33,7 @@ export function createDiskSpace(dir: string, reserveBytes: number): DiskSpace {
       if (freeBytes - expectedBytes >= reserveBytes) return
       throw new AppError(
         'unavailable',
-        `The upload can't be stored: the disk has ${freeBytes} bytes free, uploads under way need ${expectedBytes}, and ${reserveBytes} are kept in reserve`,
+        `The upload can't be stored: the disk has ${freeBytes} bytes free, uploads under way need ${expectedBytes}, and ${reserveBytes} are kept in reserve (SIGNALBOX_DISK_RESERVE_MB)`,
       )
     },
   }

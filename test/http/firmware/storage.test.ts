@@ -121,7 +121,11 @@ it('an upload is refused if it would use the reserve of the disk', async () => {
   await start({ diskReserveBytes: Number.MAX_SAFE_INTEGER })
   const full = {
     status: 503,
-    body: { detail: expect.stringMatching(/the disk has \d+ bytes free, .* 9007199254740991 are kept in reserve/) },
+    body: {
+      detail: expect.stringMatching(
+        /the disk has \d+ bytes free, .* 9007199254740991 are kept in reserve \(SIGNALBOX_DISK_RESERVE_MB\)$/,
+      ),
+    },
   }
   expect(await uploadFirmware(KIB)).toMatchObject(full)
   const maps = `/sites/${await addSite(server)}/maps`
