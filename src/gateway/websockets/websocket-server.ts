@@ -8,6 +8,7 @@ import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
 import { plainSerial } from '../../devices/certificates/certificate.ts'
 import type { AdmissionLimits } from '../admission/admission.ts'
 import type { GatewayTls } from '../certificates/device-ca.ts'
+import { serverChain } from '../certificates/server-chain.ts'
 import type { ConnectionGate } from '../../platform/queues/connection-gate.ts'
 import { type ArrivalTimes, type Arrivals, createArrivals } from '../admission/arrivals.ts'
 
@@ -96,6 +97,7 @@ export async function startWebSocketServer<I>(options: WebSocketServerOptions<I>
 function createTlsServer<I>(options: WebSocketServerOptions<I>, arrivals: Arrivals): HttpsServer {
   const https = createHttpsServer({
     ...options.tls,
+    cert: serverChain(options.tls),
     minVersion: 'TLSv1.2',
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     requestCert: true,
