@@ -6,7 +6,7 @@ export interface SpacingLimits {
 }
 
 /** For transactions that record what many devices do. */
-export const deviceSpacing: SpacingLimits = { ms: 50, arrivalsPerS: 80 }
+export const deviceSpacing: SpacingLimits = { ms: 150, arrivalsPerS: 80 }
 
 /** The time over which arrivals are averaged. */
 const AVERAGED_MS = 200
