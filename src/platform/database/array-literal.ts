@@ -1,30 +1,42 @@
 /** The values of arrays that have a literal; any other needs the encoder of the driver. */
 type Element = string | number | boolean | Date | Buffer
 
+/** Texts without these are written as they are, between quotation marks. */
+// oxlint-disable-next-line no-control-regex -- It is about them.
+const SPECIAL = /["\\\u0000-\u001f\ud800-\udfff]/
 /** JSON.stringify() would write these characters in a way that PostgreSQL reads otherwise. */
 // oxlint-disable-next-line no-control-regex -- It is about them.
 const WRITTEN_OTHERWISE_IN_JSON = /[\u0000-\u001f\ud800-\udfff]/
+/** Ids need no quotation marks. */
+const ID = /^[0-9a-f-]{36}$/
 /** The driver writes the others, which have another format. */
 const LAST_MS = Date.UTC(10_000, 0)
 
 /**
- * Encodes values as the text of an array of PostgreSQL. The driver does so character by character, which for the rows of
- * a statement takes more memory than all other work on them.
+ * Encodes a value of each row as the text of an array of PostgreSQL. The driver does so character by character, which for the
+ * rows of a statement takes more memory than all other work on them.
  * @returns Null if a value is of another kind.
  */
-export function arrayLiteral(values: readonly unknown[]): string | null {
-  const parts: string[] = []
-  for (const value of values) {
-    if (value === null) parts.push('NULL')
-    else if (isElement(value)) parts.push(encode(value))
-    else return null
+export function arrayLiteral<R>(rows: readonly R[], valueOf: (row: R) => unknown): string | null {
+  let text = '{'
+  // The rows of a statement often have the same value in a column.
+  let [last, lastText]: [unknown, string] = [null, 'NULL']
+  for (const row of rows) {
+    const value = valueOf(row)
+    if (value !== last) {
+      if (value !== null && !isElement(value)) return null
+      lastText = value === null ? 'NULL' : encode(value)
+      last = value
+    }
+    text += text.length === 1 ? lastText : `,${lastText}`
   }
-  return `{${parts.join(',')}}`
+  return `${text}}`
 }
 
 function isElement(value: unknown): value is Element {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return true
   if (value instanceof Date) return value.getTime() >= 0 && value.getTime() < LAST_MS
-  return ['string', 'number', 'boolean'].includes(typeof value) || Buffer.isBuffer(value)
+  return Buffer.isBuffer(value)
 }
 
 function encode(value: Element): string {
@@ -34,5 +46,7 @@ function encode(value: Element): string {
 }
 
 function quote(text: string): string {
+  if (text.length === 36 && ID.test(text)) return text
+  if (!SPECIAL.test(text)) return `"${text}"`
   return WRITTEN_OTHERWISE_IN_JSON.test(text) ? `"${text.replaceAll(/["\\]/g, '\\$&')}"` : JSON.stringify(text)
 }

@@ -131,11 +131,10 @@ function tableOf<R extends object, V>(
 ): RawBuilder<unknown> {
   const columns = Object.entries(types)
   const arrays = columns.map(([name, type]) => {
-    const valuesOf = (of: readonly R[]): unknown => {
-      const values = of.map((row) => encode(type, memberOf(row, name)))
-      // The connection seals documents before it encodes them.
-      return type === 'document' ? values : (arrayLiteral(values) ?? values)
-    }
+    const valueOf = (row: R): unknown => encode(type, memberOf(row, name))
+    // The connection seals documents before it encodes them.
+    const valuesOf = (of: readonly R[]): unknown =>
+      (type === 'document' ? null : arrayLiteral(of, valueOf)) ?? of.map(valueOf)
     return arrayOf(sql`${rows instanceof Param ? rows.map(valuesOf) : valuesOf(rows)}::${castOf(type)}[]`)
   })
   const names = [...columns.map(([name]) => name), ...(place === undefined ? [] : [place])].map((name) => sql.ref(name))
