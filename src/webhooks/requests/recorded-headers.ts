@@ -50,16 +50,20 @@ const signatureNames: ReadonlySet<string> = new Set([STANDARD, SHA256, SHA1])
 const VERSION = 'v1,'
 const [SHA256_BYTES, SHA1_BYTES] = [32, 20]
 
+/** What decodeSignatures() returns. The last character before `=` encodes four bits. */
+const STANDARD_FORM = /^v1,[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/
+const [SHA256_FORM, SHA1_FORM] = [/^[0-9a-f]{64}$/, /^[0-9a-f]{40}$/]
+
 /** Returns the bytes of the signatures by a single secret, in the order above; null unless there are exactly these. */
 function encodeSignatures(headers: Readonly<Record<string, string>>): Buffer | null {
   const [standard, sha256, sha1] = [headers[STANDARD], headers[SHA256], headers[SHA1]]
   if (standard === undefined || sha256 === undefined || sha1 === undefined) return null
-  const bytes = Buffer.alloc(SHA256_BYTES + SHA256_BYTES + SHA1_BYTES)
+  if (!STANDARD_FORM.test(standard) || !SHA256_FORM.test(sha256) || !SHA1_FORM.test(sha1)) return null
+  const bytes = Buffer.allocUnsafe(SHA256_BYTES + SHA256_BYTES + SHA1_BYTES)
   bytes.write(standard.slice(VERSION.length), 0, SHA256_BYTES, 'base64')
   bytes.write(sha256, SHA256_BYTES, SHA256_BYTES, 'hex')
   bytes.write(sha1, SHA256_BYTES + SHA256_BYTES, SHA1_BYTES, 'hex')
-  const decoded = decodeSignatures(bytes)
-  return decoded[STANDARD] === standard && decoded[SHA256] === sha256 && decoded[SHA1] === sha1 ? bytes : null
+  return bytes
 }
 
 function decodeSignatures(bytes: Buffer): Record<string, string> {
