@@ -144,7 +144,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     work,
   })
   // Immediately, so that nothing that is committed after a change of a webhook is sent by its former settings.
-  const unsubscribe = ctx.wakes.on('deliveries', (changedIds) => lanes.close(changedIds))
+  const unsubscribe = ctx.wakes.on('deliveries', (changedIds) => lanes.closeChanged(changedIds))
   const aging = createAging(ctx, () => {
     admission.age()
     lanes.age()

@@ -2,10 +2,10 @@ import { type Transactional, type Tx, inTx, isPassingError, isUniqueViolation } 
 import { deleteEvents } from '../../events/store-outbox.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Attempt } from './deliver-message.ts'
-import { type DeliveryRecord, deleteMessages, insertDeliveries, rescheduleMessages } from './store.ts'
+import { type DeliveryRecord, type DueMessage, deleteMessages, insertDeliveries, rescheduleMessages } from './store.ts'
 import { type CountPlan, type CountedResult, keepCounts, laneResults, planCounts, returnSpare } from './plan-counts.ts'
 import { type HeldRelease, type WrittenBatch, writeDelivered } from './store-delivered-batch.ts'
-import { insertAttempted, shareWebhooks } from './store-unrouted.ts'
+import { insertUnrouted, shareWebhooks } from './store-unrouted.ts'
 import type { ScheduledMessage } from '../store.ts'
 import { updateAttempts } from '../lanes/store-order.ts'
 import { parkMessages } from '../replays/store-parked.ts'
@@ -27,8 +27,21 @@ export interface FlushEntry {
   readonly lane: HeldLaneKey
   /** The count of the lane, which all its entries share. */
   readonly spare: SpareCount
-  /** The result of an attempt, or the release of the lane. */
-  readonly outcome: AttemptOutcome | { readonly release: Omit<LaneRelease, keyof LaneKey> }
+  /** The result of an attempt, a message that was not started, or the release of the lane. */
+  readonly outcome:
+    | AttemptOutcome
+    | { readonly unsent: UnsentMessage }
+    | { readonly release: Omit<LaneRelease, keyof LaneKey> }
+}
+
+/** A message that was accepted before it was routed and has not been started. It has the id of an event in the outbox. */
+export interface UnsentMessage {
+  readonly message: DueMessage
+  readonly acceptedAt: Date
+  /** The version of the webhook that accepted it. */
+  readonly version: string
+  /** Called with false if the webhook has changed, so that the event has to be routed. */
+  readonly settle: (isKept: boolean) => void
 }
 
 export interface AttemptOutcome {
@@ -44,6 +57,7 @@ const ENTRY_BYTES = 500
 
 /** Estimates the memory that an entry occupies until it is written. */
 export function bytesOf({ outcome }: FlushEntry): number {
+  if ('unsent' in outcome) return ENTRY_BYTES + outcome.unsent.message.body.length
   if (!('attempt' in outcome)) return ENTRY_BYTES
   const { reqHeaders, reqPayload, respHeaders, respBody } = outcome.attempt.record.exchange
   const texts = [reqHeaders, reqPayload, respHeaders, respBody]
@@ -63,14 +77,15 @@ export interface ResultWriter extends Transactional {
 export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEntry[]): Promise<boolean> {
   const records = entries.flatMap(({ outcome }) => ('attempt' in outcome ? [outcome.attempt.record] : []))
   const releases = entries.flatMap(({ lane: { orgId, webhookId, epoch }, outcome }) =>
-    'attempt' in outcome ? [] : [{ ...outcome.release, orgId, webhookId, epoch }],
+    'release' in outcome ? [{ ...outcome.release, orgId, webhookId, epoch }] : [],
   )
+  const unsent = entries.flatMap(({ outcome }) => ('unsent' in outcome ? [outcome.unsent] : []))
   const counts = planCounts(entries.filter(concernsLane).map(countedResultOf))
-  const areDelivered = records.every(({ status }) => status === 'success')
-  const written = areDelivered
+  const areDelivered = unsent.length === 0 && records.every(({ status }) => status === 'success')
+  const written: Promise<MixedResult> = areDelivered
     ? writeDelivered(ctx.db, { records, releases, unroutedIds: unroutedIdsOf(entries), counts })
     : inTx(ctx, (tx) => writeMixed(tx, { entries, records, releases, counts }))
-  const { left, kept } = await written.catch((error: unknown): WrittenBatch => {
+  const { left, kept, keptIds } = await written.catch((error: unknown): MixedResult => {
     // After other errors it may have been written. Then a row that counts too much is better than one that counts too little.
     if (!isPassingError(error)) returnSpare(counts)
     // Every attempt has a new id, so the batch was written before, and the connection broke before we learned of it.
@@ -78,6 +93,7 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
     return { left: releases, kept: new Map(counts.map(({ webhookId }) => [webhookId, 0])) }
   })
   keepCounts(counts, kept)
+  for (const { message, settle } of unsent) settle(keptIds?.has(message.id) === true)
   if (left.length === 0) return true
   try {
     await inTx(ctx, async (tx) => {
@@ -92,9 +108,9 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
   }
 }
 
-/** True unless the entry is about an event that was sent without being routed. */
+/** True unless the entry is about an event that was accepted before it was routed. */
 function concernsLane({ outcome }: FlushEntry): boolean {
-  return !('attempt' in outcome) || !isUnrouted(outcome)
+  return 'attempt' in outcome ? !isUnrouted(outcome) : 'release' in outcome
 }
 
 function countedResultOf({ lane, spare, outcome }: FlushEntry): CountedResult {
@@ -119,14 +135,21 @@ interface MixedBatch {
   readonly counts: readonly CountPlan[]
 }
 
-/** Writes results of which some are failures. No released lane is left. */
-async function writeMixed(tx: Tx, { entries, records, releases, counts }: MixedBatch): Promise<WrittenBatch> {
+interface MixedResult extends WrittenBatch {
+  /** The unsent messages that are in the database. */
+  readonly keptIds?: ReadonlySet<string>
+}
+
+/** Writes results of which some are failures, and unsent messages. No released lane is left. */
+async function writeMixed(tx: Tx, { entries, records, releases, counts }: MixedBatch): Promise<MixedResult> {
   // This comes before the locks on the lanes, for which the router would wait.
   await insertDeliveries(tx, records)
   const unroutedIds = unroutedIdsOf(entries)
   if (unroutedIds.length > 0) await deleteEvents(tx, unroutedIds)
   const failedOnes = attemptedFirst(entries)
-  const known = failedOnes.length > 0 ? await shareWebhooks(tx, failedOnes) : null
+  const unsent = unsentOf(entries)
+  const needed = [...failedOnes, ...unsent.map(({ scheduled }) => scheduled)]
+  const known = needed.length > 0 ? await shareWebhooks(tx, needed) : null
   const epochs = await lockLanes(
     tx,
     entries.map(({ lane }) => lane),
@@ -136,12 +159,17 @@ async function writeMixed(tx: Tx, { entries, records, releases, counts }: MixedB
   const attempts = entries.flatMap(({ lane, outcome }) =>
     'attempt' in outcome ? [{ lane, ...outcome, held: isHeld(lane) }] : [],
   )
-  const added = failedOnes.filter(({ webhookId }) => known?.has(webhookId) === true && epochs.has(webhookId))
-  if (added.length > 0) await insertAttempted(tx, added)
+  const kept = unsent
+    .filter(({ scheduled: { webhookId }, version }) => known?.get(webhookId) === version && epochs.has(webhookId))
+    .map(({ scheduled }) => scheduled)
+  const keptIds = new Set(kept.map(({ id }) => id))
+  if (kept.length > 0) await deleteEvents(tx, [...keptIds])
+  const addable = failedOnes.filter(({ webhookId }) => known?.has(webhookId) === true && epochs.has(webhookId))
+  const added = kept.length + addable.length > 0 ? await insertUnrouted(tx, [...addable, ...kept]) : []
   const deleted = subtractAdded(await writeAttempts(tx, attempts), countPerLane(added))
   // Each lane is written once: at a second write PostgreSQL would check the webhook's row again, and wait for a
   // transaction that has locked the webhook and waits for this lane.
-  const { results, kept } = laneResults(counts, { deleted, addedFrom: firstDueOf(added), isHeld })
+  const { results, kept: keptCounts } = laneResults(counts, { deleted, addedFrom: firstDueOf(added), isHeld })
   const resultOf = new Map(results.map((result) => [result.webhookId, result]))
   const leaving = releases
     .filter(isHeld)
@@ -154,7 +182,20 @@ async function writeMixed(tx: Tx, { entries, records, releases, counts }: MixedB
     ({ webhookId }) => !entries.some(({ lane }) => lane.webhookId === webhookId && isHeld(lane)),
   )
   if (unscheduled.length > 0) await rescheduleLanes(tx, unscheduled)
-  return { left: [], kept }
+  return { left: [], kept: keptCounts, keptIds }
+}
+
+/** Returns the messages that were not started, due when they were accepted: those behind them are due later. */
+function unsentOf(
+  entries: readonly FlushEntry[],
+): { readonly scheduled: ScheduledMessage; readonly version: string }[] {
+  return entries.flatMap(({ lane: { orgId, webhookId }, outcome }) => {
+    if (!('unsent' in outcome)) return []
+    const { message, acceptedAt: at, version } = outcome.unsent
+    const { id, topic, body } = message
+    const first = { eventCount: 1, orderKey: null, dueAt: at, createdAt: at, payloadId: null, payloadAt: null }
+    return [{ scheduled: { orgId, webhookId, id, topic, body, ...first }, version }]
+  })
 }
 
 /** Returns the messages that have to be tried again, or are exhausted, and were not routed before their first attempt. */

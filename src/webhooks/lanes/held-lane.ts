@@ -32,8 +32,10 @@ export interface HeldLane {
   lend(wanted: number): number
   /** @param unused What was not used of the loan. */
   endLoan(unused: number): void
-  /** Starts no further message, because the webhook has changed or may have a message that only a claim finds. */
+  /** Starts no further message, because it may have one that only a claim finds. */
   close(): void
+  /** The same because the webhook may have changed: what is not in the database is routed for what it is now. */
+  closeChanged(): void
   /**
    * Returns what the database must confirm for the lane to be held longer; null if it was confirmed less than `afterMs`
    * ago, or is to be released.
@@ -150,7 +152,8 @@ export function holdLane(
     add(attempt, message, onEnd)
   }
 
-  async function send({ message, onEnd }: WaitingMessage, slot: Slot): Promise<void> {
+  async function send({ message, unrouted }: WaitingMessage, slot: Slot): Promise<void> {
+    const onEnd = unrouted?.onEnd ?? null
     const startedMs = performance.now()
     inFlight += 1
     try {
@@ -205,9 +208,26 @@ export function holdLane(
     return performance.now() - confirmedMs < START_WITHIN_MS && flusher.hasRoom()
   }
 
+  /**
+   * Writes the messages that are not in the database into it, so that those behind them don't overtake them. If the webhook has
+   * changed, they have to be routed.
+   */
+  function writeUnrouted(): void {
+    for (const { message, unrouted } of waiting.takeUnrouted()) {
+      const { onEnd, acceptedAt } = unrouted
+      const settle = (isKept: boolean): void => onEnd(isKept ? 'written' : 'unsent')
+      const unsent = { message, acceptedAt, version: lane.webhook.version, settle }
+      hasAll = false
+      flusher.add({ lane, spare, outcome: { unsent } }).catch((error: unknown) => {
+        onEnd('returned')
+        fail(error)
+      })
+    }
+  }
+
   function proceed(): void {
     while (startNext());
-    if (closing) waiting.returnUnrouted()
+    if (closing) writeUnrouted()
     if (inFlight > 0) return
     if (waiting.count() === 0) idleSinceMs = performance.now()
     if (!hasAll && waiting.count() === 0) closing = true
@@ -239,6 +259,12 @@ export function holdLane(
     }
   }
 
+  function close(): void {
+    hasAll = false
+    closing = true
+    proceed()
+  }
+
   proceed()
   return {
     key: { orgId: lane.orgId, webhookId: lane.webhookId, epoch: lane.epoch },
@@ -250,7 +276,7 @@ export function holdLane(
       proceed()
     },
     accept(message, onEnd) {
-      if (!mayAccept() || !waiting.add(message, onEnd)) return false
+      if (!mayAccept() || !waiting.add(message, { onEnd, acceptedAt: ctx.clock.now() })) return false
       proceed()
       return true
     },
@@ -264,10 +290,10 @@ export function holdLane(
       spare.add(unused)
       proceed()
     },
-    close() {
-      hasAll = false
-      closing = true
-      proceed()
+    close,
+    closeChanged() {
+      for (const { unrouted } of waiting.takeUnrouted()) unrouted.onEnd('unsent')
+      close()
     },
     stateToConfirm(afterMs) {
       const now = performance.now()

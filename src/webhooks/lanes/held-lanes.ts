@@ -28,6 +28,8 @@ export interface HeldLanes {
   keys(): HeldLaneKey[]
   /** Makes the lanes of these webhooks start no further message. */
   close(ids: Iterable<string>): void
+  /** The same for webhooks that may have changed. */
+  closeChanged(ids: Iterable<string>): void
   age(): void
   /**
    * Holds lanes longer whose webhooks have not changed, and closes the others. Must be called often; does nothing until
@@ -134,6 +136,9 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
     close(ids) {
       for (const id of ids) lanes.get(id)?.close()
     },
+    closeChanged(ids) {
+      for (const id of ids) lanes.get(id)?.closeChanged()
+    },
     age() {
       for (const lane of lanes.values()) lane.age()
     },
@@ -152,7 +157,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
         const confirmed = new Map((await confirmLanes(ctx.db, of)).map((lane) => [lane.webhookId, lane.isExtended]))
         for (const { lane, known } of unconfirmed) {
           const isExtended = confirmed.get(known.webhookId)
-          if (isExtended === undefined) lane.close()
+          if (isExtended === undefined) lane.closeChanged()
           else lane.confirm(atMs, isExtended ? known : null)
         }
       } catch (error) {

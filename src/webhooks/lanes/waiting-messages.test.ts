@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { DueMessage } from '../delivery/store.ts'
-import { type EndOfUnrouted, type WaitingMessages, createWaitingMessages } from './waiting-messages.ts'
+import { type Unrouted, type WaitingMessages, createWaitingMessages } from './waiting-messages.ts'
 
 const ends: string[] = []
 let bytes: number
@@ -27,8 +27,8 @@ function message(id: string, orderKey: string | null = null): DueMessage {
   return { id, topic: 'audits', body: Buffer.alloc(4), attempt: 0, orderKey, payload: null }
 }
 
-const endOf = (id: string): EndOfUnrouted => {
-  return (end) => void ends.push(`${id} ${end}`)
+const endOf = (id: string): Unrouted => {
+  return { onEnd: (end) => void ends.push(`${id} ${end}`), acceptedAt: new Date(0) }
 }
 
 function startAll(): string[] {
@@ -51,9 +51,9 @@ it('starts messages in their order, whether they are in the database or not', ()
 it('returns the messages that are not in the database, and keeps the others', () => {
   waiting.add(message('unrouted'), endOf('unrouted'))
   waiting.add(message('routed'))
-  waiting.returnUnrouted()
-  waiting.returnUnrouted()
-  expect([ends, bytes, startAll()]).toEqual([['unrouted unsent'], 8, ['first', 'routed']])
+  expect(waiting.takeUnrouted().map(({ message: { id } }) => id)).toEqual(['unrouted'])
+  expect(waiting.takeUnrouted()).toEqual([])
+  expect([ends, bytes, startAll()]).toEqual([[], 8, ['first', 'routed']])
 })
 
 it('accepts no message beyond 64, and none that exceeds the bytes of its turn', () => {

@@ -4,22 +4,28 @@ import { type Ordered, createMessageOrder } from './message-order.ts'
 import type { DueMessage } from '../delivery/store.ts'
 
 /**
- * Receives the end of a message that was accepted before it was in the database: its result is written; it was not started
- * and has to be routed; or it may have been sent and has to be routed, with the same id.
+ * Receives the end of a message that was accepted before it was in the database: its result is written, or the message itself
+ * is; it was not started and has to be routed; or it may have been sent and has to be routed, with the same id.
  */
 export type EndOfUnrouted = (end: 'written' | 'unsent' | 'returned') => void
+
+/** Facts about a message that is not in the database. */
+export interface Unrouted {
+  readonly onEnd: EndOfUnrouted
+  readonly acceptedAt: Date
+}
 
 export interface WaitingMessage extends Ordered {
   readonly message: DueMessage
   /** Null for a message in the database. */
-  readonly onEnd: EndOfUnrouted | null
+  readonly unrouted: Unrouted | null
 }
 
 /** The messages of a held lane that have not been started, in memory. */
 export interface WaitingMessages {
   count(): number
   /** @returns False if there is no room for the message. */
-  add(message: DueMessage, onEnd?: EndOfUnrouted): boolean
+  add(message: DueMessage, unrouted?: Unrouted): boolean
   /** Returns the first message that may start; undefined if none may. */
   next(): WaitingMessage | undefined
   /** Removes a message that is started now. Its bytes still count for the turn. */
@@ -32,8 +38,8 @@ export interface WaitingMessages {
   end(message: DueMessage, isOver: boolean): boolean
   /** Drops all but the first messages. @returns False if there were more. */
   keepFirst(count: number): boolean
-  /** Removes the messages that are not in the database. */
-  returnUnrouted(): void
+  /** Removes the messages that are not in the database, and returns them in their order. */
+  takeUnrouted(): { readonly message: DueMessage; readonly unrouted: Unrouted }[]
 }
 
 /** Limits the messages that wait in memory; others stay in the database. */
@@ -48,28 +54,33 @@ export function createWaitingMessages(
   let waiting = first.map((message) => waitingOf(message, null))
   let unrouted = 0
 
-  function keep(isKept: (each: WaitingMessage, place: number) => boolean): boolean {
+  function remove(isKept: (each: WaitingMessage, place: number) => boolean): WaitingMessage[] {
     const dropped = waiting.filter((each, place) => !isKept(each, place))
-    if (dropped.length === 0) return true
+    if (dropped.length === 0) return []
     waiting = waiting.filter(isKept)
     for (const { message } of dropped) turn.subtract(message.body.length)
-    unrouted -= dropped.filter(({ onEnd }) => onEnd !== null).length
-    for (const { onEnd } of dropped) onEnd?.('unsent')
-    return false
+    unrouted -= dropped.filter((each) => each.unrouted !== null).length
+    return dropped
+  }
+
+  function keep(isKept: (each: WaitingMessage, place: number) => boolean): boolean {
+    const dropped = remove(isKept)
+    for (const each of dropped) each.unrouted?.onEnd('unsent')
+    return dropped.length === 0
   }
 
   return {
     count: () => waiting.length,
-    add(message, onEnd) {
+    add(message, isUnrouted) {
       if (waiting.length >= MAX_WAITING || !turn.add(message.body.length)) return false
-      waiting.push(waitingOf(message, onEnd ?? null))
-      if (onEnd !== undefined) unrouted += 1
+      waiting.push(waitingOf(message, isUnrouted ?? null))
+      if (isUnrouted !== undefined) unrouted += 1
       return true
     },
     next: () => waiting[queue.indexOfNext(waiting)],
     start(started) {
       waiting.splice(waiting.indexOf(started), 1)
-      if (started.onEnd !== null) unrouted -= 1
+      if (started.unrouted !== null) unrouted -= 1
       queue.start(started)
     },
     end(message, isOver) {
@@ -77,12 +88,13 @@ export function createWaitingMessages(
       return isOver || keep((each) => !queue.mustWait(each))
     },
     keepFirst: (count) => keep((_, place) => place < count),
-    returnUnrouted() {
-      if (unrouted > 0) keep(({ onEnd }) => onEnd === null)
+    takeUnrouted() {
+      const taken = unrouted > 0 ? remove((each) => each.unrouted === null) : []
+      return taken.flatMap(({ message, unrouted: of }) => (of === null ? [] : [{ message, unrouted: of }]))
     },
   }
 }
 
-function waitingOf(message: DueMessage, onEnd: EndOfUnrouted | null): WaitingMessage {
-  return { message, onEnd, orderKey: message.orderKey }
+function waitingOf(message: DueMessage, unrouted: Unrouted | null): WaitingMessage {
+  return { message, unrouted, orderKey: message.orderKey }
 }

@@ -97,6 +97,42 @@ it('routes the events that wait in a lane when its webhook changes', async () =>
   await other.kill()
 })
 
+it('keeps the order of events that wait in a lane and of messages behind them when the lane closes', async () => {
+  await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  const held: ServerResponse[] = []
+  receiver.answer((_request, response) => void held.push(response))
+  for (let index = 0; index < 5; index += 1) await harness.audit(`m${index}`)
+  await receiver.waitFor(3)
+  clock.advance(10)
+  // The events of a commit with several are routed.
+  await inTx(harness.ctx, async (tx) => {
+    for (const message of ['m5', 'm6']) await appendAudit(tx, harness.scope, { message, at: clock.now() })
+  })
+  await waitUntil('two are routed', async () => (await messages()).length === 2)
+  clock.advance(10)
+  receiver.answer(status(200))
+  for (const response of held) response.writeHead(429, { 'retry-after': '5' }).end()
+  await waitUntil('the others wait in the database', async () => (await events()).length === 0)
+  const waiting = await harness.ctx.db
+    .selectFrom('webhookMessage')
+    .select(['body', 'attempt'])
+    .orderBy('dueAt')
+    .orderBy('id')
+    .execute()
+  const textOf = ({ body }: { readonly body: Buffer }): string => /"message": ?"(\w+)"/.exec(body.toString())?.[1] ?? ''
+  expect(waiting.filter(({ attempt }) => attempt === 0).map(textOf)).toEqual(['m2', 'm3', 'm4', 'm5', 'm6'])
+  await waitUntil('everything arrived', () => {
+    clock.advance(60_000)
+    harness.wake()
+    return receiver.received.length === 10
+  })
+  await written()
+  expect(new Set(textsOf(receiver).flat()).size).toBe(8)
+  expect(await countBrokenLanes(harness)).toBe(0)
+})
+
 it('makes a message of an event whose first attempt has failed, with the same id and body', async () => {
   await harness.addWebhook({ url: receiver.url, ...single })
   await harness.start()
