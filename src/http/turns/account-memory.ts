@@ -1,4 +1,4 @@
-import { sha256 } from '../../platform/secrets.ts'
+import { sha256Hex } from '../../platform/secrets.ts'
 
 /** Credentials whose accounts are remembered; then the oldest are dropped. */
 const MAX_KNOWN = 10_000
@@ -15,14 +15,13 @@ export interface AccountMemory {
 
 export function createAccountMemory(): AccountMemory {
   const accounts = new Map<string, string>()
-  const keyOf = (credentials: string): string => sha256(credentials).toString('base64')
   return {
-    find: (credentials) => accounts.get(keyOf(credentials)),
+    find: (credentials) => accounts.get(sha256Hex(credentials)),
     remember(credentials, account) {
       const [oldest] = accounts.keys()
       if (accounts.size >= MAX_KNOWN && oldest !== undefined) accounts.delete(oldest)
-      accounts.set(keyOf(credentials), account)
+      accounts.set(sha256Hex(credentials), account)
     },
-    forget: (credentials) => void accounts.delete(keyOf(credentials)),
+    forget: (credentials) => void accounts.delete(sha256Hex(credentials)),
   }
 }
