@@ -87,7 +87,7 @@ async function upgradeAll(
   const creation = endCreation()
   const endRun = watchLoop()
   fleet.answer()
-  await carryOut(ctx, id)
+  await carryOut(ctx, id, fleet.nodeId)
   const end = performance.now()
   const upgrading = endRun()
   const done = await fleet.report()
@@ -143,8 +143,8 @@ async function cpuMsOfOthers(): Promise<number> {
 }
 
 /** Runs the engine until the upgrade has ended. */
-async function carryOut(ctx: Context, id: string): Promise<void> {
-  const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: 0 })
+async function carryOut(ctx: Context, id: string, nodeId: string): Promise<void> {
+  const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: 0, gatewayNode: () => nodeId })
   const over = Promise.withResolvers<void>()
   const looks = startPoller({
     name: 'looks',

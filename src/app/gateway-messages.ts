@@ -33,18 +33,19 @@ export interface WakeMessage {
   readonly kind: 'wake'
   readonly name: WakeName
   readonly ids: readonly string[]
-  /** Those of the rows that are events, without their texts. */
-  readonly rows: readonly QueuedEvent[]
+  /** Those of the rows that are events, without their texts, and those that are commands to send. */
+  readonly rows: readonly WokenRow[]
 }
 
 /** The texts of events stay in their thread: the other one doesn't send an event before it is routed. */
 export function wakeMessage(name: WakeName, ids: readonly string[], rows: readonly WokenRow[]): WakeMessage {
+  if (name === 'sent_commands') return { kind: 'wake', name, ids, rows }
   const events = rows.filter(isQueuedEvent)
   return {
     kind: 'wake',
     name,
     ids,
-    rows: events.map(({ id, orgId, topic }) => ({ id, orgId, topic, webhookId: null, json: null })),
+    rows: events.map(({ id, orgId, topic }): QueuedEvent => ({ id, orgId, topic, webhookId: null, json: null })),
   }
 }
 

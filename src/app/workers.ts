@@ -91,7 +91,12 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
     charge: parts.charge,
   })
   closing.add('webhooks', () => webhooks.stop())
-  const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: config.rolloutSoakMs })
+  let gatewayNode: string | null = null
+  const rollouts = startRollouts(ctx, {
+    ...defaultRolloutOptions,
+    soakMs: config.rolloutSoakMs,
+    gatewayNode: () => gatewayNode,
+  })
   closing.add('rollouts', () => rollouts.stop())
   const checks = startGateChecks(ctx, parts.outbound)
   closing.add('checks of upgrades', () => checks.stop())
@@ -105,10 +110,16 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
   const alarms = startAlarmWatch(ctx)
   closing.add('alarms', () => alarms.stop())
   await prepareSeries(ctx)
-  const gateway = await startGatewayThread(ctx, await gatewayOptions(ctx, parts)).catch((error: unknown) => {
+  const options = await gatewayOptions(ctx, parts)
+  const gateway = await startGatewayThread(ctx, options).catch((error: unknown) => {
     throw listenErrorOf(error, config)
   })
-  closing.add('gateway', () => gateway.stop())
+  // Before, the sessions of the former process may still seem to be open.
+  gatewayNode = options.nodeId
+  closing.add('gateway', () => {
+    gatewayNode = null
+    return gateway.stop()
+  })
   return gateway
 }
 

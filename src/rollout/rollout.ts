@@ -118,6 +118,11 @@ export interface RolloutOptions {
   readonly downloadedDeadlineMs: number
   /** How many targets of a site upgrade a round reads: those of a larger one take several rounds, where they may. */
   readonly targetsPerRound: number
+  /**
+   * Returns the node of the gateway that receives the wakes of this process. Commands to devices that are connected to it are
+   * committed as sent, and others are queued. Null: there is none at present.
+   */
+  readonly gatewayNode: () => string | null
 }
 
 const MINUTE_MS = 60_000
@@ -148,4 +153,5 @@ export const defaultRolloutOptions: RolloutOptions = {
   offlineDeadlineMs: 72 * HOUR_MS,
   downloadedDeadlineMs: 14 * 24 * HOUR_MS,
   targetsPerRound: 1000,
+  gatewayNode: () => null,
 }

@@ -199,14 +199,12 @@ export async function advanceSiteUpgrades(
     stalledSinceMs: at.nowMs - options.stallMs,
     absentSinceMs: at.nowMs - options.offlineDeadlineMs,
     now: at.now,
+    gatewayNode: options.gatewayNode(),
   }
   const left = new Map<string, UnfinishedRead | null>()
   const committed = await inTxByKeys(ctx, async (tx) => {
-    const orgUpgrades = await lockOrgUpgrades(
-      tx,
-      scope,
-      claims.map(({ orgUpgradeId }) => orgUpgradeId),
-    )
+    const orgUpgradeIds = claims.map(({ orgUpgradeId }) => orgUpgradeId)
+    const orgUpgrades = await lockOrgUpgrades(tx, scope, orgUpgradeIds)
     const startedMs = performance.now()
     const reading = { orgUpgrades, targetsPerRound: options.targetsPerRound, unfinished }
     const locked = await lockSiteUpgrades(tx, scope, { claims, changes, ...reading, ...limits })

@@ -9,6 +9,7 @@ import { uuidv7 } from 'uuidv7'
 import { systemScope } from '../../src/access/scope.ts'
 import { type GatewayThread, startGatewayThread } from '../../src/app/start-gateway-thread.ts'
 import { revokeCertificates } from '../../src/devices/certificates/revoke-certificates.ts'
+import { insertUpgradeCommands } from '../../src/devices/commands/store-upgrade-commands.ts'
 import { insertCommands } from '../../src/devices/commands/store.ts'
 import {
   type DeviceCa,
@@ -18,9 +19,9 @@ import {
   makeCa,
 } from '../../src/gateway/certificates/device-ca.ts'
 import { addMs } from '../../src/platform/time/clock.ts'
-import { inTx } from '../../src/platform/database/db.ts'
+import { inTx, inTxByKeys } from '../../src/platform/database/db.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
-import { claimDevice, newMac, openDevice } from '../gateway/harness.ts'
+import { claimDevice, insertImage, newMac, openDevice } from '../gateway/harness.ts'
 import { type TestContext, createTestContext } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -105,6 +106,38 @@ it('wakes the other threads when a device connects, and sends a command as soon 
   const state = () =>
     ctx.db.selectFrom('deviceCommand').select('state').where('id', '=', command.id).executeTakeFirstOrThrow()
   await waitUntil('the command has ended', async () => (await state()).state === 'done')
+})
+
+it('sends an upgrade that is committed as sent', async () => {
+  const { ctx, ca, orgId, start } = await createWorld()
+  const thread = await start()
+  const mac = newMac()
+  const deviceId = await claimDevice(ctx, orgId, { mac, type: 'ap' })
+  const woken = new Promise<void>((resolve) => ctx.wakes.on('rollouts', () => resolve()))
+  const device = await openDevice(thread.ports.ucentralPort, ca, { mac })
+  device.hello()
+  await woken
+  await device.untilTelemetryCall()
+  const now = ctx.clock.now()
+  const imageId = randomUUID()
+  await insertImage(ctx, orgId, imageId)
+  const capabilities = { commands: ['upgrade' as const], restart_members: [], restart_nodes: [] }
+  const command = {
+    ...{
+      id: uuidv7(),
+      deviceId,
+      siteId: null,
+      siteUpgradeId: randomUUID(),
+      attempt: 1,
+      createdAt: now,
+      expiresAt: null,
+    },
+    ...{ kind: 'upgrade' as const, params: { image_id: imageId, version: '2.0.0' } },
+    carrier: { epoch: '1', mac, type: 'ap' as const, capabilities },
+  }
+  const times = { at: now, atMs: ctx.serviceClock.nowMs() }
+  await inTxByKeys(ctx, (tx) => insertUpgradeCommands(tx, systemScope('rollout', orgId), [command], times))
+  expect((await device.nextCall()).method).toBe('upgrade')
 })
 
 it('reports refused devices with the reason to the other threads', async () => {

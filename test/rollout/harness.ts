@@ -50,8 +50,11 @@ interface Seeded {
   readonly fleet: Fleet
 }
 
-/** Sets up a rollout for each test of the file. */
-export function useRollout(): Rollout {
+/**
+ * Sets up a rollout for each test of the file.
+ * @param carries True: the engine and the gateway are one process, so commands to connected devices are committed as sent.
+ */
+export function useRollout({ carries = false } = {}): Rollout {
   let clock: TestClock
   let test: TestContext
   let seeded: Seeded | null = null
@@ -98,7 +101,8 @@ export function useRollout(): Rollout {
     async advance(changed) {
       // A woken worker runs later than the round before.
       clock.advance(1)
-      await advanceRollouts(test.ctx, options, new AbortController().signal, changed)
+      const how = carries ? { ...options, gatewayNode: () => current().fleet.nodeId } : options
+      await advanceRollouts(test.ctx, how, new AbortController().signal, changed)
     },
     async play(reply) {
       for (let quiet = 0; quiet < 3;) {

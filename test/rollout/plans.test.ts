@@ -2,7 +2,9 @@ import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { OrgScope } from '../../src/access/scope.ts'
-import { type CommandToSend, claimQueuedCommands, insertCommands } from '../../src/devices/commands/store.ts'
+import { type CommandToSend, claimQueuedCommands } from '../../src/devices/commands/store.ts'
+import { insertUpgradeCommands } from '../../src/devices/commands/store-upgrade-commands.ts'
+import { noCapabilities } from '../../src/devices/commands/capabilities.ts'
 import { finishCommands, markCommandsLost } from '../../src/devices/commands/store-ended.ts'
 import { type Tx, inTxByKeys, keepingPlans } from '../../src/platform/database/db.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
@@ -76,7 +78,14 @@ async function readTargets(
 ): Promise<number> {
   const targets = ctx.db.selectFrom('upgradeTarget').select(['upgradeId', 'deviceId']).where('orgId', '=', scope.orgId)
   const changes = isDue ? [] : await targets.execute()
-  const limits = { changes, unsentSinceMs: 0, stalledSinceMs: 0, absentSinceMs: 0, now: ctx.clock.now() }
+  const limits = {
+    changes,
+    unsentSinceMs: 0,
+    stalledSinceMs: 0,
+    absentSinceMs: 0,
+    now: ctx.clock.now(),
+    gatewayNode: null,
+  }
   const query = targetQuery(
     scope,
     siteUpgrades.map((siteUpgrade) => Object.assign(siteUpgrade, { isDue })),
@@ -152,17 +161,21 @@ async function claimCommands({ ctx }: TestContext, { scope }: Upgrade, limit: nu
   })
 }
 
-/** Queues the commands of the upgrade once more. @returns How many rows of commands and devices that read. */
+/** Inserts the commands of the upgrade once more, and then those of a second attempt. @returns How many rows of commands and devices that read. */
 async function queueAgain({ ctx }: TestContext, { scope }: Upgrade) {
   const known = await ctx.db.selectFrom('deviceCommand').selectAll().where('orgId', '=', scope.orgId).execute()
   const params = { image_id: '', version: '' }
-  const commands = known.map((row) => Object.assign({}, row, { id: uuidv7(), kind: 'upgrade' as const, params }))
+  const carrier = { epoch: '1', mac: '', type: 'ap' as const, capabilities: noCapabilities }
+  const commands = known.map((row) => {
+    return Object.assign({}, row, { id: uuidv7(), kind: 'upgrade' as const, params, carrier })
+  })
+  const times = { at: ctx.clock.now(), atMs: 0 }
   return inTxByKeys(ctx, async (tx) => {
     const count = async () => [await rowsRead(tx, 'device_command'), await rowsRead(tx, 'device')] as const
     const [ofCommands, ofDevices] = await count()
-    await insertCommands(tx, scope, commands)
+    await insertUpgradeCommands(tx, scope, commands, times)
     const again = commands.map((command) => Object.assign({}, command, { id: uuidv7(), attempt: 2 }))
-    await insertCommands(tx, scope, again)
+    await insertUpgradeCommands(tx, scope, again, times)
     const [commandsRead, devicesRead] = await count()
     return { known: known.length, commands: commandsRead - ofCommands, devices: devicesRead - ofDevices }
   })
@@ -226,10 +239,11 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
     expect(await moveTargets(test, scope, DEVICES)).toBe(DEVICES)
   })
 
-  it('has its commands queued by their keys, each with one look-up of its device', { timeout: 60_000 }, async () => {
+  it('has its commands inserted by their keys, each with one look-up of its device', { timeout: 60_000 }, async () => {
     const queue = async (upgrade: Upgrade) => {
       const { known, commands, devices } = await queueAgain(test, upgrade)
-      expect([known, commands, devices]).toEqual([DEVICES, DEVICES, DEVICES])
+      // Each of the first is looked up by its key; each of the second finds the open command of its device.
+      expect([known, commands, devices]).toEqual([DEVICES, 3 * DEVICES, DEVICES])
     }
     await queue(await commandAll(test, DEVICES))
     await analyzeAlmostEmpty()

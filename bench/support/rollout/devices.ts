@@ -39,7 +39,7 @@ async function open(given: ConnectMessage): Promise<Gateway> {
   await fleet.connect(org.sites.flatMap((site) => site.devices))
   const peer = ctx.wakes.connect((...wake) => send(wakeMessage(...wake)))
   await flushStatistics(pool)
-  send({ kind: 'connected', orgId: org.scope.orgId, connectMs: performance.now() - startMs })
+  send({ kind: 'connected', orgId: org.scope.orgId, nodeId: fleet.nodeId, connectMs: performance.now() - startMs })
   const cpu = process.cpuUsage()
   let commands = 0
   let answering: { readonly poller: Poller; readonly endWatch: () => Needs } | null = null
@@ -55,6 +55,7 @@ async function open(given: ConnectMessage): Promise<Gateway> {
         return sent > 0
       },
     })
+    ctx.wakes.on('sent_commands', () => poller.wake())
     answering = { poller, endWatch: watchLoop() }
   }
   const report = async (): Promise<void> => {

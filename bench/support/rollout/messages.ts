@@ -37,5 +37,5 @@ export interface DevicesReport extends Needs {
 /** Messages from the process of the devices. */
 export type FromDevices =
   | WakeMessage
-  | { readonly kind: 'connected'; readonly orgId: string; readonly connectMs: number }
+  | { readonly kind: 'connected'; readonly orgId: string; readonly nodeId: string; readonly connectMs: number }
   | DevicesReport

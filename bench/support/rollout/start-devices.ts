@@ -11,6 +11,8 @@ const READ_TIME_MS = 1000
 /** Simulated devices, and the records that the gateway makes of them, in a process of their own. */
 export interface DevicesProcess {
   readonly orgId: string
+  /** The node of the gateway. */
+  readonly nodeId: string
   readonly connectMs: number
   /** Has the devices answer commands from now on. */
   answer(): void
@@ -46,11 +48,12 @@ export async function startDevices(
   // Only an end that somebody waits for is an error.
   reported.promise.catch(() => undefined)
   send({ kind: 'connect', time: readTime(), ...given })
-  const { orgId, connectMs } = await connected.promise
+  const { orgId, nodeId, connectMs } = await connected.promise
   // As the thread of the gateway, which hears no more of the changes that clients make.
-  wakes.limitTo(['commands'])
+  wakes.limitTo(['commands', 'sent_commands'])
   return {
     orgId,
+    nodeId,
     connectMs,
     answer: () => send({ kind: 'answer' }),
     report() {

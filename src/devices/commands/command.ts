@@ -1,4 +1,5 @@
-import type { CommandKind, CommandState } from '../tables.ts'
+import type { DeviceType } from '../../events/device-type.ts'
+import type { CommandKind, CommandState, DeviceCapabilities } from '../tables.ts'
 
 /** Every kind of command. */
 export const commandKinds = [
@@ -110,6 +111,14 @@ export function isReboot(order: CommandOrder): boolean {
     case 'support':
       return false
   }
+}
+
+/** The session of a device that the gateway of this process has, with the facts about the device that its driver needs. */
+export interface CommandCarrier {
+  readonly epoch: string
+  readonly mac: string
+  readonly type: DeviceType
+  readonly capabilities: DeviceCapabilities
 }
 
 export type NewCommand = CommandOrder & {

@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
-import { type Db, type Reader, type Tx, keepingPlans } from '../../platform/database/db.ts'
+import type { Db, Reader, Tx } from '../../platform/database/db.ts'
 import { columnsOf, insertRows, rowsAs } from '../../platform/database/rows.ts'
 import { statement } from '../../platform/database/statement.ts'
 import type { CommandProgress, DeviceCapabilities } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
-import { wakeAfterCommit } from '../../platform/database/wakes.ts'
+import { type WokenRow, wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { type CommandOrder, type NewCommand, diagnosticKinds } from './command.ts'
 import { disturbsUpgrade } from './store-upgrades.ts'
 
@@ -24,7 +24,7 @@ export function lockByKey(row: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select * from device_command where org_id = ${row}.org_id and id = ${row}.id limit 1 for update)`
 }
 
-const newColumns = columnsOf('deviceCommand', {
+export const newTypes = {
   orgId: 'uuid',
   id: 'uuid',
   deviceId: 'uuid',
@@ -35,26 +35,15 @@ const newColumns = columnsOf('deviceCommand', {
   params: 'jsonb',
   createdAt: 'timestamptz',
   expiresAt: 'timestamptz',
-})
+} as const
 
-/**
- * Looked up instead of `on conflict`, with which PostgreSQL writes each row in two steps. The caller has locked the site
- * upgrade, so that no other transaction queues its commands.
- */
-const unlessQueued = sql`where not exists (
-  select from device_command known
-  where known.device_id = new.device_id and known.site_upgrade_id = new.site_upgrade_id and known.kind = new.kind
-    and known.attempt = new.attempt)`
+/** The columns of a command that is queued. */
+export const newColumns = columnsOf('deviceCommand', newTypes)
 
-/** Queues commands. A command that its site upgrade has queued already (same device, kind and attempt) is not changed. */
+/** Queues commands of people; insertUpgradeCommands() inserts those of upgrades. */
 export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly NewCommand[]): Promise<void> {
   if (commands.length === 0) return
-  const every = { orgId: scope.orgId }
-  const areOfUpgrades = commands.some(({ siteUpgradeId }) => siteUpgradeId !== null)
-  if (areOfUpgrades)
-    // Each refers to its device.
-    await keepingPlans(tx, () => insertRows(tx, newColumns, commands, { every, tail: unlessQueued }))
-  else await insertRows(tx, newColumns, commands, { every })
+  await insertRows(tx, newColumns, commands, { every: { orgId: scope.orgId } })
   wakeAfterCommit(tx, 'commands')
 }
 
@@ -86,6 +75,10 @@ export type CommandToSend = CommandOrder & {
   readonly mac: string
   readonly type: DeviceType
   readonly capabilities: DeviceCapabilities
+}
+
+export function isCommandToSend(row: WokenRow | CommandToSend): row is CommandToSend {
+  return 'callId' in row
 }
 
 function isDiagnosticKind(kind: RawBuilder<unknown>): RawBuilder<boolean> {

@@ -1,7 +1,7 @@
 import type { AdvancedCommand, CallKey } from '../../devices/commands/store.ts'
 import type { FinishedCommand } from '../../devices/commands/store-ended.ts'
 import type { UpgradeEnd } from '../../firmware/store-lost-upgrades.ts'
-import type { WakeName } from '../../platform/database/wakes.ts'
+import type { WakeName, WokenRow } from '../../platform/database/wakes.ts'
 import type { Link, SendResult } from '../links/device-link.ts'
 import type { UpgradeStep } from '../driver.ts'
 
@@ -19,6 +19,17 @@ export interface RowOfCommand {
   readonly callId: number
 }
 
+/** Commands that are committed as sent, and sent by the gateway once a wake delivers them. */
+export interface CommittedCommands<C> {
+  /** Its ids are those of the devices, and its rows the commands. Rows may be missing. */
+  readonly wake: WakeName
+  commandsOf(rows: readonly WokenRow[]): readonly C[]
+  /** Adds what is needed to send the commands, and is not in their rows. */
+  complete(commands: readonly C[]): Promise<readonly C[]>
+  /** Lists those of such commands that are in flight on the present sessions of the devices. */
+  list(deviceIds: readonly string[]): Promise<readonly C[]>
+}
+
 /** The rows of one sort of commands, and how links carry them. A failed write rejects and is repeated. */
 export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
   /** The wake that is sent when commands are queued. */
@@ -29,6 +40,8 @@ export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
    * @param rebooting Ids of devices that get no command yet.
    */
   claim(limit: number, rebooting: readonly string[]): Promise<C[]>
+  /** Commands that are committed as sent from the start; absent if there are none. */
+  readonly committed?: CommittedCommands<C>
   finish(finished: readonly FinishedCommand[]): Promise<void>
   /** Records the steps that commands have reached; absent if they have none. */
   advance?(advanced: readonly AdvancedCommand[]): Promise<void>

@@ -6,7 +6,8 @@ import {
   recordCommandsSent,
   recordCommandsUnsent,
 } from '../../devices/commands/record-commands.ts'
-import { type CommandToSend, listUnansweredCommands } from '../../devices/commands/store.ts'
+import { type CommandToSend, isCommandToSend, listUnansweredCommands } from '../../devices/commands/store.ts'
+import { listUpgradesInFlight } from '../../devices/commands/store-upgrade-commands.ts'
 import { supportUploadUrl } from '../../devices/support/file-url.ts'
 import { findLostUpgrade } from '../../firmware/store-lost-upgrades.ts'
 import type { Context } from '../../platform/context.ts'
@@ -41,6 +42,12 @@ export function deviceCommands(
         await recordCommandsUnsent(ctx, commands)
         throw error
       }
+    },
+    committed: {
+      wake: 'sent_commands',
+      commandsOf: (woken) => woken.filter(isCommandToSend),
+      complete: (commands) => addImages(ctx, commands),
+      list: (deviceIds) => listUpgradesInFlight(ctx.keyDb, deviceIds),
     },
     advance: (advanced) => recordCommandProgress(ctx, advanced),
     finish: (finished) => recordCommandOutcomes(ctx, finished),

@@ -5,6 +5,7 @@ import type { Context } from '../../platform/context.ts'
 import { countKeys } from '../../platform/json/count-keys.ts'
 import { startPoller } from '../../platform/time/poller.ts'
 import type { CommandRows, RowOfCommand } from './command-rows.ts'
+import { startCommittedSender } from './committed-commands.ts'
 import type { Decode, Link, LinkEvent, LinkProgress } from '../links/device-link.ts'
 import type { Outcome, UpgradeStep } from '../driver.ts'
 import { gatherFacts } from '../facts.ts'
@@ -114,7 +115,10 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
 
   function send(command: C): void {
     const link = links.find(command.deviceId)
+    const own = rows.isDiagnostic?.(command) === true ? diagnostics : inFlight
     if (link?.epoch !== command.epoch) return void unsent.add(command)
+    // A claim and a command that is committed as sent, both at the same time, don't see each other.
+    if (own.get(command.deviceId)?.link === link) return void unsent.add(command)
     const sent = rows.send(link, command)
     if (sent.kind === 'rejected') return end(command, sent)
     if (sent.kind === 'unsent') return void unsent.add(command)
@@ -123,8 +127,12 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     ctx.log.debug({ deviceId, commandId: id }, 'sent a command')
     // A device that does one thing at a time begins when its diagnostic command has ended.
     const startMs = Math.max(now(), diagnostics.get(deviceId)?.deadlineMs ?? 0)
-    const own = rows.isDiagnostic?.(command) === true ? diagnostics : inFlight
     own.set(deviceId, { command, link, deadlineMs: startMs + sent.timeoutMs, lastStep: null })
+  }
+
+  function isRebooting({ deviceId }: C): boolean {
+    const { untilMs = 0 } = rebooting.get(deviceId) ?? {}
+    return now() < untilMs
   }
 
   function settle(command: C, outcome: Outcome | null): void {
@@ -161,6 +169,14 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     if (command !== null) settle(command, decode(rows.sentOf(command, 'install')))
   }
 
+  const committed =
+    rows.committed &&
+    startCommittedSender<C>(ctx, {
+      committed: rows.committed,
+      isBusy: (deviceId) => inFlight.has(deviceId) || unwritten.has(deviceId),
+      send: (command) => (isRebooting(command) ? void unsent.add(command) : send(command)),
+      requeue: (command) => void unsent.add(command),
+    })
   const sender = startPoller({
     name,
     ctx,
@@ -169,6 +185,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     maxBackoffMs: tickMs,
     async work() {
       for (const [deviceId, { untilMs }] of rebooting) if (now() >= untilMs) rebooting.delete(deviceId)
+      await committed?.lookUp()
       const commands = await rows.claim(batchSize, [...rebooting.keys()])
       for (const command of commands) send(command)
       return commands.length === batchSize
@@ -201,9 +218,9 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     },
     flushOutcomes: async () => void (await Promise.all([outcomes.flush(), progress.flush()])),
     hasOutcome: (deviceId) => unwritten.has(deviceId),
-    stopSending: () => sender.stop(),
+    stopSending: async () => void (await Promise.all([sender.stop(), committed?.stopSending()])),
     async stop() {
-      await Promise.all([sender.stop(), lateReplies.idle()])
+      await Promise.all([sender.stop(), committed?.stop(), lateReplies.idle()])
       await Promise.all([outcomes.stop(), progress.stop(), unsent.stop()])
     },
   }

@@ -7,6 +7,7 @@ export type WakeName =
   | 'deliveries'
   | 'pings'
   | 'commands'
+  | 'sent_commands'
   | 'mxedges'
   | 'mxedge_registrations'
   | 'rollouts'

@@ -1,9 +1,8 @@
 import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../../access/scope.ts'
-import type { NewCommand } from '../../devices/commands/command.ts'
 import { cancelQueuedCommands } from '../../devices/commands/store-cancel.ts'
 import { type DeviceUpgradeStep, updateDeviceUpgrades, updateImages } from '../../devices/commands/store-upgrades.ts'
-import { insertCommands } from '../../devices/commands/store.ts'
+import { type UpgradeCommand, insertUpgradeCommands } from '../../devices/commands/store-upgrade-commands.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { appendUpgradeChange } from '../events/append-events.ts'
@@ -71,10 +70,11 @@ export async function applyRounds(
     decided.flatMap(({ decision }) => decision.withdrawn),
     now,
   )
-  await insertCommands(
+  await insertUpgradeCommands(
     tx,
     scope,
     steps.flatMap((step) => commandOf(step, at) ?? []),
+    { at: now, atMs: at.nowMs },
   )
   await updateSiteUpgrades(
     tx,
@@ -143,7 +143,7 @@ function targetChange({ target, to, reason, newCommandId, hop, ...step }: Target
 function commandOf(
   { siteUpgrade, target, order, newCommandId, closesAt }: TargetStep,
   { now, options }: Now,
-): NewCommand | null {
+): UpgradeCommand | null {
   if (newCommandId === null || order === null) return null
   const command = {
     id: newCommandId,
@@ -153,6 +153,7 @@ function commandOf(
     attempt: target.attempt + 1,
     createdAt: now,
     expiresAt: null,
+    carrier: target.carrier,
   }
   if (order === 'snapshot') return { ...command, kind: order, params: {} }
   const version = target.device?.backupVersion ?? null
@@ -160,7 +161,14 @@ function commandOf(
   const { device } = target
   // The gateway sends no command that has expired, so nothing begins too late where the engine looks only later.
   const expiresAt = device === null || closesAt === null ? null : sendBy(order, device, { closesAt, options })
-  return { ...command, expiresAt, kind: order, params: { image_id: target.imageId, version: target.targetVersion } }
+  const carrier = expiresAt !== null && expiresAt <= now ? null : target.carrier
+  return {
+    ...command,
+    expiresAt,
+    carrier,
+    kind: order,
+    params: { image_id: target.imageId, version: target.targetVersion },
+  }
 }
 
 function deviceEventOf(step: TargetStep): DeviceEventInput[] {

@@ -7,7 +7,7 @@ import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
 import { terminalStates } from '../rollout.ts'
 import { versionRun } from './store-versions.ts'
-import { type LockedTarget, type TargetRow, createKindsParser, targetOf } from './target-row.ts'
+import { type LockedTarget, type TargetRow, createCapabilitiesParser, targetOf } from './target-row.ts'
 
 export interface TargetKey {
   readonly upgradeId: string
@@ -40,6 +40,8 @@ export interface TargetLimits {
   readonly absentSinceMs: number
   /** On the wall clock: if the reboots begin after it, targets that have their image are omitted. */
   readonly now: Date
+  /** The node whose sessions can carry commands at once; null: none. */
+  readonly gatewayNode: string | null
 }
 
 /** Lists the targets that SiteUpgradeNow.targets describes, in the order of the plan. */
@@ -52,8 +54,8 @@ export async function listTargets(
   // The names of the columns are those of the members, so that the wide rows need not be copied.
   const { rows } = await tx.withoutPlugins().executeQuery(targetQuery(scope, siteUpgrades, limits).compile(tx))
   await nextTurn()
-  const kindsOf = createKindsParser()
-  return rows.map((row) => targetOf(row, kindsOf))
+  const parse = createCapabilitiesParser()
+  return rows.map((row) => targetOf(row, parse))
 }
 
 type TargetedSiteUpgrade = Omit<SiteUpgradeNow & { readonly id: string }, 'targets'> & {
@@ -154,6 +156,7 @@ export function targetQuery(
     stalledSinceMs,
     absentSinceMs,
     now,
+    gatewayNode,
   }: TargetLimits & { readonly changes: readonly TargetKey[] },
 ): RawBuilder<TargetRow> {
   const unanswered = sql`c.state = 'queued' and t.entered_ms > ${unsentSinceMs}
@@ -183,8 +186,8 @@ export function targetQuery(
       session.disconnected_ms as "disconnectedMs", ${versionRun('t', 's.firmware')} as firmware,
       s.boot_count as "deviceBootCount", s.booted_at as "bootedAt",
       coalesce(s.boot_id is not null or s.boot_known_ms >= session.connected_ms, false) as "isBootKnown", s.members,
-      (s.capabilities->'commands')::text as commands, (s.capabilities->'repeatable')::text as repeatable,
-      s.capabilities->>'backup_version' as "backupVersion", c.id as "commandId", c.kind as "commandKind",
+      s.capabilities::text as capabilities,
+      case when session.connected and session.node_id = ${gatewayNode}::uuid then session.epoch end as epoch, c.id as "commandId", c.kind as "commandKind",
       c.state as "commandState", c.outcome->>'text' as refusal,
       coalesce((c.outcome->>'final')::boolean, false) as "refusalIsFinal",
       coalesce(c.outcome->>'code' = ${BUSY}, false) as "refusalIsBusy", c.outcome->>'why' as loss,

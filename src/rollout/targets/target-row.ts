@@ -1,5 +1,6 @@
-import type { LossReason } from '../../devices/commands/command.ts'
-import type { CommandKind, CommandState, VcMember } from '../../devices/tables.ts'
+import { noCapabilities } from '../../devices/commands/capabilities.ts'
+import type { CommandCarrier, LossReason } from '../../devices/commands/command.ts'
+import type { CommandState, DeviceCapabilities, VcMember } from '../../devices/tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { type NamedVersion, identifyVersion } from '../../firmware/version-identity.ts'
 import {
@@ -16,10 +17,15 @@ export interface LockedTarget extends TargetNow {
   readonly mac: string
   /** The device's name; null if it has none or has left the organization. */
   readonly name: string | null
+  /** Null: the gateway of this process can't send it a command at once. */
+  readonly carrier: CommandCarrier | null
 }
 
 /** A target as the database answers it. */
-export interface TargetRow extends Omit<LockedTarget, 'reported' | 'device' | 'command' | 'download' | 'health'> {
+export interface TargetRow extends Omit<
+  LockedTarget,
+  'reported' | 'device' | 'command' | 'download' | 'health' | 'carrier'
+> {
   readonly reported: readonly string[] | null
   readonly type: DeviceType | null
   /** The connection state that the interface shows. */
@@ -33,10 +39,10 @@ export interface TargetRow extends Omit<LockedTarget, 'reported' | 'device' | 'c
   readonly isBootKnown: boolean
   readonly members: readonly VcMember[] | null
   readonly commandId: string | null
-  /** JSON, as the next one: see createKindsParser(). */
-  readonly commands: string | null
-  readonly repeatable: string | null
-  readonly backupVersion: string | null
+  /** JSON: see createCapabilitiesParser(). */
+  readonly capabilities: string | null
+  /** The epoch of its session, if the gateway of this process has it. */
+  readonly epoch: string | null
   readonly commandKind: UpgradeOrder
   readonly commandState: CommandState
   readonly refusal: string | null
@@ -53,20 +59,22 @@ export interface TargetRow extends Omit<LockedTarget, 'reported' | 'device' | 'c
   readonly fenced: boolean
 }
 
-export type KindsParser = (text: string | null) => readonly CommandKind[]
+export type CapabilitiesParser = (text: string | null) => DeviceCapabilities
 
-/** Parses lists of kinds. Most devices have the same one, which is parsed once. */
-export function createKindsParser(): KindsParser {
-  const known = new Map<string | null, readonly CommandKind[]>([[null, []]])
+/** Parses capabilities. Most devices have the same ones, which are parsed once. */
+export function createCapabilitiesParser(): CapabilitiesParser {
+  const known = new Map<string, DeviceCapabilities>()
   return (text) => {
-    const kinds = known.get(text) ?? (JSON.parse(text ?? '[]') as CommandKind[])
-    known.set(text, kinds)
-    return kinds
+    if (text === null) return noCapabilities
+    const capabilities = known.get(text) ?? (JSON.parse(text) as DeviceCapabilities)
+    known.set(text, capabilities)
+    return capabilities
   }
 }
 
 /** Names each member: copying the rest of such a wide row takes longer than anything else that a round does with it. */
-export function targetOf(row: TargetRow, kindsOf: KindsParser): LockedTarget {
+export function targetOf(row: TargetRow, parse: CapabilitiesParser): LockedTarget {
+  const capabilities = parse(row.capabilities)
   const named = { version: row.targetVersion, reported: row.reported ?? [] }
   return {
     upgradeId: row.upgradeId,
@@ -91,7 +99,9 @@ export function targetOf(row: TargetRow, kindsOf: KindsParser): LockedTarget {
     fetched: row.fetched,
     staged: row.staged,
     bootCount: row.bootCount,
-    device: row.type && deviceOf(row, row.type, { named, kindsOf }),
+    carrier:
+      row.type === null || row.epoch === null ? null : { epoch: row.epoch, mac: row.mac, type: row.type, capabilities },
+    device: row.type && deviceOf(row, row.type, { named, capabilities }),
     command: row.commandId === null ? null : commandOf(row, row.commandId),
     download: row.touchedMs === null ? null : downloadOf(row, row.touchedMs),
   }
@@ -100,7 +110,7 @@ export function targetOf(row: TargetRow, kindsOf: KindsParser): LockedTarget {
 function deviceOf(
   row: TargetRow,
   type: DeviceType,
-  { named, kindsOf }: { readonly named: NamedVersion; readonly kindsOf: KindsParser },
+  { named, capabilities }: { readonly named: NamedVersion; readonly capabilities: DeviceCapabilities },
 ): DeviceNow {
   return {
     type,
@@ -112,9 +122,9 @@ function deviceOf(
     bootedAt: row.bootedAt,
     isBootKnown: row.isBootKnown,
     memberFirmware: (row.members ?? []).map((member) => identifyVersion(member.firmware, [named])),
-    commands: kindsOf(row.commands),
-    repeatable: kindsOf(row.repeatable),
-    backupVersion: row.backupVersion,
+    commands: capabilities.commands,
+    repeatable: capabilities.repeatable ?? [],
+    backupVersion: capabilities.backup_version ?? null,
   }
 }
 

@@ -4,12 +4,16 @@ import { systemScope, type OrgScope } from '../../../src/access/scope.ts'
 import { noCapabilities } from '../../../src/devices/commands/capabilities.ts'
 import type { CommandOutcome } from '../../../src/devices/commands/command.ts'
 import { type DeviceFacts, deviceIdOf } from '../../../src/devices/device.ts'
-import { recordCommandOutcomes, recordCommandsSent } from '../../../src/devices/commands/record-commands.ts'
+import {
+  recordCommandOutcomes,
+  recordCommandsSent,
+  recordCommandsUnsent,
+} from '../../../src/devices/commands/record-commands.ts'
 import { recordConnects } from '../../../src/devices/sessions/record-connect.ts'
 import { recordReports } from '../../../src/devices/stats/record-report.ts'
 import { recordNodeStarted } from '../../../src/devices/sessions/record-node.ts'
 import { recordDisconnects } from '../../../src/devices/sessions/record-disconnect.ts'
-import type { CommandToSend } from '../../../src/devices/commands/store.ts'
+import { type CommandToSend, isCommandToSend } from '../../../src/devices/commands/store.ts'
 import { startDownloads, touchDownloads } from '../../../src/firmware/downloads/store-downloads.ts'
 import type { Context } from '../../../src/platform/context.ts'
 import { inTx, json } from '../../../src/platform/database/db.ts'
@@ -146,6 +150,8 @@ export type Replies = (device: SeededDevice, attempt: number, command: CommandTo
 
 /** Devices, and the gateway that they are connected to: the engine sees both only through rows. */
 export interface Fleet {
+  /** The node of the gateway. */
+  readonly nodeId: string
   /** `reason`: the reason that the client reports; a boot by default. */
   connect(devices: readonly SeededDevice[], firmware?: string, reason?: string): Promise<void>
   disconnect(devices: readonly SeededDevice[]): Promise<void>
@@ -154,7 +160,7 @@ export interface Fleet {
   /** The gateway is killed and starts again, and the devices reconnect to it unchanged. */
   crash(devices: readonly SeededDevice[]): Promise<void>
   /**
-   * Sends the queued commands and lets the devices answer according to `reply`.
+   * Sends the commands that are queued, and those that were committed as sent since the last call, and lets the devices answer according to `reply`.
    * @returns How many commands were sent.
    */
   answer(reply?: Replies): Promise<number>
@@ -176,6 +182,8 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
   const lives = new Map<string, { readonly firmware: string; readonly bootedMs: number }>()
   const flashes = new Map<string, number>()
   const attempts = new Map<string, number>()
+  let committed: CommandToSend[] = []
+  ctx.wakes.on('sent_commands', (_, rows) => void committed.push(...rows.filter(isCommandToSend)))
 
   async function connect(some: readonly SeededDevice[], firmware = OLD, reason = 'boot'): Promise<void> {
     for (let start = 0; start < some.length; start += BATCH) {
@@ -223,15 +231,31 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
     )
   }
 
-  const markSessionsLost = () => recordNodeStarted(ctx, nodeId)
+  function markSessionsLost(): Promise<void> {
+    // Nobody else knows what the dead process was about to send.
+    committed = []
+    return recordNodeStarted(ctx, nodeId)
+  }
 
   async function crash(some: readonly SeededDevice[]): Promise<void> {
     await markSessionsLost()
     await connect(some, OLD, 'socket')
   }
 
+  /** Takes the commands that were committed as sent, and queues those whose sessions have ended. */
+  async function takeCommitted(): Promise<CommandToSend[]> {
+    const taken = committed.filter(({ deviceId }) => devices.has(deviceId))
+    committed = []
+    const [sendable, others] = [true, false].map((isCarried) =>
+      taken.filter(({ deviceId, epoch }) => (epochs.get(deviceId) === epoch) === isCarried),
+    )
+    if (others !== undefined && others.length > 0) await recordCommandsUnsent(ctx, others)
+    return sendable ?? []
+  }
+
   async function answer(reply: Replies = () => 'upgrades'): Promise<number> {
-    const sent = await recordCommandsSent(ctx, nodeId, { limit: BATCH, rebooting: [] })
+    const carried = await takeCommitted()
+    const sent = [...carried, ...(await recordCommandsSent(ctx, nodeId, { limit: BATCH, rebooting: [] }))]
     const addressed = sent.flatMap((command) => {
       const device = devices.get(command.deviceId)
       return device === undefined ? [] : [{ command, device }]
@@ -279,7 +303,7 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
     return sent.length
   }
 
-  return { connect, disconnect, markSessionsLost, crash, answer, flashes, attempts }
+  return { nodeId, connect, disconnect, markSessionsLost, crash, answer, flashes, attempts }
 }
 
 function ended({ orgId, id, callId }: CommandToSend, outcome: CommandOutcome) {

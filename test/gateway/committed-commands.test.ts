@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { uuidv7 } from 'uuidv7'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemScope } from '../../src/access/scope.ts'
+import { insertUpgradeCommands } from '../../src/devices/commands/store-upgrade-commands.ts'
+import { deviceIdOf } from '../../src/devices/device.ts'
+import { inTxByKeys } from '../../src/platform/database/db.ts'
+import {
+  type GatewayHarness,
+  type TestDevice,
+  createGatewayHarness,
+  insertImage,
+  newMac,
+  openDevice,
+} from './harness.ts'
+
+let harness: GatewayHarness & { close(): Promise<void> }
+beforeAll(async () => {
+  harness = await createGatewayHarness()
+})
+afterAll(() => harness.close())
+
+const HOUR_MS = 3600e3
+/** Only wakes can be in time. */
+const onlyWakes = { tickMs: HOUR_MS }
+
+async function connected(port: number): Promise<TestDevice> {
+  const mac = newMac()
+  await harness.claim(mac)
+  const device = await openDevice(port, harness.ca, { mac })
+  device.hello()
+  await harness.untilConnected(mac)
+  return device
+}
+
+interface How {
+  /** Added to the epoch of the device's session. */
+  readonly ahead?: number
+  /** Hides the rows of the wake, as after a commit whose result is not known. */
+  readonly isUncertain?: boolean
+}
+
+/** Commits an upgrade as the engine does. @returns The id of the command. */
+async function commitUpgrade(mac: string, { ahead = 0, isUncertain = false }: How = {}): Promise<string> {
+  const { ctx, orgId } = harness
+  const id = uuidv7()
+  const at = ctx.clock.now()
+  const imageId = randomUUID()
+  await insertImage(ctx, orgId, imageId)
+  const deviceId = deviceIdOf(mac)
+  const { epoch } = await ctx.db
+    .selectFrom('deviceSession')
+    .select('epoch')
+    .where('deviceId', '=', deviceId)
+    .executeTakeFirstOrThrow()
+  const { capabilities } = await ctx.db
+    .selectFrom('deviceStatus')
+    .select('capabilities')
+    .where('deviceId', '=', deviceId)
+    .executeTakeFirstOrThrow()
+  const carrier = { epoch: String(Number(epoch) + ahead), mac, type: 'ap' as const, capabilities }
+  const command = {
+    ...{ id, deviceId, siteId: null, siteUpgradeId: randomUUID(), attempt: 1, createdAt: at, expiresAt: null, carrier },
+    ...{ kind: 'upgrade' as const, params: { image_id: imageId, version: '2.0.0' } },
+  }
+  const wakes = {
+    ...ctx.wakes,
+    wake: (...[name, ids]: Parameters<typeof ctx.wakes.wake>) => ctx.wakes.wake(name, ids),
+  }
+  await inTxByKeys(isUncertain ? { ...ctx, wakes } : ctx, (tx) =>
+    insertUpgradeCommands(tx, systemScope('rollout', orgId), [command], { at, atMs: ctx.serviceClock.nowMs() }),
+  )
+  return id
+}
+
+test('a command that is committed as sent reaches the device without a claim', async () => {
+  const { port } = await harness.start({ limits: onlyWakes })
+  const device = await connected(port)
+  const id = await commitUpgrade(device.mac)
+  expect(await harness.command(id)).toMatchObject({ state: 'sent' })
+  const call = await device.nextCall()
+  expect(call.method).toBe('upgrade')
+  device.reply(call.id, { error: 0, text: 'Success' })
+  await harness.untilCommand(id, 'done')
+})
+
+test('a command of another connection returns to the queue, and is sent by a new call', async () => {
+  const { port } = await harness.start()
+  const device = await connected(port)
+  const id = await commitUpgrade(device.mac, { ahead: 1 })
+  const call = await device.nextCall()
+  device.reply(call.id, { error: 0, text: 'Success' })
+  await harness.untilCommand(id, 'done')
+})
+
+test('a command waits if a claim has sent another one at the same time', async () => {
+  const { ctx } = harness
+  const { port } = await harness.start()
+  const device = await connected(port)
+  const locate = await harness.queue(device.mac, { kind: 'locate', params: {} })
+  const first = await device.nextCall()
+  // Hides the command in flight from the transaction, as if both were committed at the same time.
+  await ctx.db.updateTable('deviceCommand').set({ state: 'cancelled' }).where('id', '=', locate).execute()
+  const id = await commitUpgrade(device.mac)
+  await ctx.db.updateTable('deviceCommand').set({ state: 'sent' }).where('id', '=', locate).execute()
+  await harness.untilCommand(id, 'queued')
+  device.reply(first.id, { error: 0, text: 'Success' })
+  await harness.untilCommand(locate, 'done')
+  const second = await device.nextCall()
+  expect(second.method).toBe('upgrade')
+  device.reply(second.id, { error: 0, text: 'Success' })
+  await harness.untilCommand(id, 'done')
+})
+
+test('a command whose commit was uncertain is looked up, and sent once', async () => {
+  const { port } = await harness.start()
+  const device = await connected(port)
+  const id = await commitUpgrade(device.mac, { isUncertain: true })
+  const call = await device.nextCall()
+  // Announced once more while it is in flight.
+  harness.ctx.wakes.wake('sent_commands', [deviceIdOf(device.mac)])
+  device.reply(call.id, { error: 0, text: 'Success' })
+  await harness.untilCommand(id, 'done')
+  harness.ctx.wakes.wake('sent_commands', [deviceIdOf(device.mac)])
+  // Until then the device gets nothing, because it reboots.
+  harness.advance(30_000)
+  const locate = await harness.queue(device.mac, { kind: 'locate', params: {} })
+  const next = await device.nextCall()
+  expect(next.method).toBe('leds')
+  device.reply(next.id, { error: 0, text: 'Success' })
+  await harness.untilCommand(locate, 'done')
+})

@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest'
+import { queueCommands } from '../../src/devices/commands/queue-commands.ts'
+import { inTx } from '../../src/platform/database/db.ts'
+import { expectConsistent } from './expect-consistent.ts'
+import { countOf, statusOf, useRollout } from './harness.ts'
+
+const rollout = useRollout({ carries: true })
+const { advance, create, read, seed, play } = rollout
+
+/** The states of the commands of upgrades, by device. */
+async function statesOf(): Promise<string[]> {
+  const rows = await rollout.ctx.db
+    .selectFrom('deviceCommand')
+    .select(['state', 'epoch', 'callId', 'sentAt', 'sentMs'])
+    .where('siteUpgradeId', 'is not', null)
+    .orderBy('deviceId')
+    .orderBy('attempt')
+    .execute()
+  for (const { state, epoch, callId, sentAt, sentMs } of rows)
+    for (const value of [epoch, callId, sentAt, sentMs]) expect(value === null).toBe(state === 'queued')
+  return rows.map(({ state }) => state)
+}
+
+it('is committed as sent where the gateway of the process has the connection, and sent once', async () => {
+  const devices = await seed([4])
+  const { id } = await create({ strategy: 'big_bang' })
+  await rollout.fleet.disconnect(devices.slice(3))
+  await advance()
+  expect(await statesOf()).toEqual(['sent', 'sent', 'sent'])
+  expect(countOf(await read(id))).toMatchObject({ dl_requested: 3 })
+  await rollout.fleet.connect(devices.slice(3), undefined, 'socket')
+  await play()
+  expect(await statesOf()).toEqual(['done', 'done', 'done', 'done'])
+  expect(statusOf(await read(id))).toEqual(['completed'])
+  expect([...rollout.fleet.attempts.values()]).toEqual([1, 1, 1, 1])
+  expect([...rollout.fleet.flashes.values()]).toEqual([1, 1, 1, 1])
+  await expectConsistent(rollout.ctx)
+})
+
+it('is queued behind the open command of a person, and at the gateway of another process', async () => {
+  const devices = await seed([3])
+  const [first, second] = devices
+  const at = rollout.clock.now()
+  const scope = rollout.org.scope
+  await inTx(rollout.ctx, (tx) =>
+    queueCommands(tx, scope, {
+      devices: devices.slice(0, 1).map((device) => ({ id: device.id, siteId: null })),
+      order: { kind: 'locate', params: {} },
+      at,
+    }),
+  )
+  await rollout.ctx.db
+    .updateTable('deviceSession')
+    .set({ nodeId: '00000000-0000-4000-8000-000000000001' })
+    .where('deviceId', '=', second?.id ?? '')
+    .execute()
+  await create({ strategy: 'big_bang' })
+  await advance()
+  expect(await statesOf()).toEqual(['queued', 'queued', 'sent'])
+  // The first call sends the command of the person, and the second one that of the upgrade.
+  await rollout.fleet.answer(() => 'does')
+  await rollout.fleet.answer()
+  expect(rollout.fleet.flashes.get(first?.id ?? '')).toBe(1)
+})
+
+it('is sent again if the process dies between the commit and the sending, and costs no attempt', async () => {
+  const devices = await seed([2])
+  const { id } = await create({ strategy: 'big_bang' })
+  await advance()
+  expect(await statesOf()).toEqual(['sent', 'sent'])
+  await rollout.fleet.crash(devices)
+  expect(await statesOf()).toEqual(['unknown', 'unknown'])
+  await play()
+  expect(statusOf(await read(id))).toEqual(['completed'])
+  expect([...rollout.fleet.flashes.values()]).toEqual([1, 1])
+  const targets = await rollout.ctx.db.selectFrom('upgradeTarget').select(['failedAttempts', 'lostAttempts']).execute()
+  expect(targets.map(({ failedAttempts }) => failedAttempts)).toEqual([0, 0])
+  await expectConsistent(rollout.ctx)
+})
