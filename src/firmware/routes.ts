@@ -4,7 +4,7 @@ import { org, orgSites, orgSitesAndSite } from '../http/at.ts'
 import { listOperation } from '../http/lists/list-operation.ts'
 import { presentPage } from '../http/lists/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
-import { Empty, Uuid, storageErrors } from '../http/schemas.ts'
+import { Empty, Uuid } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
 import { deleteFirmware } from './delete-image.ts'
@@ -44,7 +44,6 @@ export function firmwareOperations(files: FirmwareFiles, uses: readonly ImageUse
       at: org('/firmware/check', { needs: 'write' }),
       body: CheckBody,
       reply: CheckReply,
-      errors: storageErrors,
       run: (ctx, { scope, body }) => receiveCheck(ctx, scope, { files, body }),
     }),
     listOperation({
@@ -107,7 +106,6 @@ function uploadOperation(files: FirmwareFiles): Operation[] {
     query: UploadQuery,
     body: UploadBody,
     reply: ImageReply,
-    errors: storageErrors,
     run: (ctx, { scope, query, request }) => receiveUpload(ctx, scope, { files, query, request }),
   })
 }

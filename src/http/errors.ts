@@ -1,4 +1,5 @@
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { databaseFailure } from '../platform/database/database-failure.ts'
 import { AppError, type ErrorCode, TextError } from '../platform/errors.ts'
 
 const statusOf: Record<ErrorCode, number> = {
@@ -16,10 +17,13 @@ const statusOf: Record<ErrorCode, number> = {
 
 /**
  * Turns a thrown error into the interface's error body. An AppError has its own text and status; an error of the HTTP
- * layer (malformed JSON, wrong content type, too large) keeps its 4xx; any other error is a defect: it is logged and
- * answered with 500 and the request's id.
+ * layer (malformed JSON, wrong content type, too large) keeps its 4xx; a failure of the database is a 503; any other
+ * error is a defect and answered with 500 and the request's id. Both of these are logged.
  */
-export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+export function replyWithError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const failure = databaseFailureOf(thrown)
+  if (failure !== undefined) logDatabaseFailure(request.log, thrown, request.id)
+  const error = failure ?? thrown
   if (error instanceof TextError) {
     void reply.code(statusOf[error.code]).type('application/json; charset=utf-8').send(JSON.stringify(error.message))
     return
@@ -38,6 +42,20 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   }
   request.log.error({ requestId: request.id, err: error }, 'request failed')
   void reply.code(500).send({ detail: `Internal error, request ${request.id}.` })
+}
+
+/** Seconds. An operator needs longer to free a disk, and a restart of the database takes less. */
+const RETRY_AFTER_S = 10
+
+/** Returns the refusal of a request that the database could not serve; undefined for any other error. */
+export function databaseFailureOf(error: unknown): AppError | undefined {
+  const why = databaseFailure(error)
+  if (why === undefined) return undefined
+  return new AppError('unavailable', `The database ${why}. Please try again later.`, {}, RETRY_AFTER_S)
+}
+
+export function logDatabaseFailure(log: Pick<FastifyBaseLogger, 'error'>, error: unknown, requestId?: string): void {
+  log.error({ requestId, err: error }, 'a request was refused: the database failed')
 }
 
 /** Typed clients of such operations decode only lists as `reason`. */

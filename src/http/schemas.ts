@@ -61,9 +61,6 @@ export const ErrorReply = named(
 /** The answer of a few operations to a refused request: the plain reason, unless the request is malformed. */
 export const TextErrorReply = named('TextError', Type.Union([Type.String(), ErrorReply]))
 
-/** Errors of an upload, for `operation`: the server may have no room for the file. */
-export const storageErrors = { 503: ErrorReply }
-
 /** The answer to a refused request that names many objects: all of them are refused, each with its reason. */
 export const ListErrorReply = named(
   'ListError',

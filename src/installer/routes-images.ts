@@ -2,7 +2,7 @@ import { type ImagePlace, deleteDeviceImage, upsertDeviceImage } from '../device
 import { getDeviceImageBytes } from '../devices/images/store.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { PhotoForm, receivePhoto } from '../http/bodies/photo-forms.ts'
-import { Empty, storageErrors } from '../http/schemas.ts'
+import { Empty } from '../http/schemas.ts'
 import { installer } from '../orgs/installers/at.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
 import type { Context } from '../platform/context.ts'
@@ -28,7 +28,6 @@ export function installerImageOperations(files: ImageFiles): Operation[] {
       params: deviceImageParams,
       body: PhotoForm,
       reply: Empty,
-      errors: storageErrors,
       run: async (ctx, { scope: installer, params, request }) => {
         // Refuses an unknown device before megabytes are read.
         const place = await getImagePlace(ctx, installer, { files, params })

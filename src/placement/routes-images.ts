@@ -4,7 +4,7 @@ import { site } from '../http/at.ts'
 import { type FormFields, readForm } from '../http/bodies/forms.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { assertReadOnly } from '../http/read-only-fields.ts'
-import { Empty, storageErrors } from '../http/schemas.ts'
+import { Empty } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
 import { type ImageFiles, type ReceivedImage, discardImage, receiveImage } from '../platform/images/image-files.ts'
@@ -30,7 +30,6 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
       params,
       body: ImageForm,
       reply: Empty,
-      errors: storageErrors,
       run: async (ctx, { scope, params, request }) => {
         const map = await getMap(ctx, scope, params.map_id)
         const parse = (fields: FormFields): MapDocument => {
@@ -65,7 +64,6 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
       params,
       body: ReplaceForm,
       reply: Empty,
-      errors: storageErrors,
       run: async (ctx, { scope, params, request }) => {
         const room = roomOf(await getMap(ctx, scope, params.map_id))
         const { received, said: transform } = await receive(request, { files, room, parse: parseTransform })

@@ -5,7 +5,7 @@ import type { SiteScope } from '../access/scope.ts'
 import { at, orgSites, site } from '../http/at.ts'
 import { readForm } from '../http/bodies/forms.ts'
 import { type Operation, operation } from '../http/operation.ts'
-import { Uuid, storageErrors } from '../http/schemas.ts'
+import { Uuid } from '../http/schemas.ts'
 import { installerSite } from '../orgs/installers/at.ts'
 import type { Context } from '../platform/context.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
@@ -35,7 +35,7 @@ const siteNamed = at(
 
 /** Bundles of maps. Source: contract, Sites Maps, Orgs Maps, Installer. */
 export function mapImportOperations(files: ImageFiles): Operation[] {
-  const upload = { method: 'POST', body: ImportForm, reply: ImportReply, errors: storageErrors } as const
+  const upload = { method: 'POST', body: ImportForm, reply: ImportReply } as const
   return [
     operation({
       ...upload,

@@ -16,7 +16,7 @@ export class AppError extends Error {
   readonly code: ErrorCode
   /** Members of the answer's body besides `detail`, in wire shape. */
   readonly fields: Readonly<Record<string, unknown>>
-  /** For rate_limited: whole seconds after which another attempt makes sense. */
+  /** For rate_limited and unavailable: whole seconds after which another attempt makes sense. */
   readonly retryAfterS: number | null
   constructor(
     code: ErrorCode,

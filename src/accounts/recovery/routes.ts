@@ -1,7 +1,7 @@
 import { nobody } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { requesterOf } from '../../http/connections/requester.ts'
-import { Empty, ErrorReply } from '../../http/schemas.ts'
+import { Empty } from '../../http/schemas.ts'
 import { limitConcurrency } from '../../platform/queues/limit-concurrency.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
 import { setDeviceCookie, setSessionCookies } from '../sessions/cookies.ts'
@@ -25,7 +25,6 @@ export function recoveryOperations(parts: AccountParts, { throttle }: LoginGuard
       at: nobody('/recover'),
       body: RecoverBody,
       reply: Empty,
-      errors: { 503: ErrorReply },
       run: async (ctx, { body, request }) => {
         await recover(ctx, { ...parts, throttle, limited }, parseRecovery(body, request.ip))
         return {}

@@ -41,7 +41,7 @@ export function registrationOperations(parts: AccountParts, { throttle }: LoginG
       at: nobody('/register'),
       body: RegisterBody,
       reply: Empty,
-      errors: { 403: ErrorReply, 503: ErrorReply },
+      errors: { 403: ErrorReply },
       run: async (ctx, { body, request }) => {
         await register(ctx, { ...parts, throttle }, { registration: parseRegistration(body), srcIp: request.ip })
         return {}

@@ -1,7 +1,7 @@
 import { site } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { PhotoForm, receivePhoto } from '../../http/bodies/photo-forms.ts'
-import { Empty, Uuid, storageErrors } from '../../http/schemas.ts'
+import { Empty, Uuid } from '../../http/schemas.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { ImageFiles } from '../../platform/images/image-files.ts'
@@ -36,7 +36,6 @@ export function deviceImageOperations(files: ImageFiles): Operation[] {
         summary: `Upload a photograph of a device${which}`,
         method: 'POST',
         body: PhotoForm,
-        errors: storageErrors,
         run: async (ctx, { scope, params: { device_id: deviceId, image_number: number }, request }) => {
           // An unknown device is refused before megabytes are read.
           if ((await findDevice(ctx.db, scope, deviceId)) === undefined) throw notFound(deviceId)

@@ -5,6 +5,7 @@ import { AppError } from '../../platform/errors.ts'
 import { nextTurn } from '../../platform/queues/next-turn.ts'
 import { decodeText, parseJsonBody } from '../bodies/body.ts'
 import { EncodedJson, encodeJson } from '../bodies/encode-json.ts'
+import { databaseFailureOf, logDatabaseFailure } from '../errors.ts'
 import { type Operation, contentOf } from '../operation.ts'
 import { type RunOperation, createRunOperation } from '../run-operation.ts'
 import { createRequestCosts } from '../turns/request-costs.ts'
@@ -44,6 +45,12 @@ export function createRunApart(
       return { answer, cpuMs: measured('whole') }
     } catch (error) {
       if (error instanceof AppError) return { refusal: refusalOf(error), cpuMs: measured('refused') }
+      // The other thread would not know its class any more.
+      const failure = databaseFailureOf(error)
+      if (failure !== undefined) {
+        logDatabaseFailure(ctx.log, error)
+        return { refusal: refusalOf(failure), cpuMs: measured('refused') }
+      }
       return { defect: error instanceof Error ? error : new Error(String(error)), cpuMs: measured('refused') }
     }
   }

@@ -52,7 +52,7 @@ describe('the document', () => {
   it('has the errors that an operation answers by design', () => {
     const errors = (made: ReturnType<typeof operation>) =>
       Object.keys(published(...made).spec.responses).filter((status) => status !== '200')
-    const usual = ['400', '401', '403', '429', '431']
+    const usual = ['400', '401', '403', '429', '431', '503']
     expect(errors(operation({ ...rest, id: 'a', method: 'GET', at: self('/a') }))).toEqual(usual)
     const changing = operation({
       ...rest,
@@ -61,10 +61,15 @@ describe('the document', () => {
       at: org('/b', { needs: 'write' }),
       body: Type.Object({}),
     })
-    expect(errors(changing)).toEqual(['400', '401', '403', '404', '413', '414', '415', '429', '431'])
-    const further = operation({ ...rest, id: 'c', method: 'GET', at: self('/c'), errors: { 503: ErrorReply } })
-    expect(errors(further)).toEqual([...usual, '503'])
-    expect(errors(operation({ ...rest, id: 'd', method: 'GET', at: nobody('/d') }))).toEqual(['400', '429', '431'])
+    expect(errors(changing)).toEqual(['400', '401', '403', '404', '413', '414', '415', '429', '431', '503'])
+    const further = operation({ ...rest, id: 'c', method: 'GET', at: self('/c'), errors: { 409: ErrorReply } })
+    expect(errors(further)).toEqual(['400', '401', '403', '409', '429', '431', '503'])
+    expect(errors(operation({ ...rest, id: 'd', method: 'GET', at: nobody('/d') }))).toEqual([
+      '400',
+      '429',
+      '431',
+      '503',
+    ])
     const body = Type.Unsafe<unknown>({ content: { 'application/octet-stream': { schema: Binary } } })
     expect(errors(operation({ ...rest, id: 'e', method: 'PUT', at: self('/e'), body }))).not.toContain('415')
   })

@@ -172,6 +172,8 @@ export function impliedErrors({ at, schema }: Pick<Operation, 'at' | 'schema'>):
     415: body !== undefined && !types.includes('application/octet-stream'),
     429: true,
     431: true,
+    // The database may fail in any operation.
+    503: true,
   }
   const statuses = Object.keys(answered).map(Number)
   return Object.fromEntries(statuses.filter((status) => answered[status]).map((status) => [status, ErrorReply]))

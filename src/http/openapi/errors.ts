@@ -36,7 +36,16 @@ const sharedErrors: Readonly<Record<number, SharedError>> = {
     name: 'RequestHeaderFieldsTooLarge',
     description: 'The headers, with the path and the query, are too large',
   },
-  503: { name: 'Unavailable', description: 'Something that the service depends on does not work now' },
+  503: {
+    name: 'Unavailable',
+    description: 'Something that the service depends on, such as its database, does not work now',
+    headers: {
+      'Retry-After': {
+        description: 'seconds after which another try makes sense, if known',
+        schema: { type: 'integer' },
+      },
+    },
+  },
 }
 
 /** The answer of an error: shared where its body is the usual one. */

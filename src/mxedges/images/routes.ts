@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { org } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { PhotoForm, receivePhoto } from '../../http/bodies/photo-forms.ts'
-import { Empty, Uuid, storageErrors } from '../../http/schemas.ts'
+import { Empty, Uuid } from '../../http/schemas.ts'
 import type { ImageFiles } from '../../platform/images/image-files.ts'
 import { getMxedge } from '../store.ts'
 import { deleteImage, upsertImage } from './upsert-image.ts'
@@ -24,7 +24,6 @@ export function mxedgeImageOperations(files: ImageFiles): Operation[] {
       params,
       body: PhotoForm,
       reply: Empty,
-      errors: storageErrors,
       run: async (ctx, { scope, params, request }) => {
         // Refuses an unknown appliance before megabytes are read.
         const { id } = await getMxedge(ctx.db, scope, params.mxedge_id)

@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { getPriority } from 'node:os'
+import { sql } from 'kysely'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Caller } from '../../../src/access/authorize.ts'
 import { type ApartThread, createApartThread } from '../../../src/app/start-apart-thread.ts'
@@ -187,6 +188,18 @@ it('lets no caller change in the thread what belongs to another organization', a
   await world.call('GET', '/self')
   expect((await world.call('PUT', settingOf(world), options)).status).toBe(404)
   expect(world.ran).toEqual(['updateOrgSettings'])
+})
+
+it('answers 503 if the database fails in the thread', async () => {
+  const world = await startWorld()
+  await sql`create function fail() returns trigger language plpgsql as
+    $$ begin raise exception 'it fails' using errcode = '53100'; end $$`.execute(world.ctx.db)
+  await sql`create trigger fail before insert or update on org_setting execute function fail()`.execute(world.ctx.db)
+  await world.accompany()
+  const answer = await world.call('PUT', settingOf(world), { body: { note: LARGE } })
+  expect(world.ran).toEqual(['updateOrgSettings'])
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '10'])
+  expect(answer.body).toEqual({ detail: 'The database has no disk space left. Please try again later.' })
 })
 
 it('answers 503 if the thread ends before it has answered', async () => {
