@@ -25,6 +25,12 @@ async function reportOf(id: string) {
   return { json: Value.Parse(ReportReply, json), csv }
 }
 
+async function setName(device: SeededDevice | undefined, name: string): Promise<void> {
+  const mac = device?.mac ?? ''
+  const named = await rollout.ctx.db.updateTable('device').set({ name }).where('mac', '=', mac).execute()
+  expect(named[0]?.numUpdatedRows).toBe(1n)
+}
+
 /** Makes the devices flash, and takes them down: the first for 60 s, the second for good, the third for 30 s. */
 async function bringDown([first, second, third]: readonly SeededDevice[]): Promise<void> {
   if (first === undefined || second === undefined || third === undefined) throw new Error('no devices')
@@ -48,6 +54,7 @@ it('a report says for how long which devices were down, what failed why, and how
   const devices = rollout.devices()
   const { id } = await rollout.create({ reboot_strategy: 'big_bang' })
   await bringDown(devices)
+  await setName(devices[1], '=Core')
   const { json, csv } = await reportOf(id)
   const lastS = 30 + 30 + 660
   expect(json).toMatchObject({
@@ -72,9 +79,11 @@ it('a report says for how long which devices were down, what failed why, and how
   expect(site?.downtime.longest).toBeCloseTo(30, 1)
   expect(json.phases[0]?.duration).toBeCloseTo(json.duration ?? 0, 5)
   expect(json.devices.map(({ mac }) => mac).toSorted()).toEqual(devices.map(({ mac }) => mac).toSorted())
+  expect(json.devices.map(({ mac, name }) => [mac, name])).toContainEqual([devices[1]?.mac, '=Core'])
+  expect(json.devices.filter((device) => 'name' in device)).toHaveLength(1)
   expect(csv).toHaveLength(3)
   const dead = csv.find(({ mac }) => mac === devices[1]?.mac)
-  expect(dead).toMatchObject({ site_name: "'=Lab", status: 'failed', reason: 'no_reconnect', up_at: '', version: NEW })
+  expect(dead).toMatchObject({ name: "'=Core", site_name: "'=Lab", status: 'failed', reason: 'no_reconnect', up_at: '', version: NEW })
   expect(dead?.['down_at']).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/)
 
   const [, second] = devices
@@ -133,6 +142,20 @@ it('a report says how many failures stop the upgrade, by the budget or the perce
   expect(await stopsAfter(canary)).toBe(2)
   expect(await stopsAfter({ ...canary, failure_budget: 0 })).toBe(1)
   expect(await stopsAfter({ strategy: 'big_bang' })).toBeNull()
+})
+
+it('a report has the names of devices that were left out', async () => {
+  const { id } = await rollout.create({ reboot_strategy: 'big_bang' })
+  const elsewhere = rollout.devices().at(-1)
+  await setName(elsewhere, 'Lobby')
+  const notes = JSON.stringify([elsewhere?.mac, '00000000ffff'].map((mac) => ({ mac, reason: 'no image' })))
+  await sql`update site_upgrade set notes = ${notes} where not exists (
+    select from upgrade_target where upgrade_id = site_upgrade.id and mac = ${elsewhere?.mac})`.execute(rollout.ctx.db)
+  const leftOut = (await reportOf(id)).csv.filter(({ status }) => status === 'left_out')
+  expect(leftOut.map(({ mac, name }) => [mac, name])).toEqual([
+    [elsewhere?.mac, 'Lobby'],
+    ['00000000ffff', ''],
+  ])
 })
 
 it('a report of thousands of devices names each of them once, read in parts', async () => {

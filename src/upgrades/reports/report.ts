@@ -93,5 +93,7 @@ export interface ReportedDevice extends Omit<UpgradeTarget, 'siteId'> {
 export interface LeftOutDevice {
   readonly siteId: string
   readonly mac: string
+  /** Null also for a device that has left the organization. */
+  readonly name: string | null
   readonly reason: string
 }

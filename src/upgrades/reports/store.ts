@@ -83,8 +83,8 @@ export async function listReportedDevices(
 ): Promise<ReportedDevice[]> {
   const { rows } = await sql<ReportedDevice>`
     select upgrade_id, device_id, mac, model, phase, download_phase, state, reason, from_version, target_version, path,
-      attempt, run, entered_at,
-      down_at, up_at
+      attempt, run, entered_at, down_at, up_at,
+      (select device.name from device where device.org_id = ${orgId} and device.id = upgrade_target.device_id) as name
     from upgrade_target
     where org_id = ${orgId} and upgrade_id = any(${siteUpgradeIds}::uuid[])
       and (upgrade_id, device_id) > (${after.upgradeId}::uuid, ${after.deviceId}::uuid)
@@ -104,7 +104,8 @@ export async function findLeftOut(
 ): Promise<{ readonly upgradeId: string; readonly devices: readonly LeftOutDevice[] } | undefined> {
   const { rows } = await sql<{ readonly upgradeId: string; readonly devices: readonly LeftOutDevice[] }>`
     select site_upgrade.id as upgrade_id, (
-      select json_agg(json_build_object('siteId', site_upgrade.site_id, 'mac', note->>'mac', 'reason', note->>'reason'))
+      select json_agg(json_build_object('siteId', site_upgrade.site_id, 'mac', note->>'mac', 'reason', note->>'reason',
+        'name', (select device.name from device where device.org_id = site_upgrade.org_id and device.id = ${notedId})))
       from jsonb_array_elements(site_upgrade.notes) note where ${isLeftOut}) as devices
     from site_upgrade
     where ${isReported(scope, upgrade)} and site_upgrade.id > ${after}::uuid
@@ -114,8 +115,11 @@ export async function findLeftOut(
   return rows[0]
 }
 
-/** The condition that a note of `site_upgrade` is about a device that is no target. Ids of devices contain their MACs. */
+/** The id of the device that a note is about: it contains the MAC. */
+const notedId = sql`('00000000-0000-0000-1000-' || (note->>'mac'))::uuid`
+
+/** The condition that a note of `site_upgrade` is about a device that is no target. */
 export const isLeftOut = sql<boolean>`note ? 'mac' and not exists (
   select from upgrade_target target
   where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id
-    and target.device_id = ('00000000-0000-0000-1000-' || (note->>'mac'))::uuid)`
+    and target.device_id = ${notedId})`

@@ -12,6 +12,7 @@ export const ReportDeviceReply = named(
   'UpgradeReportDevice',
   Type.Object({
     mac: Type.String(),
+    name: Type.Optional(Type.String({ description: 'Its present name, if it has one' })),
     site_id: Uuid,
     model: Type.Optional(Type.String()),
     phase: Type.Optional(Count),
@@ -35,8 +36,8 @@ export const ReportDeviceReply = named(
 const terminalBuckets: ReadonlySet<string> = new Set(['upgraded', 'failed', 'skipped', 'cancelled'])
 
 export function presentReportDevice(row: ReportRow): Static<typeof ReportDeviceReply> {
-  const { mac, reason } = row.device
-  const place = { mac, site_id: row.site.siteId }
+  const { mac, name, reason } = row.device
+  const place = { mac, ...(name !== null && { name }), site_id: row.site.siteId }
   if (row.kind === 'leftOut') return { ...place, status: 'left_out', reason: row.device.reason }
   const { model, phase, downloadPhase, state, fromVersion, path, attempt, run, enteredAt, downAt, upAt } = row.device
   const status = bucketOf(state)
@@ -72,6 +73,7 @@ function sumHops(path: readonly UpgradeHop[] | null): number {
 /** Columns of the table of devices. */
 export const reportColumns = [
   'mac',
+  'name',
   'site_id',
   'site_name',
   'model',

@@ -19,6 +19,8 @@ import type { upgradeTargetFilters } from './filters.ts'
 export interface UpgradeTarget {
   readonly deviceId: string
   readonly mac: string
+  /** Null also for a device that has left the organization. */
+  readonly name: string | null
   readonly model: string
   readonly siteId: string
   /** The id of the site upgrade. */
@@ -57,7 +59,10 @@ function selectTargets(reader: Reader, scope: OrgScope, id: string) {
     .innerJoin('siteUpgrade as part', (join) =>
       join.onRef('part.orgId', '=', 'target.orgId').onRef('part.id', '=', 'target.upgradeId'),
     )
-    .select(['target.deviceId', 'target.mac', 'target.model', 'part.siteId', 'target.upgradeId', 'target.phase'])
+    .leftJoin('device', (join) =>
+      join.onRef('device.orgId', '=', 'target.orgId').onRef('device.id', '=', 'target.deviceId'),
+    )
+    .select(['target.deviceId', 'target.mac', 'device.name', 'target.model', 'part.siteId', 'target.upgradeId', 'target.phase'])
     .select(['target.downloadPhase', 'target.path'])
     .select(['target.state', 'target.reason', 'target.fromVersion', 'target.targetVersion', 'target.attempt'])
     .select(['target.run', 'target.enteredAt', 'target.ordinal'])

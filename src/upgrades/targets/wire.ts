@@ -28,6 +28,7 @@ const UpgradeTargetHop = named(
 
 const fields = {
   mac: Type.String(),
+  name: Type.Optional(Type.String({ description: 'Its present name, if it has one' })),
   device_id: Uuid,
   model: Type.String(),
   site_id: Uuid,
@@ -113,9 +114,10 @@ export const UpgradeTargetDetailReply = named(
 )
 
 export function presentUpgradeTarget(target: UpgradeTarget): Static<typeof UpgradeTargetReply> {
-  const { mac, deviceId, model, siteId, phase, state, reason, fromVersion, path, attempt, run } = target
+  const { mac, name, deviceId, model, siteId, phase, state, reason, fromVersion, path, attempt, run } = target
   return {
     mac,
+    ...(name !== null && { name }),
     device_id: deviceId,
     model,
     site_id: siteId,

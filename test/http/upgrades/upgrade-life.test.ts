@@ -62,6 +62,7 @@ it('the devices of an upgrade are listed by page, state, site and cause, and eac
   const failed = { state: 'failed', reason: 'not_applied' } as const
   await db.updateTable('upgradeTarget').set(failed).where('mac', 'in', [first]).execute()
   await releaseDevices(db)
+  await db.updateTable('device').set({ name: 'Lobby' }).where('mac', '=', first).execute()
   const path = `/${body.id}/targets`
   const list = async (query = '') => (await get(`${path}${query}`)).body.map(({ mac }: { mac: string }) => mac)
   const all = [...harness.macsOf(0), ...harness.macsOf(1)]
@@ -71,11 +72,13 @@ it('the devices of an upgrade are listed by page, state, site and cause, and eac
   expect((await list('?status=scheduled')).toSorted()).toEqual(all.filter((mac) => mac !== first).toSorted())
   expect((await list(`?site_id=${harness.siteId(1)}`)).toSorted()).toEqual(harness.macsOf(1).toSorted())
   expect(await list('?reason=not_*')).toEqual([first])
+  expect((await get(`${path}?status=failed`)).body).toMatchObject([{ mac: first, name: 'Lobby' }])
   expect(await get(`${path}?status=lost`)).toMatchObject({ status: 400 })
   await call(body.id, 'retry')
   const { body: target } = await get(`${path}/${first.toUpperCase()}`)
   expect(target).toMatchObject({
     mac: first,
+    name: 'Lobby',
     site_id: harness.siteId(0),
     phase: 1,
     status: 'scheduled',
