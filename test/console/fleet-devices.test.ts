@@ -116,6 +116,21 @@ describe.skipIf(noChromium !== null)(
       await commands.getByLabel('Output of the command').getByText('192.0.2.7').first().waitFor()
     })
 
+    it('collects the support files of a device, saves them and deletes them', { timeout: WITHIN_MS }, async () => {
+      const dialog = page.getByRole('dialog')
+      const files = page.getByRole('region', { name: 'Support files' })
+      await page.getByRole('button', { name: 'Collect support files…' }).click()
+      await dialog.getByRole('button', { name: 'Collect support files' }).click()
+      const saved = page.waitForEvent('download')
+      await files.getByRole('link').click()
+      expect((await readFile(await (await saved).path())).length).toBeGreaterThan(0)
+      await expectAccessible(page)
+      await files.getByRole('button', { name: 'Delete…' }).click()
+      await dialog.getByText('Deletes 1 support file').waitFor()
+      await dialog.getByRole('button', { name: 'Delete' }).click()
+      await files.waitFor({ state: 'detached' })
+    })
+
     it('restarts one node of a cluster to the end', { timeout: WITHIN_MS }, async () => {
       const restart = page.getByRole('button', { name: 'Restart…' })
       const dialog = page.getByRole('dialog')

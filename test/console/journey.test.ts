@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -111,6 +112,7 @@ describe.skipIf(noChromium !== null)(
       async () => {
         const token = await createToken()
         client = service.connect(`Token ${token}`)
+        await nameDevice('02000000e102', 'Lobby')
         const image = Buffer.from(imageHeader([MODEL], '2.0.0').padEnd(100_000, '.'))
         await client.upload(`/api/v1${org}/firmware?version=2.0.0&models=${MODEL}`, image)
         await start({ old_version: { macs: ['02000000e102'] } })
@@ -123,6 +125,12 @@ describe.skipIf(noChromium !== null)(
         await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
         await page.getByRole('heading', { name: 'Upgrade to 2.0.0' }).waitFor()
         await page.getByText('1 of 2 upgraded, 1 failed').waitFor()
+        const saved = page.waitForEvent('download')
+        await page.getByRole('link', { name: 'Report as CSV' }).click()
+        const report = await readFile(await (await saved).path(), 'utf8')
+        expect(report).toMatch(/^mac,name,site_id,/)
+        expect(report).toMatch(/^02000000e102,Lobby,.*,failed,/m)
+        await page.getByRole('region', { name: 'Device rows' }).getByRole('button', { name: 'Lobby' }).waitFor()
         await start()
         await page.getByRole('button', { name: 'Retry…' }).click()
         await page.getByRole('dialog').getByText('restarts the 1 failed device again').waitFor()
@@ -158,6 +166,12 @@ describe.skipIf(noChromium !== null)(
     )
 
     const rows = (state: string) => page.getByRole('cell').getByText(state, { exact: true })
+
+    async function nameDevice(mac: string, name: string): Promise<void> {
+      const sites = await client.call('GET', `/api/v1${org}/sites`)
+      const [{ id }] = sites as [{ id: string }]
+      await client.call('PUT', `/api/v1/sites/${id}/devices/00000000-0000-0000-1000-${mac}`, { name })
+    }
 
     async function createToken(): Promise<string> {
       const view = await page.context().newPage()

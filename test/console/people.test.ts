@@ -230,11 +230,11 @@ describe.skipIf(noChromium !== null)(
       await factor.getByRole('button', { name: 'Disable' }).click()
       await factor.getByText('Disabled', { exact: true }).waitFor()
 
-      await page.getByLabel('Present password').fill('wrong')
+      await page.getByLabel('Current password').fill('wrong')
       await page.getByLabel('New password').fill('another long password')
       await page.getByRole('button', { name: 'Change the password' }).click()
       await page.getByText('Invalid field old_password').waitFor()
-      await page.getByLabel('Present password').fill(person.password)
+      await page.getByLabel('Current password').fill(person.password)
       await page.getByRole('button', { name: 'Change the password' }).click()
       await page.getByText('The password is changed').waitFor()
       await context.close()

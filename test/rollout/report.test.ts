@@ -83,7 +83,14 @@ it('a report says for how long which devices were down, what failed why, and how
   expect(json.devices.filter((device) => 'name' in device)).toHaveLength(1)
   expect(csv).toHaveLength(3)
   const dead = csv.find(({ mac }) => mac === devices[1]?.mac)
-  expect(dead).toMatchObject({ name: "'=Core", site_name: "'=Lab", status: 'failed', reason: 'no_reconnect', up_at: '', version: NEW })
+  expect(dead).toMatchObject({
+    name: "'=Core",
+    site_name: "'=Lab",
+    status: 'failed',
+    reason: 'no_reconnect',
+    up_at: '',
+    version: NEW,
+  })
   expect(dead?.['down_at']).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/)
 
   const [, second] = devices

@@ -62,7 +62,15 @@ function selectTargets(reader: Reader, scope: OrgScope, id: string) {
     .leftJoin('device', (join) =>
       join.onRef('device.orgId', '=', 'target.orgId').onRef('device.id', '=', 'target.deviceId'),
     )
-    .select(['target.deviceId', 'target.mac', 'device.name', 'target.model', 'part.siteId', 'target.upgradeId', 'target.phase'])
+    .select([
+      'target.deviceId',
+      'target.mac',
+      'device.name',
+      'target.model',
+      'part.siteId',
+      'target.upgradeId',
+      'target.phase',
+    ])
     .select(['target.downloadPhase', 'target.path'])
     .select(['target.state', 'target.reason', 'target.fromVersion', 'target.targetVersion', 'target.attempt'])
     .select(['target.run', 'target.enteredAt', 'target.ordinal'])

@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client.ts'
+import { macText } from '../devices/device.ts'
 import type { Tone } from '../display/tone.ts'
 
 export type Upgrade = Schemas['OrgUpgrade']
@@ -24,6 +25,11 @@ export const targetStates: Readonly<Record<TargetStatus, Words>> = {
   skipped: { tone: 'idle', text: 'Skipped' },
   cancelled: { tone: 'warn', text: 'Cancelled' },
   left_out: { tone: 'idle', text: 'Left out' },
+}
+
+/** Returns the name of a device, or its MAC address if it has none. */
+export function targetText({ name, mac }: Pick<Target, 'name' | 'mac'>): string {
+  return name === undefined || name === '' ? macText(mac) : name
 }
 
 export const targetStatuses = Object.keys(targetStates) as readonly TargetStatus[]

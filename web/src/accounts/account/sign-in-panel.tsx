@@ -28,7 +28,7 @@ export function SignInPanel({ self }: { readonly self: Self }) {
       <RequestForm
         fields={[
           {
-            ...{ name: 'old_password', label: 'Present password', type: 'password' },
+            ...{ name: 'old_password', label: 'Current password', type: 'password' },
             autoComplete: 'current-password',
             required: true,
           },

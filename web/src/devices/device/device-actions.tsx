@@ -22,6 +22,7 @@ export function DeviceActions(props: DeviceActionsProps) {
     <>
       {can('locate') && <LocateButton {...props} />}
       {can('ping') && <PingButton {...props} />}
+      {can('support') && <SupportButton {...props} />}
       {can('restore_backup') && <RestoreButton {...props} />}
       {can('restart') && <RestartButton {...props} />}
     </>
@@ -97,6 +98,22 @@ function PingButton({ stats, siteId }: DeviceActionsProps) {
         const params = { path: { site_id: siteId, device_id: stats.id } }
         const body = { host, count: PINGS }
         await answerOf(api.POST('/api/v1/sites/{site_id}/devices/{device_id}/ping', { params, body }))
+        await refresh()
+      }}
+    />
+  )
+}
+
+function SupportButton({ stats, siteId }: DeviceActionsProps) {
+  const { api } = useServer()
+  const refresh = useRefresh(stats.id)
+  return (
+    <ConfirmButton
+      action="Collect support files"
+      effect={`${nameOf(stats)} collects its logs and its state, and uploads them. They may contain passwords, so only admins read them.`}
+      run={async () => {
+        const params = { path: { site_id: siteId, device_id: stats.id } }
+        await answerOf(api.POST('/api/v1/sites/{site_id}/devices/{device_id}/support', { params, body: {} }))
         await refresh()
       }}
     />

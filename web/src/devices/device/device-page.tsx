@@ -16,6 +16,7 @@ import { DeviceEvents } from './device-events.tsx'
 import { DeviceFacts } from './device-facts.tsx'
 import { DeviceGraphs } from './device-graphs.tsx'
 import { DeviceHardware } from './device-hardware.tsx'
+import { SupportFiles } from './support-files.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/sites/$siteId/devices/$mac')
 
@@ -24,6 +25,7 @@ export function DevicePage() {
   const { query, stats } = useDevice(siteId, mac)
   const site = useSites(orgId).data?.get(siteId)
   const mayOperate = useMay('operate', { orgId, siteId })
+  const mayReadFiles = useMay('admin', { orgId, siteId })
   if (query.error !== null && stats === undefined) return <ProblemNote problem={query.error} />
   if (stats === undefined) return <Skeleton rows={10} />
   const report = parseReport(stats)
@@ -61,6 +63,7 @@ export function DevicePage() {
         </div>
         <div>
           <DeviceCommands siteId={siteId} deviceId={stats.id} zone={site?.timezone} />
+          {mayReadFiles && <SupportFiles siteId={siteId} deviceId={stats.id} zone={site?.timezone} />}
           <DeviceEvents orgId={orgId} mac={mac} zone={site?.timezone} />
           <DeviceConfig siteId={siteId} deviceId={stats.id} />
         </div>

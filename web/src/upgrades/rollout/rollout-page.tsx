@@ -43,7 +43,18 @@ export function RolloutPage() {
             Upgrades
           </Link>
         }
-        actions={mayWrite && <RolloutActions place={place} state={state} counts={upgrade} onDone={refresh} />}
+        actions={
+          <>
+            {mayWrite && <RolloutActions place={place} state={state} counts={upgrade} onDone={refresh} />}
+            <a
+              className="link-button"
+              href={`/api/v1/orgs/${orgId}/devices/upgrade/${upgradeId}/report?format=csv`}
+              download
+            >
+              Report as CSV
+            </a>
+          </>
+        }
       >
         <StateMark tone={tone}>{text}</StateMark>
         <span>{versionText(report)}</span>

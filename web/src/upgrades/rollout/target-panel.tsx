@@ -1,11 +1,11 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef } from 'react'
-import { deviceIdOf, macText } from '../../devices/device.ts'
+import { macText } from '../../devices/device.ts'
 import { EmptyState } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
-import { type Report, type Target, targetStates } from '../upgrade.ts'
+import { type Report, type Target, targetStates, targetText } from '../upgrade.ts'
 import type { Site } from '../../orgs/sites.ts'
 import { causeText } from '../../display/cause-text.ts'
 import { groupTargets, selectTargets } from './group-targets.ts'
@@ -62,7 +62,7 @@ export function TargetPanel({ place, report, search, sites }: TargetPanelProps) 
         <TargetTimeline
           place={place}
           mac={opened.mac}
-          title={macText(opened.mac)}
+          title={opened.name === undefined ? macText(opened.mac) : `${opened.name}, ${macText(opened.mac)}`}
           zone={sites?.get(opened.site_id)?.timezone}
           onClose={() => open(undefined)}
           device={
@@ -152,10 +152,10 @@ function TargetRows({ targets, onOpen }: TargetRowsProps) {
 
 /** Devices that were left out have no timeline in the upgrade. */
 function TargetButton({ target, onOpen }: { readonly target: Target; readonly onOpen: (target: Target) => void }) {
-  if (target.status === 'left_out') return <span className="mono">{macText(target.mac)}</span>
+  if (target.status === 'left_out') return <span title={macText(target.mac)}>{targetText(target)}</span>
   return (
-    <button type="button" className="row-button mono" onClick={() => onOpen(target)} title={deviceIdOf(target.mac)}>
-      {macText(target.mac)}
+    <button type="button" className="row-button" onClick={() => onOpen(target)} title={macText(target.mac)}>
+      {targetText(target)}
     </button>
   )
 }

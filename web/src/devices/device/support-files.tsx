@@ -1,0 +1,61 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { answerOf, pageOf, useServer } from '../../api/client.ts'
+import { ConfirmButton } from '../../display/confirm-button.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { sizeText } from '../../display/size.ts'
+import { SiteTime } from '../../display/time.tsx'
+
+const SHOWN = 10
+/** The addresses of files work for an hour. */
+const RENEW_MS = 30 * 60_000
+
+interface SupportFilesProps {
+  readonly siteId: string
+  readonly deviceId: string
+  readonly zone: string | undefined
+}
+
+/** The support files that the device has uploaded, to download and to delete; nothing while there are none. */
+export function SupportFiles({ siteId, deviceId, zone }: SupportFilesProps) {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  // Each command that ends reads the commands again, and with them the files.
+  const queryKey = ['device commands', deviceId, 'support files']
+  const { data } = useQuery({
+    queryKey,
+    queryFn: () =>
+      pageOf(
+        api.GET('/api/v1/sites/{site_id}/devices/{device_id}/support', {
+          params: { path: { site_id: siteId, device_id: deviceId }, query: { limit: SHOWN } },
+        }),
+      ),
+    refetchInterval: RENEW_MS,
+  })
+  if (data === undefined || data.rows.length === 0) return null
+  return (
+    <Panel title="Support files" aside={data.total}>
+      <ol className="log">
+        {data.rows.map(({ id, bytes, url, created_time: createdAt }) => (
+          <li key={id}>
+            <div className="log-head">
+              <a href={url} download>
+                {sizeText(bytes)}, <SiteTime at={createdAt} zone={zone} />
+              </a>
+              <ConfirmButton
+                action="Delete"
+                isDestructive
+                effect={{ does: 'Deletes', counts: [{ count: 1, one: 'support file' }], isFinal: true }}
+                run={async () => {
+                  const path = { site_id: siteId, device_id: deviceId, file_id: id }
+                  const file = '/api/v1/sites/{site_id}/devices/{device_id}/support/{file_id}'
+                  await answerOf(api.DELETE(file, { params: { path } }))
+                  await queries.invalidateQueries({ queryKey })
+                }}
+              />
+            </div>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  )
+}
