@@ -48,6 +48,7 @@ export function createApartThread(ctx: Context, options: ApartThreadOptions): Ap
   let running: Running | null = null
   let idle: NodeJS.Timeout | undefined
   let asked = 0
+  let isStopped = false
 
   function start(): Running {
     const started = startThread(ctx, options, () => {
@@ -75,7 +76,8 @@ export function createApartThread(ctx: Context, options: ApartThreadOptions): Ap
     stopping.delete(ending.ended)
   }
 
-  function ask(request: ApartRequest): Promise<ApartEnd> {
+  async function ask(request: ApartRequest): Promise<ApartEnd> {
+    if (isStopped) throw unanswered()
     clearTimeout(idle)
     running ??= start()
     const answered = Promise.withResolvers<ApartEnd>()
@@ -87,12 +89,21 @@ export function createApartThread(ctx: Context, options: ApartThreadOptions): Ap
 
   return {
     operations: new Set(apartOperations(ctx).map(({ id }) => id)),
-    run: (request) => limited(() => ask(request)),
+    run: (request, assertWanted) =>
+      limited(async () => {
+        assertWanted?.()
+        return ask(request)
+      }),
     async stop() {
+      isStopped = true
       await end()
       await Promise.all(stopping)
     },
   }
+}
+
+function unanswered(): AppError {
+  return new AppError('unavailable', 'The service could not finish this request. Please try again.')
 }
 
 function send({ worker }: Running, message: ToApart): void {
@@ -126,8 +137,7 @@ function startThread(
   const ended = new Promise<void>((resolve) => {
     worker.once('exit', () => {
       wakes.disconnect()
-      for (const { reject } of pending.values())
-        reject(new AppError('unavailable', 'The service could not finish this request. Please try again.'))
+      for (const { reject } of pending.values()) reject(unanswered())
       resolve()
     })
   })

@@ -10,6 +10,7 @@ import { takeJson } from './bodies/json.ts'
 import { type Operation, contentOf } from './operation.ts'
 import { type RunOperation, createRunOperation } from './run-operation.ts'
 import { ListErrorReply } from './schemas.ts'
+import { assertStays } from './turns/request-end.ts'
 import { takeStreams } from './bodies/streams.ts'
 import { UnparsedBody } from './bodies/unparsed-body.ts'
 
@@ -76,7 +77,8 @@ function answeringApart(
     if (!request.runsApart) return answerHere(request, reply)
     const { caller, params, query, url, body, isHeavy } = request
     const bytes = body instanceof UnparsedBody ? body.bytes : null
-    const end = await apart.run({ operation: id, caller, params, query, url, body: bytes, isHeavy })
+    const sent = { operation: id, caller, params, query, url, body: bytes, isHeavy }
+    const end = await apart.run(sent, () => assertStays(reply.raw))
     request.addCost(end.cpuMs)
     if ('answer' in end) return sendJson(reply.headers(end.answer.headers), textOf(end.answer))
     if ('defect' in end) throw end.defect

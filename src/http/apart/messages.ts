@@ -45,6 +45,9 @@ export type ApartEnd = (
 export interface Apart {
   /** Ids of operations. */
   readonly operations: ReadonlySet<string>
-  /** @throws AppError unavailable if the thread ends before it has answered. */
-  run(request: ApartRequest): Promise<ApartEnd>
+  /**
+   * @param assertWanted Called when the request has waited for others; throws if nobody needs the answer any more.
+   * @throws AppError unavailable if the thread ends before it has answered, or has been stopped.
+   */
+  run(request: ApartRequest, assertWanted?: () => void): Promise<ApartEnd>
 }

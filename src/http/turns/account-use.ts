@@ -70,10 +70,10 @@ export interface AccountUse {
   /** Replaces the expected cost by the real one. @returns That cost. */
   end(account: string, ended: Ended): number
   /**
-   * Adds work that earlier requests of the account have caused in the database, unless it has left.
+   * Adds work that earlier requests of the account have caused in threads or in the database, unless it has left.
    * @returns Its cost.
    */
-  charge(account: string, databaseMs: number): number
+  charge(account: string, work: Partial<Pick<Ended, 'threadMs' | 'databaseMs'>>): number
   /** Returns the cost that is expected of a request. */
   expectedMs(account: string, demand: Demand): number
   /** True if no other account has sent a request lately. */
@@ -207,10 +207,10 @@ export function createAccountUse({ now, obtainable, costOf }: AccountUseOptions)
       if (isComplete) use.averageMs += (threadMs - use.averageMs) * LATEST
       return realMs
     },
-    charge(account, databaseMs) {
+    charge(account, { threadMs = 0, databaseMs = 0 }) {
       if (!seenAtMs.has(account)) return 0
       const use = find(account)
-      const ms = databaseMs * obtainable()
+      const ms = threadMs + databaseMs * obtainable()
       use.usedMs += ms
       uses.set(account, use)
       return ms

@@ -114,6 +114,19 @@ it('counts what a request costs another thread', async () => {
   expect(begun).toEqual(['first', 'second'])
 })
 
+it('counts the cost of another thread that comes after the time of the request', async () => {
+  const { turns, enter, spend } = setUp()
+  for (let times = 0; times < 40; times += 1) {
+    await spend('other', 10)
+    const { response, close } = await enter('slow', requester('slow'))
+    await vi.advanceTimersByTimeAsync(1100)
+    turns.addCost(response, 50)
+    close()
+  }
+  await enter('next', requester('slow'))
+  expect(turns.isHeavy('slow')).toBe(true)
+})
+
 it('pauses for longer after a request that cost more than expected', async () => {
   const { begun, enter, spend, becomeHeavy, work } = setUp()
   await spend('other', 30)

@@ -16,7 +16,7 @@ const QUICK_SHARE = 8
 export const TURN_MS = 100
 /**
  * A request of a heavy account keeps its place for this many times as long: it mostly does work, and the next one would
- * begin beside it. After this time no cost of a request is measured any more.
+ * begin beside it. After this time no cost of a request is measured any more, but that of other threads is still added.
  */
 const HEAVY_TURNS = 10
 /** The longest pause of a heavy account after a request. */
@@ -106,6 +106,8 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
   const light = createLightWork()
   const { groups, laneOf, removeIdle, removeIdleGroup } = createLanes()
   const entries = new WeakMap<ServerResponse, Entry>()
+  /** What adds to the costs of requests, also of those that are in work no longer. */
+  const costAdders = new WeakMap<ServerResponse, (ms: number) => void>()
 
   const isHeavy = ({ account }: Group): boolean => use.isHeavy(account)
 
@@ -184,8 +186,21 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     let timer = setTimeout(expire, turnMs)
     const entry: Entry = { interrupt, becomeLong, patienceMs: GIVING_WAY_MS, elsewhereMs: 0 }
     entries.set(response, entry)
+    costAdders.set(response, (ms) => {
+      if (!isMeasured) entry.elsewhereMs += ms
+      else {
+        costs.learnElsewhere(costKey(group.account, who.requestKind), ms)
+        chargeLater(group.account, { threadMs: ms })
+      }
+    })
     response.once('prefinish', answered)
     const stay = onceOver(response, finish)
+  }
+
+  function chargeLater(account: string, work: Parameters<typeof use.charge>[1]): void {
+    const ms = use.charge(account, work)
+    const group = groups.get(account)
+    if (group !== undefined && isHeavy(group)) pause(group, pauseFor(ms))
   }
 
   function pauseFor(costMs: number): number {
@@ -289,15 +304,8 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
         removeIdle(lane)
       }
     },
-    charge(account, databaseMs) {
-      const ms = use.charge(account, databaseMs)
-      const group = groups.get(account)
-      if (group !== undefined && isHeavy(group)) pause(group, pauseFor(ms))
-    },
-    addCost(response, ms) {
-      const entry = entries.get(response)
-      if (entry !== undefined) entry.elsewhereMs += ms
-    },
+    charge: (account, databaseMs) => chargeLater(account, { databaseMs }),
+    addCost: (response, ms) => costAdders.get(response)?.(ms),
     isAlone: (account) => use.isAlone(account),
     isHeavy(account) {
       const group = groups.get(account)

@@ -21,6 +21,8 @@ export interface RequestCosts {
   measure(kind: string): (outcome: Outcome, elsewhereMs?: number) => number
   /** Returns what requests of the kind cost on average, in all threads; undefined if none has ended yet. */
   averageMs(kind: string): number | undefined
+  /** Learns what a request has cost other threads that is not measured any more. */
+  learnElsewhere(kind: string, ms: number): void
 }
 
 interface Running {
@@ -124,6 +126,11 @@ export function createRequestCosts(cpuMs: () => number): RequestCosts {
     averageMs(kind) {
       const cost = known.get(kind)
       return cost === undefined ? undefined : cost.ms + (elsewhere.get(kind) ?? 0)
+    },
+    learnElsewhere(kind, ms) {
+      const wasKnown = known.has(kind)
+      if (!wasKnown) learn(kind, UNKNOWN_MS, 1)
+      learnElsewhere(kind, ms, wasKnown)
     },
     measure(kind) {
       const beganMs = advance()
