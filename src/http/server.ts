@@ -260,7 +260,8 @@ export async function serveApi(
         if (request.caller.principal.secondFactor === 'missing' && config.beforeSecondFactor !== true)
           throw new AppError('unauthenticated', 'Two factor authentication is required.')
         request.isHeavy = turns.isHeavy(account)
-        const isExpensive = request.isHeavy || (hasLargeBody(request.raw) && !turns.isAlone(account))
+        const isLarge = !SAFE.has(request.method) && hasLargeBody(request.raw)
+        const isExpensive = request.isHeavy || (isLarge && !turns.isAlone(account))
         request.runsApart = isExpensive && config.mayRunApart === true
       })
       api.addHook('preHandler', async (request, reply) => {

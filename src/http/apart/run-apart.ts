@@ -51,7 +51,7 @@ export function createRunApart(
         logDatabaseFailure(ctx.log, error)
         return { refusal: refusalOf(failure), cpuMs: measured('refused') }
       }
-      return { defect: error instanceof Error ? error : new Error(String(error)), cpuMs: measured('refused') }
+      return { defect: plainErrorOf(error), cpuMs: measured('refused') }
     }
   }
 }
@@ -91,10 +91,22 @@ async function answerTo(sent: ApartRequest, { operation, check, run }: Running):
   }
   // Operations that answer with JSON use no other members.
   const result = await run(operation, request as unknown as FastifyRequest, reply as unknown as FastifyReply)
-  const text = result instanceof EncodedJson ? result.text : await encodeJson(result === undefined ? {} : result)
-  return { headers, text }
+  if (result instanceof EncodedJson) return { headers, text: ownTextOf(result) }
+  return { headers, text: await encodeJson(result === undefined ? {} : result) }
+}
+
+/** Others may have the same answer, and bytes that pass to another thread are gone from this one. */
+function ownTextOf({ text }: EncodedJson<unknown>): string | Uint8Array {
+  return typeof text === 'string' ? text : new Uint8Array(text)
 }
 
 function refusalOf({ code, message, fields, retryAfterS }: AppError): ApartRefusal {
   return { code, detail: message, fields, retryAfterS }
+}
+
+/** The cause of an error, such as a socket, can't pass to another thread. */
+function plainErrorOf(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(String(error))
+  const { message, stack } = error
+  return Object.assign(new Error(message), { stack })
 }

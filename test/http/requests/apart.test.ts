@@ -1,10 +1,13 @@
+import { once } from 'node:events'
 import { readFileSync, readdirSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { getPriority } from 'node:os'
 import { sql } from 'kysely'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Caller } from '../../../src/access/authorize.ts'
 import { type ApartThread, createApartThread } from '../../../src/app/start-apart-thread.ts'
 import type { ApartEnd } from '../../../src/http/apart/messages.ts'
+import { AppError } from '../../../src/platform/errors.ts'
 import { loweredNiceness } from '../../../src/platform/process/lowered-niceness.ts'
 import {
   type Answer,
@@ -49,10 +52,10 @@ async function startWorld({ idleMs, dataDir }: { idleMs?: number; dataDir?: stri
       thread = created
       return {
         operations: created.operations,
-        run(request) {
+        run(request, assertWanted) {
           ran.push(request.operation)
           caller = request.caller
-          return created.run(request)
+          return created.run(request, assertWanted)
         },
       }
     },
@@ -181,6 +184,23 @@ function withoutRange(body: unknown): unknown {
   return { ...body, start: 0, end: 0, next: '' }
 }
 
+it('answers equal reads that are read and encoded together', async () => {
+  const world = await startWorld()
+  const { org, thread } = world
+  const body = { name: 'Site', notes: LARGE.slice(0, 60_000) }
+  for (const name of ['A', 'B', 'C'])
+    expect((await world.call('POST', `/orgs/${org.orgId}/sites`, { body: { ...body, name } })).status).toBe(200)
+  await world.accompany()
+  await world.call('PUT', settingOf(world), { body: { note: LARGE } })
+  const params = { org_id: org.orgId }
+  const sent = { operation: 'listOrgSites', caller: world.lastCaller(), params, query: {}, url: '/', body: null }
+  const ends = await Promise.all([1, 2].map(async () => partsOf(await thread.run({ ...sent, isHeavy: false }))))
+  expect(ends.map((end) => end.body)).toEqual([
+    (await world.call('GET', `/orgs/${org.orgId}/sites`)).body,
+    (await world.call('GET', `/orgs/${org.orgId}/sites`)).body,
+  ])
+})
+
 it('lets no caller change in the thread what belongs to another organization', async () => {
   const world = await startWorld()
   await world.accompany()
@@ -200,6 +220,43 @@ it('answers 503 if the database fails in the thread', async () => {
   expect(world.ran).toEqual(['updateOrgSettings'])
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '10'])
   expect(answer.body).toEqual({ detail: 'The database has no disk space left. Please try again later.' })
+})
+
+it('reads in the main thread whatever length of a body the request declares', async () => {
+  const world = await startWorld()
+  await world.accompany()
+  const asked = request(`${world.url}/api/v1/orgs/${world.org.orgId}/sites`, {
+    headers: {
+      authorization: `Token ${world.org.token}`,
+      'content-type': 'application/json',
+      'content-length': LARGE.length,
+    },
+  })
+  asked.end(LARGE)
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  answer.resume()
+  expect([answer.statusCode, world.ran]).toEqual([200, []])
+})
+
+it('begins no request that nobody waits for, and none after its stop', async () => {
+  const world = await startWorld()
+  await world.accompany()
+  await world.call('PUT', settingOf(world), { body: { note: LARGE } })
+  const params = { org_id: world.org.orgId }
+  const sent = { operation: 'getOrgSettings', caller: world.lastCaller(), params, query: {}, url: '/', body: null }
+  const read = (assertWanted?: () => void) => world.thread.run({ ...sent, isHeavy: false }, assertWanted)
+  const first = Array.from({ length: 4 }, () => read())
+  const unwanted = read(() => {
+    throw new AppError('rate_limited', 'left')
+  })
+  const last = Array.from({ length: 4 }, () => read())
+  const refused = expect(unwanted).rejects.toThrow('left')
+  const ends = Promise.allSettled(last)
+  await world.thread.stop()
+  await refused
+  for (const end of await Promise.all(first)) expect(partsOf(end).status).toBe(200)
+  expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'rejected'])
+  await expect(read()).rejects.toThrow('could not finish')
 })
 
 it('answers 503 if the thread ends before it has answered', async () => {
