@@ -4,12 +4,17 @@ import type { CommittedCommands, RowOfCommand } from './command-rows.ts'
 
 interface CommittedOptions<C> {
   readonly committed: CommittedCommands<C>
-  /** True while a command of the device is in flight, or its outcome is not written. */
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  /** True while a command of the device is in flight, its outcome is not written, or it is being returned to the queue. */
   readonly isBusy: (deviceId: string) => boolean
   readonly send: (command: C) => void
   /** Queues a command that was not sent. */
   readonly requeue: (command: C) => void
 }
+
+/** A commit whose connection broke may still take this long. */
+const COMMIT_WITHIN_MS = 10_000
 
 /** Sends the commands that another thread commits as sent. */
 export interface CommittedSender {
@@ -22,44 +27,62 @@ export interface CommittedSender {
 
 export function startCommittedSender<C extends RowOfCommand>(
   ctx: Context,
-  { committed, isBusy, send, requeue }: CommittedOptions<C>,
+  { committed, now, isBusy, send, requeue }: CommittedOptions<C>,
 ): CommittedSender {
-  /** Ids of devices that may have a command which nobody has sent. */
-  const announced = new Set<string>()
+  /** Until when devices are looked up, by their ids: they may have a command which nobody has sent. */
+  const announced = new Map<string, number>()
   let sending = Promise.resolve()
   let isStopped = false
 
-  async function sendAll(found: readonly C[]): Promise<void> {
-    if (found.length === 0) return
+  async function complete(found: readonly C[]): Promise<readonly C[]> {
     try {
-      const commands = await committed.complete(found)
-      await visitAll(commands, (command) => (isStopped ? requeue(command) : send(command)))
+      return await committed.complete(found)
     } catch (error) {
       ctx.log.warn({ err: error, commands: found.length }, 'committed commands could not be sent; they are queued')
       for (const command of found) requeue(command)
+      return []
     }
+  }
+
+  /** A command may have been sent even if this fails, so it is not returned to the queue. */
+  function sendOne(command: C): void {
+    try {
+      send(command)
+    } catch (error) {
+      const { deviceId, id: commandId } = command
+      ctx.log.error({ err: error, deviceId, commandId }, 'sending a committed command failed')
+    }
+  }
+
+  async function sendAll(found: readonly C[]): Promise<void> {
+    if (found.length === 0) return
+    await visitAll(await complete(found), (command) => (isStopped ? requeue(command) : sendOne(command)))
   }
 
   function dropBusy(): void {
     // A busy device has been sent its command, and has no other one.
-    for (const id of announced) if (isBusy(id)) announced.delete(id)
+    for (const id of announced.keys()) if (isBusy(id)) announced.delete(id)
   }
 
   async function lookUp(): Promise<void> {
     dropBusy()
     if (announced.size === 0 || isStopped) return
-    const ids = [...announced]
-    const found = await committed.list(ids)
+    const startedMs = now()
+    const found = await committed.list([...announced.keys()])
     dropBusy()
-    const unsent = found.filter(({ deviceId }) => announced.has(deviceId))
-    for (const id of ids) announced.delete(id)
+    const unsent = found.filter(({ deviceId }) => announced.delete(deviceId))
+    for (const [id, untilMs] of announced) if (untilMs <= startedMs) announced.delete(id)
     await sendAll(unsent)
   }
 
   const unsubscribe = ctx.wakes.on(committed.wake, (ids, rows) => {
     const commands = committed.commandsOf(rows)
     const known = new Set(commands.map(({ deviceId }) => deviceId))
-    for (const id of ids) if (!known.has(id)) announced.add(id)
+    for (const id of ids) {
+      // A look-up at the same time would find the command that is about to be sent.
+      if (known.has(id)) announced.delete(id)
+      else announced.set(id, now() + COMMIT_WITHIN_MS)
+    }
     const before = sending
     sending = sendAll(commands).then(() => before)
   })

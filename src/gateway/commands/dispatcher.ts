@@ -96,6 +96,11 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   })
   const lateReplies = createLateReplies(ctx, rows, batchSize)
   const unwritten = countKeys()
+  const returning = countKeys()
+
+  function requeue(command: C): void {
+    returning.during(command.deviceId, unsent.add(command))
+  }
 
   function release(command: C, reboots = false): void {
     // When a late reply ends an older command, the device may already have a newer one in flight.
@@ -116,12 +121,12 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   function send(command: C): void {
     const link = links.find(command.deviceId)
     const own = rows.isDiagnostic?.(command) === true ? diagnostics : inFlight
-    if (link?.epoch !== command.epoch) return void unsent.add(command)
+    if (link?.epoch !== command.epoch) return requeue(command)
     // A claim and a command that is committed as sent, both at the same time, don't see each other.
-    if (own.get(command.deviceId)?.link === link) return void unsent.add(command)
+    if (own.get(command.deviceId)?.link === link) return requeue(command)
     const sent = rows.send(link, command)
     if (sent.kind === 'rejected') return end(command, sent)
-    if (sent.kind === 'unsent') return void unsent.add(command)
+    if (sent.kind === 'unsent') return requeue(command)
     const { deviceId, id } = command
     // The benchmark of agents reads when.
     ctx.log.debug({ deviceId, commandId: id }, 'sent a command')
@@ -173,9 +178,10 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     rows.committed &&
     startCommittedSender<C>(ctx, {
       committed: rows.committed,
-      isBusy: (deviceId) => inFlight.has(deviceId) || unwritten.has(deviceId),
-      send: (command) => (isRebooting(command) ? void unsent.add(command) : send(command)),
-      requeue: (command) => void unsent.add(command),
+      now,
+      isBusy: (deviceId) => inFlight.has(deviceId) || unwritten.has(deviceId) || returning.has(deviceId),
+      send: (command) => (isRebooting(command) ? requeue(command) : send(command)),
+      requeue,
     })
   const sender = startPoller({
     name,

@@ -1,6 +1,7 @@
 /**
  * Hints that there is work in the database. The rows are the truth: every worker also polls, so a lost hint costs one
- * poll interval and no event.
+ * poll interval and no event. Only `sent_commands` is more than a hint: a command that is lost on its way to the gateway has
+ * an unknown outcome once its connection ends.
  */
 export type WakeName =
   | 'outbox'
