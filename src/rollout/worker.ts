@@ -226,7 +226,7 @@ export async function advanceSiteUpgrades(
     )
     const applied = disturbed.size === 0 ? rounds : decide(patient)
     await nextTurn()
-    await applyRounds(tx, scope, applied, at)
+    await applyRounds(tx, scope, applied, { ...at, sent: { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs() } })
     return applied
   })
   for (const [id, read] of left) {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { queueCommands } from '../../src/devices/commands/queue-commands.ts'
 import { inTx } from '../../src/platform/database/db.ts'
+import { untilWaiting } from '../support/database/until-waiting.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countOf, statusOf, useRollout } from './harness.ts'
 
@@ -76,4 +77,26 @@ it('is sent again if the process dies between the commit and the sending, and co
   const targets = await rollout.ctx.db.selectFrom('upgradeTarget').select(['failedAttempts', 'lostAttempts']).execute()
   expect(targets.map(({ failedAttempts }) => failedAttempts)).toEqual([0, 0])
   await expectConsistent(rollout.ctx)
+})
+
+it('is sent later than every connection that the engine has seen, however long its round has waited', async () => {
+  const devices = await seed([1])
+  const { id } = await create({ strategy: 'big_bang' })
+  const { db } = rollout.ctx
+  let round = Promise.resolve()
+  await db.transaction().execute(async (tx) => {
+    await tx.selectFrom('orgUpgrade').select('id').where('id', '=', id).forUpdate().execute()
+    round = advance()
+    await untilWaiting(rollout, 1)
+    rollout.clock.advance(5000)
+    await rollout.fleet.connect(devices, undefined, 'socket')
+  })
+  await round
+  expect(await statesOf()).toEqual(['sent'])
+  const { sentAt, connectedAt } = await db
+    .selectFrom('deviceCommand as command')
+    .innerJoin('deviceSession as session', 'session.deviceId', 'command.deviceId')
+    .select(['command.sentAt', 'session.connectedAt'])
+    .executeTakeFirstOrThrow()
+  expect(sentAt).toEqual(connectedAt)
 })

@@ -36,6 +36,15 @@ interface TargetStep extends Omit<Step, 'target'> {
   readonly closesAt: Date | null
 }
 
+/** The times of a round that has read its targets. */
+export interface RoundTimes extends Now {
+  /**
+   * When commands are committed as sent: after the devices were read, so that no boot of theirs that was seen then, or of
+   * which the report is still to come, seems to be an effect of the command.
+   */
+  readonly sent: { readonly at: Date; readonly atMs: number }
+}
+
 /**
  * Writes the decisions: targets, commands, events and the upgrades themselves, set by set, in the caller's transaction,
  * which has the locks that the decisions relied on.
@@ -44,7 +53,7 @@ export async function applyRounds(
   tx: Tx,
   scope: OrgScope,
   rounds: readonly OrgRound<LockedSiteUpgrade>[],
-  at: Now,
+  at: RoundTimes,
 ): Promise<void> {
   const { now } = at
   const decided = rounds.flatMap(({ decisions }) => decisions)
@@ -74,7 +83,7 @@ export async function applyRounds(
     tx,
     scope,
     steps.flatMap((step) => commandOf(step, at) ?? []),
-    { at: now, atMs: at.nowMs },
+    at.sent,
   )
   await updateSiteUpgrades(
     tx,
