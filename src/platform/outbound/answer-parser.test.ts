@@ -110,6 +110,7 @@ describe('an answer', () => {
     ['another protocol', 'HTTP/1.1 101 Switching\r\n\r\n'],
     ['no HTTP', 'SSH-2.0-OpenSSH'],
     ['headers without an end', `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(20_000)}`],
+    ['endless interim answers', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(1000)],
     ['a part without a size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
     ['a part that is longer than its size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n'],
     ['a size of many digits', `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1'.repeat(13)}\r\n`],
@@ -126,6 +127,31 @@ describe('an answer', () => {
   it('has a list of values for a header that comes more than once', () => {
     const parsed = parseText('HTTP/1.1 200 OK\r\nX: a\r\nx: b\r\nX: c\r\nContent-Length: 0\r\n\r\n')
     expect(parsed.headers).toMatchObject({ x: ['a', 'b', 'c'] })
+  })
+
+  it('has headers without the spaces and tabs around them, and with all others', () => {
+    const parsed = parseText('HTTP/1.1 204 None\r\nA: \t b\tc \xc2\xa0\t \r\nB: \t \r\nC:\r\n\r\n')
+    expect(parsed.headers).toEqual(Object.assign(Object.create(null), { a: 'b\tc \xa0', b: '', c: '' }))
+  })
+
+  it('has the text of a header that is UTF-8', () => {
+    expect(parseText('HTTP/1.1 204 None\r\nA: gr\xc3\xbc\xc3\x9fe\r\n\r\n').headers).toMatchObject({ a: 'grüße' })
+  })
+
+  it.each([
+    ['spaces before a wrong character', `A:${' '.repeat(16_000)}\x01`],
+    ['spaces within a value', `A: b${' '.repeat(16_000)}c\x01`],
+    ['the same header', 'A:\r\n'.repeat(4000)],
+  ])('takes little time for thousands of times %s', (_what, lines) => {
+    const startedMs = performance.now()
+    for (let times = 0; times < 50; times += 1) {
+      try {
+        parseText(`HTTP/1.1 200 OK\r\n${lines}\r\n\r\n`)
+      } catch (error) {
+        expect(String(error)).toMatch(/header/)
+      }
+    }
+    expect(performance.now() - startedMs).toBeLessThan(3000)
   })
 
   it('keeps headers that have a meaning for objects', () => {

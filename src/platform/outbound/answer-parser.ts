@@ -1,3 +1,5 @@
+import { HEADER_NAME, HEADER_VALUE } from './header-syntax.ts'
+
 /** The status and headers of an answer. Names are in lower case; a header that comes more than once has an array. */
 export interface AnswerHead {
   readonly status: number
@@ -10,14 +12,12 @@ export interface AnswerReader {
   onBody(part: Buffer): void
 }
 
+/** Limits the headers, and the interim answers before them together. */
 const MAX_HEAD_BYTES = 16 * 1024
 /** Limits a line with the size of a part of the body, and the lines after the body together. */
 const MAX_LINE_BYTES = 4096
 /** RFC 9112, 4. */
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n\0]*)?$/
-/** RFC 9110, 5.6.2 and 5.5. */
-// oxlint-disable-next-line no-control-regex -- It refuses them.
-const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*((?:[^\0-\x08\x0a-\x1f\x7f]*[^\0-\x20\x7f])?)[\t ]*$/
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})[\t ]*(?:;.*)?$/
 
 type State = 'head' | 'fixed' | 'until_end' | 'chunk_size' | 'chunk' | 'chunk_end' | 'trailers' | 'complete'
@@ -33,6 +33,7 @@ export class HttpAnswerParser {
   #kept: Buffer | null = null
   /** The bytes that are left of the body, or of its present part. */
   #left = 0
+  #interimBytes = 0
   #trailerBytes = 0
   /** True if any byte of the answer has arrived. */
   hasBegun = false
@@ -100,8 +101,7 @@ export class HttpAnswerParser {
 
   #readHead(bytes: Buffer): Buffer | null {
     const end = bytes.indexOf('\r\n\r\n', 0, 'latin1')
-    if (end > MAX_HEAD_BYTES || (end < 0 && bytes.length > MAX_HEAD_BYTES))
-      throw new Error('the headers of the answer are too long')
+    if (end > MAX_HEAD_BYTES || (end < 0 && bytes.length > MAX_HEAD_BYTES)) throw longHead()
     if (end < 0) {
       if (!'HTTP/1.'.startsWith(bytes.toString('latin1', 0, 7))) throw noAnswer()
       return null
@@ -113,7 +113,12 @@ export class HttpAnswerParser {
     const status = Number(code)
     if (status === 101) throw new Error('the answer changes the protocol')
     const headers = headersOf(lines)
-    if (status >= 200) this.#beginBody({ status, headers }, minor)
+    if (status >= 200) {
+      this.#beginBody({ status, headers }, minor)
+      return rest
+    }
+    this.#interimBytes += end
+    if (this.#interimBytes > MAX_HEAD_BYTES) throw longHead()
     return rest
   }
 
@@ -180,20 +185,45 @@ function noAnswer(): Error {
   return new Error('the answer is not HTTP/1.1')
 }
 
+function longHead(): Error {
+  return new Error('the headers of the answer are too long')
+}
+
 function badBody(): Error {
   return new Error('the body of the answer is not HTTP/1.1')
 }
 
+/** Other values are shown as UTF-8, which is what receivers usually mean. */
+const IS_ASCII = /^[\t\x20-\x7e]*$/
+
 function headersOf(lines: readonly string[]): Record<string, string | readonly string[]> {
-  const headers: Record<string, string | readonly string[]> = Object.create(null)
+  const headers: Record<string, string | string[]> = Object.create(null)
   for (let at = 1; at < lines.length; at += 1) {
-    const [, name, value = ''] = HEADER.exec(lines[at] ?? '') ?? []
-    if (name === undefined) throw new Error('a header of the answer is not HTTP/1.1')
+    const line = lines[at] ?? ''
+    const colon = line.indexOf(':')
+    const name = line.slice(0, Math.max(colon, 0))
+    const value = withoutSpaces(line, colon + 1)
+    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value)) throw new Error('a header of the answer is not HTTP/1.1')
     const key = name.toLowerCase()
+    const text = IS_ASCII.test(value) ? value : Buffer.from(value, 'latin1').toString('utf8')
     const known = headers[key]
-    headers[key] = known === undefined ? value : [...(typeof known === 'string' ? [known] : known), value]
+    if (known === undefined) headers[key] = text
+    else if (typeof known === 'string') headers[key] = [known, text]
+    else known.push(text)
   }
   return headers
+}
+
+/**
+ * Returns the text from a place on without spaces and tabs around it. A regular expression would try each of thousands of
+ * spaces as the first one, and the receiver chooses how many there are.
+ */
+function withoutSpaces(text: string, from: number): string {
+  const isSpace = (at: number): boolean => text[at] === ' ' || text[at] === '\t'
+  let [start, end] = [from, text.length]
+  while (start < end && isSpace(start)) start += 1
+  while (end > start && isSpace(end - 1)) end -= 1
+  return text.slice(start, end)
 }
 
 /** Returns the members of a list in a header, in lower case. */

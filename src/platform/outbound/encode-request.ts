@@ -1,3 +1,5 @@
+import { HEADER_NAME, HEADER_VALUE } from './header-syntax.ts'
+
 /** The parts of a URL of which a request consists. They are texts, because URL makes each one anew. */
 export interface Target {
   readonly url: URL
@@ -19,10 +21,6 @@ export interface PlainRequest {
   readonly body: Buffer | null
 }
 
-/** RFC 9110, 5.6.2. */
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-/** RFC 9110, 5.5: a line end would begin another header. */
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 /** Headers that only this file writes. */
 const RESERVED = /^(?:host|connection|content-length|transfer-encoding|upgrade|expect)$/i
 
@@ -38,7 +36,8 @@ export function encodeRequest({ target, method, headers, body }: PlainRequest): 
   for (const name in headers) {
     const value = headers[name]
     if (value === undefined) continue
-    if (!NAME.test(name) || !VALUE.test(value) || RESERVED.test(name)) throw new Error(`invalid header ${name}`)
+    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value) || RESERVED.test(name))
+      throw new Error(`invalid header ${name}`)
     head += `${name}: ${value}\r\n`
   }
   if (body !== null || method === 'POST') head += `content-length: ${body?.length ?? 0}\r\n`
