@@ -37,7 +37,8 @@ export function dispatchOnce(
 ): Promise<DispatchResult> {
   const { endMs, signal } = request
   return new Promise((resolve) => {
-    let body = noBody
+    let body: Buffer = noBody
+    let bodyBytes = 0
     let answer: AnswerHead | null = null
     let running: RunningRequest | null = null
     let ended = false
@@ -50,7 +51,7 @@ export function dispatchOnce(
       cancelDeadline()
       signal?.removeEventListener('abort', abort)
       const remoteAddress = running?.remoteAddress() ?? null
-      if (answer !== null) resolve({ kind: 'answer', ...answer, body, remoteAddress })
+      if (answer !== null) resolve({ kind: 'answer', ...answer, body: body.subarray(0, bodyBytes), remoteAddress })
       else resolve(isAborted ? { kind: 'aborted' } : { kind: 'failed', error, remoteAddress })
     }
 
@@ -68,9 +69,13 @@ export function dispatchOnce(
         answer = head
       },
       onBody(part) {
-        // The memory of the part is used again.
-        if (!ended) body = Buffer.concat([body, part.subarray(0, MAX_ANSWER_BYTES - body.length)])
-        if (body.length >= MAX_ANSWER_BYTES) cut(null)
+        if (ended) return
+        const bytes = Math.min(bodyBytes + part.length, MAX_ANSWER_BYTES)
+        // A body may come in thousands of parts: each must not copy those before it.
+        if (bytes > body.length) body = grown(body, bytes)
+        part.copy(body, bodyBytes, 0, bytes - bodyBytes)
+        bodyBytes = bytes
+        if (bytes === MAX_ANSWER_BYTES) cut(null)
       },
       onPartly() {
         if (ended || isPartly) return
@@ -92,4 +97,11 @@ export function dispatchOnce(
       end(error instanceof Error ? error : new Error(String(error)))
     }
   })
+}
+
+/** Returns a larger buffer with the same content. The first one is as large as needed, because most bodies have one part. */
+function grown(body: Buffer, bytes: number): Buffer {
+  const larger = Buffer.allocUnsafeSlow(body.length === 0 ? bytes : Math.min(MAX_ANSWER_BYTES, 2 * bytes))
+  body.copy(larger)
+  return larger
 }
