@@ -131,7 +131,7 @@ export function createHttpConnections(connect: Connect): HttpConnections {
   function leave(origin: Origin): void {
     origin.connections -= 1
     if (origin.connections === 0 && origin.waiting.length === 0) origins.delete(origin.name)
-    if (open.size + opening === 0) drained.resolve()
+    if (end !== null && open.size + opening === 0) drained.resolve()
   }
 
   function connectFor(one: Waiting): void {

@@ -1,11 +1,14 @@
 import { once } from 'node:events'
 import { type RequestListener, createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { type Socket, createServer } from 'node:net'
+import { type Socket, connect, createServer } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
+import { targetOf } from '../../../src/platform/outbound/encode-request.ts'
+import { createHttpConnections } from '../../../src/platform/outbound/http-connections.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
 import { selfSigned } from '../self-signed.ts'
 import { listen } from './listen.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 function openOutbound(): OutboundHttp {
   const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
@@ -130,4 +133,34 @@ it('connections send no header that contains a line end', async () => {
     remoteAddress: null,
   })
   expect(seen.connections).toBe(0)
+})
+
+it('connections that are closed end after their present request, also if others have ended before', async () => {
+  const { seen, url } = await listenAnswering(empty.replace('OK', 'OK\r\nConnection: close'), '')
+  const connections = createHttpConnections(({ hostname, port }, done) => {
+    const socket: Socket = connect(Number(port), hostname, () => done(null, { socket, remoteAddress: null }))
+    socket.on('close', () => (closed += 1))
+  })
+  let closed = 0
+  const ended: string[] = []
+  const send = (name: string) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const end = (): void => {
+      ended.push(name)
+      resolve()
+    }
+    const exchange = { onHead: () => {}, onBody: () => {}, onPartly: () => {}, onEnd: end, onError: end }
+    const request = { target: targetOf(new URL(url)), method: 'POST' as const, headers: {}, body: null }
+    return { running: connections.send(request, exchange, false), promise }
+  }
+  await send('first').promise
+  await waitUntil('the first connection is closed', () => closed === 1)
+  const second = send('second')
+  await waitUntil('the second request has arrived', () => seen.requests === 2)
+  const closing = connections.close().then(() => ended.push('closed'))
+  for (let turns = 0; turns < 5; turns += 1) await turn()
+  expect(ended).toEqual(['first'])
+  second.running.cut()
+  await Promise.all([second.promise, closing])
+  expect(ended).toEqual(['first', 'second', 'closed'])
 })
