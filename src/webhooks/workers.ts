@@ -55,8 +55,8 @@ export async function startWebhookWorkers(
   const counters = createWebhookCounters()
   const tokens = createAccessTokens(ctx.clock, options.outbound)
   const pinger = startPingWorker(ctx, { ...defaults, ...options, tokens })
-  const deliverer = startDeliverWorker(ctx, { ...defaults, ...options, tokens, runId, counters })
   const { limits = defaultWebhookLimits, charge } = options
+  const deliverer = startDeliverWorker(ctx, { ...defaults, ...options, limits, tokens, runId, counters })
   const router = startRouteWorker(ctx, counters, { limits, direct: deliverer, ...(charge && { charge }) })
   return {
     async stop() {

@@ -8,6 +8,7 @@ import { type Caps, type Vacancy, createAdmission } from './admission.ts'
 import type { WebhookCounters } from '../counters.ts'
 import type { DeliverOptions } from '../requests/receiver.ts'
 import { createFlusher } from './flush.ts'
+import type { WebhookLimits } from '../limits.ts'
 import { LEASE_MS, createHeldLanes } from '../lanes/held-lanes.ts'
 import { type Claimed, type DueMessage, claimLanes, findNextDue } from './store.ts'
 import type { DirectLane, DirectLease } from '../routing/store-routed.ts'
@@ -22,6 +23,7 @@ export interface DeliverWorkerOptions extends DeliverOptions {
   /** Requests become late and slow by this clock. */
   readonly monotonicMs: () => number
   readonly maxUnwritten: PartLimits
+  readonly limits: WebhookLimits
   readonly counters: WebhookCounters
 }
 

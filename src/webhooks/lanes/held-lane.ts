@@ -8,7 +8,8 @@ import { disableGoneWebhook } from '../health/disable-webhook.ts'
 import type { Flusher } from '../delivery/flush.ts'
 import { type DeliverOptions, receiverOf } from '../requests/receiver.ts'
 import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
-import { createSpareCount } from './spare-count.ts'
+import type { WebhookLimits } from '../limits.ts'
+import { createSpareCount, maxSpareOf } from './spare-count.ts'
 import type { HeldLaneKey, KnownLane } from './store.ts'
 import { type EndOfUnrouted, type WaitingMessage, createWaitingMessages } from './waiting-messages.ts'
 
@@ -72,6 +73,7 @@ const MAX_PACING_MS = 250
 
 interface HoldOptions extends DeliverOptions {
   readonly flusher: Flusher
+  readonly limits: WebhookLimits
 }
 
 /**
@@ -81,7 +83,7 @@ interface HoldOptions extends DeliverOptions {
  */
 export function holdLane(
   ctx: Context,
-  { flusher, ...options }: HoldOptions,
+  { flusher, limits, ...options }: HoldOptions,
   { lane, turn }: { readonly lane: ClaimedLane; readonly turn: Turn },
 ): HeldLane {
   let receiver = receiverOf(ctx, lane)
@@ -91,7 +93,7 @@ export function holdLane(
   let health: LaneHealth = { failures: lane.failures, openUntil: lane.openUntil, failingSince: lane.failingSince }
   const order = orderOf(lane.webhook.doc)
   const waiting = createWaitingMessages(turn, { order, first: lane.messages })
-  const spare = createSpareCount()
+  const spare = createSpareCount(maxSpareOf(limits))
   let loans = 0
   let width = FIRST_WIDTH
   let inFlight = 0

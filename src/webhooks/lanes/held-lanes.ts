@@ -3,6 +3,7 @@ import type { Context } from '../../platform/context.ts'
 import type { Admission } from '../delivery/admission.ts'
 import type { DeliverOptions } from '../requests/receiver.ts'
 import type { Flusher } from '../delivery/flush.ts'
+import type { WebhookLimits } from '../limits.ts'
 import { type HeldLane, holdLane } from './held-lane.ts'
 import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
 import { type HeldLaneKey, type LaneKey, confirmLanes } from './store.ts'
@@ -42,6 +43,7 @@ export interface HeldLanes {
 
 interface HoldOptions extends DeliverOptions {
   readonly flusher: Flusher
+  readonly limits: WebhookLimits
   readonly admission: Admission
   /** Called for each lane. */
   readonly onHold: () => void

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import fc from 'fast-check'
-import { createSpareCount } from './spare-count.ts'
+import { defaultWebhookLimits as limits } from '../limits.ts'
+import { createSpareCount, maxSpareOf } from './spare-count.ts'
 
 const step = fc.oneof(
   fc.record({ kind: fc.constant('delete' as const), messages: fc.integer({ min: 1, max: 100 }) }),
@@ -10,8 +11,8 @@ const step = fc.oneof(
 
 it('a row never counts fewer messages than there are, and little more', () => {
   fc.assert(
-    fc.property(fc.array(step), (steps) => {
-      const spare = createSpareCount()
+    fc.property(fc.array(step), fc.nat(200), (steps, maxSpare) => {
+      const spare = createSpareCount(maxSpare)
       let [row, messages] = [0, 0]
       for (const { kind, messages: wanted } of steps) {
         if (kind === 'add') {
@@ -24,9 +25,16 @@ it('a row never counts fewer messages than there are, and little more', () => {
           else row -= deleted + spare.take(Infinity)
         }
         expect(row).toBeGreaterThanOrEqual(messages)
-        expect(row - messages).toBeLessThanOrEqual(200)
+        expect(row - messages).toBeLessThanOrEqual(maxSpare)
         if (kind === 'write') expect(row).toBe(messages)
       }
     }),
   )
+})
+
+it('a row counts not one message too many if a limit is small', () => {
+  expect(maxSpareOf(limits)).toBe(200)
+  expect(maxSpareOf({ ...limits, pendingPerWebhook: 1000 })).toBe(10)
+  expect(maxSpareOf({ ...limits, pendingPerWebhook: 99 })).toBe(0)
+  expect(maxSpareOf({ ...limits, pendingPerOrg: 4999 })).toBe(0)
 })

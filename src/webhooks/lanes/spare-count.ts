@@ -1,3 +1,5 @@
+import type { WebhookLimits } from '../limits.ts'
+
 /**
  * How many messages fewer a held lane has than its row counts. A row that changed with every message would leave a version
  * each time, and while a transaction is open, each look-up of the lane reads them all. So messages that are deleted are
@@ -14,8 +16,16 @@ export interface SpareCount {
 
 /** A lane has fewer messages in memory, so the count of one in steady use need not be corrected. */
 const MAX_SPARE = 200
+/** The parts of the limits of waiting messages by which they may apply early: all lanes of an organization share its limit. */
+const PART_OF_WEBHOOK = 0.01
+const PART_OF_ORG = 0.0002
 
-export function createSpareCount(): SpareCount {
+/** Returns how many messages too many the row of a lane may count; none if the limits are small. */
+export function maxSpareOf({ pendingPerWebhook, pendingPerOrg }: WebhookLimits): number {
+  return Math.floor(Math.min(MAX_SPARE, pendingPerWebhook * PART_OF_WEBHOOK, pendingPerOrg * PART_OF_ORG))
+}
+
+export function createSpareCount(maxSpare: number): SpareCount {
   let spare = 0
   return {
     take(wanted) {
@@ -26,6 +36,6 @@ export function createSpareCount(): SpareCount {
     add(messages) {
       spare += messages
     },
-    fits: (messages) => spare + messages <= MAX_SPARE,
+    fits: (messages) => spare + messages <= maxSpare,
   }
 }

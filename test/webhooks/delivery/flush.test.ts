@@ -19,7 +19,7 @@ let counters: WebhookCounters
 /** The count of the lane of a test that has one lane. */
 let spare: SpareCount
 beforeEach(async () => {
-  spare = createSpareCount()
+  spare = createSpareCount(200)
   counters = createWebhookCounters()
   harness = await createHarness(clock)
 })
@@ -165,7 +165,7 @@ it('has no room while large results wait, even if they are few', async () => {
 
 it('drops the one result that the database refuses, and keeps its lane leased', async () => {
   const [bad, good] = [await claimed(1), await claimed(1)]
-  const ofBad = createSpareCount()
+  const ofBad = createSpareCount(200)
   const flusher = createFlusher(harness.ctx, counters)
   await sql`alter table webhook_body add check (req_payload <> 'refused')`.execute(harness.ctx.db)
   const release = { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 }

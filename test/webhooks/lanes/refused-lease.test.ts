@@ -12,6 +12,7 @@ import { type DirectLease, routeMessages } from '../../../src/webhooks/routing/s
 import type { NewMessage } from '../../../src/webhooks/store.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
 import { type Receiver, status } from '../receiver.ts'
@@ -32,6 +33,7 @@ beforeEach(async () => {
     caps: defaultCaps,
     monotonicMs: () => performance.now(),
     maxUnwritten: defaultMaxUnwritten,
+    limits: defaultWebhookLimits,
     counters: createWebhookCounters(),
   })
   onTestFinished(() => worker.stop())

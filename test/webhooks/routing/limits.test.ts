@@ -114,6 +114,23 @@ describe('messages that wait', () => {
     expect((await harness.waiting()).messages).toBe(3)
   })
 
+  it('leave room as soon as their results are written', async () => {
+    // Two webhooks, so that the events are routed.
+    const { id } = await harness.addWebhook(hook(up.url))
+    await harness.addWebhook(hook(up.url))
+    await harness.start({ limits: limitsOf({ pendingPerWebhook: names.length, pendingPerOrg: 2 * names.length }) })
+    const replies: (() => void)[] = []
+    up.answer((...request) => void replies.push(() => status(200)(...request)))
+    for (const name of names) await harness.audit(name)
+    await waitUntil('all wait', async () => (await harness.waiting()).messages === 2 * names.length)
+    up.answer(status(200))
+    for (const reply of replies) reply()
+    await waitUntil('results written', async () => (await harness.waiting()).messages === 0)
+    await auditMany(names)
+    await up.waitFor(4 * names.length)
+    expect(await activityOf(id)).toMatchObject({ pending: 0, overflowed: 0 })
+  })
+
   it('are not exceeded by replays', async () => {
     const { id } = await harness.addWebhook(hook(up.url))
     const workers = await harness.start()
