@@ -304,6 +304,13 @@ describe('a download that the server may have refused', () => {
     expect(show(refuse(0, ms(0) - 1))).toBe('failed: full')
   })
 
+  test('is none if the device had its image already, even if the refusal of the activation comes late', () => {
+    for (const state of ['reboot_requested', 'rebooting'] as const) {
+      const activation = command('rejected', { kind: 'activate', refusal: 'full' })
+      expect(show(refuse(0, ms(0), { state, command: activation }))).toBe('failed: full')
+    }
+  })
+
   test('is repeated as well if it had begun, and broke off before the server turned clients away', () => {
     const download = { bytesServed: 9, touchedMs: ms(40), delivered: false, fenced: false }
     for (const state of ['dl_requested', 'downloading'] as const) {

@@ -95,7 +95,8 @@ function decideRejected(target: TargetNow, device: DeviceNow, { command, rules }
   // The service went down while the device downloaded from it.
   const isInterrupted = command.lost === 'gateway_lost' && target.download?.delivered !== true
   if (isInterrupted && command.kind !== 'activate') return repeatAttempt(target, device, rules)
-  if (wasTurnedAway(target, rules)) return pauseAttempt(target, rules, { reason: DOWNLOAD_REFUSED, costs: false })
+  if (wasTurnedAway(target, command, rules))
+    return pauseAttempt(target, rules, { reason: DOWNLOAD_REFUSED, costs: false })
   return pauseAttempt(target, rules, { reason, costs: true })
 }
 
@@ -103,8 +104,9 @@ function decideRejected(target: TargetNow, device: DeviceNow, { command, rules }
  * True if the server has turned clients away since the command, or since the download of the device broke off. It can't
  * tell whether the device was among them: it closes connections before it knows whose they are.
  */
-function wasTurnedAway({ state, enteredMs, download }: TargetNow, { crowdedMs }: TargetRules): boolean {
-  if (state === 'reboot_requested' || crowdedMs === null) return false
+function wasTurnedAway({ enteredMs, download }: TargetNow, { kind }: CommandNow, { crowdedMs }: TargetRules): boolean {
+  // An activation downloads nothing.
+  if (kind === 'activate' || crowdedMs === null) return false
   if (download === null) return crowdedMs >= enteredMs
   return !download.delivered && !download.fenced && crowdedMs >= download.touchedMs
 }
