@@ -182,6 +182,16 @@ test('works in a path with blanks, commas and quotes that is too long for a sock
   expect(await query(server, 'select 1 as one')).toEqual([{ one: 1 }])
 })
 
+test.skipIf(!isRoot)('starts from a backup that root has restored by a copy without owners', async () => {
+  const dir = await temporaryDir(onTestFinished)
+  const server = await start(join(dir, 'data'))
+  await query(server, 'create table kept as select 7 as x')
+  await server.stop()
+  await cp(join(dir, 'data/postgres/cluster'), join(dir, 'restored/postgres/cluster'), { recursive: true })
+  const restored = await start(join(dir, 'restored'))
+  expect(await query(restored, 'select x from kept')).toEqual([{ x: 7 }])
+})
+
 test.skipIf(!isRoot)('works as root, in a folder that only root may enter', async () => {
   const closed = await temporaryDir()
   await chmod(closed, 0o700)

@@ -1,4 +1,4 @@
-import { chown, mkdir, readFile, rename, rm } from 'node:fs/promises'
+import { chown, lchown, lstat, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { sync } from '../storage/files.ts'
@@ -27,6 +27,21 @@ export async function makeHome(home: string, account: Account | null): Promise<v
 }
 
 /**
+ * Gives an existing cluster to its user if it belongs to root, who has restored a backup by a copy without owners:
+ * PostgreSQL refuses a cluster of another user.
+ */
+export async function adoptCluster(home: string, account: Account | null): Promise<void> {
+  if (account === null) return
+  const cluster = join(home, 'cluster')
+  const found = await lstat(cluster).catch(nullIfMissing)
+  if (found?.uid !== 0) return
+  for (const { parentPath, name } of await readdir(cluster, { recursive: true, withFileTypes: true }))
+    await lchown(join(parentPath, name), account.uid, account.gid)
+  // It is the last one, so that the next start continues if this one is interrupted.
+  await lchown(cluster, account.uid, account.gid)
+}
+
+/**
  * Returns the cluster's folder, which it creates on first use. It is created under another name and renamed when
  * complete, so a folder with the final name is complete.
  * @throws AppError `unavailable` when another major version created it, or it can't be created.
@@ -49,11 +64,13 @@ export async function prepareCluster(request: ClusterRequest): Promise<string> {
 }
 
 async function readVersion(cluster: string): Promise<number | null> {
-  const content = await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
-  })
+  const content = await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch(nullIfMissing)
   return content === null ? null : Number.parseInt(content, 10)
+}
+
+function nullIfMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null
+  throw error
 }
 
 async function initialise({ launch, binaries, home, durable }: ClusterRequest, cluster: string): Promise<void> {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { chooseAccount } from './account.ts'
 import { writeAuthentication } from './authentication.ts'
 import { findBinaries } from './binaries.ts'
-import { makeHome, prepareCluster } from './cluster.ts'
+import { adoptCluster, makeHome, prepareCluster } from './cluster.ts'
 import { connectWhenReady, ensureDatabase } from './database.ts'
 import { planLaunch } from './launch.ts'
 import { stopOrphan } from './orphan.ts'
@@ -80,6 +80,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const binaries = await findBinaries()
   const account = await chooseAccount(dataDir, home)
   await makeHome(home, account)
+  await adoptCluster(home, account)
   const socketDir = planSocketDir(home)
   const launch = await planLaunch({
     account,
