@@ -5,8 +5,8 @@ import type { LogLevel } from '../platform/log.ts'
 import type { TimeReading } from '../platform/time/service-clock.ts'
 import type { WakeMessage } from './gateway-messages.ts'
 
-/** The start data of the thread of expensive requests. */
-export interface ApartThreadData {
+/** The start data of the process of expensive requests. */
+export interface ApartData {
   readonly connection: pg.PoolConfig
   /** True if the server runs the database, so that it may lower the priority of its processes. */
   readonly lowersBackends: boolean
@@ -18,15 +18,20 @@ export interface ApartThreadData {
   readonly time: TimeReading
 }
 
-export type ToApart =
-  | {
-      readonly kind: 'request'
-      readonly id: number
-      readonly request: ApartRequest
-      /** The service time, which the thread follows. */
-      readonly time: TimeReading
-    }
-  | { readonly kind: 'stop' }
+export interface ApartStart {
+  readonly kind: 'start'
+  readonly data: ApartData
+}
+
+export interface RequestApart {
+  readonly kind: 'request'
+  readonly id: number
+  readonly request: ApartRequest
+  /** The service time, which the process follows. */
+  readonly time: TimeReading
+}
+
+export type ToApart = ApartStart | RequestApart | { readonly kind: 'stop' }
 
 export type FromApart =
   | { readonly kind: 'end'; readonly id: number; readonly end: ApartEnd }

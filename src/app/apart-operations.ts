@@ -19,7 +19,7 @@ import { systemEventOperations } from '../orgs/system-events/routes.ts'
 import type { Context } from '../platform/context.ts'
 
 /**
- * The operations that need nothing but the context, and have large documents, long lists or searches. The thread of
+ * The operations that need nothing but the context, and have large documents, long lists or searches. The process of
  * expensive requests loads no others, so that it starts within a third of a second.
  */
 export function dataOperations(ctx: Context): Operation[] {
@@ -44,7 +44,7 @@ export function dataOperations(ctx: Context): Operation[] {
   ]
 }
 
-/** Those of them that the thread of expensive requests runs. */
+/** Those of them that the process of expensive requests runs. */
 export function apartOperations(ctx: Context): Operation[] {
   return dataOperations(ctx).filter(mayRunApart)
 }

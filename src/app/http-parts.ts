@@ -30,7 +30,7 @@ export interface HttpParts {
   readonly outbound: OutboundHttp
   /** The web console; null if it has not been built. */
   readonly console: ConsoleFiles | null
-  /** The thread of expensive requests; null if they run in the main thread. */
+  /** The process of expensive requests; null if they run in the main thread. */
   readonly apart: Apart | null
   readonly webhookLimits: WebhookLimits
   /** Lists why the gateway has refused the latest devices. */

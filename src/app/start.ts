@@ -38,7 +38,7 @@ import { listenError } from './listen-error.ts'
 import { openContext } from './open-context.ts'
 import { poolSizes } from './pool-sizes.ts'
 import { openStorage } from './storage.ts'
-import { createApartThread } from './start-apart-thread.ts'
+import { createApartProcess } from './start-apart-process.ts'
 import { certificatesOf } from './system-conditions.ts'
 import { gatewayNameOf, openTls } from './tls.ts'
 import { isWildcard } from './wildcard.ts'
@@ -139,7 +139,7 @@ async function startParts(
   }
   const callHomeHost = config.netconfHost ?? gatewayNameOf(config)
   let edgePort = config.edgePort
-  const apart = createApartThread(ctx, {
+  const apart = createApartProcess(ctx, {
     connection: { ...connection, max: poolSizes.apart },
     lowersBackends: database.isEmbedded,
     dataDir: dataDir.path,

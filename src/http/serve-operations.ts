@@ -18,7 +18,7 @@ const IDLE_MS = 60_000
 
 /**
  * Registers operations; under /api/v1.
- * @param apart Another thread that can run some of them.
+ * @param apart Another process that can run some of them.
  */
 export function serveOperations(
   ctx: Context,
@@ -68,7 +68,7 @@ function answering(operation: Operation, { run, sending }: Serving): Answering {
   }
 }
 
-/** Lets the other thread answer the requests that were chosen for it before their bodies were read. */
+/** Lets the other process answer the requests that were chosen for it before their bodies were read. */
 function answeringApart(
   { id }: Operation,
   { apart, answerHere }: { readonly apart: Apart; readonly answerHere: Answering },
@@ -87,7 +87,7 @@ function answeringApart(
   }
 }
 
-/** Bytes come from another thread as a plain array. */
+/** Bytes come from another process as a plain array. */
 function textOf({ text }: ApartAnswer): string | Buffer {
   return typeof text === 'string' ? text : Buffer.from(text.buffer, text.byteOffset, text.byteLength)
 }

@@ -45,17 +45,17 @@ declare module 'fastify' {
     caller: Caller
     /** True if the account of the caller uses so much that the requests of others go first; never for public routes. */
     isHeavy: boolean
-    /** True if another thread runs its operation, which then parses and checks the body as well. */
+    /** True if another process runs its operation, which then parses and checks the body as well. */
     runsApart: boolean
     /** Called in the middle of a long computation; see FairTurns. */
     giveWay: () => Promise<void>
-    /** Adds milliseconds of another thread to what the request costs. */
+    /** Adds milliseconds of another process to what the request costs. */
     addCost: (ms: number) => void
   }
   interface FastifyContextConfig {
     /** Needs no credentials. */
     public?: boolean
-    /** Another thread can run it. */
+    /** Another process can run it. */
     mayRunApart?: boolean
     /** A session may call it before its second factor. */
     beforeSecondFactor?: boolean

@@ -1,7 +1,7 @@
 import type { Caller } from '../../access/authorize.ts'
 import type { ErrorCode } from '../../platform/errors.ts'
 
-/** A request that another thread answers, as it is copied to that thread. */
+/** A request that another process answers, as it is copied to that process. */
 export interface ApartRequest {
   /** The id of its operation. */
   readonly operation: string
@@ -23,7 +23,7 @@ export interface ApartAnswer {
   readonly text: string | Uint8Array
 }
 
-/** An AppError, which does not pass between threads as such. */
+/** An AppError, which does not pass between processes as such. */
 export interface ApartRefusal {
   readonly code: ErrorCode
   readonly detail: string
@@ -31,7 +31,7 @@ export interface ApartRefusal {
   readonly retryAfterS: number | null
 }
 
-/** The end of a request in the other thread; a `defect` is an error that is no refusal. */
+/** The end of a request in the other process; a `defect` is an error that is no refusal. */
 export type ApartEnd = (
   | { readonly answer: ApartAnswer }
   | { readonly refusal: ApartRefusal }
@@ -41,13 +41,13 @@ export type ApartEnd = (
   readonly cpuMs: number
 }
 
-/** The operations that another thread can run, and how to have it run them. */
+/** The operations that another process can run, and how to have it run them. */
 export interface Apart {
   /** Ids of operations. */
   readonly operations: ReadonlySet<string>
   /**
    * @param assertWanted Called when the request has waited for others; throws if nobody needs the answer any more.
-   * @throws AppError unavailable if the thread ends before it has answered, or has been stopped.
+   * @throws AppError unavailable if the process ends before it has answered, or has been stopped.
    */
   run(request: ApartRequest, assertWanted?: () => void): Promise<ApartEnd>
 }

@@ -12,19 +12,19 @@ import { createRequestCosts } from '../turns/request-costs.ts'
 import { compileValidator } from '../validate.ts'
 import type { ApartAnswer, ApartEnd, ApartRefusal, ApartRequest } from './messages.ts'
 
-/** True for an operation that may run in another thread: all is JSON, and it locks nothing that others wait for. */
+/** True for an operation that may run in another process: all is JSON, and it locks nothing that others wait for. */
 export function mayRunApart({ method, locksOnlyItsRecord, reply, schema: { body } }: Operation): boolean {
   const types = [...Object.keys(reply.content), ...Object.keys(body === undefined ? {} : contentOf(body))]
   return (method === 'GET' || locksOnlyItsRecord) && types.every((type) => type === 'application/json')
 }
 
 interface RunApartOptions {
-  /** Milliseconds of processor time that this thread has used. */
+  /** Milliseconds of processor time that this process has used. */
   readonly cpuMs: () => number
 }
 
 /**
- * Runs requests of operations for the thread that serves their clients. That thread has authenticated the caller and has
+ * Runs requests of operations for the process that serves their clients. That process has authenticated the caller and has
  * checked path and query; the body is parsed and checked here.
  * @param operations Only those for which mayRunApart() is true.
  */
@@ -40,12 +40,12 @@ export function createRunApart(
     const measured = costs.measure(`${accountOf(request.caller.principal)} ${request.operation}`)
     try {
       const found = known.get(request.operation)
-      if (found === undefined) throw new Error(`The operation ${request.operation} can't run in this thread`)
+      if (found === undefined) throw new Error(`The operation ${request.operation} can't run in this process`)
       const answer = await answerTo(request, { ...found, run })
       return { answer, cpuMs: measured('whole') }
     } catch (error) {
       if (error instanceof AppError) return { refusal: refusalOf(error), cpuMs: measured('refused') }
-      // The other thread would not know its class any more.
+      // The other process would not know its class any more.
       const failure = databaseFailureOf(error)
       if (failure !== undefined) {
         logDatabaseFailure(ctx.log, error)
@@ -91,20 +91,15 @@ async function answerTo(sent: ApartRequest, { operation, check, run }: Running):
   }
   // Operations that answer with JSON use no other members.
   const result = await run(operation, request as unknown as FastifyRequest, reply as unknown as FastifyReply)
-  if (result instanceof EncodedJson) return { headers, text: ownTextOf(result) }
-  return { headers, text: await encodeJson(result === undefined ? {} : result) }
-}
-
-/** Others may have the same answer, and bytes that pass to another thread are gone from this one. */
-function ownTextOf({ text }: EncodedJson<unknown>): string | Uint8Array {
-  return typeof text === 'string' ? text : new Uint8Array(text)
+  const text = result instanceof EncodedJson ? result.text : await encodeJson(result === undefined ? {} : result)
+  return { headers, text }
 }
 
 function refusalOf({ code, message, fields, retryAfterS }: AppError): ApartRefusal {
   return { code, detail: message, fields, retryAfterS }
 }
 
-/** The cause of an error, such as a socket, can't pass to another thread. */
+/** The cause of an error, such as a socket, can't pass to another process. */
 function plainErrorOf(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error))
   const { message, stack } = error

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { decodeText, parseJsonBody } from './body.ts'
 import { UnparsedBody } from './unparsed-body.ts'
 
-/** Makes routes of this context accept JSON bodies. Those of requests that run in another thread stay unparsed. */
+/** Makes routes of this context accept JSON bodies. Those of requests that run in another process stay unparsed. */
 export function takeJson(http: FastifyInstance): void {
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     try {

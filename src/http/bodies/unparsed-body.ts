@@ -1,4 +1,4 @@
-/** A JSON body that another thread parses and checks. */
+/** A JSON body that another process parses and checks. */
 export class UnparsedBody {
   readonly bytes: Buffer
 

@@ -92,7 +92,7 @@ it('begins requests of a heavy account at intervals of five times their cost', a
   expect(begun).toEqual(['first', 'another', 'second'])
 })
 
-it('counts what a request costs another thread', async () => {
+it('counts what a request costs another process', async () => {
   const { begun, enter, spend, turns, work } = setUp()
   await spend('other', 30)
   for (let times = 0; times < 40; times += 1) {
@@ -114,7 +114,7 @@ it('counts what a request costs another thread', async () => {
   expect(begun).toEqual(['first', 'second'])
 })
 
-it('counts the cost of another thread that comes after the time of the request', async () => {
+it('counts the cost of another process that comes after the time of the request', async () => {
   const { turns, enter, spend } = setUp()
   for (let times = 0; times < 40; times += 1) {
     await spend('other', 10)

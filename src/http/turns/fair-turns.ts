@@ -16,7 +16,7 @@ const QUICK_SHARE = 8
 export const TURN_MS = 100
 /**
  * A request of a heavy account keeps its place for this many times as long: it mostly does work, and the next one would
- * begin beside it. After this time no cost of a request is measured any more, but that of other threads is still added.
+ * begin beside it. After this time no cost of a request is measured any more, but that of other processes is still added.
  */
 const HEAVY_TURNS = 10
 /** The longest pause of a heavy account after a request. */
@@ -42,7 +42,7 @@ interface Entry {
   readonly becomeLong: () => void
   /** How much longer it may wait for light ones. */
   patienceMs: number
-  /** What it has cost in other threads. */
+  /** What it has cost in other processes. */
   elsewhereMs: number
 }
 
@@ -63,7 +63,7 @@ export interface FairTurns {
   countWaiting(who: Requester): () => void
   /** Counts work that earlier requests of the account have caused in the database; see AccountUse. */
   charge(account: string, databaseMs: number): void
-  /** Adds milliseconds of another thread to the cost of a request. They weigh as much as those of the main thread. */
+  /** Adds milliseconds of another process to the cost of a request. They weigh as much as those of the main thread. */
   addCost(response: ServerResponse, ms: number): void
   /** True if the account uses so much that others go first. */
   isHeavy(account: string): boolean

@@ -126,7 +126,7 @@ it('takes refused requests for a kind of their own', () => {
   expect(measure('page', 10, 'refused')).toBe(10)
 })
 
-it('adds what a request costs other threads to its kind, and to no request beside it', () => {
+it('adds what a request costs other processes to its kind, and to no request beside it', () => {
   const { costs, work } = setUp()
   const [page, other] = [costs.measure('page'), costs.measure('other')]
   work(2)
@@ -137,7 +137,7 @@ it('adds what a request costs other threads to its kind, and to no request besid
   expect(costs.averageMs('other')).toBeLessThanOrEqual(4)
 })
 
-it('moves the cost of a kind between threads without counting it twice', () => {
+it('moves the cost of a kind between processes without counting it twice', () => {
   const { costs, work } = setUp()
   const alone = costs.measure('page')
   work(30)

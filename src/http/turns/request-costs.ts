@@ -15,13 +15,13 @@ export interface RequestCosts {
    * Call it when a request begins; the returned function when it ends.
    * @param kind Requests of a kind are expected to cost the same.
    * @returns A function that returns the milliseconds of the main thread that the request has used, with those of other
-   *   threads, which it gets. Refused requests are a kind of their own: neither they nor the beginning of one say what the
+   *   processes, which it gets. Refused requests are a kind of their own: neither they nor the beginning of one say what the
    *   operation costs.
    */
   measure(kind: string): (outcome: Outcome, elsewhereMs?: number) => number
-  /** Returns what requests of the kind cost on average, in all threads; undefined if none has ended yet. */
+  /** Returns what requests of the kind cost on average, in all processes; undefined if none has ended yet. */
   averageMs(kind: string): number | undefined
-  /** Learns what a request has cost other threads that is not measured any more. */
+  /** Learns what a request has cost other processes that is not measured any more. */
   learnElsewhere(kind: string, ms: number): void
 }
 
@@ -49,7 +49,7 @@ interface Cost {
  */
 export function createRequestCosts(cpuMs: () => number): RequestCosts {
   const known = new Map<string, Cost>()
-  /** What requests cost other threads, by their kinds. */
+  /** What requests cost other processes, by their kinds. */
   const elsewhere = new Map<string, number>()
   const running = new Set<Running>()
   let lastMs = cpuMs()
@@ -79,7 +79,7 @@ export function createRequestCosts(cpuMs: () => number): RequestCosts {
     return ms
   }
 
-  /** Requests of a kind that the main thread has served cost other threads nothing. */
+  /** Requests of a kind that the main thread has served cost other processes nothing. */
   function learnElsewhere(kind: string, ms: number, wasKnown: boolean): void {
     const before = elsewhere.get(kind)
     if (before === undefined && ms === 0) return

@@ -5,7 +5,7 @@ import { getPriority } from 'node:os'
 import { sql } from 'kysely'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Caller } from '../../../src/access/authorize.ts'
-import { type ApartThread, createApartThread } from '../../../src/app/start-apart-thread.ts'
+import { type ApartProcess, createApartProcess } from '../../../src/app/start-apart-process.ts'
 import type { ApartEnd } from '../../../src/http/apart/messages.ts'
 import { AppError } from '../../../src/platform/errors.ts'
 import { loweredNiceness } from '../../../src/platform/process/lowered-niceness.ts'
@@ -18,12 +18,12 @@ import {
 } from '../../support/servers/server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-/** A thread starts within half a second of processor time. */
+/** A process starts within a second of processor time. */
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 interface World extends TestServer {
-  readonly thread: ApartThread
-  /** The operations that the thread has run. */
+  readonly apart: ApartProcess
+  /** The operations that the process has run. */
   readonly ran: string[]
   /** The caller of the last of them. */
   readonly lastCaller: () => Caller
@@ -34,10 +34,10 @@ interface World extends TestServer {
 
 async function startWorld({ idleMs, dataDir }: { idleMs?: number; dataDir?: string } = {}): Promise<World> {
   const ran: string[] = []
-  let thread: ApartThread | undefined
+  let started: ApartProcess | undefined
   let caller: Caller | undefined
-  const createThread = (context: TestContext): ApartThread =>
-    createApartThread(context.ctx, {
+  const create = (context: TestContext): ApartProcess =>
+    createApartProcess(context.ctx, {
       connection: { ...context.database.connection, max: 4 },
       lowersBackends: false,
       dataDir: dataDir ?? context.dataDir,
@@ -48,8 +48,8 @@ async function startWorld({ idleMs, dataDir }: { idleMs?: number; dataDir?: stri
     })
   const server = await startTestServer(undefined, {}, null, {
     apart(context) {
-      const created = createThread(context)
-      thread = created
+      const created = create(context)
+      started = created
       return {
         operations: created.operations,
         run(request, assertWanted) {
@@ -60,10 +60,10 @@ async function startWorld({ idleMs, dataDir }: { idleMs?: number; dataDir?: stri
       }
     },
   })
-  if (thread === undefined) throw new Error('unreachable: the server has asked for the thread')
-  const created: ApartThread = thread
+  if (started === undefined) throw new Error('unreachable: the server has asked for the process')
+  const apart: ApartProcess = started
   onTestFinished(async () => {
-    await created.stop()
+    await apart.stop()
     await server.close()
   })
   const neighbor = await server.addOrg('Neighbor')
@@ -71,17 +71,17 @@ async function startWorld({ idleMs, dataDir }: { idleMs?: number; dataDir?: stri
     expect((await server.call('GET', '/self', { as: neighbor })).status).toBe(200)
   }
   const lastCaller = (): Caller => {
-    if (caller === undefined) throw new Error('The thread has run no operation')
+    if (caller === undefined) throw new Error('The process has run no operation')
     return caller
   }
-  return { ...server, thread: created, ran, lastCaller, neighbor, accompany }
+  return { ...server, apart, ran, lastCaller, neighbor, accompany }
 }
 
 const settingOf = ({ org }: World): string => `/orgs/${org.orgId}/setting`
 const LARGE = 'x'.repeat(200_000)
 const shownBy = ({ status, body }: Answer): unknown => ({ status, body })
 
-it('runs changes with large bodies in the thread while others are present, and all else in the main thread', async () => {
+it('runs changes with large bodies in the process while others are present, and all else in the main thread', async () => {
   const world = await startWorld()
   const put = (body: unknown) => world.call('PUT', settingOf(world), { body })
   expect((await put({ note: LARGE })).status).toBe(200)
@@ -98,7 +98,7 @@ it('runs changes with large bodies in the thread while others are present, and a
   expect(changed.body).toMatchObject({ note: LARGE, psk: 'secret', exact: 1 })
 })
 
-it('records the changes of the thread, and wakes the workers of the main thread', async () => {
+it('records the changes of the process, and wakes the workers of the main thread', async () => {
   const world = await startWorld()
   const { org, ctx } = world
   const hook = { url: 'http://127.0.0.1:9/', topics: ['audits'] }
@@ -108,7 +108,7 @@ it('records the changes of the thread, and wakes the workers of the main thread'
   await world.accompany()
   await world.call('PUT', settingOf(world), { body: { note: LARGE } })
   expect(world.ran).toEqual(['updateOrgSettings'])
-  await waitUntil('the wake of the thread', () => woken.length > 0)
+  await waitUntil('the wake of the process', () => woken.length > 0)
   const { body } = await world.call('GET', `/orgs/${org.orgId}/logs`)
   expect(body.results[0]).toMatchObject({
     message: 'Update Org Settings',
@@ -116,7 +116,7 @@ it('records the changes of the thread, and wakes the workers of the main thread'
   })
 })
 
-it('refuses in the thread what the main thread refuses, with the same words', async () => {
+it('refuses in the process what the main thread refuses, with the same words', async () => {
   const world = await startWorld()
   const bodies = [
     `{"note": "${LARGE}"`,
@@ -139,9 +139,9 @@ it('refuses in the thread what the main thread refuses, with the same words', as
   expect(new Set(refusals.map((refusal) => Reflect.get(Object(refusal), 'status')))).toEqual(new Set([400]))
 })
 
-it('reads the same in both threads', async () => {
+it('reads the same in both processes', async () => {
   const world = await startWorld()
-  const { org, thread } = world
+  const { org, apart } = world
   const call: World['call'] = (...args) => world.call(...args)
   const { body: site } = await call('POST', `/orgs/${org.orgId}/sites`, {
     body: { name: 'Site', note: LARGE.slice(0, 999) },
@@ -154,7 +154,7 @@ it('reads the same in both threads', async () => {
   const reads = world.operations.filter(
     ({ id, method, at }) =>
       method === 'GET' &&
-      thread.operations.has(id) &&
+      apart.operations.has(id) &&
       [...at.path.matchAll(/:(\w+)/g)].every(([, name = '']) => name in params),
   )
   expect(reads.length).toBeGreaterThan(30)
@@ -162,7 +162,7 @@ it('reads the same in both threads', async () => {
     const path = at.path.replaceAll(/:(\w+)/g, (_, name: string) => params[name] ?? '')
     const here = await call('GET', path)
     const sent = { operation: id, caller: world.lastCaller(), params, query: {}, url: `/api/v1${path}`, body: null }
-    const there = partsOf(await thread.run({ ...sent, isHeavy: true }))
+    const there = partsOf(await apart.run({ ...sent, isHeavy: true }))
     expect([id, here.status, withoutRange(there.body)]).toEqual([id, there.status, withoutRange(here.body)])
     for (const [name, value] of Object.entries(there.headers))
       expect([id, here.headers.get(name)]).toEqual([id, String(value)])
@@ -186,7 +186,7 @@ function withoutRange(body: unknown): unknown {
 
 it('answers equal reads that are read and encoded together', async () => {
   const world = await startWorld()
-  const { org, thread } = world
+  const { org, apart } = world
   const body = { name: 'Site', notes: LARGE.slice(0, 60_000) }
   for (const name of ['A', 'B', 'C'])
     expect((await world.call('POST', `/orgs/${org.orgId}/sites`, { body: { ...body, name } })).status).toBe(200)
@@ -194,14 +194,14 @@ it('answers equal reads that are read and encoded together', async () => {
   await world.call('PUT', settingOf(world), { body: { note: LARGE } })
   const params = { org_id: org.orgId }
   const sent = { operation: 'listOrgSites', caller: world.lastCaller(), params, query: {}, url: '/', body: null }
-  const ends = await Promise.all([1, 2].map(async () => partsOf(await thread.run({ ...sent, isHeavy: false }))))
+  const ends = await Promise.all([1, 2].map(async () => partsOf(await apart.run({ ...sent, isHeavy: false }))))
   expect(ends.map((end) => end.body)).toEqual([
     (await world.call('GET', `/orgs/${org.orgId}/sites`)).body,
     (await world.call('GET', `/orgs/${org.orgId}/sites`)).body,
   ])
 })
 
-it('lets no caller change in the thread what belongs to another organization', async () => {
+it('lets no caller change in the process what belongs to another organization', async () => {
   const world = await startWorld()
   await world.accompany()
   const options = { body: { note: LARGE }, as: world.neighbor }
@@ -210,7 +210,7 @@ it('lets no caller change in the thread what belongs to another organization', a
   expect(world.ran).toEqual(['updateOrgSettings'])
 })
 
-it('answers 503 if the database fails in the thread', async () => {
+it('answers 503 if the database fails in the process', async () => {
   const world = await startWorld()
   await sql`create function fail() returns trigger language plpgsql as
     $$ begin raise exception 'it fails' using errcode = '53100'; end $$`.execute(world.ctx.db)
@@ -244,7 +244,7 @@ it('begins no request that nobody waits for, and none after its stop', async () 
   await world.call('PUT', settingOf(world), { body: { note: LARGE } })
   const params = { org_id: world.org.orgId }
   const sent = { operation: 'getOrgSettings', caller: world.lastCaller(), params, query: {}, url: '/', body: null }
-  const read = (assertWanted?: () => void) => world.thread.run({ ...sent, isHeavy: false }, assertWanted)
+  const read = (assertWanted?: () => void) => world.apart.run({ ...sent, isHeavy: false }, assertWanted)
   const first = Array.from({ length: 4 }, () => read())
   const unwanted = read(() => {
     throw new AppError('rate_limited', 'left')
@@ -252,14 +252,14 @@ it('begins no request that nobody waits for, and none after its stop', async () 
   const last = Array.from({ length: 4 }, () => read())
   const refused = expect(unwanted).rejects.toThrow('left')
   const ends = Promise.allSettled(last)
-  await world.thread.stop()
+  await world.apart.stop()
   await refused
   for (const end of await Promise.all(first)) expect(partsOf(end).status).toBe(200)
   expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'rejected'])
   await expect(read()).rejects.toThrow('could not finish')
 })
 
-it('answers 503 if the thread ends before it has answered', async () => {
+it('answers 503 if the process ends before it has answered', async () => {
   const world = await startWorld({ dataDir: '/dev/null' })
   await world.accompany()
   const answer = await world.call('PUT', settingOf(world), { body: { note: LARGE } })
@@ -267,26 +267,34 @@ it('answers 503 if the thread ends before it has answered', async () => {
   expect((await world.call('GET', settingOf(world))).body).not.toHaveProperty('note')
 })
 
-/** Linux cuts the names of threads. */
-const NAME = 'expensive requests'.slice(0, 15)
-
-function threadIds(): number[] {
-  const ids = readdirSync('/proc/self/task')
-  return ids.map(Number).filter((id) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim() === NAME)
+/** The processes of expensive requests that this one has started. */
+function processIds(): number[] {
+  const ids = readdirSync('/proc').map(Number).filter(Number.isInteger)
+  return ids.filter((id) => {
+    try {
+      const isOwn = readFileSync(`/proc/${id}/status`, 'utf8').includes(`\nPPid:\t${process.pid}\n`)
+      return isOwn && readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('apart-process.ts')
+    } catch {
+      return false // It has ended.
+    }
+  })
 }
 
+const threadsOf = (id: number): number[] => readdirSync(`/proc/${id}/task`).map(Number)
+
 it.skipIf(process.platform !== 'linux')(
-  'starts the thread at a low priority, ends it, and starts another one',
+  'starts the process at a low priority, ends it, and starts another one',
   async () => {
     const world = await startWorld({ idleMs: 1 })
     for (const round of [1, 2]) {
-      expect(threadIds()).toEqual([])
+      expect(processIds()).toEqual([])
       await world.accompany()
       const answer = world.call('PUT', settingOf(world), { body: { note: LARGE, round } })
-      const [id = 0] = await waitUntil('the thread', () => (threadIds().length === 0 ? null : threadIds()))
-      await waitUntil('its priority', () => getPriority(id) === loweredNiceness(getPriority()))
+      const [id = 0] = await waitUntil('the process', () => (processIds().length === 0 ? null : processIds()))
+      const low = loweredNiceness(getPriority())
+      await waitUntil('its priority', () => threadsOf(id).every((thread) => getPriority(thread) === low))
       expect((await answer).status).toBe(200)
-      await waitUntil('the end of the thread', () => threadIds().length === 0)
+      await waitUntil('the end of the process', () => processIds().length === 0)
     }
   },
 )

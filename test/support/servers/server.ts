@@ -159,7 +159,7 @@ interface RefusedThings {
   readonly refusals: Pick<Refusals, 'list'>
 }
 
-/** The thread of expensive requests, which a test's server has only on request. */
+/** The process of expensive requests, which a test's server has only on request. */
 interface ServedApart {
   readonly apart: (context: TestContext) => Apart
 }

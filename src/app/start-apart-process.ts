@@ -1,47 +1,49 @@
-import { Worker } from 'node:worker_threads'
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import type { Apart, ApartEnd, ApartRequest } from '../http/apart/messages.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError } from '../platform/errors.ts'
 import type { LogOutput } from '../platform/log.ts'
 import { limitConcurrency } from '../platform/queues/limit-concurrency.ts'
 import type { TimeReading } from '../platform/time/service-clock.ts'
-import type { ApartThreadData, FromApart, ToApart } from './apart-messages.ts'
+import type { ApartData, FromApart, ToApart } from './apart-messages.ts'
 import { apartOperations } from './apart-operations.ts'
 
-export interface ApartThreadOptions extends Omit<ApartThreadData, 'time' | 'baseUrl' | 'limits'> {
+export interface ApartProcessOptions extends Omit<ApartData, 'time' | 'baseUrl' | 'limits'> {
   readonly readTime: () => TimeReading
-  /** The destination of the thread's log lines. */
+  /** The destination of its log lines. */
   readonly logOutput: LogOutput
-  /** The thread ends after so much time without requests. Default: two minutes. */
+  /** The process ends after so much time without requests. Default: two minutes. */
   readonly idleMs?: number
 }
 
-export interface ApartThread extends Apart {
-  /** Ends the thread once it has answered. */
+export interface ApartProcess extends Apart {
+  /** Ends the process once it has answered. */
   stop(): Promise<void>
 }
 
 const IDLE_MS = 2 * 60_000
 /** The whole service has 20 s to stop. */
 const STOP_WITHIN_MS = 5000
-/** The heap of the thread. An answer has 4 MiB at most, and a document of a megabyte takes up to 30 when it is parsed. */
-const MAX_HEAP_MB = 256
-/** What the thread does at a time. Requests that wait are bytes in the main thread, which their accounts' limits bound. */
+const PROGRAM = fileURLToPath(new URL('apart-process.ts', import.meta.url))
+/** The heap of the process. An answer has 4 MiB at most, and a document of a megabyte takes up to 30 when it is parsed. */
+const FLAGS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4', '--max-old-space-size=256']
+/** What it does at a time. Requests that wait are bytes in the server, which their accounts' limits bound. */
 const AT_A_TIME = { running: 4, waiting: 10_000, refusal: 'Too many expensive requests wait.' }
 
-/** A running thread. */
+/** A running process. */
 interface Running {
-  readonly worker: Worker
+  readonly child: ChildProcess
   /** The requests that it has not answered yet. */
   readonly pending: Map<number, PromiseWithResolvers<ApartEnd>>
   readonly ended: Promise<void>
 }
 
 /**
- * Runs expensive requests in a thread of low priority, so that neither their computations nor the garbage that they leave
- * delay others; see decision 231. The thread starts with the first request and ends when there have been none for a while.
+ * Runs expensive requests in a process of low priority, so that neither their computations nor the garbage that they leave
+ * delay others; see decision 231. It starts with the first request and ends when there have been none for a while.
  */
-export function createApartThread(ctx: Context, options: ApartThreadOptions): ApartThread {
+export function createApartProcess(ctx: Context, options: ApartProcessOptions): ApartProcess {
   const { readTime, idleMs = IDLE_MS } = options
   const limited = limitConcurrency(AT_A_TIME)
   const stopping = new Set<Promise<void>>()
@@ -51,7 +53,7 @@ export function createApartThread(ctx: Context, options: ApartThreadOptions): Ap
   let isStopped = false
 
   function start(): Running {
-    const started = startThread(ctx, options, () => {
+    const started = startProcess(ctx, options, () => {
       clearTimeout(idle)
       idle = setTimeout(() => void end(), idleMs).unref()
     })
@@ -61,14 +63,14 @@ export function createApartThread(ctx: Context, options: ApartThreadOptions): Ap
     return started
   }
 
-  /** Lets go of the thread, so that the next request starts another one. */
+  /** Lets go of the process, so that the next request starts another one. */
   async function end(): Promise<void> {
     clearTimeout(idle)
     const ending = running
     running = null
     if (ending === null) return
     stopping.add(ending.ended)
-    const timer = setTimeout(() => void ending.worker.terminate(), STOP_WITHIN_MS)
+    const timer = setTimeout(() => ending.child.kill('SIGKILL'), STOP_WITHIN_MS)
     await Promise.allSettled([...ending.pending.values()].map(({ promise }) => promise))
     send(ending, { kind: 'stop' })
     await ending.ended
@@ -106,40 +108,47 @@ function unanswered(): AppError {
   return new AppError('unavailable', 'The service could not finish this request. Please try again.')
 }
 
-function send({ worker }: Running, message: ToApart): void {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- That is for windows.
-  worker.postMessage(message)
+function send({ child }: Pick<Running, 'child'>, message: ToApart): void {
+  // If it has ended, that rejects the requests.
+  child.send(message, () => undefined)
 }
 
-/** @param onDone Called when the thread has answered all requests. */
-function startThread(
+/** @param onDone Called when the process has answered all requests. */
+function startProcess(
   ctx: Context,
-  { readTime, logOutput, idleMs: _, ...data }: ApartThreadOptions,
+  { readTime, logOutput, idleMs: _, ...data }: ApartProcessOptions,
   onDone: () => void,
 ): Running {
-  const worker = new Worker(new URL('apart-thread.ts', import.meta.url), {
-    name: 'expensive requests',
-    workerData: { ...data, limits: ctx.limits, baseUrl: ctx.baseUrl, time: readTime() } satisfies ApartThreadData,
-    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+  const child = fork(PROGRAM, [], {
+    execArgv: FLAGS,
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
+  // It never keeps the server from ending, and ends with it.
+  child.unref()
+  child.channel?.unref()
+  send({ child }, { kind: 'start', data: { ...data, limits: ctx.limits, baseUrl: ctx.baseUrl, time: readTime() } })
   const pending: Running['pending'] = new Map()
   const wakes = ctx.wakes.connect(() => undefined)
-  // Nothing in the thread waits for them.
+  // Nothing in the process waits for them.
   wakes.limitTo([])
-  worker.on('message', (message: FromApart) => {
+  child.on('message', (message: FromApart) => {
     if (message.kind === 'wake') return wakes.receive(message.name, message.ids, message.rows)
     if (message.kind === 'log') return logOutput.write(message.line)
     pending.get(message.id)?.resolve(message.end)
     pending.delete(message.id)
     if (pending.size === 0) onDone()
   })
-  worker.on('error', (error) => ctx.log.error({ err: error }, 'the thread of expensive requests ended'))
   const ended = new Promise<void>((resolve) => {
-    worker.once('exit', () => {
+    const finish = (end: Readonly<Record<string, unknown>>): void => {
+      if (end['code'] !== 0) ctx.log.error(end, 'the process of expensive requests ended')
       wakes.disconnect()
       for (const { reject } of pending.values()) reject(unanswered())
       resolve()
-    })
+    }
+    child.once('exit', (code, signal) => finish({ code, signal }))
+    // It could not be started.
+    child.once('error', (err) => finish({ err }))
   })
-  return { worker, pending, ended }
+  return { child, pending, ended }
 }
