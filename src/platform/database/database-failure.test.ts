@@ -40,6 +40,7 @@ it('recognizes broken connections, and no other errors', () => {
     new Error('unreachable: a defect'),
     new TypeError('x is not a function'),
     withCode({ code: 'ENOENT', syscall: 'open' }),
+    withCode({ code: 'ECONNRESET' }),
     'a text',
   ])
     expect(databaseFailure(error)).toBeUndefined()

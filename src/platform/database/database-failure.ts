@@ -27,6 +27,8 @@ export function databaseFailure(error: unknown): string | undefined {
   if (error instanceof pg.DatabaseError) return causes.find(([code]) => code.test(error.code ?? ''))?.[1]
   if (!(error instanceof Error)) return undefined
   const { code, syscall } = error as NodeJS.ErrnoException
-  const isUnreachable = syscall === 'connect' || syscall === 'getaddrinfo' || brokenNetwork.has(code ?? '')
-  return isUnreachable || brokenConnection.test(error.message) ? 'does not answer' : undefined
+  if (syscall === 'connect' || syscall === 'getaddrinfo') return 'does not answer'
+  // The body of a client that has left ends with such a code as well, but without a system call.
+  const isBroken = syscall !== undefined && brokenNetwork.has(code ?? '')
+  return isBroken || brokenConnection.test(error.message) ? 'does not answer' : undefined
 }

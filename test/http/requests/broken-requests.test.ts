@@ -2,14 +2,16 @@ import { once } from 'node:events'
 import { type AddressInfo, type Socket, connect } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { setImmediate } from 'node:timers/promises'
 import { beforeAll, afterAll, expect, it } from 'vitest'
 import type { FastifyInstance } from 'fastify'
 import { createHttpServer } from '../../../src/http/server.ts'
 import { createLog } from '../../../src/platform/log.ts'
 
 let http: FastifyInstance
+const logged: string[] = []
 beforeAll(async () => {
-  http = await createHttpServer({ log: createLog('silent'), tls: null })
+  http = await createHttpServer({ log: createLog('info', { write: (line) => void logged.push(line) }), tls: null })
   http.get('/here', () => ({}))
   http.get('/endless', (_request, reply) => {
     const body = new PassThrough()
@@ -55,6 +57,18 @@ it.each([
   const answer = await exchange(sent)
   expect(answer).toMatchObject({ status, body: { detail: expect.any(String) } })
   expect(answer.head).toContain('content-type: application/json')
+})
+
+it('logs nothing if a client leaves in the middle of its body', async () => {
+  const left = new Promise((resolve) => http.server.once('request', ({ socket }) => socket.once('close', resolve)))
+  const socket = open()
+  socket.write(`${jsonHead}Content-Length: 100\r\n\r\n{`)
+  await once(http.server, 'request')
+  logged.length = 0
+  socket.resetAndDestroy()
+  await left
+  await setImmediate()
+  expect(logged).toEqual([])
 })
 
 it('answers headers that never end with 408 in that form', async () => {
