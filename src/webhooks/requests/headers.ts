@@ -1,8 +1,6 @@
+import { HEADER_NAME, HEADER_VALUE } from '../../platform/outbound/header-syntax.ts'
+
 const MAX_BYTES = 1000
-/** RFC 9110, 5.6.2. */
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-/** RFC 9110, 5.5: the characters that can be sent unchanged; a line end must never pass. */
-const value = /^[\t\x20-\x7e\x80-\xff]*$/
 /** Headers that the connection or the signature depends on. */
 const reserved =
   /^(host|content-(?!type$).*|connection|keep-alive|proxy-.*|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|webhook-.*|x-mist-signature.*)$/i
@@ -12,9 +10,9 @@ export function headerFault(headers: Readonly<Record<string, string>>): string |
   let bytes = 0
   const spellings = new Map<string, string>()
   for (const [name, text] of Object.entries(headers)) {
-    if (!token.test(name)) return `${JSON.stringify(name)} is not a header name`
+    if (!HEADER_NAME.test(name)) return `${JSON.stringify(name)} is not a header name`
     if (reserved.test(name)) return `${name} is set by the service`
-    if (!value.test(text)) return `the value of ${name} contains characters that headers may not have`
+    if (!HEADER_VALUE.test(text)) return `the value of ${name} contains characters that headers may not have`
     const other = spellings.get(name.toLowerCase())
     if (other !== undefined) return `${other} and ${name} are the same header`
     spellings.set(name.toLowerCase(), name)

@@ -118,7 +118,7 @@ async function readTexts(ctx: Context, steps: readonly RoundStep[]): Promise<Rou
   const filter = createEventFilter()
   return steps.flatMap(({ event: { id, orgId, topic, json: short, sentTo }, hearers }) => {
     const json = short ?? texts?.get(id)
-    // The event is missing when its organization is being deleted.
+    // The event is missing when its organization is being deleted, or its audit record has been.
     if (json === undefined) return []
     return [{ id, orgId, topic, json, hearers: filter({ topic, json }, hearers), sentTo }]
   })
