@@ -7,11 +7,19 @@ import { loweredNiceness } from './lowered-niceness.ts'
  * and a new thread gets that of the one that starts it; those of Node exist already when a program begins.
  */
 export function lowerOwnProcess(): void {
+  const niceness = loweredNiceness(getPriority())
+  lower(process.pid, niceness)
   try {
-    const niceness = loweredNiceness(getPriority())
-    setPriority(niceness)
-    for (const id of readdirSync('/proc/self/task')) setPriority(Number(id), niceness)
+    for (const id of readdirSync('/proc/self/task')) lower(Number(id), niceness)
   } catch {
-    // Another system, or one that forbids it: it keeps the usual priority.
+    // Another system than Linux, where the process has one priority.
+  }
+}
+
+function lower(id: number, niceness: number): void {
+  try {
+    setPriority(id, niceness)
+  } catch {
+    // The thread has ended, or the system forbids it: it keeps the usual priority.
   }
 }
