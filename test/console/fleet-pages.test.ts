@@ -123,8 +123,11 @@ describe.skipIf(noChromium !== null)(
       await page.getByText('Completed').first().waitFor()
       expect(await page.getByRole('button', { name: 'Cancel the upgrade…' }).count()).toBe(0)
       await gates.getByText('1 gate passed').waitFor()
-      await page.getByRole('button', { name: '02:51:6e:00:00:ca' }).click()
-      await page.getByRole('dialog').getByText('3.1.0 → 3.2.0').waitFor()
+      await page.getByRole('button', { name: 'tokyo-ap-eap102-2' }).click()
+      await page
+        .getByRole('dialog', { name: 'tokyo-ap-eap102-2, 02:51:6e:00:00:ca' })
+        .getByText('3.1.0 → 3.2.0')
+        .waitFor()
       // The timeline has an address of its own.
       expect(new URL(page.url()).searchParams.get('device')).toBe('02516e0000ca')
       await page.reload()
