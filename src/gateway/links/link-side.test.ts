@@ -101,7 +101,7 @@ test('writes what has ended for a device at once when the device is back, and sp
   await reply(third)
   await vi.advanceTimersByTimeAsync(1)
   expect(written).not.toContain('command of third')
-  await vi.advanceTimersByTimeAsync(51)
+  await vi.advanceTimersByTimeAsync(151)
   expect(written).toContain('command of third')
   await side.stop()
 })
