@@ -13,7 +13,7 @@ export interface ApartProcessOptions extends Omit<ApartData, 'time' | 'baseUrl' 
   readonly readTime: () => TimeReading
   /** The destination of its log lines. */
   readonly logOutput: LogOutput
-  /** The process ends after so much time without requests. Default: two minutes. */
+  /** The process ends after so much time without requests. Default: 30 s. */
   readonly idleMs?: number
 }
 
@@ -22,7 +22,7 @@ export interface ApartProcess extends Apart {
   stop(): Promise<void>
 }
 
-const IDLE_MS = 2 * 60_000
+const IDLE_MS = 30_000
 /** The whole service has 20 s to stop. */
 const STOP_WITHIN_MS = 5000
 const PROGRAM = fileURLToPath(new URL('apart-process.ts', import.meta.url))
