@@ -10,6 +10,9 @@ import { version } from '../platform/version.ts'
 import { type Client, createClient } from './client.ts'
 import { addFirmwareCommands } from './firmware.ts'
 
+/** The largest page of a list. */
+const PAGE_ROWS = 1000
+
 /** Runs one command. @throws AppError with one line for the operator. */
 export async function runCli(args: readonly string[]): Promise<void> {
   const program = new Command('signalbox')
@@ -43,12 +46,14 @@ export async function runCli(args: readonly string[]): Promise<void> {
     })
 
   program
-    .command('unclaimed')
-    .description('list devices that no organization has claimed, with their claim codes')
+    .command('unclaimed [mac]')
+    .description('list devices that no organization has claimed, with their claim codes; with a MAC show only that one')
     .option('--mxedges', 'edge appliances instead')
-    .action(async ({ mxedges }: { mxedges?: true }) => {
+    .action(async (mac: string | undefined, { mxedges }: { mxedges?: true }) => {
       const path = mxedges === true ? '/operator/v1/unclaimed-mxedges' : '/operator/v1/unclaimed'
-      print(await (await operator()).call('GET', path), true)
+      const client = await operator()
+      if (mac === undefined) print(await listAll(client, path), true)
+      else print(await client.call('GET', `${path}/${encodeURIComponent(mac)}`), true)
     })
 
   program
@@ -139,6 +144,17 @@ async function writeCertificate(dir: string, answer: unknown): Promise<void> {
   for (const name of ['operational.pem', 'cert.pem']) await writeFile(join(dir, name), certificate)
   for (const name of ['operational.ca', 'cas.pem']) await writeFile(join(dir, name), ca)
   await writeFile(join(dir, 'key.pem'), key, { mode: 0o600 })
+}
+
+/** Reads all pages of a list. */
+async function listAll(client: Client, path: string): Promise<unknown[]> {
+  const rows: unknown[] = []
+  for (let page = 1; ; page += 1) {
+    const found = await client.call('GET', `${path}?limit=${PAGE_ROWS}&page=${page}`)
+    if (!Array.isArray(found)) throw new Error(`GET ${path} did not answer with a list`)
+    rows.push(...(found as unknown[]))
+    if (found.length < PAGE_ROWS) return rows
+  }
 }
 
 function print(answer: unknown, json: boolean): void {

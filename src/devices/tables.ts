@@ -28,6 +28,8 @@ export interface DeviceRegistryTable {
   model: string
   type: DeviceType
   claimCode: string
+  /** A manifest has the code that is printed on the device; the service generates one for a device of no manifest. */
+  codeOrigin: Generated<'manifest' | 'generated'>
   orgId: string | null
   firmware: string | null
   createdAt: Date

@@ -43,7 +43,15 @@ it(
       unchanged: 0,
       conflicts: [{ row: 4500, line: 4502, mac: 'nonsense', column: 'mac', reason: 'invalid mac' }],
     })
-    expect(JSON.parse(await cli(dataDir, 'unclaimed'))).toHaveLength(100)
+    const unclaimed = JSON.parse(await cli(dataDir, 'unclaimed')) as { mac: string; claim_code: string }[]
+    expect(new Set(unclaimed.map(({ mac }) => mac)).size).toBe(4500)
+    expect(JSON.parse(await cli(dataDir, 'unclaimed', '02:00:00:00:10:00'))).toMatchObject({
+      mac: '020000001000',
+      claim_code: 'CODE00000004096',
+    })
+    await expect(cli(dataDir, 'unclaimed', '020000001000', '--mxedges')).rejects.toMatchObject({
+      stderr: expect.stringMatching(/404 No unclaimed edge appliance has the MAC 020000001000\n$/),
+    })
 
     const storage = JSON.parse(await cli(dataDir, 'storage', '--json')) as Record<string, unknown>
     expect(storage).toMatchObject({ firmware: { used_bytes: 0, org_max_bytes: 100 * 1024 ** 3 }, orgs: [] })

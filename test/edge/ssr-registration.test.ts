@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
+import { findUnclaimed } from '../../src/devices/registry/store.ts'
 import { claimNewDevices, makeDevices } from '../support/fleets/devices.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { codeOf, inventoryOf, newRouterMac, registerRouter, tryToRegisterRouter } from './routers.ts'
@@ -109,13 +110,15 @@ describe('a router that registers', () => {
   })
 
   test('registers anew once the organization has given it up and claimed it again', async () => {
-    const { mac } = await registerRouter(server)
-    const { magic } = await inventoryOf(server, mac)
+    const { mac, deviceId } = await registerRouter(server)
     const path = `/orgs/${server.org.orgId}/inventory`
     expect(await server.call('PUT', path, { body: { op: 'delete', macs: [mac] } })).toMatchObject({ status: 200 })
     const code = await codeOf(server)
     expect(await tryToRegisterRouter(server, { code, mac })).toMatchObject(refused('claim it first'))
-    expect(await server.call('POST', path, { body: [magic] })).toMatchObject({ status: 200 })
+    const renewed = await findUnclaimed(server.ctx.db, mac)
+    const claimed = await server.call('POST', path, { body: [renewed?.claimCode] })
+    expect(claimed.body.inventory_added).toMatchObject([{ mac, serial: `S${mac}` }])
+    expect(await inventoryOf(server, mac)).toMatchObject({ id: deviceId })
     expect(await tryToRegisterRouter(server, { code, mac })).toMatchObject({ status: 200 })
   })
 })

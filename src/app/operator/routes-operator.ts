@@ -7,8 +7,8 @@ import { type DeviceCertificate, plainSerial } from '../../devices/certificates/
 import { recordIssuedCertificate, revokeCertificates } from '../../devices/certificates/revoke-certificates.ts'
 import { listRevokedCertificates } from '../../devices/certificates/store.ts'
 import { parseMac } from '../../devices/device.ts'
-import { listUnclaimed } from '../../devices/registry/store.ts'
-import { listUnclaimedMxedges } from '../../mxedges/registry/store.ts'
+import { type RegisteredDevice, findUnclaimed, listUnclaimed } from '../../devices/registry/store.ts'
+import { type RegisteredMxedge, findUnclaimedMxedge, listUnclaimedMxedges } from '../../mxedges/registry/store.ts'
 import { takeLargeBodies } from '../../http/bodies/body-limits.ts'
 import { type Page, type Paged, pageQuery, parsePage, presentPage, setPageHeaders } from '../../http/lists/lists.ts'
 import { epochS } from '../../platform/time/clock.ts'
@@ -63,6 +63,17 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
     await http.register(operatorFirmwareRoutes(ctx, parts.storage.firmwareFiles))
 
     for (const list of lists) registerList(http, ctx, list)
+    const ofMac = { schema: { hide: true, params: Type.Object({ mac: text }) } }
+    http.get('/unclaimed/:mac', ofMac, async ({ params: { mac } }) => {
+      const device = await findUnclaimed(ctx.db, macOf(mac))
+      if (device === undefined) throw new AppError('not_found', `No unclaimed device has the MAC ${mac}`)
+      return presentUnclaimed(device)
+    })
+    http.get('/unclaimed-mxedges/:mac', ofMac, async ({ params: { mac } }) => {
+      const mxedge = await findUnclaimedMxedge(ctx.db, macOf(mac))
+      if (mxedge === undefined) throw new AppError('not_found', `No unclaimed edge appliance has the MAC ${mac}`)
+      return presentUnclaimedMxedge(mxedge)
+    })
     http.post('/set-aside-events/retry', { schema: { hide: true } }, async () => ({
       events: await retrySetAsideEvents(ctx),
     }))
@@ -95,22 +106,8 @@ function listOf<T>(
 }
 
 const lists = [
-  listOf('/unclaimed', listUnclaimed, ({ mac, serial, model, type, claimCode, firmware, lastSeenAt }) => ({
-    mac,
-    serial,
-    model,
-    type,
-    claim_code: claimCode,
-    firmware,
-    last_seen: lastSeenAt && epochS(lastSeenAt),
-  })),
-  listOf('/unclaimed-mxedges', listUnclaimedMxedges, ({ mac, serial, model, claimCode }) => ({
-    mac,
-    serial,
-    model,
-    type: 'mxedge',
-    claim_code: claimCode,
-  })),
+  listOf('/unclaimed', listUnclaimed, presentUnclaimed),
+  listOf('/unclaimed-mxedges', listUnclaimedMxedges, presentUnclaimedMxedge),
   listOf('/revoked-certificates', listRevokedCertificates, ({ revokedAt, ...certificate }) => ({
     ...presentCertificate(certificate),
     revoked_time: epochS(revokedAt),
@@ -136,6 +133,15 @@ function macOf(text: string): string {
   const mac = parseMac(text)
   if (mac === null) throw invalidField('mac', 'must be twelve hexadecimal digits')
   return mac
+}
+
+function presentUnclaimed({ mac, serial, model, type, claimCode, firmware, lastSeenAt }: RegisteredDevice) {
+  const claim = { mac, serial, model, type, claim_code: claimCode }
+  return { ...claim, firmware, last_seen: lastSeenAt && epochS(lastSeenAt) }
+}
+
+function presentUnclaimedMxedge({ mac, serial, model, claimCode }: RegisteredMxedge) {
+  return { mac, serial, model, type: 'mxedge', claim_code: claimCode }
 }
 
 function presentCertificate({ mac, serial }: DeviceCertificate) {

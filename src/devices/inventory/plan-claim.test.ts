@@ -15,6 +15,7 @@ function registered(number: number, orgId: string | null): RegisteredDevice {
     model: 'AP45',
     type: 'ap',
     claimCode: `CODE-${number}`,
+    codeOrigin: 'manifest',
     orgId,
     firmware: null,
     createdAt: new Date(0),

@@ -23,6 +23,7 @@ const registered = (device: ManifestItem, orgId: string | null = null): Register
   model: device.model,
   type: device.type,
   claimCode: device.claimCode,
+  codeOrigin: 'manifest',
   orgId,
   firmware: null,
   createdAt: new Date(0),
@@ -77,7 +78,7 @@ describe('planImport', () => {
     ]
     const plan = planImport(devices, known)
     expect(plan.save.map(({ mac }) => mac)).toEqual(['000000000002', '000000000004'])
-    expect(plan.unchanged).toBe(1)
+    expect(plan.unchanged).toHaveLength(1)
     expect(plan.conflicts).toEqual([{ row: 2, mac: three.mac, reason: 'claimed already, with other data' }])
   })
 
@@ -96,7 +97,7 @@ describe('planImport', () => {
       const refused = { row: 0, column: 'claim_code', reason: 'claim_code must have 15 letters and digits' }
       expect(planImport(devices, [])).toMatchObject({ save: [], conflicts: [refused] })
       expect(planImport(devices, [registered(one)])).toMatchObject({ save: [], conflicts: [refused] })
-      expect(planImport(devices, [registered(device)])).toEqual({ save: [], unchanged: 1, conflicts: [] })
+      expect(planImport(devices, [registered(device)])).toEqual({ save: [], unchanged: [device.id], conflicts: [] })
     }
   })
 
@@ -110,7 +111,7 @@ describe('planImport', () => {
           devices,
           save.map((device) => registered(device)),
         )
-        expect(again).toEqual({ save: [], unchanged: numbers.length, conflicts: [] })
+        expect(again).toEqual({ save: [], unchanged: save.map(({ id }) => id), conflicts: [] })
       }),
     )
   })

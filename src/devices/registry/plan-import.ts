@@ -72,8 +72,8 @@ export function checkManifest<T extends string>(
 export interface ImportPlan<T extends string = DeviceType> {
   /** Items to write: new ones, and those that are known only from a connection. */
   readonly save: readonly ManifestItem<T>[]
-  /** The number of items that the registry has with the same data. */
-  readonly unchanged: number
+  /** Ids of the items that the registry has with the same data. */
+  readonly unchanged: readonly string[]
   readonly conflicts: readonly ManifestConflict[]
 }
 
@@ -95,13 +95,13 @@ export function planImport<T extends string>(
   const byCode = new Map(registered.map((known) => [plainClaimCode(known.claimCode), known]))
   const save: ManifestItem<T>[] = []
   const conflicts: ManifestConflict[] = []
-  let unchanged = 0
+  const unchanged: string[] = []
   for (const { row, ...device } of devices) {
     const known = byId.get(device.id)
     const holder = byCode.get(device.claimCode)
     const { mac } = device
     // A registered device may keep a code of another length, so that its old manifest can be imported again.
-    if (known !== undefined && isSame(known, device)) unchanged += 1
+    if (known !== undefined && isSame(known, device)) unchanged.push(device.id)
     else if (!isPortableClaimCode(device.claimCode))
       conflicts.push({ row, mac, column: 'claim_code', reason: 'claim_code must have 15 letters and digits' })
     else if (holder !== undefined && holder.id !== device.id)

@@ -91,8 +91,9 @@ async function addRouter(
   if ((await countUnassignedRouters(tx, scope)) >= MAX_UNASSIGNED)
     throw invalidField('code', `${MAX_UNASSIGNED} routers have registered that are in no site: assign them first`)
   const claimCode = newClaimCode()
-  const device = { id: deviceId, mac, serial, model: model.toUpperCase(), type: 'gateway' as const, claimCode }
-  if (!(await insertRegistered(tx, { ...device, createdAt: at }))) throw known(mac)
+  const device = { id: deviceId, mac, serial, model: model.toUpperCase(), type: 'gateway' as const }
+  const inserted = await insertRegistered(tx, { ...device, claimCode, codeOrigin: 'generated', createdAt: at })
+  if (!inserted) throw known(mac)
   await claimDevicesIn(tx, scope, { codes: [claimCode], at })
 }
 

@@ -13,6 +13,7 @@ const registryColumns = columnsOf('deviceRegistry', {
   model: 'text',
   type: 'text',
   claimCode: 'text',
+  codeOrigin: 'text',
   firmware: 'text',
   createdAt: 'timestamptz',
   lastSeenAt: 'timestamptz',
@@ -35,7 +36,7 @@ export async function registerDevices(tx: Tx, openings: readonly SessionOpening[
     claimCode: newClaimCode(),
   }))
   await insertRows(tx, registryColumns, rows, {
-    every: { createdAt: at, lastSeenAt: at },
+    every: { codeOrigin: 'generated' as const, createdAt: at, lastSeenAt: at },
     tail: sql`on conflict (id) do update set firmware = excluded.firmware, last_seen_at = excluded.last_seen_at`,
   })
 }

@@ -20,7 +20,7 @@ export async function importMxedgeManifest(
     await upsertManifest(tx, plan.save, ctx.clock.now())
     return {
       imported: plan.save.length,
-      unchanged: plan.unchanged,
+      unchanged: plan.unchanged.length,
       conflicts: [...conflicts, ...plan.conflicts].sort((a, b) => a.row - b.row),
     }
   })

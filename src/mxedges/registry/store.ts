@@ -54,6 +54,16 @@ export function listUnclaimedMxedges(reader: Reader, page: Page): Promise<Paged<
   return pageOf<RegisteredMxedge>(reader, { hits, sizes: smallRows }, page)
 }
 
+/** Returns unclaimed hardware, for the operator of the installation. */
+export function findUnclaimedMxedge(reader: Reader, mac: string): Promise<RegisteredMxedge | undefined> {
+  return reader
+    .selectFrom('mxedgeRegistry')
+    .selectAll()
+    .where('mac', '=', mac)
+    .where('orgId', 'is', null)
+    .executeTakeFirst()
+}
+
 /** Locks the registry's rows of this hardware and of its claim codes. */
 export function lockRegistryOf(
   tx: Tx,
