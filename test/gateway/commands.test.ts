@@ -380,6 +380,25 @@ describe('evidence of a boot', () => {
   })
 })
 
+test("a command that can't be encoded is rejected, and the others of its batch are sent", async () => {
+  const { ctx } = harness
+  const { port } = await harness.start({ limits: { tickMs: 3_600_000 } })
+  const devices = [await connected(port), await connected(port), await connected(port)] as const
+  const [first, broken, last] = devices
+  await ctx.db
+    .updateTable('deviceStatus')
+    .set({ capabilities: JSON.stringify({}) })
+    .where('deviceId', '=', deviceIdOf(broken.mac))
+    .execute()
+  const ids = await harness.queueAll(
+    devices.map(({ mac }) => mac),
+    restart,
+  )
+  for (const device of [first, last]) device.reply((await device.nextCall()).id, { error: 0 })
+  expect(await harness.untilCommand(ids[1] ?? '', 'rejected')).toMatchObject({ code: 'not_sendable', final: true })
+  expect(broken.calls).toEqual([])
+})
+
 function session(mac: string): Promise<{ epoch: string; connected: boolean } | undefined> {
   return harness.ctx.db
     .selectFrom('deviceSession')

@@ -42,6 +42,29 @@ interface How {
 
 /** Commits an upgrade as the engine does. @returns The id of the command. */
 async function commitUpgrade(mac: string, { ahead = 0, isUncertain = false }: How = {}): Promise<string> {
+  const { ctx } = harness
+  const command = await upgradeOf(mac, ahead)
+  const wakes = {
+    ...ctx.wakes,
+    wake: (...[name, ids]: Parameters<typeof ctx.wakes.wake>) => ctx.wakes.wake(name, ids),
+  }
+  await commitCommands(isUncertain ? { ...ctx, wakes } : ctx, [command])
+  return command.id
+}
+
+function commitCommands(ctx: GatewayHarness['ctx'], commands: readonly SentUpgrade[]): Promise<unknown> {
+  return inTxByKeys(ctx, (tx) =>
+    insertUpgradeCommands(tx, systemScope('rollout', harness.orgId), commands, {
+      at: ctx.clock.now(),
+      atMs: ctx.serviceClock.nowMs(),
+    }),
+  )
+}
+
+type SentUpgrade = Awaited<ReturnType<typeof upgradeOf>>
+
+/** @param ahead Added to the epoch of the device's session. */
+async function upgradeOf(mac: string, ahead = 0) {
   const { ctx, orgId } = harness
   const id = uuidv7()
   const at = ctx.clock.now()
@@ -59,18 +82,10 @@ async function commitUpgrade(mac: string, { ahead = 0, isUncertain = false }: Ho
     .where('deviceId', '=', deviceId)
     .executeTakeFirstOrThrow()
   const carrier = { epoch: String(Number(epoch) + ahead), mac, type: 'ap' as const, capabilities }
-  const command = {
+  return {
     ...{ id, deviceId, siteId: null, siteUpgradeId: randomUUID(), attempt: 1, createdAt: at, expiresAt: null, carrier },
     ...{ kind: 'upgrade' as const, params: { image_id: imageId, version: '2.0.0' } },
   }
-  const wakes = {
-    ...ctx.wakes,
-    wake: (...[name, ids]: Parameters<typeof ctx.wakes.wake>) => ctx.wakes.wake(name, ids),
-  }
-  await inTxByKeys(isUncertain ? { ...ctx, wakes } : ctx, (tx) =>
-    insertUpgradeCommands(tx, systemScope('rollout', orgId), [command], { at, atMs: ctx.serviceClock.nowMs() }),
-  )
-  return id
 }
 
 test('a command that is committed as sent reaches the device without a claim', async () => {
@@ -110,6 +125,25 @@ test('a command waits if a claim has sent another one at the same time', async (
   expect(second.method).toBe('upgrade')
   device.reply(second.id, { error: 0, text: 'Success' })
   await harness.untilCommand(id, 'done')
+})
+
+test("a command that can't be encoded is rejected, and the others of its batch are sent", async () => {
+  const { port } = await harness.start({ limits: onlyWakes })
+  const devices = [await connected(port), await connected(port), await connected(port)] as const
+  const [first, broken, last] = devices
+  const commands = await Promise.all(devices.map(({ mac }) => upgradeOf(mac)))
+  const noCapabilities = {} as SentUpgrade['carrier']['capabilities']
+  await commitCommands(
+    harness.ctx,
+    commands.map((command) =>
+      command.carrier.mac === broken.mac
+        ? { ...command, carrier: { ...command.carrier, capabilities: noCapabilities } }
+        : command,
+    ),
+  )
+  for (const device of [first, last]) device.reply((await device.nextCall()).id, { error: 0, text: 'Success' })
+  expect(await harness.untilCommand(commands[1]?.id ?? '', 'rejected')).toMatchObject({ code: 'not_sendable' })
+  expect(broken.calls).toEqual([])
 })
 
 test('a command whose commit was uncertain is looked up, and sent once', async () => {

@@ -48,6 +48,8 @@ export interface StartOptions {
   readonly protocols?: readonly Protocol[]
 }
 
+type QueuedOrder = Pick<NewCommand, 'kind' | 'params'> & { siteUpgradeId?: string; siteId?: string }
+
 export interface GatewayHarness {
   readonly ctx: Context
   readonly ca: DeviceCa
@@ -64,10 +66,9 @@ export interface GatewayHarness {
     firmware: string | null
     load: unknown
   }>
-  queue(
-    mac: string,
-    order: Pick<NewCommand, 'kind' | 'params'> & { siteUpgradeId?: string; siteId?: string },
-  ): Promise<string>
+  queue(mac: string, order: QueuedOrder): Promise<string>
+  /** Queues the command for each of the devices, in one transaction. */
+  queueAll(macs: readonly string[], order: QueuedOrder): Promise<string[]>
   command(id: string): Promise<{ state: CommandState; outcome: unknown; epoch: string | null }>
   untilCommand(id: string, state: CommandState): Promise<unknown>
   /** @param isConnected Default: true. */
@@ -108,6 +109,24 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
       .select(['state', 'outcome', 'epoch'])
       .where('id', '=', id)
       .executeTakeFirstOrThrow()
+  const queueAll: GatewayHarness['queueAll'] = async (macs, { siteUpgradeId = null, siteId = null, ...order }) => {
+    const now = ctx.clock.now()
+    const expiresAt = new Date(now.getTime() + 600_000)
+    const rows = macs.map((mac) => ({
+      ...order,
+      id: uuidv7(),
+      deviceId: deviceIdOf(mac),
+      siteId,
+      siteUpgradeId,
+      attempt: 1,
+      createdAt: now,
+      expiresAt,
+    }))
+    if ('image_id' in order.params) await insertImage(ctx, orgId, order.params.image_id)
+    // The caller passes the kind and its params together.
+    await inTx(ctx, (tx) => insertCommands(tx, systemScope('rollout', orgId), rows as NewCommand[]))
+    return rows.map(({ id }) => id)
+  }
   return {
     ctx,
     ca,
@@ -135,25 +154,11 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
     },
     claim: (mac, type = 'ap') => claimDevice(ctx, orgId, { mac, type }),
     status,
-    async queue(mac, { siteUpgradeId, siteId = null, ...order }) {
-      const id = uuidv7()
-      const now = ctx.clock.now()
-      const expiresAt = new Date(now.getTime() + 600_000)
-      const row = {
-        ...order,
-        id,
-        deviceId: deviceIdOf(mac),
-        siteId,
-        siteUpgradeId: siteUpgradeId ?? null,
-        attempt: 1,
-        createdAt: now,
-        expiresAt,
-      }
-      if ('image_id' in order.params) await insertImage(ctx, orgId, order.params.image_id)
-      // The caller passes the kind and its params together.
-      await inTx(ctx, (tx) => insertCommands(tx, systemScope('rollout', orgId), [row as NewCommand]))
+    async queue(mac, order) {
+      const [id = ''] = await queueAll([mac], order)
       return id
     },
+    queueAll,
     command,
     untilCommand: (id, state) =>
       waitUntil(`command ${state}`, async () => {

@@ -8,6 +8,7 @@ interface CommittedOptions<C> {
   readonly now: () => number
   /** True while a command of the device is in flight, its outcome is not written, or it is being returned to the queue. */
   readonly isBusy: (deviceId: string) => boolean
+  /** It must not throw. */
   readonly send: (command: C) => void
   /** Queues a command that was not sent. */
   readonly requeue: (command: C) => void
@@ -44,19 +45,9 @@ export function startCommittedSender<C extends RowOfCommand>(
     }
   }
 
-  /** A command may have been sent even if this fails, so it is not returned to the queue. */
-  function sendOne(command: C): void {
-    try {
-      send(command)
-    } catch (error) {
-      const { deviceId, id: commandId } = command
-      ctx.log.error({ err: error, deviceId, commandId }, 'sending a committed command failed')
-    }
-  }
-
   async function sendAll(found: readonly C[]): Promise<void> {
     if (found.length === 0) return
-    await visitAll(await complete(found), (command) => (isStopped ? requeue(command) : sendOne(command)))
+    await visitAll(await complete(found), (command) => (isStopped ? requeue(command) : send(command)))
   }
 
   function dropBusy(): void {

@@ -7,7 +7,7 @@ import { startPoller } from '../../platform/time/poller.ts'
 import type { CommandRows, RowOfCommand } from './command-rows.ts'
 import { startCommittedSender } from './committed-commands.ts'
 import type { Decode, Link, LinkEvent, LinkProgress } from '../links/device-link.ts'
-import type { Outcome, UpgradeStep } from '../driver.ts'
+import type { Outcome, Rejection, UpgradeStep } from '../driver.ts'
 import { gatherFacts } from '../facts.ts'
 import { createLateReplies } from './late-replies.ts'
 import { deviceSpacing } from '../../platform/queues/spacing.ts'
@@ -52,6 +52,14 @@ export interface Dispatcher<L extends Link, S> {
 
 /** A device whose connection is still open this long after it agreed to reboot may get commands again. */
 const REBOOT_MS = 30_000
+
+/** Links encode a command before they write to their socket, so the device has certainly received nothing of it. */
+const notSendable: Rejection = {
+  kind: 'rejected',
+  code: 'not_sendable',
+  text: 'The service could not encode or send the command; its log contains the error',
+  final: true,
+}
 
 interface InFlight<L, C> {
   readonly command: C
@@ -135,6 +143,17 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     own.set(deviceId, { command, link, deadlineMs: startMs + sent.timeoutMs, lastStep: null })
   }
 
+  /** Ends a command whose sending throws: the others of its batch must be sent. */
+  function sendOrReject(command: C): void {
+    try {
+      send(command)
+    } catch (error) {
+      const { deviceId, id: commandId } = command
+      ctx.log.error({ err: error, deviceId, commandId }, 'could not send a command; it is rejected')
+      end(command, notSendable)
+    }
+  }
+
   function isRebooting({ deviceId }: C): boolean {
     const { untilMs = 0 } = rebooting.get(deviceId) ?? {}
     return now() < untilMs
@@ -180,7 +199,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
       committed: rows.committed,
       now,
       isBusy: (deviceId) => inFlight.has(deviceId) || unwritten.has(deviceId) || returning.has(deviceId),
-      send: (command) => (isRebooting(command) ? requeue(command) : send(command)),
+      send: (command) => (isRebooting(command) ? requeue(command) : sendOrReject(command)),
       requeue,
     })
   const sender = startPoller({
@@ -193,7 +212,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
       for (const [deviceId, { untilMs }] of rebooting) if (now() >= untilMs) rebooting.delete(deviceId)
       await committed?.lookUp()
       const commands = await rows.claim(batchSize, [...rebooting.keys()])
-      for (const command of commands) send(command)
+      for (const command of commands) sendOrReject(command)
       return commands.length === batchSize
     },
   })
