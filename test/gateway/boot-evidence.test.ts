@@ -132,6 +132,16 @@ describe('evidence of a boot', () => {
     expect(await boots()).toEqual({ count: 1, events: [null] })
   })
 
+  test('is an uptime that does not continue the last one, although its report is late', async () => {
+    await connectKnown(70)
+    harness.advance(30_000)
+    const after = await connect({ reason: 'reboot' })
+    harness.advance(40_000)
+    // It has been up for 71 s and not for 140, as it would without a boot.
+    await report(after, 71)
+    expect(await boots()).toEqual({ count: 1, events: ['reboot'] })
+  })
+
   test('is another version, once, even if uptime and event show the same boot', async () => {
     await connectKnown(50_000, 'switch')
     harness.advance(200_000)
@@ -202,6 +212,19 @@ describe('evidence of a boot', () => {
     await report(device, 30)
     expect(await boots()).toEqual(none)
   })
+})
+
+test('a late report does not move the time of the boot', async () => {
+  const bootedAt = async (): Promise<Date | null> => {
+    const status = harness.ctx.db.selectFrom('deviceStatus').select('bootedAt')
+    return (await status.where('deviceId', '=', deviceIdOf(mac)).executeTakeFirstOrThrow()).bootedAt
+  }
+  const device = await connectKnown(500)
+  const booted = await bootedAt()
+  expect(booted).toEqual(new Date(harness.ctx.clock.now().getTime() - 500_000))
+  harness.advance(60_000)
+  await report(device, 540)
+  expect(await bootedAt()).toEqual(booted)
 })
 
 test('the gateway accepts a state whose loads are not JSON, and keeps the session', async () => {

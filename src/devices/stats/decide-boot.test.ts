@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type KnownBoot, findNewBoot } from './decide-boot.ts'
+import { type KnownBoot, decideBootedAt, findNewBoot } from './decide-boot.ts'
 
 /** A device and its gateway, second by second: the reports determine the gateway's knowledge. */
 interface Life {
@@ -78,6 +78,28 @@ describe('an uptime', () => {
     )
   })
 
+  test('proves a boot if its report is later than the connection, but by less than the device had been up before', () => {
+    const lives = fc.record({ beforeS: fc.integer({ min: 20, max: 1e6 }), awayS: fc.integer({ min: 5, max: 600 }) })
+    fc.assert(
+      fc.property(lives, fc.double({ min: 0, max: 0.99, noNaN: true }), ({ beforeS, awayS }, part) => {
+        // It reported its uptime, rebooted at once, and connected `awayS` later.
+        const known = knownAfter({ uptimeS: beforeS, sinceReportS: awayS })
+        const lateS = Math.floor((beforeS - 13) * part)
+        const late = { at: new Date(now.getTime() + lateS * 1000), atMs: NOW_MS + lateS * 1000 }
+        const uptimeS = awayS + lateS
+        expect(findNewBoot(known, report(uptimeS), late)).not.toBeNull()
+        // The uptime of a hello may have been read long before the connection was recorded.
+        const early = { ...report(Math.max(beforeS, awayS)), isOfHello: true }
+        expect(findNewBoot(known, early, late)).toBeNull()
+      }),
+    )
+  })
+
+  test('that a slow clock of the device counts proves nothing', () => {
+    const known = knownAfter({ uptimeS: 100, sinceReportS: 30 * 86_400 })
+    expect(findNewBoot(known, report(100 + 30 * 86_400 - 250), time)).toBeNull()
+  })
+
   test('proves nothing without a previous one', () => {
     const nothing: KnownBoot = {
       uptimeS: null,
@@ -87,6 +109,51 @@ describe('an uptime', () => {
       connectedMs: NOW_MS,
     }
     expect(findNewBoot(nothing, report(5), time)).toBeNull()
+  })
+})
+
+describe('the time of a boot', () => {
+  const uptimeOf = (uptimeS: number) => ({ uptimeS, isOfParts: false })
+  const booted = new Date('2026-11-20T11:00:00Z')
+  const connectedAt = new Date(booted.getTime() + 30_000)
+
+  /** Handles reports of a device that booted at `booted`, each with the seconds after which it is read and handled. */
+  function bootedAfter(reports: readonly { readS: number; delayS: number }[]): Date | null {
+    return reports.reduce<Date | null>((bootedAt, { readS, delayS }) => {
+      const handled = new Date(booted.getTime() + (readS + delayS) * 1000)
+      return decideBootedAt({ connectedAt, bootedAt }, uptimeOf(readS), { at: handled, atMs: handled.getTime() })
+    }, null)
+  }
+
+  test('is that of the report with the shortest delay', () => {
+    const report = fc.record({ readS: fc.integer({ min: 31, max: 10_000 }), delayS: fc.nat(60) })
+    fc.assert(
+      fc.property(fc.array(report, { minLength: 1 }), (reports) => {
+        const shortestS = Math.min(30, ...reports.map(({ delayS }) => delayS))
+        expect(bootedAfter(reports)).toEqual(new Date(booted.getTime() + shortestS * 1000))
+      }),
+    )
+  })
+
+  test('is not later than the connection', () => {
+    expect(bootedAfter([{ readS: 31, delayS: 45 }])).toEqual(connectedAt)
+  })
+
+  test('is a later one if the clock has been set meanwhile', () => {
+    expect(
+      bootedAfter([
+        { readS: 40, delayS: 0 },
+        { readS: 100, delayS: 3600 },
+      ]),
+    ).toEqual(new Date(booted.getTime() + 3600_000))
+  })
+
+  test('of the longest part is that of the last report', () => {
+    const at = new Date(connectedAt.getTime() + 50_000)
+    const uptime = { uptimeS: 10, isOfParts: true }
+    expect(decideBootedAt({ connectedAt, bootedAt: booted }, uptime, { at, atMs: 0 })).toEqual(
+      new Date(at.getTime() - 10_000),
+    )
   })
 })
 

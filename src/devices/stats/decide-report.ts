@@ -1,7 +1,7 @@
 import type { Hardware } from '../hardware/hardware.ts'
 import type { DeviceCapabilities, VcMember } from '../tables.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import { type ProvenBoot, type ReportTime, type ReportedBoot, findNewBoot } from './decide-boot.ts'
+import { type ProvenBoot, type ReportTime, type ReportedBoot, decideBootedAt, findNewBoot } from './decide-boot.ts'
 import type { FirmwareProgress } from './fwupdate.ts'
 
 /** The reports of a device since it connected. */
@@ -14,6 +14,8 @@ export interface Report {
   readonly uptimeS: number | null
   /** As in BootClaims. */
   readonly isOfParts?: boolean
+  /** As in BootClaims. */
+  readonly isOfHello?: boolean
   /** A boot that it reports. */
   readonly boot: ReportedBoot | null
   readonly firmware: FirmwareProgress | null
@@ -47,7 +49,7 @@ export interface ReportDecision extends ReportedStatus {
  */
 export function decideReport(known: ReportedStatus, report: Report, time: ReportTime): ReportDecision {
   const before = known.load?.['uptime_s']
-  const { uptimeS } = report
+  const { uptimeS, isOfParts = false } = report
   const newBoot = findNewBoot({ ...known, uptimeS: typeof before === 'number' ? before : null }, report, time)
   const uptime = uptimeS === null ? {} : { uptime_s: uptimeS }
   const load: Readonly<Record<string, unknown>> = {
@@ -55,7 +57,9 @@ export function decideReport(known: ReportedStatus, report: Report, time: Report
     ...report.load,
     ...uptime,
   }
-  const bootedAt = uptimeS === null ? null : new Date(time.at.getTime() - uptimeS * 1000)
+  // Times of an earlier boot don't count any more.
+  const since = { connectedAt: known.connectedAt, bootedAt: newBoot === null ? known.bootedAt : null }
+  const bootedAt = uptimeS === null ? null : decideBootedAt(since, { uptimeS, isOfParts }, time)
   return {
     connectedAt: known.connectedAt,
     connectedMs: known.connectedMs,

@@ -101,7 +101,8 @@ export class JunosLink implements DeviceLink {
 
   /** Reports the facts from the connect, and queries the device for its hardware. */
   reportFirst(): void {
-    void this.#report(this.#facts.uptimeS, { members: null, capabilities: null, hardware: null })
+    const unchanged = { members: null, capabilities: null, hardware: null }
+    void this.#report(this.#facts.uptimeS, { ...unchanged, isOfHello: true })
     this.#enqueue(() => this.#pollHardware())
     this.#enqueue(() => this.#awaitParts())
   }
@@ -230,6 +231,8 @@ interface Changes {
   readonly members: DeviceFacts['members']
   readonly capabilities: DeviceFacts['capabilities'] | null
   readonly hardware: Hardware | null
+  /** As in BootClaims. */
+  readonly isOfHello?: boolean
 }
 
 function changed<T>(before: T, after: T): T | null {
