@@ -1,10 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { Apart, ApartEnd, ApartRequest } from '../http/apart/messages.ts'
+import { accountOf } from '../access/request-limits.ts'
+import { type Apart, type ApartEnd, type ApartRequest, refusalOf } from '../http/apart/messages.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError } from '../platform/errors.ts'
 import type { LogOutput } from '../platform/log.ts'
-import { limitConcurrency } from '../platform/queues/limit-concurrency.ts'
+import { shareConcurrency } from '../platform/queues/share-concurrency.ts'
+import { monotonicMs } from '../platform/time/clock.ts'
 import type { TimeReading } from '../platform/time/service-clock.ts'
 import type { ApartData, FromApart, ToApart } from './apart-messages.ts'
 import { apartOperations } from './apart-operations.ts'
@@ -29,13 +31,22 @@ const PROGRAM = fileURLToPath(new URL('apart-process.ts', import.meta.url))
 /** The heap of the process. An answer has 4 MiB at most, and a document of a megabyte takes up to 30 when it is parsed. */
 const FLAGS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4', '--max-old-space-size=256']
 /** What it does at a time. Requests that wait are bytes in the server, which their accounts' limits bound. */
-const AT_A_TIME = { running: 4, waiting: 10_000, refusal: 'Too many expensive requests wait.' }
+const AT_A_TIME = { running: 4, perHolder: 2, waiting: 10_000, refusal: 'Too many expensive requests wait.' }
+/** What the start of another process costs if this one ends with requests in it. */
+const START_MS = 500
+/** The most that a request is charged for its time in a process that has ended: it may have waited for a lock. */
+const MAX_LOST_MS = 1000
+
+interface Pending extends Pick<PromiseWithResolvers<ApartEnd>, 'promise' | 'resolve'> {
+  /** When it was sent: milliseconds, monotonic. */
+  readonly sentMs: number
+}
 
 /** A running process. */
 interface Running {
   readonly child: ChildProcess
   /** The requests that it has not answered yet. */
-  readonly pending: Map<number, PromiseWithResolvers<ApartEnd>>
+  readonly pending: Map<number, Pending>
   readonly ended: Promise<void>
 }
 
@@ -45,7 +56,7 @@ interface Running {
  */
 export function createApartProcess(ctx: Context, options: ApartProcessOptions): ApartProcess {
   const { readTime, idleMs = IDLE_MS } = options
-  const limited = limitConcurrency(AT_A_TIME)
+  const limited = shareConcurrency(AT_A_TIME)
   const stopping = new Set<Promise<void>>()
   let running: Running | null = null
   let idle: NodeJS.Timeout | undefined
@@ -79,20 +90,20 @@ export function createApartProcess(ctx: Context, options: ApartProcessOptions): 
   }
 
   async function ask(request: ApartRequest): Promise<ApartEnd> {
-    if (isStopped) throw unanswered()
+    if (isStopped) return unanswered(0)
     clearTimeout(idle)
     running ??= start()
-    const answered = Promise.withResolvers<ApartEnd>()
+    const pending = { ...Promise.withResolvers<ApartEnd>(), sentMs: monotonicMs() }
     asked += 1
-    running.pending.set(asked, answered)
+    running.pending.set(asked, pending)
     send(running, { kind: 'request', id: asked, request, time: readTime() })
-    return answered.promise
+    return pending.promise
   }
 
   return {
     operations: new Set(apartOperations(ctx).map(({ id }) => id)),
     run: (request, assertWanted) =>
-      limited(async () => {
+      limited(accountOf(request.caller.principal), async () => {
         assertWanted?.()
         return ask(request)
       }),
@@ -104,12 +115,24 @@ export function createApartProcess(ctx: Context, options: ApartProcessOptions): 
   }
 }
 
-function unanswered(): AppError {
-  return new AppError('unavailable', 'The service could not finish this request. Please try again.')
+function unanswered(cpuMs: number): ApartEnd {
+  const error = new AppError('unavailable', 'The service could not finish this request. Please try again.')
+  return { refusal: refusalOf(error), cpuMs }
+}
+
+/**
+ * Ends the requests of a process that has ended. What they have used is not known, nor which of them has ended the process,
+ * so they share their time and the start of the next process. Otherwise an account could end one after the other for nothing.
+ */
+function refuseAll(pending: Iterable<Pending>): void {
+  const lost = [...pending]
+  const nowMs = monotonicMs()
+  for (const { resolve, sentMs } of lost)
+    resolve(unanswered((Math.min(nowMs - sentMs, MAX_LOST_MS) + START_MS) / lost.length))
 }
 
 function send({ child }: Pick<Running, 'child'>, message: ToApart): void {
-  // If it has ended, that rejects the requests.
+  // If it has ended, that refuses the requests.
   child.send(message, () => undefined)
 }
 
@@ -143,7 +166,7 @@ function startProcess(
     const finish = (end: Readonly<Record<string, unknown>>): void => {
       if (end['code'] !== 0) ctx.log.error(end, 'the process of expensive requests ended')
       wakes.disconnect()
-      for (const { reject } of pending.values()) reject(unanswered())
+      refuseAll(pending.values())
       resolve()
     }
     child.once('exit', (code, signal) => finish({ code, signal }))

@@ -2,8 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import type { Context } from '../platform/context.ts'
-import { AppError } from '../platform/errors.ts'
-import type { Apart, ApartAnswer } from './apart/messages.ts'
+import { type Apart, type ApartAnswer, errorOfRefusal } from './apart/messages.ts'
 import { EncodedJson, encodeJson } from './bodies/encode-json.ts'
 import { takeForms } from './bodies/forms.ts'
 import { takeJson } from './bodies/json.ts'
@@ -11,6 +10,7 @@ import { type Operation, contentOf } from './operation.ts'
 import { type RunOperation, createRunOperation } from './run-operation.ts'
 import { ListErrorReply } from './schemas.ts'
 import { assertStays } from './turns/request-end.ts'
+import { kindOfRequest } from './turns/request-kind.ts'
 import { takeStreams } from './bodies/streams.ts'
 import { UnparsedBody } from './bodies/unparsed-body.ts'
 
@@ -77,13 +77,12 @@ function answeringApart(
     if (!request.runsApart) return answerHere(request, reply)
     const { caller, params, query, url, body, isHeavy } = request
     const bytes = body instanceof UnparsedBody ? body.bytes : null
-    const sent = { operation: id, caller, params, query, url, body: bytes, isHeavy }
+    const sent = { operation: id, kind: kindOfRequest(request), caller, params, query, url, body: bytes, isHeavy }
     const end = await apart.run(sent, () => assertStays(reply.raw))
     request.addCost(end.cpuMs)
     if ('answer' in end) return sendJson(reply.headers(end.answer.headers), textOf(end.answer))
     if ('defect' in end) throw end.defect
-    const { code, detail, fields, retryAfterS } = end.refusal
-    throw new AppError(code, detail, fields, retryAfterS)
+    throw errorOfRefusal(end.refusal)
   }
 }
 

@@ -1,10 +1,12 @@
 import type { Caller } from '../../access/authorize.ts'
-import type { ErrorCode } from '../../platform/errors.ts'
+import { AppError, type ErrorCode, TextError } from '../../platform/errors.ts'
 
 /** A request that another process answers, as it is copied to that process. */
 export interface ApartRequest {
   /** The id of its operation. */
   readonly operation: string
+  /** Requests of an account and of one kind are expected to cost the same; see kindOfRequest(). */
+  readonly kind: string
   readonly caller: Caller
   /** Path parameters and query, as the operation's schema has accepted them. */
   readonly params: unknown
@@ -29,6 +31,18 @@ export interface ApartRefusal {
   readonly detail: string
   readonly fields: Readonly<Record<string, unknown>>
   readonly retryAfterS: number | null
+  /** True for a TextError. */
+  readonly isText: boolean
+}
+
+export function refusalOf(error: AppError): ApartRefusal {
+  const { code, message, fields, retryAfterS } = error
+  return { code, detail: message, fields, retryAfterS, isText: error instanceof TextError }
+}
+
+/** Returns the error whose refusal this is. */
+export function errorOfRefusal({ code, detail, fields, retryAfterS, isText }: ApartRefusal): AppError {
+  return isText ? new TextError(detail) : new AppError(code, detail, fields, retryAfterS)
 }
 
 /** The end of a request in the other process; a `defect` is an error that is no refusal. */
@@ -37,7 +51,7 @@ export type ApartEnd = (
   | { readonly refusal: ApartRefusal }
   | { readonly defect: Error }
 ) & {
-  /** The processor time that it took there. */
+  /** The processor time that it took there; an estimate if the process has ended. */
   readonly cpuMs: number
 }
 
@@ -46,8 +60,9 @@ export interface Apart {
   /** Ids of operations. */
   readonly operations: ReadonlySet<string>
   /**
+   * If the process ends before it has answered, the request is refused as unavailable.
    * @param assertWanted Called when the request has waited for others; throws if nobody needs the answer any more.
-   * @throws AppError unavailable if the process ends before it has answered, or has been stopped.
+   * @throws AppError rate_limited if too many requests wait.
    */
   run(request: ApartRequest, assertWanted?: () => void): Promise<ApartEnd>
 }

@@ -10,7 +10,7 @@ import { type Operation, contentOf } from '../operation.ts'
 import { type RunOperation, createRunOperation } from '../run-operation.ts'
 import { createRequestCosts } from '../turns/request-costs.ts'
 import { compileValidator } from '../validate.ts'
-import type { ApartAnswer, ApartEnd, ApartRefusal, ApartRequest } from './messages.ts'
+import { type ApartAnswer, type ApartEnd, type ApartRequest, refusalOf } from './messages.ts'
 
 /** True for an operation that may run in another process: all is JSON, and it locks nothing that others wait for. */
 export function mayRunApart({ method, locksOnlyItsRecord, reply, schema: { body } }: Operation): boolean {
@@ -35,9 +35,9 @@ export function createRunApart(
 ): (request: ApartRequest) => Promise<ApartEnd> {
   const run = createRunOperation(ctx, operations)
   const known = new Map(operations.map((operation) => [operation.id, { operation, check: bodyCheckOf(operation) }]))
-  const costs = createRequestCosts(cpuMs)
+  const costs = createRequestCosts(cpuMs, { dividesUnknown: true })
   return async (request) => {
-    const measured = costs.measure(`${accountOf(request.caller.principal)} ${request.operation}`)
+    const measured = costs.measure(`${accountOf(request.caller.principal)} ${request.kind}`)
     try {
       const found = known.get(request.operation)
       if (found === undefined) throw new Error(`The operation ${request.operation} can't run in this process`)
@@ -93,10 +93,6 @@ async function answerTo(sent: ApartRequest, { operation, check, run }: Running):
   const result = await run(operation, request as unknown as FastifyRequest, reply as unknown as FastifyReply)
   const text = result instanceof EncodedJson ? result.text : await encodeJson(result === undefined ? {} : result)
   return { headers, text }
-}
-
-function refusalOf({ code, message, fields, retryAfterS }: AppError): ApartRefusal {
-  return { code, detail: message, fields, retryAfterS }
 }
 
 /** The cause of an error, such as a socket, can't pass to another process. */

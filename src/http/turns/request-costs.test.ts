@@ -2,9 +2,9 @@ import { expect, it } from 'vitest'
 import { createRequestCosts } from './request-costs.ts'
 import type { Outcome } from './request-end.ts'
 
-function setUp() {
+function setUp(options: Parameters<typeof createRequestCosts>[1] = {}) {
   let cpuMs = 100
-  const costs = createRequestCosts(() => cpuMs)
+  const costs = createRequestCosts(() => cpuMs, options)
   return { costs, work: (ms: number) => (cpuMs += ms) }
 }
 
@@ -83,6 +83,20 @@ it('charges nobody for more than twice an equal share', () => {
   work(40)
   expect(a?.('whole')).toBe(20)
   for (const end of others) end('cut')
+})
+
+it('divides the cost of unknown kinds that run at the same time, so that nobody pays for the others', () => {
+  const { costs, work } = setUp({ dividesUnknown: true })
+  const kinds = ['a', 'b', 'c', 'd']
+  const ends = kinds.map((kind) => costs.measure(kind))
+  work(400)
+  expect(ends.map((end) => end('whole'))).toEqual([100, 100, 100, 100])
+  // Alone, each kind shows what it really costs.
+  for (const [index, kind] of kinds.entries()) {
+    const end = costs.measure(kind)
+    work(10 * index)
+    expect(end('whole')).toBe(10 * index)
+  }
 })
 
 it('follows the cost of a kind', () => {

@@ -41,13 +41,24 @@ interface Cost {
   readonly guesses: number
 }
 
+interface RequestCostsOptions {
+  /**
+   * True if requests of unknown kinds that are in work at the same time get equal parts, however long they are. Otherwise the
+   * first one to end gets up to two parts and each of the rest a small assumed cost: right if most are short.
+   */
+  readonly dividesUnknown?: boolean
+}
+
 /**
  * Estimates the processor time of requests that run at the same time in one thread: a request has used what the thread has
  * used from its beginning to its end, less what the others have used meanwhile by their known costs. Waiting costs
  * nothing, so neither a slow machine nor an expensive neighbor makes a caller look expensive.
  * @param cpuMs Milliseconds of processor time that this thread has used.
  */
-export function createRequestCosts(cpuMs: () => number): RequestCosts {
+export function createRequestCosts(
+  cpuMs: () => number,
+  { dividesUnknown = false }: RequestCostsOptions = {},
+): RequestCosts {
   const known = new Map<string, Cost>()
   /** What requests cost other processes, by their kinds. */
   const elsewhere = new Map<string, number>()
@@ -102,14 +113,15 @@ export function createRequestCosts(cpuMs: () => number): RequestCosts {
 
   function end({ kind, beganMs, sharesBefore, othersMs, hasUnknownOthers }: Running, endedMs: number): number {
     const before = knownMs(kind)
-    const isCertain = !hasUnknownOthers && (before === undefined || [...running].every((other) => isKnown(other.kind)))
+    const isFirst = before === undefined && !dividesUnknown
+    const isCertain = !hasUnknownOthers && (isFirst || [...running].every((other) => isKnown(other.kind)))
     const shareMs = sharesMs - sharesBefore
     if (isCertain) {
       const ms = Math.max(endedMs - beganMs - othersMs - halvesOfLarger(kind), 0)
       // If the costs of others are known too low, one that waited behind them would pay for it.
       return learn(kind, Math.min(ms, 2 * shareMs), ENOUGH)
     }
-    return before ?? learn(kind, Math.min(shareMs, UNKNOWN_MS), 1)
+    return before ?? learn(kind, dividesUnknown ? shareMs : Math.min(shareMs, UNKNOWN_MS), 1)
   }
 
   /**
