@@ -2,7 +2,7 @@ import type { OrgScope } from '../access/scope.ts'
 import { epochS } from '../platform/time/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/database/db.ts'
-import { invalidField } from '../platform/errors.ts'
+import { AppError, invalidField } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../rollout/events/append-events.ts'
 import { presentPhase } from '../rollout/phases/present-phase.ts'
@@ -25,7 +25,7 @@ export interface Approval {
 /**
  * Approves a phase that has ended, so that the next one opens. A phase can't be approved before its devices show the
  * effect of the upgrade.
- * @throws AppError not_found; invalid for a phase that waits for no approval.
+ * @throws AppError not_found; invalid for a phase that waits for no approval, and while a person has paused the upgrade.
  */
 export async function approveOrgUpgrade(
   ctx: Context,
@@ -36,6 +36,11 @@ export async function approveOrgUpgrade(
   await inTx(ctx, async (tx) => {
     await lockOrgUpgrade(tx, scope, { id, kind: 'device' })
     const [org] = await lockOrgUpgrades(tx, scope, [id])
+    if (org?.hold?.by === 'user')
+      throw new AppError(
+        'invalid',
+        `The phase can't be approved: the upgrade is ${org.hold.reason}, so resume it first`,
+      )
     const waiting = org?.hold?.by === 'approval' ? findHeldPhase(org) : null
     if (waiting === null) throw invalidField('phase', `is ${phase}, but no phase of the upgrade waits for an approval`)
     const awaited = `${wordsOf(waiting.of).phase} ${waiting.phase} waits for an approval`

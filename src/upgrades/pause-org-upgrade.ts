@@ -4,12 +4,13 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/database/db.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../rollout/events/append-events.ts'
-import { pauseSiteUpgrades } from '../rollout/gates/store-hold.ts'
+import { pauseForPerson } from '../rollout/gates/store-hold.ts'
 import { lockOrgUpgrade } from './store.ts'
 
 /**
  * Pauses an upgrade until it is resumed or cancelled: no further device is commanded; devices in flight finish. Site
- * upgrades that are already paused, or have ended, are not changed.
+ * upgrades that a person has paused already, or that have ended, are not changed. One that waits at a gate waits there
+ * again once it is resumed.
  *
  * @throws AppError not_found
  */
@@ -23,7 +24,7 @@ export async function pauseOrgUpgrade(ctx: Context, scope: OrgScope, id: string)
       since_s: epochS(at),
       since_ms: ctx.serviceClock.nowMs(),
     } as const
-    if ((await pauseSiteUpgrades(tx, scope, id, hold)) === 0) return
+    if ((await pauseForPerson(tx, scope, id, hold)) === 0) return
     const paused = { type: 'UPGRADE_PAUSED', upgrade_id: id, message: `Pause upgrade ${id}` } as const
     await appendUpgradeChange(tx, scope, paused, at)
     // The engine withdraws the commands that have not been sent.

@@ -377,4 +377,20 @@ describe('a person', () => {
     agent.succeed(call)
     expect(await untilStatus(world, id, 'completed')).not.toHaveProperty('held')
   })
+
+  test('pauses at a gate, which a resume does not pass', async () => {
+    const worker = runUpgrades(world)
+    const { id: box } = await addPeer(world)
+    await worker.stop()
+    const { id } = await upgrade(world, { mxedge_ids: [box], versions: { tunterm: '2.0.0' } })
+    const { db } = world.ctx
+    const hold = JSON.stringify({ by: 'gate', reason: '0 of 1 appliances were upgraded', since_s: 1, since_ms: 1 })
+    await db.updateTable('mxedgeUpgrade').set({ hold, currentPhase: 1 }).where('id', '=', id).execute()
+    for (let times = 0; times < 2; times += 1) await world.call('POST', `${pathOf(world)}/${id}/pause`)
+    const reason = expect.stringMatching(/^paused by .* \(before: 0 of 1 appliances were upgraded\)$/)
+    expect(await find(world, id)).toMatchObject({ held: { by: 'user', reason } })
+    await world.call('POST', `${pathOf(world)}/${id}/resume`)
+    const upgraded = db.selectFrom('mxedgeUpgrade').select(['gatePassed', 'hold']).where('id', '=', id)
+    expect(await upgraded.executeTakeFirstOrThrow()).toEqual({ gatePassed: 0, hold: null })
+  })
 })

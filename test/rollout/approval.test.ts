@@ -1,6 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { approveOrgUpgrade } from '../../src/upgrades/approve-org-upgrade.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
+import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { expectConsistent } from './expect-consistent.ts'
@@ -69,6 +70,21 @@ it('an upgrade resumed after too many failures still waits for the approval, and
   expect(await read(id)).toMatchObject({ counts: { failed: 2, planned: 8 }, holds: ['approval', 'approval'] })
   await expect(resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)).rejects.toThrow(/waits for an approval/)
   await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: null })
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 8 }, holds: ['approval', 'approval'] })
+  await approve(id, 1)
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 10 } })
+})
+
+it('a phase of an upgrade that a person has paused is approved after it is resumed', async () => {
+  const { id } = await create([{ phase: 1, wait_for: 'approval' }])
+  await play()
+  await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await expect(approve(id, 1)).rejects.toThrow(
+    /^The phase can't be approved: the upgrade is paused by .*resume it first$/,
+  )
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
   await play()
   expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 8 }, holds: ['approval', 'approval'] })
   await approve(id, 1)

@@ -150,6 +150,27 @@ it('a pause during a check wins over its answer, and a resume repeats the check'
   expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'check' }] })
 })
 
+it('a resume after a pause for another reason does not open a phase that the check has refused', async () => {
+  reply = { status: 200, body: { open: false, reason: 'loss is 4 %' } }
+  const id = await createHeld()
+  await ask()
+  await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  const { name } = rollout.org.scope.actor
+  expect(await read(id)).toMatchObject({
+    hold: { by: 'user', reason: `paused by ${name} (before: the check says: loss is 4 %)` },
+  })
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await rollout.play()
+  await ask()
+  await rollout.play()
+  expect(asked).toHaveLength(2)
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'gate' }, approvals: [] })
+  // Without a pause in between a person takes the place of the check.
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'resume' }] })
+})
+
 it('a late answer about one phase does not open another, also where sites have ended', async () => {
   await rollout.seed([2, 2, 4])
   const canaries = rollout.org.sites.slice(0, 2)

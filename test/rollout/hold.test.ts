@@ -89,6 +89,25 @@ describe.each(['org', 'site'] as const)('with phases of the %s', (scope) => {
     expect(await read(id)).toEqual({ status: 'completed', hold: null, counts: { upgraded: 40 } })
   })
 
+  it('an upgrade that a person pauses at a gate waits there again after it is resumed', async () => {
+    const id = await create(scope)
+    await play()
+    await rollout.fleet.connect(rollout.devices())
+    await play()
+    await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    expect(await auditsLike('Pause%')).toHaveLength(1)
+    const reason = '0 of 2 devices of phase 1 were upgraded'
+    expect(await read(id)).toMatchObject({
+      hold: { by: 'user', reason: `paused by ${rollout.org.scope.actor.name} (before: ${reason})` },
+    })
+    await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    const retried = await rollout.read(id)
+    expect(retried.approvals).toEqual([])
+    await play()
+    expect(await read(id)).toMatchObject({ status: 'completed', hold: null, counts: { upgraded: 40 } })
+  })
+
   it('a pause takes back what has not left, and commands it again when it is resumed', async () => {
     await rollout.fleet.connect(rollout.devices())
     const id = await create(scope)

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import { type Tx, json } from '../../platform/database/db.ts'
 import type { UpgradeHold } from '../rollout.ts'
@@ -6,30 +6,65 @@ import type { UpgradeHold } from '../rollout.ts'
 /**
  * Pauses the organization upgrade and its unfinished site upgrades, except those that wait for a person already. A check
  * may end its wait at any time, so a pause takes its place. The caller has locked the organization upgrade.
- * @returns The number of site upgrades paused.
  */
 export async function pauseSiteUpgrades(
   tx: Tx,
   scope: OrgScope,
   orgUpgradeId: string,
   hold: UpgradeHold,
+): Promise<void> {
+  await setHolds(tx, scope, orgUpgradeId, { hold: json(hold), dueMs: hold.since_ms, where: waitsForNobody })
+}
+
+/**
+ * Pauses them for a person, except those that a person has paused. The pause takes the place of a gate at which they
+ * wait: that gate is evaluated again after the pause. The caller has locked the organization upgrade.
+ * @returns The number of site upgrades paused.
+ */
+export function pauseForPerson(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeId: string,
+  hold: UpgradeHold & { readonly by: 'user' },
+): Promise<number> {
+  // The wait for absent devices is extended by both pauses.
+  const pause = sql<string>`case when hold is null then ${json(hold)}::jsonb else ${json(hold)}::jsonb || jsonb_build_object(
+    'reason', ${hold.reason}::text || ' (before: ' || (hold->>'reason') || ')', 'since_ms', hold->'since_ms') end`
+  const where = sql<boolean>`hold->>'by' is distinct from 'user'`
+  return setHolds(tx, scope, orgUpgradeId, { hold: pause, dueMs: hold.since_ms, where })
+}
+
+/** @returns The number of changed site upgrades. */
+async function setHolds(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeId: string,
+  {
+    hold,
+    dueMs,
+    where,
+  }: {
+    readonly hold: string | RawBuilder<string>
+    readonly dueMs: number
+    readonly where: RawBuilder<boolean>
+  },
 ): Promise<number> {
   await tx
     .updateTable('orgUpgrade')
-    .set({ hold: json(hold) })
+    .set({ hold })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', orgUpgradeId)
     .where('stopping', 'is', null)
-    .where(waitsForNobody)
+    .where(where)
     .execute()
   const result = await tx
     .updateTable('siteUpgrade')
-    .set({ hold: json(hold), dueMs: hold.since_ms })
+    .set({ hold, dueMs })
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
     .where('finishedAt', 'is', null)
     .where('stopping', 'is', null)
-    .where(waitsForNobody)
+    .where(where)
     .executeTakeFirst()
   return Number(result.numUpdatedRows)
 }

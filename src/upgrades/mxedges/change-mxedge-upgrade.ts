@@ -11,6 +11,7 @@ import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
+import type { UpgradeHold } from '../../rollout/rollout.ts'
 
 /**
  * Stops an upgrade. After the commit no appliance is commanded; those in flight finish their step. An upgrade that has
@@ -27,8 +28,9 @@ export function cancelMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string)
 }
 
 /**
- * Pauses an upgrade until it is resumed or cancelled; appliances in flight finish their step. @throws AppError
- * not_found
+ * Pauses an upgrade until it is resumed or cancelled; appliances in flight finish their step. One that waits at a gate
+ * waits there again once it is resumed.
+ * @throws AppError not_found
  */
 export function pauseMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
   const hold = {
@@ -40,9 +42,16 @@ export function pauseMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string):
   return changeUpgrade(ctx, scope, {
     id,
     verb: 'Pause',
-    concerns: ({ finishedAt, stopping, hold: present }) => finishedAt === null && stopping === null && present === null,
-    change: (tx, upgrade) => pauseUpgrade(tx, upgrade, hold),
+    concerns: ({ finishedAt, stopping, hold: present }) =>
+      finishedAt === null && stopping === null && present?.by !== 'user',
+    change: (tx, upgrade) => pauseUpgrade(tx, upgrade, over(hold, upgrade.hold)),
   })
+}
+
+/** Adds why, and since when, the upgrade waits already. */
+function over(hold: UpgradeHold, present: UpgradeHold | null): UpgradeHold {
+  if (present === null) return hold
+  return { ...hold, reason: `${hold.reason} (before: ${present.reason})`, since_ms: present.since_ms }
 }
 
 /** Resumes an upgrade that a person or a gate has paused. @throws AppError not_found */
