@@ -1,5 +1,6 @@
 import type { Context } from '../platform/context.ts'
 import { type GatherOptions, type Gatherer, createGatherer } from '../platform/queues/gather.ts'
+import { type UnlockedGatherer, type UnlockedOptions, gatherUnlocked } from '../platform/queues/gather-unlocked.ts'
 
 export interface FactsOptions<T> extends Pick<GatherOptions<T>, 'name' | 'write' | 'bytesOf' | 'spacing'> {
   /** Identifies a fact in the log. */
@@ -13,16 +14,24 @@ const batch = { count: 500, bytes: 4 * 1024 * 1024 }
  * The number of devices limits theirs: while the database is unreachable, no device gets a command or a session.
  */
 export function gatherFacts<T>(ctx: Context, { idOf, ...options }: FactsOptions<T>): Gatherer<T> {
-  return createGatherer<T>({
-    ...options,
-    log: ctx.log,
+  return createGatherer<T>({ ...options, ...keeping(ctx, options.name, idOf) })
+}
+
+/** Does the same, but the facts about rows that another transaction has locked wait for it alone. */
+export function gatherUnlockedFacts<T>(
+  ctx: Context,
+  { idOf, ...options }: Omit<FactsOptions<T>, 'write'> & Pick<UnlockedOptions<T>, 'rowOf' | 'write'>,
+): UnlockedGatherer<T> {
+  return gatherUnlocked<T>({ ...options, ...keeping(ctx, options.name, idOf) })
+}
+
+function keeping<T>({ log }: Context, what: string, idOf: FactsOptions<T>['idOf']) {
+  return {
+    log,
     batch,
     keepsTrying: true,
-    onRefused(fact, error) {
-      ctx.log.error(
-        { err: error, what: options.name, ...idOf(fact) },
-        'the database refused what a device did; it is lost',
-      )
+    onRefused(fact: T, error: unknown) {
+      log.error({ err: error, what, ...idOf(fact) }, 'the database refused what a device did; it is lost')
     },
-  })
+  }
 }

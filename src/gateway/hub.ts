@@ -107,7 +107,7 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
       await Promise.all([devices.prepareStop(), appliances.prepareStop()])
     },
     async stop() {
-      await Promise.all([devices.stop(), appliances.stop(), awaited.idle(), lost.idle(), reports.idle()])
+      await Promise.all([devices.stop(), appliances.stop(), awaited.idle(), lost.idle(), reports.stop()])
       await Promise.all([troubles.stop(), idle.stop()])
     },
   }

@@ -1,6 +1,6 @@
-import { type SessionReport, recordReports } from '../devices/stats/record-report.ts'
+import { type SessionReport, recordUnlockedReports } from '../devices/stats/record-report.ts'
 import type { Context } from '../platform/context.ts'
-import { createGatherer } from '../platform/queues/gather.ts'
+import { gatherUnlocked } from '../platform/queues/gather-unlocked.ts'
 import { deviceSpacing } from '../platform/queues/spacing.ts'
 
 /** Unwritten reports of one device; beyond them the device must wait, so that it can't fill our memory. */
@@ -10,20 +10,25 @@ const BATCH_BYTES = 4 * 1024 * 1024
 /** Unwritten telemetry of all devices; beyond it every device that reports must wait. */
 const ROOM_BYTES = 32 * 1024 * 1024
 
-/** Writes the reports of several devices in one transaction. */
+/**
+ * Writes the reports of several devices in one transaction. Those of devices that another transaction has locked are
+ * written later.
+ */
 export interface Reports {
   /**
    * Returns a promise when the device has too many unwritten reports, or all devices together too much telemetry. The
    * caller must not handle another message of the device before it resolves; it never rejects.
    */
   add(report: SessionReport): Promise<void> | undefined
-  /** Resolves when all reports so far are written or lost. */
+  /** Resolves when all reports so far are written or lost, except those of locked devices. */
   idle(): Promise<void>
+  /** Resolves when all reports are written or lost. */
+  stop(): Promise<void>
 }
 
 export function createReports(ctx: Context, batchSize: number): Reports {
   const unwritten = new Map<string, number>()
-  const reports = createGatherer<SessionReport>({
+  const reports = gatherUnlocked<SessionReport>({
     name: 'reports of devices',
     log: ctx.log,
     batch: { count: batchSize, bytes: BATCH_BYTES },
@@ -33,7 +38,8 @@ export function createReports(ctx: Context, batchSize: number): Reports {
     room: { count: Infinity, bytes: ROOM_BYTES },
     // A device reports again soon, and its next report is newer.
     keepsTrying: false,
-    write: (items) => recordReports(ctx, items),
+    rowOf: ({ deviceId }) => deviceId,
+    write: (items, isRepeated) => recordUnlockedReports(ctx, items, isRepeated),
   })
 
   async function write(report: SessionReport): Promise<void> {
@@ -53,11 +59,14 @@ export function createReports(ctx: Context, batchSize: number): Reports {
       const count = (unwritten.get(report.deviceId) ?? 0) + 1
       unwritten.set(report.deviceId, count)
       const written = write(report)
+      // A device that another transaction has locked waits, so that its reports don't fill our memory meanwhile.
+      if (reports.isLocked(report.deviceId)) return written
       if (count < MAX_UNWRITTEN && reports.hasRoom()) return undefined
       // The device waits for this write, so the write must not wait for reports of others.
       void reports.flush()
       return written
     },
     idle: () => reports.flush(),
+    stop: () => reports.stop(),
   }
 }

@@ -6,6 +6,7 @@ import {
   type AdvancedCommand,
   type CommandToSend,
   claimQueuedCommands,
+  lockFreeCommands,
   requeueCommands,
   updateCommandProgress,
 } from './store.ts'
@@ -13,15 +14,47 @@ import { type FinishedCommand, finishCommands, timeOutCommands } from './store-e
 import { deviceIdOf } from '../device.ts'
 import type { CommandProgress } from '../tables.ts'
 import { appendEndedCommands, appendFailedRestores } from './append-ended.ts'
+import { type InTransaction, type RowsOfBatch, skipLockedRows } from '../sessions/skip-locked.ts'
 import { expireCommands } from './store-expiry.ts'
 import { type IdleDevice, markCommandsIdle } from './store-lost.ts'
 
 /** Records how commands ended, in one transaction; stale outcomes are ignored. */
 export async function recordCommandOutcomes(ctx: Context, finished: readonly FinishedCommand[]): Promise<void> {
-  await inTxByKeys(ctx, async (tx) => {
-    const at = ctx.clock.now()
-    await appendEndedCommands(tx, await finishCommands(tx, finished, at), at)
-  })
+  await inTxByKeys(ctx, (tx) => applyOutcomes(ctx, tx, finished))
+}
+
+/**
+ * Does the same, except for commands that another transaction has locked.
+ * @param isRepeated True if one of them was locked before.
+ * @returns The ids of the locked commands.
+ */
+export async function recordUnlockedOutcomes(
+  ctx: Context,
+  finished: readonly FinishedCommand[],
+  isRepeated: boolean,
+): Promise<ReadonlySet<string>> {
+  const { lockedIds } = await skipLockedRows(ctx, rowsOf(finished, isRepeated), (tx, locked) =>
+    applyOutcomes(
+      ctx,
+      tx,
+      finished.filter(({ id }) => !locked.has(id)),
+    ),
+  )
+  return lockedIds
+}
+
+async function applyOutcomes(ctx: Context, tx: Tx, finished: readonly FinishedCommand[]): Promise<void> {
+  const at = ctx.clock.now()
+  await appendEndedCommands(tx, await finishCommands(tx, finished, at), at)
+}
+
+function rowsOf(
+  commands: readonly { readonly orgId: string; readonly id: string }[],
+  isRepeated: boolean,
+): RowsOfBatch {
+  const orgIds = [...new Set(commands.map(({ orgId }) => orgId))]
+  const ids = [...new Set(commands.map(({ id }) => id))]
+  return { ids, isRepeated, lockFree: (tx) => lockFreeCommands(tx, { orgIds, ids }) }
 }
 
 /** Steps that a device may repeat. Nothing is decided by their record, which may therefore be lost. */
@@ -31,10 +64,26 @@ function isRepeatable({ step }: CommandProgress): boolean {
   return repeatable.has(step)
 }
 
-/** Records the steps that commands have reached; those of commands that have ended are ignored. */
-export async function recordCommandProgress(ctx: Context, advanced: readonly AdvancedCommand[]): Promise<void> {
+/**
+ * Records the steps that commands have reached; those of commands that have ended are ignored.
+ * @param isRepeated As for recordUnlockedOutcomes().
+ * @returns The ids of the locked commands.
+ */
+export async function recordCommandProgress(
+  ctx: Context,
+  advanced: readonly AdvancedCommand[],
+  isRepeated = false,
+): Promise<ReadonlySet<string>> {
   const inTransaction = advanced.every(({ progress }) => isRepeatable(progress)) ? inUnflushedTx : inTx
-  await inTransaction({ db: ctx.keyDb, wakes: ctx.wakes }, (tx) => updateCommandProgress(tx, advanced))
+  const byKeys: InTransaction = ({ keyDb, wakes }, work) => inTransaction({ db: keyDb, wakes }, work)
+  const batch = { ...rowsOf(advanced, isRepeated), inTransaction: byKeys }
+  const { lockedIds } = await skipLockedRows(ctx, batch, (tx, locked) =>
+    updateCommandProgress(
+      tx,
+      advanced.filter(({ id }) => !locked.has(id)),
+    ),
+  )
+  return lockedIds
 }
 
 /** Commits the intent to send before anything is sent, so that after a crash it is certain which commands may have run. */

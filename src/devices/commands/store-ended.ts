@@ -7,7 +7,7 @@ import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { CommandKind, CommandState } from '../tables.ts'
 import type { CommandOutcome, LossReason } from './command.ts'
 import { awaitsPart } from './store-awaited.ts'
-import { inOrder, isUnanswered, lockByKey } from './store.ts'
+import { isUnanswered, lockByKey } from './store.ts'
 
 /** The columns of an EndedCommand, of `command`. */
 const endColumns = sql`command.org_id, command.id, command.kind, command.params, command.state, command.outcome,
@@ -115,7 +115,8 @@ const updateLost = statement<LostSessions, EndedCommand>(
 
 /**
  * Ends commands in flight since before `sentBeforeMs` of service time, which is longer than any command takes, and restarts
- * of parts that are away since before `awayBeforeMs`, which is later.
+ * of parts that are away since before `awayBeforeMs`, which is later. Those that another transaction has locked are left to
+ * the next sweep.
  */
 export async function timeOutCommands(
   tx: Tx,
@@ -127,7 +128,8 @@ export async function timeOutCommands(
       select command.org_id, command.id from device_command command
       where command.state = 'sent' and command.sent_ms < ${awayBeforeMs}
         and (coalesce(command.progress_ms, command.sent_ms) < ${sentBeforeMs}
-          or command.progress_ms < ${awayBeforeMs} and ${awaitsPart(sql`command`)}) ${inOrder}
+          or command.progress_ms < ${awayBeforeMs} and ${awaitsPart(sql`command`)})
+      order by command.id for update of command skip locked
     )
     update device_command command
     set state = 'unknown', outcome = ${json({ why: 'timeout' })}::jsonb, finished_at = ${at}

@@ -38,19 +38,27 @@ const settleCompleted = statement<{ readonly deviceIds: readonly string[]; reado
   },
 )
 
-/** Settles restores whose last evidence is from before `beforeMs` of service time. */
+/**
+ * Settles restores whose last evidence is from before `beforeMs` of service time. Those that another transaction has locked
+ * are left to the next call.
+ */
 export async function settleLateRestores(tx: Tx, beforeMs: number, at: Date): Promise<SettledRestore[]> {
-  return (await settle(at, sql`coalesce(command.progress_ms, command.sent_ms) < ${beforeMs}`).execute(tx)).rows
+  const which = sql`coalesce(command.progress_ms, command.sent_ms) < ${beforeMs}`
+  return (await settle(at, which, sql`skip locked`).execute(tx)).rows
 }
 
-function settle<V>(at: Date | Param<V, Date>, which: RawBuilder<unknown>): RawBuilder<SettledRestore> {
+function settle<V>(
+  at: Date | Param<V, Date>,
+  which: RawBuilder<unknown>,
+  lockedToo: RawBuilder<unknown> = sql``,
+): RawBuilder<SettledRestore> {
   return sql<SettledRestore>`
     with locked as materialized (
       select command.org_id, command.id, status.firmware
       from device_command command
       join device_status status on status.org_id = command.org_id and status.device_id = command.device_id
       where ${isUnsettled} and ${which}
-      order by command.id for update of command
+      order by command.id for update of command ${lockedToo}
     )
     update device_command command set settled_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id

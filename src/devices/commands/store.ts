@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
-import type { Db, Reader, Tx } from '../../platform/database/db.ts'
+import { type Db, type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import { columnsOf, insertRows, rowsAs } from '../../platform/database/rows.ts'
 import { statement } from '../../platform/database/statement.ts'
 import type { CommandProgress, DeviceCapabilities } from '../tables.ts'
@@ -216,6 +216,29 @@ const progressColumns = columnsOf('deviceCommand', {
   progress: 'jsonb',
   progressMs: 'float8',
 })
+
+/**
+ * Locks these commands, except those that another transaction has locked, or whose devices it has locked: the end of a
+ * command appends an event of its device.
+ * @returns The ids of the latter.
+ */
+export async function lockFreeCommands(
+  tx: Tx,
+  { orgIds, ids }: { readonly orgIds: readonly string[]; readonly ids: readonly string[] },
+): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    with free as materialized (
+      select command.id from device_command command
+      join device on device.org_id = command.org_id and device.id = command.device_id
+      where command.org_id = ${anyOf(orgIds)} and command.id = ${anyOf(ids)}
+      order by command.id for update of command skip locked for key share of device skip locked
+    )
+    select command.id from device_command command
+    where command.org_id = ${anyOf(orgIds)} and command.id = ${anyOf(ids)}
+      and not exists (select from free where free.id = command.id)
+  `.execute(tx)
+  return rows.map(({ id }) => id)
+}
 
 /** If a command has several steps, the last one counts. */
 export async function updateCommandProgress(tx: Tx, advanced: readonly AdvancedCommand[]): Promise<void> {

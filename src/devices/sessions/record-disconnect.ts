@@ -4,7 +4,7 @@ import { updownMinutesOf } from '../../orgs/setting.ts'
 import { readerOfThresholds } from '../../orgs/store-setting.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTxByKeys } from '../../platform/database/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { lockedPauses } from '../../platform/queues/locked-pauses.ts'
 import { pause } from '../../platform/time/pause.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
@@ -109,28 +109,38 @@ interface Outage {
 
 /**
  * Announces outages that have lasted for their thresholds: in parts, so that no transaction locks a whole fleet, and
- * not more at a time than leaves time for the rest of the sweep.
+ * not more at a time than leaves time for the rest of the sweep. Those of devices that another transaction has locked
+ * are left to the next sweep.
  */
 export async function appendDueOutages(ctx: Context): Promise<void> {
-  for (let part = 0; part < PARTS_PER_SWEEP; part += 1) if ((await appendOutageBatch(ctx)) < OUTAGES_PER_PART) return
+  const locked = new Set<string>()
+  for (let part = 0; part < PARTS_PER_SWEEP; part += 1) {
+    const at = ctx.clock.now()
+    const due = await listDueOutages(ctx.db, at, { limit: OUTAGES_PER_PART, except: locked })
+    if (due.length === 0) return
+    const { done, lockedIds } = await skipLocked(ctx, { deviceIds: due, isRepeated: false }, (tx, skipped) =>
+      appendOutages(
+        tx,
+        due.filter((id) => !skipped.has(id)),
+        at,
+      ),
+    )
+    for (const id of lockedIds) locked.add(id)
+    if ((done ?? 0) + lockedIds.size < OUTAGES_PER_PART) return
+  }
 }
 
 /** @returns The number of outages that were due. */
-async function appendOutageBatch(ctx: Context): Promise<number> {
-  const at = ctx.clock.now()
-  const due = await listDueOutages(ctx.db, at, OUTAGES_PER_PART)
-  if (due.length === 0) return 0
-  return inTxByKeys(ctx, async (tx) => {
-    // Statuses are locked before outages, as when a device reconnects.
-    const known = await lockClaimedStatuses(tx, due)
-    const since = await deleteOutages(tx, known, at)
-    const outages = known.flatMap((status) => {
-      const downAt = since.get(status.deviceId)
-      return downAt === undefined || status.connected ? [] : [{ status, downAt }]
-    })
-    await appendDownEvents(tx, outages, at)
-    return since.size
+async function appendOutages(tx: Tx, due: readonly string[], at: Date): Promise<number> {
+  // Statuses are locked before outages, as when a device reconnects.
+  const known = await lockClaimedStatuses(tx, due)
+  const since = await deleteOutages(tx, known, at)
+  const outages = known.flatMap((status) => {
+    const downAt = since.get(status.deviceId)
+    return downAt === undefined || status.connected ? [] : [{ status, downAt }]
   })
+  await appendDownEvents(tx, outages, at)
+  return since.size
 }
 
 async function appendDownEvents(

@@ -1,15 +1,17 @@
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx, inTxByKeys } from '../../platform/database/db.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
 import { applyDisconnections } from './record-disconnect.ts'
 import { type Grace, updateGrace } from './decide-grace.ts'
 import { recordCommandsLost } from '../commands/append-ended.ts'
+import { skipLocked } from './skip-locked.ts'
 import {
   countLost,
   deleteDeadNodes,
   deleteNode,
   findLease,
   insertNode,
+  listLost,
   markSessionsLost,
   renewLease,
   markLostDisconnected,
@@ -54,7 +56,7 @@ export async function sweepDeadNodes(ctx: Context, ownId: string): Promise<void>
 
 /**
  * Marks lost devices that have not come back in time as disconnected (see Grace). Devices that come back before do not
- * count as having been away.
+ * count as having been away. Those that another transaction has locked are left to the next sweep.
  * @param now Monotonic milliseconds: setting the wall clock ends no grace.
  */
 export function createLostDevicesSweep(ctx: Context, now: () => number): () => Promise<void> {
@@ -65,9 +67,12 @@ export function createLostDevicesSweep(ctx: Context, now: () => number): () => P
     grace = updateGrace(grace, { lost, outageMs: since === null ? 0 : at.getTime() - since.getTime() }, now())
     if (grace?.isOver !== true) return
     const atMs = ctx.serviceClock.nowMs()
-    await inTxByKeys(ctx, async (tx) =>
-      applyDisconnections(tx, await markLostDisconnected(tx, { limit: LOST_PER_SWEEP, atMs }), at),
-    )
+    const deviceIds = await listLost(ctx.db, LOST_PER_SWEEP)
+    if (deviceIds.length === 0) return
+    await skipLocked(ctx, { deviceIds, isRepeated: false }, async (tx, locked) => {
+      const free = deviceIds.filter((id) => !locked.has(id))
+      await applyDisconnections(tx, await markLostDisconnected(tx, { deviceIds: free, atMs }), at)
+    })
   }
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Reader, Tx } from '../../platform/database/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import type { SessionKey } from './store.ts'
 
 export async function insertNode(tx: Tx, nodeId: string, { at, until }: { at: Date; until: Date }): Promise<void> {
@@ -65,18 +65,27 @@ export async function countLost(reader: Reader): Promise<{ lost: number; since: 
   return { lost: Number(lost), since }
 }
 
+/** Lists up to `limit` lost devices, in any order: some may be locked for long. */
+export async function listLost(reader: Reader, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ deviceId: string }>`
+    select device_id from device_session where lost_at is not null order by random() limit ${limit}
+  `.execute(reader)
+  return rows.map(({ deviceId }) => deviceId)
+}
+
 /**
- * Marks up to `limit` lost devices as disconnected, and returns them. `atMs`: the service time of the disconnection.
+ * Marks those of the devices that are still lost as disconnected, and returns them. `atMs`: the service time of the
+ * disconnection.
  */
 export async function markLostDisconnected(
   tx: Tx,
-  { limit, atMs }: { limit: number; atMs: number },
+  { deviceIds, atMs }: { readonly deviceIds: readonly string[]; readonly atMs: number },
 ): Promise<string[]> {
   const taken = await sql<{ deviceId: string }>`
     update device_session set lost_at = null, disconnected_ms = ${atMs}
     where device_id in (
-      select device_id from device_session where lost_at is not null
-      order by device_id limit ${limit} for update skip locked)
+      select device_id from device_session where device_id = ${anyOf(deviceIds)} and lost_at is not null
+      order by device_id for update)
     returning device_id
   `.execute(tx)
   return taken.rows.map(({ deviceId }) => deviceId)

@@ -16,12 +16,17 @@ export async function insertOutages(tx: Tx, outages: readonly Selectable<DeviceO
   await insertRows(tx, outageColumns, outages, { tail: sql`on conflict do nothing` })
 }
 
-/** Lists devices whose outage is due to be reported, the longest overdue first. */
-export async function listDueOutages(reader: Reader, now: Date, limit: number): Promise<string[]> {
+/** Lists devices whose outage is due to be reported, the longest overdue first, except the given ones. */
+export async function listDueOutages(
+  reader: Reader,
+  now: Date,
+  { limit, except }: { readonly limit: number; readonly except: ReadonlySet<string> },
+): Promise<string[]> {
   const rows = await reader
     .selectFrom('deviceOutage')
     .select('deviceId')
     .where('dueAt', '<=', now)
+    .where(sql<boolean>`device_id <> all(${[...except]}::uuid[])`)
     .orderBy('dueAt')
     .limit(limit)
     .execute()

@@ -15,7 +15,8 @@ import { recordTelemetry } from '../telemetry/record-telemetry.ts'
 import { appendCompletedRestores } from '../commands/append-ended.ts'
 import { progressOf } from './fwupdate.ts'
 import { type ReportedProgress, raiseReportedProgress } from './store-fwupdates.ts'
-import { updateReportedStatuses } from './store-reports.ts'
+import { lockFreeStatuses, updateReportedStatuses } from './store-reports.ts'
+import { type InTransaction, skipLockedRows } from '../sessions/skip-locked.ts'
 import { type ClaimedStatus, listConnectReasons, lockClaimedStatuses } from '../sessions/store.ts'
 import { noteStats } from './note-stats.ts'
 
@@ -31,38 +32,65 @@ export interface SessionReport extends Report {
  * @param reports In the order of their arrival; a device may occur more than once.
  */
 export async function recordReports(ctx: Context, reports: readonly SessionReport[]): Promise<void> {
+  await transactionOf(reports)(ctx, (tx) => applyReports(ctx, tx, reports))
+}
+
+/**
+ * Does the same, except for devices that another transaction has locked.
+ * @param isRepeated True if one of them was locked before.
+ * @returns The ids of the locked devices.
+ */
+export async function recordUnlockedReports(
+  ctx: Context,
+  reports: readonly SessionReport[],
+  isRepeated: boolean,
+): Promise<ReadonlySet<string>> {
+  const ids = [...new Set(reports.map(({ deviceId }) => deviceId))]
+  const batch = { ids, isRepeated, lockFree: lockFreeStatuses, inTransaction: transactionOf(reports) }
+  const { lockedIds } = await skipLockedRows(ctx, batch, (tx, locked) =>
+    applyReports(
+      ctx,
+      tx,
+      reports.filter(({ deviceId }) => !locked.has(deviceId)),
+    ),
+  )
+  return lockedIds
+}
+
+/** Links report members and capabilities once, when they change, so these must survive a crash of the database. */
+function transactionOf(reports: readonly SessionReport[]): InTransaction {
+  return reports.some(({ members, capabilities }) => members != null || capabilities != null) ? inTx : inUnflushedTx
+}
+
+async function applyReports(ctx: Context, tx: Tx, reports: readonly SessionReport[]): Promise<void> {
   const time = { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs() }
   const byDevice = Map.groupBy(reports, ({ deviceId }) => deviceId)
-  // Links report members and capabilities once, when they change, so these must survive a crash of the database.
-  const isOnce = reports.some(({ members, capabilities }) => members != null || capabilities != null)
-  await (isOnce ? inTx : inUnflushedTx)(ctx, async (tx) => {
-    await raiseReportedProgress(tx, progressOfSessions(reports), time.at)
-    const known = await lockClaimedStatuses(tx, [...byDevice.keys()])
-    const changes = known.flatMap((status) => {
-      const fresh = (byDevice.get(status.deviceId) ?? []).filter(({ epoch }) => epoch === status.epoch)
-      return fresh.length === 0 ? [] : [changeOf(status, fresh, time)]
-    })
-    if (changes.length === 0) return
-    await updateReportedStatuses(tx, changes, time.at)
-    noteStats(tx, changes)
-    await recordHardware(
-      tx,
-      changes.flatMap(({ hardware, ...key }) => (hardware === null ? [] : [{ ...key, hardware }])),
-      time.at,
-    )
-    const portChanges = await recordTelemetry(
-      tx,
-      changes.filter(({ telemetry }) => telemetry.length > 0),
-      time,
-    )
-    await appendPortChanges(tx, changes, { portChanges, at: time.at })
-    await appendRestarts(tx, changes, time.at)
-    const idsOf = (some: readonly Change[]): string[] => some.map(({ deviceId }) => deviceId)
-    const moved = changes.filter(({ newMembers }) => newMembers !== null)
-    if (moved.length > 0) wakeAfterCommit(tx, 'rollouts', idsOf(moved))
-    const mayBeRestored = changes.filter(({ newMembers, hasBooted }) => newMembers !== null || hasBooted)
-    if (mayBeRestored.length > 0) await appendCompletedRestores(tx, idsOf(mayBeRestored), time.at)
+  await raiseReportedProgress(tx, progressOfSessions(reports), time.at)
+  const known = await lockClaimedStatuses(tx, [...byDevice.keys()])
+  const changes = known.flatMap((status) => {
+    const fresh = (byDevice.get(status.deviceId) ?? []).filter(({ epoch }) => epoch === status.epoch)
+    return fresh.length === 0 ? [] : [changeOf(status, fresh, time)]
   })
+  if (changes.length === 0) return
+  await updateReportedStatuses(tx, changes, time.at)
+  noteStats(tx, changes)
+  await recordHardware(
+    tx,
+    changes.flatMap(({ hardware, ...key }) => (hardware === null ? [] : [{ ...key, hardware }])),
+    time.at,
+  )
+  const portChanges = await recordTelemetry(
+    tx,
+    changes.filter(({ telemetry }) => telemetry.length > 0),
+    time,
+  )
+  await appendPortChanges(tx, changes, { portChanges, at: time.at })
+  await appendRestarts(tx, changes, time.at)
+  const idsOf = (some: readonly Change[]): string[] => some.map(({ deviceId }) => deviceId)
+  const moved = changes.filter(({ newMembers }) => newMembers !== null)
+  if (moved.length > 0) wakeAfterCommit(tx, 'rollouts', idsOf(moved))
+  const mayBeRestored = changes.filter(({ newMembers, hasBooted }) => newMembers !== null || hasBooted)
+  if (mayBeRestored.length > 0) await appendCompletedRestores(tx, idsOf(mayBeRestored), time.at)
 }
 
 /** The largest progress that each session has reported. */

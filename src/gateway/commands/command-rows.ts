@@ -42,9 +42,13 @@ export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
   claim(limit: number, rebooting: readonly string[]): Promise<C[]>
   /** Commands that are committed as sent from the start; absent if there are none. */
   readonly committed?: CommittedCommands<C>
-  finish(finished: readonly FinishedCommand[]): Promise<void>
-  /** Records the steps that commands have reached; absent if they have none. */
-  advance?(advanced: readonly AdvancedCommand[]): Promise<void>
+  /**
+   * Records outcomes, except those of commands that another transaction has locked, and returns the ids of the latter.
+   * @param isRepeated True if one of them was locked before.
+   */
+  finish(finished: readonly FinishedCommand[], isRepeated: boolean): Promise<ReadonlySet<string>>
+  /** Records the steps that commands have reached, as `finish` does; absent if they have none. */
+  advance?(advanced: readonly AdvancedCommand[], isRepeated: boolean): Promise<ReadonlySet<string>>
   /** Returns commands to the queue that were claimed and certainly not sent. */
   requeue(commands: readonly C[]): Promise<void>
   /** Lists the calls' commands whose outcome is open, or unknown because their connection was lost. */

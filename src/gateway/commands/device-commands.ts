@@ -1,10 +1,10 @@
 import { isDiagnostic, isReboot } from '../../devices/commands/command.ts'
 import { findRefusal } from '../../devices/commands/capabilities.ts'
 import {
-  recordCommandOutcomes,
   recordCommandProgress,
   recordCommandsSent,
   recordCommandsUnsent,
+  recordUnlockedOutcomes,
 } from '../../devices/commands/record-commands.ts'
 import { type CommandToSend, isCommandToSend, listUnansweredCommands } from '../../devices/commands/store.ts'
 import { listUpgradesInFlight } from '../../devices/commands/store-upgrade-commands.ts'
@@ -49,8 +49,8 @@ export function deviceCommands(
       complete: (commands) => addImages(ctx, commands),
       list: (deviceIds) => listUpgradesInFlight(ctx.keyDb, deviceIds),
     },
-    advance: (advanced) => recordCommandProgress(ctx, advanced),
-    finish: (finished) => recordCommandOutcomes(ctx, finished),
+    advance: (advanced, isRepeated) => recordCommandProgress(ctx, advanced, isRepeated),
+    finish: (finished, isRepeated) => recordUnlockedOutcomes(ctx, finished, isRepeated),
     requeue: (commands) => recordCommandsUnsent(ctx, commands),
     listUnanswered: (calls) => listUnansweredCommands(ctx.db, calls),
     findUpgrade: (end) => findLostUpgrade(ctx.db, end),

@@ -8,7 +8,7 @@ import type { CommandRows, RowOfCommand } from './command-rows.ts'
 import { startCommittedSender } from './committed-commands.ts'
 import type { Decode, Link, LinkEvent, LinkProgress } from '../links/device-link.ts'
 import type { Outcome, Rejection, UpgradeStep } from '../driver.ts'
-import { gatherFacts } from '../facts.ts'
+import { gatherFacts, gatherUnlockedFacts } from '../facts.ts'
 import { createLateReplies } from './late-replies.ts'
 import { deviceSpacing } from '../../platform/queues/spacing.ts'
 import type { LinkRegistry } from '../links/link-registry.ts'
@@ -40,7 +40,10 @@ export interface Dispatcher<L extends Link, S> {
   onEvent(link: L, event: LinkEvent<S>): Promise<void>
   /** Drops the link's command; the transaction that ends the session ends the command as well. */
   onClosed(link: L): void
-  /** Resolves when the outcomes that devices have reported so far are written. Never rejects. */
+  /**
+   * Resolves when the outcomes that devices have reported so far are written, except those of locked commands. Never
+   * rejects.
+   */
   flushOutcomes(): Promise<void>
   /** True while an outcome of the device is not written. */
   hasOutcome(deviceId: string): boolean
@@ -81,18 +84,20 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   const all = [inFlight, diagnostics]
   /** The time until which devices get no command, by their ids: they have agreed to reboot and would lose it. */
   const rebooting = new Map<string, { readonly link: L; readonly untilMs: number }>()
-  const progress = gatherFacts<AdvancedCommand>(ctx, {
+  const progress = gatherUnlockedFacts<AdvancedCommand>(ctx, {
     name: 'progress of commands',
-    write: async (items) => rows.advance?.(items),
+    rowOf: ({ id }) => id,
+    write: async (items, isRepeated) => (await rows.advance?.(items, isRepeated)) ?? new Set(),
     idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
   })
-  const outcomes = gatherFacts<FinishedCommand>(ctx, {
+  const outcomes = gatherUnlockedFacts<FinishedCommand>(ctx, {
     name: 'outcomes of commands',
     spacing: deviceSpacing,
-    async write(items) {
+    rowOf: ({ id }) => id,
+    async write(items, isRepeated) {
       // A command that has ended accepts no progress any more, so the device's earlier reports are written first.
       await progress.flush()
-      await rows.finish(items)
+      return rows.finish(items, isRepeated)
     },
     bytesOf: ({ outcome }) => ('text' in outcome ? (outcome.text?.length ?? 0) : 0),
     idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),

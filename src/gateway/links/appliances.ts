@@ -128,6 +128,9 @@ function applianceSessions(
   }
 }
 
+/** Appliances are few, so their commands wait for other transactions. */
+const noneLocked: ReadonlySet<string> = new Set()
+
 function applianceCommands(
   ctx: Context,
   nodeId: string,
@@ -143,8 +146,14 @@ function applianceCommands(
         throw error
       }
     },
-    advance: (advanced) => recordMxedgeProgress(ctx, advanced),
-    finish: (finished) => recordMxedgeOutcomes(ctx, finished),
+    async advance(advanced) {
+      await recordMxedgeProgress(ctx, advanced)
+      return noneLocked
+    },
+    async finish(finished) {
+      await recordMxedgeOutcomes(ctx, finished)
+      return noneLocked
+    },
     requeue: (commands) => recordMxedgeCommandsUnsent(ctx, commands),
     listUnanswered: (calls) => listUnansweredCommands(ctx.db, calls),
     send: (link, command) => link.send(command, addressesOf(ctx, command)),

@@ -45,7 +45,10 @@ function start() {
     commands: {
       wake: 'commands',
       claim: async () => queued.splice(0),
-      finish: async (finished) => void written.push(...finished.map(({ id }) => `command of ${id}`)),
+      async finish(finished) {
+        written.push(...finished.map(({ id }) => `command of ${id}`))
+        return new Set()
+      },
       requeue: async () => undefined,
       listUnanswered: async () => [],
       send: () => ({ kind: 'sent', timeoutMs: 60_000 }),

@@ -4,7 +4,7 @@ import { countKeys } from '../../platform/json/count-keys.ts'
 import type { CommandRows, RowOfCommand } from '../commands/command-rows.ts'
 import { type Link, NO_EPOCH } from './device-link.ts'
 import { type Dispatcher, startDispatcher } from '../commands/dispatcher.ts'
-import { gatherFacts } from '../facts.ts'
+import { gatherUnlockedFacts } from '../facts.ts'
 import { deviceSpacing } from '../../platform/queues/spacing.ts'
 import { type LinkRegistry, createLinkRegistry } from './link-registry.ts'
 import type { LinkSide } from '../protocol.ts'
@@ -60,13 +60,18 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
     if (replacements.add(deviceId)) options.onShared?.(deviceId)
   })
   const dispatcher = startDispatcher(ctx, { ...options, rows: commands, links })
-  const disconnects = gatherFacts<SessionKey>(ctx, {
+  const disconnects = gatherUnlockedFacts<SessionKey>(ctx, {
     name: 'ends of sessions',
     spacing: deviceSpacing,
+    rowOf: ({ deviceId }) => deviceId,
     async write(keys) {
       // A device replies before its connection closes. Without the reply, its command would be lost with the session.
       await dispatcher.flushOutcomes()
-      await sessions.close(keys)
+      // Another transaction has locked these commands.
+      const waiting = new Set(keys.map(({ deviceId }) => deviceId).filter((id) => dispatcher.hasOutcome(id)))
+      const ready = keys.filter(({ deviceId }) => !waiting.has(deviceId))
+      if (ready.length > 0) await sessions.close(ready)
+      return waiting
     },
     idOf: ({ deviceId, epoch }) => ({ deviceId, epoch }),
   })
