@@ -1,25 +1,71 @@
+import { pause } from '../platform/time/pause.ts'
+
+/** Stops a part. @param withinMs The part ends by force what has not ended until then. */
+export type StopPart = (withinMs: number) => Promise<void> | void
+
+export interface CloseOptions {
+  /** The time that all parts have together. */
+  readonly withinMs: number
+  readonly onError: (name: string, error: unknown) => void
+  /** Monotonic milliseconds. */
+  readonly now?: () => number
+}
+
 /** The started parts, to be stopped in the opposite order. */
 export interface Closing {
-  /** Registers how to stop a part that has just been started. */
-  add(name: string, stop: () => Promise<void> | void): void
-  /** Stops everything, newest first. A part that fails to stop does not prevent the others from stopping. */
-  close(onError: (name: string, error: unknown) => void): Promise<void>
+  /**
+   * Registers how to stop a part that has just been started.
+   * @param reserveMs The time that parts which stop before this one leave to it. Default 100.
+   */
+  add(name: string, stop: StopPart, reserveMs?: number): void
+  /**
+   * Stops everything, newest first. Each part gets the time that is left, less the reserves of those after it, but at least
+   * its own reserve. A part that fails to stop, or does not stop within its time, does not prevent the others from stopping.
+   */
+  close(options: CloseOptions): Promise<void>
+}
+
+const RESERVE_MS = 100
+/** A part that ends something by force needs a moment for that. */
+const OWN_SHARE = 0.9
+
+interface Started {
+  readonly name: string
+  readonly stop: StopPart
+  readonly reserveMs: number
 }
 
 export function createClosing(): Closing {
-  const started: { name: string; stop: () => Promise<void> | void }[] = []
+  const started: Started[] = []
   return {
-    add: (name, stop) => {
-      started.push({ name, stop })
+    add(name, stop, reserveMs = RESERVE_MS) {
+      started.push({ name, stop, reserveMs })
     },
-    async close(onError) {
+    async close({ withinMs, onError, now = () => performance.now() }) {
+      const endMs = now() + withinMs
       for (let last = started.pop(); last !== undefined; last = started.pop()) {
+        const reservedMs = started.reduce((sum, { reserveMs }) => sum + reserveMs, 0)
         try {
-          await last.stop()
+          await stopWithin(last, Math.max(endMs - now() - reservedMs, last.reserveMs))
         } catch (error) {
           onError(last.name, error)
         }
       }
     },
   }
+}
+
+/** @throws Error if the part has not stopped within the time; the error of the part if it fails. */
+async function stopWithin({ stop }: Started, withinMs: number): Promise<void> {
+  const stopped = Promise.resolve(stop(withinMs * OWN_SHARE))
+  const settled = new AbortController()
+  let isStopped = false
+  const end = (): void => {
+    isStopped = true
+    settled.abort()
+  }
+  void stopped.then(end, end)
+  await pause(withinMs, settled.signal)
+  if (!isStopped) throw new Error(`had not stopped after ${Math.round(withinMs)} ms`)
+  await stopped
 }

@@ -5,6 +5,7 @@ import { startEmbeddedPostgres } from '../platform/embedded-postgres/embedded-po
 import type { Logger } from '../platform/log.ts'
 import type { Closing } from './closing.ts'
 import type { Config } from './config/config.ts'
+import { RESERVES_MS } from './reserves.ts'
 
 export interface Database {
   readonly connection: pg.PoolConfig
@@ -51,10 +52,11 @@ async function openPostgres(config: Config, log: Logger, closing: Closing): Prom
     return { connection: { connectionString: config.databaseUrl }, ended: new Promise(() => {}) }
   const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log })
   let stopping = false
-  closing.add('postgres', () => {
+  const stop = (withinMs: number): Promise<void> => {
     stopping = true
-    return postgres.stop()
-  })
+    return postgres.stop(withinMs)
+  }
+  closing.add('postgres', stop, RESERVES_MS.postgres)
   const ended = postgres.exited.then((exit) => {
     if (stopping) return new Promise<string>(() => {})
     return `the embedded PostgreSQL ended (${JSON.stringify(exit)})`

@@ -20,12 +20,12 @@ export interface ApartProcessOptions extends Omit<ApartData, 'time' | 'baseUrl' 
 }
 
 export interface ApartProcess extends Apart {
-  /** Ends the process once it has answered. */
-  stop(): Promise<void>
+  /** Ends the process once it has answered, or after `withinMs`; default and maximum: 5 s. */
+  stop(withinMs?: number): Promise<void>
 }
 
 const IDLE_MS = 30_000
-/** The whole service has 20 s to stop. */
+/** The whole service has 20 s to stop, and other parts need some of them. */
 const STOP_WITHIN_MS = 5000
 const PROGRAM = fileURLToPath(new URL('apart-process.ts', import.meta.url))
 /** The heap of the process. An answer has 4 MiB at most, and a document of a megabyte takes up to 30 when it is parsed. */
@@ -75,13 +75,13 @@ export function createApartProcess(ctx: Context, options: ApartProcessOptions): 
   }
 
   /** Lets go of the process, so that the next request starts another one. */
-  async function end(): Promise<void> {
+  async function end(withinMs = STOP_WITHIN_MS): Promise<void> {
     clearTimeout(idle)
     const ending = running
     running = null
     if (ending === null) return
     stopping.add(ending.ended)
-    const timer = setTimeout(() => ending.child.kill('SIGKILL'), STOP_WITHIN_MS)
+    const timer = setTimeout(() => ending.child.kill('SIGKILL'), Math.min(withinMs, STOP_WITHIN_MS))
     await Promise.allSettled([...ending.pending.values()].map(({ promise }) => promise))
     send(ending, { kind: 'stop' })
     await ending.ended
@@ -107,9 +107,9 @@ export function createApartProcess(ctx: Context, options: ApartProcessOptions): 
         assertWanted?.()
         return ask(request)
       }),
-    async stop() {
+    async stop(withinMs) {
       isStopped = true
-      await end()
+      await end(withinMs)
       await Promise.all(stopping)
     },
   }

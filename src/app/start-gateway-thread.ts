@@ -26,12 +26,12 @@ export interface GatewayThread {
   /** Lists why the latest devices were refused. Resolves with none when the thread has ended. */
   listRefusals(): Promise<readonly RepeatedRefusal[]>
   /** Closes all links in order. @throws Error when the thread had to be ended because it took too long. */
-  stop(): Promise<void>
+  stop(withinMs?: number): Promise<void>
 }
 
 const READ_TIME_MS = 1000
-/** The whole service has 20 s to stop. */
-const STOP_WITHIN_MS = 12_000
+/** The whole service has 20 s to stop, and other parts need some of them. */
+const STOP_WITHIN_MS = 10_000
 
 /**
  * Runs the gateway in its own thread, so that messages of devices never delay an answer to a client; see decision 47.
@@ -90,11 +90,11 @@ export async function startGatewayThread(ctx: Context, options: GatewayThreadOpt
       send({ kind: 'list-refusals', question: asked })
       return promise
     },
-    async stop() {
+    async stop(withinMs = STOP_WITHIN_MS) {
       if (hasFailed) return
       isStopping = true
       send({ kind: 'stop' })
-      const end = await endWithin(worker, ended)
+      const end = await endWithin(worker, { ended, withinMs: Math.min(withinMs, STOP_WITHIN_MS) })
       if (end.error !== null) throw end.error
     },
   }
@@ -120,11 +120,14 @@ function throwEnd(end: ThreadEnd): never {
   throw errorOf(end)
 }
 
-async function endWithin(worker: Worker, ended: Promise<ThreadEnd>): Promise<ThreadEnd> {
+async function endWithin(
+  worker: Worker,
+  { ended, withinMs }: { readonly ended: Promise<ThreadEnd>; readonly withinMs: number },
+): Promise<ThreadEnd> {
   const waiting = new AbortController()
   void ended.then(() => waiting.abort())
-  await pause(STOP_WITHIN_MS, waiting.signal)
+  await pause(withinMs, waiting.signal)
   if (waiting.signal.aborted) return ended
   await worker.terminate()
-  throw new Error(`The gateway had not stopped after ${STOP_WITHIN_MS / 1000} s`)
+  throw new Error(`The gateway had not stopped after ${Math.round(withinMs)} ms`)
 }

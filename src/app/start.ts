@@ -15,6 +15,7 @@ import { sweepImages } from '../platform/images/image-files.ts'
 import { type LogOutput, type Logger, createLog, openLogOutput } from '../platform/log.ts'
 import { lowerHelperThreads } from '../platform/process/lower-helper-threads.ts'
 import { servesLoopbackOnly } from '../platform/outbound/loopback.ts'
+import { closeHttp } from '../http/turns/finish-operations.ts'
 import { type ConsoleFiles, readConsoleFiles } from '../http/console/console-files.ts'
 import { renewDeviceCa } from '../gateway/certificates/renew-device-ca.ts'
 import type { Context } from '../platform/context.ts'
@@ -36,6 +37,7 @@ import { buildHttp } from './http.ts'
 import { filterKnownImages, measureImages } from './images.ts'
 import { listenError } from './listen-error.ts'
 import { openContext } from './open-context.ts'
+import { RESERVES_MS } from './reserves.ts'
 import { poolSizes } from './pool-sizes.ts'
 import { openStorage } from './storage.ts'
 import { createApartProcess } from './start-apart-process.ts'
@@ -46,6 +48,9 @@ import { type Workers, startWorkers } from './workers.ts'
 
 /** The folder into which the runner builds the console (scripts/console.mjs). */
 const CONSOLE_DIR = fileURLToPath(new URL('../../dist/console', import.meta.url))
+
+/** All parts of the service stop within this time. */
+export const STOP_WITHIN_MS = 19_000
 
 export interface Running {
   /** Address of the service, without a trailing slash. */
@@ -60,8 +65,11 @@ export interface Running {
   readonly log: Logger
   /** Resolves with the reason when the service can't go on; the caller then calls `stop`. */
   readonly failed: Promise<string>
-  /** Stops everything in order; may be called twice. */
-  stop(): Promise<void>
+  /**
+   * Stops everything in order; may be called twice.
+   * @param withinMs After this time, whatever has not stopped is left as it is. Default {@link STOP_WITHIN_MS}.
+   */
+  stop(withinMs?: number): Promise<void>
 }
 
 /**
@@ -72,7 +80,8 @@ export async function startServer(config: Config): Promise<Running> {
   const logOutput = openLogOutput()
   const log = createLog(config.logLevel, logOutput)
   const closing = createClosing()
-  const stop = once(() => closing.close((part, error) => log.error({ part, err: error }, 'did not stop cleanly')))
+  const onError = (part: string, err: unknown): void => log.error({ part, err }, 'did not stop cleanly')
+  const stop = once((withinMs: number = STOP_WITHIN_MS) => closing.close({ withinMs, onError }))
   try {
     return { ...(await startParts(config, { log, logOutput, closing })), log, stop }
   } catch (error) {
@@ -112,7 +121,7 @@ async function startParts(
     limits: config.limits,
     ...(database.isEmbedded && { lowerBackend }),
   })
-  closing.add('context', () => context.close())
+  closing.add('context', () => context.close(), RESERVES_MS.context)
   const { ctx } = context
   await checkMasterKey(ctx, join(dataDir.path, 'secret.key'))
   await sealTables(ctx)
@@ -128,7 +137,7 @@ async function startParts(
   const operatorHttp = createOutboundHttp({ allowCidrs: ['0.0.0.0/0', '::/0'], allowLoopback: true })
   closing.add('operator http', () => operatorHttp.close())
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom, dataDir: dataDir.path, log })
-  closing.add('mailer', () => mailer.close())
+  closing.add('mailer', (withinMs) => mailer.close(withinMs), RESERVES_MS.mailer)
   const tokenUses = createTokenUses(ctx)
   closing.add('token uses', () => tokenUses.stop())
   const requestLimits = createRequestLimits(config.accounts)
@@ -147,7 +156,7 @@ async function startParts(
     readTime: () => context.readTime(),
     logOutput,
   })
-  closing.add('expensive requests', () => apart.stop())
+  closing.add('expensive requests', (withinMs) => apart.stop(withinMs), RESERVES_MS.apart)
   const { http, charge } = await buildHttp(ctx, {
     apart,
     accounts: {
@@ -180,7 +189,7 @@ async function startParts(
     listRefusals: () => listening.listRefusals(),
     callHomePlace: () => (listening.netconfPort === null ? null : { host: callHomeHost, port: listening.netconfPort }),
   })
-  closing.add('http', () => http.close())
+  closing.add('http', (withinMs) => closeHttp(http, withinMs), RESERVES_MS.http)
   // This must run before the first upload can arrive.
   await sweepFirmwareFiles(ctx, firmwareFiles)
   await sweepSupportFiles(ctx, supportFiles)
@@ -247,7 +256,7 @@ function newOperatorKey(): Buffer {
   return Buffer.from(`${randomBytes(32).toString('base64url')}\n`)
 }
 
-function once(run: () => Promise<void>): () => Promise<void> {
+function once<A extends unknown[]>(run: (...given: A) => Promise<void>): (...given: A) => Promise<void> {
   let running: Promise<void> | null = null
-  return () => (running ??= run())
+  return (...given) => (running ??= run(...given))
 }

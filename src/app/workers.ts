@@ -35,6 +35,7 @@ import type { Config } from './config/config.ts'
 import { imageTasks } from './images.ts'
 import { listenError } from './listen-error.ts'
 import { poolSizes } from './pool-sizes.ts'
+import { RESERVES_MS } from './reserves.ts'
 import { retentionTasks } from './retention.ts'
 import { type GatewayThread, type GatewayThreadOptions, startGatewayThread } from './start-gateway-thread.ts'
 import { type WatchedParts, conditionTasks } from './system-conditions.ts'
@@ -83,14 +84,14 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
       ...deviceTasks(ctx),
     ],
   })
-  closing.add('jobs', () => jobs.stop())
+  closing.add('jobs', () => jobs.stop(), RESERVES_MS.jobs)
   closing.add('wish for thumbnails', wishForThumbnails(ctx, jobs))
   const webhooks = await startWebhookWorkers(ctx, {
     outbound: parts.outbound,
     limits: config.webhookLimits,
     charge: parts.charge,
   })
-  closing.add('webhooks', () => webhooks.stop())
+  closing.add('webhooks', (withinMs) => webhooks.stop(withinMs), RESERVES_MS.webhooks)
   let gatewayNode: string | null = null
   const rollouts = startRollouts(ctx, {
     ...defaultRolloutOptions,
@@ -116,9 +117,9 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
   })
   // Before, the sessions of the former process may still seem to be open.
   gatewayNode = options.nodeId
-  closing.add('gateway', () => {
+  closing.add('gateway', (withinMs) => {
     gatewayNode = null
-    return gateway.stop()
+    return gateway.stop(withinMs)
   })
   return gateway
 }

@@ -5,6 +5,8 @@ import { openDataDir } from '../platform/data-dir.ts'
 import { createLog } from '../platform/log.ts'
 import { migrate } from '../platform/database/migrate.ts'
 
+const STOP_WITHIN_MS = 20_000
+
 /** Migrates the database without serving: `npm run migrate`. The server also does it at every start. */
 async function main(): Promise<void> {
   const config = parseConfig(process.env)
@@ -19,7 +21,10 @@ async function main(): Promise<void> {
     })
     process.stdout.write(applied.length === 0 ? 'nothing to do\n' : applied.map((name) => `applied ${name}\n`).join(''))
   } finally {
-    await closing.close((part, error) => log.error({ part, err: error }, 'did not stop cleanly'))
+    await closing.close({
+      withinMs: STOP_WITHIN_MS,
+      onError: (part, error) => log.error({ part, err: error }, 'did not stop cleanly'),
+    })
   }
 }
 

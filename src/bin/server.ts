@@ -1,11 +1,12 @@
 import { type Config, describeSettings, parseConfig } from '../app/config/config.ts'
-import { type Running, startServer } from '../app/start.ts'
+import { type Running, STOP_WITHIN_MS, startServer } from '../app/start.ts'
 import { saveMemory } from '../platform/process/save-memory.ts'
 import { version } from '../platform/version.ts'
 import { AppError } from '../platform/errors.ts'
 
 const options = new Set(['--demo', '--help', '--version'])
-const SHUTDOWN_WITHIN_MS = 20_000
+/** The process ends after this time even if its parts have not stopped. */
+const SHUTDOWN_WITHIN_MS = STOP_WITHIN_MS + 1000
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2)
@@ -31,7 +32,7 @@ async function serve(config: Config, demo: boolean): Promise<void> {
     // The reader of the output may be gone already, which must not interrupt the stop.
     process.stdout.on('error', () => {})
     print('signalbox stopping')
-    void stopInOrder(starting).finally(() => process.exit(code))
+    void stopInOrder(starting, performance.now() + STOP_WITHIN_MS).finally(() => process.exit(code))
   }
   // Not `once`: Ctrl-C arrives twice, from the terminal and from the runner, and the second signal must not interrupt
   // the first stop.
@@ -57,10 +58,10 @@ async function serve(config: Config, demo: boolean): Promise<void> {
   if (!ending.signal.aborted) print(`signalbox ready ${running.url}`)
 }
 
-/** A start in progress is allowed to finish, so that it can be stopped gracefully. */
-async function stopInOrder(starting: Promise<Running>): Promise<void> {
+/** A start in progress is allowed to finish, so that it can be stopped gracefully in the rest of the time. */
+async function stopInOrder(starting: Promise<Running>, endMs: number): Promise<void> {
   const running = await starting
-  await running.stop()
+  await running.stop(Math.max(endMs - performance.now(), 0))
   print('signalbox stopped')
 }
 

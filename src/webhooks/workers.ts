@@ -46,7 +46,7 @@ const defaults = {
 export async function startWebhookWorkers(
   ctx: Context,
   options: WebhookWorkerOptions,
-): Promise<{ stop(): Promise<void> }> {
+): Promise<{ stop(withinMs?: number): Promise<void> }> {
   // The daily chore creates them ahead, but a server that was off for days starts without them.
   await preparePartitions(ctx, keptDays)
   const runId = uuidv7()
@@ -59,9 +59,9 @@ export async function startWebhookWorkers(
   const deliverer = startDeliverWorker(ctx, { ...defaults, ...options, limits, tokens, runId, counters })
   const router = startRouteWorker(ctx, counters, { limits, direct: deliverer, ...(charge && { charge }) })
   return {
-    async stop() {
+    async stop(withinMs) {
       await router.stop()
-      await Promise.all([deliverer.stop(), pinger.stop()])
+      await Promise.all([deliverer.stop(withinMs), pinger.stop(withinMs)])
     },
   }
 }

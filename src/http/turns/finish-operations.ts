@@ -9,8 +9,19 @@ declare module 'fastify' {
   }
 }
 
-/** A stop waits for so long for operations whose clients have left. The whole service has 20 s to stop. */
+/** A stop waits for so long for operations whose clients have left, if closeHttp() leaves it that much. */
 const OPERATIONS_MS = 5000
+
+/**
+ * Closes the server within the time: clients that wait for answers have the first part of it, and then their connections are
+ * closed. Operations whose clients have left have the rest.
+ */
+export async function closeHttp(http: FastifyInstance, withinMs: number): Promise<void> {
+  http.openWork.endWithin(withinMs)
+  const clientsMs = Math.max(withinMs - OPERATIONS_MS, withinMs / 2)
+  const timer = setTimeout(() => http.server.closeAllConnections(), clientsMs)
+  await http.close().finally(() => clearTimeout(timer))
+}
 
 /**
  * Lets no operation begin whose client has left, and lets a stop wait for those that run: they use the database, which is

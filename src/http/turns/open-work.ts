@@ -3,6 +3,8 @@ import { pause } from '../../platform/time/pause.ts'
 /** What runs for requests: checks of credentials and operations, also those whose clients have left. */
 export interface OpenWork {
   add(work: Promise<unknown>): void
+  /** Lets settle() resolve no later than after this time from now, whatever it is called with. */
+  endWithin(ms: number): void
   /**
    * Resolves when nothing runs any more, and no later than after `withinMs`.
    * @returns The number of those that still run.
@@ -12,7 +14,11 @@ export interface OpenWork {
 
 export function createOpenWork(): OpenWork {
   const open = new Set<Promise<unknown>>()
+  let endMs = Infinity
   return {
+    endWithin(ms) {
+      endMs = performance.now() + ms
+    },
     add(work) {
       open.add(work)
       const end = (): void => void open.delete(work)
@@ -26,7 +32,7 @@ export function createOpenWork(): OpenWork {
         settled.abort()
       }
       void end()
-      await pause(withinMs, settled.signal)
+      await pause(Math.min(withinMs, endMs - performance.now()), settled.signal)
       settled.abort()
       return open.size
     },

@@ -36,8 +36,11 @@ export interface PostgresConnection {
 export interface EmbeddedPostgres {
   /** For the owner of the application's database, who is not a superuser. */
   readonly connection: PostgresConnection
-  /** Ends all connections, writes a checkpoint, and resolves when the process has ended. */
-  stop(): Promise<void>
+  /**
+   * Ends all connections, writes a checkpoint, and resolves when the process has ended. @param withinMs Ends it by force
+   * then. Default 30 s.
+   */
+  stop(withinMs?: number): Promise<void>
   /** Resolves when the process ends, for any reason. Never rejects. */
   readonly exited: Promise<Exit>
 }
@@ -108,8 +111,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   return {
     connection,
     exited: postmaster.exited,
-    stop: async () => {
-      await postmaster.stop()
+    stop: async (withinMs) => {
+      await postmaster.stop(withinMs)
       if (socketDir !== home) await removeSocketDir(socketDir)
     },
   }

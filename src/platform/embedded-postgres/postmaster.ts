@@ -10,7 +10,8 @@ export interface Exit {
 
 export interface Postmaster {
   readonly exited: Promise<Exit>
-  stop(): Promise<void>
+  /** @param withinMs The time for all steps together. Default 30 s. */
+  stop(withinMs?: number): Promise<void>
   /** Returns the reason of its end: its most informative line so far. */
   complaint(): string
 }
@@ -26,10 +27,11 @@ const KEPT_LINES = 20
 
 /** Fast shutdown (sessions ended, checkpoint written), then without a checkpoint, then none at all. */
 const STOP_STEPS = [
-  { signal: 'SIGINT', waitMs: 20_000 },
-  { signal: 'SIGQUIT', waitMs: 5000 },
-  { signal: 'SIGKILL', waitMs: 5000 },
+  { signal: 'SIGINT', share: 2 / 3 },
+  { signal: 'SIGQUIT', share: 1 / 6 },
+  { signal: 'SIGKILL', share: 1 / 6 },
 ] as const
+const STOP_WITHIN_MS = 30_000
 
 /** Runs the server program and copies its log to this process's. */
 export function runPostmaster({ launch, command, env, log }: PostmasterRequest): Postmaster {
@@ -53,10 +55,10 @@ export function runPostmaster({ launch, command, env, log }: PostmasterRequest):
   return {
     exited,
     complaint: () => lines.find((line) => /^(FATAL|PANIC):/.test(line)) ?? lines.at(-1) ?? 'no reason given',
-    stop: async () => {
-      for (const { signal, waitMs } of STOP_STEPS) {
+    stop: async (withinMs = STOP_WITHIN_MS) => {
+      for (const { signal, share } of STOP_STEPS) {
         child.kill(signal)
-        if (await settlesWithin(exited, waitMs)) return
+        if (await settlesWithin(exited, withinMs * share)) return
       }
     },
   }

@@ -21,8 +21,8 @@ export interface Mail {
 export interface Mailer {
   /** Resolves once the mail server has accepted it. @throws Error when it does not, in time. */
   send(mail: Mail): Promise<void>
-  /** Gives mails in progress a few seconds; later ones fail. */
-  close(): Promise<void>
+  /** Gives mails in progress 3 s, or less time; later ones fail. */
+  close(withinMs?: number): Promise<void>
 }
 
 export interface MailerOptions {
@@ -71,9 +71,11 @@ export function createMailer(options: MailerOptions): Mailer {
         underWay.delete(sending)
       }
     },
-    async close() {
+    async close(withinMs = CLOSE_WITHIN_MS) {
       const waited = new AbortController()
-      const late = delay(CLOSE_WITHIN_MS, undefined, { signal: waited.signal }).catch(() => undefined)
+      const late = delay(Math.min(withinMs, CLOSE_WITHIN_MS), undefined, { signal: waited.signal }).catch(
+        () => undefined,
+      )
       await Promise.race([Promise.allSettled(underWay), late])
       waited.abort()
       closing.abort()

@@ -61,7 +61,7 @@ export interface DirectDelivery {
 }
 
 export interface DeliverWorker extends DirectDelivery {
-  stop(): Promise<void>
+  stop(withinMs?: number): Promise<void>
 }
 
 /**
@@ -176,13 +176,13 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
       lanes.endLoans(null)
       ctx.wakes.wake('deliveries')
     },
-    async stop() {
+    async stop(withinMs = Infinity) {
       stopping = true
       unsubscribe()
       await poller.stop()
       lanes.close(lanes.ids())
       const ended = lanes.ended()
-      await Promise.race([ended, delay(GRACE_MS, undefined, { ref: false })])
+      await Promise.race([ended, delay(Math.min(GRACE_MS, withinMs / 2), undefined, { ref: false })])
       admission.stop()
       const written = flusher.stop()
       await ended

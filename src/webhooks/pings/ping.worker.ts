@@ -33,7 +33,7 @@ interface PingResult {
  * Sends pings, at once and once each: whatever else is sent or waits, they neither wait for messages nor delay any.
  * Their rows stay until their results are written, so that none is lost by a crash.
  */
-export function startPingWorker(ctx: Context, options: PingWorkerOptions): { stop(): Promise<void> } {
+export function startPingWorker(ctx: Context, options: PingWorkerOptions): { stop(withinMs?: number): Promise<void> } {
   const slots = createPool(options.pingSlots ?? defaultSlots)
   const cutting = new Set<AbortController>()
   const running = new Map<string, Promise<void>>()
@@ -109,10 +109,10 @@ export function startPingWorker(ctx: Context, options: PingWorkerOptions): { sto
   })
 
   return {
-    async stop() {
+    async stop(withinMs = Infinity) {
       await poller.stop()
       const ended = Promise.all(running.values())
-      await Promise.race([ended, delay(GRACE_MS, undefined, { ref: false })])
+      await Promise.race([ended, delay(Math.min(GRACE_MS, withinMs / 2), undefined, { ref: false })])
       for (const cut of cutting) cut.abort()
       const written = results.stop()
       await ended
