@@ -36,7 +36,7 @@ export async function createUpgrade(
   const prepared = await prepareUpgrade(ctx, tx, scope, request)
   const claim = await claimDevices(tx, scope, { request, prepared })
   const fresh = await inTurns(planUpgradeInSteps(request, { ...prepared, ...claim }))
-  const upgrade = request.planId === null ? fresh : await usePlan(tx, scope, fresh)
+  const upgrade = request.planId === null ? fresh : await usePlan(tx, scope, fresh, prepared.candidates)
   await insertUpgrade(tx, scope, upgrade)
   await appendCreation(tx, scope, upgrade, { ...prepared, ...claim })
   return { ...upgrade, plans: prepared.plans }

@@ -77,6 +77,7 @@ export const EventReply = named(
       mac: Type.String(),
       ap: Type.Optional(Type.String({ description: '`mac`, of an access point' })),
       ap_name: Type.Optional(Type.String({ description: 'name of the access point' })),
+      device_name: Type.Optional(Type.String({ description: 'name of the device, if it has one' })),
       device_type: Type.String(),
       type: Type.String(),
       text: Type.Optional(Type.String()),

@@ -4,11 +4,11 @@ import { addMs } from '../../platform/time/clock.ts'
 import { type Steps, visitInSteps } from '../../platform/queues/next-turn.ts'
 import type { PhasingPlan } from '../planning/plan-downloads.ts'
 import { type Estimate, type TimedDevice, planEstimateInSteps } from './plan-estimate.ts'
-import { PREVIEW_MS, type PreviewPhase, type UpgradePreview } from './preview.ts'
+import { type NamedDevice, PREVIEW_MS, type PreviewPhase, type UpgradePreview } from './preview.ts'
 
 export interface PreviewFacts {
-  /** All those that are planned. */
-  readonly devices: readonly TimedDevice[]
+  /** All of the sites. */
+  readonly devices: readonly (TimedDevice & NamedDevice)[]
   /** The phasing of the reboots, and of the downloads if they have separate phases. */
   readonly phasing: Pick<PhasingPlan, 'phasing' | 'downloads'>
 }
@@ -53,11 +53,21 @@ export function* planPreviewInSteps(upgrade: NewUpgrade, { devices, phasing }: P
     paths: [...Map.groupBy(ways, ({ versions }) => versions.join('\n')).values()].map((some) => {
       return { versions: some[0]?.versions ?? [], macs: some.map(({ mac }) => mac) }
     }),
-    skipped: [...current, ...leftOut],
+    skipped: addNames([...current, ...leftOut], devices),
     stopsAfterFailures: limitOf(org.maxFailurePercentage, org.planned),
     endsAbout: estimate.endsAbout,
     notes: [...org.notes.map(({ reason }) => ({ siteId: null, reason })), ...siteNotes],
   }
+}
+
+/** Adds the names of the devices; null for those without one. */
+function addNames<T extends { readonly mac: string }>(
+  some: readonly T[],
+  devices: readonly NamedDevice[],
+): (T & NamedDevice)[] {
+  const wanted = new Set(some.map(({ mac }) => mac))
+  const names = new Map(devices.flatMap(({ mac, name }) => (wanted.has(mac) ? [[mac, name] as const] : [])))
+  return some.map((one) => ({ ...one, name: names.get(one.mac) ?? null }))
 }
 
 function versionOf({ version }: UpgradeHop): string {

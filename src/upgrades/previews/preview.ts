@@ -15,12 +15,22 @@ export interface UpgradePreview {
   readonly downloads: readonly PreviewPhase[]
   /** The devices that reboot more than once, by the versions that they install one after the other. */
   readonly paths: readonly { readonly versions: readonly string[]; readonly macs: readonly string[] }[]
-  readonly skipped: readonly { readonly mac: string; readonly reason: string }[]
+  readonly skipped: readonly SkippedDevice[]
   /** The number of failures that stop the upgrade; null: none, except those of `phases`. */
   readonly stopsAfterFailures: number | null
   /** An estimate; null: there is nothing to do. */
   readonly endsAbout: Date | null
   readonly notes: readonly { readonly siteId: string | null; readonly reason: string }[]
+}
+
+export interface NamedDevice {
+  readonly mac: string
+  readonly name: string | null
+}
+
+/** A device that the upgrade leaves out. */
+export interface SkippedDevice extends NamedDevice {
+  readonly reason: string
 }
 
 export interface PreviewPhase {

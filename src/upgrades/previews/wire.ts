@@ -13,6 +13,8 @@ export const previewFields = {
   ),
 }
 
+const Name = Type.Optional(Type.String({ description: 'the present name of the device, if it has one' }))
+
 const PhaseReply = Type.Object({
   percent: Type.Integer({ description: 'cumulative' }),
   total: Type.Integer(),
@@ -44,7 +46,7 @@ export const UpgradePreviewReply = named(
     paths: Type.Array(Type.Object({ versions: Type.Array(Type.String()), macs: Type.Array(Type.String()) }), {
       description: 'devices that reboot more than once, and the versions that they install in turn',
     }),
-    skipped: Type.Array(Type.Object({ mac: Type.String(), reason: Type.String() })),
+    skipped: Type.Array(Type.Object({ mac: Type.String(), name: Name, reason: Type.String() })),
     stops_after_failures: Type.Union([Type.Integer(), Type.Null()], {
       description: 'so many failures stop the upgrade; null: no number of all of them does',
     }),
@@ -61,7 +63,12 @@ export const PlanOutdatedReply = named(
   Type.Object({
     ...ErrorReply.properties,
     differences: Type.Array(
-      Type.Object({ mac: Type.Optional(Type.String()), site_id: Type.Optional(Uuid), reason: Type.String() }),
+      Type.Object({
+        mac: Type.Optional(Type.String()),
+        name: Name,
+        site_id: Type.Optional(Uuid),
+        reason: Type.String(),
+      }),
       { description: 'the changes since the preview; the first 100' },
     ),
     total: Type.Integer({ description: 'how many differences there are' }),
@@ -77,7 +84,7 @@ export function presentPreview(preview: UpgradePreview): Static<typeof UpgradePr
     phases: preview.phases.map(presentPhase),
     downloads: preview.downloads.map(presentPhase),
     paths: preview.paths.map(({ versions, macs }) => ({ versions: [...versions], macs: [...macs] })),
-    skipped: skipped.map(({ mac, reason }) => ({ mac, reason })),
+    skipped: skipped.map(({ mac, name, reason }) => (name === null ? { mac, reason } : { mac, name, reason })),
     stops_after_failures: stopsAfterFailures,
     ends_about: endsAbout && Math.floor(epochS(endsAbout)),
     notes: notes.map(({ siteId, reason }) => (siteId === null ? { reason } : { site_id: siteId, reason })),

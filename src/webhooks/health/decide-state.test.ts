@@ -19,6 +19,8 @@ it('says how often the receiver failed, what waits and why', () => {
     state: 'failing',
     reason: 'The last attempt failed, and 1 message waits: answered 500',
   })
+  const many = decideState({ ...signs, failures: 7, pending: 1001, openUntil: later }, now)
+  expect(many.reason).toBe('The last 7 attempts failed, and about 1001 messages wait')
   expect(decideState({ ...signs, failures: 7, pending: 3, openUntil: later }, now)).toEqual({
     state: 'paused',
     reason: 'The last 7 attempts failed, and 3 messages wait',

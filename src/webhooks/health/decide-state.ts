@@ -17,6 +17,9 @@ export interface WebhookSigns {
  * `disabled`: only pings are sent. `paused`: the receiver has requested a pause, or has failed so often that one probe
  * follows each pause. `failing`: the last attempt failed, and others follow.
  */
+/** Waiting messages are counted up to this number; a larger one may be up to 200 too high. */
+export const MAX_COUNTED = 1000
+
 export type WebhookState = 'healthy' | 'failing' | 'paused' | 'disabled'
 
 /** Decides the state of a webhook, with the reason as a sentence; null for a healthy one. */
@@ -26,7 +29,9 @@ export function decideState(
 ): { readonly state: WebhookState; readonly reason: string | null } {
   const { enabled, isLimited, pending, failures, lastError } = signs
   const openUntil = openUntilOf(signs, now)
-  const waiting = pending === 1 ? '1 message waits' : `${pending} messages wait`
+  // Larger numbers are approximate: see decision 246.
+  const count = pending > MAX_COUNTED ? `about ${pending}` : pending
+  const waiting = pending === 1 ? '1 message waits' : `${count} messages wait`
   if (!enabled) return { state: 'disabled', reason: `The webhook is disabled, and ${waiting}` }
   if (failures === 0 && isLimited && (openUntil === null || pending === 0)) return { state: 'healthy', reason: null }
   if (failures < BREAKER_FAILURES && openUntil !== null && isLimited)

@@ -66,7 +66,7 @@ export const WebhookHealthReply = named(
   Type.Object({
     state: Type.Enum(['healthy', 'failing', 'paused', 'disabled']),
     reason: Type.Optional(Type.String()),
-    pending: Type.Integer(),
+    pending: Type.Integer({ description: 'waiting messages; more than 1,000 are about as many, up to 200 too high' }),
     oldest_pending: Type.Optional(Timestamp),
     parked: Type.Integer({ description: 'at most 10,000' }),
     overflowed: Type.Integer({ description: 'messages that were dropped because too many waited' }),

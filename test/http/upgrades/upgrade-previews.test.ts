@@ -59,10 +59,11 @@ describe('a preview', () => {
       body: { version: NEW },
       as: harness.admin,
     })
+    await db().updateTable('device').set({ name: 'Lobby' }).where('id', '=', idOf(current)).execute()
     const body = await preview({ ...canary, max_failures: [0, 1, 2] })
     expect(body.total).toBe(3)
     expect(body.skipped).toEqual([
-      { mac: current, reason: `runs ${NEW} already` },
+      { mac: current, name: 'Lobby', reason: `runs ${NEW} already` },
       { mac: busy, reason: 'in another upgrade' },
     ])
     expect(body.stops_after_failures).toBeNull()
@@ -129,6 +130,7 @@ describe('an upgrade with the id of a plan', () => {
     const update = (firmware: string) =>
       db().updateTable('deviceStatus').set({ firmware }).where('deviceId', '=', idOf(first)).execute()
     await update('1.5.0')
+    await db().updateTable('device').set({ name: 'Lobby' }).where('id', '=', idOf(first)).execute()
     await db().updateTable('device').set({ siteId: null }).where('id', '=', idOf(second)).execute()
     expect(await post({ plan_id: id })).toEqual(
       expect.objectContaining({
@@ -136,7 +138,7 @@ describe('an upgrade with the id of a plan', () => {
         body: {
           detail: 'The plan no longer fits: 2 of the facts that it relied on have changed',
           differences: [
-            { mac: first, reason: `runs 1.5.0, not ${OLD}` },
+            { mac: first, name: 'Lobby', reason: `runs 1.5.0, not ${OLD}` },
             { mac: second, reason: "can't be upgraded any more: it is not selected" },
           ],
           total: 2,

@@ -32,7 +32,7 @@ export function EventList({ events, zone, orgId }: EventListProps) {
                 to="/orgs/$orgId/sites/$siteId/devices/$mac"
                 params={{ orgId, siteId: event.site_id, mac: event.mac }}
               >
-                {macText(event.mac)}
+                <span title={macText(event.mac)}>{event.device_name ?? macText(event.mac)}</span>
               </Link>
             </p>
           )}

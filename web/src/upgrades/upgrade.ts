@@ -28,7 +28,7 @@ export const targetStates: Readonly<Record<TargetStatus, Words>> = {
 }
 
 /** Returns the name of a device, or its MAC address if it has none. */
-export function targetText({ name, mac }: Pick<Target, 'name' | 'mac'>): string {
+export function targetText({ name, mac }: { readonly mac: string; readonly name?: string | undefined }): string {
   return name === undefined || name === '' ? macText(mac) : name
 }
 

@@ -1,14 +1,16 @@
+import { Fragment } from 'react'
 import { macText } from '../../devices/device.ts'
 import { counted } from '../../display/counted.ts'
 import { Panel } from '../../display/panel.tsx'
 import { SiteTime } from '../../display/time.tsx'
 import { type Site, sharedZone } from '../../orgs/sites.ts'
+import { targetText } from '../upgrade.ts'
 import { PhaseSegments } from '../phase-segments.tsx'
 import { type PlanChanges, type Preview, groupSkipped } from './plan-summary.ts'
 
 /** A phase of a large organization has hundreds of sites. */
 const MAX_SITES = 12
-const MAX_MACS = 12
+const MAX_DEVICES = 12
 const MAX_CHANGES = 12
 /** More phases would not fit beside each other. */
 const MAX_SEGMENTS = 12
@@ -111,12 +113,17 @@ function Skipped({ plan }: { readonly plan: Preview }) {
     <section className="plan-line" aria-label="Skipped">
       <p>Skips {counted(plan.skipped.length, 'device')}:</p>
       <ul>
-        {groups.map(({ reason, macs }) => (
+        {groups.map(({ reason, devices }) => (
           <li key={reason}>
-            {counted(macs.length, 'device')}: {reason}{' '}
+            {counted(devices.length, 'device')}: {reason}{' '}
             <span className="muted">
-              {macs.slice(0, MAX_MACS).map(macText).join(', ')}
-              {macs.length > MAX_MACS && ` and ${macs.length - MAX_MACS} more`}
+              {devices.slice(0, MAX_DEVICES).map((device, index) => (
+                <Fragment key={device.mac}>
+                  {index > 0 && ', '}
+                  <span title={macText(device.mac)}>{targetText(device)}</span>
+                </Fragment>
+              ))}
+              {devices.length > MAX_DEVICES && ` and ${devices.length - MAX_DEVICES} more`}
             </span>
           </li>
         ))}
@@ -135,9 +142,14 @@ export function PlanChangesNote({ changes, sites }: { readonly changes: PlanChan
         plan.
       </p>
       <ul>
-        {shown.map(({ mac, site_id: siteId, reason }) => (
+        {shown.map(({ mac, name, site_id: siteId, reason }) => (
           <li key={`${mac} ${siteId} ${reason}`}>
-            {mac === undefined ? (sites?.get(siteId ?? '')?.name ?? siteId) : macText(mac)} {reason}
+            {mac === undefined ? (
+              (sites?.get(siteId ?? '')?.name ?? siteId)
+            ) : (
+              <span title={macText(mac)}>{targetText({ mac, name })}</span>
+            )}{' '}
+            {reason}
           </li>
         ))}
         {changes.total > shown.length && <li>and {changes.total - shown.length} more</li>}

@@ -4,12 +4,12 @@ import { changesIn, groupSkipped } from './plan-summary.ts'
 it('groups what is skipped by the reason', () => {
   const skipped = [
     { mac: 'a', reason: 'is in another upgrade' },
-    { mac: 'b', reason: 'runs 2.0 already' },
+    { mac: 'b', name: 'Lobby', reason: 'runs 2.0 already' },
     { mac: 'c', reason: 'runs 2.0 already' },
   ]
   expect(groupSkipped({ skipped })).toEqual([
-    { reason: 'runs 2.0 already', macs: ['b', 'c'] },
-    { reason: 'is in another upgrade', macs: ['a'] },
+    { reason: 'runs 2.0 already', devices: skipped.slice(1) },
+    { reason: 'is in another upgrade', devices: skipped.slice(0, 1) },
   ])
 })
 

@@ -3,16 +3,18 @@ import type { Schemas } from '../../api/client.ts'
 export type Preview = Schemas['UpgradePreview']
 type PlanDifference = Schemas['UpgradePlanOutdated']['differences'][number]
 
+type Skipped = Preview['skipped'][number]
+
 export interface SkippedGroup {
   readonly reason: string
-  readonly macs: readonly string[]
+  readonly devices: readonly Pick<Skipped, 'mac' | 'name'>[]
 }
 
 /** Returns the devices that are left out by the reason, the most frequent first. */
 export function groupSkipped({ skipped }: Pick<Preview, 'skipped'>): readonly SkippedGroup[] {
   return [...Map.groupBy(skipped, ({ reason }) => reason)]
-    .map(([reason, some]) => ({ reason, macs: some.map(({ mac }) => mac) }))
-    .toSorted((a, b) => b.macs.length - a.macs.length)
+    .map(([reason, devices]) => ({ reason, devices }))
+    .toSorted((a, b) => b.devices.length - a.devices.length)
 }
 
 export interface PlanChanges {

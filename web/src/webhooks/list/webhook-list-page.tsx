@@ -17,6 +17,7 @@ import {
   placeOf,
   textIn,
   titleOf,
+  pendingText,
 } from '../webhook.ts'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/webhooks')
@@ -134,7 +135,7 @@ function WebhookRow({ place, webhook, search }: WebhookRowProps) {
         <span className="muted one-line">{textIn(webhook, 'url')}</span>
       </span>
       <span className="muted">{webhook.topics.join(', ')}</span>
-      <span className="upgrade-figures muted">{health === undefined ? '' : `${health.pending} waiting`}</span>
+      <span className="upgrade-figures muted">{health === undefined ? '' : `${pendingText(health)} waiting`}</span>
       {words === undefined ? <span /> : <StateMark tone={words.tone}>{words.text}</StateMark>}
     </li>
   )

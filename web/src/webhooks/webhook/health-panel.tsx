@@ -1,17 +1,17 @@
 import { Panel } from '../../display/panel.tsx'
 import { Ago } from '../../display/time.tsx'
-import type { Health } from '../webhook.ts'
+import { type Health, pendingText } from '../webhook.ts'
 
 /** Waiting and abandoned messages, and the deliveries of the last hour. */
 export function HealthPanel({ health }: { readonly health: Health }) {
-  const { pending, oldest_pending: oldest, parked, overflowed, breaker, last_hour: hour } = health
+  const { oldest_pending: oldest, parked, overflowed, breaker, last_hour: hour } = health
   return (
     <Panel title="Health">
       <dl className="facts">
         <div>
           <dt>Waiting messages</dt>
           <dd>
-            {pending.toLocaleString('en')}
+            {pendingText(health)}
             {oldest !== undefined && (
               <>
                 , the oldest since <Ago at={oldest} />

@@ -2,7 +2,6 @@ import { Button } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
-import { counted } from '../../display/counted.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { ProblemNote } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
@@ -19,6 +18,7 @@ import {
   placeOf,
   textIn,
   titleOf,
+  pendingText,
 } from '../webhook.ts'
 import { useSites } from '../../orgs/sites.ts'
 import { DeliveryPanel } from './delivery-panel.tsx'
@@ -93,7 +93,7 @@ function WebhookTitle({ place, webhook, health, mayWrite }: WebhookTitleProps) {
             >
               Edit
             </Link>
-            <DeleteButton place={place} webhook={webhook} pending={(health?.pending ?? 0) + (health?.parked ?? 0)} />
+            <DeleteButton place={place} webhook={webhook} health={health} />
           </>
         )
       }
@@ -123,10 +123,10 @@ function PingButton({ place, id }: { readonly place: WebhookPlace; readonly id: 
 interface DeleteButtonProps {
   readonly place: WebhookPlace
   readonly webhook: Webhook
-  readonly pending: number
+  readonly health: Health | undefined
 }
 
-function DeleteButton({ place, webhook, pending }: DeleteButtonProps) {
+function DeleteButton({ place, webhook, health }: DeleteButtonProps) {
   const calls = useWebhookCalls(place)
   const queries = useQueryClient()
   const navigate = useNavigate()
@@ -140,7 +140,9 @@ function DeleteButton({ place, webhook, pending }: DeleteButtonProps) {
         name: titleOf(webhook),
         consequences: [
           'Its delivery log is deleted, too.',
-          `${counted(pending, 'waiting or undelivered message is', 'waiting or undelivered messages are')} never sent.`,
+          health === undefined
+            ? 'Waiting and undelivered messages are never sent.'
+            : `Waiting messages (${pendingText(health)}) and undelivered ones (${health.parked.toLocaleString('en')}) are never sent.`,
         ],
         isFinal: true,
       }}
