@@ -36,7 +36,8 @@ const program = `
 test.each([
   ['stay as they are', ['--heap-growing-percent=100'], 0],
   ['stay as they are, however they are written', ['--optimize_for_size'], 0],
-  ['are set otherwise', [], 2],
+  ['stay as they are, whichever it is', ['--incremental-marking-hard-trigger=50'], 0],
+  ['are set otherwise', [], 3],
 ])("the operator's flags of V8 %s", async (_, flags, count) => {
   const program = `
     import v8 from 'node:v8'
@@ -65,3 +66,33 @@ test.runIf(process.platform === 'linux')(
   },
   90_000,
 )
+
+test('a heap that was allowed to grow for long is collected as soon as memory is to be saved', async () => {
+  const program = `
+    import { saveMemory } from ${JSON.stringify(module)}
+    const text = '[' + '{},'.repeat(20_000) + '{}]'
+    const kept = Array.from({ length: 100 }, () => JSON.parse(text))
+    // The next collection may now come when the heap is four times as large.
+    globalThis.gc()
+    const mb = () => Math.round(process.memoryUsage.rss() / 1024 ** 2)
+    const before = mb()
+    let [most, count] = [0, 0]
+    saveMemory(before + 10)
+    setInterval(() => {
+      kept.push(JSON.parse(text))
+      kept.shift()
+      most = Math.max(most, mb())
+      if ((count += 1) < 600) return
+      console.log(JSON.stringify({ before, most }))
+      process.exit(0)
+    }, 5)`
+  const args = [
+    '--disable-warning=ExperimentalWarning',
+    '--expose-gc',
+    '--max-semi-space-size=4',
+    '--input-type=module',
+  ]
+  const { stdout } = await promisify(execFile)(process.execPath, [...args, '--eval', program], { timeout: 60_000 })
+  const { before, most } = JSON.parse(stdout) as { readonly before: number; readonly most: number }
+  expect(most / before).toBeLessThan(2.3)
+}, 60_000)
