@@ -4,7 +4,7 @@ import { attacks, parseAttackNames } from '../bench/support/hostile/attacks.ts'
 import { type Observed, joinObserved, judge, mbOf, timesOf } from '../bench/support/hostile/figures.ts'
 import { withHostileWorld } from '../bench/support/hostile/world.ts'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
-import { planMixes } from './support/plan-mixes.ts'
+import { parseMixes, planMixes, repeatMixes } from './support/plan-mixes.ts'
 import { createRandom } from './support/random.ts'
 
 export const options = {
@@ -13,6 +13,7 @@ export const options = {
   mix: { type: 'string' },
   together: { type: 'string' },
   attacks: { type: 'string' },
+  mixes: { type: 'string' },
   'p99-ms': { type: 'string' },
   'memory-mb': { type: 'string' },
 } as const
@@ -27,9 +28,9 @@ export async function run(values: OptionValues): Promise<Figures> {
   const seed = parseCount(values, 'seed', randomInt(1, 2 ** 31))
   const mixS = parseCount(values, 'mix', 30)
   const mixes = Math.ceil(parseCount(values, 'seconds', 600) / mixS)
-  const names = parseAttackNames(typeof values['attacks'] === 'string' ? values['attacks'] : undefined)
   const demands = { p99Ms: parseCount(values, 'p99-ms', 1000), memoryMb: parseCount(values, 'memory-mb', 600) }
-  const plan = planMixes(createRandom(seed), names, { mixes, together: parseCount(values, 'together', 4) })
+  const plan = planOf(values, { seed, mixes })
+  const names = [...new Set(plan.flat())]
   console.log(`seed ${seed}`)
   for (const name of names) console.log(`${name}: ${attacks[name]?.what}`)
   return withHostileWorld(names, async ({ tenant, prepare, start, stop, logged }) => {
@@ -55,6 +56,16 @@ export async function run(values: OptionValues): Promise<Figures> {
     }
     return { seed, mixes, attackers_niceness: ATTACKERS_NICENESS, ...summaryOf(joinObserved(seen)), acts, failed }
   })
+}
+
+/** Plans the given mixes in turn, or otherwise random ones. */
+function planOf(
+  values: OptionValues,
+  { seed, mixes }: { readonly seed: number; readonly mixes: number },
+): readonly (readonly string[])[] {
+  if (typeof values['mixes'] === 'string') return repeatMixes(parseMixes(values['mixes']), mixes)
+  const names = parseAttackNames(typeof values['attacks'] === 'string' ? values['attacks'] : undefined)
+  return planMixes(createRandom(seed), names, { mixes, together: parseCount(values, 'together', 4) })
 }
 
 /** Prints the defects at once, because a long run may be ended before its figures. */

@@ -1,3 +1,4 @@
+import { parseAttackNames } from '../../bench/support/hostile/attacks.ts'
 import type { Random } from './random.ts'
 
 /**
@@ -24,4 +25,17 @@ export interface MixPlan {
   readonly mixes: number
   /** Attacks of one mix. */
   readonly together: number
+}
+
+/**
+ * Parses mixes that are separated by commas, of attacks that are separated by `+`, as the soak prints them.
+ * @throws Error that names an unknown attack.
+ */
+export function parseMixes(text: string): string[][] {
+  return text.split(',').map((mix) => parseAttackNames(mix.replaceAll('+', ',')))
+}
+
+/** Returns `count` mixes, which are the given ones in turn. */
+export function repeatMixes(mixes: readonly (readonly string[])[], count: number): (readonly string[])[] {
+  return Array.from({ length: count }, (_, index) => mixes[index % mixes.length] ?? [])
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { attacks, parseAttackNames } from '../../bench/support/hostile/attacks.ts'
 import { type Observed, joinObserved, judge, timesOf } from '../../bench/support/hostile/figures.ts'
 import { withHostileWorld } from '../../bench/support/hostile/world.ts'
-import { planMixes } from '../../soak/support/plan-mixes.ts'
+import { parseMixes, planMixes, repeatMixes } from '../../soak/support/plan-mixes.ts'
 import { createRandom } from '../../soak/support/random.ts'
 
 const names = Object.keys(attacks)
@@ -35,6 +35,12 @@ it('parses names of attacks, and says which one is unknown', () => {
   expect(parseAttackNames(undefined)).toEqual(names)
   expect(parseAttackNames('pages, claims')).toEqual(['pages', 'claims'])
   expect(() => parseAttackNames('pages,toString')).toThrow('--attacks has "toString", but must be some of pages, ')
+})
+
+it('repeats the given mixes, and says which attack is unknown', () => {
+  const mixes = parseMixes('pages + claims,disk')
+  expect(repeatMixes(mixes, 3)).toEqual([['pages', 'claims'], ['disk'], ['pages', 'claims']])
+  expect(() => parseMixes('pages+flood')).toThrow('"flood"')
 })
 
 describe('what the tenant saw', () => {
