@@ -58,6 +58,18 @@ export function deleteKeyOfRegistration(state: State): Promise<void> {
   return state.remove(KEY)
 }
 
+/**
+ * Removes the certificate, but not its key, so that the agent registers again with the same key: the service accepts that with the
+ * code of the present registration. Does nothing if the agent is not registered.
+ */
+export async function deleteCertificate(state: State): Promise<void> {
+  const present = await readCredentials(state)
+  if (present === null) return
+  // After a renewal the key is only in the file with its certificate.
+  await state.write(KEY, present.key)
+  await state.remove(REGISTRATION)
+}
+
 /** Ends a registration that the service has ended, so that the next one makes a new key. */
 export async function deleteCredentials(state: State): Promise<void> {
   await state.remove(REGISTRATION)

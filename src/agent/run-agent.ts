@@ -11,6 +11,7 @@ import { createProgressFeed } from './downloads/progress.ts'
 import {
   type Credentials,
   type Registration,
+  deleteCertificate,
   deleteCredentials,
   namesOf,
   readCredentials,
@@ -27,6 +28,8 @@ export interface AgentOptions {
   readonly roleOf: (parts: RoleParts) => Promise<Role>
   /** Needed until the agent has registered. */
   readonly registration?: { readonly url: string; readonly code: string }
+  /** Registers with its present key although it is registered: the service has another CA, which has not signed its certificate. */
+  readonly registersAgain?: boolean
   /** PEM of the CA of an HTTPS server that no public CA has certified. */
   readonly ca?: string
   /** An Ed25519 key: only artifacts that it has signed are downloaded. */
@@ -59,6 +62,11 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
   const upload = createUpload({ ca: gatewayCa, signal })
   const role = await options.roleOf({ state, folder, downloads, upload, feed, log, onPoint })
   const renewal = createRenewal(state, () => readCredentials(state), onPoint)
+  if (options.registersAgain === true) {
+    if (options.registration === undefined) throw new Error('To register again, --url and --code are needed')
+    await renewal.drop()
+    await deleteCertificate(state)
+  }
   const book = createCommandBook({ state, role, onPoint, signal })
   for (let failures = 0; !signal.aborted;) {
     const { credentials, isNext } = (await renewal.find()) ?? {

@@ -23,6 +23,7 @@ Signalbox, reports the state of the machine, and executes commands.
   --url URL         address of Signalbox, to register: https, or http on the same machine
   --code CODE       registration code of the edge appliance (its "magic") or of the organization of the router;
                     or in SIGNALBOX_AGENT_CODE
+  --register-again  registers with its present key although it is registered: for a service with another CA
   --role ROLE       edge (the default): an edge appliance; ssr: an SSR router
   --mac MAC         of the router, if not the lowest of its interfaces
   --model MODEL     of the router, such as SSR120, if not what the machine says
@@ -49,6 +50,7 @@ async function main(): Promise<number> {
       'package-key': { type: 'string' },
       hooks: { type: 'string' },
       'dry-run': { type: 'boolean' },
+      'register-again': { type: 'boolean' },
       role: { type: 'string', default: 'edge' },
       mac: { type: 'string' },
       model: { type: 'string' },
@@ -79,6 +81,7 @@ async function main(): Promise<number> {
     folder: values.state,
     roleOf,
     ...(url !== undefined && code !== undefined && { registration: { url, code } }),
+    registersAgain: values['register-again'] === true,
     ...(ca !== undefined && { ca }),
     ...(packageKey !== undefined && { packageKey }),
     ...(values.gateway !== undefined && { gateway: parseGateway(values.gateway) }),
