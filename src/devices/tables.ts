@@ -214,6 +214,10 @@ export interface DeviceCommandTable {
   finishedAt: Date | null
   /** When the effect of a restore was seen, or the wait for it was over. */
   settledAt: Date | null
+  /** The state of a command that is queued, or sent for a person: see migration 285. */
+  pending: GeneratedAlways<'queued' | 'sent' | null>
+  /** True of a restore whose effect is not known yet. */
+  unsettled: GeneratedAlways<boolean | null>
 }
 
 /**

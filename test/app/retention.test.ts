@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { sql } from 'kysely'
 import { pino } from 'pino'
-import { uuidv7 } from 'uuidv7'
+import { UUID, uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Retention, deletePastRetention, retentionTasks } from '../../src/app/retention.ts'
 import { addMs } from '../../src/platform/time/clock.ts'
@@ -59,11 +59,14 @@ interface CommandSeed {
   readonly siteUpgradeId?: string
 }
 
+let commands = 0
+
 /** Inserts a command with a download that was touched when it ended. */
 async function addCommand(name: string, { state, days, siteUpgradeId }: CommandSeed): Promise<void> {
   const { db } = context.ctx
-  const id = uuidv7()
   const at = daysAgo(days)
+  commands += 1
+  const id = UUID.fromFieldsV7(at.getTime(), 0, 0, commands).toString()
   const ended = state === 'done' || state === 'expired'
   await sql`insert into device_command (org_id, id, device_id, site_upgrade_id, kind, params, state, created_at, expires_at, finished_at)
     values (${orgId()}, ${id}, ${device(0).id}, ${siteUpgradeId ?? null}, 'upgrade', ${JSON.stringify({ name })}::jsonb, ${state},

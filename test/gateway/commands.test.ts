@@ -38,7 +38,7 @@ async function connected(
 async function blockOutcomes({ ctx }: GatewayHarness): Promise<() => Promise<void>> {
   await sql`create or replace function wait_for_test() returns trigger language plpgsql as $$
     begin
-      if current_query() like '%ended.outcome%' then perform pg_advisory_xact_lock(77); end if;
+      if current_query() like '%known.outcome%' then perform pg_advisory_xact_lock(77); end if;
       return null;
     end $$`.execute(ctx.db)
   await sql`create or replace trigger wait_for_test before update on device_command

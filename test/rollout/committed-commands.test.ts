@@ -1,6 +1,9 @@
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { queueCommands } from '../../src/devices/commands/queue-commands.ts'
-import { inTx } from '../../src/platform/database/db.ts'
+import { recordCommandsSent, sweepCommands, sweepUpgradeCommands } from '../../src/devices/commands/record-commands.ts'
+import { finishCommands } from '../../src/devices/commands/store-ended.ts'
+import { inTx, inTxByKeys } from '../../src/platform/database/db.ts'
 import { untilWaiting } from '../support/database/until-waiting.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countOf, statusOf, useRollout } from './harness.ts'
@@ -36,6 +39,50 @@ it('is committed as sent where the gateway of the process has the connection, an
   expect([...rollout.fleet.attempts.values()]).toEqual([1, 1, 1, 1])
   expect([...rollout.fleet.flashes.values()]).toEqual([1, 1, 1, 1])
   await expectConsistent(rollout.ctx)
+})
+
+it('has an outcome that writes no index', async () => {
+  await seed([20])
+  await create({ strategy: 'big_bang' })
+  await advance()
+  const sent = await rollout.ctx.db.selectFrom('deviceCommand').select(['orgId', 'id', 'callId']).execute()
+  const outcome = { kind: 'done', text: null } as const
+  const finished = sent.map(({ orgId, id, callId }) => ({ orgId, id, callId: callId ?? 0, outcome }))
+  const written = await inTxByKeys(rollout.ctx, async (tx) => {
+    expect(await finishCommands(tx, finished, rollout.clock.now())).toHaveLength(20)
+    const { rows } = await sql`
+      select n_tup_upd::integer as updated, n_tup_hot_upd::integer as in_place from pg_stat_xact_user_tables
+      where relname = 'device_command'`.execute(tx)
+    return rows
+  })
+  expect(written).toEqual([{ updated: 20, inPlace: 20 }])
+  expect(await statesOf()).toEqual(sent.map(() => 'done'))
+})
+
+it('has an unknown outcome if the process forgets it, so that the device gets others', async () => {
+  const [device] = await seed([1])
+  await create({ strategy: 'big_bang' })
+  await advance()
+  rollout.clock.advance(3_600_000)
+  await sweepUpgradeCommands(rollout.ctx)
+  expect(await statesOf()).toEqual(['sent'])
+  rollout.clock.advance(200_000)
+  await sweepCommands(rollout.ctx)
+  expect(await statesOf()).toEqual(['sent'])
+  await sweepUpgradeCommands(rollout.ctx)
+  expect(await statesOf()).toEqual(['unknown'])
+  const { outcome } = await rollout.ctx.db.selectFrom('deviceCommand').select('outcome').executeTakeFirstOrThrow()
+  expect(outcome).toEqual({ why: 'timeout' })
+  await inTx(rollout.ctx, (tx) =>
+    queueCommands(tx, rollout.org.scope, {
+      devices: [{ id: device?.id ?? '', siteId: null }],
+      order: { kind: 'locate', params: {} },
+      at: rollout.clock.now(),
+    }),
+  )
+  const claim = { limit: 10, rebooting: [] }
+  const claimed = await recordCommandsSent(rollout.ctx, rollout.fleet.nodeId, claim)
+  expect(claimed.map(({ kind }) => kind)).toEqual(['locate'])
 })
 
 it('is queued behind the open command of a person, and at the gateway of another process', async () => {

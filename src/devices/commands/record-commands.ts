@@ -10,7 +10,7 @@ import {
   requeueCommands,
   updateCommandProgress,
 } from './store.ts'
-import { type FinishedCommand, finishCommands, timeOutCommands } from './store-ended.ts'
+import { type FinishedCommand, finishCommands, timeOutCommands, timeOutUpgradeCommands } from './store-ended.ts'
 import { deviceIdOf } from '../device.ts'
 import type { CommandProgress } from '../tables.ts'
 import { appendEndedCommands, appendFailedRestores } from './append-ended.ts'
@@ -98,7 +98,7 @@ export function recordCommandsSent(
 
 export async function recordCommandsUnsent(
   ctx: Context,
-  commands: readonly Pick<CommandToSend, 'id' | 'epoch'>[],
+  commands: readonly Pick<CommandToSend, 'orgId' | 'id' | 'epoch'>[],
 ): Promise<void> {
   await inTxByKeys(ctx, (tx) => requeueCommands(tx, commands))
 }
@@ -117,7 +117,7 @@ const AWAY_MS = 30 * 60_000
 /** Each expired command gets its own audit record; the next sweep continues. */
 const EXPIRED_PER_SWEEP = 500
 
-/** Ends commands that were never sent in time, and commands that a failing process sent and then forgot. */
+/** Ends commands of people that were never sent in time, or that a failing process sent and then forgot. */
 export async function sweepCommands(ctx: Context): Promise<void> {
   const at = ctx.clock.now()
   await inTxByKeys(ctx, async (tx) => {
@@ -127,6 +127,16 @@ export async function sweepCommands(ctx: Context): Promise<void> {
     await appendEndedCommands(tx, await timeOutCommands(tx, limits, at), at)
     await appendFailedRestores(tx, nowMs, at)
   })
+}
+
+/**
+ * Ends commands of upgrades that a failing process sent and then forgot: their devices get no further commands before. Upgrades
+ * don't wait for it.
+ */
+export async function sweepUpgradeCommands(ctx: Context): Promise<void> {
+  const at = ctx.clock.now()
+  const sentBeforeMs = ctx.serviceClock.nowMs() - FORGOTTEN_AFTER_MS
+  await inTx(ctx, async (tx) => appendEndedCommands(tx, await timeOutUpgradeCommands(tx, sentBeforeMs, at), at))
 }
 
 /** The audit log and its webhook topic report to the requester that the command was never sent. */

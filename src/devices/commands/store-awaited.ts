@@ -28,7 +28,7 @@ export async function listAwaitedRestarts(reader: Reader, deviceIds: readonly st
     select command.device_id, command.call_id, command.params, (command.progress ->> 'uptime_s')::float8 as uptime_s,
       command.progress_ms
     from ${rowsAs('session', idColumns, devices)}
-    join device_command command on command.device_id = session.device_id and command.state = 'sent'
+    join device_command command on command.device_id = session.device_id and command.pending = 'sent'
     where ${awaitsPart(sql`command`)}
     order by command.id
   `.execute(reader)

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { noteChanges } from '../../platform/database/changes.ts'
 import { type Tx, json } from '../../platform/database/db.ts'
 import { type RowOf, columnsOf, rowsAs } from '../../platform/database/rows.ts'
@@ -7,12 +7,12 @@ import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { CommandKind, CommandState } from '../tables.ts'
 import type { CommandOutcome, LossReason } from './command.ts'
 import { awaitsPart } from './store-awaited.ts'
-import { isUnanswered, lockByKey } from './store.ts'
+import { inFlightOn, isUnanswered, lockByKey } from './store.ts'
 
 /** The columns of an EndedCommand, of `command`. */
 const endColumns = sql`command.org_id, command.id, command.kind, command.params, command.state, command.outcome,
   command.site_upgrade_id, command.device_id, exists(
-    select from device_command queued where queued.device_id = command.device_id and queued.state = 'queued') as is_followed`
+    select from device_command queued where queued.device_id = command.device_id and queued.pending = 'queued') as is_followed`
 
 /** The outcome of a command that was sent by the call. */
 export interface FinishedCommand {
@@ -50,19 +50,24 @@ interface FinishedRows {
   readonly at: Date
 }
 
+function isEndedBy(ended: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`command.call_id = ${ended}.call_id
+    and (command.state = 'sent' or ${ended}.state <> 'unknown' and ${isUnanswered})`
+}
+
+// A row that is found first, and not locked, may have changed when it is updated. The rows are updated in the order of their ids.
 const updateFinished = statement<FinishedRows, EndedCommand>(
   (param) => sql`
-    with locked as materialized (
-      select command.org_id, command.id, ended.state,
-        ended.outcome || case when command.state = 'unknown' then jsonb_build_object('lost', command.outcome -> 'why') else '{}' end
-          as outcome
-      from (select * from ${rowsAs('ended', endedColumns, param('rows'))} order by id) ended
-      cross join lateral ${lockByKey(sql`ended`)} command
-      where command.call_id = ended.call_id
-        and (command.state = 'sent' or ended.state <> 'unknown' and ${isUnanswered})
+    with known as materialized (
+      select ended.* from (select * from ${rowsAs('ended', endedColumns, param('rows'))} order by id) ended
+      cross join lateral (
+        select * from device_command where org_id = ended.org_id and id = ended.id limit 1) command
+      where ${isEndedBy(sql`ended`)}
     )
-    update device_command command set state = locked.state, outcome = locked.outcome, finished_at = ${param('at')}
-    from locked where command.org_id = locked.org_id and command.id = locked.id
+    update device_command command set state = known.state, finished_at = ${param('at')},
+      outcome = known.outcome || case when command.state = 'unknown'
+        then jsonb_build_object('lost', command.outcome -> 'why') else '{}' end
+    from known where command.org_id = known.org_id and command.id = known.id and ${isEndedBy(sql`known`)}
     returning ${endColumns}
   `,
 )
@@ -99,9 +104,8 @@ const updateLost = statement<LostSessions, EndedCommand>(
         select sent.*, session.epoch as last_epoch
         from ${rowsAs('session', sessionColumns, param('sessions'))}
         cross join lateral (
-          select org_id, id from device_command
-          where device_id = session.device_id and state = 'sent' and epoch <= session.epoch
-            and not ${awaitsPart(sql`device_command`)} offset 0) sent
+          select org_id, id from ${inFlightOn(sql`session.device_id`)} command
+          where epoch <= session.epoch and not ${awaitsPart(sql`command`)} offset 0) sent
         order by sent.id) sent
       cross join lateral ${lockByKey(sql`sent`)} command
       where command.state = 'sent' and command.epoch <= sent.last_epoch and not ${awaitsPart(sql`command`)}
@@ -114,21 +118,32 @@ const updateLost = statement<LostSessions, EndedCommand>(
 )
 
 /**
- * Ends commands in flight since before `sentBeforeMs` of service time, which is longer than any command takes, and restarts
- * of parts that are away since before `awayBeforeMs`, which is later. Those that another transaction has locked are left to
- * the next sweep.
+ * Ends commands of people in flight since before `sentBeforeMs` of service time, which is longer than any command takes, and
+ * restarts of parts that are away since before `awayBeforeMs`, which is later. Those that another transaction has locked are
+ * left to the next sweep.
  */
 export async function timeOutCommands(
   tx: Tx,
   { sentBeforeMs, awayBeforeMs }: { readonly sentBeforeMs: number; readonly awayBeforeMs: number },
   at: Date,
 ): Promise<readonly EndedCommand[]> {
+  const isForgotten = sql`command.pending = 'sent' and command.sent_ms < ${awayBeforeMs}
+    and (coalesce(command.progress_ms, command.sent_ms) < ${sentBeforeMs}
+      or command.progress_ms < ${awayBeforeMs} and ${awaitsPart(sql`command`)})`
+  return endForgotten(tx, isForgotten, at)
+}
+
+/** As timeOutCommands() for commands of upgrades, which no index has: it reads all commands. */
+export async function timeOutUpgradeCommands(tx: Tx, sentBeforeMs: number, at: Date): Promise<readonly EndedCommand[]> {
+  const isForgotten = sql`command.site_upgrade_id is not null and command.state = 'sent'
+    and coalesce(command.progress_ms, command.sent_ms) < ${sentBeforeMs}`
+  return endForgotten(tx, isForgotten, at)
+}
+
+async function endForgotten(tx: Tx, isForgotten: RawBuilder<unknown>, at: Date): Promise<readonly EndedCommand[]> {
   const ended = await sql<EndedCommand>`
     with locked as materialized (
-      select command.org_id, command.id from device_command command
-      where command.state = 'sent' and command.sent_ms < ${awayBeforeMs}
-        and (coalesce(command.progress_ms, command.sent_ms) < ${sentBeforeMs}
-          or command.progress_ms < ${awayBeforeMs} and ${awaitsPart(sql`command`)})
+      select command.org_id, command.id from device_command command where ${isForgotten}
       order by command.id for update of command skip locked
     )
     update device_command command

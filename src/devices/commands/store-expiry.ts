@@ -26,7 +26,7 @@ export async function expireCommands(
   const ended = await sql<ExpiredCommand>`
     with due as (
       select org_id, id from device_command
-      where state = 'queued' and expires_at <= ${at} and site_upgrade_id is null
+      where pending = 'queued' and expires_at <= ${at} and site_upgrade_id is null
       order by id limit ${limit} for update skip locked
     )
     update device_command command set state = 'expired', finished_at = ${at}

@@ -13,8 +13,8 @@ export interface SettledRestore {
   readonly firmware: string | null
 }
 
-/** The condition of the index `device_command_unsettled_restore`. */
-const isUnsettled = sql`command.kind = 'restore_backup' and command.state in ('done', 'unknown') and command.settled_at is null`
+/** The condition of the index `device_command_unsettled_restore`: see migration 285. */
+const isUnsettled = sql`command.unsettled`
 
 /**
  * Settles the restores of the given devices that run their backup version on every member. A device that did not report

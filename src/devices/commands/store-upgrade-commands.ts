@@ -6,7 +6,7 @@ import { splitRows } from '../../platform/database/split.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { CommandCarrier, NewCommand } from './command.ts'
-import { type CommandToSend, newColumns, newTypes, sentColumns } from './store.ts'
+import { type CommandToSend, inFlightOn, newColumns, newTypes, sentColumns } from './store.ts'
 
 export type UpgradeCommand = NewCommand & {
   /** Null: the command is queued. */
@@ -38,8 +38,8 @@ const insertUnlessKnown = statement<InsertValues, InsertedCommand>(
       case when is_sent then nextval('device_call_id')::integer end
     from (
       select new.*, new.carrier_epoch is not null
-        and (select true from device_command q where q.device_id = new.device_id and q.state = 'queued' limit 1) is null
-        and (select true from device_command s where s.device_id = new.device_id and s.state = 'sent' limit 1) is null as is_sent
+        and (select true from device_command q where q.device_id = new.device_id and q.pending = 'queued' limit 1) is null
+        and (select true from ${inFlightOn(sql`new.device_id`)} s limit 1) is null as is_sent
       from ${rowsAs('new', upgradeColumns, param('rows'))} offset 0) new
     where not exists (
       select from device_command known

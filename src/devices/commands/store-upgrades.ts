@@ -219,7 +219,7 @@ export const disturbsUpgrade: RawBuilder<boolean> = sql<boolean>`(
     where active.org_id = command.org_id and active.device_id = command.device_id and active.in_flight
       and not exists (
         select from device_command own
-        where own.device_id = command.device_id and own.state = 'queued' and own.site_upgrade_id = active.upgrade_id)))`
+        where own.device_id = command.device_id and own.pending = 'queued' and own.site_upgrade_id = active.upgrade_id)))`
 
 /**
  * Returns the images that devices have downloaded, but have not been commanded to install since, by the id of the

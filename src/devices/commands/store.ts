@@ -47,7 +47,19 @@ export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly Ne
   wakeAfterCommit(tx, 'commands')
 }
 
-/** SQL condition on a device command; each of the two states has its own index. */
+/**
+ * The commands in flight on a device. An index has those of people. A device has few of upgrades, which are all read: see
+ * migration 285.
+ * @param deviceId An expression for the id of the device.
+ */
+export function inFlightOn(deviceId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(
+    select * from device_command where device_id = ${deviceId} and pending = 'sent'
+    union all
+    select * from device_command where device_id = ${deviceId} and site_upgrade_id is not null and state = 'sent')`
+}
+
+/** SQL condition on a device command. */
 export const isOpen = sql<boolean>`(state = 'queued' or state = 'sent')`
 
 /** Returns true if a command for the device is queued or in flight. */
@@ -112,15 +124,15 @@ const claimQueued = statement<ClaimValues, CommandToSend>(
       cross join lateral (select * from device_session where device_id = queued.device_id limit 1) session
       cross join lateral (
         select command.id from device_command command
-        where command.device_id = queued.device_id and command.state = 'queued'
+        where command.device_id = queued.device_id and command.pending = 'queued'
           and (command.expires_at is null or command.expires_at > ${param('at')}) and not ${disturbsUpgrade}
           and ${delays(sql`command.kind`)}
         order by command.id limit 1) oldest
       left join lateral (
-        select id from device_command other
-        where other.device_id = queued.device_id and other.state = 'sent' and ${delays(sql`other.kind`)}
+        select id from ${inFlightOn(sql`queued.device_id`)} other
+        where ${delays(sql`other.kind`)}
           and (other.progress ->> 'step' = 'return') is not true limit 1) sent on true
-      where queued.state = 'queued' and queued.id = oldest.id and sent.id is null
+      where queued.pending = 'queued' and queued.id = oldest.id and sent.id is null
         and session.connected and session.node_id = ${param('nodeId')} and queued.device_id <> all(${param('rebooting')}::uuid[])
       limit ${param('limit')}
     ), locked as materialized (
@@ -182,16 +194,19 @@ export async function listUnansweredCommands(reader: Reader, calls: readonly Cal
 export const isUnanswered = sql`(command.state = 'sent'
   or command.state = 'unknown' and command.outcome ->> 'why' in ('connection_lost', 'gateway_lost'))`
 
-const unsentColumns = columnsOf('deviceCommand', { id: 'uuid', epoch: 'bigint' })
+const unsentColumns = columnsOf('deviceCommand', { orgId: 'uuid', id: 'uuid', epoch: 'bigint' })
 
 /** Returns commands to the queue that were claimed but certainly never written to a socket. */
-export async function requeueCommands(tx: Tx, commands: readonly Pick<CommandToSend, 'id' | 'epoch'>[]): Promise<void> {
+export async function requeueCommands(
+  tx: Tx,
+  commands: readonly Pick<CommandToSend, 'orgId' | 'id' | 'epoch'>[],
+): Promise<void> {
   await sql`
     with locked as materialized (
       select command.org_id, command.id
-      from ${rowsAs('unsent', unsentColumns, commands)}
-      join device_command command on command.id = unsent.id and command.epoch = unsent.epoch
-      where command.state = 'sent' ${inOrder}
+      from (select * from ${rowsAs('unsent', unsentColumns, commands)} order by id) unsent
+      cross join lateral ${lockByKey(sql`unsent`)} command
+      where command.epoch = unsent.epoch and command.state = 'sent'
     )
     update device_command command
     set state = 'queued', epoch = null, call_id = null, sent_at = null, sent_ms = null, progress = null, progress_ms = null
