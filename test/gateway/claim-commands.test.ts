@@ -20,8 +20,8 @@ it('a claim looks up no more than it claims, however many devices are connected 
   // The plan of a connection's first claim, which finds nothing, is that of all later ones.
   const claimed = await ctx.claimDb.connection().execute(async (db) => {
     expect(await claimQueuedCommands(db, nodeId, claim)).toEqual([])
-    await sql`insert into device_session (device_id, node_id, epoch, connected, connected_at, facts, family)
-      select id, ${nodeId}::uuid, 1, true, ${at}::timestamptz, '{}', 'ucentral' from device`.execute(ctx.db)
+    await sql`insert into device_session (device_id, node_id, epoch, connected, connected_at, firmware, facts, family)
+      select id, ${nodeId}::uuid, 1, true, ${at}::timestamptz, '1', '{}', 'ucentral' from device`.execute(ctx.db)
     for (const state of ['done', 'queued'])
       await sql`insert into device_command (org_id, id, device_id, kind, params, state, created_at)
         select org_id, gen_random_uuid(), id, 'unlocate', '{}', ${state}, ${at}::timestamptz from device`.execute(

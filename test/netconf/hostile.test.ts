@@ -93,8 +93,10 @@ test("it can't fill the registry with devices that it invents, but a known one i
       select n, md5(n::text)::uuid as id, '06' || lpad(to_hex(n), 10, '0') as mac from generate_series(1, 1000) n),
     registered as (insert into device_registry (id, mac, serial, model, type, claim_code, created_at)
       select id, mac, mac, 'EX4100', 'switch', 'INVENTED' || lpad(n::text, 7, '0'), now() from device)
-    insert into device_session (device_id, node_id, family, epoch, connected, connected_at, facts, org_id)
-    select id, ${harness.nodeId}, 'junos', 1, false, now(), '{}', ${harness.orgId} from device`.execute(harness.ctx.db)
+    insert into device_session (device_id, node_id, family, epoch, connected, connected_at, firmware, facts, org_id)
+    select id, ${harness.nodeId}, 'junos', 1, false, now(), '1', '{}', ${harness.orgId} from device`.execute(
+    harness.ctx.db,
+  )
   const { mac } = startJunos(place())
   await waitUntil('the refusal', () => gateway.counters.read().refused_host_key > 0)
   const session = harness.ctx.db.selectFrom('deviceRegistry').selectAll().where('id', '=', deviceIdOf(mac))

@@ -36,6 +36,9 @@ const sessionColumns = columnsOf('deviceSession', {
   connected: 'boolean',
   connectedAt: 'timestamptz',
   connectedMs: 'float8',
+  firmware: 'text',
+  reason: 'text',
+  bootId: 'text',
   facts: 'jsonb',
   orgId: 'uuid',
   certificateExpiresAt: 'timestamptz',
@@ -52,7 +55,9 @@ export async function openSessions(
 ): Promise<OpenedSession[]> {
   const rows = openings.map(({ mac, family, orgId = null, certificateExpiresAt = null, facts }) => {
     const opened = { nodeId, epoch: '1', connected: true, connectedAt: at, connectedMs: atMs }
-    return { deviceId: deviceIdOf(mac), family, orgId, certificateExpiresAt, facts, ...opened }
+    const { firmware, reason, boot_id: bootId = null, ...others } = facts
+    const said = { firmware, reason, bootId, facts: others }
+    return { deviceId: deviceIdOf(mac), family, orgId, certificateExpiresAt, ...said, ...opened }
   })
   // Nearly every device has had a session. An upsert would lock each row before it changes it.
   const reopened: OpenedSession[] = []
@@ -69,7 +74,7 @@ const reopenSessions = statement<{ readonly rows: readonly RowOf<typeof sessionC
   (param) => sql`
     update device_session session set node_id = opened.node_id, family = opened.family, epoch = session.epoch + 1,
       connected = true, connected_at = opened.connected_at, connected_ms = opened.connected_ms, lost_at = null,
-      facts = opened.facts, org_id = opened.org_id, certificate_expires_at = opened.certificate_expires_at,
+      firmware = opened.firmware, reason = opened.reason, boot_id = opened.boot_id, facts = opened.facts, org_id = opened.org_id, certificate_expires_at = opened.certificate_expires_at,
       disconnected_ms = case when session.connected then opened.connected_ms else session.disconnected_ms end
     from ${rowsAs('opened', sessionColumns, param('rows'))}
     where session.device_id = opened.device_id
@@ -203,7 +208,13 @@ export async function listOpenSessions(
     tx
       .selectFrom('deviceSession as session')
       .innerJoin('device', 'device.id', 'session.deviceId')
-      .select(['session.deviceId', 'session.epoch', 'session.connectedAt', 'session.connectedMs', 'session.facts'])
+      .select(['session.deviceId', 'session.epoch', 'session.connectedAt', 'session.connectedMs'])
+      .select(
+        sql<DeviceFacts>`session.facts || jsonb_build_object('firmware', session.firmware, 'reason', session.reason)
+          || case when session.boot_id is null then '{}' else jsonb_build_object('boot_id', session.boot_id) end`.as(
+          'facts',
+        ),
+      )
       .where('device.orgId', '=', scope.orgId)
       .where('session.deviceId', '=', anyOf(deviceIds))
       .where('session.connected', '=', true)
@@ -217,10 +228,10 @@ export async function listOpenSessions(
 export async function listConnectReasons(tx: Tx, deviceIds: readonly string[]): Promise<Map<string, string | null>> {
   const rows = await tx
     .selectFrom('deviceSession')
-    .select(['deviceId', 'facts'])
+    .select(['deviceId', 'reason'])
     .where('deviceId', '=', anyOf(deviceIds))
     .execute()
-  return new Map(rows.map(({ deviceId, facts }) => [deviceId, facts.reason]))
+  return new Map(rows.map(({ deviceId, reason }) => [deviceId, reason]))
 }
 
 export interface SessionKey {

@@ -48,7 +48,11 @@ export interface DeviceSessionTable {
   lostAt: Date | null
   /** Service time; see migration 27. */
   disconnectedMs: number | null
-  facts: Json<DeviceFacts>
+  firmware: string
+  reason: string | null
+  bootId: string | null
+  /** Those that are not columns: they hardly ever change. */
+  facts: Json<Omit<DeviceFacts, 'firmware' | 'reason' | 'boot_id'>>
   /** The organization that the connection proved; null if the device proves its own identity. */
   orgId: string | null
   /** The expiry of the client certificate; null if the device proves a key. */
