@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
-import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
+import { type Reader, type Tx, anyOf, lookingUp } from '../../platform/database/db.ts'
+import { type RowOf, columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import { splitRows } from '../../platform/database/split.ts'
 import { noteStats } from '../stats/note-stats.ts'
 import type { FwUpdate } from '../tables.ts'
@@ -46,24 +46,33 @@ export async function assignDevices(
   const assigned: string[] = []
   // Concurrent requests lock in the order of the ids, so they can't deadlock.
   for (const part of splitRows(inOrderOfIds(wanted))) {
-    const { rows } = await sql<{ deviceId: string }>`
-      with free as materialized (
-        select new.*
-        from ${rowsAs('new', assignedColumns, withOrg(scope, part))}
-        join device_upgrade own on own.org_id = new.org_id and own.device_id = new.device_id
-        where own.upgrade_id is null
-        order by own.device_id for update of own
-      )
-      update device_upgrade own set ${setAssigned}, ${setScheduled(at)}
-      from free as new where own.org_id = new.org_id and own.device_id = new.device_id
-      returning own.device_id
-    `.execute(tx)
+    const rows = await lookingUp(tx, () => assignSome(tx, withOrg(scope, part), at))
     noteStats(tx, withOrg(scope, rows))
     // A fleet's ids are in memory once.
     const known = new Map(part.map(({ deviceId }) => [deviceId, deviceId]))
     for (const { deviceId } of rows) assigned.push(known.get(deviceId) ?? deviceId)
   }
   return new Set(assigned)
+}
+
+/** Updates the rows in their order, without locking them first: one that has changed meanwhile is compared again. */
+async function assignSome(
+  tx: Tx,
+  part: readonly RowOf<typeof assignedColumns>[],
+  at: Date,
+): Promise<{ deviceId: string }[]> {
+  const { rows } = await sql<{ deviceId: string }>`
+    with free as materialized (
+      select new.* from ${rowsAs('new', assignedColumns, part)}
+      cross join lateral (
+        select upgrade_id from device_upgrade where org_id = new.org_id and device_id = new.device_id limit 1) known
+      where known.upgrade_id is null
+    )
+    update device_upgrade own set ${setAssigned}, ${setScheduled(at)}
+    from free as new where own.org_id = new.org_id and own.device_id = new.device_id and own.upgrade_id is null
+    returning own.device_id
+  `.execute(tx)
+  return rows
 }
 
 /** Assigns devices that an upgrade has, and has not begun with, to these upgrades. The caller has locked both. */

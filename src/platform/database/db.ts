@@ -242,6 +242,25 @@ export async function keepingPlans<T>(tx: Tx, work: () => Promise<T>): Promise<T
   return result
 }
 
+/**
+ * Runs `work` so that PostgreSQL looks up each row of a join by an index, as in a transaction by keys: rows are then locked in
+ * the order in which they are given.
+ */
+export async function lookingUp<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
+  const off = { hash: 'off', merge: 'off', seq: 'off' }
+  const { rows } = await sql<typeof off>`
+    select current_setting('enable_hashjoin') as hash, current_setting('enable_mergejoin') as merge,
+      current_setting('enable_seqscan') as seq, ${joinSettings(off)}`.execute(tx)
+  const result = await work()
+  await sql`select ${joinSettings(rows[0] ?? off)}`.execute(tx)
+  return result
+}
+
+function joinSettings({ hash, merge, seq }: Record<'hash' | 'merge' | 'seq', string>): RawBuilder<unknown> {
+  return sql`set_config('enable_hashjoin', ${hash}, true), set_config('enable_mergejoin', ${merge}, true),
+    set_config('enable_seqscan', ${seq}, true)`
+}
+
 /** Makes each later statement of the transaction fail that waits longer for a lock; see isLockTimeout(). */
 export async function limitLockWaits(tx: Tx, ms: number): Promise<void> {
   await sql`set local lock_timeout = ${sql.lit(ms)}`.execute(tx)
