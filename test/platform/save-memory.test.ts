@@ -21,7 +21,7 @@ const worker = `
 const program = `
   import { Worker } from 'node:worker_threads'
   import { saveMemory } from ${JSON.stringify(module)}
-  saveMemory(100)
+  saveMemory({ started: Promise.resolve(), leastLimitMb: 100 })
   const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(worker)})))
   const mb = () => Math.round(process.memoryUsage.rss() / 1024 ** 2)
   let most = 0
@@ -47,7 +47,7 @@ test.each([
     v8.setFlagsFromString = (flag) => changed.push(flag)
     syncBuiltinESMExports()
     const { saveMemory } = await import(${JSON.stringify(module)})
-    saveMemory(1)
+    saveMemory({ started: Promise.resolve(), leastLimitMb: 1 })
     await setTimeout(1000)
     console.log(JSON.stringify(changed))`
   const args = [...flags, '--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]
@@ -55,10 +55,43 @@ test.each([
   expect(JSON.parse(stdout)).toHaveLength(count)
 })
 
+test('memory is saved from the start until the process is busy', async () => {
+  const program = `
+    import v8 from 'node:v8'
+    import { syncBuiltinESMExports } from 'node:module'
+    import { setTimeout } from 'node:timers/promises'
+    const changed = []
+    v8.setFlagsFromString = (flag) => changed.push(flag)
+    syncBuiltinESMExports()
+    const { saveMemory } = await import(${JSON.stringify(module)})
+    const { promise: started, resolve } = Promise.withResolvers()
+    saveMemory({ started })
+    const compute = async (until) => {
+      const end = performance.now() + 20_000
+      while (performance.now() < end && !until()) {
+        const turn = performance.now() + 50
+        while (performance.now() < turn);
+        await setTimeout(1)
+      }
+    }
+    const beginning = performance.now()
+    await compute(() => performance.now() - beginning > 1500)
+    const whileStarting = changed.splice(0)
+    resolve()
+    await compute(() => changed.length > 0)
+    console.log(JSON.stringify({ whileStarting, busy: changed }))`
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
+  expect(JSON.parse(stdout)).toEqual({
+    whileStarting: ['--optimize-for-size', '--heap-growing-percent=150', '--incremental-marking-hard-trigger=60'],
+    busy: ['--no-optimize-for-size', '--heap-growing-percent=0', '--incremental-marking-hard-trigger=0'],
+  })
+})
+
 test.runIf(process.platform === 'linux')(
   'the memory of a burst in another thread goes back to the system although that thread goes on',
   async () => {
-    const args = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4', '--input-type=module']
+    const args = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16', '--input-type=module']
     const { stdout } = await promisify(execFile)(process.execPath, [...args, '--eval', program], { timeout: 60_000 })
     const { most, left } = JSON.parse(stdout) as { readonly most: number; readonly left: number }
     expect(most).toBeGreaterThan(250)
@@ -77,7 +110,7 @@ test('a heap that was allowed to grow for long is collected as soon as memory is
     const mb = () => Math.round(process.memoryUsage.rss() / 1024 ** 2)
     const before = mb()
     let [most, count] = [0, 0]
-    saveMemory(before + 10)
+    saveMemory({ started: Promise.resolve(), leastLimitMb: before + 10 })
     setInterval(() => {
       kept.push(JSON.parse(text))
       kept.shift()
@@ -89,7 +122,7 @@ test('a heap that was allowed to grow for long is collected as soon as memory is
   const args = [
     '--disable-warning=ExperimentalWarning',
     '--expose-gc',
-    '--max-semi-space-size=4',
+    '--max-semi-space-size=16',
     '--input-type=module',
   ]
   const { stdout } = await promisify(execFile)(process.execPath, [...args, '--eval', program], { timeout: 60_000 })

@@ -1,9 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
+import { decideIdle, idle } from './decide-idle.ts'
 import { decideSaving, notSaving } from './decide-saving.ts'
 
 const EVERY_MS = 250
 
-/** With less resident memory, none is saved. */
+/** With less resident memory, a busy process saves none. */
 const LEAST_LIMIT_MB = 400
 
 /**
@@ -16,8 +17,8 @@ const rules = {
 } as const
 
 /**
- * The flags of V8 for each degree. With `optimize-for-size`, collections return all free pages to the system and move
- * objects out of pages that are mostly free. With `heap-growing-percent`, the next collection comes when the heap has
+ * The flags of V8 for each degree. With `optimize-for-size`, collections return all free pages to the system, shrink
+ * the young heap, and move objects out of pages that are mostly free. With `heap-growing-percent`, the next collection comes when the heap has
  * grown by one and a half times of what is in use. V8 reads both at each collection, and allows the heap to grow until the
  * next one. It reads `incremental-marking-hard-trigger` whenever the heap needs a page: the next collection begins when so
  * many percent of that growth have been taken.
@@ -28,26 +29,61 @@ const flags = {
   more: ['--optimize-for-size', '--heap-growing-percent=150', '--incremental-marking-hard-trigger=25'],
 } as const
 
+interface Options {
+  /** Memory is saved until this settles, however much there is to do. */
+  readonly started: Promise<unknown>
+  /** Default: 400. */
+  readonly leastLimitMb?: number
+}
+
 /**
- * Makes V8 save memory in all threads while the process has much of it. Otherwise V8 keeps the pages of its largest heap
- * for its next garbage, and lets a heap grow to four times of what is in use: both threads together kept hundreds of
- * megabytes after a burst. It changes nothing if the command line sets one of the flags; NODE_OPTIONS can't.
+ * Makes V8 save memory in all threads while the process is idle or has much of it. Otherwise V8 keeps the pages of its
+ * largest heap for its next garbage, and lets a heap grow to four times of what is in use: both threads together kept
+ * hundreds of megabytes after a burst. It changes nothing if the command line sets one of the flags; NODE_OPTIONS can't.
  */
-export function saveMemory(leastLimitMb = LEAST_LIMIT_MB): void {
+export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options): void {
   if (process.execArgv.some(isSameFlag)) return
   const scale = leastLimitMb / LEAST_LIMIT_MB
   let some = notSaving({ ...rules.some, leastLimitMb: rules.some.leastLimitMb * scale })
   let more = notSaving({ ...rules.more, leastLimitMb: rules.more.leastLimitMb * scale })
+  let idleness = idle
+  let isStarting = true
   let degree: keyof typeof flags = 'none'
-  const timer = setInterval(() => {
-    const moment = { residentMb: process.memoryUsage.rss() / 1024 ** 2, nowMs: performance.now() }
-    some = decideSaving(some, moment)
-    more = decideSaving(more, moment)
-    const decided = more.isOn ? 'more' : some.isOn ? 'some' : 'none'
+  let last = measure()
+
+  function decide(): void {
+    const now = measure()
+    some = decideSaving(some, now)
+    more = decideSaving(more, now)
+    const part = (now.cpuMs - last.cpuMs) / Math.max(1, now.nowMs - last.nowMs)
+    if (!isStarting) idleness = decideIdle(idleness, { part, nowMs: now.nowMs })
+    last = now
+    set(more.isOn ? 'more' : some.isOn || idleness.isIdle ? 'some' : 'none')
+  }
+
+  function set(decided: keyof typeof flags): void {
     if (decided !== degree) for (const flag of flags[decided]) setFlagsFromString(flag)
     degree = decided
-  }, EVERY_MS)
-  timer.unref()
+  }
+
+  decide()
+  const end = (): void => void (isStarting = false)
+  started.then(end, end)
+  setInterval(decide, EVERY_MS).unref()
+}
+
+interface Measurement {
+  readonly residentMb: number
+  /** The processor time of all threads so far. */
+  readonly cpuMs: number
+  /** Monotonic. */
+  readonly nowMs: number
+}
+
+function measure(): Measurement {
+  const { user, system } = process.cpuUsage()
+  const residentMb = process.memoryUsage.rss() / 1024 ** 2
+  return { residentMb, cpuMs: (user + system) / 1000, nowMs: performance.now() }
 }
 
 function isSameFlag(option: string): boolean {
