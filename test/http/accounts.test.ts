@@ -65,7 +65,8 @@ describe('a login session', () => {
   it('starts with a login, requires the CSRF header for changes, and ends with a logout', async () => {
     const answer = await login(server.org.password)
     expect(answer).toMatchObject({ status: 200, body: {} })
-    expect(answer.headers.getSetCookie().find((line) => line.startsWith('sessionid='))).toMatch(/HttpOnly/)
+    const sessionCookie = answer.headers.getSetCookie().find((line) => line.startsWith('sessionid='))
+    expect(sessionCookie?.split('; ')).toEqual(expect.arrayContaining(['HttpOnly', 'SameSite=Lax', 'Path=/']))
     const { sessionid, csrftoken } = cookiesOf(answer.headers)
     const cookie = `sessionid=${sessionid}; csrftoken=${csrftoken}`
     expect((await server.call('GET', '/self', { ...anonymous, headers: { cookie } })).status).toBe(200)

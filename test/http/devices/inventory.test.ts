@@ -70,7 +70,7 @@ describe('claim', () => {
     expect(JSON.stringify(answer.body)).not.toContain(other.orgId)
   })
 
-  it('limits how many wrong codes an organization tries', async () => {
+  it('limits how many wrong codes an organization tries, and an account in all of its organizations', async () => {
     const guesser = await server.addOrg('Guesser')
     const guess = (codes: string[]) =>
       server.call('POST', `/orgs/${guesser.orgId}/inventory`, { as: guesser, body: codes })
@@ -84,6 +84,10 @@ describe('claim', () => {
     })
     const edge = await server.call('POST', `/orgs/${guesser.orgId}/mxedges/claim`, { as: guesser, body: { code } })
     expect(edge.status).toBe(429)
+    // Another organization of the same account does not begin anew.
+    const { body: second } = await server.call('POST', '/orgs', { as: guesser, body: { name: 'Second' } })
+    const elsewhere = await server.call('POST', `/orgs/${second.id}/inventory`, { as: guesser, body: [code] })
+    expect(elsewhere.status).toBe(429)
     expect(await server.call('POST', path, { body: [code] })).toMatchObject({ status: 200, body: { added: [code] } })
   })
 
