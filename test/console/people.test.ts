@@ -1,6 +1,8 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { raiseAlarms } from '../../src/events/alarms/store.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { codeAt, createBrowser } from '../support/peers/browser.ts'
 import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/peers/chromium.ts'
 import { MODEL, NEW, seedOrg } from '../support/fleets/fleet.ts'
@@ -148,6 +150,37 @@ describe.skipIf(noChromium !== null)(
       await page.keyboard.press('Enter')
       await page.getByText('No change matches').waitFor()
       expect(new URL(page.url()).searchParams.get('message')).toBe('no such change')
+      await context.close()
+    })
+
+    it('acknowledges an alarm by the keyboard, and takes that back', { timeout: WITHIN_MS }, async () => {
+      const { ctx } = server
+      const texts = Array.from({ length: 8 }, (_, place) => `Something has happened for the ${place + 1}. time`)
+      const alarms = texts.map((text, place) => {
+        return {
+          orgId: server.org.orgId,
+          siteId: null,
+          type: 'upgrade_held' as const,
+          subject: String(place),
+          text,
+          details: {},
+        }
+      })
+      await inTx(ctx, (tx) => raiseAlarms(tx, alarms, ctx.clock.now()))
+      const { page, context } = await enter(server.org, org)
+      const panel = page.getByRole('region', { name: 'Alarms' })
+      await panel.getByRole('button', { name: 'Show all 8' }).click()
+      await panel.getByText(texts[0] ?? '').waitFor()
+      const button = (verb: string) => panel.getByRole('button', { name: `${verb}: ${texts[0]}` })
+      await button('Acknowledge').focus()
+      await page.keyboard.press('Enter')
+      await panel.getByText(`Acknowledged by ${server.org.email}`).waitFor()
+      // The focus stays, so that an error is corrected at once.
+      await button('Take back').and(page.locator(':focus')).waitFor()
+      await expectAccessible(page)
+      await page.keyboard.press('Enter')
+      await button('Acknowledge').waitFor()
+      expect(await panel.getByText('Acknowledged by').count()).toBe(0)
       await context.close()
     })
 

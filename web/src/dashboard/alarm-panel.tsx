@@ -1,6 +1,10 @@
-import { useQuery } from '@tanstack/react-query'
+import { Button } from '@mantine/core'
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useMay } from '../accounts/self.ts'
 import { type Schemas, answerOf, useServer } from '../api/client.ts'
-import { EmptyState } from '../display/notices.tsx'
+import { EmptyState, ProblemNote } from '../display/notices.tsx'
 import { Panel } from '../display/panel.tsx'
 import { QueryView } from '../display/query-view.tsx'
 import { StateMark } from '../display/state-mark.tsx'
@@ -9,6 +13,8 @@ import type { Tone } from '../display/tone.ts'
 import { type DashboardPlace, OVERVIEW_MS } from './use-counts.ts'
 
 const SHOWN = 6
+/** After they are asked for. */
+const MOST = 100
 
 type Alarm = Schemas['Alarm']
 
@@ -20,12 +26,13 @@ const severities: Readonly<Record<Alarm['severity'], string>> = {
 
 const tones: Readonly<Record<Alarm['severity'], Tone>> = { critical: 'bad', warn: 'warn', info: 'idle' }
 
-/** The latest alarms of a week. */
+/** The latest alarms of a week, which people acknowledge. */
 export function AlarmPanel({ orgId, siteId }: DashboardPlace) {
   const { api } = useServer()
-  const latest = { duration: '7d', limit: SHOWN }
+  const [limit, setLimit] = useState(SHOWN)
+  const latest = { duration: '7d', limit }
   const query = useQuery({
-    queryKey: ['alarms', orgId, siteId],
+    queryKey: ['alarms', orgId, siteId, limit],
     queryFn: () =>
       siteId === undefined
         ? answerOf(
@@ -35,30 +42,107 @@ export function AlarmPanel({ orgId, siteId }: DashboardPlace) {
             api.GET('/api/v1/sites/{site_id}/alarms/search', { params: { path: { site_id: siteId }, query: latest } }),
           ),
     refetchInterval: OVERVIEW_MS,
+    placeholderData: keepPreviousData,
   })
   return (
     <Panel title="Alarms" aside="7 days">
       <QueryView query={query}>
-        {({ results }) =>
+        {({ results, total }) =>
           results.length === 0 ? (
             <EmptyState title="No alarms in a week" />
           ) : (
-            <ol className="log">
-              {results.map((alarm) => (
-                <li key={alarm.id}>
-                  <div className="log-head">
-                    <StateMark tone={alarm.status === 'open' ? tones[alarm.severity] : 'good'}>
-                      {alarm.status === 'open' ? severities[alarm.severity] : 'Resolved'}
-                    </StateMark>
-                    <Ago at={alarm.last_seen} />
-                  </div>
-                  <p>{alarm.text}</p>
-                </li>
-              ))}
-            </ol>
+            <>
+              <ol className="log">
+                {results.map((alarm) => (
+                  <AlarmRow key={alarm.id} orgId={orgId} alarm={alarm} />
+                ))}
+              </ol>
+              {total > results.length && results.length < MOST && (
+                <p className="panel-buttons">
+                  <Button variant="default" size="xs" onClick={() => setLimit(MOST)}>
+                    Show {total > MOST ? `${MOST} of ${total.toLocaleString('en')}` : `all ${total}`}
+                  </Button>
+                </p>
+              )}
+            </>
           )
         }
       </QueryView>
     </Panel>
   )
+}
+
+function AlarmRow({ orgId, alarm }: { readonly orgId: string; readonly alarm: Alarm }) {
+  const { severity, status, text, acked, last_seen: lastSeen, site_id: siteId } = alarm
+  const mayAck = useMay('operate', { orgId, ...(siteId !== undefined && { siteId }) })
+  const ack = useAck(orgId, alarm)
+  const label = acked ? 'Take back' : 'Acknowledge'
+  return (
+    <li>
+      <div className="log-head">
+        <StateMark tone={status === 'open' ? tones[severity] : 'good'}>
+          {status === 'open' ? severities[severity] : 'Resolved'}
+        </StateMark>
+        <Ago at={lastSeen} />
+      </div>
+      <p>
+        <AlarmText orgId={orgId} alarm={alarm} />
+      </p>
+      <p className="alarm-ack">
+        {acked && <span>{ackText(alarm)}</span>}
+        {mayAck && (
+          <button
+            type="button"
+            className="quiet"
+            aria-label={`${label}: ${text}`}
+            aria-disabled={ack.isPending}
+            onClick={() => ack.isPending || ack.mutate()}
+          >
+            {label}
+          </button>
+        )}
+      </p>
+      <ProblemNote problem={ack.error} />
+    </li>
+  )
+}
+
+/** Leads to the upgrade or the webhook that it is about. */
+function AlarmText({ orgId, alarm }: { readonly orgId: string; readonly alarm: Alarm }) {
+  const { text, upgrade_id: upgradeId, webhook_id: webhookId, site_id: site } = alarm
+  if (upgradeId !== undefined)
+    return (
+      <Link to="/orgs/$orgId/upgrades/$upgradeId" params={{ orgId, upgradeId }}>
+        {text}
+      </Link>
+    )
+  if (webhookId === undefined) return text
+  return (
+    <Link
+      to="/orgs/$orgId/webhooks/$webhookId"
+      params={{ orgId, webhookId }}
+      search={site === undefined ? {} : { site }}
+    >
+      {text}
+    </Link>
+  )
+}
+
+/** Acknowledges the alarm, or takes that back. */
+function useAck(orgId: string, { id, acked }: Alarm) {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  const params = { path: { org_id: orgId, alarm_id: id } }
+  return useMutation({
+    mutationFn: () =>
+      acked
+        ? answerOf(api.POST('/api/v1/orgs/{org_id}/alarms/{alarm_id}/unack', { params, body: {} }))
+        : answerOf(api.POST('/api/v1/orgs/{org_id}/alarms/{alarm_id}/ack', { params, body: {} })),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['alarms', orgId] }),
+  })
+}
+
+function ackText({ ack_admin_name: name, note }: Alarm): string {
+  const by = name === undefined ? 'Acknowledged' : `Acknowledged by ${name}`
+  return note === undefined || note === '' ? by : `${by}: ${note}`
 }

@@ -25,7 +25,10 @@ export function RegisterPage() {
       <p className="brand">Signalbox</p>
       <h1>{mailedTo === null ? 'Create an account' : 'Look at your mail'}</h1>
       {mailedTo !== null && (
-        <p role="status">A mail to {mailedTo} has a link that makes the account. It works with this password alone.</p>
+        <p role="status">
+          A mail to {mailedTo} is on its way. Its link completes the registration, and asks for the password that you
+          have just chosen.
+        </p>
       )}
       {mailedTo === null && (
         <QueryView query={info}>
