@@ -54,6 +54,16 @@ describe.skipIf(noChromium !== null)(
       await plan.click({ position: { x: x * box.width, y: y * box.height } })
     }
 
+    it('says that an upgrade of an empty organization would do nothing', { timeout: WITHIN_MS }, async () => {
+      await page.goto(`${org}/upgrades/new`)
+      await page.getByRole('button', { name: 'Preview the plan' }).click()
+      const plan = page.getByRole('region', { name: '3. Plan' })
+      await plan.getByText('No device would be upgraded.').waitFor()
+      await plan.getByText('the organization has no site').waitFor()
+      expect(await plan.getByRole('table').count()).toBe(0)
+      await page.goto(org)
+    })
+
     it('leads from an empty organization to the first connected device', { timeout: WITHIN_MS }, async () => {
       await page.getByLabel('Name of a new site').fill('Oslo')
       await page.getByLabel('Time zone').fill('Europe/Nowhere')

@@ -196,7 +196,7 @@ export function noteNothingSelected(sites: number, selected: number): UpgradeNot
   if (selected > 0) return []
   const why =
     sites === 0
-      ? 'neither all_sites nor site_ids names a site'
+      ? 'the organization has no site, or neither all_sites nor site_ids names one'
       : `no device of the ${sites} sites matches device_type, models and rules`
   return [{ reason: `Nothing is selected: ${why}` }]
 }

@@ -26,6 +26,25 @@ interface PlanPanelProps {
 export function PlanPanel({ plan, sites }: PlanPanelProps) {
   return (
     <Panel title="3. Plan" aside={<PlanEnd plan={plan} sites={sites} />}>
+      {plan.total === 0 ? (
+        <p className="plan-line">No device would be upgraded.</p>
+      ) : (
+        <Phases plan={plan} sites={sites} />
+      )}
+      <Skipped plan={plan} />
+      {plan.notes.map(({ site_id: siteId, reason }) => (
+        <p className="plan-line" key={`${siteId} ${reason}`}>
+          {siteId === undefined ? 'All sites' : (sites?.get(siteId)?.name ?? siteId)}: {reason}
+        </p>
+      ))}
+    </Panel>
+  )
+}
+
+/** The phases with their sizes, their sites and times. */
+function Phases({ plan, sites }: PlanPanelProps) {
+  return (
+    <>
       <p className="plan-line">
         Upgrades {counted(plan.total, 'device')} in {counted(plan.phases.length, 'phase')}.
         {plan.stops_after_failures !== null && ` It stops after ${counted(plan.stops_after_failures, 'failure')}.`}
@@ -70,13 +89,7 @@ export function PlanPanel({ plan, sites }: PlanPanelProps) {
           </tbody>
         </table>
       </div>
-      <Skipped plan={plan} />
-      {plan.notes.map(({ site_id: siteId, reason }) => (
-        <p className="plan-line" key={`${siteId} ${reason}`}>
-          {siteId === undefined ? 'All sites' : (sites?.get(siteId)?.name ?? siteId)}: {reason}
-        </p>
-      ))}
-    </Panel>
+    </>
   )
 }
 
