@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { findUnclaimed } from '../../src/devices/registry/store.ts'
 import { issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
 import { addMxedge } from '../support/fleets/mxedges.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -130,10 +131,10 @@ describe('a hostile agent', () => {
 
   test("can't keep its session with the key of an earlier registration", async () => {
     const first = await registerRouter(world)
-    const { magic } = await inventoryOf(world, first.mac)
     const path = `/orgs/${world.org.orgId}/inventory`
     await world.call('PUT', path, { body: { op: 'delete', macs: [first.mac] } })
-    await world.call('POST', path, { body: [magic] })
+    const renewed = await findUnclaimed(world.ctx.db, first.mac)
+    expect(await world.call('POST', path, { body: [renewed?.claimCode] })).toMatchObject({ status: 200 })
     await registerRouter(world, { mac: first.mac, key: newKey() })
     const old = await openRouter(world, first)
     await expect(old.hello()).rejects.toThrow('closed with 4001')
