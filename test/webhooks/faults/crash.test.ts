@@ -13,7 +13,8 @@ const SITES_A_ROUND = 10
 /** Much less than the lease of a lane, which is 60 s. */
 const FIRST_DELIVERY_WITHIN_MS = 15_000
 const secret = 'survives'
-const names = ['a', 'b', 'c']
+const ordered = 'ordered'
+const names = ['a', 'b', 'c', ordered]
 
 const LANES = 4
 /** More than an attempt may take. */
@@ -45,7 +46,7 @@ const sitesIn = ({ events }: Received) =>
 // The second test waits for most of its time.
 describe.concurrent('webhooks', () => {
   it(
-    'loses nothing when the server is killed repeatedly, and continues as soon as it has restarted',
+    'loses nothing and keeps an order when the server is killed repeatedly, and continues as soon as it has restarted',
     { timeout: 300_000 },
     async ({ onTestFinished }) => {
       const receiver = await startOwnReceiver(onTestFinished)
@@ -60,6 +61,7 @@ describe.concurrent('webhooks', () => {
           topics: ['audits'],
           secret,
           single_event_per_message: true,
+          ...(name === ordered && { order: 'webhook' }),
         })
 
       const firstDeliveriesMs: number[] = []
@@ -91,6 +93,11 @@ describe.concurrent('webhooks', () => {
         return names.map(() => `Add Site "${name}"`)
       })
       expect(distinct().toSorted()).toEqual(expected.flat().toSorted())
+      const inOrder = receiver.received.filter(({ path: of }) => of.endsWith(`/${ordered}`)).flatMap(sitesIn)
+      expect([...new Set(inOrder)]).toEqual(expected.map(([message]) => message))
+      // After a kill the last messages may be repeated, but none is skipped.
+      const places = inOrder.map((message) => expected.findIndex(([of]) => of === message))
+      expect(places.filter((place, index) => place > (places[index - 1] ?? -1) + 1)).toEqual([])
       for (const message of receiver.received) expect(signaturesOf(message, secret)).toEqual(allValid)
       // Repeated deliveries are allowed and recognizable: they have the same id and the same bytes.
       const byId = Map.groupBy(receiver.received, ({ headers }) => headers['webhook-id'])

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { insertOutbox } from '../../../src/events/store.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
+import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type Harness, createHarness } from '../harness.ts'
@@ -135,4 +136,60 @@ it('of a device: a message has events of one device, and hundreds of messages ke
     const again = attemptsOf(device).filter((name, place, all) => place === 0 || all[place - 1] !== name)
     expect(again).toEqual(first)
   }
+})
+
+const auditsOf = ({ events }: Received) =>
+  events.map(({ message }) => String(message)).filter((message) => message.startsWith('event'))
+const isDrained = async () => {
+  clock.advance(30_000)
+  harness.wake()
+  const events = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
+  return events.length === 0 && (await harness.waiting()).messages === 0
+}
+
+it('of a webhook: is kept while the webhook is changed again and again, and messages fail', async () => {
+  const body = { url: `${receiver.url}/0`, topics: ['audits'], single_event_per_message: true, order: 'webhook' }
+  const { id } = await harness.addWebhook(body)
+  let requests = 0
+  receiver.answer((_request, response) => response.writeHead((requests += 1) % 6 === 0 ? 500 : 200).end())
+  const committed: string[] = []
+  for (let n = 0; n < 40; n += 1) {
+    committed.push(`event ${n}`)
+    await harness.audit(`event ${n}`)
+    if (n % 4 > 0) continue
+    const changes = [
+      { name: `name ${n}` },
+      { url: `${receiver.url}/${n}` },
+      { secret: `s${n}` },
+      { headers: { a: 'b' } },
+    ]
+    const change = changes[(n / 4) % changes.length] ?? {}
+    await updateWebhook(harness.ctx, harness.scope, { id, body: change, outbound: harness.outbound })
+    // Changes meet a lane that is sending, one that is paused after a failure, and one at rest.
+    if (n % 12 === 0) await waitUntil('everything delivered', isDrained)
+  }
+  await waitUntil('everything delivered', isDrained)
+  expect([...new Set(receiver.received.flatMap(auditsOf))]).toEqual(committed)
+  expect(new Set(receiver.received.map(({ path }) => path)).size).toBeGreaterThan(1)
+})
+
+it('of a webhook: holds for all that its lane had not started when it was requested', async () => {
+  const body = { url: receiver.url, topics: ['audits'], single_event_per_message: true }
+  const { id } = await harness.addWebhook(body)
+  await harness.audit('event 0')
+  await waitUntil('the lane is held', () => receiver.received.length === 1)
+  const held: (() => void)[] = []
+  receiver.answer((_request, response) => void held.push(() => response.writeHead(200).end()))
+  for (let n = 1; n <= 20; n += 1) await harness.audit(`event ${n}`)
+  await waitUntil('requests in flight', () => held.length > 0)
+  const started = new Set(receiver.received.flatMap(auditsOf))
+  await updateWebhook(harness.ctx, harness.scope, { id, body: { order: 'webhook' }, outbound: harness.outbound })
+  for (let n = 21; n <= 25; n += 1) await harness.audit(`event ${n}`)
+  receiver.answer((_request, response) => response.writeHead(200).end())
+  for (const answer of held) answer()
+  await waitUntil('everything delivered', isDrained)
+  const others = receiver.received.flatMap(auditsOf).filter((message) => !started.has(message))
+  const waiting = Array.from({ length: 26 }, (_, n) => `event ${n}`).filter((message) => !started.has(message))
+  expect(others).toEqual(waiting)
+  expect(waiting.length).toBeGreaterThan(5)
 })
