@@ -6,14 +6,22 @@ import { type Engine, addEvents, ask, withEngine } from './support/webhook-engin
 import { load, percentiles, reportWhen, untilDrained } from './support/webhook-load.ts'
 import { presentUsage, usageOf } from './support/webhook-usage.ts'
 
-/** With `--held-minutes` it measures only the effect of an open transaction, for so long. */
-export const options = { 'held-minutes': { type: 'string' } } as const
+/**
+ * `--beside` measures only the effect of foreign events; `--held-minutes` only that of an open transaction, for so long. Then
+ * `--webhooks-per-org` has each event delivered so many times, at the same rate of deliveries.
+ */
+export const options = {
+  beside: { type: 'boolean' },
+  'held-minutes': { type: 'string' },
+  'webhooks-per-org': { type: 'string' },
+} as const
 
 const ORGS = 20
 const FOREIGN_EVENTS = 50_000
 const LOAD = { eventsPerS: 2, seconds: 15 }
-/** The load while a transaction is open: 1,000 events per second. */
-const HELD_LOAD = { eventsPerS: 50, seconds: 15 }
+/** The load while a transaction is open: 1,000 deliveries per second. */
+const HELD_DELIVERIES_PER_S = 1000
+const HELD_WINDOW_S = 15
 const HELD_WINDOWS = 2
 
 /**
@@ -23,14 +31,18 @@ const HELD_WINDOWS = 2
  */
 export async function run(values: OptionValues): Promise<Record<string, unknown>> {
   const minutes = values['held-minutes'] === undefined ? null : parseCount(values, 'held-minutes', 1)
-  const windows = minutes === null ? HELD_WINDOWS : Math.ceil((minutes * 60) / HELD_LOAD.seconds)
+  const windows = minutes === null ? HELD_WINDOWS : Math.ceil((minutes * 60) / HELD_WINDOW_S)
+  const webhooks = parseCount(values, 'webhooks-per-org', 1)
+  if (minutes === null && webhooks > 1) throw new Error('--webhooks-per-org needs --held-minutes')
+  if (minutes !== null && values['beside'] === true) throw new Error('choose --beside or --held-minutes')
   const receiver = await startChild({
     args: [fileURLToPath(new URL('support/receiver.ts', import.meta.url))],
     ready: /^receiver ready (\S+)$/,
   })
-  const figures = await withEngine({ receiver, orgs: ORGS, paths: ['healthy'] }, async (engine) => ({
+  const paths = Array.from({ length: webhooks }, () => 'healthy')
+  const figures = await withEngine({ receiver, orgs: ORGS, paths }, async (engine) => ({
     ...(minutes === null && (await besideOthers(engine, receiver))),
-    ...(await whileHeld(engine, receiver, windows)),
+    ...(values['beside'] !== true && (await whileHeld(engine, receiver, { windows, webhooks }))),
   }))
   await receiver.stop()
   return figures
@@ -46,33 +58,48 @@ async function besideOthers(engine: Engine, receiver: Child): Promise<Record<str
   return { foreign_events: FOREIGN_EVENTS, alone, beside_foreign_events: beside }
 }
 
-async function latency({ ctx, orgs }: Engine, receiver: Child, of = LOAD): Promise<Record<string, unknown>> {
+async function latency(
+  { ctx, orgs }: Engine,
+  receiver: Child,
+  { webhooks = 1, ...of }: typeof LOAD & { readonly webhooks?: number } = LOAD,
+): Promise<Record<string, unknown>> {
   await ask(receiver, 'reset')
-  const events = await load(ctx, orgs, of)
-  const { healthyMs } = await reportWhen(receiver, events)
-  return { missing: events - healthyMs.length, ...percentiles(healthyMs) }
+  const deliveries = (await load(ctx, orgs, of)) * webhooks
+  const { healthyMs } = await reportWhen(receiver, deliveries)
+  return { missing: deliveries - healthyMs.length, ...percentiles(healthyMs) }
+}
+
+interface Held {
+  readonly windows: number
+  /** The number of webhooks of each organization, which all receive each event. */
+  readonly webhooks: number
 }
 
 /** Measures windows of the same load: one before the transaction, and those during it one after the other. */
-async function whileHeld(engine: Engine, receiver: Child, windows: number): Promise<Record<string, unknown>> {
+async function whileHeld(
+  engine: Engine,
+  receiver: Child,
+  { windows, webhooks }: Held,
+): Promise<Record<string, unknown>> {
   const { ctx } = engine
-  await latency(engine, receiver)
-  const before = await costs(engine, receiver)
+  await latency(engine, receiver, { ...LOAD, webhooks })
+  const before = await costs(engine, receiver, webhooks)
   const transaction = ctx.db.transaction().setIsolationLevel('repeatable read')
   const during = await transaction.execute(async (tx) => {
     await sql`select from webhook_outbox limit 1`.execute(tx)
     const measured: Record<string, unknown>[] = []
-    while (measured.length < windows) measured.push(await costs(engine, receiver))
+    while (measured.length < windows) measured.push(await costs(engine, receiver, webhooks))
     return measured
   })
-  const per_s = HELD_LOAD.eventsPerS * ORGS
-  return { held: { per_s, window_s: HELD_LOAD.seconds, before, windows: Object.fromEntries(during.entries()) } }
+  const load = { per_s: HELD_DELIVERIES_PER_S, webhooks_per_org: webhooks, window_s: HELD_WINDOW_S }
+  return { held: { ...load, before, windows: Object.fromEntries(during.entries()) } }
 }
 
-async function costs(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
+async function costs(engine: Engine, receiver: Child, webhooks: number): Promise<Record<string, unknown>> {
+  const eventsPerS = HELD_DELIVERIES_PER_S / ORGS / webhooks
   const before = await usageOf(engine, receiver)
-  const delays = await latency(engine, receiver, HELD_LOAD)
+  const delays = await latency(engine, receiver, { eventsPerS, seconds: HELD_WINDOW_S, webhooks })
   await untilDrained(engine.ctx)
   const after = await usageOf(engine, receiver)
-  return { ...delays, ...presentUsage(before, after, HELD_LOAD.eventsPerS * HELD_LOAD.seconds * ORGS) }
+  return { ...delays, ...presentUsage(before, after, HELD_DELIVERIES_PER_S * HELD_WINDOW_S) }
 }
