@@ -68,6 +68,32 @@ it('takes the oldest events of each queue for a round that is too small for all'
   expect(known.idsOfRound({ limit: 200, turn: 1 }).toSorted()).toEqual([...ids.slice(400), 'b0'])
 })
 
+it('plans the events of the next round behind those of the running one', () => {
+  const idsOf = (name: string, count: number) =>
+    Array.from({ length: count }, (_, index) => name + String(index).padStart(3, '0'))
+  const known = createKnownEvents(1000)
+  const [a, b] = [idsOf('a', 500), idsOf('b', 120)]
+  const all = [...a.map((id) => event(id)), ...b.map((id) => event(id, 'b'))]
+  known.announce([...a, ...b], all)
+  known.accept()
+  const [first, later] = [
+    { limit: 200, turn: 0 },
+    { limit: 200, turn: 1 },
+  ]
+  const ids = known.idsOfRound(first)
+  const next = known.idsOfRound({ ...later, after: ids })
+  expect(ids).toEqual([...a.slice(0, 100), ...b.slice(0, 100)])
+  expect(next).toEqual([...a.slice(100, 200), ...b.slice(100)])
+  known.delete(ids)
+  expect(known.idsOfRound(later)).toEqual(next)
+  known.delete(a.slice(0, 400))
+  // The rest fits into one round.
+  expect(known.idsOfRound({ ...later, after: a.slice(400, 450) }).toSorted()).toEqual([
+    ...a.slice(450),
+    ...b.slice(100),
+  ])
+})
+
 it('keeps the order of events that are announced in another one', () => {
   fc.assert(
     fc.property(

@@ -15,7 +15,7 @@ export interface KnownEvents {
   /** The number of `ids`. */
   size(): number
   /** Returns the ids for a round: all, or about `limit`, and of each queue the oldest. */
-  idsOfRound(round: { readonly limit: number; readonly turn: number }): string[]
+  idsOfRound(round: RoundIds): string[]
   delete(ids: Iterable<string>): void
   /** True if an earlier event of the queue may wait to be routed. */
   isWaiting(queue: string): boolean
@@ -30,6 +30,13 @@ export interface KnownEvents {
   beginSearch(): void
   /** @param isComplete True if the search has left no event that is ripe. */
   endSearch(isComplete: boolean): void
+}
+
+export interface RoundIds {
+  readonly limit: number
+  readonly turn: number
+  /** The ids of the round before it, which is under way. Default: none is. */
+  readonly after?: readonly string[]
 }
 
 export type AnnouncedEvent = Pick<QueuedEvent, 'id' | 'orgId' | 'topic'>
@@ -95,14 +102,22 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
     hasDropped: () => hasDropped,
     ids: () => [...known.keys()],
     size: () => known.size,
-    idsOfRound(round) {
-      if (known.size <= round.limit) return [...known.keys()]
-      const queues = [...knownOf.values()]
+    idsOfRound({ after = [], ...round }) {
+      const before = new Set(after)
+      if (known.size <= round.limit) return [...known.keys()].filter((id) => !before.has(id))
+      const queues = [...knownOf].map(([queue, ids]) => ({ ids, taken: 0, queue }))
+      if (after.length > 0) {
+        const taken = countOf(after.map((id) => known.get(id)))
+        for (const each of queues) each.taken = taken.get(each.queue) ?? 0
+      }
       const portions = planPortions(
-        queues.map(({ size }) => size),
+        queues.map(({ ids, taken }) => ids.size - taken),
         round,
       )
-      return queues.flatMap((queue, index) => queue.first(portions[index] ?? 0))
+      return queues.flatMap(({ ids, taken }, index) => {
+        const first = ids.first(taken + (portions[index] ?? 0))
+        return taken === 0 ? first : first.filter((id) => !before.has(id))
+      })
     },
     delete(ids) {
       for (const id of ids) {
@@ -132,6 +147,12 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
       if (isComplete) covered = new Set()
     },
   }
+}
+
+function countOf<T>(items: readonly T[]): Map<T, number> {
+  const counts = new Map<T, number>()
+  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1)
+  return counts
 }
 
 interface OrderedIds {

@@ -57,6 +57,7 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
     nextSearchMs: 0,
     hasSent: false,
     eventsPerRound: MAX_EVENTS,
+    next: null,
   }
   const poller = startPoller({
     name: 'webhook-route',
@@ -126,6 +127,20 @@ interface Knowledge {
   hasSent: boolean
   /** The number of events for which a round is planned. */
   eventsPerRound: number
+  /** Null unless the last round has begun to read the events of the next one. */
+  next: NextEvents | null
+}
+
+/** Events that are read while the round before them is written, so that a backlog does not wait for both in turn. */
+interface NextEvents {
+  readonly ids: readonly string[]
+  readonly found: Promise<FoundQueues>
+}
+
+interface ReadAhead {
+  readonly ids: readonly string[]
+  readonly turn: number
+  readonly now: Date
 }
 
 /**
@@ -220,6 +235,8 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
   const { known, sendNow, eventsPerRound: events } = knowledge
   const { now } = round
   knowledge.mustSearch = true
+  // The search may find events that come before these.
+  knowledge.next = null
   const pass = knowledge.pass ?? beginPass(knowledge)
   knowledge.pass = pass
   const beganMs = performance.now()
@@ -279,12 +296,25 @@ function isAwaited({ known, hasSent }: Knowledge): boolean {
   return hasSent || known.hasAnnounced()
 }
 
+/** Begins to read the events of the next round, which no other event waits for. */
+function readAhead(ctx: Context, { known, eventsPerRound: limit }: Knowledge, of: ReadAhead): NextEvents | null {
+  const ids = known.idsOfRound({ limit, turn: of.turn + 1, after: of.ids })
+  if (ids.length === 0) return null
+  const found = findQueuesOf(ctx.db, { ids, now: of.now })
+  // The round that takes it reports the error, if there is such a round.
+  found.catch(() => {})
+  return { ids, found }
+}
+
 async function routeKnown(ctx: Context, knowledge: Knowledge, round: Round): Promise<Routed> {
-  const { known, eventsPerRound: events } = knowledge
+  const { known, eventsPerRound: events, next } = knowledge
   const beganMs = performance.now()
-  const ids = known.idsOfRound({ limit: events, turn: round.turn })
+  knowledge.next = null
+  const ids = next?.ids ?? known.idsOfRound({ limit: events, turn: round.turn })
   const isLimited = ids.length < known.size()
-  const found = await findQueuesOf(ctx.db, { ids, now: round.now })
+  const found = await (next?.found ?? findQueuesOf(ctx.db, { ids, now: round.now }))
+  const isAhead = isLimited && !isAwaited(knowledge)
+  const ahead = isAhead ? readAhead(ctx, knowledge, { ids, turn: round.turn, now: round.now }) : null
   const result = await routeFound(ctx, round, knowledge.sendNow.excludeSending(found.waiting))
   const waiting = new Set(found.waiting.flatMap(({ events }) => events.map(({ id }) => id)))
   for (const id of result.gone) waiting.delete(id)
@@ -297,6 +327,8 @@ async function routeKnown(ctx: Context, knowledge: Knowledge, round: Round): Pro
     const past = { events, tookMs: performance.now() - beganMs, searchMs: 0, isAwaited: isAwaited(knowledge) }
     knowledge.eventsPerRound = decideRoundSize(past)
   }
+  // What was left of this round comes before it.
+  if (doneIds.length === ids.length) knowledge.next = ahead
   if ((isLimited && doneIds.length > 0) || !result.complete) return { result, doneIds, next: true }
   return { result, doneIds, next: earliest([knowledge.searchAt, result.againAt]) }
 }

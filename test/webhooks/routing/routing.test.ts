@@ -171,6 +171,41 @@ it('sets aside the one event that the database refuses, and routes all others in
   expect(counters.read().events_set_aside).toBe(1)
 })
 
+it('routes a long backlog in order, although one of its events is refused', async () => {
+  const { scope, ctx } = harness
+  const { id } = await harness.addWebhook({ url, topics: ['audits'], single_event_per_message: true })
+  await sql`alter table webhook_message add check (position('poison' in convert_from(body, 'UTF8')) = 0)`.execute(
+    ctx.db,
+  )
+  const counters = startRouter()
+  await addEvent(scope, 'first')
+  await waitUntil('the router knows of every event', async () => (await messagesOf(scope)).count === 1)
+  const at = clock.now()
+  const numbers = Array.from({ length: 4000 }, (_, index) => index)
+  const common = { org_id: scope.orgId, timestamp: 0, admin_id: null, admin_name: 'Ada', src_ip: '', user_agent: null }
+  const events = numbers.map((number) => ({
+    orgId: scope.orgId,
+    siteId: null,
+    topic: 'audits' as const,
+    event: { ...common, id: uuidv7(), message: number === 2345 ? 'poison' : String(number) },
+  }))
+  await inTx(ctx, (tx) => insertOutbox(tx, events, at))
+  // A round is left for later, while the one behind it may have been read.
+  await inTx(ctx, async (tx) => {
+    await lockWebhookAndLane(tx, scope, id)
+    const { count } = await messagesOf(scope)
+    for (let read = 0; read < 20; read += 1) expect((await messagesOf(scope)).count).toBe(count)
+  })
+  await waitUntil('only one is left', async () => (await outbox()).length === 1, 60_000)
+  const { rows } = await sql<{ body: string }>`
+    select convert_from(body, 'UTF8') as body from webhook_message order by due_at, id
+  `.execute(ctx.db)
+  expect(rows.slice(1).map(({ body }) => Number(JSON.parse(body).events[0].message))).toEqual(
+    numbers.filter((number) => number !== 2345),
+  )
+  expect(counters.read().events_set_aside).toBe(1)
+}, 90_000)
+
 it('never writes an event that no enabled webhook of its place and topic hears', async () => {
   const site = await harness.addSite('Heard')
   const other = await harness.addSite('Unheard')
