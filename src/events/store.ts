@@ -48,15 +48,34 @@ export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at
   const isFew = events.length <= MAX_FILTERED_BY_INSERT
   const rows = (isFew ? events : await findHeard(tx, events)).map((row) => Object.assign({ id: uuidv7() }, row))
   const tail = isFew ? returningHeard : returningAll
+  let before: Promise<void> = Promise.resolve()
   for (const part of partsOf(rows)) {
-    const inserted = await insertRows(tx, outboxColumns, part, { every: { createdAt: at }, tail })
-    const ids = new Set(inserted.map(({ id }) => id))
-    const heard = part.filter(({ id }) => ids.has(id))
-    wakeRouter(
-      tx,
-      heard.map(({ id, orgId, topic }) => ({ id, orgId, topic, webhookId: null, json: null })),
-    )
+    // Each part is encoded while the database inserts the one before it.
+    const inserting = insertPart(tx, part, { at, tail })
+    await before.catch(async (error: unknown) => {
+      // Nothing of it may reach the database after the end of the transaction.
+      await inserting.catch(() => {})
+      throw error
+    })
+    before = inserting
   }
+  await before
+}
+
+type OutboxRow = NewOutboxEvent & { readonly id: string }
+
+async function insertPart(
+  tx: Tx,
+  part: readonly OutboxRow[],
+  { at, tail }: { readonly at: Date; readonly tail: RawBuilder<{ id: string }> },
+): Promise<void> {
+  const inserted = await insertRows(tx, outboxColumns, part, { every: { createdAt: at }, tail })
+  const ids = new Set(inserted.map(({ id }) => id))
+  const heard = part.filter(({ id }) => ids.has(id))
+  wakeRouter(
+    tx,
+    heard.map(({ id, orgId, topic }) => ({ id, orgId, topic, webhookId: null, json: null })),
+  )
 }
 
 /** An event that a commit has added to the outbox. */

@@ -206,6 +206,28 @@ it('routes a long backlog in order, although one of its events is refused', asyn
   expect(counters.read().events_set_aside).toBe(1)
 }, 90_000)
 
+it('inserts all events of a transaction or none, however many they are', async () => {
+  const { scope, ctx } = harness
+  const { orgId } = scope
+  await harness.addWebhook({ url, topics: ['audits'] })
+  await sql`alter table webhook_outbox add check (event ->> 'message' <> 'refused')`.execute(ctx.db)
+  const common = { org_id: orgId, timestamp: 0, admin_id: null, admin_name: 'Ada', src_ip: '', user_agent: null }
+  const insert = (messages: readonly string[]) => {
+    const event = (message: string) => ({ ...common, id: uuidv7(), message })
+    const events = messages.map((message) => ({ orgId, siteId: null, topic: 'audits' as const, event: event(message) }))
+    return inTx(ctx, (tx) => insertOutbox(tx, events, clock.now()))
+  }
+  const messages = Array.from({ length: 3500 }, (_, index) => String(index))
+  for (const place of [10, 1500, 3499]) {
+    await expect(insert(messages.with(place, 'refused'))).rejects.toThrow(/check constraint/)
+    expect(await outbox()).toEqual([])
+  }
+  await insert(messages)
+  const { rows } = await sql<{ message: string }>`
+    select event ->> 'message' as message from webhook_outbox order by id`.execute(ctx.db)
+  expect(rows.map(({ message }) => message)).toEqual(messages)
+}, 60_000)
+
 it('never writes an event that no enabled webhook of its place and topic hears', async () => {
   const site = await harness.addSite('Heard')
   const other = await harness.addSite('Unheard')
