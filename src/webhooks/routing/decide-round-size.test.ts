@@ -6,9 +6,10 @@ const next = (events: number, tookMs: number, isAwaited = true) =>
   decideRoundSize({ events, tookMs, searchMs: 0, isAwaited })
 
 it('makes a round shorter after one that took too long for those who waited, and longer after a short one', () => {
-  expect(next(1000, 80)).toBe(250)
-  expect(next(250, 10)).toBe(500)
-  expect(next(250, 20)).toBe(250)
+  expect(next(1000, 32)).toBe(250)
+  expect(next(250, 4)).toBe(500)
+  expect(next(250, 8)).toBe(250)
+  expect(next(250, 80)).toBe(100)
 })
 
 it('makes a round no shorter than the search before it', () => {
@@ -38,11 +39,11 @@ it('stays within its bounds, whatever a round took', () => {
 
 it('finds the size that fits the machine within three rounds', () => {
   fc.assert(
-    fc.property(fc.double({ min: 0.03, max: 0.19, noNaN: true }), (msPerEvent) => {
+    fc.property(fc.double({ min: 0.01, max: 0.075, noNaN: true }), (msPerEvent) => {
       let events = 1000
       for (let round = 0; round < 3; round += 1) events = next(events, events * msPerEvent)
-      expect(events * msPerEvent).toBeGreaterThan(18)
-      expect(events * msPerEvent).toBeLessThan(22)
+      expect(events * msPerEvent).toBeGreaterThan(7.2)
+      expect(events * msPerEvent).toBeLessThan(8.8)
     }),
   )
 })

@@ -2,8 +2,10 @@
 export const MAX_EVENTS = 1000
 /** Tiny rounds would mostly search. */
 const MIN_EVENTS = 100
+/** The size of the first round of a backlog that is announced, before it is known how long rounds take. */
+export const FIRST_EVENTS = 200
 /** Events that are committed meanwhile wait for the end of a round, so it should take no longer. */
-const ROUND_MS = 20
+const ROUND_MS = 8
 /** Rounds for which nobody waits become longer again, because long ones cost less per event. */
 const GROWTH = 1.2
 

@@ -68,6 +68,23 @@ it('takes the oldest events of each queue for a round that is too small for all'
   expect(known.idsOfRound({ limit: 200, turn: 1 }).toSorted()).toEqual([...ids.slice(400), 'b0'])
 })
 
+it('takes the events beside a backlog without it, unless their queue is unknown', () => {
+  const known = createKnownEvents(1000)
+  const ids = Array.from({ length: 500 }, (_, index) => `a${String(index).padStart(3, '0')}`)
+  known.announce(
+    ids,
+    ids.map((id) => event(id)),
+  )
+  known.accept()
+  expect(known.shortIdsOfRound(200)).toBeNull()
+  known.announce(['b0', 'b1'], [event('b0', 'b'), event('b1', 'b')])
+  known.accept()
+  expect(known.shortIdsOfRound(200)).toEqual(['b0', 'b1'])
+  known.announce(['c0'], [])
+  known.accept()
+  expect(known.shortIdsOfRound(200)).toBeNull()
+})
+
 it('plans the events of the next round behind those of the running one', () => {
   const idsOf = (name: string, count: number) =>
     Array.from({ length: count }, (_, index) => name + String(index).padStart(3, '0'))

@@ -1,5 +1,5 @@
 import type { QueuedEvent } from '../../events/store.ts'
-import { planPortions } from './plan-portions.ts'
+import { planPortions, planShort } from './plan-portions.ts'
 
 /** The events that commits have announced and that the router has not routed yet. */
 export interface KnownEvents {
@@ -16,6 +16,8 @@ export interface KnownEvents {
   size(): number
   /** Returns the ids for a round: all, or about `limit`, and of each queue the oldest. */
   idsOfRound(round: RoundIds): string[]
+  /** Returns the ids for a round without the backlogs of other queues; null if that is no shorter. */
+  shortIdsOfRound(limit: number): string[] | null
   delete(ids: Iterable<string>): void
   /** True if an earlier event of the queue may wait to be routed. */
   isWaiting(queue: string): boolean
@@ -118,6 +120,17 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
         const first = ids.first(taken + (portions[index] ?? 0))
         return taken === 0 ? first : first.filter((id) => !before.has(id))
       })
+    },
+    shortIdsOfRound(limit) {
+      const queues = [...knownOf].map(([queue, ids]) => ({ ids, isKnown: queue !== null }))
+      // Events whose queue is unknown may follow those of any other.
+      const portions = queues.every(({ isKnown }) => isKnown)
+        ? planShort(
+            queues.map(({ ids: { size } }) => size),
+            limit,
+          )
+        : null
+      return portions?.flatMap((count, index) => queues[index]?.ids.first(count) ?? []) ?? null
     },
     delete(ids) {
       for (const id of ids) {

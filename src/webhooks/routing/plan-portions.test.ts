@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { planPortions } from './plan-portions.ts'
+import { planPortions, planShort } from './plan-portions.ts'
 
 it('gives each queue its share, if that fills a message', () => {
   expect(planPortions([5000, 3, 5000], { limit: 1000, turn: 0 })).toEqual([334, 3, 334])
@@ -31,4 +31,11 @@ it('stays near the limit, and serves every queue within as many rounds as there 
       expect(waiting.every((_, queue) => rounds.some((portions) => (portions[queue] ?? 0) > 0))).toBe(true)
     }),
   )
+})
+
+it('plans a round without a backlog for the queues beside it that have few events', () => {
+  expect(planShort([5000, 3, 11, 1], 1000)).toEqual([0, 3, 0, 1])
+  expect(planShort([5000, 11], 1000)).toBeNull()
+  expect(planShort([3, 1], 1000)).toBeNull()
+  expect(planShort([5000, ...Array.from({ length: 60 }, () => 10)], 1000)).toBeNull()
 })

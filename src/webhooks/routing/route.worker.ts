@@ -4,16 +4,18 @@ import type { Context } from '../../platform/context.ts'
 import { inTx, isPassingError } from '../../platform/database/db.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import type { WebhookCounters } from '../counters.ts'
-import { MAX_EVENTS, decideRoundSize } from './decide-round-size.ts'
+import { FIRST_EVENTS, MAX_EVENTS, decideRoundSize } from './decide-round-size.ts'
 import { decideFloor, isSearchDue } from './decide-search.ts'
 import type { DirectDelivery } from '../delivery/deliver.worker.ts'
 import { type WebhookLimits, defaultWebhookLimits } from '../limits.ts'
 import { createOrgRoom } from './org-room.ts'
-import { type KnownEvents, createKnownEvents } from './known-events.ts'
-import { type Round, type RoundResult, routeFound } from './route-round.ts'
-import { type SendNow, createSendNow } from './send-now.ts'
+import { type Knowledge, type Pass, type Routed, earliest, isAwaited } from './knowledge.ts'
+import { createKnownEvents } from './known-events.ts'
+import { routeKnown } from './route-known.ts'
+import { type Round, routeFound } from './route-round.ts'
+import { createSendNow } from './send-now.ts'
 import { setAsideAndReport } from './set-aside-events.ts'
-import { type FoundQueues, type QueueKey, findQueues, findQueuesOf, firstKey, lowestId } from './store.ts'
+import { type FoundQueues, findQueues, firstKey, lowestId } from './store.ts'
 
 const INTERVAL_MS = 500
 /** Every commit of an event wakes the router; wake-ups within this time share a round. */
@@ -56,7 +58,11 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
     searchAt: null,
     nextSearchMs: 0,
     hasSent: false,
-    eventsPerRound: MAX_EVENTS,
+    awaitedMs: -Infinity,
+    eventsPerRound: FIRST_EVENTS,
+    eventsPerSearch: MAX_EVENTS,
+    turn: 0,
+    shortLeftMs: 0,
     next: null,
   }
   const poller = startPoller({
@@ -85,62 +91,6 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
       return poller.stop()
     },
   }
-}
-
-/** A pass of a search covers all queues, one page per round. */
-interface Pass {
-  readonly after: QueueKey
-  /** The lowest id that it searches for. */
-  readonly fromId: string
-  /** Compared with the times in ids. */
-  readonly beganMs: number
-  /** The lowest id in the pages so far; null if they had no event. */
-  readonly firstId: string | null
-  /** True when a page of this pass still had events to route after its round. */
-  readonly hasMore: boolean
-  /** When the next queue in the pages so far will be ripe, or an event was locked. */
-  readonly nextAt: Date | null
-}
-
-/** The router's knowledge about the outbox. */
-interface Knowledge {
-  /** Events that were committed since the last search began. */
-  readonly known: KnownEvents
-  readonly sendNow: SendNow
-  /** True once everything that was in the outbox at the start is routed. */
-  isReady: boolean
-  /** Null between two passes. */
-  pass: Pass | null
-  /** True when the outbox may have events that are ripe and not known, so that known ones must not overtake them. */
-  mustSearch: boolean
-  /** True when these may be older than `fromId`. */
-  mustSearchAll: boolean
-  /** The lowest id of an event that waits and is not known, as far as the last pass can tell. */
-  fromId: string
-  /** True if an event may have been committed since the last round began, and nobody knows its id. */
-  hasUnknown: boolean
-  /** When a queue will be ripe. */
-  searchAt: Date | null
-  /** On the clock of `performance.now()`: only a search finds events of other processes. */
-  nextSearchMs: number
-  /** True if an event was sent without being routed since the last round began. */
-  hasSent: boolean
-  /** The number of events for which a round is planned. */
-  eventsPerRound: number
-  /** Null unless the last round has begun to read the events of the next one. */
-  next: NextEvents | null
-}
-
-/** Events that are read while the round before them is written, so that a backlog does not wait for both in turn. */
-interface NextEvents {
-  readonly ids: readonly string[]
-  readonly found: Promise<FoundQueues>
-}
-
-interface ReadAhead {
-  readonly ids: readonly string[]
-  readonly turn: number
-  readonly now: Date
 }
 
 /**
@@ -224,15 +174,8 @@ function createRouter(
   }
 }
 
-interface Routed {
-  readonly result: RoundResult
-  /** The events that need no further round. */
-  readonly doneIds: readonly string[]
-  readonly next: boolean | Date | null
-}
-
 async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round): Promise<Routed> {
-  const { known, sendNow, eventsPerRound: events } = knowledge
+  const { known, sendNow, eventsPerSearch: events } = knowledge
   const { now } = round
   knowledge.mustSearch = true
   // The search may find events that come before these.
@@ -251,7 +194,7 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
   if (found.hasMore) {
     const routedMs = performance.now() - beganMs - tookMs
     const past = { events, tookMs: routedMs, searchMs: tookMs, isAwaited: isAwaited(knowledge) }
-    knowledge.eventsPerRound = decideRoundSize(past)
+    knowledge.eventsPerSearch = decideRoundSize(past)
   }
   const hasMore = pass.hasMore || !result.complete || found.hasMore
   const unripe = found.queues.filter(({ ripeAt }) => ripeAt > now)
@@ -289,50 +232,4 @@ function lowestOf({ firstId }: Pass, { queues }: FoundQueues): string | null {
     (lowest, { firstId: id }) => (lowest === null || (id !== null && id < lowest) ? id : lowest),
     firstId,
   )
-}
-
-/** A round also delays events that do not wait for it, because it holds the thread and the database. */
-function isAwaited({ known, hasSent }: Knowledge): boolean {
-  return hasSent || known.hasAnnounced()
-}
-
-/** Begins to read the events of the next round, which no other event waits for. */
-function readAhead(ctx: Context, { known, eventsPerRound: limit }: Knowledge, of: ReadAhead): NextEvents | null {
-  const ids = known.idsOfRound({ limit, turn: of.turn + 1, after: of.ids })
-  if (ids.length === 0) return null
-  const found = findQueuesOf(ctx.db, { ids, now: of.now })
-  // The round that takes it reports the error, if there is such a round.
-  found.catch(() => {})
-  return { ids, found }
-}
-
-async function routeKnown(ctx: Context, knowledge: Knowledge, round: Round): Promise<Routed> {
-  const { known, eventsPerRound: events, next } = knowledge
-  const beganMs = performance.now()
-  knowledge.next = null
-  const ids = next?.ids ?? known.idsOfRound({ limit: events, turn: round.turn })
-  const isLimited = ids.length < known.size()
-  const found = await (next?.found ?? findQueuesOf(ctx.db, { ids, now: round.now }))
-  const isAhead = isLimited && !isAwaited(knowledge)
-  const ahead = isAhead ? readAhead(ctx, knowledge, { ids, turn: round.turn, now: round.now }) : null
-  const result = await routeFound(ctx, round, knowledge.sendNow.excludeSending(found.waiting))
-  const waiting = new Set(found.waiting.flatMap(({ events }) => events.map(({ id }) => id)))
-  for (const id of result.gone) waiting.delete(id)
-  const doneIds = ids.filter((id) => !waiting.has(id))
-  const unripe = found.queues.filter(({ ripeAt }) => ripeAt > round.now)
-  knowledge.searchAt = earliest([knowledge.searchAt, ...unripe.map(({ ripeAt }) => ripeAt)])
-  // From now on only a search finds the events of these queues, and their ids may be older than those of the last one.
-  if (unripe.length > 0) knowledge.fromId = ids.reduce((lowest, id) => (id < lowest ? id : lowest), knowledge.fromId)
-  if (isLimited) {
-    const past = { events, tookMs: performance.now() - beganMs, searchMs: 0, isAwaited: isAwaited(knowledge) }
-    knowledge.eventsPerRound = decideRoundSize(past)
-  }
-  // What was left of this round comes before it.
-  if (doneIds.length === ids.length) knowledge.next = ahead
-  if ((isLimited && doneIds.length > 0) || !result.complete) return { result, doneIds, next: true }
-  return { result, doneIds, next: earliest([knowledge.searchAt, result.againAt]) }
-}
-
-function earliest(dates: readonly (Date | null)[]): Date | null {
-  return dates.reduce((first, date) => (date !== null && (first === null || date < first) ? date : first), null)
 }

@@ -206,6 +206,29 @@ it('routes a long backlog in order, although one of its events is refused', asyn
   expect(counters.read().events_set_aside).toBe(1)
 }, 90_000)
 
+it('routes the events beside a backlog in a round of their own, before it', async () => {
+  const { scope, ctx } = harness
+  const other = await harness.addOrg()
+  for (const of of [scope, other]) await harness.addWebhook({ url, topics: ['audits'] }, null, of)
+  startRouter()
+  await addEvent(scope, 'first')
+  await waitUntil('a round has taken some time', async () => (await messagesOf(scope)).count === 1)
+  const common = { timestamp: 0, admin_id: null, admin_name: 'Ada', message: '', src_ip: '', user_agent: null }
+  const eventOf = ({ orgId }: OrgScope) => ({
+    orgId,
+    siteId: null,
+    topic: 'audits' as const,
+    event: { ...common, id: uuidv7(), org_id: orgId },
+  })
+  const events = Array.from({ length: 1000 }, () => eventOf(scope))
+  await inTx(ctx, (tx) => insertOutbox(tx, [...events, eventOf(other), eventOf(other)], clock.now()))
+  await waitUntil('everything routed', async () => (await outbox()).length === 0)
+  const [, second, ...later] = await rounds()
+  expect(second?.orgs).toEqual([other.orgId])
+  expect(later.length).toBeGreaterThan(1)
+  expect(later.filter(({ orgs }) => orgs.join() !== scope.orgId)).toEqual([])
+})
+
 it('inserts all events of a transaction or none, however many they are', async () => {
   const { scope, ctx } = harness
   const { orgId } = scope

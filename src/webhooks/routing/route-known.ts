@@ -1,0 +1,50 @@
+import type { Context } from '../../platform/context.ts'
+import { FIRST_EVENTS, decideRoundSize } from './decide-round-size.ts'
+import { type Knowledge, type NextEvents, type Routed, earliest, isAwaited } from './knowledge.ts'
+import { type Round, routeFound } from './route-round.ts'
+import { findQueuesOf } from './store.ts'
+
+/** Routes known events: without the backlogs, if these have had at least half of the time, or with them. */
+export async function routeKnown(ctx: Context, knowledge: Knowledge, round: Round): Promise<Routed> {
+  const { known, eventsPerRound: events } = knowledge
+  const beganMs = performance.now()
+  const short = knowledge.shortLeftMs > 0 ? known.shortIdsOfRound(events) : null
+  // A short round may have the same events as what has been read.
+  const read = short === null ? knowledge.next : null
+  knowledge.next = null
+  const ids = short ?? read?.ids ?? known.idsOfRound({ limit: events, turn: knowledge.turn })
+  const isLimited = ids.length < known.size()
+  const found = await (read?.found ?? findQueuesOf(ctx.db, { ids, now: round.now }))
+  const ahead = isLimited && short === null ? readAhead(ctx, knowledge, round, ids) : null
+  const result = await routeFound(ctx, round, knowledge.sendNow.excludeSending(found.waiting))
+  const waiting = new Set(found.waiting.flatMap(({ events }) => events.map(({ id }) => id)))
+  for (const id of result.gone) waiting.delete(id)
+  const doneIds = ids.filter((id) => !waiting.has(id))
+  const unripe = found.queues.filter(({ ripeAt }) => ripeAt > round.now)
+  knowledge.searchAt = earliest([knowledge.searchAt, ...unripe.map(({ ripeAt }) => ripeAt)])
+  // From now on only a search finds the events of these queues, and their ids may be older than those of the last one.
+  if (unripe.length > 0) knowledge.fromId = ids.reduce((lowest, id) => (id < lowest ? id : lowest), knowledge.fromId)
+  const tookMs = performance.now() - beganMs
+  if (short === null) {
+    knowledge.turn += 1
+    knowledge.shortLeftMs = tookMs
+    const past = { events, tookMs, searchMs: 0, isAwaited: isAwaited(knowledge) }
+    knowledge.eventsPerRound = isLimited ? decideRoundSize(past) : FIRST_EVENTS
+  } else knowledge.shortLeftMs -= tookMs
+  // What is left of this round comes before it.
+  if (doneIds.length === ids.length) knowledge.next = ahead
+  if (short !== null || (isLimited && doneIds.length > 0) || !result.complete) return { result, doneIds, next: true }
+  return { result, doneIds, next: earliest([knowledge.searchAt, result.againAt]) }
+}
+
+/** Begins to read the events of the next round while this one is written, unless others wait for its end. */
+function readAhead(ctx: Context, knowledge: Knowledge, round: Round, ids: readonly string[]): NextEvents | null {
+  if (isAwaited(knowledge)) return null
+  const { known, eventsPerRound: limit } = knowledge
+  const nextIds = known.idsOfRound({ limit, turn: knowledge.turn + 1, after: ids })
+  if (nextIds.length === 0) return null
+  const found = findQueuesOf(ctx.db, { ids: nextIds, now: round.now })
+  // The round that uses it reports the error, if there is such a round.
+  found.catch(() => {})
+  return { ids: nextIds, found }
+}
