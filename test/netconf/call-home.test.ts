@@ -42,8 +42,8 @@ describe('a device that calls home', () => {
     expect(session).toMatchObject({
       family: 'junos',
       orgId: harness.orgId,
+      firmware: '22.4R3.25',
       facts: {
-        firmware: '22.4R3.25',
         model: 'EX4100-48P',
         type: 'switch',
         capabilities: {
