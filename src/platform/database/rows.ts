@@ -1,5 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import { arrayLiteral } from './array-literal.ts'
+import { arrayBytes } from './array-bytes.ts'
 import { type Tx, json } from './db.ts'
 import { documentText } from '../sealing/document-column.ts'
 import type { Schema } from './schema.ts'
@@ -134,7 +134,7 @@ function tableOf<R extends object, V>(
     const valueOf = (row: R): unknown => encode(type, memberOf(row, name))
     // The connection seals documents before it encodes them.
     const valuesOf = (of: readonly R[]): unknown =>
-      (type === 'document' ? null : arrayLiteral(of, valueOf)) ?? of.map(valueOf)
+      (type === 'document' ? null : arrayBytes(type, of, valueOf)) ?? of.map(valueOf)
     return arrayOf(sql`${rows instanceof Param ? rows.map(valuesOf) : valuesOf(rows)}::${castOf(type)}[]`)
   })
   const names = [...columns.map(([name]) => name), ...(place === undefined ? [] : [place])].map((name) => sql.ref(name))
