@@ -1,18 +1,25 @@
-import { type KeyObject, createHmac, createSecretKey, sign } from 'node:crypto'
+import { type KeyObject, sign } from 'node:crypto'
+import { BLOCK_BYTES, type HmacKey, hmacKeyOf, hmacOf } from './hmac.ts'
 
-/** A secret as the keys of its signatures: a key that is passed as bytes costs more than the signature. */
+/** A secret as the keys of its signatures. */
 export interface HmacKeys {
   /** For the headers of the published interface. */
-  readonly plain: KeyObject
+  readonly sha256: HmacKey
+  readonly sha1: HmacKey
   /** For the header of Standard Webhooks. */
-  readonly standard: KeyObject
+  readonly standard: HmacKey
 }
 
 /** Standard Webhooks writes keys as `whsec_` and base64; the key of any other secret is its UTF-8 bytes. */
 export function hmacKeysOf(secret: string): HmacKeys {
-  const plain = createSecretKey(secret, 'utf8')
+  const bytes = Buffer.from(secret, 'utf8')
   const encoded = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(secret)?.[1]
-  return { plain, standard: encoded ? createSecretKey(encoded, 'base64') : plain }
+  const sha256 = hmacKeyOf('sha256', bytes)
+  return {
+    sha256,
+    sha1: hmacKeyOf('sha1', bytes),
+    standard: encoded ? hmacKeyOf('sha256', Buffer.from(encoded, 'base64')) : sha256,
+  }
 }
 
 export interface Signable {
@@ -38,33 +45,32 @@ export function signatureHeaders(
 ): Record<string, string> {
   const timestampS = Math.floor(at.getTime() / 1000)
   const identity = { 'webhook-id': messageId, 'webhook-timestamp': String(timestampS) }
-  const prefix = `${messageId}.${timestampS}.`
-  const signatures = [
-    ...secrets.map(({ standard }) => {
-      const mac = createHmac('sha256', standard).update(prefix).update(body)
-      return `v1,${mac.digest('base64')}`
-    }),
-    ...signByKeys(keys, prefix, body),
-  ]
-  if (signatures.length === 0) return identity
-  const standard = { ...identity, 'webhook-signature': signatures.join(' ') }
   const [present, ...former] = secrets
+  if (present === undefined && keys.length === 0) return identity
+  const prefix = `${messageId}.${timestampS}.`
+  const prefixBytes = Buffer.byteLength(prefix)
+  const text = Buffer.allocUnsafe(BLOCK_BYTES + prefixBytes + body.length)
+  text.write(prefix, BLOCK_BYTES)
+  body.copy(text, BLOCK_BYTES + prefixBytes)
+  const signatures = [
+    ...secrets.map(({ standard }) => `v1,${hmacOf(standard, text, 'base64')}`),
+    ...signByKeys(keys, text.subarray(BLOCK_BYTES)),
+  ]
+  const standard = { ...identity, 'webhook-signature': signatures.join(' ') }
   if (present === undefined) return standard
-  const plain = (algorithm: 'sha256' | 'sha1', keys: HmacKeys): string =>
-    createHmac(algorithm, keys.plain).update(body).digest('hex')
+  // From now on the block before the body has keys, and no longer the prefix.
+  const plain = text.subarray(prefixBytes)
   return {
     ...standard,
-    'X-Mist-Signature-v2': plain('sha256', present),
-    'X-Mist-Signature': plain('sha1', present),
+    'X-Mist-Signature-v2': hmacOf(present.sha256, plain, 'hex'),
+    'X-Mist-Signature': hmacOf(present.sha1, plain, 'hex'),
     ...(former.length > 0 && {
-      'X-Mist-Signature-v2-Former': former.map((secret) => plain('sha256', secret)).join(','),
-      'X-Mist-Signature-Former': former.map((secret) => plain('sha1', secret)).join(','),
+      'X-Mist-Signature-v2-Former': former.map(({ sha256 }) => hmacOf(sha256, plain, 'hex')).join(','),
+      'X-Mist-Signature-Former': former.map(({ sha1 }) => hmacOf(sha1, plain, 'hex')).join(','),
     }),
   }
 }
 
-function signByKeys(keys: readonly KeyObject[], prefix: string, body: Buffer): string[] {
-  if (keys.length === 0) return []
-  const signed = Buffer.concat([Buffer.from(prefix), body])
+function signByKeys(keys: readonly KeyObject[], signed: Buffer): string[] {
   return keys.map((key) => `v1a,${sign(null, signed, key).toString('base64')}`)
 }
