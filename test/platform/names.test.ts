@@ -67,6 +67,20 @@ describe('answers', () => {
     expect(await queriesAt(300_000)).toEqual([3, 4, 2])
   })
 
+  it('are known as long as they are cached, if they have addresses', async () => {
+    server.answer('minute.test', { a: ['192.0.2.1'], ttlS: 60 })
+    server.answer('none.test', {})
+    const names = open()
+    const areKnown = () => ['Minute.Test', 'none.test', 'localhost'].map((name) => names.isKnown(name))
+    expect(areKnown()).toEqual([false, false, true])
+    await names.resolve('minute.test', of('o'))
+    await expect(names.resolve('none.test', of('o'))).rejects.toThrow('none.test')
+    expect(areKnown()).toEqual([true, false, true])
+    nowMs = 60_001
+    expect(areKnown()).toEqual([false, false, true])
+    expect([countOf('minute.test'), countOf('none.test')]).toEqual([2, 2])
+  })
+
   it('without addresses are cached for five seconds', async () => {
     const names = open()
     const failing = () =>

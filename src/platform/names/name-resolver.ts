@@ -24,6 +24,8 @@ export interface NameResolver {
    * @throws Error with a sentence for people, or the reason of the signal.
    */
   resolve(name: string, asker: Asker | null): Promise<readonly ResolvedAddress[]>
+  /** True if resolve() would return addresses without asking a name server. */
+  isKnown(name: string): boolean
   /** Ends the look-ups in progress. */
   close(): void
 }
@@ -96,11 +98,19 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
     return started
   }
 
+  function findLocal(name: string): readonly ResolvedAddress[] | undefined {
+    const bare = name.replace(/\.$/, '')
+    return hosts().get(bare) ?? findLoopback(bare)
+  }
+
   return {
+    isKnown(given) {
+      const name = given.toLowerCase()
+      return findLocal(name) !== undefined || typeof (findKept(name)?.result ?? '') !== 'string'
+    },
     async resolve(given, asker) {
       const name = given.toLowerCase()
-      const bare = name.replace(/\.$/, '')
-      const local = hosts().get(bare) ?? findLoopback(bare)
+      const local = findLocal(name)
       if (local !== undefined) return local
       const { result } =
         findKept(name) ??

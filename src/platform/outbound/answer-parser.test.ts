@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type AnswerHead, HttpAnswerParser } from './answer-parser.ts'
+import { type AnswerHead, HttpAnswerParser, LastHead } from './answer-parser.ts'
 
 interface Parsed extends Partial<AnswerHead> {
   readonly body: string
@@ -9,13 +9,14 @@ interface Parsed extends Partial<AnswerHead> {
 }
 
 /** Parses an answer that arrives in these parts, and then the end of the connection if `ends`. */
-function parse(parts: readonly Buffer[], ends = false): Parsed {
+function parse(parts: readonly Buffer[], ends = false, last = new LastHead()): Parsed {
   const heads: AnswerHead[] = []
   let body = ''
-  const parser = new HttpAnswerParser({
-    onHead: (head) => heads.push(head),
-    onBody: (part) => (body += part.toString('latin1')),
-  })
+  const reader = {
+    onHead: (head: AnswerHead) => heads.push(head),
+    onBody: (part: Buffer) => (body += part.toString('latin1')),
+  }
+  const parser = new HttpAnswerParser(reader, last)
   const memory = Buffer.alloc(64 * 1024)
   for (const part of parts) {
     // As the memory of a connection, it is used again for the next part.
@@ -44,6 +45,44 @@ const value = fc.stringMatching(/^(?:[!-~](?:[\t -~]{0,20}[!-~])?)?$/)
 const text = fc.string({
   unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCodePoint(code)),
   maxLength: 300,
+})
+
+describe('an answer after another one of its origin', () => {
+  const answer = fc.tuple(
+    fc.constantFrom(
+      'HTTP/1.1 200 OK\r\nContent-Length: 4',
+      'HTTP/1.1 200 OK\r\nContent-Length: 4\r\nX-A: b',
+      'HTTP/1.1 201 OK\r\nContent-Length: 4',
+      'HTTP/1.1 204 None',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked',
+      'HTTP/1.0 200 OK',
+      `HTTP/1.1 200 OK\r\nContent-Length: 4\r\nX-Long: ${'a'.repeat(2000)}`,
+    ),
+    fc.constantFrom('HTTP/1.1 100 Continue\r\n\r\n', ''),
+    fc.constantFrom('4\r\nbody\r\n0\r\n\r\n', '4\r\nBODY\r\n0\r\nX: a\r\n\r\n'),
+    fc.array(fc.nat(200), { maxLength: 3 }),
+  )
+
+  it('is parsed as if it were the first one', () => {
+    fc.assert(
+      fc.property(fc.array(answer, { maxLength: 6 }), (answers) => {
+        const last = new LastHead()
+        for (const [head, interim, chunks, places] of answers) {
+          const body = head.includes('chunked') ? chunks : head.includes(' 204 ') ? '' : 'text'
+          const bytes = splitAt(Buffer.from(`${interim}${head}\r\n\r\n${body}`, 'latin1'), places)
+          expect(parse(bytes, true, last)).toEqual(parse(bytes, true))
+        }
+      }),
+    )
+  })
+
+  it('has the same headers as an object if they are equal', () => {
+    const last = new LastHead()
+    const headersOf = (text: string) => parse([Buffer.from(text)], false, last).headers
+    const first = headersOf('HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 0\r\n\r\n')
+    expect(headersOf('HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 0\r\n\r\n')).toBe(first)
+    expect(headersOf('HTTP/1.1 200 OK\r\nX-A: c\r\nContent-Length: 0\r\n\r\n')).not.toBe(first)
+  })
 })
 
 describe('an answer', () => {

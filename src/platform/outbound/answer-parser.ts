@@ -22,12 +22,49 @@ const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})[\t ]*(?:;.*)?$/
 
 type State = 'head' | 'fixed' | 'until_end' | 'chunk_size' | 'chunk' | 'chunk_end' | 'trailers' | 'complete'
 
+/** A head with what it says about the body and the connection. */
+interface ParsedHead {
+  readonly head: AnswerHead
+  /** The state of the parser after it. */
+  readonly next: 'fixed' | 'until_end' | 'chunk_size' | 'complete'
+  /** The length of a body that is `fixed`. */
+  readonly length: number
+  readonly keepMs: number
+}
+
+/** Longer heads are not remembered. */
+const MAX_REMEMBERED_BYTES = 1024
+
+/** The last head of the answers of an origin: most are alike but for a time, which changes once a second. */
+export class LastHead {
+  #bytes: Buffer | null = null
+  #parsed: ParsedHead | null = null
+
+  /** Returns the length of the remembered head if the bytes from `at` begin with it; 0 if they don't. */
+  lengthAt(bytes: Buffer, at: number): number {
+    const length = this.#bytes?.length ?? 0
+    const isSame = this.#bytes?.compare(bytes, at, Math.min(at + length, bytes.length)) === 0
+    return isSame ? length : 0
+  }
+
+  get parsed(): ParsedHead | null {
+    return this.#parsed
+  }
+
+  remember(bytes: Buffer, parsed: ParsedHead): void {
+    if (bytes.length > MAX_REMEMBERED_BYTES) return
+    this.#bytes = Buffer.from(bytes)
+    this.#parsed = parsed
+  }
+}
+
 /**
  * Parses one answer of HTTP/1.1 from the bytes of a connection. Interim answers are skipped. If the length of the body is
  * contradictory, the body lasts until the end of the connection, which is not used again.
  */
 export class HttpAnswerParser {
   readonly #reader: AnswerReader
+  readonly #last: LastHead
   #state: State = 'head'
   /** The bytes of a line or head that is not complete. */
   #kept: Buffer | null = null
@@ -40,8 +77,10 @@ export class HttpAnswerParser {
   /** How long the connection may wait for another request; 0 if it must be closed. Valid once the answer is complete. */
   keepMs = 0
 
-  constructor(reader: AnswerReader) {
+  /** @param last That of the answers of the same origin before this one. */
+  constructor(reader: AnswerReader, last = new LastHead()) {
     this.#reader = reader
+    this.#last = last
   }
 
   get isComplete(): boolean {
@@ -53,132 +92,145 @@ export class HttpAnswerParser {
   }
 
   /** @throws Error with a sentence for people if this is no answer. */
-  push(bytes: Buffer): void {
+  push(added: Buffer): void {
     this.hasBegun = true
-    let rest = bytes
-    if (this.#kept !== null) {
-      rest = Buffer.concat([this.#kept, bytes])
-      this.#kept = null
-    }
-    while (rest.length > 0) {
-      const next = this.#step(rest)
-      if (next === null) {
-        // The memory of `bytes` is used again.
-        this.#kept = Buffer.from(rest)
+    const bytes = this.#kept === null ? added : Buffer.concat([this.#kept, added])
+    this.#kept = null
+    for (let at = 0; at < bytes.length;) {
+      const next = this.#step(bytes, at)
+      if (next < 0) {
+        // The memory of `added` is used again.
+        this.#kept = Buffer.from(bytes.subarray(at))
         return
       }
-      rest = next
+      at = next
     }
   }
 
   /** Must be called when the other side has ended the connection. @returns False if the answer is not complete. */
   end(): boolean {
-    if (this.#state === 'until_end') this.#complete(false)
+    if (this.#state === 'until_end') {
+      this.#state = 'complete'
+      this.keepMs = 0
+    }
     return this.isComplete
   }
 
-  /** @returns The bytes that are left; null if more are needed. */
-  #step(bytes: Buffer): Buffer | null {
+  /** @returns The place from which to go on; -1 if more bytes are needed. */
+  #step(bytes: Buffer, at: number): number {
     switch (this.#state) {
       case 'head':
-        return this.#readHead(bytes)
+        return this.#readHead(bytes, at)
       case 'until_end':
-        this.#reader.onBody(bytes)
-        return bytes.subarray(bytes.length)
+        this.#reader.onBody(bytes.subarray(at))
+        return bytes.length
       case 'fixed':
       case 'chunk':
-        return this.#readBody(bytes)
+        return this.#readBody(bytes, at)
       case 'chunk_size':
       case 'chunk_end':
       case 'trailers':
-        return this.#readLine(bytes)
+        return this.#readLine(bytes, at)
       case 'complete':
         // Nothing was requested: what comes now could be taken for the answer to the next request.
         this.keepMs = 0
-        return bytes.subarray(bytes.length)
+        return bytes.length
     }
   }
 
-  #readHead(bytes: Buffer): Buffer | null {
-    const end = bytes.indexOf('\r\n\r\n', 0, 'latin1')
-    if (end > MAX_HEAD_BYTES || (end < 0 && bytes.length > MAX_HEAD_BYTES)) throw longHead()
-    if (end < 0) {
-      if (!'HTTP/1.'.startsWith(bytes.toString('latin1', 0, 7))) throw noAnswer()
-      return null
+  #readHead(bytes: Buffer, at: number): number {
+    const known = this.#last.lengthAt(bytes, at)
+    if (known > 0 && this.#last.parsed !== null) {
+      this.#beginBody(this.#last.parsed)
+      return at + known
     }
-    const lines = bytes.toString('latin1', 0, end).split('\r\n')
-    const rest = bytes.subarray(end + 4)
+    const end = bytes.indexOf('\r\n\r\n', at, 'latin1')
+    if (end - at > MAX_HEAD_BYTES || (end < 0 && bytes.length - at > MAX_HEAD_BYTES)) throw longHead()
+    if (end < 0) {
+      if (!'HTTP/1.'.startsWith(bytes.toString('latin1', at, at + 7))) throw noAnswer()
+      return -1
+    }
+    const next = end + 4
+    const lines = bytes.toString('latin1', at, end).split('\r\n')
     const [, minor, code] = STATUS_LINE.exec(lines[0] ?? '') ?? []
     if (minor === undefined) throw noAnswer()
     const status = Number(code)
     if (status === 101) throw new Error('the answer changes the protocol')
     const headers = headersOf(lines)
     if (status >= 200) {
-      this.#beginBody({ status, headers }, minor)
-      return rest
+      const parsed = parsedHead({ status, headers }, minor)
+      this.#last.remember(bytes.subarray(at, next), parsed)
+      this.#beginBody(parsed)
+      return next
     }
-    this.#interimBytes += end
+    this.#interimBytes += end - at
     if (this.#interimBytes > MAX_HEAD_BYTES) throw longHead()
-    return rest
+    return next
   }
 
-  #beginBody(head: AnswerHead, minor: string): void {
-    const { status, headers } = head
-    const coding = lastOf(headers['transfer-encoding'])
-    const length = lengthOf(headers['content-length'])
-    this.keepMs = keptMs(headers, minor)
+  #beginBody({ head, next, length, keepMs }: ParsedHead): void {
+    this.keepMs = keepMs
+    this.#left = length
     this.#reader.onHead(head)
-    if (status === 204 || status === 304) {
-      if (coding !== undefined || (status === 204 && length !== 0 && length !== null)) this.keepMs = 0
-      this.#complete(true)
-    } else if (coding !== undefined) {
-      if (length !== null || minor === '0') this.keepMs = 0
-      this.#state = coding === 'chunked' ? 'chunk_size' : 'until_end'
-    } else if (length === null || Number.isNaN(length)) {
-      this.#state = 'until_end'
-    } else {
-      this.#left = length
-      if (length === 0) this.#complete(true)
-      else this.#state = 'fixed'
-    }
+    this.#state = next
   }
 
-  #complete(isDelimited: boolean): void {
-    this.#state = 'complete'
-    if (!isDelimited) this.keepMs = 0
+  #readBody(bytes: Buffer, at: number): number {
+    const next = Math.min(bytes.length, at + this.#left)
+    this.#left -= next - at
+    this.#reader.onBody(bytes.subarray(at, next))
+    if (this.#left === 0) this.#state = this.#state === 'fixed' ? 'complete' : 'chunk_end'
+    return next
   }
 
-  #readBody(bytes: Buffer): Buffer {
-    const part = bytes.length <= this.#left ? bytes : bytes.subarray(0, this.#left)
-    this.#left -= part.length
-    this.#reader.onBody(part)
-    if (this.#left === 0) {
-      if (this.#state === 'fixed') this.#complete(true)
-      else this.#state = 'chunk_end'
-    }
-    return bytes.subarray(part.length)
-  }
-
-  #readLine(bytes: Buffer): Buffer | null {
-    const end = bytes.indexOf('\r\n', 0, 'latin1')
-    if (end > MAX_LINE_BYTES || (end < 0 && bytes.length > MAX_LINE_BYTES)) throw badBody()
-    if (end < 0) return null
-    const line = bytes.toString('latin1', 0, end)
+  #readLine(bytes: Buffer, at: number): number {
+    const end = bytes.indexOf('\r\n', at, 'latin1')
+    if (end - at > MAX_LINE_BYTES || (end < 0 && bytes.length - at > MAX_LINE_BYTES)) throw badBody()
+    if (end < 0) return -1
+    const length = end - at
     if (this.#state === 'trailers') {
-      this.#trailerBytes += line.length
+      this.#trailerBytes += length
       if (this.#trailerBytes > MAX_LINE_BYTES) throw badBody()
-      if (line === '') this.#complete(true)
+      if (length === 0) this.#state = 'complete'
     } else if (this.#state === 'chunk_end') {
-      if (line !== '') throw badBody()
+      if (length > 0) throw badBody()
       this.#state = 'chunk_size'
     } else {
-      const [, size] = CHUNK_SIZE.exec(line) ?? []
-      if (size === undefined) throw badBody()
-      this.#left = Number.parseInt(size, 16)
+      this.#left = chunkBytes(bytes.toString('latin1', at, end))
       this.#state = this.#left === 0 ? 'trailers' : 'chunk'
     }
-    return bytes.subarray(end + 2)
+    return end + 2
   }
+}
+
+function parsedHead(head: AnswerHead, minor: string): ParsedHead {
+  const { status, headers } = head
+  const coding = lastOf(headers['transfer-encoding'])
+  const length = lengthOf(headers['content-length'])
+  const keepMs = keptMs(headers, minor)
+  if (status === 204 || status === 304) {
+    const isContradictory = coding !== undefined || (status === 204 && length !== 0 && length !== null)
+    return { head, next: 'complete', length: 0, keepMs: isContradictory ? 0 : keepMs }
+  }
+  if (coding !== undefined) {
+    const isContradictory = length !== null || minor === '0'
+    return {
+      head,
+      next: coding === 'chunked' ? 'chunk_size' : 'until_end',
+      length: 0,
+      keepMs: isContradictory ? 0 : keepMs,
+    }
+  }
+  if (length === null || Number.isNaN(length)) return { head, next: 'until_end', length: 0, keepMs }
+  return { head, next: length === 0 ? 'complete' : 'fixed', length, keepMs }
+}
+
+/** @throws Error if the line has no length. */
+function chunkBytes(line: string): number {
+  if (line === '0') return 0
+  const [, size] = CHUNK_SIZE.exec(line) ?? []
+  if (size === undefined) throw badBody()
+  return Number.parseInt(size, 16)
 }
 
 function noAnswer(): Error {

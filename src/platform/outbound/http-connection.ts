@@ -1,5 +1,5 @@
 import type { OnReadOpts, Socket } from 'node:net'
-import { type AnswerHead, HttpAnswerParser } from './answer-parser.ts'
+import { type AnswerHead, HttpAnswerParser, type LastHead } from './answer-parser.ts'
 
 /** Receives what happens to a request. The last call is onEnd() or onError(). */
 export interface Exchange {
@@ -44,6 +44,8 @@ interface HttpConnectionOptions {
   readonly socket: Socket
   /** The address at the other end; null if it is not that of the request. */
   readonly remoteAddress: string | null
+  /** Shared by the connections of an origin. */
+  readonly lastHead: LastHead
   /** Called when an answer has ended and the connection may be used again, for so many milliseconds. */
   readonly onIdle: (keepMs: number) => void
   readonly onClose: () => void
@@ -83,7 +85,7 @@ export class HttpConnection {
   /** Sends a request. The one before must have ended. */
   send(request: readonly Buffer[], exchange: Exchange): void {
     this.#exchange = exchange
-    this.#parser = new HttpAnswerParser(exchange)
+    this.#parser = new HttpAnswerParser(exchange, this.#options.lastHead)
     if (request.length > 1) this.#socket.cork()
     for (const part of request) this.#socket.write(part)
     if (request.length > 1) this.#socket.uncork()

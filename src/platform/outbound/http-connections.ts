@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { LastHead } from './answer-parser.ts'
 import { type PlainRequest, type Target, encodeRequest } from './encode-request.ts'
 import { type Exchange, HttpConnection } from './http-connection.ts'
 
@@ -33,13 +34,29 @@ export interface HttpConnections {
   destroy(): Promise<void>
 }
 
-interface Waiting {
+class Waiting implements RunningRequest {
   readonly origin: Origin
   readonly target: Target
   readonly request: readonly Buffer[]
   readonly exchange: Exchange
-  connection: HttpConnection | null
-  isOver: boolean
+  connection: HttpConnection | null = null
+  isOver = false
+
+  constructor(origin: Origin, request: PlainRequest, exchange: Exchange) {
+    this.origin = origin
+    this.target = request.target
+    this.request = encodeRequest(request)
+    this.exchange = exchange
+  }
+
+  remoteAddress(): string | null {
+    return this.connection?.remoteAddress ?? null
+  }
+
+  cut(): void {
+    this.isOver = true
+    this.connection?.destroy()
+  }
 }
 
 interface Idle {
@@ -56,6 +73,7 @@ interface Origin {
   waiting: Waiting[]
   /** The connections that are open or being opened. */
   connections: number
+  readonly lastHead: LastHead
 }
 
 const SWEEP_MS = 250
@@ -149,6 +167,7 @@ export function createHttpConnections(connect: Connect): HttpConnections {
       }
       const connection: HttpConnection = new HttpConnection({
         ...opened,
+        lastHead: origin.lastHead,
         onIdle: (keepMs) => rest(origin, connection, keepMs),
         onClose() {
           open.delete(connection)
@@ -164,14 +183,12 @@ export function createHttpConnections(connect: Connect): HttpConnections {
   return {
     send(request, exchange, isFresh) {
       if (end !== null) throw new Error('the connections are closed')
-      const { target } = request
-      const name = target.origin
-      const origin = origins.get(name) ?? { name, idle: [], resting: [], waiting: [], connections: 0 }
-      const one = { origin, target, request: encodeRequest(request), exchange, connection: null, isOver: false }
+      const origin = origins.get(request.target.origin) ?? newOrigin(request.target.origin)
+      const one = new Waiting(origin, request, exchange)
       if (isFresh) connectFor(one)
       else if (origin.idle.length === 0 && origin.resting.length > origin.waiting.length) origin.waiting.push(one)
       else startOn(one)
-      return runningOf(one)
+      return one
     },
     async close() {
       end ??= 'closed'
@@ -186,12 +203,6 @@ export function createHttpConnections(connect: Connect): HttpConnections {
   }
 }
 
-function runningOf(one: Waiting): RunningRequest {
-  return {
-    remoteAddress: () => one.connection?.remoteAddress ?? null,
-    cut() {
-      one.isOver = true
-      one.connection?.destroy()
-    },
-  }
+function newOrigin(name: string): Origin {
+  return { name, idle: [], resting: [], waiting: [], connections: 0, lastHead: new LastHead() }
 }

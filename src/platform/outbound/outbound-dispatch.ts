@@ -1,8 +1,8 @@
-import type { Deadlines } from '../time/deadlines.ts'
+import type { Deadline, Deadlines, Expiring } from '../time/deadlines.ts'
 import type { AnswerHead } from './answer-parser.ts'
-import type { RequestSignal } from './cutter.ts'
+import type { AbortListener, RequestSignal } from './cutter.ts'
 import type { PlainRequest } from './encode-request.ts'
-import type { Exchange } from './http-connection.ts'
+import { type Exchange, LostConnection } from './http-connection.ts'
 import type { HttpConnections, RunningRequest } from './http-connections.ts'
 
 /** A request to a host whose name is resolved. */
@@ -10,93 +10,149 @@ export interface DispatchRequest extends PlainRequest {
   /** On the clock of `performance.now()`. */
   readonly endMs: number
   readonly signal: RequestSignal | undefined
-  /** True if it needs a new connection. */
-  readonly isFresh: boolean
+  /** True if the other side recognizes a request that it gets twice. */
+  readonly mayArriveTwice: boolean
 }
 
 /** `failed` with null: there was no answer in time. */
 export type DispatchResult =
-  | (AnswerHead & {
+  | {
       readonly kind: 'answer'
+      readonly status: number
+      readonly headers: AnswerHead['headers']
       readonly body: Buffer
       readonly remoteAddress: string | null
-    })
+    }
   | { readonly kind: 'failed'; readonly error: Error | null; readonly remoteAddress: string | null }
   | { readonly kind: 'aborted' }
+
+interface Network {
+  readonly connections: HttpConnections
+  readonly deadlines: Deadlines
+}
+
+/** Sends a request and reads the start of its answer. @param onResult Called once, perhaps before this function returns. */
+export function dispatch(network: Network, request: DispatchRequest, onResult: (result: DispatchResult) => void): void {
+  new Dispatch(network, request, onResult).start()
+}
 
 const MAX_ANSWER_BYTES = 16 * 1024
 /** The status is the answer; its body is worth no longer wait. */
 const BODY_WITHIN_MS = 1000
 const noBody = Buffer.alloc(0)
 
-/** Sends a request and reads the start of its answer. */
-export function dispatchOnce(
-  connections: HttpConnections,
-  deadlines: Deadlines,
-  request: DispatchRequest,
-): Promise<DispatchResult> {
-  const { endMs, signal } = request
-  return new Promise((resolve) => {
-    let body: Buffer = noBody
-    let bodyBytes = 0
-    let answer: AnswerHead | null = null
-    let running: RunningRequest | null = null
-    let ended = false
-    let isPartly = false
-    let cancelDeadline = deadlines.add(endMs - performance.now(), () => cut(null))
+/** A single object for each request: closures for all that may happen to it would be a dozen. */
+class Dispatch implements Exchange, Expiring, AbortListener {
+  readonly #network: Network
+  readonly #request: DispatchRequest
+  readonly #onResult: (result: DispatchResult) => void
+  #deadline: Deadline | null = null
+  #running: RunningRequest | null = null
+  #answer: AnswerHead | null = null
+  #body: Buffer = noBody
+  #bodyBytes = 0
+  #isPartly = false
+  #isRepeated = false
+  #isOver = false
 
-    function end(error: Error | null, isAborted = false): void {
-      if (ended) return
-      ended = true
-      cancelDeadline()
-      signal?.removeEventListener('abort', abort)
-      const remoteAddress = running?.remoteAddress() ?? null
-      if (answer !== null) resolve({ kind: 'answer', ...answer, body: body.subarray(0, bodyBytes), remoteAddress })
-      else resolve(isAborted ? { kind: 'aborted' } : { kind: 'failed', error, remoteAddress })
-    }
+  constructor(network: Network, request: DispatchRequest, onResult: (result: DispatchResult) => void) {
+    this.#network = network
+    this.#request = request
+    this.#onResult = onResult
+  }
 
-    function cut(error: Error | null, isAborted = false): void {
-      end(error, isAborted)
-      running?.cut()
-    }
-
-    function abort(): void {
-      cut(null, true)
-    }
-
-    const exchange: Exchange = {
-      onHead(head) {
-        answer = head
-      },
-      onBody(part) {
-        if (ended) return
-        const bytes = Math.min(bodyBytes + part.length, MAX_ANSWER_BYTES)
-        // A body may come in thousands of parts: each must not copy those before it.
-        if (bytes > body.length) body = grown(body, bytes)
-        part.copy(body, bodyBytes, 0, bytes - bodyBytes)
-        bodyBytes = bytes
-        if (bytes === MAX_ANSWER_BYTES) cut(null)
-      },
-      onPartly() {
-        if (ended || isPartly) return
-        isPartly = true
-        cancelDeadline()
-        cancelDeadline = deadlines.add(Math.min(endMs - performance.now(), BODY_WITHIN_MS), () => cut(null))
-      },
-      onEnd: () => end(null),
-      onError: end,
-    }
+  start(): void {
+    const { signal } = this.#request
     if (signal?.aborted === true) {
-      end(null, true)
+      this.#end(null, true)
       return
     }
-    signal?.addEventListener('abort', abort)
-    try {
-      running = connections.send(request, exchange, request.isFresh)
-    } catch (error) {
-      end(error instanceof Error ? error : new Error(String(error)))
+    this.#deadline = this.#network.deadlines.add(this.#leftMs(), this)
+    signal?.addEventListener('abort', this)
+    this.#send()
+  }
+
+  onHead(head: AnswerHead): void {
+    this.#answer = head
+  }
+
+  onBody(part: Buffer): void {
+    if (this.#isOver) return
+    const bytes = Math.min(this.#bodyBytes + part.length, MAX_ANSWER_BYTES)
+    // A body may come in thousands of parts: each must not copy those before it.
+    if (bytes > this.#body.length) this.#body = grown(this.#body, bytes)
+    part.copy(this.#body, this.#bodyBytes, 0, bytes - this.#bodyBytes)
+    this.#bodyBytes = bytes
+    if (bytes === MAX_ANSWER_BYTES) this.#cut(false)
+  }
+
+  onPartly(): void {
+    if (this.#isOver || this.#isPartly) return
+    this.#isPartly = true
+    this.#deadline?.cancel()
+    this.#deadline = this.#network.deadlines.add(Math.min(this.#leftMs(), BODY_WITHIN_MS), this)
+  }
+
+  onEnd(): void {
+    this.#end(null, false)
+  }
+
+  /**
+   * The other side may close an idle connection just when a request is sent on it. That connection has delivered an answer
+   * before, so a request that may arrive twice is sent once more.
+   */
+  onError(error: Error): void {
+    const isLost = error instanceof LostConnection && error.wasReused && this.#request.mayArriveTwice
+    if (isLost && !this.#isOver && !this.#isRepeated) {
+      this.#isRepeated = true
+      this.#send()
+    } else {
+      this.#end(error, false)
     }
-  })
+  }
+
+  /** There was no answer in time. */
+  expire(): void {
+    this.#cut(false)
+  }
+
+  /** The signal was aborted. */
+  handleEvent(): void {
+    this.#cut(true)
+  }
+
+  #leftMs(): number {
+    return this.#request.endMs - performance.now()
+  }
+
+  #send(): void {
+    try {
+      this.#running = this.#network.connections.send(this.#request, this, this.#isRepeated)
+    } catch (error) {
+      this.#end(error instanceof Error ? error : new Error(String(error)), false)
+    }
+  }
+
+  #cut(isAborted: boolean): void {
+    this.#end(null, isAborted)
+    this.#running?.cut()
+  }
+
+  #end(error: Error | null, isAborted: boolean): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#deadline?.cancel()
+    this.#request.signal?.removeEventListener('abort', this)
+    this.#onResult(this.#resultOf(error, isAborted))
+  }
+
+  #resultOf(error: Error | null, isAborted: boolean): DispatchResult {
+    const remoteAddress = this.#running?.remoteAddress() ?? null
+    if (this.#answer === null) return isAborted ? { kind: 'aborted' } : { kind: 'failed', error, remoteAddress }
+    const { status, headers } = this.#answer
+    const body = this.#bodyBytes === 0 ? noBody : this.#body.subarray(0, this.#bodyBytes)
+    return { kind: 'answer', status, headers, body, remoteAddress }
+  }
 }
 
 /** Returns a larger buffer with the same content. The first one is as large as needed, because most bodies have one part. */

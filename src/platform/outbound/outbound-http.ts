@@ -5,15 +5,14 @@ import { type AddressPolicy, createAddressGuard } from './address-guard.ts'
 import { type Deadlines, createDeadlines } from '../time/deadlines.ts'
 import type { EgressProxy } from './egress-proxy.ts'
 import { lazily } from '../lazily.ts'
-import { type ClientIdentity, createAgents } from './outbound-agents.ts'
+import { type Agents, type ClientIdentity, createAgents } from './outbound-agents.ts'
 import type { RequestSignal } from './cutter.ts'
-import { type Target, targetOf } from './encode-request.ts'
-import { LostConnection } from './http-connection.ts'
+import { type CommonHeaders, type Target, targetOf } from './encode-request.ts'
 import { type HttpConnections, createHttpConnections } from './http-connections.ts'
 import { bare, createGuardedAgent, createGuardedConnect, refusalOf } from './outbound-connect.ts'
 import type { ResolvedAddress } from '../names/hosts.ts'
 import { type NameResolver, type NameResolverOptions, createNameResolver } from '../names/name-resolver.ts'
-import { type DispatchResult, dispatchOnce } from './outbound-dispatch.ts'
+import { dispatch } from './outbound-dispatch.ts'
 
 export interface OutboundOptions extends AddressPolicy {
   readonly names?: NameResolverOptions
@@ -24,6 +23,8 @@ export interface OutboundOptions extends AddressPolicy {
 export interface OutboundRequest {
   readonly url: string
   readonly method: 'GET' | 'POST'
+  /** Headers that other requests have too, and those of this one, whose names must be others. */
+  readonly common?: CommonHeaders
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer | null
   readonly verifyCert: boolean
@@ -86,16 +87,19 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
   const guarded = { mayCall, names, proxy, signal: closing.signal }
+  let opened: Agents | null = null
   const agents = lazily(async () => {
     const loaded = await import('undici')
-    return createAgents((kind) => createHttpConnections(createGuardedConnect(loaded, { ...guarded, ...kind })))
+    opened = createAgents((kind) => createHttpConnections(createGuardedConnect(loaded, { ...guarded, ...kind })))
+    return opened
   })
   const fetching = lazily(async () => createGuardedAgent(await import('undici'), { ...guarded, verifyCert: true }))
   const findDestination = createDestinations()
   return {
-    async send(outbound) {
-      const connections = (await agents.get()).of(outbound)
-      return send({ connections, names, deadlines, findDestination }, outbound)
+    send(outbound) {
+      const sendBy = (of: Agents): Promise<OutboundResult> =>
+        send({ connections: of.of(outbound), names, deadlines, findDestination }, outbound)
+      return opened === null ? agents.get().then(sendBy) : sendBy(opened)
     },
     async fetch(url, init) {
       const [{ fetch }, dispatcher] = await Promise.all([import('undici'), fetching.get()])
@@ -153,24 +157,32 @@ interface Sender {
 }
 
 async function send(sender: Sender, outbound: OutboundRequest): Promise<OutboundResult> {
-  const { connections, deadlines } = sender
-  const { method, headers, body, timeoutMs, signal } = outbound
+  const { signal, timeoutMs } = outbound
   const endMs = performance.now() + timeoutMs
   try {
     const { target, name } = sender.findDestination(outbound.url)
     // The connection looks it up again, without its owner, and finds the cached answer.
-    if (name !== null) await resolveFor(sender, name, outbound)
-    const request = { target, method, headers, body, endMs, signal, isFresh: false }
-    const first = await dispatchOnce(connections, deadlines, request)
-    const again = outbound.mayArriveTwice === true && lostReusedConnection(first)
-    const result = again ? await dispatchOnce(connections, deadlines, { ...request, isFresh: true }) : first
-    if (result.kind !== 'failed') return result
-    return { ...result, error: result.error === null ? lateText(timeoutMs) : describe(result.error) }
+    if (name !== null && !sender.names.isKnown(name)) await resolveFor(sender, name, outbound)
+    return await sendTo(sender, { target, endMs }, outbound)
   } catch (error) {
     if (signal?.aborted === true) return { kind: 'aborted' }
     const text = performance.now() >= endMs ? lateText(timeoutMs) : describe(error)
     return { kind: 'failed', error: text, remoteAddress: null }
   }
+}
+
+function sendTo(
+  { connections, deadlines }: Sender,
+  { target, endMs }: { readonly target: Target; readonly endMs: number },
+  { method, common, headers, body, signal, mayArriveTwice = false, timeoutMs }: OutboundRequest,
+): Promise<OutboundResult> {
+  const request = { target, method, common, headers, body, endMs, signal, mayArriveTwice }
+  return new Promise((resolve) => {
+    dispatch({ connections, deadlines }, request, (result) => {
+      if (result.kind !== 'failed') resolve(result)
+      else resolve({ ...result, error: result.error === null ? lateText(timeoutMs) : describe(result.error) })
+    })
+  })
 }
 
 function lateText(timeoutMs: number): string {
@@ -185,24 +197,17 @@ async function resolveFor(
 ): Promise<void> {
   const stopping = new AbortController()
   const stop = (): void => stopping.abort()
-  const cancelDeadline = deadlines.add(timeoutMs, stop)
-  signal?.addEventListener('abort', stop)
+  const stopListener = { handleEvent: stop }
+  const deadline = deadlines.add(timeoutMs, { expire: stop })
+  signal?.addEventListener('abort', stopListener)
   if (signal?.aborted === true) stop()
   try {
     const resolved = names.resolve(host, owner === undefined ? null : { owner, signal: stopping.signal })
     await Promise.race([resolved, rejectAtAbort(stopping.signal)])
   } finally {
-    cancelDeadline()
-    signal?.removeEventListener('abort', stop)
+    deadline.cancel()
+    signal?.removeEventListener('abort', stopListener)
   }
-}
-
-/**
- * The other side may close an idle connection just when a request is sent on it. That connection has delivered an
- * answer before, so a request that may arrive twice is sent once more.
- */
-function lostReusedConnection(result: DispatchResult): boolean {
-  return result.kind === 'failed' && result.error instanceof LostConnection && result.error.wasReused
 }
 
 function rejectAtAbort(signal: AbortSignal): Promise<never> {

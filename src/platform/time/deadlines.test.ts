@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
-const add = (name: string, ms: number) => deadlines.add(ms, () => expired.push(name))
+const add = (name: string, ms: number) => deadlines.add(ms, { expire: () => expired.push(name) })
 
 it('expires each at its time, never early and at most a tick late', () => {
   add('long', 15_000)
@@ -31,10 +31,10 @@ it('expires each at its time, never early and at most a tick late', () => {
 })
 
 it('forgets a time-out that is cancelled, and runs no timer without time-outs', () => {
-  const cancel = add('cancelled', 50)
+  const deadline = add('cancelled', 50)
   expect(vi.getTimerCount()).toBe(1)
-  cancel()
-  cancel()
+  deadline.cancel()
+  deadline.cancel()
   vi.advanceTimersByTime(1000)
   expect(expired).toEqual([])
   expect(vi.getTimerCount()).toBe(0)
@@ -44,7 +44,7 @@ it('forgets a time-out that is cancelled, and runs no timer without time-outs', 
 })
 
 it('takes a time-out that is added while others expire', () => {
-  deadlines.add(30, () => add('next', 0))
+  deadlines.add(30, { expire: () => add('next', 0) })
   vi.advanceTimersByTime(100)
   expect(expired).toEqual(['next'])
 })
@@ -71,9 +71,9 @@ it('lets an answer that arrived while the process was blocked cancel a time-out'
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
   const [peer]: Socket[] = await once(server, 'connection')
-  const cancel = real.add(40, () => expired.push('answered'))
-  const unanswered = new Promise<void>((resolve) => void real.add(40, resolve))
-  client.once('data', cancel)
+  const deadline = real.add(40, { expire: () => expired.push('answered') })
+  const unanswered = new Promise<void>((resolve) => void real.add(40, { expire: resolve }))
+  client.once('data', () => deadline.cancel())
   peer?.end('answer')
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
   await unanswered

@@ -3,15 +3,50 @@
  * process was stopped until then and something that arrived in the meantime cancels it.
  */
 export interface Deadlines {
-  /** Calls `expire` after `ms`, unless the returned function is called before. */
-  add(ms: number, expire: () => void): () => void
+  /** Calls `expire()` after `ms`, unless the deadline is cancelled before. */
+  add(ms: number, expiring: Expiring): Deadline
+}
+
+/** An object, because a function would have to be made for each time-out. */
+export interface Expiring {
+  expire(): void
+}
+
+export interface Deadline {
+  /** May be called again. */
+  cancel(): void
+}
+
+/** The deadlines that end at a tick. */
+interface Tick {
+  readonly number: number
+  readonly deadlines: Set<TickDeadline>
+}
+
+class TickDeadline implements Deadline {
+  readonly expiring: Expiring
+  readonly #tick: Tick
+  readonly #ticks: Map<number, Tick>
+
+  constructor(expiring: Expiring, tick: Tick, ticks: Map<number, Tick>) {
+    this.expiring = expiring
+    this.#tick = tick
+    this.#ticks = ticks
+    tick.deadlines.add(this)
+  }
+
+  cancel(): void {
+    const { number, deadlines } = this.#tick
+    deadlines.delete(this)
+    if (deadlines.size === 0 && this.#ticks.get(number) === this.#tick) this.#ticks.delete(number)
+  }
 }
 
 const TICK_MS = 20
 
 export function createDeadlines(): Deadlines {
   /** By the number of the tick at which they end. */
-  const ticks = new Map<number, Set<() => void>>()
+  const ticks = new Map<number, Tick>()
   let timer: NodeJS.Timeout | null = null
   /** The tick at which the timer fires. It may be a cancelled one: a timer that is started anew each time costs more. */
   let timerTick = Infinity
@@ -34,25 +69,21 @@ export function createDeadlines(): Deadlines {
   function expire(now: number): void {
     timerTick = Infinity
     passed = Math.max(passed, now)
-    for (const tick of [...ticks.keys()].filter((each) => each <= now).toSorted((a, b) => a - b)) {
-      const due = ticks.get(tick)
-      ticks.delete(tick)
-      for (const each of due ?? []) each()
+    for (const number of [...ticks.keys()].filter((each) => each <= now).toSorted((a, b) => a - b)) {
+      const due = ticks.get(number)
+      ticks.delete(number)
+      for (const { expiring } of due?.deadlines ?? []) expiring.expire()
     }
     if (ticks.size > 0) startTimer(Math.min(...ticks.keys()))
   }
 
   return {
-    add(ms, expireOne) {
-      const tick = Math.max(Math.ceil((performance.now() + ms) / TICK_MS), passed + 1)
-      const entry = (): void => expireOne()
-      const set = ticks.get(tick) ?? new Set()
-      ticks.set(tick, set.add(entry))
-      startTimer(tick)
-      return () => {
-        set.delete(entry)
-        if (set.size === 0 && ticks.get(tick) === set) ticks.delete(tick)
-      }
+    add(ms, expiring) {
+      const number = Math.max(Math.ceil((performance.now() + ms) / TICK_MS), passed + 1)
+      const tick = ticks.get(number) ?? { number, deadlines: new Set() }
+      ticks.set(number, tick)
+      startTimer(number)
+      return new TickDeadline(expiring, tick, ticks)
     },
   }
 }
