@@ -3,13 +3,12 @@ import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import type { OutboundResult } from '../../platform/outbound/outbound-http.ts'
 import { type Verdict, askedPauseMs, decideRetry, isSuccess } from './decide-retry.ts'
-import type { DeliverOptions, Delivery } from '../requests/receiver.ts'
-import { reduceHeaders } from '../requests/recorded-headers.ts'
-import { recordedHeaders, requestOf, sendMessage } from '../requests/send-message.ts'
+import type { DeliverOptions, Delivery, Receiver } from '../requests/receiver.ts'
+import { storable } from '../requests/storable.ts'
+import { reduceRequest, requestOf, sendMessage } from '../requests/send-message.ts'
 import type { DeliveryRecord, DueMessage } from './store.ts'
 import type { ReceiverType } from '../types/receiver-type.ts'
 import { isOfSameDay } from './payload-place.ts'
-import { withoutQuery } from '../requests/without-query.ts'
 
 export interface Attempt {
   readonly verdict: Verdict
@@ -34,10 +33,7 @@ export async function deliverMessage(
   const status = result.kind === 'answer' ? result.status : null
   const asked = { attempt, topic: message.topic, status, retryAfter: retryAfterOf(result), at }
   const verdict = decideRetry(asked, options.random())
-  const { others, signatures } = reduceHeaders(recordedHeaders(receiver, request), {
-    messageId: message.id,
-    createdAt: at,
-  })
+  const { others, signatures } = reduceRequest(receiver, request, { messageId: message.id, createdAt: at })
   return {
     verdict,
     askedMs: askedPauseMs(asked),
@@ -52,17 +48,17 @@ export async function deliverMessage(
       status: verdict.kind === 'delivered' ? 'success' : 'failure',
       statusCode: status,
       error: errorOf(result, receiver.type),
-      reqUrl: withoutQuery(receiver.url),
+      reqUrl: receiver.record.url,
       createdAt: at,
       durationMs: Math.round(performance.now() - startedMs),
       final: verdict.kind === 'delivered' || verdict.kind === 'give_up',
       nextAttempt: verdict.kind === 'retry' ? addMs(at, verdict.afterMs) : null,
       exchange: {
-        reqHeaders: JSON.stringify(others),
+        reqHeaders: others,
         headersReduced: true,
         signatures,
         ...recordPayload(message, at),
-        ...answerOf(result),
+        ...answerOf(result, receiver),
         remoteAddress: result.remoteAddress,
       },
     },
@@ -96,15 +92,10 @@ function errorOf(result: Outcome, type: ReceiverType): string | null {
   return why === null ? `answered ${result.status}` : storable(`answered ${result.status}: ${why}`)
 }
 
-function answerOf(result: Outcome): Pick<DeliveryRecord['exchange'], 'respHeaders' | 'respBody'> {
+function answerOf(result: Outcome, { record }: Receiver): Pick<DeliveryRecord['exchange'], 'respHeaders' | 'respBody'> {
   if (result.kind === 'failed') return { respHeaders: null, respBody: null }
   return {
-    respHeaders: storable(JSON.stringify(result.headers)),
-    respBody: storable(result.body.toString('utf8')),
+    respHeaders: record.answerHeaders(result.headers),
+    respBody: result.body.length === 0 ? '' : storable(result.body.toString('utf8')),
   }
-}
-
-/** PostgreSQL can't store NUL in a text. */
-function storable(text: string): string {
-  return text.replaceAll('\0', '\uFFFD').toWellFormed()
 }

@@ -1,11 +1,15 @@
 import type { KeyObject } from 'node:crypto'
 import type { Context } from '../../platform/context.ts'
 import type { ClientIdentity } from '../../platform/outbound/outbound-agents.ts'
+import { CommonHeaders } from '../../platform/outbound/encode-request.ts'
 import type { RequestSignal } from '../../platform/outbound/cutter.ts'
 import type { OutboundHttp } from '../../platform/outbound/outbound-http.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { parseClientIdentity } from './client-certificate.ts'
 import { replaceHeaders } from './headers.ts'
+import { createReducer, maskHeaders } from './recorded-headers.ts'
+import { storable } from './storable.ts'
+import { withoutQuery } from './without-query.ts'
 import { type HmacKeys, hmacKeysOf } from '../signing/sign.ts'
 import { signersOf } from '../signing/signing-keys.ts'
 import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
@@ -35,13 +39,24 @@ export interface Receiver {
   /** The Ed25519 keys that sign, the current one first. */
   readonly keys: readonly KeyObject[]
   /** The headers that all of its requests have. */
-  readonly headers: Readonly<Record<string, string>>
-  /** Lower-case names of headers whose values are credentials, which records omit. */
-  readonly secretHeaders: ReadonlySet<string>
+  readonly common: CommonHeaders
+  readonly record: RecordOptions
   /** Null without a client certificate. */
   readonly identity: ClientIdentity | null
   readonly type: ReceiverType
   readonly encoder: Encoder
+}
+
+/** What records of requests contain. */
+interface RecordOptions {
+  /** The address without its query. */
+  readonly url: string
+  /** Lower-case names of headers whose values are credentials, which records omit. */
+  readonly secretHeaders: ReadonlySet<string>
+  /** Reduces the headers of a request that has the common ones, and these. */
+  readonly reduce: ReturnType<typeof createReducer>
+  /** Returns the headers of an answer as JSON text. */
+  readonly answerHeaders: (headers: object) => string
 }
 
 const defaultHeaders = { 'User-Agent': 'Signalbox-Webhooks/1', 'Content-Type': 'application/json' }
@@ -55,19 +70,37 @@ export function receiverOf(
   const fields = { ...webhook.doc, ...opened.fields }
   const type = receiverTypeOf(webhook.doc['type'])
   const custom = customHeaders(webhook.doc)
+  const headers = { ...replaceHeaders(defaultHeaders, custom), 'Accept-Encoding': 'identity' }
+  const secretHeaders = new Set([...Object.keys(custom), 'Authorization'].map((name) => name.toLowerCase()))
+  const url = String(webhook.doc['url'])
   return {
     orgId,
     webhookId,
     siteId: webhook.siteId,
-    url: String(webhook.doc['url']),
+    url,
     verifyCert: webhook.doc['verify_cert'] !== false,
     secrets: signingSecrets(opened, now).map(hmacKeysOf),
     keys: signersOf(webhook.doc, opened.signingKeys, now),
-    headers: { ...replaceHeaders(defaultHeaders, custom), 'Accept-Encoding': 'identity' },
-    secretHeaders: new Set([...Object.keys(custom), 'Authorization'].map((name) => name.toLowerCase())),
+    common: new CommonHeaders(headers),
+    record: {
+      url: withoutQuery(url),
+      secretHeaders,
+      reduce: createReducer(maskHeaders(headers, secretHeaders)),
+      // The answers of an origin have the same headers, as an object, as long as these are equal.
+      answerHeaders: rememberLast((of) => storable(JSON.stringify(of))),
+    },
     identity: parseClientIdentity(fields),
     type,
     encoder: type.open(fields, webhookId),
+  }
+}
+
+/** Returns a function that does not encode the same object twice in a row. */
+function rememberLast(encode: (value: object) => string): (value: object) => string {
+  let last: { readonly value: object; readonly text: string } | null = null
+  return (value) => {
+    if (last?.value !== value) last = { value, text: encode(value) }
+    return last.text
   }
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { reduceHeaders, restoreHeaders } from './recorded-headers.ts'
+import { createReducer, maskHeaders, reduceHeaders, restoreHeaders } from './recorded-headers.ts'
 
 const recorded = { messageId: '018f0000-0000-7000-8000-000000000001', createdAt: new Date('2026-03-01T12:00:00.999Z') }
 const usual = {
@@ -44,4 +44,31 @@ it('restores any headers', () => {
       expect(restoreHeaders(reduceHeaders(headers, recorded), recorded)).toEqual(headers)
     }),
   )
+})
+
+it('reduces headers that requests share as it reduces all of a request', () => {
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, ...shared } = usual
+  const own = fc.constantFrom<Record<string, string>>(
+    { 'webhook-id': id, 'webhook-timestamp': timestamp },
+    { 'webhook-id': id, 'webhook-timestamp': timestamp, ...signed },
+    { 'webhook-id': id, 'webhook-timestamp': timestamp, ...signed, 'X-Mist-Signature-Former': 'a' },
+    { 'webhook-id': id, 'webhook-timestamp': '1', ...signed },
+    { 'webhook-id': 'other', 'webhook-timestamp': timestamp },
+    { 'webhook-timestamp': timestamp },
+    {},
+  )
+  const common = fc.constantFrom<Record<string, string>>({}, shared, { ...shared, 'X-Key': '***' }, { 'X-Key': '***' })
+  fc.assert(
+    fc.property(common, fc.array(own, { maxLength: 3 }), (of, requests) => {
+      const reduce = createReducer(of)
+      for (const headers of requests) {
+        const { others, signatures } = reduceHeaders({ ...of, ...headers }, recorded)
+        expect(reduce(headers, recorded)).toEqual({ others: JSON.stringify(others), signatures })
+      }
+    }),
+  )
+})
+
+it('hides the values of secret headers, however they are spelled', () => {
+  expect(maskHeaders({ 'X-Key': 'a', 'X-Other': 'b' }, new Set(['x-key']))).toEqual({ 'X-Key': '***', 'X-Other': 'b' })
 })

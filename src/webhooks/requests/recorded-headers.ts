@@ -1,5 +1,5 @@
 /** The delivery whose request had the headers. */
-interface Recorded {
+export interface Recorded {
   readonly messageId: string
   readonly createdAt: Date
 }
@@ -8,14 +8,17 @@ interface Recorded {
  * Returns the headers that nearly every request has. Records omit them, as they would be a third of it. A request may have
  * others by now, but records of all releases depend on these: never change them.
  */
-function usualHeaders({ messageId, createdAt }: Recorded): Readonly<Record<string, string>> {
+function usualHeaders(recorded: Recorded): Readonly<Record<string, string>> {
   return {
     'User-Agent': 'Signalbox-Webhooks/1',
     'Content-Type': 'application/json',
     'Accept-Encoding': 'identity',
-    'webhook-id': messageId,
-    'webhook-timestamp': String(Math.floor(createdAt.getTime() / 1000)),
+    ...identityOf(recorded),
   }
+}
+
+function identityOf({ messageId, createdAt }: Recorded): Readonly<Record<string, string>> {
+  return { 'webhook-id': messageId, 'webhook-timestamp': String(Math.floor(createdAt.getTime() / 1000)) }
 }
 
 /** The headers of a request, as its record has them. */
@@ -36,6 +39,56 @@ export function reduceHeaders(headers: Readonly<Record<string, string>>, recorde
   }
   for (const name of Object.keys(usual)) if (!(name in headers)) others[name] = null
   return { others, signatures }
+}
+
+/** As ReducedHeaders, with the others as JSON text. */
+export interface HeadersOfRecord {
+  readonly others: string
+  readonly signatures: Buffer | null
+}
+
+/**
+ * Returns a function that reduces the headers of requests which have `common` in common. Nearly all have only the identity of
+ * their message besides, and its signatures.
+ */
+export function createReducer(
+  common: Readonly<Record<string, string>>,
+): (own: Readonly<Record<string, string>>, recorded: Recorded) => HeadersOfRecord {
+  const none = { messageId: '', createdAt: new Date(0) }
+  const othersOfCommon = JSON.stringify(reduceHeaders({ ...common, ...identityOf(none) }, none).others)
+  return (own, recorded) => {
+    const signatures = encodeSignatures(own)
+    if (hasOnlyIdentity(own, recorded, signatures !== null)) return { others: othersOfCommon, signatures }
+    const reduced = reduceHeaders({ ...common, ...own }, recorded)
+    return { others: JSON.stringify(reduced.others), signatures: reduced.signatures }
+  }
+}
+
+function hasOnlyIdentity(
+  own: Readonly<Record<string, string>>,
+  recorded: Recorded,
+  areSignaturesEncoded: boolean,
+): boolean {
+  const identity = identityOf(recorded)
+  for (const name in own) {
+    const isEncoded = areSignaturesEncoded && signatureNames.has(name)
+    if (!isEncoded && own[name] !== identity[name]) return false
+  }
+  return own['webhook-id'] !== undefined && own['webhook-timestamp'] !== undefined
+}
+
+/**
+ * Returns the headers of a request without credentials for the receiver, which custom headers often are: everyone with read
+ * access sees the record.
+ */
+export function maskHeaders(
+  headers: Readonly<Record<string, string>>,
+  secretHeaders: ReadonlySet<string>,
+): Record<string, string> {
+  const masked: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers))
+    masked[name] = secretHeaders.has(name.toLowerCase()) ? '***' : value
+  return masked
 }
 
 /** Reverses reduceHeaders(). */

@@ -4,6 +4,7 @@ import { replaceHeaders } from '../requests/headers.ts'
 import {
   type ReceiverType,
   type SignedMessage,
+  allHeaders,
   explanationOf,
   parseAddress,
   plainEncoder,
@@ -36,7 +37,8 @@ export const awsSnsType: ReceiverType = {
       createRequest(message) {
         const body = Buffer.from(new URLSearchParams(publishForm(topicArn, message)).toString())
         const request = { url, service: 'sns', contentType: FORM, body, at: message.at }
-        return { headers: replaceHeaders(message.headers, signAwsRequest(credentials, request)), body }
+        const headers = allHeaders({ common: message.common, headers: message.signatures })
+        return { common: null, headers: replaceHeaders(headers, signAwsRequest(credentials, request)), body }
       },
     }
   },

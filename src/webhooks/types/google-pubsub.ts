@@ -30,8 +30,9 @@ export const googlePubsubType: ReceiverType = {
   open: (fields) => ({
     ...plainEncoder,
     grant: grantOf(fields),
-    createRequest: ({ headers, signatures, topic, body }) => ({
-      headers,
+    createRequest: ({ common, signatures, topic, body }) => ({
+      common,
+      headers: signatures,
       body: Buffer.from(
         JSON.stringify({ messages: [{ data: body.toString('base64'), attributes: { ...signatures, topic } }] }),
       ),

@@ -1,6 +1,7 @@
 import { parseCallable } from '../../platform/assert-callable.ts'
 import type { Document } from '../../platform/json/document.ts'
 import { invalidField } from '../../platform/errors.ts'
+import type { CommonHeaders } from '../../platform/outbound/encode-request.ts'
 import type { TokenGrant } from '../requests/oauth2.ts'
 
 /** A message as the queue has it, before its type encodes it. */
@@ -14,15 +15,22 @@ export interface Encodable {
 
 export interface SignedMessage extends Encodable {
   readonly at: Date
-  /** Custom headers, those of every request and those of the signatures. */
-  readonly headers: Readonly<Record<string, string>>
-  /** Only the headers of the signatures, for receivers that pass on a message without its request. */
+  /** Custom headers, and those of every request. */
+  readonly common: CommonHeaders
+  /** The headers of the signatures. */
   readonly signatures: Readonly<Record<string, string>>
 }
 
 export interface TypedRequest {
+  /** Null if a header of the request would replace one of them. */
+  readonly common: CommonHeaders | null
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
+}
+
+/** Returns all headers of a message or a request. */
+export function allHeaders({ common, headers }: Pick<TypedRequest, 'common' | 'headers'>): Record<string, string> {
+  return { ...common?.headers, ...headers }
 }
 
 /** Encodes the messages of one webhook. Created once for many messages, so that keys are parsed once. */
@@ -64,7 +72,7 @@ export const plainType: ReceiverType = {
 export const plainEncoder: Encoder = {
   grant: null,
   encodeBody: ({ body }) => body,
-  createRequest: ({ headers, body }) => ({ headers, body }),
+  createRequest: ({ common, signatures, body }) => ({ common, headers: signatures, body }),
 }
 
 /** @throws AppError invalid, which names the field. */

@@ -5,6 +5,7 @@ import { headerFault, replaceHeaders } from '../requests/headers.ts'
 import {
   type Encodable,
   type ReceiverType,
+  allHeaders,
   explanationOf,
   parseJsonObject,
   plainType,
@@ -30,7 +31,11 @@ export const splunkType: ReceiverType = {
     return {
       grant: null,
       encodeBody: takesAnyText(String(fields['url'])) ? ({ body }) => body : encodeEvents,
-      createRequest: ({ headers, body }) => ({ headers: replaceHeaders(headers, added), body }),
+      createRequest: ({ common, signatures, body }) => ({
+        common: null,
+        headers: replaceHeaders(allHeaders({ common, headers: signatures }), added),
+        body,
+      }),
     }
   },
   explain(body) {
