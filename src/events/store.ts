@@ -201,7 +201,7 @@ function insertAudited(records: RawBuilder<unknown>): RawBuilder<QueuedEvent> {
       from heard
       returning id, webhook_id
     )
-    select q.id, h.org_id as "orgId", 'audits' as topic, q.webhook_id as "webhookId",
+    select q.id, h.org_id, 'audits' as topic, q.webhook_id,
       case when q.webhook_id is not null then h.json end as json
     from queued q join heard h on h.id = q.id`
 }

@@ -1,5 +1,4 @@
 import {
-  CamelCasePlugin,
   type CompiledQuery,
   Kysely,
   PostgresDialect,
@@ -13,6 +12,7 @@ import pg from 'pg'
 import { notFound } from '../errors.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Schema } from './schema.ts'
+import { ColumnNames } from './column-names.ts'
 import { sharedReads } from './shared-reads.ts'
 import { collectLast, runLast } from './last-statement.ts'
 import { preparingPool } from './prepared.ts'
@@ -155,10 +155,11 @@ export async function endPool(pool: pg.Pool): Promise<void> {
 
 /** @param secrets Seals the secrets in documents (sealing/document-codec.ts). */
 export function openDb(pool: pg.Pool, secrets: Secrets): Db {
+  const names = new ColumnNames()
+  const codec = createDocumentCodec(secrets)
   return new Kysely<Schema>({
-    dialect: new PostgresDialect({ pool: preparingPool(pool, createDocumentCodec(secrets)) }),
-    // JSON documents keep their wire shape.
-    plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
+    dialect: new PostgresDialect({ pool: preparingPool(pool, codec, (column) => names.nameOf(column)) }),
+    plugins: [names],
   })
 }
 

@@ -1,4 +1,4 @@
-import type { CompiledQuery, QueryResult, Transaction, UnknownRow } from 'kysely'
+import type { CompiledQuery, QueryResult, Transaction } from 'kysely'
 import { AT_COMMIT } from './prepared.ts'
 import type { Schema } from './schema.ts'
 
@@ -12,15 +12,14 @@ interface Options<T, V extends object, R> {
   /** Limits the items of one execution. */
   readonly maxItems: number
   /**
-   * Called with the rows once the statement has been executed; if it was sent with the commit, after that. Their
-   * columns have the names of the database.
+   * Called with the rows once the statement has been executed; if it was sent with the commit, after that.
    */
   readonly onRows: (tx: Tx, rows: readonly R[]) => void
 }
 
 interface Execution {
   readonly compiled: CompiledQuery
-  readonly onRows: (tx: Tx, rows: readonly unknown[]) => void | Promise<void>
+  readonly onRows: (tx: Tx, rows: readonly unknown[]) => void
 }
 
 interface Added {
@@ -60,11 +59,8 @@ export function executeAtCommit<R>(tx: Tx, compiled: CompiledQuery<R>): () => re
   let rows: readonly unknown[] | null = null
   const added = single.get(tx)
   if (added === undefined) throw new Error('executeAtCommit outside inTx')
-  async function onRows(_tx: Tx, written: readonly unknown[]): Promise<void> {
-    let result: QueryResult<unknown> = { rows: [...written] }
-    for (const plugin of tx.getExecutor().plugins)
-      result = await plugin.transformResult({ queryId: compiled.queryId, result: result as QueryResult<UnknownRow> })
-    rows = result.rows
+  function onRows(_tx: Tx, written: readonly unknown[]): void {
+    rows = written
   }
   added.push({ compiled, onRows })
   return () => {
@@ -102,7 +98,7 @@ export function lastStatement<T, V extends object, R>(options: Options<T, V, R>)
 }
 
 async function executeNow(tx: Tx, { compiled, onRows }: Execution): Promise<void> {
-  await onRows(tx, (await tx.executeQuery(compiled)).rows)
+  onRows(tx, (await tx.executeQuery(compiled)).rows)
 }
 
 /**
@@ -125,6 +121,6 @@ export async function runLast(tx: Tx): Promise<() => Promise<void>> {
     sent.push({ onRows, result })
   }
   return async () => {
-    for (const { onRows, result } of sent) await onRows(tx, (await result).rows)
+    for (const { onRows, result } of sent) onRows(tx, (await result).rows)
   }
 }

@@ -1,6 +1,7 @@
 import { type PostgresPool, type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
 import type { DocumentCodec } from '../sealing/document-codec.ts'
+import { type ColumnOptions, NamedQuery, type QueryText } from './prepared-query.ts'
 
 /** The number of distinct statements that are prepared; others are sent whole each time. */
 const MAX_STATEMENTS = 500
@@ -31,22 +32,14 @@ interface CopyingConnection {
   endCopyFrom(): void
 }
 
-interface EncodedStatement {
-  readonly text: string
-  readonly values: unknown[]
-  /** The name under which it is prepared; undefined if it is not. */
-  readonly name: string | undefined
-}
-
 /** The driver would copy a configuration property by property, which takes longer than the rest of what it does. */
-function execute(client: pg.PoolClient, { text, values, name }: EncodedStatement): Promise<pg.QueryResult> {
+function execute(client: pg.PoolClient, statement: QueryText, columns: ColumnOptions): Promise<pg.QueryResult> {
   const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
-  const query = new pg.Query(text, values, (error: Error | undefined, result: unknown) => {
+  const query = new NamedQuery(statement, columns, (error, result) => {
     if (error) reject(error)
     else resolve(result as pg.QueryResult)
   })
-  if (name !== undefined) Object.assign(query, { name })
-  client.query(query)
+  client.query(query as unknown as pg.Submittable)
   return promise
 }
 
@@ -81,8 +74,13 @@ const nothing: pg.QueryResult = { command: '', rowCount: 0, oid: 0, rows: [], fi
  * A pool for Kysely that prepares every statement once per connection: PostgreSQL then neither parses nor plans it
  * again, which would cost more than running most of our statements. A transaction begins together with its first
  * statement, in one message, so the connections must have `pipeline`. Documents pass through the codec.
+ * @param columnName Returns the name of a column in the rows of a result.
  */
-export function preparingPool(pool: pg.Pool, documents: DocumentCodec): PostgresPool {
+export function preparingPool(
+  pool: pg.Pool,
+  documents: DocumentCodec,
+  columnName: (column: string) => string,
+): PostgresPool {
   const names = new Map<string, string>()
   // Kysely recognizes connections by identity.
   const clients = new WeakMap<pg.PoolClient, pg.PoolClient>()
@@ -100,14 +98,15 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
   function preparing(client: pg.PoolClient): pg.PoolClient {
     let begin: string | null = null
     let held: HeldStatement[] = []
-    const encode = (text: string, parameters: unknown[]): EncodedStatement => {
+    const columns: ColumnOptions = { known: new Map(), nameOf: columnName }
+    const encode = (text: string, parameters: unknown[]): QueryText => {
       return { text, values: documents.encodeParameters(parameters), name: nameOf(text, parameters) }
     }
-    const sendEncoded = async (statement: EncodedStatement): Promise<pg.QueryResult> => {
+    const sendEncoded = async (statement: QueryText): Promise<pg.QueryResult> => {
       const { text, values, name } = statement
       const [data] = values
       if (name === undefined && text.endsWith(WITH_DATA) && Buffer.isBuffer(data)) return copy(client, text, data)
-      const result = await execute(client, statement)
+      const result = await execute(client, statement, columns)
       // Several statements in one text have a result each.
       for (const { rows } of Array.isArray(result) ? result : [result]) {
         const opened = documents.openRows(rows)
