@@ -166,7 +166,7 @@ async function listDueMessages(
 ): Promise<Map<string, LaneMessages>> {
   if (lanes.length === 0) return new Map()
   const { rows } = await sql<FoundMessage & { webhookId: string }>`
-    select webhook_id, id, topic, attempt, order_key, due_at, payload_id, payload_at,
+    select webhook_id, id, topic, attempt, order_key, case when rank = 1 then due_at end as due_at, payload_id, payload_at,
       case when fits and (bytes_all <= ${maxBytes} or place = 1) then body end as body
     from (
       select m.*, sum(case when m.fits then octet_length(m.body) else 0 end) over each_rank as bytes_all,
@@ -192,9 +192,12 @@ async function listDueMessages(
   return new Map([...ofLanes].map(([webhookId, ofLane]) => [webhookId, laneMessages(ofLane)]))
 }
 
-/** The body is null if it does not fit. */
+/** The body is null if it does not fit. Only the first message of a lane has the time when it is due. */
 type FoundMessage = Omit<DueMessage, 'body' | 'payload'> &
-  Pick<Selectable<WebhookMessageTable>, 'dueAt' | 'payloadId' | 'payloadAt'> & { readonly body: Buffer | null }
+  Pick<Selectable<WebhookMessageTable>, 'payloadId' | 'payloadAt'> & {
+    readonly body: Buffer | null
+    readonly dueAt: Date | null
+  }
 
 function laneMessages(due: readonly FoundMessage[]): LaneMessages {
   const messages = due.flatMap(({ id, topic, attempt, orderKey, body, payloadId, payloadAt }) => {
