@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../platform/uuidv7.ts'
 import { reduceChange } from '../events/reduce-change.ts'
 import type { Reader, Tx } from '../platform/database/db.ts'
 import { columnsOf, insertRows } from '../platform/database/rows.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type pg from 'pg'
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../platform/uuidv7.ts'
 import { accountTasks } from '../accounts/tasks.ts'
 import { sshUserKey } from '../devices/call-home/ssh-user.ts'
 import { type SupportFiles, supportTasks } from '../devices/support/support-files.ts'

@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../platform/uuidv7.ts'
 import type { InOrg } from '../access/scope.ts'
 import { epochS } from '../platform/time/clock.ts'
 import type { Tx } from '../platform/database/db.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../platform/uuidv7.ts'
 import { type Reader, type Tx, json } from '../platform/database/db.ts'
 import { columnsOf, rowsAs } from '../platform/database/rows.ts'
 import { type AlarmDetails } from './alarms/alarm-types.ts'

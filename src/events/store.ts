@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../platform/uuidv7.ts'
 import type { InOrg } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/database/db.ts'
 import { copyRows } from '../platform/database/copy-rows.ts'

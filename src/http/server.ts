@@ -9,7 +9,7 @@ import Fastify, {
   type FastifyPluginAsync,
   type FastifyRequest,
 } from 'fastify'
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../platform/uuidv7.ts'
 import type { Authenticate } from '../access/authentication/authenticate.ts'
 import { canonicalAuthorization } from '../access/authentication/authorization.ts'
 import type { Caller } from '../access/authorize.ts'

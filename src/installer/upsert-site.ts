@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../platform/uuidv7.ts'
 import { type InOrg, coversOrg } from '../access/scope.ts'
 import { listGroupsWithPrivileges } from '../accounts/grants/store.ts'
 import { appendAudit } from '../events/append.ts'

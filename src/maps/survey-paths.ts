@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../platform/uuidv7.ts'
 import { isObject } from '../platform/json/is-object.ts'
 
 type Path = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../platform/uuidv7.ts'
 import type { InOrg, OrgScope } from '../access/scope.ts'
 import { newClaimCode } from '../devices/device.ts'
 import { shareOrg } from '../orgs/store.ts'

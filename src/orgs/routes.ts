@@ -1,7 +1,7 @@
 import { showOneTo, showTo } from './reveal.ts'
 import { hasSecrets } from './secrets.ts'
 import { Type } from 'typebox'
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../platform/uuidv7.ts'
 import { authorizeNewOrg, may } from '../access/authorize.ts'
 import { type ReadScope, readScopeOf } from '../access/scope.ts'
 import { at, org, orgSites, site } from '../http/at.ts'

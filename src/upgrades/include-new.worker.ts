@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../platform/uuidv7.ts'
 import { type OrgScope, systemScope } from '../access/scope.ts'
 import { assignDevices } from '../devices/commands/store-upgrades.ts'
 import { appendDeviceEvents } from '../events/append.ts'

@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../platform/uuidv7.ts'
 import type { InOrg, SitesScope } from '../access/scope.ts'
 import { type AssignedDevice, listStagedImages } from '../devices/commands/store-upgrades.ts'
 import { listVersions, lockImages } from '../firmware/store.ts'

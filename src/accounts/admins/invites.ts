@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { Caller } from '../../access/authorize.ts'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'

@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { InOrg } from '../../access/scope.ts'
 import { insertPrivilege } from '../../access/store-privileges.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { LoginThrottle } from '../../access/authentication/login-throttle.ts'
 import { strictestPolicy } from '../../orgs/setting.ts'
 import { addMs } from '../../platform/time/clock.ts'

@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../../platform/uuidv7.ts'
 import { actorName } from '../../access/principal.ts'
 import { type Actor, actorScope, adminScope } from '../../access/scope.ts'
 import { insertPrivilege } from '../../access/store-privileges.ts'

@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { Actor } from '../../access/scope.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { sizesOf } from '../../http/lists/store-bounds.ts'

@@ -1,5 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
 import { noteChanges } from '../../platform/database/changes.ts'

@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { SiteScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import { mergeDocument, omitFields } from '../../http/bodies/documents.ts'

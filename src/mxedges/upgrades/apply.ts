@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { OrgScope } from '../../access/scope.ts'
 import { type MxedgeEventInput, appendMxedgeEvents } from '../../events/append-mxedge.ts'
 import { appendAudit } from '../../events/append.ts'

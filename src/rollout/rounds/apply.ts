@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { OrgScope } from '../../access/scope.ts'
 import { cancelQueuedCommands } from '../../devices/commands/store-cancel.ts'
 import { type DeviceUpgradeStep, updateDeviceUpgrades, updateImages } from '../../devices/commands/store-upgrades.ts'

@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../../platform/uuidv7.ts'
 import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import { shareSiteName } from '../../devices/store.ts'
 import { type MxedgeEventInput, appendMxedgeEvents } from '../../events/append-mxedge.ts'

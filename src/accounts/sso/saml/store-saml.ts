@@ -1,5 +1,5 @@
 import type { Insertable, Selectable } from 'kysely'
-import { uuidv7 } from 'uuidv7'
+import { uuidv7 } from '../../../platform/uuidv7.ts'
 import type { AdminScope, InOrg, OrgScope } from '../../../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../../../platform/database/db.ts'
 import type { SamlRequestTable } from '../../tables.ts'
