@@ -6,7 +6,7 @@ import { countOf, onlyOf } from './claim-devices.ts'
 import { deviceIdOf, newClaimCode } from '../device.ts'
 import { type ChangeReport, type DeviceNames, plainNames, selectDevices } from './select-devices.ts'
 import { type Device, deleteDevices, deviceOfEvent, lockDevicesBy } from '../store.ts'
-import { type RegisteredDevice, clearOwner, lockRegistry, updateClaimCodes } from '../registry/store.ts'
+import { clearOwner, lockRegistry, updateClaimCodes } from '../registry/store.ts'
 
 /**
  * Releases devices from the organization: anyone with their claim code may claim them next. A code that the service has
@@ -20,7 +20,7 @@ export async function unclaimDevices(
 ): Promise<ChangeReport> {
   const plain = plainNames(names)
   // Connecting devices lock the registry first, then the device; so does this.
-  const registered = await lockRegistry(tx, scope, { deviceIds: plain.macs.map(deviceIdOf), serials: plain.serials })
+  await lockRegistry(tx, scope, { deviceIds: plain.macs.map(deviceIdOf), serials: plain.serials })
   const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plain))
   const busy = await listActiveDevices(
     tx,
@@ -28,7 +28,7 @@ export async function unclaimDevices(
     found.map(({ device }) => device.id),
   )
   const free = found.filter(({ device }) => !busy.has(device.id))
-  if (free.length > 0) await remove(tx, scope, { devices: free.map(({ device }) => device), registered, at })
+  if (free.length > 0) await remove(tx, scope, { devices: free.map(({ device }) => device), at })
   const occupied = found.filter(({ device }) => busy.has(device.id))
   return {
     success: free.map(({ name }) => name),
@@ -36,20 +36,17 @@ export async function unclaimDevices(
   }
 }
 
-interface Removal {
-  readonly devices: readonly Device[]
-  /** The registry's rows of these devices, and perhaps of others. */
-  readonly registered: readonly Pick<RegisteredDevice, 'id' | 'codeOrigin'>[]
-  readonly at: Date
-}
-
-async function remove(tx: Tx, scope: OrgScope, { devices, registered, at }: Removal): Promise<void> {
+async function remove(
+  tx: Tx,
+  scope: OrgScope,
+  { devices, at }: { readonly devices: readonly Device[]; readonly at: Date },
+): Promise<void> {
   const ids = devices.map(({ id }) => id)
   const macs = devices.map(({ mac }) => mac)
   await deleteDevices(tx, scope, ids)
-  await clearOwner(tx, scope, ids)
-  const removed = new Set(ids)
-  const generated = registered.filter(({ id, codeOrigin }) => codeOrigin === 'generated' && removed.has(id))
+  const released = await clearOwner(tx, scope, ids)
+  // These rows, not those of lockRegistry(): a device that was claimed after it is released as well.
+  const generated = released.filter(({ codeOrigin }) => codeOrigin === 'generated')
   await updateClaimCodes(
     tx,
     generated.map(({ id }) => ({ id, claimCode: newClaimCode() })),

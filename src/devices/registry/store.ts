@@ -30,14 +30,14 @@ export function lockRegistryByCodes(tx: Tx, codes: readonly string[]): Promise<R
 }
 
 /** Locks the registry rows of the organization's devices. */
-export function lockRegistry(
+export async function lockRegistry(
   tx: Tx,
   scope: OrgScope,
   { deviceIds, serials }: { readonly deviceIds: readonly string[]; readonly serials: readonly string[] },
-): Promise<Pick<RegisteredDevice, 'id' | 'codeOrigin'>[]> {
-  return tx
+): Promise<void> {
+  await tx
     .selectFrom('deviceRegistry')
-    .select(['id', 'codeOrigin'])
+    .select('id')
     .where('orgId', '=', scope.orgId)
     .where((eb) => eb.or([eb('id', '=', anyOf(deviceIds)), eb('serial', '=', anyOf(serials))]))
     .orderBy('id')
@@ -55,13 +55,21 @@ export async function updateOwner(tx: Tx, scope: InOrg, deviceIds: readonly stri
     .execute()
 }
 
-/** Ends the organization's ownership: anyone with the claim code may claim the devices next. */
-export async function clearOwner(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
-  await tx
+/**
+ * Ends the organization's ownership: anyone with the claim code may claim the devices next.
+ * @returns The devices, whose rows stay locked until `tx` ends.
+ */
+export function clearOwner(
+  tx: Tx,
+  scope: OrgScope,
+  deviceIds: readonly string[],
+): Promise<Pick<RegisteredDevice, 'id' | 'codeOrigin'>[]> {
+  return tx
     .updateTable('deviceRegistry')
     .set({ orgId: null })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(deviceIds))
+    .returning(['id', 'codeOrigin'])
     .execute()
 }
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { importManifest } from '../../../src/devices/registry/import-manifest.ts'
 import { newKey, register, tryToRegister } from '../../edge/world.ts'
 import { inventoryOf, registerRouter } from '../../edge/routers.ts'
+import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { giveToUpgrade } from '../../support/fleets/device-upgrades.ts'
 import { claimNewDevices, connectDevice } from '../../support/fleets/devices.ts'
 import { addMxedge, makeMxedge } from '../../support/fleets/mxedges.ts'
@@ -79,6 +80,22 @@ it('each release renews the code, and a release that is refused does not', async
   await claim(second)
   await release({ macs: [mac] })
   expect(await codeOf(mac)).not.toBe(second)
+})
+
+it('is renewed also if the device is claimed while its release waits for another device', async () => {
+  const [busy, mac] = [newMac(), newMac()]
+  for (const each of [busy, mac]) await connectDevice(server.ctx, each)
+  await claim(await codeOf(busy))
+  const code = await codeOf(mac)
+  const { releasing } = await server.ctx.db.transaction().execute(async (tx) => {
+    await tx.selectFrom('deviceRegistry').select('id').where('mac', '=', busy).forUpdate().execute()
+    const releasing = release({ macs: [busy, mac] })
+    await untilWaiting(server, 1)
+    expect((await claim(code)).body).toMatchObject({ added: [code] })
+    return { releasing }
+  })
+  expect(await releasing).toMatchObject({ body: { success: [busy, mac] } })
+  expect(await codeOf(mac)).not.toBe(code)
 })
 
 describe('the claim code of a manifest', () => {
