@@ -68,3 +68,18 @@ test('a stop writes the items of a row that is free again, and rejects the other
   expect(refused).toEqual(['b1'])
   await expect(gatherer.add('b2')).rejects.toThrow()
 })
+
+test('a stop ends the repetition of a write that the database can not take', async () => {
+  const gatherer = gatherUnlocked<string>({
+    name: 'test',
+    log: pino({ level: 'silent' }),
+    batch: { count: 3, bytes: Infinity },
+    keepsTrying: true,
+    rowOf: (item) => item,
+    write: () => Promise.reject(new Error('Connection terminated unexpectedly')),
+  })
+  const lost = gatherer.add('a')
+  await turn()
+  await gatherer.stop()
+  await expect(lost).rejects.toThrow('Connection terminated unexpectedly')
+})

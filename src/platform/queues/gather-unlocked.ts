@@ -124,10 +124,10 @@ export function gatherUnlocked<T>({
     flush: () => gatherer.flush(),
     async stop() {
       for (const timer of timers) clearTimeout(timer)
-      await gatherer.flush()
+      await gatherer.stop()
       isStopping = true
       for (const row of [...locked.keys()]) release(row)
-      await gatherer.stop()
+      await gatherer.flush()
     },
     isLocked: (row) => locked.has(row),
   }
