@@ -41,12 +41,12 @@ export interface Dispatcher<L extends Link, S> {
   /** Drops the link's command; the transaction that ends the session ends the command as well. */
   onClosed(link: L): void
   /**
-   * Resolves when the outcomes that devices have reported so far are written, except those of locked commands. Never
-   * rejects.
+   * Resolves when the steps and outcomes that devices have reported so far are written, except those of locked commands.
+   * Never rejects.
    */
-  flushOutcomes(): Promise<void>
-  /** True while an outcome of the device is not written. */
-  hasOutcome(deviceId: string): boolean
+  flush(): Promise<void>
+  /** True while a step or an outcome of the device is not written. */
+  hasUnwritten(deviceId: string): boolean
   /** Resolves when no more commands are sent. Replies of devices are still handled. */
   stopSending(): Promise<void>
   /** Stops sending; resolves when all pending writes are done. */
@@ -97,7 +97,10 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     async write(items, isRepeated) {
       // A command that has ended accepts no progress any more, so the device's earlier reports are written first.
       await progress.flush()
-      return rows.finish(items, isRepeated)
+      const waiting = items.filter(({ id }) => progress.isLocked(id)).map(({ id }) => id)
+      const ready = items.filter(({ id }) => !progress.isLocked(id))
+      const locked = ready.length === 0 ? [] : await rows.finish(ready, isRepeated)
+      return new Set([...waiting, ...locked])
     },
     bytesOf: ({ outcome }) => ('text' in outcome ? (outcome.text?.length ?? 0) : 0),
     idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
@@ -237,7 +240,9 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
       entry.deadlineMs = now() + timeoutMs
       const { orgId, id } = entry.command
       const step = { orgId, id, callId, progress: reached, progressMs: ctx.serviceClock.nowMs() }
-      const isWritten = await progress.add(step).then(
+      const added = progress.add(step)
+      unwritten.during(link.deviceId, added)
+      const isWritten = await added.then(
         () => true,
         () => false,
       )
@@ -246,12 +251,13 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     onClosed(link) {
       for (const each of [...all, rebooting]) if (each.get(link.deviceId)?.link === link) each.delete(link.deviceId)
     },
-    flushOutcomes: async () => void (await Promise.all([outcomes.flush(), progress.flush()])),
-    hasOutcome: (deviceId) => unwritten.has(deviceId),
+    flush: async () => void (await Promise.all([outcomes.flush(), progress.flush()])),
+    hasUnwritten: (deviceId) => unwritten.has(deviceId),
     stopSending: async () => void (await Promise.all([sender.stop(), committed?.stopSending()])),
     async stop() {
       await Promise.all([sender.stop(), committed?.stop(), lateReplies.idle()])
-      await Promise.all([outcomes.stop(), progress.stop(), unsent.stop()])
+      // An outcome waits for the steps of its command.
+      await Promise.all([progress.stop().then(() => outcomes.stop()), unsent.stop()])
     },
   }
 }

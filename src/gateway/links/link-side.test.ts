@@ -33,8 +33,15 @@ class TestLink implements Link {
 /** A side whose rows are in memory, with what was written of ended commands and sessions. */
 function start() {
   const written: string[] = []
+  /** The ids of commands that another transaction has locked. */
+  const locked = new Set<string>()
   let queued: RowOfCommand[] = []
-  const parts = { log: pino({ level: 'silent' }), wakes: createWakes(), clock: systemClock }
+  const parts = {
+    log: pino({ level: 'silent' }),
+    wakes: createWakes(),
+    clock: systemClock,
+    serviceClock: { nowMs: () => 0 },
+  }
   const side = startSide<TestLink, null, RowOfCommand, null>(parts as unknown as Context, {
     name: 'test',
     sessions: {
@@ -48,6 +55,11 @@ function start() {
       async finish(finished) {
         written.push(...finished.map(({ id }) => `command of ${id}`))
         return new Set()
+      },
+      async advance(advanced) {
+        const free = advanced.filter(({ id }) => !locked.has(id))
+        written.push(...free.map(({ id }) => `step of ${id}`))
+        return locked
       },
       requeue: async () => undefined,
       listUnanswered: async () => [],
@@ -66,6 +78,7 @@ function start() {
   return {
     side,
     written,
+    locked,
     connect,
     /** Sends a command to each device, whose id the command has too. */
     command: async (links: readonly TestLink[]) => {
@@ -74,6 +87,7 @@ function start() {
       await vi.advanceTimersByTimeAsync(1)
     },
     reply: (link: TestLink) => side.host.onReply(link, 1, () => ({ kind: 'done', text: null })),
+    advance: (link: TestLink) => side.host.onProgress(link, 1, { progress: { step: 'reboot' }, timeoutMs: 60_000 }),
     end: (link: TestLink) => {
       link.close()
       side.host.onClosed(link)
@@ -106,5 +120,24 @@ test('writes what has ended for a device at once when the device is back, and sp
   expect(written).not.toContain('command of third')
   await vi.advanceTimersByTimeAsync(151)
   expect(written).toContain('command of third')
+  await side.stop()
+})
+
+test('writes the step of a locked command before the end of the command and of its session', async () => {
+  const { side, written, locked, connect, command, advance, reply, end } = start()
+  const [replies, leaves, other] = [await connect('replies'), await connect('leaves'), await connect('other')]
+  await command([replies, leaves, other])
+  locked.add('replies').add('leaves')
+  for (const link of [replies, leaves, other]) void advance(link)
+  await reply(replies)
+  end(leaves)
+  end(other)
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(written).toEqual(['step of other', 'session of other'])
+  written.length = 0
+  locked.clear()
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(written.filter((one) => one.endsWith('replies'))).toEqual(['step of replies', 'command of replies'])
+  expect(written.filter((one) => one.endsWith('leaves'))).toEqual(['step of leaves', 'session of leaves'])
   await side.stop()
 })

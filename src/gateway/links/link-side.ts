@@ -65,10 +65,10 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
     spacing: deviceSpacing,
     rowOf: ({ deviceId }) => deviceId,
     async write(keys) {
-      // A device replies before its connection closes. Without the reply, its command would be lost with the session.
-      await dispatcher.flushOutcomes()
+      // A device reports and replies before its connection closes. Without the reply, its command would be lost with the session.
+      await dispatcher.flush()
       // Another transaction has locked these commands.
-      const waiting = new Set(keys.map(({ deviceId }) => deviceId).filter((id) => dispatcher.hasOutcome(id)))
+      const waiting = new Set(keys.map(({ deviceId }) => deviceId).filter((id) => dispatcher.hasUnwritten(id)))
       const ready = keys.filter(({ deviceId }) => !waiting.has(deviceId))
       if (ready.length > 0) await sessions.close(ready)
       return waiting
@@ -84,7 +84,7 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
 
   /** Otherwise the next connection of the device might be recorded before the end of its last one. */
   function hurryEnds({ deviceId }: L): void {
-    if (dispatcher.hasOutcome(deviceId)) void dispatcher.flushOutcomes()
+    if (dispatcher.hasUnwritten(deviceId)) void dispatcher.flush()
     if (ending.has(deviceId)) void disconnects.flush()
   }
 
