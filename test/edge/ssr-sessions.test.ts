@@ -60,6 +60,31 @@ describe('a router whose agent connects', () => {
     })
   })
 
+  test('has not booted if its connection was recorded long after its hello was written', async () => {
+    const router = await connectRouter(world)
+    const status = world.ctx.db
+      .selectFrom('deviceStatus')
+      .select(['bootCount', 'load'])
+      .where('deviceId', '=', router.deviceId)
+    const untilUptime = (uptimeS: number) =>
+      waitUntil('the uptime', async () => {
+        const { bootCount, load } = await status.executeTakeFirstOrThrow()
+        return load?.['uptime_s'] === uptimeS ? { bootCount } : null
+      })
+    const { report } = routerHello(router.mac)
+    router.agent.notify('report', { ...report, uptime_s: 1000 })
+    const before = await untilUptime(1000)
+    router.agent.socket.terminate()
+    await world.ctx.db
+      .updateTable('deviceStatus')
+      .set({ bootKnownMs: world.ctx.serviceClock.nowMs() - 60_000 })
+      .where('deviceId', '=', router.deviceId)
+      .execute()
+    const again = await openRouter(world, router, { report: { ...report, uptime_s: 1030 } })
+    await again.hello()
+    expect(await untilUptime(1030)).toEqual(before)
+  })
+
   test('restarts one node where it has the node, and is refused any other', async () => {
     const router = await connectRouter(world, { nodes: ['node0', 'node1'] })
     expect((await restart(router, { node: 'node1' })).status).toBe(200)

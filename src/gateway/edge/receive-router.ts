@@ -45,11 +45,11 @@ async function onHello(host: EdgeHost, session: RouterSession, { id, params }: D
   }
   if (params.commands !== undefined) host.onIdle(session, params.commands)
   welcome(host, session, id)
-  await report(host, session, params.report)
+  await report(host, session, params.report, { isOfHello: true })
 }
 
 async function onReport(host: LinkHost, session: RouterSession, { id, params }: DeviceCall): Promise<void> {
-  if (isRouterReport(params)) return report(host, session, params)
+  if (isRouterReport(params)) return report(host, session, params, { isOfHello: false })
   dropMessage(host, session, { what: 'invalid_message', detail: 'report' })
   session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of report' })
 }
@@ -74,12 +74,14 @@ async function report(
   host: LinkHost,
   { deviceId, epoch }: RouterSession,
   { uptime_s: uptimeS, cpu_percent: cpu, memory, addresses }: RouterReport,
+  { isOfHello }: { readonly isOfHello: boolean },
 ): Promise<void> {
   await host.report({
     deviceId,
     epoch,
     // A boot is never later than it can be.
     uptimeS: Math.floor(uptimeS),
+    isOfHello,
     boot: null,
     firmware: null,
     load: {
