@@ -70,7 +70,7 @@ export function gatherUnlocked<T>({
     // A batch that has failed is written again, in halves.
     if (entry.isWaiting) return
     entry.isWaiting = true
-    if (isStopping) return refuse(entry)
+    if (isStopping) return lose(entry)
     entry.nextPauseMs ??= lockedPauses()
     const waiting = locked.get(entry.row)
     if (waiting !== undefined) return void waiting.push(entry)
@@ -79,9 +79,12 @@ export function gatherUnlocked<T>({
     timers.add(timer)
   }
 
-  function refuse({ item, reject }: Entry<T>): void {
+  /** As a gatherer does with what it could not write before the stop. */
+  function lose({ reject }: Entry<T>): void {
     const error = new AppError('unavailable', 'Another transaction has locked the row')
-    onRefused?.(item, error)
+    const { log, name: what, keepsTrying } = rest
+    if (keepsTrying)
+      log.error({ err: error, what, items: 1 }, 'A batch could not be written before the stop; it is lost')
     reject(error)
   }
 
