@@ -13,13 +13,13 @@ export interface WebhookSigns {
   readonly lastError: string | null
 }
 
+/** Waiting messages are counted up to this number; a larger one may be up to 200 too high. */
+export const MAX_COUNTED = 1000
+
 /**
  * `disabled`: only pings are sent. `paused`: the receiver has requested a pause, or has failed so often that one probe
  * follows each pause. `failing`: the last attempt failed, and others follow.
  */
-/** Waiting messages are counted up to this number; a larger one may be up to 200 too high. */
-export const MAX_COUNTED = 1000
-
 export type WebhookState = 'healthy' | 'failing' | 'paused' | 'disabled'
 
 /** Decides the state of a webhook, with the reason as a sentence; null for a healthy one. */
