@@ -100,10 +100,17 @@ export function createApartProcess(ctx: Context, options: ApartProcessOptions): 
     return pending.promise
   }
 
+  const operations = apartOperations(ctx)
+  const changes = new Set(operations.filter(({ method }) => method !== 'GET').map(({ id }) => id))
+
+  /** Changes of a record wait for each other in any case: in the process, they would occupy the places of others. */
+  const lockOf = ({ operation, params }: ApartRequest): string | null =>
+    changes.has(operation) ? `${operation} ${JSON.stringify(params).toLowerCase()}` : null
+
   return {
-    operations: new Set(apartOperations(ctx).map(({ id }) => id)),
+    operations: new Set(operations.map(({ id }) => id)),
     run: (request, assertWanted) =>
-      limited(accountOf(request.caller.principal), async () => {
+      limited({ holder: accountOf(request.caller.principal), lock: lockOf(request) }, async () => {
         assertWanted?.()
         return ask(request)
       }),

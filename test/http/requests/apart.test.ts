@@ -274,7 +274,7 @@ it('begins no request that nobody waits for, and none after its stop', async () 
 })
 
 /** Locks the settings of organizations. @returns A function that releases them. */
-async function lockSettings({ ctx }: World, ...orgs: readonly TestOrg[]): Promise<() => Promise<void>> {
+async function lockSettings({ ctx }: World, ...orgs: readonly Pick<TestOrg, 'orgId'>[]): Promise<() => Promise<void>> {
   const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const holding = ctx.db.transaction().execute(async (tx) => {
     for (const { orgId } of orgs) await sql`select from org_setting where org_id = ${orgId} for update`.execute(tx)
@@ -299,21 +299,29 @@ async function countLocked({ ctx }: World): Promise<number> {
   return rows[0]?.waiting ?? 0
 }
 
-it('leaves places of the process to others, however many requests of one account wait in it', async () => {
+it.each([
+  ['of one account', 3, 2],
+  ['of one organization', 1, 1],
+])('leaves places of the process to others, however many changes %s wait', async (_, count, places) => {
   const world = await startWorld()
   const { neighbor } = world
-  const put = (as: TestOrg) => world.call('PUT', `/orgs/${as.orgId}/setting`, { as, body: { note: LARGE } })
+  const put = ({ orgId }: Pick<TestOrg, 'orgId'>, as: TestOrg) =>
+    world.call('PUT', `/orgs/${orgId}/setting`, { as, body: { note: LARGE } })
+  const orgs: Pick<TestOrg, 'orgId'>[] = [world.org]
+  while (orgs.length < count)
+    orgs.push({ orgId: (await world.call('POST', '/orgs', { body: { name: 'More' } })).body.id })
   // The first of an account runs alone.
-  for (const as of [world.org, neighbor]) expect((await put(as)).status).toBe(200)
+  for (const org of orgs) expect((await put(org, world.org)).status).toBe(200)
+  expect((await put(neighbor, neighbor)).status).toBe(200)
   const before = world.ran.length
   await world.accompany()
-  const release = await lockSettings(world, world.org)
-  const held = Array.from({ length: 4 }, () => put(world.org))
+  const release = await lockSettings(world, ...orgs)
+  const held = Array.from({ length: 4 }, (_, index) => put(orgs[index % count] ?? world.org, world.org))
   await waitUntil('requests for the process', () => world.ran.length === before + held.length)
-  await waitUntil('those that run', async () => (await countLocked(world)) === 2)
-  expect((await put(neighbor)).status).toBe(200)
+  await waitUntil('those that run', async () => (await countLocked(world)) === places)
+  expect((await put(neighbor, neighbor)).status).toBe(200)
   expect(world.ran).toHaveLength(before + held.length + 1)
-  expect(await countLocked(world)).toBe(2)
+  expect(await countLocked(world)).toBe(places)
   await release()
   expect((await Promise.all(held)).map(({ status }) => status)).toEqual(held.map(() => 200))
 })
