@@ -9,6 +9,7 @@ import type { Flusher } from '../delivery/flush.ts'
 import { type DeliverOptions, receiverOf } from '../requests/receiver.ts'
 import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
 import type { WebhookLimits } from '../limits.ts'
+import type { LaneLoan } from '../routing/store-routed.ts'
 import { createSpareCount, maxSpareOf } from './spare-count.ts'
 import type { HeldLaneKey, KnownLane } from './store.ts'
 import { type EndOfUnrouted, type WaitingMessage, createWaitingMessages } from './waiting-messages.ts'
@@ -27,11 +28,11 @@ export interface HeldLane {
    */
   accept(message: DueMessage, onEnd: EndOfUnrouted): boolean
   /**
-   * Lends up to `wanted` of what the lane's row counts beyond its messages. Unless it is nothing, endLoan() must follow, and
-   * the lane is not released before.
+   * Lends up to `wanted` of what the lane's row counts beyond its messages. endLoan() must follow, and the lane is not
+   * released before. Null if it is being released.
    */
-  lend(wanted: number): number
-  /** @param unused What was not used of the loan. */
+  lend(wanted: number): LaneLoan | null
+  /** @param unused What the row counts beyond the messages after the loan: what was not used of it, or was added. */
   endLoan(unused: number): void
   /** Starts no further message, because it may have one that only a claim finds. */
   close(): void
@@ -283,9 +284,9 @@ export function holdLane(
       return true
     },
     lend(wanted) {
-      const lent = closing ? 0 : spare.take(wanted)
-      if (lent > 0) loans += 1
-      return lent
+      if (releasing) return null
+      loans += 1
+      return { epoch: lane.epoch, messages: spare.take(wanted), ahead: spare.ahead }
     },
     endLoan(unused) {
       loans -= 1

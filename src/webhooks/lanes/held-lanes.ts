@@ -115,10 +115,9 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
     },
     lend({ webhookId }, wanted) {
       const held = lanes.get(webhookId)
-      const messages = held?.lend(wanted) ?? 0
-      if (held === undefined || messages === 0) return null
-      loans.set(held, messages)
-      return { epoch: held.key.epoch, messages }
+      const loan = held?.lend(wanted) ?? null
+      if (held !== undefined && loan !== null) loans.set(held, loan.messages)
+      return loan
     },
     endLoans(direct) {
       const used = new Map(direct?.map((lane) => [lane.webhookId, lane.used]))

@@ -3,7 +3,8 @@ import type { WebhookLimits } from '../limits.ts'
 /**
  * How many messages fewer a held lane has than its row counts. A row that changed with every message would leave a version
  * each time, and while a transaction is open, each look-up of the lane reads them all. So messages that are deleted are
- * still counted, and messages that are added instead of them leave the count as it is.
+ * still counted, messages that are added instead of them leave the count as it is, and a row of a lane that falls behind
+ * counts some messages before they are added.
  */
 export interface SpareCount {
   /** Takes up to `wanted` for as many messages that are added without changing the row. @returns How many. */
@@ -12,6 +13,8 @@ export interface SpareCount {
   add(messages: number): void
   /** True if the row may still count so many deleted messages more. */
   fits(messages: number): boolean
+  /** How many messages more than are added the row may count, if it has to change because nothing is left to take. */
+  readonly ahead: number
 }
 
 /** A lane has fewer messages in memory, so the count of one in steady use need not be corrected. */
@@ -19,6 +22,8 @@ const MAX_SPARE = 200
 /** The parts of the limits of waiting messages by which they may apply early: all lanes of an organization share its limit. */
 const PART_OF_WEBHOOK = 0.01
 const PART_OF_ORG = 0.0002
+/** The part for messages that are counted before they are added. The rest is for those that are deleted. */
+const PART_AHEAD = 0.25
 
 /** Returns how many messages too many the row of a lane may count; none if the limits are small. */
 export function maxSpareOf({ pendingPerWebhook, pendingPerOrg }: WebhookLimits): number {
@@ -27,7 +32,9 @@ export function maxSpareOf({ pendingPerWebhook, pendingPerOrg }: WebhookLimits):
 
 export function createSpareCount(maxSpare: number): SpareCount {
   let spare = 0
+  const ahead = Math.floor(maxSpare * PART_AHEAD)
   return {
+    ahead,
     take(wanted) {
       const taken = Math.min(wanted, spare)
       spare -= taken
@@ -36,6 +43,6 @@ export function createSpareCount(maxSpare: number): SpareCount {
     add(messages) {
       spare += messages
     },
-    fits: (messages) => spare + messages <= maxSpare,
+    fits: (messages) => spare + messages <= maxSpare - ahead,
   }
 }

@@ -24,13 +24,15 @@ export interface DirectLease {
 export interface LaneLoan {
   readonly epoch: string
   readonly messages: number
+  /** If these messages do not suffice, the row counts so many more than are added. */
+  readonly ahead: number
 }
 
 /** A lane that the sender has after new messages were added to it. */
 export interface DirectLane extends LaneKey, LaneHealth {
   readonly epoch: string
   readonly vtime: number
-  /** How much of what the sender has lent was used. */
+  /** How much of what the sender has lent was used; negative if the row counts messages ahead. */
   readonly used: number
   /** Null if the sender had the lane before. */
   readonly webhook: LaneWebhook | null
@@ -66,7 +68,7 @@ const bodyColumns = columnsOf('webhookMessage', { body: 'bytea' })
 const laneColumns = columnsOf(
   'webhookLane',
   { orgId: 'uuid', webhookId: 'uuid' },
-  { messages: 'integer', dropped: 'integer', lentEpoch: 'bigint', lent: 'integer' },
+  { messages: 'integer', dropped: 'integer', lentEpoch: 'bigint', lent: 'integer', ahead: 'integer' },
 )
 
 /** The data that a round writes. */
@@ -104,12 +106,14 @@ const route = statement<RouteValues, RoutedRow>((param) => {
         join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
       for key share of w skip locked for update of l skip locked
     ), lane as materialized (
-      select a.*, least(a.available, a.accepted) as used,
+      select a.*, case when a.accepted > a.available then a.available - a.counted_ahead else a.accepted end as used,
         a.is_held and a.accepted <= a.available and a.messages + a.dropped = a.accepted and a.due_from <= ${param('at')} as is_counted
       from (
-        select r.*, h.available, greatest(least(r.messages, ${param('maxPending')}::integer - r.pending + h.available), 0) as accepted
+        select r.*, h.available, h.counted_ahead,
+          greatest(least(r.messages, ${param('maxPending')}::integer - r.pending + h.available), 0) as accepted
         from ready r cross join lateral (
-          select case when r.is_held and r.lent_epoch = r.epoch then r.lent else 0 end as available) h) a
+          select case when o.is_ours then r.lent else 0 end as available, case when o.is_ours then r.ahead else 0 end as counted_ahead
+          from (select coalesce(r.is_held and r.lent_epoch = r.epoch, false) as is_ours) o) h) a
     ), busy as materialized (
       select org_id from step where id not in (select id from locked_step)
       union
@@ -154,7 +158,8 @@ const route = statement<RouteValues, RoutedRow>((param) => {
  *
  * A lane is leased if it is idle: without a lease, its breaker closed, and no message due. The others are made due, and
  * so are lanes with keyed messages, because only a claim knows which of those wait for others. A lane that is pulled is
- * never due. The row of a held lane does not change if it counts enough messages that are gone; see SpareCount.
+ * never due. The row of a held lane does not change if it counts enough messages that are gone; otherwise it counts some
+ * ahead. See SpareCount.
  */
 export async function routeMessages(
   db: Db,
@@ -168,7 +173,11 @@ export async function routeMessages(
     steps,
     lanes: laneCounts(messages, dropped).map((lane) => {
       const loan = lease?.lend(lane, lane.messages) ?? null
-      return Object.assign(lane, { lentEpoch: loan?.epoch ?? null, lent: loan?.messages ?? 0 })
+      return Object.assign(lane, {
+        lentEpoch: loan?.epoch ?? null,
+        lent: loan?.messages ?? 0,
+        ahead: loan?.ahead ?? 0,
+      })
     }),
     placed: messages.map((message, index) =>
       Object.assign({}, message, { bodyPlace: placeOf.get(message.body) ?? 0, lanePlace: lanePlaces[index] ?? 0 }),
