@@ -130,8 +130,8 @@ export async function sweepCommands(ctx: Context): Promise<void> {
 }
 
 /**
- * Ends commands of upgrades that a failing process sent and then forgot: their devices get no further commands before. Upgrades
- * don't wait for it.
+ * Ends commands of upgrades that a failing process sent and then forgot. Until then, or until they connect again, their devices
+ * get no further commands. Upgrades end their attempts without it.
  */
 export async function sweepUpgradeCommands(ctx: Context): Promise<void> {
   const at = ctx.clock.now()
