@@ -176,13 +176,90 @@ describe('an invitation', () => {
     expect(
       (await server.call('POST', invites, { body: { email: server.org.email, privileges: readAll } })).status,
     ).toBe(400)
+    // The account may become a member in another way before it accepts.
     const guest = await server.addOrg('Guest')
     await invite(guest.email)
-    await invite(guest.email, { privileges: [{ scope: 'org', role: 'admin' }] })
+    await makeMember(guest)
+    expect((await accept(guest, await tokenOf(guest.email))).status).toBe(400)
+  })
+
+  async function makeMember({ adminId }: TestOrg): Promise<void> {
+    const place = { orgId: server.org.orgId, id: randomUUID(), adminId, siteId: null, sitegroupId: null }
+    await server.ctx.db
+      .insertInto('privilege')
+      .values({ ...place, scope: 'org', role: 'read' })
+      .execute()
+  }
+})
+
+describe('inviting an address again', () => {
+  const openTo = async (email: string) =>
+    (await server.call('GET', invites)).body.filter((open: { email: string }) => open.email === email)
+  const writeAll = [{ scope: 'org', role: 'write' }]
+
+  it('renews the one invitation, with the last content and link', async () => {
+    const guest = await server.addOrg('Guest')
+    const first = await invite(guest.email, { first_name: 'Ada', hours: 48 })
+    const second = await invite(guest.email.toUpperCase(), { privileges: writeAll })
+    expect(second).toMatchObject({ id: first.id, hours: 24, privileges: [{ role: 'write' }] })
+    expect(second).not.toHaveProperty('first_name')
+    expect(await openTo(guest.email)).toEqual([second])
     await waitForMail(server.dataDir, guest.email, 2)
-    const tokens = (await mailsTo(server.dataDir, guest.email)).map(tokenIn)
-    expect((await accept(guest, tokens[0] ?? '')).status).toBe(200)
-    expect((await accept(guest, tokens[1] ?? '')).status).toBe(400)
+    const [former, last] = (await mailsTo(server.dataDir, guest.email)).map(tokenIn)
+    expect((await accept(guest, former ?? '')).status).toBe(404)
+    expect((await accept(guest, last ?? '')).status).toBe(200)
+    expect(await roleOf(guest)).toBe('write')
+  })
+
+  it('renews an expired invitation', async () => {
+    const email = newAddress()
+    const { id } = await invite(email, { hours: 1 })
+    clock.advance(HOUR_MS)
+    expect(await invite(email)).toMatchObject({ id })
+  })
+
+  it('makes one invitation, however many requests come at the same time', async () => {
+    const email = newAddress()
+    await Promise.all(Array.from({ length: 5 }, () => invite(email)))
+    expect(await openTo(email)).toHaveLength(1)
+  })
+
+  it('does not block an acceptance at the same time', async () => {
+    const guest = await server.addOrg('Guest')
+    await invite(guest.email)
+    const token = await tokenOf(guest.email)
+    const body = { email: guest.email, privileges: readAll }
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, place) =>
+        place % 2 === 0 ? server.call('POST', invites, { body }) : accept(guest, token),
+      ),
+    )
+    expect(answers.filter(({ status }) => status >= 500)).toEqual([])
+    expect(await openTo(guest.email)).toHaveLength(answers[1]?.status === 200 ? 0 : 1)
+  })
+
+  it('leaves the last mailed link valid once no more mails are sent to the address', async () => {
+    const guest = await server.addOrg('Guest')
+    for (let count = 0; count < 4; count += 1) await invite(guest.email)
+    await waitForMail(server.dataDir, guest.email, 3)
+    const mails = await mailsTo(server.dataDir, guest.email)
+    const answers = await Promise.all(mails.map((mail) => accept(guest, tokenIn(mail))))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  })
+
+  it('is refused to those who may not grant what it grants, until it has expired', async () => {
+    const siteId = await addSite(server, 'Theirs')
+    const as = await addPerson(server, [{ scope: 'site', role: 'admin', site_id: siteId }])
+    const guest = await server.addOrg('Guest')
+    const { id } = await invite(guest.email, { privileges: writeAll, hours: 1 })
+    const body = { email: guest.email, privileges: [{ scope: 'site', role: 'read', site_id: siteId }] }
+    expect(await server.call('POST', invites, { as, body })).toMatchObject({
+      status: 400,
+      body: { detail: 'Invalid field email: is invited already, with privileges that you do not have' },
+    })
+    expect(await openTo(guest.email)).toMatchObject([{ id, privileges: [{ role: 'write' }] }])
+    clock.advance(HOUR_MS)
+    expect(await server.call('POST', invites, { as, body })).toMatchObject({ status: 200, body: { id } })
   })
 })
 

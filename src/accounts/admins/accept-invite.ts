@@ -8,7 +8,7 @@ import { sha256 } from '../../platform/secrets.ts'
 import type { Person } from '../self/person.ts'
 import { type InviteOutcome, decideInvite } from './decide-invite.ts'
 import { recordPrivileges } from './record-privileges.ts'
-import { deleteInviteRow, lockInviteByToken } from './store-invites.ts'
+import { deleteInviteRow, findOrgOfInvite, lockInviteByToken } from './store-invites.ts'
 import { insertPrivileges, listPrivilegesOf } from './store-privileges.ts'
 
 export const NO_ADDRESS = 'Only an account with a verified address of its own can accept an invitation'
@@ -61,12 +61,14 @@ export interface InviteClaim {
 export async function acceptInvite(ctx: Context, tx: Tx, claim: InviteClaim): Promise<InviteOutcome | 'unknown'> {
   const { inviteTokenHash, admin, actor } = claim
   const now = ctx.clock.now()
-  const invite = await lockInviteByToken(tx, inviteTokenHash)
-  if (invite === undefined) return 'unknown'
-  const { invitedBy, doc } = invite
-  const scope = actorScope(actor, invite.orgId)
+  const orgId = await findOrgOfInvite(tx, inviteTokenHash)
+  if (orgId === undefined) return 'unknown'
+  const scope = actorScope(actor, orgId)
   // Between the check and the change, nobody may demote the inviter or make the admin a member in another way.
   await lockOrg(tx, scope)
+  const invite = await lockInviteByToken(tx, scope, inviteTokenHash)
+  if (invite === undefined) return 'unknown'
+  const { invitedBy, doc } = invite
   const outcome = decideInvite({
     invite,
     email: admin.email.toLowerCase(),

@@ -22,11 +22,16 @@ export interface Grant {
  */
 export async function assertGrantable(tx: Tx, scope: InOrg, { caller, privileges }: Grant): Promise<void> {
   await lockOrg(tx, scope)
-  const { adminId, tokenId } = caller.principal
-  const holder = adminId ?? tokenId
-  const held = holder === null ? [] : await listPrivilegesOf(tx, scope, holder)
-  if (!mayGrant(held, privileges)) throw new AppError('forbidden', "You can't grant privileges that you do not have")
+  if (!(await holdsGrantOf(tx, scope, { caller, privileges })))
+    throw new AppError('forbidden', "You can't grant privileges that you do not have")
   const isKnown = await findPlaces(tx, scope, privileges)
   const unknown = privileges.find((privilege) => !isKnown(privilege))
   if (unknown !== undefined) throw notFound(unknown.site_id ?? unknown.sitegroup_id ?? '')
+}
+
+/** True if the caller's current privileges include these. This remains true while the organization is locked. */
+export async function holdsGrantOf(tx: Tx, scope: InOrg, { caller, privileges }: Grant): Promise<boolean> {
+  const { adminId, tokenId } = caller.principal
+  const holder = adminId ?? tokenId
+  return mayGrant(holder === null ? [] : await listPrivilegesOf(tx, scope, holder), privileges)
 }

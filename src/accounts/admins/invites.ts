@@ -13,10 +13,17 @@ import { composeMail } from '../mail/compose-mail.ts'
 import { consumeMailQuota } from '../mail/mail-quota.ts'
 import type { AccountParts } from '../parts.ts'
 import { postMail } from '../mail/post-mail.ts'
-import { assertGrantable } from './assert-grantable.ts'
+import { assertGrantable, holdsGrantOf } from './assert-grantable.ts'
 import type { Invite, InviteDocument } from '../tables.ts'
 import { isAdminAddress } from './store-admins.ts'
-import { countInvites, deleteInviteRow, insertInvite, lockInvite, updateInviteRow } from './store-invites.ts'
+import {
+  countInvites,
+  deleteInviteRow,
+  insertInvite,
+  lockInvite,
+  lockInviteOf,
+  updateInviteRow,
+} from './store-invites.ts'
 
 const MAX_OPEN = 1000
 
@@ -32,7 +39,11 @@ export interface InviteChange extends Partial<InviteDocument> {
 
 /**
  * Invites an address. The reply does not reveal whether it has an account. The inviter's privileges limit the
- * invitation now and when it is accepted.
+ * invitation now and when it is accepted. An address that is invited already keeps one invitation, which gets the new
+ * content and a new link.
+ *
+ * @throws AppError invalid for the address of an admin, and for one whose open invitation grants what the caller may not
+ *   grant.
  */
 export async function createInvite(
   ctx: Context,
@@ -45,12 +56,18 @@ export async function createInvite(
 ): Promise<Invite> {
   const { email, document } = request
   const at = ctx.clock.now()
-  const { token, ...fresh } = freshToken(at, document)
   const { invite, mail } = await inTx(ctx, async (tx) => {
     await assertGrantable(tx, scope, { caller, privileges: document.privileges })
     if (await isAdminAddress(tx, scope, email)) throw invalidField('email', 'is an admin of the organization already')
+    const before = await lockInviteOf(tx, scope, email)
+    if (before !== undefined) {
+      if (before.expiresAt > at && !(await holdsGrantOf(tx, scope, { caller, privileges: before.doc.privileges })))
+        throw invalidField('email', 'is invited already, with privileges that you do not have')
+      return renewInvite(ctx, tx, scope, { before, doc: document, caller, at })
+    }
     if ((await countInvites(tx, scope)) >= MAX_OPEN)
       throw new AppError('invalid', `An organization may have at most ${MAX_OPEN} open invitations`)
+    const { token, ...fresh } = freshToken(at, document)
     const place = { orgId: scope.orgId, id: uuidv7(), invitedBy: inviterOf(caller), createdAt: at }
     const invite: Invite = { ...place, ...fresh, email, doc: document }
     await insertInvite(tx, scope, invite)
@@ -75,23 +92,37 @@ export async function updateInvite(
   const { id, parts, caller, wanted } = change
   const at = ctx.clock.now()
   const { invite, mail } = await inTx(ctx, async (tx) => {
-    const before = await lockInvite(tx, scope, id)
-    const doc = changed(before.doc, wanted)
     const { privileges } = wanted
     if (privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
-    const { token, ...fresh } = freshToken(at, doc)
-    const invite: Invite = { ...before, ...fresh, doc, invitedBy: inviterOf(caller) }
-    await updateInviteRow(tx, scope, invite)
-    await appendAudit(tx, scope, {
-      message: `Update Invite of "${invite.email}"`,
-      before: auditDocument(before),
-      after: auditDocument(invite),
-      at,
-    })
-    return { invite, mail: await planMail(ctx, tx, { invite, caller, token }) }
+    const before = await lockInvite(tx, scope, id)
+    return renewInvite(ctx, tx, scope, { before, doc: changed(before.doc, wanted), caller, at })
   })
   if (mail !== null) postMail(ctx, parts.mailer, mail)
   return invite
+}
+
+interface Renewal {
+  /** Locked. */
+  readonly before: Invite
+  readonly doc: InviteDocument
+  readonly caller: Caller
+  readonly at: Date
+}
+
+/** Gives an invitation new content and a new link. If no mail may carry the new link, the old one goes on working. */
+async function renewInvite(ctx: Context, tx: Tx, scope: InOrg, { before, doc, caller, at }: Renewal) {
+  const { token, ...fresh } = freshToken(at, doc)
+  const renewed: Invite = { ...before, ...fresh, doc, invitedBy: inviterOf(caller) }
+  const mail = await planMail(ctx, tx, { invite: renewed, caller, token })
+  const invite = mail === null ? { ...renewed, tokenHash: before.tokenHash } : renewed
+  await updateInviteRow(tx, scope, invite)
+  await appendAudit(tx, scope, {
+    message: `Update Invite of "${invite.email}"`,
+    before: auditDocument(before),
+    after: auditDocument(invite),
+    at,
+  })
+  return { invite, mail }
 }
 
 function changed(before: InviteDocument, { unset, ...wanted }: InviteChange): InviteDocument {

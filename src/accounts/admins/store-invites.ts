@@ -9,12 +9,25 @@ import { notFound } from '../../platform/errors.ts'
 import type { Invite } from '../tables.ts'
 
 /**
- * Finds the invitation with the token, and locks it so that it is accepted only once.
+ * Finds the organization of the invitation with the token.
  *
  * @unscoped The token is the proof.
  */
-export async function lockInviteByToken(tx: Tx, tokenHash: Buffer): Promise<Invite | undefined> {
-  return tx.selectFrom('invite').selectAll().where('tokenHash', '=', tokenHash).forUpdate().executeTakeFirst()
+export async function findOrgOfInvite(tx: Tx, tokenHash: Buffer): Promise<string | undefined> {
+  const row = await tx.selectFrom('invite').select('orgId').where('tokenHash', '=', tokenHash).executeTakeFirst()
+  return row?.orgId
+}
+
+/** Finds the invitation with the token, and locks it so that it is accepted only once. Lock the organization first. */
+export async function lockInviteByToken(tx: Tx, { orgId }: OrgScope, tokenHash: Buffer): Promise<Invite | undefined> {
+  const hits = tx.selectFrom('invite').selectAll().where('orgId', '=', orgId).where('tokenHash', '=', tokenHash)
+  return hits.forUpdate().executeTakeFirst()
+}
+
+/** Finds the newest invitation of an address, and locks it. Lock the organization first. */
+export async function lockInviteOf(tx: Tx, { orgId }: InOrg, email: string): Promise<Invite | undefined> {
+  const hits = tx.selectFrom('invite').selectAll().where('orgId', '=', orgId).where('email', '=', email)
+  return hits.orderBy('id', 'desc').limit(1).forUpdate().executeTakeFirst()
 }
 
 /** @throws AppError not_found. */
@@ -58,7 +71,7 @@ export async function insertInvite(tx: Tx, { orgId }: InOrg, invite: Omit<Invite
 }
 
 /** Updates every column except the keys and the time of creation. */
-export async function updateInviteRow(tx: Tx, scope: OrgScope, invite: Invite): Promise<void> {
+export async function updateInviteRow(tx: Tx, scope: InOrg, invite: Invite): Promise<void> {
   const { orgId: _, id, createdAt: __, doc, ...changed } = invite
   await tx
     .updateTable('invite')
