@@ -10,7 +10,13 @@ export interface ClaimPlan<T extends Claimable = RegisteredDevice> {
   readonly added: readonly ClaimedByCode<T>[]
   /** Devices that the organization already has. */
   readonly duplicated: readonly ClaimedByCode<T>[]
-  readonly refused: readonly { readonly code: string; readonly reason: string }[]
+  readonly refused: readonly RefusedCode[]
+}
+
+export interface RefusedCode {
+  /** As the client wrote it. */
+  readonly code: string
+  readonly reason: string
 }
 
 export interface ClaimedByCode<T extends Claimable = RegisteredDevice> {

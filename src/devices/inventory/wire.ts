@@ -8,7 +8,7 @@ import { AppError, invalidField } from '../../platform/errors.ts'
 import type { AssignRequest } from './assign-devices.ts'
 import type { DeviceType } from '../device.ts'
 import type { ManifestItem } from '../registry/plan-import.ts'
-import type { Claimable, ClaimPlan, ClaimedByCode } from './plan-claim.ts'
+import type { Claimable, ClaimPlan, ClaimedByCode, RefusedCode } from './plan-claim.ts'
 import type { ChangeReport, DeviceNames } from './select-devices.ts'
 import { chassisFilters, inventoryFilters } from './filters.ts'
 import type { InventoryFilter, InventoryItem } from './store.ts'
@@ -135,7 +135,16 @@ export function presentClaim({ added, duplicated, refused }: ClaimPlan<ClaimedHa
     ...(duplicated.length > 0 && { inventory_duplicated: duplicated.map(presentClaimed) }),
   }
   if (added.length + duplicated.length > 0) return reply
-  throw new AppError('invalid', `No device could be claimed: ${reply.reason[0] ?? 'no code'}`, reply)
+  throw new AppError('invalid', `No device could be claimed: ${refusalText(refused)}`, reply)
+}
+
+/** A list may have a thousand codes; the members of the answer contain all of them. */
+const SHOWN_REFUSALS = 3
+
+function refusalText(refused: readonly RefusedCode[]): string {
+  const texts = refused.slice(0, SHOWN_REFUSALS).map(({ code, reason }) => `${code} (${reason})`)
+  const others = refused.length - texts.length
+  return [...texts, ...(others > 0 ? [`${others} more`] : [])].join(', ')
 }
 
 function presentClaimed({ device }: ClaimedByCode<ClaimedHardware>): Static<typeof ClaimedItem> {

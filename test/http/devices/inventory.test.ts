@@ -94,8 +94,16 @@ describe('claim', () => {
   it('answers 400 with the same lists if nothing could be claimed', async () => {
     expect(await server.call('POST', path, { body: ['NEVER-MADE1'] })).toMatchObject({
       status: 400,
-      body: { detail: expect.any(String), error: ['NEVER-MADE1'], reason: ['not found'] },
+      body: {
+        detail: 'No device could be claimed: NEVER-MADE1 (not found)',
+        error: ['NEVER-MADE1'],
+        reason: ['not found'],
+      },
     })
+    const several = await server.call('POST', path, { body: ['NEVER-MADE1', '***', 'NEVER-MADE2', 'NEVER-MADE3'] })
+    expect(several.body.detail).toBe(
+      'No device could be claimed: NEVER-MADE1 (not found), *** (invalid claim code), NEVER-MADE2 (not found), 1 more',
+    )
   })
 
   it('answers 400 with a list of reasons if the request itself is not understood', async () => {

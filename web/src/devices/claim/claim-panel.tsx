@@ -2,10 +2,12 @@ import { Button, NativeSelect, Textarea } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { type Schemas, answerOf, useServer } from '../../api/client.ts'
+import { Problem } from '../../api/problem.ts'
 import { counted } from '../../display/counted.ts'
 import { ProblemNote } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import type { Site } from '../../orgs/sites.ts'
+import { type ClaimRefusal, claimRefusalsIn } from './claim-refusals.ts'
 import { codesIn } from './claim-search.ts'
 
 interface ClaimPanelProps {
@@ -66,7 +68,7 @@ export function ClaimPanel({ orgId, sites, onClaimed }: ClaimPanelProps) {
           data={[...sites.map(({ id, name }) => ({ value: id, label: name })), { value: '', label: 'None yet' }]}
           onChange={({ currentTarget: { value } }) => setSiteId(value)}
         />
-        <ProblemNote problem={claim.error} />
+        <ClaimProblem problem={claim.error} />
         {claim.data !== undefined && <ClaimReport result={claim.data} />}
         <Button type="submit" size="xs" loading={claim.isPending} disabled={codes.length === 0}>
           {codes.length === 0 ? 'Claim devices' : `Claim ${counted(codes.length, 'device')}`}
@@ -83,11 +85,27 @@ function ClaimReport({ result }: { readonly result: Schemas['ClaimResult'] }) {
       {result.duplicated.length > 0 && (
         <p>{counted(result.duplicated.length, 'device')} belonged to the organization already.</p>
       )}
-      {result.error.map((code, index) => (
-        <p key={code} className="problem">
-          {code}: {result.reason[index] ?? 'refused'}
-        </p>
-      ))}
+      <Refusals refusals={claimRefusalsIn(result)} />
     </div>
   )
+}
+
+/** A refusal of all codes, or of the request. */
+function ClaimProblem({ problem }: { readonly problem: Error | null }) {
+  const refusals = problem instanceof Problem ? claimRefusalsIn(problem.body) : []
+  if (refusals.length === 0) return <ProblemNote problem={problem} />
+  return (
+    <div role="alert">
+      <p className="problem">No device could be claimed.</p>
+      <Refusals refusals={refusals} />
+    </div>
+  )
+}
+
+function Refusals({ refusals }: { readonly refusals: readonly ClaimRefusal[] }) {
+  return refusals.map(({ code, reason }) => (
+    <p key={code} className="problem">
+      {code}: {reason}
+    </p>
+  ))
 }
