@@ -14,6 +14,7 @@ import { receiveUpload } from './uploads/routes-upload.ts'
 import { findImage, listDeviceTypesByModel, listImages, listVersions } from './store.ts'
 import {
   ImageReply,
+  UploadReply,
   UploadBody,
   UploadQuery,
   type VersionChoice,
@@ -105,7 +106,7 @@ function uploadOperation(files: FirmwareFiles): Operation[] {
     at: org('/firmware', { needs: 'write' }),
     query: UploadQuery,
     body: UploadBody,
-    reply: ImageReply,
+    reply: UploadReply,
     run: (ctx, { scope, query, request }) => receiveUpload(ctx, scope, { files, query, request }),
   })
 }

@@ -14,7 +14,7 @@ import {
   channels,
   packageNames,
 } from './packages/package.ts'
-import type { ModelOffer, Offer, PackageOffer } from './uploads/upload-image.ts'
+import type { ModelOffer, Offer, PackageOffer, UploadedImage } from './uploads/upload-image.ts'
 
 /** Device versions contain blanks and slashes: `OpenWrt 21.02 / TIP-v2.5.0`. */
 const versionText = { minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$' }
@@ -119,6 +119,14 @@ export const ImageReply = named(
   }),
 )
 
+export const UploadReply = named(
+  'FirmwareUpload',
+  Type.Object({
+    ...ImageReply.properties,
+    existed: Type.Boolean({ description: 'the organization had an image with this SHA-256 already' }),
+  }),
+)
+
 export const VersionsQuery = Type.Object({
   type: Type.Optional(Type.Enum(['ap', 'gateway', 'switch'], { default: 'ap' })),
   ...filterQuery(versionFilters),
@@ -203,6 +211,10 @@ export function presentImage(orgId: string, image: CatalogImage): Static<typeof 
     packages: packages.map(presentPackage),
     created_time: epochS(createdAt),
   }
+}
+
+export function presentUpload(orgId: string, { image, existed }: UploadedImage): Static<typeof UploadReply> {
+  return { ...presentImage(orgId, image), existed }
 }
 
 export function presentVersion({

@@ -141,7 +141,7 @@ interface Sent {
   readonly name: string
 }
 
-/** Uploads a file and shows the progress. */
+/** Uploads a file and shows the progress. @returns The image. */
 async function send(output: Output, api: Api, { path, file, sizeBytes, name }: Sent): Promise<JsonObject> {
   const shares = output.isLive ? SHARES_IN_PLACE : SHARES_IN_LINES
   const whole = (sizeBytes / BYTES_PER_MB).toFixed(1)
@@ -150,7 +150,8 @@ async function send(output: Output, api: Api, { path, file, sizeBytes, name }: S
     output.progress(`${bar(share)}  of ${whole} MB  ${name}`)
   }
   try {
-    return objectOf(await api.upload(path, { path: file, sizeBytes, onProgress }))
+    const { existed: _existed, ...image } = objectOf(await api.upload(path, { path: file, sizeBytes, onProgress }))
+    return image
   } finally {
     output.endProgress()
   }

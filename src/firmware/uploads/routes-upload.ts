@@ -7,7 +7,7 @@ import { AppError } from '../../platform/errors.ts'
 import { uploadTooLarge } from '../../platform/storage/uploads.ts'
 import type { FirmwareFiles } from '../firmware.ts'
 import { uploadImage } from './upload-image.ts'
-import { type ImageReply, type UploadQuery, parseOffer, presentImage } from '../wire.ts'
+import { type UploadQuery, type UploadReply, parseOffer, presentUpload } from '../wire.ts'
 
 export interface UploadRequest {
   readonly files: FirmwareFiles
@@ -20,13 +20,13 @@ export async function receiveUpload(
   ctx: Context,
   scope: OrgScope,
   { files, query, request: { headers, body } }: UploadRequest,
-): Promise<Static<typeof ImageReply>> {
+): Promise<Static<typeof UploadReply>> {
   const offer = parseOffer(query)
   const length = headers['content-length']
   const declaredBytes = length === undefined ? undefined : Number(length)
   if (declaredBytes !== undefined && declaredBytes > files.maxBytes) throw uploadTooLarge(files.maxBytes)
   const image = imageIn(body, headers['content-type'])
-  return presentImage(scope.orgId, await uploadImage(ctx, scope, { files, body: image, declaredBytes, offer }))
+  return presentUpload(scope.orgId, await uploadImage(ctx, scope, { files, body: image, declaredBytes, offer }))
 }
 
 function imageIn(body: unknown, contentType = ''): Readable {

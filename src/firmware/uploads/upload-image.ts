@@ -44,6 +44,12 @@ export interface Upload {
   readonly offer: Offer
 }
 
+export interface UploadedImage {
+  readonly image: CatalogImage
+  /** True if the organization had the same bytes already. */
+  readonly existed: boolean
+}
+
 /**
  * Adds an image to the catalog. The file is on disk, synced, before the row that names it is committed; a failure
  * leaves neither.
@@ -51,7 +57,7 @@ export interface Upload {
  *   reported for another version; conflict if the model has that version from another image; too_large; unavailable; as
  *   UploadQuota.reserve().
  */
-export async function uploadImage(ctx: Context, scope: OrgScope, upload: Upload): Promise<CatalogImage> {
+export async function uploadImage(ctx: Context, scope: OrgScope, upload: Upload): Promise<UploadedImage> {
   const { files, declaredBytes } = upload
   const reservation = await files.quota.reserve({ orgId: scope.orgId, declaredBytes })
   try {
@@ -65,7 +71,7 @@ async function receiveImage(
   ctx: Context,
   scope: OrgScope,
   { files, body, offer, reservation }: Upload & { readonly reservation: Reservation },
-): Promise<CatalogImage> {
+): Promise<UploadedImage> {
   const received = await receiveFile(files, body, reservation)
   if (offer.sha256 !== null && offer.sha256 !== received.sha256) {
     await discardUpload(received)
@@ -81,8 +87,9 @@ async function receiveImage(
   }
   try {
     const image = await inTx(ctx, (tx) => catalog(tx, scope, { id, received, offer, at: ctx.clock.now() }))
-    if (image.id !== id) await removeImageFile(files, id)
-    return image
+    const existed = image.id !== id
+    if (existed) await removeImageFile(files, id)
+    return { image, existed }
   } catch (error) {
     // After any other error the commit may have happened: the sweep at the next start decides by the rows.
     if (error instanceof AppError) await removeImageFile(files, id)

@@ -87,9 +87,10 @@ describe('upload', () => {
     })
     expect((await readFile(join(dir, answer.body.id))).equals(image)).toBe(true)
     expect((await files()).incoming).toEqual([])
-    expect((await server.call('GET', `${path}/${answer.body.id}`)).body).toEqual(answer.body)
+    const { existed: _existed, ...stored } = answer.body
+    expect((await server.call('GET', `${path}/${answer.body.id}`)).body).toEqual(stored)
     const list = await server.call('GET', path)
-    expect(list.body).toContainEqual(answer.body)
+    expect(list.body).toContainEqual(stored)
     expect(Number(list.headers.get('x-page-total'))).toBe(list.body.length)
   })
 
@@ -106,7 +107,8 @@ describe('upload', () => {
     const image = randomBytes(50)
     const first = await upload('version=7&models=AP41', image)
     const second = await upload('version=7&models=AP43', image)
-    expect(second.body.id).toBe(first.body.id)
+    expect(first.body.existed).toBe(false)
+    expect(second.body).toMatchObject({ id: first.body.id, existed: true })
     expect(second.body.versions).toEqual([
       { model: 'AP41', version: '7', reported: [] },
       { model: 'AP43', version: '7', reported: [] },

@@ -1,6 +1,7 @@
 import type { Schemas } from '../api/client.ts'
 
 export type Image = Schemas['FirmwareImage']
+export type Upload = Schemas['FirmwareUpload']
 
 /** Returns the uses of an image, one line for each version of a model and for each package. */
 export function usesOf({ versions, packages }: Image): readonly string[] {

@@ -8,7 +8,7 @@ import { Panel } from '../../display/panel.tsx'
 import { sizeText } from '../../display/size.ts'
 import { UploadButton } from '../../display/upload-button.tsx'
 import { useUpload } from '../../display/use-upload.ts'
-import type { Image } from '../image.ts'
+import type { Upload } from '../image.ts'
 import type { paths } from '#openapi'
 
 type Query = paths['/api/v1/orgs/{org_id}/firmware']['post']['parameters']['query']
@@ -103,7 +103,8 @@ export function UploadPanel({ orgId }: { readonly orgId: string }) {
       </form>
       {upload.data !== undefined && (
         <p className="plan-line" role="status">
-          Stored {sizeText(upload.data.size)} with the SHA-256 <code>{upload.data.sha256}</code>
+          {upload.data.existed ? 'There already:' : 'Stored'} {sizeText(upload.data.size)} with the SHA-256{' '}
+          <code>{upload.data.sha256}</code>
         </p>
       )}
     </Panel>
@@ -112,7 +113,7 @@ export function UploadPanel({ orgId }: { readonly orgId: string }) {
 
 function useImageUpload(orgId: string, onStored: () => void) {
   const queries = useQueryClient()
-  return useUpload<Image>({
+  return useUpload<Upload>({
     requestOf(form) {
       const file = form.get('file')
       const texts = [...form].flatMap(([name, value]) =>
