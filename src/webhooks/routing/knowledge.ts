@@ -58,6 +58,8 @@ export interface Knowledge {
 /** Events that are read while the round before them is written, so that a backlog does not wait for both in turn. */
 export interface NextEvents {
   readonly ids: readonly string[]
+  /** The queues that were ripe then have their events in `found`. */
+  readonly readAt: Date
   readonly found: Promise<FoundQueues>
 }
 

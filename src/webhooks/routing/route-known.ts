@@ -14,13 +14,14 @@ export async function routeKnown(ctx: Context, knowledge: Knowledge, round: Roun
   knowledge.next = null
   const ids = short ?? read?.ids ?? known.idsOfRound({ limit: events, turn: knowledge.turn })
   const isLimited = ids.length < known.size()
-  const found = await (read?.found ?? findQueuesOf(ctx.db, { ids, now: round.now }))
+  const readAt = read?.readAt ?? round.now
+  const found = await (read?.found ?? findQueuesOf(ctx.db, { ids, now: readAt }))
   const ahead = isLimited && short === null ? readAhead(ctx, knowledge, round, ids) : null
   const result = await routeFound(ctx, round, knowledge.sendNow.excludeSending(found.waiting))
   const waiting = new Set(found.waiting.flatMap(({ events }) => events.map(({ id }) => id)))
   for (const id of result.gone) waiting.delete(id)
   const doneIds = ids.filter((id) => !waiting.has(id))
-  const unripe = found.queues.filter(({ ripeAt }) => ripeAt > round.now)
+  const unripe = found.queues.filter(({ ripeAt }) => ripeAt > readAt)
   knowledge.searchAt = earliest([knowledge.searchAt, ...unripe.map(({ ripeAt }) => ripeAt)])
   // From now on only a search finds the events of these queues, and their ids may be older than those of the last one.
   if (unripe.length > 0) knowledge.fromId = ids.reduce((lowest, id) => (id < lowest ? id : lowest), knowledge.fromId)
@@ -46,5 +47,5 @@ function readAhead(ctx: Context, knowledge: Knowledge, round: Round, ids: readon
   const found = findQueuesOf(ctx.db, { ids: nextIds, now: round.now })
   // The round that uses it reports the error, if there is such a round.
   found.catch(() => {})
-  return { ids: nextIds, found }
+  return { ids: nextIds, readAt: round.now, found }
 }
