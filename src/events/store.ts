@@ -52,6 +52,8 @@ export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at
   for (const part of partsOf(rows)) {
     // Each part is encoded while the database inserts the one before it.
     const inserting = insertPart(tx, part, { at, tail })
+    // It may fail while the one before it is awaited.
+    inserting.catch(() => {})
     await before.catch(async (error: unknown) => {
       // Nothing of it may reach the database after the end of the transaction.
       await inserting.catch(() => {})

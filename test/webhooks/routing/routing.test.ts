@@ -251,6 +251,27 @@ it('inserts all events of a transaction or none, however many they are', async (
   expect(rows.map(({ message }) => message)).toEqual(messages)
 }, 60_000)
 
+it('reports an event that can not be encoded while others are inserted, and inserts none', async () => {
+  const { scope, ctx } = harness
+  const { orgId } = scope
+  await harness.addWebhook({ url, topics: ['audits'] })
+  const common = { org_id: orgId, timestamp: 0, admin_id: null, admin_name: 'Ada', src_ip: '', user_agent: null }
+  const faulty = { ...common, id: uuidv7(), message: '' }
+  let encodings = 0
+  Object.defineProperty(faulty, 'toJSON', {
+    value: () => {
+      encodings += 1
+      // The first one measures its length.
+      if (encodings > 1) throw new Error('not encoded')
+      return {}
+    },
+  })
+  const events = Array.from({ length: 1500 }, () => ({ ...common, id: uuidv7(), message: '' })).with(1400, faulty)
+  const rows = events.map((event) => ({ orgId, siteId: null, topic: 'audits' as const, event }))
+  await expect(inTx(ctx, (tx) => insertOutbox(tx, rows, clock.now()))).rejects.toThrow('not encoded')
+  expect(await outbox()).toEqual([])
+})
+
 it('never writes an event that no enabled webhook of its place and topic hears', async () => {
   const site = await harness.addSite('Heard')
   const other = await harness.addSite('Unheard')
