@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type DeviceFacts, deviceIdOf } from '../../../src/devices/device.ts'
 import { importManifest } from '../../../src/devices/registry/import-manifest.ts'
@@ -77,9 +78,14 @@ export async function connectDevice(
     ext_ip: '192.0.2.7',
     ...facts,
   }
-  const {
-    opened: [session],
-  } = await recordConnects(ctx, randomUUID(), [{ mac, family: 'ucentral', facts: allFacts }])
+  const [nodeId, openings] = [randomUUID(), [{ mac, family: 'ucentral' as const, facts: allFacts }]]
+  let recorded = await recordConnects(ctx, nodeId, openings)
+  // Another transaction is just changing the device. The gateway tries again as well.
+  while (recorded.lockedIds.size > 0) {
+    await setTimeout(10)
+    recorded = await recordConnects(ctx, nodeId, openings, true)
+  }
+  const [session] = recorded.opened
   if (session === undefined) throw new Error('no session')
   return session
 }
