@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useServer } from '../api/client.ts'
 import { counted } from '../display/counted.ts'
 import { StateMark } from '../display/state-mark.tsx'
-import { countsOf, holdOf } from './upgrade.ts'
+import { type Hold, countsOf, holdOf, holdText } from './upgrade.ts'
 import { UpgradeProgress } from './upgrade-progress.tsx'
 import { isUpgradeRunning, upgradeQuery } from './use-upgrade.ts'
 
@@ -30,19 +30,19 @@ export function UpgradeRow({ orgId, upgradeId }: { readonly orgId: string; reado
       <span className="upgrade-figures">
         {counts.get('upgraded') ?? 0} upgraded{failed > 0 && <strong>, {failed} failed</strong>}
       </span>
-      <UpgradeState isOver={!isUpgradeRunning(upgrade)} isHeld={holdOf(upgrade) !== null} failed={failed} />
+      <UpgradeState isOver={!isUpgradeRunning(upgrade)} hold={holdOf(upgrade)} failed={failed} />
     </li>
   )
 }
 
 interface UpgradeStateProps {
   readonly isOver: boolean
-  readonly isHeld: boolean
+  readonly hold: Hold | null
   readonly failed: number
 }
 
-function UpgradeState({ isOver, isHeld, failed }: UpgradeStateProps) {
-  if (isHeld) return <StateMark tone="warn">Waiting</StateMark>
+function UpgradeState({ isOver, hold, failed }: UpgradeStateProps) {
+  if (hold !== null) return <StateMark tone="warn">{holdText(hold)}</StateMark>
   if (!isOver) return <StateMark tone="busy">Running</StateMark>
   return failed > 0 ? <StateMark tone="bad">Ended</StateMark> : <StateMark tone="good">Ended</StateMark>
 }

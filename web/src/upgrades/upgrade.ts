@@ -60,6 +60,11 @@ export function holdOf({ upgrades }: Upgrade): Hold | null {
   return null
 }
 
+/** A person has paused it, or it waits for a gate. */
+export function holdText({ by }: Pick<Hold, 'by'>): string {
+  return by === 'user' ? 'Paused' : 'Waiting'
+}
+
 /**
  * Returns why an upgrade was stopped; null if it was not. While it runs, only its running parts count: a part that was
  * stopped earlier keeps its reason when devices of other sites are retried.

@@ -64,6 +64,7 @@ it('shows that it is being stopped while devices still restart', () => {
   expect(actionsOf(stopping)).toEqual([])
   expect(stateOf({ ...stopping, stopReason: null }).text).toBe('Running')
   expect(stateOf({ ...stopping, stopReason: null, hold: holdBy('gate') }).text).toBe('Waiting')
+  expect(stateOf({ ...stopping, stopReason: null, hold: holdBy('user') }).text).toBe('Paused')
   expect(stateOf({ ...stopping, report: reportOf({ status: 'cancelled' }) }).text).toBe('Cancelled')
 })
 

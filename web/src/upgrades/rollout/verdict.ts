@@ -1,4 +1,4 @@
-import { type Hold, type Report, type Words, isRunning, upgradeStates } from '../upgrade.ts'
+import { type Hold, type Report, type Words, holdText, isRunning, upgradeStates } from '../upgrade.ts'
 
 export interface State {
   readonly report: Report
@@ -11,7 +11,7 @@ export interface State {
 export function stateOf({ report, hold, stopReason }: State): Words {
   if (!isRunning(report.status)) return upgradeStates[report.status]
   if (stopReason !== null) return { tone: 'warn', text: 'Stopping' }
-  return hold === null ? upgradeStates[report.status] : { tone: 'warn', text: 'Waiting' }
+  return hold === null ? upgradeStates[report.status] : { tone: 'warn', text: holdText(hold) }
 }
 
 /** Returns in a sentence how an upgrade stands. */
