@@ -19,21 +19,32 @@ interface Entry {
 /** Leads to pages, sites and devices by their names: Ctrl or Command, and K. */
 export function Palette({ orgId }: { readonly orgId: string }) {
   const [isOpen, setOpen] = useState(false)
+  const focused = useRef<Element>(null)
+  const open = (): void => {
+    focused.current = document.activeElement
+    setOpen(true)
+  }
+  const close = (): void => {
+    setOpen(false)
+    if (focused.current instanceof HTMLElement) focused.current.focus()
+  }
   useEffect(() => {
     const listen = (event: globalThis.KeyboardEvent): void => {
       if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
       event.preventDefault()
-      setOpen((open) => !open)
+      if (isOpen) close()
+      else open()
     }
     document.addEventListener('keydown', listen)
     return () => document.removeEventListener('keydown', listen)
-  }, [])
+  })
   return (
     <>
-      <button type="button" className="quiet" onClick={() => setOpen(true)}>
+      <button type="button" className="quiet" onClick={open}>
         Go to… <kbd>Ctrl K</kbd>
       </button>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title="Go to" lockScroll={false} size="md">
+      {/* The dialog would return the focus to its own input, which has it before the dialog looks. */}
+      <Modal opened={isOpen} onClose={close} returnFocus={false} title="Go to" lockScroll={false} size="md">
         <PaletteSearch orgId={orgId} onDone={() => setOpen(false)} />
       </Modal>
     </>
