@@ -118,7 +118,7 @@ async function appendCreation(
     version: org.targetVersion,
     ...(siteId !== null && { site_id: siteId }),
   } as const
-  const message = `Upgrade ${org.planned} devices to ${org.targetVersion}`
+  const message = `Upgrade ${org.planned} ${org.planned === 1 ? 'device' : 'devices'} to ${org.targetVersion}`
   const after = { id: org.id, ...org.request, ...(org.notes.length > 0 && { notes: org.notes }) }
   const auditId = await appendUpgradeChange(tx, scope, { ...created, message, after }, now)
   // The engine ends all others.

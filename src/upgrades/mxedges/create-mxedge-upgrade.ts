@@ -197,7 +197,7 @@ export async function appendRequest(
 ): Promise<void> {
   const { id, siteId, request, plan, notes } = upgrade
   const auditId = await appendAudit(tx, scope, {
-    message: `${message} ${plan.planned} edge appliances`,
+    message: `${message} ${plan.planned} ${plan.planned === 1 ? 'edge appliance' : 'edge appliances'}`,
     siteId,
     after: { id, ...request, ...(notes.length > 0 && { notes }) },
     at,

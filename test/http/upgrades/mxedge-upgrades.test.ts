@@ -305,7 +305,7 @@ describe('every change', () => {
       `Cancel upgrade ${id} of edge appliances`,
       `Resume upgrade ${id} of edge appliances`,
       `Pause upgrade ${id} of edge appliances`,
-      'Upgrade 1 edge appliances',
+      'Upgrade 1 edge appliance',
     ])
     const path = `/orgs/${world.org.orgId}/mxedges/events/search?mxedge_id=${boxes[0]}&limit=1`
     expect((await world.call('GET', path)).body.results).toMatchObject([
