@@ -34,7 +34,7 @@ export function SecondFactorPanel({ self }: { readonly self: Self }) {
       title="Second factor"
       aside={<StateMark tone={isOn ? 'good' : 'idle'}>{isOn ? 'Enabled' : 'Disabled'}</StateMark>}
     >
-      {codes !== null && <RecoveryCodes codes={codes} />}
+      {isOn && codes !== null && <RecoveryCodes codes={codes} />}
       {isOn && <Enabled onCodes={setCodes} />}
       {!isOn && isEnrolling && <Enrolment onCodes={setCodes} />}
       {!isOn && !isEnrolling && (
