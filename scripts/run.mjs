@@ -36,7 +36,7 @@ const OTHERS = ['build-console', 'test', 'check', 'format']
 
 /** The project's programs trade some speed for memory. The tools that check and test them do not: they need the time. */
 const SMALL_HEAP = {
-  // What outlives a young heap that is too small becomes garbage of the old one, which costs more; see decision 255.
+  // What outlives a young heap that is too small becomes garbage of the old one, which costs more; see decision 285.
   flags: ['--max-semi-space-size=16'],
   env: {
     // Each arena of glibc keeps its freed memory for itself, which adds up with thousands of TLS connections.
