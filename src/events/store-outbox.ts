@@ -38,22 +38,26 @@ export interface RoutingParts {
   readonly removed: RawBuilder<unknown>
 }
 
-/** @param condition Names columns of `locked_step`: only the steps that meet it are removed. */
+/**
+ * The events are found by an array of their ids. For a join with the steps PostgreSQL may read the whole index, if statistics
+ * say that the outbox is nearly empty; but while a transaction is open, the index has the entries of all events that are gone.
+ * @param condition Names columns of `locked_step`: only the steps that meet it are removed.
+ */
 export function routingParts<V>(steps: Param<V, readonly RoutingStep[]>, condition: RawBuilder<unknown>): RoutingParts {
   return {
     locked: sql`step as materialized (
       select * from ${rowsAs('s', stepColumns, steps)}
     ), locked_step as materialized (
       select s.* from webhook_outbox o join step s on s.id = o.id
-      where o.routed_to is not distinct from s.routed_before
+      where o.id = any((select array_agg(id) from step)::uuid[]) and o.routed_to is not distinct from s.routed_before
       for update of o skip locked
     )`,
     removed: sql`routed as (
       delete from webhook_outbox o using (select * from locked_step where ${condition}) e
-      where o.id = e.id and e.routed_to is null
+      where o.id = any((select array_agg(id) from locked_step)::uuid[]) and o.id = e.id and e.routed_to is null
     ), begun as (
       update webhook_outbox o set routed_to = e.routed_to from (select * from locked_step where ${condition}) e
-      where o.id = e.id and e.routed_to is not null
+      where o.id = any((select array_agg(id) from locked_step)::uuid[]) and o.id = e.id and e.routed_to is not null
     )`,
   }
 }

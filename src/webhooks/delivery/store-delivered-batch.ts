@@ -71,11 +71,13 @@ const writeBatch = statement<BatchValues, BatchRow>(
         on l.org_id = k.org_id and l.webhook_id = k.webhook_id
       where (select count(*) from record) >= 0 and (select count(*) from body) >= 0
       order by l.org_id, l.webhook_id for update of l
+    ), done as materialized (
+      select d.org_id, d.id from ${rowsAs('d', doneColumns, param('done'))} join lane l on l.webhook_id = d.webhook_id
     ), deleted as (
-      delete from webhook_message m
-      using ${rowsAs('d', doneColumns, param('done'))} join lane l on l.webhook_id = d.webhook_id
-      where m.org_id = d.org_id and m.id = d.id
-      returning m.webhook_id
+      delete from webhook_message
+      where org_id = any((select array_agg(distinct org_id) from done)::uuid[])
+        and id = any((select array_agg(id) from done)::uuid[])
+      returning webhook_id
     ), change as materialized (
       select l.*, coalesce(c.messages, 0)::integer as deleted,
         (case when l.keeps then 0 else coalesce(c.messages, 0) + l.spare end)::integer as messages,
@@ -111,7 +113,8 @@ export interface WrittenBatch {
 
 /**
  * Inserts the records, deletes their messages, subtracts these from the counts of their lanes by plan, and releases lanes, in
- * one statement. The lanes are locked last, because the router waits for them, and in the order of their keys.
+ * one statement. The lanes are locked last, because the router waits for them, and in the order of their keys. Messages are
+ * found by arrays of their keys: see routingParts().
  *
  * Lanes that have messages left are not released yet: when they are due next is a matter of a statement that sees what was
  * committed before the lock, endLeases().
