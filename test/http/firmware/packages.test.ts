@@ -47,7 +47,9 @@ describe('a package', () => {
       },
     })
     for (const path of ['version', 'versions']) expect(await get(`mxedges/${path}`)).toEqual([entry])
-    expect(await get(`firmware/${answer.body.id}`)).toEqual(answer.body)
+    const { existed, ...image } = answer.body
+    expect(existed).toBe(false)
+    expect(await get(`firmware/${answer.body.id}`)).toEqual(image)
     expect((await get('logs?limit=1')).results[0].message).toBe('Upload package tunterm 1:2.0~rc1-3 for bookworm')
     expect(await get('devices/versions')).toEqual([])
   })
