@@ -222,6 +222,8 @@ function accountKinds(ids: Ids, { admin, other }: { readonly admin: TestOrg; rea
       list: `/orgs/${org}/invites`,
       readIn: `/orgs/${org}/invites`,
       base: { ...privileges.base, email: 'invited@example.test', hours: 3 },
+      // An address has one invitation.
+      fresh: () => ({ email: `${randomUUID()}@example.test` }),
     },
     { ...privileges, name: 'own account', schema: 'admin', list: null, path: () => '/self', base: {}, as: other },
   ]
