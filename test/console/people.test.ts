@@ -131,7 +131,7 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('button', { name: 'Pause…' }).click()
       await dialog.getByText('the 3 devices still to be upgraded').waitFor()
       await dialog.getByRole('button', { name: 'Pause' }).click()
-      await page.getByText('Paused', { exact: true }).waitFor()
+      await page.getByText('Paused', { exact: true }).first().waitFor()
       await page.getByRole('button', { name: 'Resume…' }).click()
       await dialog.getByText('continues with the 3 devices').waitFor()
       await dialog.getByRole('button', { name: 'Resume' }).click()
