@@ -1,7 +1,7 @@
-/** A process that takes more of one processor than this is busy. */
-const BUSY_PART = 0.25
+/** A process that takes more of one processor than this is busy. One that only waits takes 0.01 to 0.02. */
+const BUSY_PART = 0.06
 /** It is idle again once it has taken less than this for a while. */
-const IDLE_PART = 0.1
+const IDLE_PART = 0.03
 const IDLE_AFTER_MS = 30_000
 /** The weight of the newest measurement in the average, so that a short turn alone does not count as load. */
 const WEIGHT = 0.25

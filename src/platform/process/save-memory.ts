@@ -30,7 +30,10 @@ const flags = {
 } as const
 
 interface Options {
-  /** Memory is saved until this settles, however much there is to do. */
+  /**
+   * Until this settles the process does not count as idle: a thread that begins while V8 is to optimize for size keeps a
+   * young heap of 1 MB.
+   */
   readonly started: Promise<unknown>
   /** Default: 400. */
   readonly leastLimitMb?: number
@@ -58,7 +61,7 @@ export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options):
     const part = (now.cpuMs - last.cpuMs) / Math.max(1, now.nowMs - last.nowMs)
     if (!isStarting) idleness = decideIdle(idleness, { part, nowMs: now.nowMs })
     last = now
-    set(more.isOn ? 'more' : some.isOn || idleness.isIdle ? 'some' : 'none')
+    set(more.isOn ? 'more' : some.isOn || (idleness.isIdle && !isStarting) ? 'some' : 'none')
   }
 
   function set(decided: keyof typeof flags): void {
