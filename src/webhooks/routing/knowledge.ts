@@ -1,7 +1,8 @@
+import { FIRST_EVENTS, MAX_EVENTS } from './decide-round-size.ts'
 import type { KnownEvents } from './known-events.ts'
 import type { RoundResult } from './route-round.ts'
 import type { SendNow } from './send-now.ts'
-import type { FoundQueues, QueueKey } from './store.ts'
+import { type FoundQueues, type QueueKey, lowestId } from './store.ts'
 
 /** A pass of a search covers all queues, one page per round. */
 export interface Pass {
@@ -61,6 +62,28 @@ export interface NextEvents {
   /** The queues that were ripe then have their events in `found`. */
   readonly readAt: Date
   readonly found: Promise<FoundQueues>
+}
+
+/** Nothing is known at the start, so the first rounds search the whole outbox. */
+export function createKnowledge(parts: Pick<Knowledge, 'known' | 'sendNow'>): Knowledge {
+  return {
+    ...parts,
+    isReady: false,
+    pass: null,
+    mustSearch: true,
+    mustSearchAll: true,
+    fromId: lowestId,
+    hasUnknown: false,
+    searchAt: null,
+    nextSearchMs: 0,
+    hasSent: false,
+    awaitedMs: -Infinity,
+    eventsPerRound: FIRST_EVENTS,
+    eventsPerSearch: MAX_EVENTS,
+    turn: 0,
+    shortLeftMs: 0,
+    next: null,
+  }
 }
 
 /** What a round has routed. */

@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest'
 import type { Context } from '../../platform/context.ts'
 import { addMs } from '../../platform/time/clock.ts'
-import { FIRST_EVENTS } from './decide-round-size.ts'
 import { createKnownEvents } from './known-events.ts'
-import type { Knowledge } from './knowledge.ts'
+import { createKnowledge } from './knowledge.ts'
 import { createOrgRoom } from './org-room.ts'
 import { routeKnown } from './route-known.ts'
 import type { Round } from './route-round.ts'
@@ -21,23 +20,13 @@ it('leaves a queue to a search that was not ripe when it was read ahead, and is 
   )
   known.accept()
   const found = { queues: [{ ...place, ripeAt, firstId: null }], waiting: [], hasMore: false }
-  const knowledge: Knowledge = {
-    known,
-    sendNow: createSendNow({ direct: null, known, isReady: () => true, onReturn: () => undefined }),
+  const sendNow = createSendNow({ direct: null, known, isReady: () => true, onReturn: () => undefined })
+  const knowledge = {
+    ...createKnowledge({ known, sendNow }),
     isReady: true,
-    pass: null,
     mustSearch: false,
     mustSearchAll: false,
     fromId: 'z',
-    hasUnknown: false,
-    searchAt: null,
-    nextSearchMs: 0,
-    hasSent: false,
-    awaitedMs: -Infinity,
-    eventsPerRound: FIRST_EVENTS,
-    eventsPerSearch: 1000,
-    turn: 0,
-    shortLeftMs: 0,
     next: { ids, readAt, found: Promise.resolve(found) },
   }
   const now = addMs(readAt, 20)

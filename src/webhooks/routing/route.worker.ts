@@ -4,12 +4,12 @@ import type { Context } from '../../platform/context.ts'
 import { inTx, isPassingError } from '../../platform/database/db.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import type { WebhookCounters } from '../counters.ts'
-import { FIRST_EVENTS, MAX_EVENTS, decideRoundSize } from './decide-round-size.ts'
+import { MAX_EVENTS, decideRoundSize } from './decide-round-size.ts'
 import { decideFloor, isSearchDue } from './decide-search.ts'
 import type { DirectDelivery } from '../delivery/deliver.worker.ts'
 import { type WebhookLimits, defaultWebhookLimits } from '../limits.ts'
 import { createOrgRoom } from './org-room.ts'
-import { type Knowledge, type Pass, type Routed, earliest, isAwaited } from './knowledge.ts'
+import { type Knowledge, type Pass, type Routed, createKnowledge, earliest, isAwaited } from './knowledge.ts'
 import { createKnownEvents } from './known-events.ts'
 import { routeKnown } from './route-known.ts'
 import { type Round, routeFound } from './route-round.ts'
@@ -46,25 +46,7 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
       poller.wake()
     },
   })
-  const knowledge: Knowledge = {
-    known,
-    sendNow,
-    isReady: false,
-    pass: null,
-    mustSearch: true,
-    mustSearchAll: true,
-    fromId: lowestId,
-    hasUnknown: false,
-    searchAt: null,
-    nextSearchMs: 0,
-    hasSent: false,
-    awaitedMs: -Infinity,
-    eventsPerRound: FIRST_EVENTS,
-    eventsPerSearch: MAX_EVENTS,
-    turn: 0,
-    shortLeftMs: 0,
-    next: null,
-  }
+  const knowledge = createKnowledge({ known, sendNow })
   const poller = startPoller({
     name: 'webhook-route',
     ctx,
