@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8'
-import { decideIdle, idle } from './decide-idle.ts'
+import { type Idleness, decideIdle, idle } from './decide-idle.ts'
 import { decideSaving, notSaving } from './decide-saving.ts'
 
 const EVERY_MS = 250
@@ -17,11 +17,11 @@ const rules = {
 } as const
 
 /**
- * The flags of V8 for each degree. With `optimize-for-size`, collections return all free pages to the system, shrink
- * the young heap, and move objects out of pages that are mostly free. With `heap-growing-percent`, the next collection comes when the heap has
- * grown by one and a half times of what is in use. V8 reads both at each collection, and allows the heap to grow until the
- * next one. It reads `incremental-marking-hard-trigger` whenever the heap needs a page: the next collection begins when so
- * many percent of that growth have been taken.
+ * The flags of V8 for each degree. With `optimize-for-size`, collections return all free pages to the system, shrink the
+ * young heap, and move objects out of pages that are mostly free. With `heap-growing-percent`, the next collection comes
+ * when the heap has grown by one and a half times of what is in use. V8 reads both at each collection, and allows the heap
+ * to grow until the next one. It reads `incremental-marking-hard-trigger` whenever the heap needs a page: the next
+ * collection begins when so many percent of that growth have been taken.
  */
 const flags = {
   none: ['--no-optimize-for-size', '--heap-growing-percent=0', '--incremental-marking-hard-trigger=0'],
@@ -49,8 +49,8 @@ export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options):
   const scale = leastLimitMb / LEAST_LIMIT_MB
   let some = notSaving({ ...rules.some, leastLimitMb: rules.some.leastLimitMb * scale })
   let more = notSaving({ ...rules.more, leastLimitMb: rules.more.leastLimitMb * scale })
-  let idleness = idle
-  let isStarting = true
+  /** Null during the start. */
+  let idleness: Idleness | null = null
   let degree: keyof typeof flags = 'none'
   let last = measure()
 
@@ -59,9 +59,9 @@ export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options):
     some = decideSaving(some, now)
     more = decideSaving(more, now)
     const part = (now.cpuMs - last.cpuMs) / Math.max(1, now.nowMs - last.nowMs)
-    if (!isStarting) idleness = decideIdle(idleness, { part, nowMs: now.nowMs })
+    if (idleness !== null) idleness = decideIdle(idleness, { part, nowMs: now.nowMs })
     last = now
-    set(more.isOn ? 'more' : some.isOn || (idleness.isIdle && !isStarting) ? 'some' : 'none')
+    set(more.isOn ? 'more' : some.isOn || idleness?.isIdle === true ? 'some' : 'none')
   }
 
   function set(decided: keyof typeof flags): void {
@@ -70,7 +70,7 @@ export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options):
   }
 
   decide()
-  const end = (): void => void (isStarting = false)
+  const end = (): void => void (idleness = idle)
   started.then(end, end)
   setInterval(decide, EVERY_MS).unref()
 }
