@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { migrate } from '../../../src/platform/database/migrate.ts'
-import { openFormerDatabase } from '../../support/database/former-database.ts'
+import { insertFormerDevice, openFormerDatabase } from '../../support/database/former-database.ts'
 
 const id = (last: number): string => `00000000-0000-0000-0000-00000000000${last}`
 const [ORG, DEVICE, ORG_UPGRADE, SITE_UPGRADE, IMAGE, COMMAND] = [id(1), id(2), id(3), id(4), id(5), id(6)]
@@ -10,14 +10,7 @@ const at = '2026-01-02T03:04:05.678Z'
 
 test('sessions, statuses and targets of the previous release keep what their columns have', async () => {
   const { client, connection } = await openFormerDatabase('0286', ORG)
-  await client.query(
-    `with registered as (
-       insert into device_registry (id, mac, serial, model, type, claim_code, org_id, created_at)
-       values ($2, '000000000002', '2', 'm', 'ap', 'CODE', $1, now()) returning *
-     ) insert into device (org_id, id, mac, serial, model, type, claim_code, created_at, modified_at, doc)
-     select org_id, id, mac, serial, model, type, claim_code, now(), now(), '{}' from registered`,
-    [ORG, DEVICE],
-  )
+  await insertFormerDevice(client, ORG, DEVICE)
   await client.query(
     `insert into device_session (device_id, node_id, family, epoch, connected, connected_at, facts)
      values ($1, $1, 'ucentral', 1, true, now(), $2)`,

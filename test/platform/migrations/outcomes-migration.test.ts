@@ -1,20 +1,13 @@
 import { expect, test } from 'vitest'
 import { migrate } from '../../../src/platform/database/migrate.ts'
-import { openFormerDatabase } from '../../support/database/former-database.ts'
+import { insertFormerDevice, openFormerDatabase } from '../../support/database/former-database.ts'
 
 const id = (last: number): string => `00000000-0000-0000-0000-00000000000${last}`
 const [ORG, DEVICE, SITE_UPGRADE] = [id(1), id(2), id(3)]
 
 test('commands of the previous release are found in the state that they have', async () => {
   const { client, connection } = await openFormerDatabase('0285', ORG)
-  await client.query(
-    `with registered as (
-       insert into device_registry (id, mac, serial, model, type, claim_code, org_id, created_at)
-       values ($2, '000000000002', '2', 'm', 'ap', 'CODE', $1, now()) returning *
-     ) insert into device (org_id, id, mac, serial, model, type, claim_code, created_at, modified_at, doc)
-     select org_id, id, mac, serial, model, type, claim_code, now(), now(), '{}' from registered`,
-    [ORG, DEVICE],
-  )
+  await insertFormerDevice(client, ORG, DEVICE)
   const insert = async (kind: string, state: string, attempt: number, siteUpgradeId: string | null): Promise<void> => {
     await client.query(
       `insert into device_command (org_id, id, device_id, site_upgrade_id, kind, attempt, params, state, created_at)

@@ -31,3 +31,15 @@ export async function openFormerDatabase(nextMigration: string, orgId: string): 
   )
   return { client, connection: database.connection }
 }
+
+/** Inserts a claimed access point, as releases since 0285 have them. */
+export async function insertFormerDevice(client: pg.Client, orgId: string, deviceId: string): Promise<void> {
+  await client.query(
+    `with registered as (
+       insert into device_registry (id, mac, serial, model, type, claim_code, org_id, created_at)
+       values ($2, '000000000002', '2', 'm', 'ap', 'CODE', $1, now()) returning *
+     ) insert into device (org_id, id, mac, serial, model, type, claim_code, created_at, modified_at, doc)
+     select org_id, id, mac, serial, model, type, claim_code, now(), now(), '{}' from registered`,
+    [orgId, deviceId],
+  )
+}
