@@ -70,7 +70,11 @@ export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options):
   }
 
   decide()
-  const end = (): void => void (idleness = idle)
+  const end = (): void => {
+    // What the start has taken does not count as load.
+    last = measure()
+    idleness = idle
+  }
   started.then(end, end)
   setInterval(decide, EVERY_MS).unref()
 }
