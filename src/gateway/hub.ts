@@ -11,7 +11,7 @@ import { deviceCommands } from './commands/device-commands.ts'
 import type { DeviceLink } from './links/device-link.ts'
 import type { Dispatcher } from './commands/dispatcher.ts'
 import type { SentCommand } from './driver.ts'
-import { gatherFacts } from './facts.ts'
+import { gatherFacts, gatherUnlockedFacts } from './facts.ts'
 import type { LinkRegistry } from './links/link-registry.ts'
 import { startSide } from './links/link-side.ts'
 import type { LinkHost } from './protocol.ts'
@@ -80,9 +80,10 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
     read: listLostCalls,
     failure: 'could not look up which commands of a device were lost; its upgrade will wait longer',
   })
-  const idle = gatherFacts<IdleDevice>(ctx, {
+  const idle = gatherUnlockedFacts<IdleDevice>(ctx, {
     name: 'devices that execute nothing',
-    write: (devices) => recordIdleDevices(ctx, devices),
+    rowOf: ({ deviceId }) => deviceId,
+    write: (some, isRepeated) => recordIdleDevices(ctx, some, isRepeated),
     idOf: ({ deviceId, epoch }) => ({ deviceId, epoch }),
   })
   return {

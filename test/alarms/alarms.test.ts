@@ -2,7 +2,6 @@ import { Value } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { watchAlarms } from '../../src/app/alarm-watch.ts'
 import { systemScope } from '../../src/access/scope.ts'
-import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import { appendSystemEvent } from '../../src/events/append-system.ts'
 import { alarms } from '../../src/events/alarms/alarm-types.ts'
 import {
@@ -14,6 +13,7 @@ import {
 import { topics } from '../../src/events/topics.ts'
 import { updateConditions } from '../../src/events/store-system.ts'
 import { inTx } from '../../src/platform/database/db.ts'
+import { recordEnds } from '../support/fleets/record.ts'
 import { type AnyJson } from '../support/contract/any-json.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
@@ -60,7 +60,7 @@ const device = (index: number): MadeDevice => {
 const connect = (index: number) => connectDevice(server.ctx, device(index).mac)
 async function drop(index: number): Promise<void> {
   const session = await connect(index)
-  await recordDisconnects(server.ctx, [session])
+  await recordEnds(server.ctx, [session])
 }
 async function watch(): Promise<void> {
   clock.advance(1000)
@@ -146,7 +146,7 @@ describe('a device that is offline', () => {
       .set({ state: 'done', sentAt: clock.now(), finishedAt: clock.now() })
       .where('deviceId', '=', id)
       .execute()
-    await recordDisconnects(server.ctx, [session])
+    await recordEnds(server.ctx, [session])
     await watch()
     const openOf = async (mac: string) => (await search('status=open')).filter(({ aps }) => aps?.includes(mac))
     expect(await openOf(device(2).mac)).toEqual([])

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { recordCommandOutcomes, recordCommandsSent } from '../../src/devices/commands/record-commands.ts'
+import { recordCommandsSent } from '../../src/devices/commands/record-commands.ts'
+import { recordOutcomes } from '../support/fleets/record.ts'
 import { addPerson } from '../support/people.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
@@ -67,7 +68,7 @@ it('lets a device ping, and prints the output', async () => {
   const outcome = { kind: 'done', text: '1 packets transmitted\n1 packets received' } as const
   await waitUntil('the command', async () => {
     const sent = await recordCommandsSent(server.ctx, nodeId, { limit: 10, rebooting: [] })
-    await recordCommandOutcomes(
+    await recordOutcomes(
       server.ctx,
       sent.map(({ orgId, id, callId }) => ({ orgId, id, callId, outcome })),
     )

@@ -5,6 +5,7 @@ import { systemScope } from '../../src/access/scope.ts'
 import { insertUpgradeCommands } from '../../src/devices/commands/store-upgrade-commands.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { inTxByKeys } from '../../src/platform/database/db.ts'
+import { whileRowsAreLocked } from '../support/while-locked.ts'
 import {
   type GatewayHarness,
   type TestDevice,
@@ -106,6 +107,28 @@ test('a command of another connection returns to the queue, and is sent by a new
   const call = await device.nextCall()
   device.reply(call.id, { error: 0, text: 'Success' })
   await harness.untilCommand(id, 'done')
+})
+
+test('a locked command returns to the queue after it is free, and delays no other one', async () => {
+  const { ctx } = harness
+  const { port } = await harness.start()
+  const [locked, other] = [await connected(port), await connected(port)]
+  const announced: Parameters<typeof ctx.wakes.wake>[] = []
+  const held = {
+    ...ctx,
+    wakes: { ...ctx.wakes, wake: (...wake: (typeof announced)[number]) => void announced.push(wake) },
+  }
+  const commands = [await upgradeOf(locked.mac, 1), await upgradeOf(other.mac, 1)] as const
+  await commitCommands(held, commands)
+  const rows = { table: 'device_command', column: 'id', value: commands[0].id }
+  await whileRowsAreLocked(ctx, rows, async () => {
+    for (const wake of announced) ctx.wakes.wake(...wake)
+    other.reply((await other.nextCall()).id, { error: 0, text: 'Success' })
+    await harness.untilCommand(commands[1].id, 'done')
+    expect(await harness.command(commands[0].id)).toMatchObject({ state: 'sent' })
+  })
+  locked.reply((await locked.nextCall()).id, { error: 0, text: 'Success' })
+  await harness.untilCommand(commands[0].id, 'done')
 })
 
 test('a command waits if a claim has sent another one at the same time', async () => {

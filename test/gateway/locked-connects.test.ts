@@ -1,13 +1,11 @@
-import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemScope } from '../../src/access/scope.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
-import type { SessionKey } from '../../src/devices/sessions/store.ts'
 import { lockOrgAlone } from '../../src/orgs/store.ts'
 import { type Tx, inTx } from '../../src/platform/database/db.ts'
 import { closeCodes } from '../../src/gateway/websockets/close-codes.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { type RowsToLock, lockRows, whileRowsAreLocked } from '../support/while-locked.ts'
 import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
@@ -18,25 +16,12 @@ afterAll(() => harness.close())
 
 type Table = 'device_registry' | 'device_session' | 'device_command' | 'device_status'
 
-/** Does the work while another transaction has locked the device, as a change of its organization does. */
-async function whileLocked(mac: string, table: Table, work: (tx: Tx) => Promise<void>): Promise<void> {
-  await inTx(harness.ctx, async (tx) => {
-    await lock(tx, mac, table)
-    await work(tx)
-  })
+function whileLocked(mac: string, table: Table, work: (tx: Tx) => Promise<void>): Promise<void> {
+  return whileRowsAreLocked(harness.ctx, rowsOf(mac, table), work)
 }
 
-async function lock(tx: Tx, mac: string, table: Table): Promise<void> {
-  const column = sql.ref(table === 'device_registry' ? 'id' : 'device_id')
-  await sql`select from ${sql.table(table)} where ${column} = ${deviceIdOf(mac)} for update`.execute(tx)
-}
-
-async function sessionOf(mac: string): Promise<SessionKey> {
-  return harness.ctx.db
-    .selectFrom('deviceSession')
-    .select(['deviceId', 'epoch'])
-    .where('deviceId', '=', deviceIdOf(mac))
-    .executeTakeFirstOrThrow()
+function rowsOf(mac: string, table: Table): RowsToLock {
+  return { table, column: table === 'device_registry' ? 'id' : 'device_id', value: deviceIdOf(mac) }
 }
 
 async function claimed(): Promise<string> {
@@ -82,7 +67,7 @@ test.each<Table>(['device_session', 'device_command'])(
       second.hello()
       await harness.untilConnected(other)
       // The end of a session changes the status last.
-      await lock(tx, locked, 'device_status')
+      await lockRows(tx, rowsOf(locked, 'device_status'))
       expect(latter.telemetryCalls).toEqual([])
     })
     await latter.untilTelemetryCall()
@@ -95,24 +80,26 @@ test('the end of a session is recorded, and its device reconnects, while another
   const [locked, other] = [await claimed(), await claimed()].toSorted()
   if (locked === undefined || other === undefined) throw new Error('no devices')
   const { port } = await harness.start()
-  for (const mac of [locked, other]) {
-    const device = await openDevice(port, harness.ca, { mac })
+  const devices = [
+    await openDevice(port, harness.ca, { mac: locked }),
+    await openDevice(port, harness.ca, { mac: other }),
+  ]
+  for (const device of devices) {
     device.hello()
-    await harness.untilConnected(mac)
+    await harness.untilConnected(device.mac)
   }
-  const keys = [await sessionOf(locked), await sessionOf(other)]
-  let ended: Promise<void> | undefined
   await whileLocked(locked, 'device_status', async () => {
-    ended = recordDisconnects(harness.ctx, keys)
+    for (const device of devices) device.socket.close()
     await harness.untilConnected(other, false)
     const again = await openDevice(port, harness.ca, { mac: other })
     again.hello()
     await harness.untilConnected(other)
+    // A batch of its own, while the other one is still locked.
+    again.socket.close()
+    await harness.untilConnected(other, false)
     expect(await harness.status(locked)).toMatchObject({ connected: true })
   })
-  await ended
-  expect(await harness.status(locked)).toMatchObject({ connected: false })
-  expect(await harness.status(other)).toMatchObject({ connected: true })
+  await harness.untilConnected(locked, false)
 })
 
 test('a device is claimed and connects while the settings of its organization are being changed', async () => {
@@ -127,14 +114,23 @@ test('a device is claimed and connects while the settings of its organization ar
 })
 
 test('a stop does not wait for the end of a locked session', async () => {
-  const mac = await claimed()
-  const { port } = await harness.start()
-  const device = await openDevice(port, harness.ca, { mac })
-  device.hello()
-  await harness.untilConnected(mac)
-  const key = await sessionOf(mac)
+  const [mac, other] = [await claimed(), await claimed()]
+  const gateway = await harness.start()
+  const devices = [
+    await openDevice(gateway.port, harness.ca, { mac }),
+    await openDevice(gateway.port, harness.ca, { mac: other }),
+  ]
+  for (const device of devices) {
+    device.hello()
+    await harness.untilConnected(device.mac)
+  }
   await whileLocked(mac, 'device_status', async () => {
-    await recordDisconnects(harness.ctx, [key], AbortSignal.abort())
+    for (const device of devices) {
+      device.socket.close()
+      await device.closed
+    }
+    await harness.untilConnected(other, false)
+    await gateway.stop()
   })
   expect(await harness.status(mac)).toMatchObject({ connected: true })
 })

@@ -1,11 +1,11 @@
-import { sql } from 'kysely'
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sweepCommands } from '../../src/devices/commands/record-commands.ts'
+import { recordIdleDevices, sweepCommands } from '../../src/devices/commands/record-commands.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { appendDueOutages } from '../../src/devices/sessions/record-disconnect.ts'
 import { createLostDevicesSweep } from '../../src/devices/sessions/record-node.ts'
-import { inTx } from '../../src/platform/database/db.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { whileRowsAreLocked } from '../support/while-locked.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
@@ -16,13 +16,9 @@ afterAll(() => harness.close())
 
 type Table = 'device' | 'device_status' | 'device_command'
 
-/** Does the work while another transaction has locked the rows of the device, as a change of its organization does. */
-async function whileLocked(mac: string, table: Table, work: () => Promise<void>): Promise<void> {
-  await inTx(harness.ctx, async (tx) => {
-    const column = sql.ref(table === 'device' ? 'id' : 'device_id')
-    await sql`select from ${sql.table(table)} where ${column} = ${deviceIdOf(mac)} for update`.execute(tx)
-    await work()
-  })
+function whileLocked(mac: string, table: Table, work: () => Promise<void>): Promise<void> {
+  const column = table === 'device' ? 'id' : 'device_id'
+  return whileRowsAreLocked(harness.ctx, { table, column, value: deviceIdOf(mac) }, work)
 }
 
 async function connected(port: number): Promise<TestDevice> {
@@ -170,4 +166,33 @@ test('commands end by their time while another organization changes one of the d
   })
   await sweepCommands(harness.ctx)
   expect((await harness.command(ids[0] ?? '')).state).toBe('unknown')
+})
+
+test('a device that executes nothing is recorded while another organization changes one', async () => {
+  const { port } = await harness.start()
+  const devices = [await connected(port), await connected(port)] as const
+  const macs = devices.map(({ mac }) => mac)
+  const params = { image_id: randomUUID(), version: '2.0.0' }
+  const ids = await harness.queueAll(macs, { kind: 'upgrade', params, siteUpgradeId: randomUUID() })
+  for (const device of devices) {
+    await device.nextCall()
+    device.socket.close()
+    await harness.untilConnected(device.mac, false)
+    ;(await openDevice(port, harness.ca, { mac: device.mac })).hello()
+    await harness.untilConnected(device.mac)
+  }
+  const deviceIds = macs.map(deviceIdOf)
+  await harness.ctx.db.updateTable('deviceStatus').set({ bootId: 'b' }).where('deviceId', 'in', deviceIds).execute()
+  const sessions = await harness.ctx.db
+    .selectFrom('deviceSession')
+    .select(['deviceId', 'epoch'])
+    .where('deviceId', 'in', deviceIds)
+    .execute()
+  const idle = sessions.map(({ deviceId, epoch }) => ({ deviceId, epoch, executing: [] }))
+  await whileLocked(devices[0].mac, 'device_command', async () => {
+    expect(await recordIdleDevices(harness.ctx, idle, false)).toEqual(new Set([deviceIds[0]]))
+    expect((await harness.command(ids[1] ?? '')).outcome).toEqual({ why: 'connection_lost', idle: true })
+  })
+  expect(await recordIdleDevices(harness.ctx, idle, true)).toEqual(new Set())
+  expect((await harness.command(ids[0] ?? '')).outcome).toEqual({ why: 'connection_lost', idle: true })
 })

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { recordDisconnects, appendDueOutages } from '../../src/devices/sessions/record-disconnect.ts'
+import { appendDueOutages } from '../../src/devices/sessions/record-disconnect.ts'
 import { type OpenedSession, lockClaimedStatuses } from '../../src/devices/sessions/store.ts'
 import { insertOutages } from '../../src/devices/sessions/store-outages.ts'
+import { recordEnds } from '../support/fleets/record.ts'
 import { addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -32,7 +33,7 @@ beforeEach(async () => {
 })
 
 const orgSetting = () => `/orgs/${server.org.orgId}/setting`
-const disconnect = () => recordDisconnects(server.ctx, [session])
+const disconnect = () => recordEnds(server.ctx, [session])
 
 async function setThreshold(body: unknown, path = `/sites/${siteId}/setting`): Promise<void> {
   expect((await server.call('PUT', path, { body })).status).toBe(200)

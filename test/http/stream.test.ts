@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { recordCommandOutcomes, recordCommandsSent } from '../../src/devices/commands/record-commands.ts'
+import { recordCommandsSent } from '../../src/devices/commands/record-commands.ts'
 import { endAlarms, raiseAlarms } from '../../src/events/alarms/store.ts'
 import { inTx } from '../../src/platform/database/db.ts'
+import { recordOutcomes } from '../support/fleets/record.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
@@ -49,7 +50,7 @@ async function answerer(verb = 'ping', body: object = { host: '192.0.2.1' }): Pr
     expect(reply.status).toBe(200)
     const sent = await recordCommandsSent(server.ctx, nodeId, { limit: 10, rebooting: [] })
     const outcome = { kind: 'done', text } as const
-    await recordCommandOutcomes(
+    await recordOutcomes(
       server.ctx,
       sent.map(({ orgId, id, callId }) => ({ orgId, id, callId, outcome })),
     )

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { foldValueCounts } from '../../src/devices/store-value-counts.ts'
-import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
+import { recordEnds } from '../support/fleets/record.ts'
 import { claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
 import { seedOrg } from '../support/fleets/fleet.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
@@ -84,7 +84,7 @@ test('searches by connection follow connects, disconnects and claims', async () 
   expect(await state()).toEqual([false, true, false])
   const session = await connectDevice(server.ctx, mac, { firmware: '7.1' })
   expect(await state()).toEqual([true, false, false])
-  await recordDisconnects(server.ctx, [session])
+  await recordEnds(server.ctx, [session])
   expect(await state()).toEqual([false, true, true])
   await connectDevice(server.ctx, mac, { firmware: '7.1' })
   expect(await state()).toEqual([true, false, false])

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { uuidv7 } from 'uuidv7'
 import { systemScope } from '../../src/access/scope.ts'
-import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import type { OpenedSession } from '../../src/devices/sessions/store.ts'
 import { recordReports } from '../../src/devices/stats/record-report.ts'
 import { acknowledge } from '../../src/orgs/alarms/ack-alarms.ts'
@@ -11,6 +10,7 @@ import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
 import { decodeState } from '../../src/gateway/ucentral/state/decode-state.ts'
 import { accessPoint, currentAccessPoint } from '../../src/gateway/ucentral/state/samples.ts'
 import { inTx } from '../../src/platform/database/db.ts'
+import { recordEnds } from '../support/fleets/record.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
 import { addCluster, addMxedge } from '../support/fleets/mxedges.ts'
 import type { TestServer } from '../support/servers/server.ts'
@@ -79,7 +79,7 @@ async function makeDevices(
     { ...reportOf(first, accessPoint), load: { ip: '10.0.0.5', cpu_percent: 12.4 } },
     { ...reportOf(second, currentAccessPoint), load: { ip: '10.1.0.5', cpu_percent: 57 } },
   ])
-  await recordDisconnects(ctx, [left])
+  await recordEnds(ctx, [left])
   return [...aps, ...others, ...switches, ...loose]
 }
 

@@ -16,15 +16,11 @@ import type { CommandProgress } from '../tables.ts'
 import { appendEndedCommands, appendFailedRestores } from './append-ended.ts'
 import { type InTransaction, type RowsOfBatch, skipLockedRows } from '../sessions/skip-locked.ts'
 import { expireCommands } from './store-expiry.ts'
-import { type IdleDevice, markCommandsIdle } from './store-lost.ts'
-
-/** Records how commands ended, in one transaction; stale outcomes are ignored. */
-export async function recordCommandOutcomes(ctx: Context, finished: readonly FinishedCommand[]): Promise<void> {
-  await inTxByKeys(ctx, (tx) => applyOutcomes(ctx, tx, finished))
-}
+import { type IdleDevice, lockFreeLostCommands, markCommandsIdle } from './store-lost.ts'
 
 /**
- * Does the same, except for commands that another transaction has locked.
+ * Records how commands ended, in one transaction, except those that another transaction has locked; stale outcomes are
+ * ignored.
  * @param isRepeated True if one of them was locked before.
  * @returns The ids of the locked commands.
  */
@@ -33,19 +29,12 @@ export async function recordUnlockedOutcomes(
   finished: readonly FinishedCommand[],
   isRepeated: boolean,
 ): Promise<ReadonlySet<string>> {
-  const { lockedIds } = await skipLockedRows(ctx, rowsOf(finished, isRepeated), (tx, locked) =>
-    applyOutcomes(
-      ctx,
-      tx,
-      finished.filter(({ id }) => !locked.has(id)),
-    ),
-  )
+  const { lockedIds } = await skipLockedRows(ctx, rowsOf(finished, isRepeated), async (tx, locked) => {
+    const at = ctx.clock.now()
+    const free = finished.filter(({ id }) => !locked.has(id))
+    await appendEndedCommands(tx, await finishCommands(tx, free, at), at)
+  })
   return lockedIds
-}
-
-async function applyOutcomes(ctx: Context, tx: Tx, finished: readonly FinishedCommand[]): Promise<void> {
-  const at = ctx.clock.now()
-  await appendEndedCommands(tx, await finishCommands(tx, finished, at), at)
 }
 
 function rowsOf(
@@ -96,16 +85,44 @@ export function recordCommandsSent(
   return claimQueuedCommands(claimDb, nodeId, { at: clock.now(), atMs: serviceClock.nowMs(), ...wanted })
 }
 
+/**
+ * Returns commands to the queue that were not sent, except those that another transaction has locked.
+ * @param isRepeated As for recordUnlockedOutcomes().
+ * @returns The ids of the locked commands.
+ */
 export async function recordCommandsUnsent(
   ctx: Context,
   commands: readonly Pick<CommandToSend, 'orgId' | 'id' | 'epoch'>[],
-): Promise<void> {
-  await inTxByKeys(ctx, (tx) => requeueCommands(tx, commands))
+  isRepeated: boolean,
+): Promise<ReadonlySet<string>> {
+  const { lockedIds } = await skipLockedRows(ctx, rowsOf(commands, isRepeated), (tx, locked) =>
+    requeueCommands(
+      tx,
+      commands.filter(({ id }) => !locked.has(id)),
+    ),
+  )
+  return lockedIds
 }
 
-/** Records that devices no longer execute the commands whose connections were lost, so that upgrades need not wait. */
-export async function recordIdleDevices(ctx: Context, devices: readonly IdleDevice[]): Promise<void> {
-  await inTxByKeys(ctx, (tx) => markCommandsIdle(tx, devices))
+/**
+ * Records that devices no longer execute the commands whose connections were lost, so that upgrades need not wait; except
+ * devices with such commands that another transaction has locked.
+ * @param isRepeated True if one of the devices was locked before.
+ * @returns The ids of the locked devices.
+ */
+export async function recordIdleDevices(
+  ctx: Context,
+  devices: readonly IdleDevice[],
+  isRepeated: boolean,
+): Promise<ReadonlySet<string>> {
+  const batch = { ids: devices.map(({ deviceId }) => deviceId), isRepeated, lockFree: lockFreeLostCommands }
+  const { lockedIds } = await skipLockedRows(ctx, batch, (tx, locked) =>
+    markCommandsIdle(
+      tx,
+      devices.filter(({ deviceId }) => !locked.has(deviceId)),
+    ),
+  )
+  return lockedIds
 }
 
 /** Longer than any device may take for a command, or for one step of it. */

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Reader, Tx } from '../../platform/database/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { isUnanswered, lockByKey } from './store.ts'
@@ -33,6 +33,25 @@ export async function listLostCalls(reader: Reader, deviceIds: readonly string[]
     order by lost.id
   `.execute(reader)
   return rows
+}
+
+/**
+ * Locks the lost commands of the devices, except those that another transaction has locked.
+ * @returns The ids of the devices of the latter.
+ */
+export async function lockFreeLostCommands(tx: Tx, deviceIds: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ deviceId: string }>`
+    with lost as materialized (
+      select org_id, id, device_id from device_command
+      where device_id = ${anyOf(deviceIds)} and call_id is not null and ${mayRun(sql`device_command`)}
+    ), free as materialized (
+      select command.id from lost
+      join device_command command on command.org_id = lost.org_id and command.id = lost.id
+      order by command.id for update of command skip locked
+    )
+    select distinct device_id from lost where not exists (select from free where free.id = lost.id)
+  `.execute(tx)
+  return rows.map(({ deviceId }) => deviceId)
 }
 
 /** A device that is back, and reports or shows what it executes. */

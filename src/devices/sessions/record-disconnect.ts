@@ -5,8 +5,6 @@ import { readerOfThresholds } from '../../orgs/store-setting.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/database/db.ts'
-import { lockedPauses } from '../../platform/queues/locked-pauses.ts'
-import { pause } from '../../platform/time/pause.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { eventDevice } from './event-device.ts'
 import { recordCommandsLost } from '../commands/append-ended.ts'
@@ -27,31 +25,17 @@ const PARTS_PER_SWEEP = 10
 
 /**
  * Closes sessions whose sockets have closed, and appends the events of devices that are therefore down. A device with a
- * newer session is not down: only what was in flight on the old session is lost. Sessions of devices that another
- * transaction is changing are closed after it, so that the others, which may reconnect, don't wait for it.
- * @param stopping Aborts when the node stops, which closes the sessions that are left.
+ * newer session is not down: only what was in flight on the old session is lost. The sessions of devices that another
+ * transaction has locked are left out.
+ * @param isRepeated True if one of the devices was locked before.
+ * @returns The ids of the locked devices.
  */
 export async function recordDisconnects(
   ctx: Context,
   keys: readonly SessionKey[],
-  stopping: AbortSignal = new AbortController().signal,
-): Promise<void> {
-  const times = { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs() }
-  let left = await closeUnlocked(ctx, keys, { ...times, isRepeated: false })
-  const nextPauseMs = lockedPauses()
-  while (left.length > 0) {
-    await pause(nextPauseMs(), stopping)
-    if (stopping.aborted) return
-    left = await closeUnlocked(ctx, left, { ...times, isRepeated: true })
-  }
-}
-
-/** @returns The sessions of locked devices, of which nothing is recorded. */
-async function closeUnlocked(
-  ctx: Context,
-  keys: readonly SessionKey[],
-  { at, atMs, isRepeated }: { readonly at: Date; readonly atMs: number; readonly isRepeated: boolean },
-): Promise<readonly SessionKey[]> {
+  isRepeated: boolean,
+): Promise<ReadonlySet<string>> {
+  const [at, atMs] = [ctx.clock.now(), ctx.serviceClock.nowMs()]
   const ordered = keys.toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
   const deviceIds = ordered.map(({ deviceId }) => deviceId)
   const { lockedIds } = await skipLocked(ctx, { deviceIds, isRepeated }, async (tx, locked) => {
@@ -65,7 +49,7 @@ async function closeUnlocked(
       at,
     )
   })
-  return ordered.filter(({ deviceId }) => lockedIds.has(deviceId))
+  return lockedIds
 }
 
 /**

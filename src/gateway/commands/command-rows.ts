@@ -38,8 +38,9 @@ export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
    * Marks queued commands as sent, at most one per device plus one diagnostic command; only those whose device is
    * connected to this node.
    * @param rebooting Ids of devices that get no command yet.
+   * @param requeue Called for each marked command if they can't be prepared for sending, before the claim fails.
    */
-  claim(limit: number, rebooting: readonly string[]): Promise<C[]>
+  claim(limit: number, rebooting: readonly string[], requeue: (command: RowOfCommand) => void): Promise<C[]>
   /** Commands that are committed as sent from the start; absent if there are none. */
   readonly committed?: CommittedCommands<C>
   /**
@@ -49,8 +50,8 @@ export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
   finish(finished: readonly FinishedCommand[], isRepeated: boolean): Promise<ReadonlySet<string>>
   /** Records the steps that commands have reached, as `finish` does; absent if they have none. */
   advance?(advanced: readonly AdvancedCommand[], isRepeated: boolean): Promise<ReadonlySet<string>>
-  /** Returns commands to the queue that were claimed and certainly not sent. */
-  requeue(commands: readonly C[]): Promise<void>
+  /** Returns commands to the queue that were claimed and certainly not sent, except locked ones, as `finish` does. */
+  requeue(commands: readonly RowOfCommand[], isRepeated: boolean): Promise<ReadonlySet<string>>
   /** Lists the calls' commands whose outcome is open, or unknown because their connection was lost. */
   listUnanswered(calls: readonly CallKey[]): Promise<C[]>
   /** Finds the lost upgrade that ended then; absent where events name their commands. */

@@ -34,12 +34,12 @@ export function deviceCommands(
 ): CommandRows<DeviceLink, DeviceCommand, SentCommand> {
   return {
     wake: 'commands',
-    async claim(limit, rebooting) {
+    async claim(limit, rebooting, requeue) {
       const commands = await recordCommandsSent(ctx, nodeId, { limit, rebooting })
       try {
         return await addImages(ctx, commands)
       } catch (error) {
-        await recordCommandsUnsent(ctx, commands)
+        for (const command of commands) requeue(command)
         throw error
       }
     },
@@ -51,7 +51,7 @@ export function deviceCommands(
     },
     advance: (advanced, isRepeated) => recordCommandProgress(ctx, advanced, isRepeated),
     finish: (finished, isRepeated) => recordUnlockedOutcomes(ctx, finished, isRepeated),
-    requeue: (commands) => recordCommandsUnsent(ctx, commands),
+    requeue: (commands, isRepeated) => recordCommandsUnsent(ctx, commands, isRepeated),
     listUnanswered: (calls) => listUnansweredCommands(ctx.db, calls),
     findUpgrade: (end) => findLostUpgrade(ctx.db, end),
     send(link, command): SendResult {

@@ -8,7 +8,7 @@ import type { CommandRows, RowOfCommand } from './command-rows.ts'
 import { startCommittedSender } from './committed-commands.ts'
 import type { Decode, Link, LinkEvent, LinkProgress } from '../links/device-link.ts'
 import type { Outcome, Rejection, UpgradeStep } from '../driver.ts'
-import { gatherFacts, gatherUnlockedFacts } from '../facts.ts'
+import { gatherUnlockedFacts } from '../facts.ts'
 import { createLateReplies } from './late-replies.ts'
 import { deviceSpacing } from '../../platform/queues/spacing.ts'
 import type { LinkRegistry } from '../links/link-registry.ts'
@@ -105,16 +105,17 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     bytesOf: ({ outcome }) => ('text' in outcome ? (outcome.text?.length ?? 0) : 0),
     idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
   })
-  const unsent = gatherFacts<C>(ctx, {
+  const unsent = gatherUnlockedFacts<RowOfCommand>(ctx, {
     name: 'commands that were not sent',
-    write: (items) => rows.requeue(items),
+    rowOf: ({ id }) => id,
+    write: (items, isRepeated) => rows.requeue(items, isRepeated),
     idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
   })
   const lateReplies = createLateReplies(ctx, rows, batchSize)
   const unwritten = countKeys()
   const returning = countKeys()
 
-  function requeue(command: C): void {
+  function requeue(command: RowOfCommand): void {
     returning.during(command.deviceId, unsent.add(command))
   }
 
@@ -219,7 +220,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     async work() {
       for (const [deviceId, { untilMs }] of rebooting) if (now() >= untilMs) rebooting.delete(deviceId)
       await committed?.lookUp()
-      const commands = await rows.claim(batchSize, [...rebooting.keys()])
+      const commands = await rows.claim(batchSize, [...rebooting.keys()], requeue)
       for (const command of commands) sendOrReject(command)
       return commands.length === batchSize
     },

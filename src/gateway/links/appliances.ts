@@ -7,24 +7,27 @@ import {
   sweepMxedgeCommands,
 } from '../../mxedges/commands/record-commands.ts'
 import { type MxedgeCommandToSend, listUnansweredCommands } from '../../mxedges/commands/store.ts'
-import { type MxedgeOpening, type OpenedMxedge, recordMxedgeConnects } from '../../mxedges/sessions/record-connect.ts'
+import { type MxedgeOpening, recordMxedgeConnects } from '../../mxedges/sessions/record-connect.ts'
 import {
   recordMxedgeDisconnects,
   recordMxedgeNodeLost,
   sweepLostMxedges,
 } from '../../mxedges/sessions/record-disconnect.ts'
 import { recordMxedgeReport } from '../../mxedges/sessions/record-report.ts'
-import { listStaleSessions } from '../../mxedges/sessions/store.ts'
+import type { ReportedMxedge } from '../../mxedges/sessions/facts.ts'
+import { type MxedgeSessionKey, listStaleSessions } from '../../mxedges/sessions/store.ts'
 import type { Context } from '../../platform/context.ts'
-import { gatherAnswers } from '../../platform/queues/gather-answers.ts'
+import { lockedPauses } from '../../platform/queues/locked-pauses.ts'
+import { pause } from '../../platform/time/pause.ts'
 import { startPoller } from '../../platform/time/poller.ts'
 import { splitByBytes } from '../../platform/database/split.ts'
 import type { ApplianceHello, ApplianceLink, OrderAddresses } from './appliance-link.ts'
 import { type WithImage, addImages, artifactOf } from '../commands/artifacts.ts'
 import type { CommandRows } from '../commands/command-rows.ts'
-import { batchOf, linksOfStatement } from '../limits.ts'
+import { linksOfStatement } from '../limits.ts'
 import { type RunningSide, type SessionRows, startSide } from './link-side.ts'
 import type { LinkRegistry } from './link-registry.ts'
+import { gatherOpenings } from './openings.ts'
 import type { ApplianceSide } from '../protocol.ts'
 
 /** Agents resume a download that breaks, so a slow one may take hours. */
@@ -50,6 +53,7 @@ export interface Appliances extends Pick<
 export async function startAppliances(ctx: Context, options: ApplianceOptions): Promise<Appliances> {
   const { nodeId, sweepMs } = options
   await recordMxedgeNodeLost(ctx, nodeId)
+  const stopping = new AbortController()
   const side = startSide(ctx, {
     ...options,
     name: 'gateway-mxedge-commands',
@@ -78,7 +82,7 @@ export async function startAppliances(ctx: Context, options: ApplianceOptions): 
       },
       async report({ deviceId, epoch }, reported) {
         try {
-          await recordMxedgeReport(ctx, { mxedgeId: deviceId, epoch }, reported)
+          await recordReport(ctx, { mxedgeId: deviceId, epoch }, { ...reported, stopping: stopping.signal })
         } catch (error) {
           ctx.log.warn({ err: error, mxedgeId: deviceId }, 'a report of an edge appliance was lost')
         }
@@ -88,9 +92,23 @@ export async function startAppliances(ctx: Context, options: ApplianceOptions): 
       await Promise.all([closer.stop(), side.prepareStop()])
     },
     async stop() {
+      stopping.abort()
       await Promise.all([closer.stop(), side.stop()])
       await recordMxedgeNodeLost(ctx, nodeId)
     },
+  }
+}
+
+/** Records a report once its appliance is not locked, until the gateway stops: the agent sends the next one after this one. */
+async function recordReport(
+  ctx: Context,
+  key: MxedgeSessionKey,
+  { stopping, ...reported }: ReportedMxedge & { readonly stopping: AbortSignal },
+): Promise<void> {
+  const nextPauseMs = lockedPauses()
+  for (let isRepeated = false; !stopping.aborted; isRepeated = true) {
+    if (await recordMxedgeReport(ctx, key, { ...reported, isRepeated })) return
+    await pause(nextPauseMs(), stopping)
   }
 }
 
@@ -104,32 +122,26 @@ function applianceSessions(
   ctx: Context,
   { nodeId, batchSize }: ApplianceOptions,
 ): SessionRows<Pick<ApplianceLink, 'identity'>, ApplianceHello> {
-  const connects = gatherAnswers<string, MxedgeOpening, OpenedMxedge>({
+  const openings = gatherOpenings<MxedgeOpening>(ctx, {
     name: 'connections of edge appliances',
-    log: ctx.log,
-    batch: batchOf(batchSize),
-    keyOf: ({ mxedgeId }) => mxedgeId,
-    async answer(openings) {
-      const opened = await recordMxedgeConnects(ctx, nodeId, openings)
-      return new Map(opened.map((session) => [session.mxedgeId, session]))
+    batchSize,
+    idOf: ({ mxedgeId }) => mxedgeId,
+    async record(some, isRepeated) {
+      const { opened, lockedIds } = await recordMxedgeConnects(ctx, nodeId, { openings: some, isRepeated })
+      return { opened: opened.map(({ mxedgeId, epoch }) => ({ deviceId: mxedgeId, epoch })), lockedIds }
     },
   })
   return {
-    async open({ identity }, hello) {
-      const { epoch } = await connects.add({ ...identity, ...hello })
-      return epoch === null ? { kind: 'refused' } : { kind: 'opened', epoch }
-    },
-    close: (keys) =>
+    open: ({ identity }, hello) => openings.open({ ...identity, ...hello }),
+    close: (keys, isRepeated) =>
       recordMxedgeDisconnects(
         ctx,
         keys.map(({ deviceId, epoch }) => ({ mxedgeId: deviceId, epoch })),
+        isRepeated,
       ),
-    stop: () => connects.idle(),
+    stop: () => openings.stop(),
   }
 }
-
-/** Appliances are few, so their commands wait for other transactions. */
-const noneLocked: ReadonlySet<string> = new Set()
 
 function applianceCommands(
   ctx: Context,
@@ -137,24 +149,18 @@ function applianceCommands(
 ): CommandRows<ApplianceLink, WithImage<MxedgeCommandToSend>, MxedgeCommandToSend> {
   return {
     wake: 'mxedges',
-    async claim(limit) {
+    async claim(limit, _rebooting, requeue) {
       const commands = await recordMxedgeCommandsSent(ctx, nodeId, limit)
       try {
         return await addImages(ctx, commands)
       } catch (error) {
-        await recordMxedgeCommandsUnsent(ctx, commands)
+        for (const command of commands) requeue(command)
         throw error
       }
     },
-    async advance(advanced) {
-      await recordMxedgeProgress(ctx, advanced)
-      return noneLocked
-    },
-    async finish(finished) {
-      await recordMxedgeOutcomes(ctx, finished)
-      return noneLocked
-    },
-    requeue: (commands) => recordMxedgeCommandsUnsent(ctx, commands),
+    advance: (advanced, isRepeated) => recordMxedgeProgress(ctx, advanced, isRepeated),
+    finish: (finished, isRepeated) => recordMxedgeOutcomes(ctx, finished, isRepeated),
+    requeue: (commands, isRepeated) => recordMxedgeCommandsUnsent(ctx, commands, isRepeated),
     listUnanswered: (calls) => listUnansweredCommands(ctx.db, calls),
     send: (link, command) => link.send(command, addressesOf(ctx, command)),
     sentOf: (command) => command,

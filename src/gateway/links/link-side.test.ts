@@ -46,7 +46,10 @@ function start() {
     name: 'test',
     sessions: {
       open: async () => ({ kind: 'opened', epoch: '1' }),
-      close: async (keys) => void written.push(...keys.map(({ deviceId }) => `session of ${deviceId}`)),
+      async close(keys) {
+        written.push(...keys.map(({ deviceId }) => `session of ${deviceId}`))
+        return new Set()
+      },
       stop: async () => undefined,
     },
     commands: {
@@ -61,7 +64,7 @@ function start() {
         written.push(...free.map(({ id }) => `step of ${id}`))
         return locked
       },
-      requeue: async () => undefined,
+      requeue: async () => new Set(),
       listUnanswered: async () => [],
       send: () => ({ kind: 'sent', timeoutMs: 60_000 }),
       sentOf: () => null,

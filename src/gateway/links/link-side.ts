@@ -19,7 +19,11 @@ export type OpenResult =
 /** The rows in which the connections of one sort of links are recorded. */
 export interface SessionRows<L, F> {
   open(link: L, facts: F): Promise<OpenResult>
-  close(keys: readonly SessionKey[]): Promise<void>
+  /**
+   * Closes sessions, except those of devices that another transaction has locked, and returns the ids of the latter.
+   * @param isRepeated True if one of them was locked before.
+   */
+  close(keys: readonly SessionKey[], isRepeated: boolean): Promise<ReadonlySet<string>>
   /** Resolves when all sessions that were to be opened are written or failed. Those that wait for another transaction fail. */
   stop(): Promise<void>
 }
@@ -64,19 +68,21 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
     name: 'ends of sessions',
     spacing: deviceSpacing,
     rowOf: ({ deviceId }) => deviceId,
-    async write(keys) {
+    async write(keys, isRepeated) {
       // A device reports and replies before its connection closes. Without the reply, its command would be lost with the session.
       await dispatcher.flush()
       // Another transaction has locked these commands.
       const waiting = new Set(keys.map(({ deviceId }) => deviceId).filter((id) => dispatcher.hasUnwritten(id)))
       const ready = keys.filter(({ deviceId }) => !waiting.has(deviceId))
-      if (ready.length > 0) await sessions.close(ready)
-      return waiting
+      const locked = ready.length === 0 ? [] : await sessions.close(ready, isRepeated)
+      // The stop of the gateway closes the sessions that are left.
+      return new Set(isStopping ? [] : [...waiting, ...locked])
     },
     idOf: ({ deviceId, epoch }) => ({ deviceId, epoch }),
   })
   const ending = countKeys()
   let areEndsIgnored = false
+  let isStopping = false
 
   function recordEnd({ deviceId, epoch }: L): void {
     if (epoch !== NO_EPOCH && !areEndsIgnored) ending.during(deviceId, disconnects.add({ deviceId, epoch }))
@@ -118,6 +124,7 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
       areEndsIgnored = true
     },
     async stop() {
+      isStopping = true
       await Promise.all([dispatcher.stop(), sessions.stop(), disconnects.stop()])
     },
   }

@@ -1,6 +1,7 @@
 import { systemScope } from '../../access/scope.ts'
 import type { AdvancedCommand } from '../../devices/commands/store.ts'
 import type { FinishedCommand } from '../../devices/commands/store-ended.ts'
+import { skipLockedRows } from '../../devices/sessions/skip-locked.ts'
 import { type MxedgeEventInput, type PackageUpdate, appendMxedgeEvents } from '../../events/append-mxedge.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
 import { addMs } from '../../platform/time/clock.ts'
@@ -16,6 +17,7 @@ import {
   claimQueuedCommands,
   finishCommands,
   listMxedgesById,
+  lockFreeCommands,
   requeueCommands,
   updateProgress,
 } from './store.ts'
@@ -27,24 +29,57 @@ export function recordMxedgeCommandsSent(ctx: Context, nodeId: string, limit: nu
   return claimQueuedCommands(ctx.claimDb, nodeId, { at: ctx.clock.now(), limit })
 }
 
-export async function recordMxedgeCommandsUnsent(
+/** Returns commands to the queue that were not sent, as recordMxedgeOutcomes() records outcomes. */
+export function recordMxedgeCommandsUnsent(
   ctx: Context,
-  commands: readonly Pick<MxedgeCommandToSend, 'id' | 'epoch'>[],
-): Promise<void> {
-  await inTxByKeys(ctx, (tx) => requeueCommands(tx, commands))
+  commands: readonly Pick<MxedgeCommandToSend, 'orgId' | 'id' | 'epoch'>[],
+  isRepeated: boolean,
+): Promise<ReadonlySet<string>> {
+  return changeUnlocked(ctx, { commands, isRepeated }, requeueCommands)
 }
 
-/** Records how commands ended, with their events, in one transaction; stale outcomes are ignored. */
-export async function recordMxedgeOutcomes(ctx: Context, finished: readonly FinishedCommand[]): Promise<void> {
+/**
+ * Records how commands ended, with their events, in one transaction, except those that another transaction has locked;
+ * stale outcomes are ignored.
+ * @param isRepeated True if one of them was locked before.
+ * @returns The ids of the locked commands.
+ */
+export function recordMxedgeOutcomes(
+  ctx: Context,
+  finished: readonly FinishedCommand[],
+  isRepeated: boolean,
+): Promise<ReadonlySet<string>> {
   const at = ctx.clock.now()
-  await inTxByKeys(ctx, async (tx) => {
-    await appendEnds(tx, await finishCommands(tx, finished, at), at)
+  return changeUnlocked(ctx, { commands: finished, isRepeated }, async (tx, free) => {
+    await appendEnds(tx, await finishCommands(tx, free, at), at)
   })
 }
 
-/** Records the steps that commands have reached. */
-export async function recordMxedgeProgress(ctx: Context, advanced: readonly AdvancedCommand[]): Promise<void> {
-  await inTxByKeys(ctx, (tx) => updateProgress(tx, advanced, ctx.clock.now()))
+/** Records the steps that commands have reached, as recordMxedgeOutcomes() records outcomes. */
+export function recordMxedgeProgress(
+  ctx: Context,
+  advanced: readonly AdvancedCommand[],
+  isRepeated: boolean,
+): Promise<ReadonlySet<string>> {
+  const at = ctx.clock.now()
+  return changeUnlocked(ctx, { commands: advanced, isRepeated }, (tx, free) => updateProgress(tx, free, at))
+}
+
+async function changeUnlocked<C extends { readonly orgId: string; readonly id: string }>(
+  ctx: Context,
+  { commands, isRepeated }: { readonly commands: readonly C[]; readonly isRepeated: boolean },
+  change: (tx: Tx, free: readonly C[]) => Promise<void>,
+): Promise<ReadonlySet<string>> {
+  const orgIds = [...new Set(commands.map(({ orgId }) => orgId))]
+  const ids = [...new Set(commands.map(({ id }) => id))]
+  const lockFree = (tx: Tx) => lockFreeCommands(tx, { orgIds, ids })
+  const { lockedIds } = await skipLockedRows(ctx, { ids, isRepeated, lockFree }, (tx, locked) =>
+    change(
+      tx,
+      commands.filter(({ id }) => !locked.has(id)),
+    ),
+  )
+  return lockedIds
 }
 
 /** Ends commands that were never sent in time, and commands that a failing process sent and then forgot. */

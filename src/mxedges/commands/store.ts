@@ -155,18 +155,37 @@ export async function listUnansweredCommands(
 const isUnanswered = sql`(command.state = 'sent'
   or command.state = 'unknown' and command.outcome ->> 'why' in ('connection_lost', 'gateway_lost'))`
 
-const unsentColumns = columnsOf('mxedgeCommand', { id: 'uuid', epoch: 'bigint' })
+/**
+ * Locks these commands, except those that another transaction has locked.
+ * @returns The ids of the latter.
+ */
+export async function lockFreeCommands(
+  tx: Tx,
+  { orgIds, ids }: { readonly orgIds: readonly string[]; readonly ids: readonly string[] },
+): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    with free as materialized (
+      select id from mxedge_command where org_id = ${anyOf(orgIds)} and id = ${anyOf(ids)}
+      order by id for update skip locked
+    )
+    select id from mxedge_command command where org_id = ${anyOf(orgIds)} and id = ${anyOf(ids)}
+      and not exists (select from free where free.id = command.id)
+  `.execute(tx)
+  return rows.map(({ id }) => id)
+}
+
+const unsentColumns = columnsOf('mxedgeCommand', { orgId: 'uuid', id: 'uuid', epoch: 'bigint' })
 
 /** Returns commands to the queue that were claimed but certainly never written to a socket. */
 export async function requeueCommands(
   tx: Tx,
-  commands: readonly Pick<MxedgeCommandToSend, 'id' | 'epoch'>[],
+  commands: readonly Pick<MxedgeCommandToSend, 'orgId' | 'id' | 'epoch'>[],
 ): Promise<void> {
   await sql`
     update mxedge_command command set state = 'queued', epoch = null, call_id = null, sent_at = null,
       progress = null, progressed_at = null
     from ${rowsAs('unsent', unsentColumns, commands)}
-    where command.id = unsent.id and command.epoch = unsent.epoch and command.state = 'sent'
+    where command.org_id = unsent.org_id and command.id = unsent.id and command.epoch = unsent.epoch and command.state = 'sent'
   `.execute(tx)
 }
 

@@ -1,7 +1,8 @@
 import { systemScope } from '../../access/scope.ts'
+import { skipLockedRows } from '../../devices/sessions/skip-locked.ts'
 import { type MxedgeEventInput, appendMxedgeEvents } from '../../events/append-mxedge.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTxByKeys } from '../../platform/database/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { markMxedgeCommandsLost } from '../commands/store.ts'
 import { queueConfiguration } from '../commands/queue-configuration.ts'
@@ -11,7 +12,14 @@ import { recordRenewed } from '../registration/renew-certificate.ts'
 import { appendServiceChanges } from './append-service-changes.ts'
 import { listServiceChanges } from './decide-service-changes.ts'
 import type { MxedgeFacts, MxedgeReport } from './facts.ts'
-import { type MxedgeSession, listSessions, lockConnecting, openSession } from './store.ts'
+import {
+  type MxedgeSession,
+  type MxedgeSessionKey,
+  listSessions,
+  lockConnecting,
+  lockFreeMxedges,
+  openSession,
+} from './store.ts'
 
 /** A connecting agent, with the identity in its certificate. */
 export interface MxedgeOpening extends AgentIdentity {
@@ -22,38 +30,46 @@ export interface MxedgeOpening extends AgentIdentity {
   readonly report: MxedgeReport
 }
 
-/** @returns The epoch of the session; null if the registration no longer counts. */
-export interface OpenedMxedge {
-  readonly mxedgeId: string
-  readonly epoch: string | null
+/** Each appliance of a batch is in one of these, or its registration no longer counts. */
+export interface RecordedMxedges {
+  readonly opened: readonly MxedgeSessionKey[]
+  /** The ids of appliances that another transaction has locked. Nothing is recorded of them. */
+  readonly lockedIds: ReadonlySet<string>
 }
 
 /**
  * Opens the sessions of agents that connected at about the same time, in one transaction. It locks the appliances, as
  * the restart of a registration does: an appliance that was replaced never gets a session, even if it connects first.
+ * Appliances that another transaction has locked are left out.
  * @param openings Distinct appliances.
+ * @param isRepeated True if one of them was locked before.
  */
-export function recordMxedgeConnects(
+export async function recordMxedgeConnects(
   ctx: Context,
   nodeId: string,
-  openings: readonly MxedgeOpening[],
-): Promise<OpenedMxedge[]> {
+  { openings, isRepeated }: { readonly openings: readonly MxedgeOpening[]; readonly isRepeated: boolean },
+): Promise<RecordedMxedges> {
   const at = ctx.clock.now()
-  return inTxByKeys(ctx, async (tx) => {
+  const ids = openings.map(({ mxedgeId }) => mxedgeId)
+  const batch = { ids, isRepeated, lockFree: lockFreeMxedges }
+  const { done, lockedIds } = await skipLockedRows(ctx, batch, async (tx, locked) => {
+    const free = openings.filter(({ mxedgeId }) => !locked.has(mxedgeId))
     const mxedges = await lockConnecting(
       tx,
-      openings.map(({ mxedgeId }) => mxedgeId),
+      free.map(({ mxedgeId }) => mxedgeId),
     )
     const byId = new Map(mxedges.map((mxedge) => [mxedge.id, mxedge]))
-    const opened: OpenedMxedge[] = []
-    for (const opening of openings) {
-      const mxedge = byId.get(opening.mxedgeId)
-      const epoch = isRegistered(mxedge, opening) ? await open(tx, mxedge, { opening, nodeId, at }) : null
-      opened.push({ mxedgeId: opening.mxedgeId, epoch })
+    const opened: MxedgeSessionKey[] = []
+    for (const opening of free) {
+      const { mxedgeId } = opening
+      const mxedge = byId.get(mxedgeId)
+      if (isRegistered(mxedge, opening))
+        opened.push({ mxedgeId, epoch: await open(tx, mxedge, { opening, nodeId, at }) })
     }
     wakeAfterCommit(tx, 'mxedges')
     return opened
   })
+  return { opened: done ?? [], lockedIds }
 }
 
 function isRegistered(mxedge: Mxedge | undefined, opening: MxedgeOpening): mxedge is Mxedge {

@@ -1,4 +1,5 @@
 import { systemScope } from '../../access/scope.ts'
+import { skipLockedRows } from '../../devices/sessions/skip-locked.ts'
 import { appendMxedgeEvents } from '../../events/append-mxedge.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
@@ -10,20 +11,45 @@ import {
   closeSessions,
   listDeadNodes,
   listLostSessions,
+  lockFreeMxedges,
   markNodeLost,
 } from './store.ts'
 
 /** How long the appliances of a gateway process that stopped or died have to reconnect before they count as down. */
 const GRACE_MS = 120_000
 
-/** Closes sessions whose sockets have closed, and appends the events of appliances that are therefore down. */
-export async function recordMxedgeDisconnects(ctx: Context, keys: readonly MxedgeSessionKey[]): Promise<void> {
+/**
+ * Closes sessions whose sockets have closed, and appends the events of appliances that are therefore down. Appliances
+ * that another transaction has locked are left out.
+ * @param isRepeated True if one of the appliances was locked before.
+ * @returns The ids of the locked appliances.
+ */
+export function recordMxedgeDisconnects(
+  ctx: Context,
+  keys: readonly MxedgeSessionKey[],
+  isRepeated: boolean,
+): Promise<ReadonlySet<string>> {
   const at = ctx.clock.now()
-  await inTxByKeys(ctx, async (tx) => {
-    const down = await closeSessions(tx, keys, at)
-    await markMxedgeCommandsLost(tx, keys, { at, why: 'connection_lost' })
+  return closeUnlocked(ctx, { keys, isRepeated }, async (tx, free) => {
+    const down = await closeSessions(tx, free, at)
+    await markMxedgeCommandsLost(tx, free, { at, why: 'connection_lost' })
     await appendDown(tx, down, at)
   })
+}
+
+async function closeUnlocked(
+  ctx: Context,
+  { keys, isRepeated }: { readonly keys: readonly MxedgeSessionKey[]; readonly isRepeated: boolean },
+  close: (tx: Tx, free: readonly MxedgeSessionKey[]) => Promise<void>,
+): Promise<ReadonlySet<string>> {
+  const ids = keys.map(({ mxedgeId }) => mxedgeId)
+  const { lockedIds } = await skipLockedRows(ctx, { ids, isRepeated, lockFree: lockFreeMxedges }, (tx, locked) =>
+    close(
+      tx,
+      keys.filter(({ mxedgeId }) => !locked.has(mxedgeId)),
+    ),
+  )
+  return lockedIds
 }
 
 /** Records that the process with this id has started or stopped: its earlier sessions are lost. */
@@ -35,14 +61,18 @@ export async function recordMxedgeNodeLost(ctx: Context, nodeId: string): Promis
   })
 }
 
-/** Gives up the sessions of dead processes, and marks appliances that did not come back in time as down. */
+/**
+ * Gives up the sessions of dead processes, and marks appliances that did not come back in time as down. Of the latter,
+ * those that another transaction has locked are left to the next sweep.
+ */
 export async function sweepLostMxedges(ctx: Context): Promise<void> {
   for (const nodeId of await listDeadNodes(ctx.db)) await recordMxedgeNodeLost(ctx, nodeId)
   const at = ctx.clock.now()
-  await inTxByKeys(ctx, async (tx) => {
-    const lost = await listLostSessions(tx, addMs(at, -GRACE_MS))
-    if (lost.length > 0) await appendDown(tx, await closeSessions(tx, lost, at), at)
-  })
+  const lost = await listLostSessions(ctx.db, addMs(at, -GRACE_MS))
+  if (lost.length === 0) return
+  await closeUnlocked(ctx, { keys: lost, isRepeated: false }, async (tx, free) =>
+    appendDown(tx, await closeSessions(tx, free, at), at),
+  )
 }
 
 async function appendDown(tx: Tx, down: readonly Downed[], at: Date): Promise<void> {

@@ -14,6 +14,32 @@ export function lockConnecting(tx: Tx, ids: readonly string[]): Promise<Mxedge[]
   return tx.selectFrom('mxedge').selectAll().where('id', '=', anyOf(ids)).orderBy('id').forUpdate().execute()
 }
 
+/**
+ * Locks what the start and the end of a session change: these appliances, their sessions and commands in flight.
+ * Appliances of which another transaction has locked a part are skipped.
+ * @returns The ids of the skipped ones.
+ */
+export async function lockFreeMxedges(tx: Tx, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    with free as materialized (
+      select id from mxedge where id = ${anyOf(ids)} order by id for update skip locked
+    ), opened as materialized (
+      select mxedge_id from mxedge_session where mxedge_id = ${anyOf(ids)} order by mxedge_id for update skip locked
+    ), sent as materialized (
+      select id from mxedge_command where mxedge_id = ${anyOf(ids)} and state = 'sent' order by id for update skip locked
+    )
+    select id from mxedge known where id = ${anyOf(ids)} and (
+      not exists (select from free where free.id = known.id)
+      or exists (
+        select from mxedge_session session where session.mxedge_id = known.id
+          and not exists (select from opened where opened.mxedge_id = known.id))
+      or exists (
+        select from mxedge_command command where command.mxedge_id = known.id and command.state = 'sent'
+          and not exists (select from sent where sent.id = command.id)))
+  `.execute(tx)
+  return rows.map(({ id }) => id)
+}
+
 /** Lists the sessions of appliances, open or not. */
 export function listSessions(reader: Reader, scope: InOrg, ids: readonly string[]): Promise<MxedgeSession[]> {
   return reader
@@ -168,13 +194,11 @@ export async function listDeadNodes(reader: Reader): Promise<string[]> {
 }
 
 /** Lists sessions that were lost before `before` and whose appliances have not reconnected. */
-export function listLostSessions(tx: Tx, before: Date): Promise<MxedgeSessionKey[]> {
-  return tx
+export function listLostSessions(reader: Reader, before: Date): Promise<MxedgeSessionKey[]> {
+  return reader
     .selectFrom('mxedgeSession')
     .select(['mxedgeId', 'epoch'])
     .where('connected', '=', true)
     .where('lostAt', '<', before)
-    .orderBy('mxedgeId')
-    .forUpdate()
     .execute()
 }

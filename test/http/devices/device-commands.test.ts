@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { recordDisconnects } from '../../../src/devices/sessions/record-disconnect.ts'
 import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
+import { recordEnds } from '../../support/fleets/record.ts'
 import { giveToUpgrade } from '../../support/fleets/device-upgrades.ts'
 import {
   type MadeDevice,
@@ -100,7 +100,7 @@ describe('restarting several devices', () => {
     const [first, second, offline] = devices as [MadeDevice, MadeDevice, MadeDevice]
     await connectDevice(server.ctx, first.mac)
     await connectDevice(server.ctx, second.mac)
-    await recordDisconnects(server.ctx, [await connectDevice(server.ctx, offline.mac)])
+    await recordEnds(server.ctx, [await connectDevice(server.ctx, offline.mac)])
     const answer = await restart({ device_ids: [second.id, offline.id, first.id, first.id] })
     expect(answer).toMatchObject({
       status: 200,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { recordDisconnects } from '../../../src/devices/sessions/record-disconnect.ts'
+import { recordEnds } from '../../support/fleets/record.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../../support/fleets/devices.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
@@ -231,7 +231,7 @@ describe('inventory', () => {
         })),
       })
     const { deviceId, epoch } = await connect(left?.mac ?? '')
-    await recordDisconnects(server.ctx, [{ deviceId, epoch }])
+    await recordEnds(server.ctx, [{ deviceId, epoch }])
     await connect(joined?.mac ?? '')
     const { body, headers } = await org('inventory?vc=true&model=EX4400-48P')
     expect(macsOf(body).sort()).toEqual(

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { recordReports } from '../../../src/devices/stats/record-report.ts'
-import { recordDisconnects } from '../../../src/devices/sessions/record-disconnect.ts'
 import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
+import { recordEnds } from '../../support/fleets/record.ts'
 import { listFwUpdates, setFwUpdate } from '../../support/fleets/device-upgrades.ts'
 import {
   type MadeDevice,
@@ -203,7 +203,7 @@ describe('stats', () => {
       mem_used_kb: 600,
       fwupdate: shown,
     })
-    await recordDisconnects(server.ctx, [session])
+    await recordEnds(server.ctx, [session])
     const after = (await server.call('GET', path)).body
     expect(after).toMatchObject({ status: 'disconnected', version: '1.2.3' })
     expect(after).not.toHaveProperty('uptime')

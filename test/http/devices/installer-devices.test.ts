@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { recordReports } from '../../../src/devices/stats/record-report.ts'
-import { recordDisconnects } from '../../../src/devices/sessions/record-disconnect.ts'
+import { recordEnds } from '../../support/fleets/record.ts'
 import { addSite, claimNewDevices, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
 import { addPerson } from '../../support/people.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
@@ -277,7 +277,7 @@ describe('locating a device', () => {
       { kind: 'locate', state: 'queued' },
       { kind: 'unlocate', state: 'queued' },
     ])
-    await recordDisconnects(server.ctx, [session])
+    await recordEnds(server.ctx, [session])
     expect((await call('POST', `/${device.mac}/unlocate`)).status).toBe(400)
   })
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { recordDisconnects } from '../../../src/devices/sessions/record-disconnect.ts'
+import { recordEnds } from '../../support/fleets/record.ts'
 import { claimNewDevices, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
@@ -56,7 +56,7 @@ describe('list', () => {
     expect((await list(`vc_mac=${mac}`)).body).toHaveLength(2)
     const [hit] = (await server.call('GET', `${path}/search?type=switch&mac=${mac}`)).body.results
     expect(hit.members).toContainEqual({ serial: 'MEMBER2', model: 'EX4400-24P' })
-    await recordDisconnects(server.ctx, [session])
+    await recordEnds(server.ctx, [session])
     const nextHour = Math.ceil(Date.now() / 1000) + 3600
     expect((await list(`mac=${mac}&disconnected_before=${nextHour}`)).body).toMatchObject([
       { connected: false, last_disconnected: expect.any(Number) },

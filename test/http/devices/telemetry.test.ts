@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { recordDisconnects } from '../../../src/devices/sessions/record-disconnect.ts'
 import type { OpenedSession } from '../../../src/devices/sessions/store.ts'
 import { accessPoint, currentAccessPoint, olsSwitch } from '../../../src/gateway/ucentral/state/samples.ts'
 import { addMs } from '../../../src/platform/time/clock.ts'
+import { recordEnds } from '../../support/fleets/record.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice, reportState } from '../../support/fleets/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
@@ -106,7 +106,7 @@ describe('statistics', () => {
     now = addMs(now, 60_000)
     await report(device, linkWith(7000), 160)
     expect(await statsOf(device)).toMatchObject({ rx_bps: 800, tx_bps: 0, rx_bytes: 7000 })
-    await recordDisconnects(server.ctx, [session])
+    await recordEnds(server.ctx, [session])
     const after = await statsOf(device)
     expect(after).toMatchObject({ status: 'disconnected', rx_bytes: 7000, last_seen: now.getTime() / 1000 })
     expect(after).not.toHaveProperty('rx_bps')

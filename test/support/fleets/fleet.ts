@@ -4,15 +4,10 @@ import { systemScope, type OrgScope } from '../../../src/access/scope.ts'
 import { noCapabilities } from '../../../src/devices/commands/capabilities.ts'
 import type { CommandOutcome } from '../../../src/devices/commands/command.ts'
 import { type DeviceFacts, deviceIdOf } from '../../../src/devices/device.ts'
-import {
-  recordCommandOutcomes,
-  recordCommandsSent,
-  recordCommandsUnsent,
-} from '../../../src/devices/commands/record-commands.ts'
+import { recordCommandsSent } from '../../../src/devices/commands/record-commands.ts'
 import { recordConnects } from '../../../src/devices/sessions/record-connect.ts'
 import { recordReports } from '../../../src/devices/stats/record-report.ts'
 import { recordNodeStarted } from '../../../src/devices/sessions/record-node.ts'
-import { recordDisconnects } from '../../../src/devices/sessions/record-disconnect.ts'
 import { type CommandToSend, isCommandToSend } from '../../../src/devices/commands/store.ts'
 import { startDownloads, touchDownloads } from '../../../src/firmware/downloads/store-downloads.ts'
 import type { Context } from '../../../src/platform/context.ts'
@@ -20,6 +15,7 @@ import { inTx, json } from '../../../src/platform/database/db.ts'
 import { documentText } from '../../../src/platform/sealing/document-column.ts'
 import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
 import type { DeviceType } from '../../../src/events/device-type.ts'
+import { recordEnds, recordOutcomes, recordUnsent } from './record.ts'
 import { stockCapabilities } from './devices.ts'
 
 export const OLD = '1.0.0'
@@ -225,7 +221,7 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
   }
 
   async function disconnect(some: readonly SeededDevice[]): Promise<void> {
-    await recordDisconnects(
+    await recordEnds(
       ctx,
       some.map(({ id }) => ({ deviceId: id, epoch: epochs.get(id) ?? '0' })),
     )
@@ -249,7 +245,7 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
     const [sendable, others] = [true, false].map((isCarried) =>
       taken.filter(({ deviceId, epoch }) => (epochs.get(deviceId) === epoch) === isCarried),
     )
-    if (others !== undefined && others.length > 0) await recordCommandsUnsent(ctx, others)
+    if (others !== undefined && others.length > 0) await recordUnsent(ctx, others)
     return sendable ?? []
   }
 
@@ -272,7 +268,7 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
       ctx,
       having('loses_late', 'loses_delivered', 'fetches').map(({ command }) => command),
     )
-    await recordCommandOutcomes(ctx, [
+    await recordOutcomes(ctx, [
       ...having('upgrades', 'keeps_old', 'dies', 'does').map(({ command }) =>
         ended(command, { kind: 'done', text: null }),
       ),
