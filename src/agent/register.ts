@@ -58,18 +58,6 @@ export function deleteKeyOfRegistration(state: State): Promise<void> {
   return state.remove(KEY)
 }
 
-/**
- * Removes the certificate, but not its key, so that the agent registers again with the same key: the service accepts that with the
- * code of the present registration. Does nothing if the agent is not registered.
- */
-export async function deleteCertificate(state: State): Promise<void> {
-  const present = await readCredentials(state)
-  if (present === null) return
-  // After a renewal the key is only in the file with its certificate.
-  await state.write(KEY, present.key)
-  await state.remove(REGISTRATION)
-}
-
 /** Ends a registration that the service has ended, so that the next one makes a new key. */
 export async function deleteCredentials(state: State): Promise<void> {
   await state.remove(REGISTRATION)
@@ -83,11 +71,20 @@ export async function deleteCredentials(state: State): Promise<void> {
 export async function register(state: State, options: RegisterOptions): Promise<Credentials> {
   const key = (await state.read(KEY)) ?? (await makeKey(state, KEY))
   options.onPoint('key written')
-  const csr = signingRequest(createPrivateKey(key))
-  const registration = await post(options, { ...options.role.body, code: options.code, csr })
+  const registration = await requestRegistration(key, options)
   await state.write(REGISTRATION, JSON.stringify(registration))
   options.onPoint('registered')
   return { ...registration, key }
+}
+
+/**
+ * Registers the key by the code, and stores nothing. The service accepts a key that has registered already with the code of its
+ * registration.
+ * @throws Error with the reason of the service.
+ */
+export function requestRegistration(key: string, options: Omit<RegisterOptions, 'onPoint'>): Promise<Registration> {
+  const csr = signingRequest(createPrivateKey(key))
+  return post(options, { ...options.role.body, code: options.code, csr })
 }
 
 /** @returns PEM of a new key, which is in the file. */
@@ -102,7 +99,7 @@ const MAX_ANSWER_BYTES = 64 * 1024
 const TIMEOUT_MS = 30_000
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
 
-async function post({ url, ca, role }: RegisterOptions, body: object): Promise<Registration> {
+async function post({ url, ca, role }: Omit<RegisterOptions, 'onPoint'>, body: object): Promise<Registration> {
   const target = new URL(role.path, url)
   // Anyone who reads a code on the network could register with it.
   if (target.protocol !== 'https:' && !LOOPBACK.has(target.hostname))

@@ -11,11 +11,12 @@ import { createProgressFeed } from './downloads/progress.ts'
 import {
   type Credentials,
   type Registration,
-  deleteCertificate,
   deleteCredentials,
   namesOf,
   readCredentials,
   register,
+  requestRegistration,
+  writeCredentials,
 } from './register.ts'
 import { type Renewal, createRenewal } from './renewal.ts'
 import { createUpload } from './downloads/upload.ts'
@@ -44,7 +45,7 @@ export interface AgentOptions {
 
 /**
  * Registers if that is necessary, and stays connected until the signal or the end of its registration.
- * @throws Error if it is not registered and can't register.
+ * @throws Error if it is not registered and can't register, or is to register again and can't.
  */
 export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unregistered'> {
   const { folder, log, signal, version, onPoint = () => {} } = options
@@ -62,11 +63,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
   const upload = createUpload({ ca: gatewayCa, signal })
   const role = await options.roleOf({ state, folder, downloads, upload, feed, log, onPoint })
   const renewal = createRenewal(state, () => readCredentials(state), onPoint)
-  if (options.registersAgain === true) {
-    if (options.registration === undefined) throw new Error('To register again, --url and --code are needed')
-    await renewal.drop()
-    await deleteCertificate(state)
-  }
+  if (options.registersAgain === true) await registerAgain(state, options, { role, renewal })
   const book = createCommandBook({ state, role, onPoint, signal })
   for (let failures = 0; !signal.aborted;) {
     const { credentials, isNext } = (await renewal.find()) ?? {
@@ -107,6 +104,28 @@ async function isUnregistered(state: State, renewal: Renewal, isNextRefused: boo
   if (isNextRefused) return false
   await deleteCredentials(state)
   return true
+}
+
+/**
+ * Registers with the present key, and replaces the present certificate once the service has answered with another one. Does
+ * nothing if the agent is not registered.
+ */
+async function registerAgain(
+  state: State,
+  { registration, ca, log }: AgentOptions,
+  { role, renewal }: { readonly role: Role; readonly renewal: Renewal },
+): Promise<void> {
+  if (registration === undefined) throw new Error('To register again, --url and --code are needed')
+  const present = await readCredentials(state)
+  if (present === null) return
+  const options = { ...registration, role: role.registration, ...(ca !== undefined && { ca }) }
+  const answer = await requestRegistration(present.key, options).catch((error: Error) => {
+    const kept = 'The agent keeps its certificate, and connects with it if it is started without --register-again'
+    throw new Error(`The agent could not register again: ${error.message}. ${kept}`, { cause: error })
+  })
+  await renewal.drop()
+  await writeCredentials(state, { ...answer, key: present.key })
+  log('registered', namesOf(answer))
 }
 
 async function registerAtLast(

@@ -23,7 +23,8 @@ Signalbox, reports the state of the machine, and executes commands.
   --url URL         address of Signalbox, to register: https, or http on the same machine
   --code CODE       registration code of the edge appliance (its "magic") or of the organization of the router;
                     or in SIGNALBOX_AGENT_CODE
-  --register-again  registers with its present key although it is registered: for a service with another CA
+  --register-again  registers with its present key although it is registered: for a service with another CA; if it
+                    can't, it ends with the reason and keeps its certificate
   --role ROLE       edge (the default): an edge appliance; ssr: an SSR router
   --mac MAC         of the router, if not the lowest of its interfaces
   --model MODEL     of the router, such as SSR120, if not what the machine says

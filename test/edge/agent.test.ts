@@ -1,4 +1,4 @@
-import { readFile, readdir, stat } from 'node:fs/promises'
+import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addMxedge } from '../support/fleets/mxedges.ts'
@@ -72,6 +72,45 @@ describe('the agent', () => {
     expect(await readFile(join(folder, 'key.pem'), 'utf8')).toBe(key)
     // It had applied its configuration before.
     expect((await doneBy(folder)).filter((done) => done === 'configure')).toHaveLength(1)
+  })
+
+  test('keeps its certificate until it has registered again, and says why it could not', async () => {
+    const { id, folder, stop } = await startAgent(world)
+    await untilConnected(world, id)
+    await stop()
+    const read = async () => {
+      const names = ['key.pem', 'registration.json']
+      return Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+    }
+    const before = await read()
+    const refused = await startAgent(world, { folder, code: 'WRONGCODE1', registersAgain: true })
+    await expect(refused.ended).rejects.toThrow(
+      /^The agent could not register again: The service answered 400: .*code.*\. The agent keeps its certificate, and connects with it if it is started without --register-again$/,
+    )
+    expect(await read()).toEqual(before)
+    await waitUntil('disconnected', async () => (await stats(id)).status === 'disconnected')
+    await startAgent(world, { folder, code: 'WRONGCODE1' })
+    await waitUntil('connected', async () => (await stats(id)).status === 'connected')
+  })
+
+  test('registers again with the key of a renewed certificate, in the place of a renewal that has begun', async () => {
+    const { id, magic } = await addMxedge(world)
+    const { folder, stop } = await startAgent(world, { code: magic })
+    await untilConnected(world, id)
+    await stop()
+    const [keyFile, file, nextFile] = ['key.pem', 'registration.json', 'next.json'].map((name) => join(folder, name))
+    if (keyFile === undefined || file === undefined || nextFile === undefined) throw new Error('no files')
+    const key = await readFile(keyFile, 'utf8')
+    const before = { ...JSON.parse(await readFile(file, 'utf8')), key }
+    for (const name of [file, nextFile]) await writeFile(name, JSON.stringify(before))
+    await rm(keyFile)
+    await waitUntil('disconnected', async () => (await stats(id)).status === 'disconnected')
+    await startAgent(world, { folder, code: magic, registersAgain: true })
+    await waitUntil('connected', async () => (await stats(id)).status === 'connected')
+    const after = JSON.parse(await readFile(file, 'utf8'))
+    expect(after).toEqual({ ...before, certificate: expect.any(String) })
+    expect(after.certificate).not.toBe(before.certificate)
+    expect(await readdir(folder)).not.toContain('next.json')
   })
 
   test("says why where it can't register", async () => {
