@@ -86,9 +86,9 @@ test('memory is saved after the start until the process is busy', async () => {
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
   expect(JSON.parse(stdout)).toEqual({
-    whileStarting: [],
-    whileIdle: ['--optimize-for-size', '--heap-growing-percent=150', '--incremental-marking-hard-trigger=60'],
-    busy: ['--no-optimize-for-size', '--heap-growing-percent=0', '--incremental-marking-hard-trigger=0'],
+    whileStarting: ['--heap-growing-percent=150'],
+    whileIdle: ['--optimize-for-size', '--incremental-marking-hard-trigger=60'],
+    busy: ['--no-optimize-for-size', '--incremental-marking-hard-trigger=0'],
   })
 })
 

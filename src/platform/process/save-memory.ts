@@ -17,16 +17,22 @@ const rules = {
 } as const
 
 /**
- * The flags of V8 for each degree. With `optimize-for-size`, collections return all free pages to the system, shrink the
- * young heap, and move objects out of pages that are mostly free. With `heap-growing-percent`, the next collection comes
- * when the heap has grown by one and a half times of what is in use. V8 reads both at each collection, and allows the heap
- * to grow until the next one. It reads `incremental-marking-hard-trigger` whenever the heap needs a page: the next
- * collection begins when so many percent of that growth have been taken.
+ * Each heap is collected again once it has grown by one and a half times of what is in use. Otherwise V8 decides that by how
+ * much a thread allocates: one that allocates little makes a full collection for every 8 MB, buffers included, and one
+ * that allocates much lets its heap grow to four times; see decision 286. V8 reads the flag at each collection.
+ */
+const GROWTH = '--heap-growing-percent=150'
+
+/**
+ * The flags of V8 for each degree. With `optimize-for-size`, which V8 reads at each collection, these return all free pages
+ * to the system, shrink the young heap, and move objects out of pages that are mostly free. It reads
+ * `incremental-marking-hard-trigger` whenever the heap needs a page: the next collection begins when so many percent of
+ * the growth have been taken.
  */
 const flags = {
-  none: ['--no-optimize-for-size', '--heap-growing-percent=0', '--incremental-marking-hard-trigger=0'],
-  some: ['--optimize-for-size', '--heap-growing-percent=150', '--incremental-marking-hard-trigger=60'],
-  more: ['--optimize-for-size', '--heap-growing-percent=150', '--incremental-marking-hard-trigger=25'],
+  none: ['--no-optimize-for-size', '--incremental-marking-hard-trigger=0'],
+  some: ['--optimize-for-size', '--incremental-marking-hard-trigger=60'],
+  more: ['--optimize-for-size', '--incremental-marking-hard-trigger=25'],
 } as const
 
 interface Options {
@@ -40,9 +46,9 @@ interface Options {
 }
 
 /**
- * Makes V8 save memory in all threads while the process is idle or has much of it. Otherwise V8 keeps the pages of its
- * largest heap for its next garbage, and lets a heap grow to four times of what is in use: both threads together kept
- * hundreds of megabytes after a burst. It changes nothing if the command line sets one of the flags; NODE_OPTIONS can't.
+ * Decides when V8 collects the heaps of all threads, and makes it save memory while the process is idle or has much of it. Otherwise V8 keeps the pages of its
+ * largest heap for its next garbage: both threads together kept hundreds of megabytes after a burst. It changes nothing if
+ * the command line sets one of the flags; NODE_OPTIONS can't.
  */
 export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options): void {
   if (process.execArgv.some(isSameFlag)) return
@@ -69,6 +75,7 @@ export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options):
     degree = decided
   }
 
+  setFlagsFromString(GROWTH)
   decide()
   const end = (): void => {
     // What the start has taken does not count as load.
