@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { ApartEnd, ApartRequest } from '../http/apart/messages.ts'
+import type { ApartEnd, ApartLocked, ApartRequest } from '../http/apart/messages.ts'
 import type { Limits } from '../platform/limits.ts'
 import type { LogLevel } from '../platform/log.ts'
 import type { TimeReading } from '../platform/time/service-clock.ts'
@@ -34,6 +34,6 @@ export interface RequestApart {
 export type ToApart = ApartStart | RequestApart | { readonly kind: 'stop' }
 
 export type FromApart =
-  | { readonly kind: 'end'; readonly id: number; readonly end: ApartEnd }
+  | { readonly kind: 'end'; readonly id: number; readonly end: ApartEnd | ApartLocked }
   | WakeMessage
   | { readonly kind: 'log'; readonly line: string }

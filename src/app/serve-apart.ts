@@ -9,6 +9,9 @@ import { apartOperations } from './apart-operations.ts'
 import { wakeMessage } from './gateway-messages.ts'
 import { openContext } from './open-context.ts'
 
+/** A request that waits longer for a lock leaves its place to others, and begins again later. */
+const LOCK_WAIT_MS = 100
+
 interface Serving {
   readonly answer: (message: RequestApart) => Promise<void>
   readonly stop: () => Promise<void>
@@ -29,7 +32,7 @@ export function serveApart(): void {
 async function startServing({ data }: ApartStart): Promise<Serving> {
   const serviceClock = createFollowingClock(data.time, monotonicMs)
   const context = await openContext({
-    connection: data.connection,
+    connection: { ...data.connection, lock_timeout: LOCK_WAIT_MS },
     log: createLog(data.logLevel, { write: (line) => send({ kind: 'log', line }) }),
     secrets: createSecrets(await loadMasterKey(data.dataDir)),
     limits: data.limits,

@@ -1,12 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { accountOf } from '../access/request-limits.ts'
-import { type Apart, type ApartEnd, type ApartRequest, refusalOf } from '../http/apart/messages.ts'
+import { type Apart, type ApartEnd, type ApartLocked, type ApartRequest, refusalOf } from '../http/apart/messages.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError } from '../platform/errors.ts'
 import type { LogOutput } from '../platform/log.ts'
+import { lockedPauses } from '../platform/queues/locked-pauses.ts'
 import { shareConcurrency } from '../platform/queues/share-concurrency.ts'
 import { monotonicMs } from '../platform/time/clock.ts'
+import { pause } from '../platform/time/pause.ts'
 import type { TimeReading } from '../platform/time/service-clock.ts'
 import type { ApartData, FromApart, ToApart } from './apart-messages.ts'
 import { apartOperations } from './apart-operations.ts'
@@ -34,10 +36,10 @@ const FLAGS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4
 const AT_A_TIME = { running: 4, perHolder: 2, waiting: 10_000, refusal: 'Too many expensive requests wait.' }
 /** What the start of another process costs if this one ends with requests in it. */
 const START_MS = 500
-/** The most that a request is charged for its time in a process that has ended: it may have waited for a lock. */
+/** The most that a request is charged for its time in a process that has ended: it may have waited for the database. */
 const MAX_LOST_MS = 1000
 
-interface Pending extends Pick<PromiseWithResolvers<ApartEnd>, 'promise' | 'resolve'> {
+interface Pending extends Pick<PromiseWithResolvers<ApartEnd | ApartLocked>, 'promise' | 'resolve'> {
   /** When it was sent: milliseconds, monotonic. */
   readonly sentMs: number
 }
@@ -61,7 +63,7 @@ export function createApartProcess(ctx: Context, options: ApartProcessOptions): 
   let running: Running | null = null
   let idle: NodeJS.Timeout | undefined
   let asked = 0
-  let isStopped = false
+  const stop = new AbortController()
 
   function start(): Running {
     const started = startProcess(ctx, options, () => {
@@ -89,11 +91,11 @@ export function createApartProcess(ctx: Context, options: ApartProcessOptions): 
     stopping.delete(ending.ended)
   }
 
-  async function ask(request: ApartRequest): Promise<ApartEnd> {
-    if (isStopped) return unanswered(0)
+  async function ask(request: ApartRequest): Promise<ApartEnd | ApartLocked> {
+    if (stop.signal.aborted) return unanswered(0)
     clearTimeout(idle)
     running ??= start()
-    const pending = { ...Promise.withResolvers<ApartEnd>(), sentMs: monotonicMs() }
+    const pending = { ...Promise.withResolvers<ApartEnd | ApartLocked>(), sentMs: monotonicMs() }
     asked += 1
     running.pending.set(asked, pending)
     send(running, { kind: 'request', id: asked, request, time: readTime() })
@@ -109,13 +111,22 @@ export function createApartProcess(ctx: Context, options: ApartProcessOptions): 
 
   return {
     operations: new Set(operations.map(({ id }) => id)),
-    run: (request, assertWanted) =>
-      limited({ holder: accountOf(request.caller.principal), lock: lockOf(request) }, async () => {
-        assertWanted?.()
-        return ask(request)
-      }),
+    async run(request, assertWanted) {
+      const share = { holder: accountOf(request.caller.principal), lock: lockOf(request) }
+      const nextPauseMs = lockedPauses()
+      for (let usedMs = 0; ;) {
+        const end = await limited(share, async () => {
+          assertWanted?.()
+          return ask(request)
+        })
+        usedMs += end.cpuMs
+        if (!('isLocked' in end)) return { ...end, cpuMs: usedMs }
+        // Others have its place until it tries again.
+        await pause(nextPauseMs(), stop.signal)
+      }
+    },
     async stop(withinMs) {
-      isStopped = true
+      stop.abort()
       await end(withinMs)
       await Promise.all(stopping)
     },

@@ -55,6 +55,12 @@ export type ApartEnd = (
   readonly cpuMs: number
 }
 
+/** The request needs rows that another transaction has locked; it has changed nothing, and may run once more. */
+export interface ApartLocked {
+  readonly isLocked: true
+  readonly cpuMs: number
+}
+
 /** The operations that another process can run, and how to have it run them. */
 export interface Apart {
   /** Ids of operations. */

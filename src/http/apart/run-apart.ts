@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { accountOf } from '../../access/request-limits.ts'
 import type { Context } from '../../platform/context.ts'
+import { isLockTimeout } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { nextTurn } from '../../platform/queues/next-turn.ts'
 import { decodeText, parseJsonBody } from '../bodies/body.ts'
@@ -10,7 +11,7 @@ import { type Operation, contentOf } from '../operation.ts'
 import { type RunOperation, createRunOperation } from '../run-operation.ts'
 import { createRequestCosts } from '../turns/request-costs.ts'
 import { compileValidator } from '../validate.ts'
-import { type ApartAnswer, type ApartEnd, type ApartRequest, refusalOf } from './messages.ts'
+import { type ApartAnswer, type ApartEnd, type ApartLocked, type ApartRequest, refusalOf } from './messages.ts'
 
 /** True for an operation that may run in another process: all is JSON, and it locks nothing that others wait for. */
 export function mayRunApart({ method, locksOnlyItsRecord, reply, schema: { body } }: Operation): boolean {
@@ -26,13 +27,14 @@ interface RunApartOptions {
 /**
  * Runs requests of operations for the process that serves their clients. That process has authenticated the caller and has
  * checked path and query; the body is parsed and checked here.
+ * @param ctx Its connections limit how long a statement waits for a lock.
  * @param operations Only those for which mayRunApart() is true.
  */
 export function createRunApart(
   ctx: Context,
   operations: readonly Operation[],
   { cpuMs }: RunApartOptions,
-): (request: ApartRequest) => Promise<ApartEnd> {
+): (request: ApartRequest) => Promise<ApartEnd | ApartLocked> {
   const run = createRunOperation(ctx, operations)
   const known = new Map(operations.map((operation) => [operation.id, { operation, check: bodyCheckOf(operation) }]))
   const costs = createRequestCosts(cpuMs, { dividesUnknown: true })
@@ -44,6 +46,7 @@ export function createRunApart(
       const answer = await answerTo(request, { ...found, run })
       return { answer, cpuMs: measured('whole') }
     } catch (error) {
+      if (isLockTimeout(error)) return { isLocked: true, cpuMs: measured('refused') }
       if (error instanceof AppError) return { refusal: refusalOf(error), cpuMs: measured('refused') }
       // The other process would not know its class any more.
       const failure = databaseFailureOf(error)
