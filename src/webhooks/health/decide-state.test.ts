@@ -5,13 +5,32 @@ import { decideState, openUntilOf } from './decide-state.ts'
 
 const now = new Date('2026-11-23T12:00:00Z')
 const later = addMs(now, 1000)
-const signs = { enabled: true, isLimited: false, pending: 0, failures: 0, openUntil: null, lastError: null }
+const signs = {
+  enabled: true,
+  hasTopics: true,
+  isLimited: false,
+  pending: 0,
+  failures: 0,
+  openUntil: null,
+  lastError: null,
+}
 
 it('is healthy until an attempt fails, whatever waits', () => {
   expect(decideState({ ...signs, pending: 9, lastError: 'answered 500' }, now)).toEqual({
     state: 'healthy',
     reason: null,
   })
+})
+
+it('says that a webhook without topics never gets a message, unless something else is wrong with it', () => {
+  const without = { ...signs, hasTopics: false }
+  expect(decideState(without, now)).toEqual({
+    state: 'idle',
+    reason: 'The webhook has no topics, so it never gets a message except test messages',
+  })
+  expect(decideState({ ...without, isLimited: true }, now).state).toBe('idle')
+  expect(decideState({ ...without, failures: 1 }, now).state).toBe('failing')
+  expect(decideState({ ...without, enabled: false }, now).state).toBe('disabled')
 })
 
 it('says how often the receiver failed, what waits and why', () => {

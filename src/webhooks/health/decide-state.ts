@@ -3,6 +3,7 @@ import { BREAKER_FAILURES } from '../lanes/decide-lane.ts'
 /** The facts that determine the state of a webhook. */
 export interface WebhookSigns {
   readonly enabled: boolean
+  readonly hasTopics: boolean
   /** True if the webhook has a rate limit, which pauses it too. */
   readonly isLimited: boolean
   readonly pending: number
@@ -18,27 +19,35 @@ export const MAX_COUNTED = 1000
 
 /**
  * `disabled`: only pings are sent. `paused`: the receiver has requested a pause, or has failed so often that one probe
- * follows each pause. `failing`: the last attempt failed, and others follow.
+ * follows each pause. `failing`: the last attempt failed, and others follow. `idle`: the webhook has no topics, so no event
+ * becomes a message to it.
  */
-export type WebhookState = 'healthy' | 'failing' | 'paused' | 'disabled'
+export type WebhookState = 'healthy' | 'idle' | 'failing' | 'paused' | 'disabled'
+
+interface DecidedState {
+  readonly state: WebhookState
+  readonly reason: string | null
+}
+
+const NO_TOPICS = 'The webhook has no topics, so it never gets a message except test messages'
 
 /** Decides the state of a webhook, with the reason as a sentence; null for a healthy one. */
-export function decideState(
-  signs: WebhookSigns,
-  now: Date,
-): { readonly state: WebhookState; readonly reason: string | null } {
+export function decideState(signs: WebhookSigns, now: Date): DecidedState {
+  const working: DecidedState = signs.hasTopics
+    ? { state: 'healthy', reason: null }
+    : { state: 'idle', reason: NO_TOPICS }
   const { enabled, isLimited, pending, failures, lastError } = signs
   const openUntil = openUntilOf(signs, now)
   // Larger numbers are approximate: see decision 246.
   const count = pending > MAX_COUNTED ? `about ${pending}` : pending
   const waiting = pending === 1 ? '1 message waits' : `${count} messages wait`
   if (!enabled) return { state: 'disabled', reason: `The webhook is disabled, and ${waiting}` }
-  if (failures === 0 && isLimited && (openUntil === null || pending === 0)) return { state: 'healthy', reason: null }
+  if (failures === 0 && isLimited && (openUntil === null || pending === 0)) return working
   if (failures < BREAKER_FAILURES && openUntil !== null && isLimited)
     return { state: 'paused', reason: `The rate limit, or the receiver, has requested a pause, and ${waiting}` }
   if (failures < BREAKER_FAILURES && openUntil !== null)
     return { state: 'paused', reason: `The receiver has requested a pause, and ${waiting}` }
-  if (failures === 0) return { state: 'healthy', reason: null }
+  if (failures === 0) return working
   const last = lastError === null ? '' : `: ${lastError}`
   const times = failures === 1 ? 'The last attempt failed' : `The last ${failures} attempts failed`
   return { state: openUntil === null ? 'failing' : 'paused', reason: `${times}, and ${waiting}${last}` }

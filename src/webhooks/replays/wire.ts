@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
-import { decideState, openUntilOf } from '../health/decide-state.ts'
+import { type WebhookSigns, decideState, openUntilOf } from '../health/decide-state.ts'
 import type { WebhookActivity } from '../health/store.ts'
 import { topicFault, topicNameOf } from '../topics.ts'
 import type { ReplayRequest, Replayed } from './replay-messages.ts'
@@ -64,7 +64,7 @@ export const ReplayReply = named(
 export const WebhookHealthReply = named(
   'WebhookHealth',
   Type.Object({
-    state: Type.Enum(['healthy', 'failing', 'paused', 'disabled']),
+    state: Type.Enum(['healthy', 'idle', 'failing', 'paused', 'disabled'], { description: 'idle: it has no topics' }),
     reason: Type.Optional(Type.String()),
     pending: Type.Integer({ description: 'waiting messages; more than 1,000 are about as many, up to 200 too high' }),
     oldest_pending: Type.Optional(Timestamp),
@@ -125,7 +125,7 @@ export function presentParked(message: ParkedMessage): Static<typeof ParkedMessa
 }
 
 export function presentHealth(
-  { now, ...webhook }: { readonly enabled: boolean; readonly isLimited: boolean; readonly now: Date },
+  { now, ...webhook }: Pick<WebhookSigns, 'enabled' | 'hasTopics' | 'isLimited'> & { readonly now: Date },
   activity: WebhookActivity,
 ): Static<typeof WebhookHealthReply> {
   const { pending, oldestPendingAt, parked, overflowed, overflowedAt, failures, attempts, successes, p50Ms, p99Ms } =

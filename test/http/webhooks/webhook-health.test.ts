@@ -40,13 +40,16 @@ it('shows the state of a webhook with the reason, what waits, and how the last a
   expect(await server.call('GET', `${path}/health`)).toMatchObject({
     status: 200,
     body: {
-      state: 'healthy',
+      state: 'idle',
+      reason: 'The webhook has no topics, so it never gets a message except test messages',
       pending: 0,
       parked: 0,
       breaker: { open: false, failures: 0 },
       last_hour: { attempts: 0 },
     },
   })
+  await server.call('PUT', path, { body: { topics: ['alarms'] } })
+  expect((await server.call('GET', `${path}/health`)).body).toMatchObject({ state: 'healthy' })
   for (let ms = 1; ms <= 9; ms += 1) await addAttempt(ms, null)
   await addAttempt(5000, 'answered 503')
   await server.ctx.db.updateTable('webhookLane').set({ failures: 2 }).where('webhookId', '=', id).execute()

@@ -14,6 +14,7 @@ export interface WebhookPlace {
 
 export const healthWords: Readonly<Record<Health['state'], { readonly tone: Tone; readonly text: string }>> = {
   healthy: { tone: 'good', text: 'Healthy' },
+  idle: { tone: 'warn', text: 'No topics' },
   failing: { tone: 'bad', text: 'Failing' },
   paused: { tone: 'warn', text: 'Paused' },
   disabled: { tone: 'idle', text: 'Disabled' },

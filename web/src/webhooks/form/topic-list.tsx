@@ -32,6 +32,9 @@ export function TopicList({ chosen, ofSite, error, onChange }: TopicListProps) {
           </label>
         ))}
       </div>
+      <p role="status" className="muted">
+        {chosen.length === 0 && 'Without topics the webhook gets only test messages'}
+      </p>
       {error !== null && (
         <p id={errorId} className="field-problem">
           {error}

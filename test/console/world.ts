@@ -1,0 +1,49 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { buildConsole, launchChromium, openView, signIn } from '../support/peers/chromium.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
+import { WITHIN_MS } from './demo.ts'
+
+export interface OpenPage {
+  readonly page: Page
+  readonly context: BrowserContext
+}
+
+/** A server with the console, and a browser. */
+export interface ConsoleWorld extends TestServer {
+  readonly browser: Browser
+  /** The path of the organization, of the API and of its pages. */
+  readonly path: string
+  /** @param view Options of the browser's context. */
+  openPage(view?: Parameters<typeof openView>[2]): Promise<OpenPage>
+  /** Opens a page as a person of the organization. */
+  enter(person: TestOrg, path: string): Promise<OpenPage>
+}
+
+/** @param ssoDomains The identity providers by the domain of people's addresses. */
+export async function startConsole(ssoDomains = new Map<string, string>()): Promise<ConsoleWorld> {
+  const server = await startTestServer(undefined, { ssoDomains }, null, { console: await buildConsole() })
+  const browser = await launchChromium()
+  const path = `/orgs/${server.org.orgId}`
+  const openPage: ConsoleWorld['openPage'] = async (view = {}) => {
+    const context = await openView(browser, server.url, view)
+    context.setDefaultTimeout(WITHIN_MS)
+    return { context, page: await context.newPage() }
+  }
+  return {
+    ...server,
+    browser,
+    path,
+    openPage,
+    async enter(person, target) {
+      const opened = await openPage()
+      await signIn(opened.page, person)
+      await opened.page.waitForURL(`**${path}`)
+      await opened.page.goto(target)
+      return opened
+    },
+    async close() {
+      await browser.close()
+      await server.close()
+    },
+  }
+}
