@@ -12,24 +12,23 @@ import type { DeviceType } from '../events/device-type.ts'
 import type { versionFilters } from './filters.ts'
 import type { CatalogImage, CatalogVersion, Image } from './firmware.ts'
 import { packagesOfImage } from './packages/store.ts'
+import { compareText, compareVersions } from './version-order.ts'
 
 const columns = { model: column(sql`firmware_version.model`) }
 
-/** Lists the organization's catalog by model, then newest first. */
-export function listVersions(
+/** Lists the organization's catalog by model, then by version, the newest first. */
+export async function listVersions(
   reader: Reader,
   scope: InOrg,
   conditions: Conditions<typeof versionFilters> = {},
 ): Promise<CatalogVersion[]> {
-  return reader
+  const versions = await reader
     .selectFrom('firmwareVersion')
     .select(['model', 'version', 'tag', 'channel', 'reported', 'minVersion', 'imageId', 'createdAt'])
     .where('orgId', '=', scope.orgId)
     .where(allHold(conditionsOn<typeof versionFilters>(columns, conditions)))
-    .orderBy('model')
-    .orderBy('createdAt', 'desc')
-    .orderBy('version', 'desc')
     .execute()
+  return versions.toSorted((a, b) => compareText(a.model, b.model) || compareVersions(b.version, a.version))
 }
 
 /**
@@ -65,15 +64,37 @@ function selectImages(reader: Reader, scope: InOrg) {
     .where('orgId', '=', scope.orgId)
 }
 
-/** Lists images by id, which is the order of upload. */
+/**
+ * SQL: a text whose bytes order versions: runs of digits have 20 digits, `~` comes before the end of a version, and that before
+ * anything else.
+ */
+const versionKey = sql`translate(regexp_replace(
+  regexp_replace(named.version, '[0-9]+', ${'0'.repeat(20)} || '\\&', 'g'), '0*([0-9]{20})', '\\1', 'g'), '~', chr(1)) || chr(2)`
+
+/** The greatest version that an image has; null: it has none. */
+const newestOfImage = sql<string | null>`(
+  select max(${versionKey} collate "C") from (
+    select v.version from firmware_version v where v.org_id = firmware_image.org_id and v.image_id = firmware_image.id
+    union all
+    select p.version from firmware_package p where p.org_id = firmware_image.org_id and p.image_id = firmware_image.id
+  ) named
+)`
+
+/** Lists images by their greatest version, the newest first. Of equal ones, the latest upload comes first. */
 export async function listImages(reader: Reader, scope: InOrg, page: Page): Promise<Paged<CatalogImage>> {
-  const hits = selectImages(reader, scope)
-  const { rows, ...whole } = await pageOf<ImageRow>(
+  const hits = selectImages(reader, scope).select(newestOfImage.as('newest'))
+  const { rows, ...whole } = await pageOf<ImageRow & { readonly newest: string | null }>(
     reader,
-    { hits, sizes: sizesOf(sql`octet_length(hit.versions::text) + octet_length(hit.packages::text)`) },
+    {
+      hits,
+      order: ['newest', 'id'],
+      direction: 'desc',
+      nullsLast: true,
+      sizes: sizesOf(sql`octet_length(hit.versions::text) + octet_length(hit.packages::text)`),
+    },
     page,
   )
-  return { rows: rows.map(imageOf), ...whole }
+  return { rows: rows.map(({ newest: _, ...image }) => imageOf(image)), ...whole }
 }
 
 export async function findImage(reader: Reader, scope: InOrg, imageId: string): Promise<CatalogImage | undefined> {

@@ -2,7 +2,8 @@ import { identifyVersion } from '../../firmware/version-identity.ts'
 import type { NewTarget } from '../../rollout/store-create.ts'
 import type { UpgradeHop, UpgradeNote } from '../../rollout/rollout.ts'
 import { type Running, areComparable, findTooLow } from './plan-lowest.ts'
-import { type CatalogEntry, compareVersions } from './plan-versions.ts'
+import { compareVersions } from '../../firmware/version-order.ts'
+import type { CatalogEntry } from './plan-versions.ts'
 
 /**
  * Returns the versions through which a device reaches a version that can't be installed on its present one, without

@@ -8,7 +8,8 @@ import { type DevicePlan, decideDevice, decideEntry, limitOne } from './plan-org
 import { bindTarget } from './plan-hops.ts'
 import { type EncodedLaterSites, type LaterSites, decodeLaterSites, encodeLaterSites } from './plan-later-sites.ts'
 import { type JoiningSelection, mayJoin } from './plan-selection.ts'
-import { type CatalogEntry, compareVersions, resolveVersion } from './plan-versions.ts'
+import { compareVersions } from '../../firmware/version-order.ts'
+import { type CatalogEntry, resolveVersion } from './plan-versions.ts'
 import { limitToWindows } from './plan-windows.ts'
 import type { Phasing } from '../strategies/strategy.ts'
 

@@ -1,5 +1,6 @@
 import { identifyVersion } from '../../firmware/version-identity.ts'
-import { type CatalogEntry, compareVersions } from './plan-versions.ts'
+import { compareVersions } from '../../firmware/version-order.ts'
+import type { CatalogEntry } from './plan-versions.ts'
 
 export interface Running {
   /** The version that the device reported last; null if it has never connected. */

@@ -1,5 +1,6 @@
 import type { DeviceType } from '../../events/device-type.ts'
 import type { CatalogVersion } from '../../firmware/firmware.ts'
+import { compareVersions } from '../../firmware/version-order.ts'
 
 /** A line of the firmware catalog. */
 export type CatalogEntry = Omit<CatalogVersion, 'createdAt'>
@@ -73,28 +74,4 @@ function searchVersion(catalog: readonly CatalogEntry[], model: string, wanted: 
 /** True if a label that no version has may select the entry. */
 function isMeant({ channel }: CatalogEntry, label: string): boolean {
   return label === 'latest' ? channel === null || channel === 'stable' : channel === label
-}
-
-/** Natural order: runs of digits compare as numbers, so 0.14.9 is below 0.14.10. */
-export function compareVersions(a: string, b: string): number {
-  const left = a.match(/\d+|\D+/g) ?? []
-  const right = b.match(/\d+|\D+/g) ?? []
-  for (let index = 0; index < Math.min(left.length, right.length); index += 1) {
-    const order = comparePart(left[index] ?? '', right[index] ?? '')
-    if (order !== 0) return order
-  }
-  return left.length - right.length || compareText(a, b)
-}
-
-function comparePart(a: string, b: string): number {
-  if (!/^\d/.test(a) || !/^\d/.test(b)) return compareText(a, b)
-  const left = BigInt(a)
-  const right = BigInt(b)
-  if (left === right) return 0
-  return left < right ? -1 : 1
-}
-
-export function compareText(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
 }

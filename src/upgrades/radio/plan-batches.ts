@@ -1,4 +1,4 @@
-import { compareText } from '../planning/plan-versions.ts'
+import { compareText } from '../../firmware/version-order.ts'
 import { planGraph, planMeshDepths, sourceOf } from './plan-graph.ts'
 import type { RadioFacts, RadioFactsByMac, RadioSource } from './radio.ts'
 

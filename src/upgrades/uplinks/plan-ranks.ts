@@ -1,5 +1,5 @@
 import type { DeviceType } from '../../events/device-type.ts'
-import { compareText } from '../planning/plan-versions.ts'
+import { compareText } from '../../firmware/version-order.ts'
 
 /** A switch or a gateway, and the devices that it hears by LLDP. */
 export interface CabledDevice {

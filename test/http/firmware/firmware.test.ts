@@ -328,6 +328,37 @@ describe('delete', () => {
   })
 })
 
+describe('lists', () => {
+  it('have the newest version first, whenever it was uploaded', async () => {
+    const org = await server.addOrg('Ordered')
+    const add = async (query: string): Promise<string> => {
+      const answer = await fetch(`${server.url}/api/v1/orgs/${org.orgId}/firmware?${query}`, {
+        method: 'POST',
+        headers: { authorization: `Token ${org.token}` },
+        body: new Uint8Array(randomBytes(20)),
+      })
+      expect(answer.status).toBe(200)
+      return ((await answer.json()) as { id: string }).id
+    }
+    const ids = new Map<string, string>()
+    const versions = ['1.9', '1.10-rc1', '1.2', '123456789012345678901', '1.10', '1.10.1']
+    for (const version of versions) ids.set(version, await add(`version=${version}&models=AP45`))
+    ids.set('2.0', await add('version=2.0&package=tunterm'))
+    ids.set('2.0~rc1', await add('version=2.0~rc1&package=tunterm'))
+    await add('version=1.0&models=AP45')
+    const call = (path: string) => server.call('GET', `/orgs/${org.orgId}/${path}`, { as: org })
+    const ofModel = (await call('devices/versions?model=AP45')).body
+    const sorted = ['123456789012345678901', '1.10.1', '1.10-rc1', '1.10', '1.9', '1.2', '1.0']
+    expect(ofModel.map(({ version }: { version: string }) => version)).toEqual(sorted)
+    const images: readonly { id: string; versions: object[]; packages: object[] }[] = (await call('firmware')).body
+    const nameOf = ({ versions: [version], packages: [pack] }: (typeof images)[number]) =>
+      Reflect.get(version ?? pack ?? {}, 'version')
+    expect(images.map(nameOf)).toEqual(['123456789012345678901', '2.0', '2.0~rc1', ...sorted.slice(1)])
+    const pages = [1, 2, 3, 4, 5].map(async (page) => (await call(`firmware?limit=2&page=${page}`)).body)
+    expect((await Promise.all(pages)).flat()).toEqual(images)
+  })
+})
+
 describe('versions', () => {
   it('are listed by type and model for organization and site', async () => {
     await upload('version=24.2R1&models=EX4100-48P&tag=suggested', randomBytes(20))
