@@ -64,7 +64,7 @@ export async function withEngine<T>(
     const context = await openContext({ connection: postgres.connection, log, secrets, baseUrl: 'http://127.0.0.1' })
     context.listen()
     const { ctx } = context
-    const statements = countStatements(context.pool)
+    const statements = countStatements([context.pool, context.queuePool])
     const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
     const orgs: OrgScope[] = []
     const add: Engine['addOrg'] = async (of, more = {}) => {
@@ -92,11 +92,11 @@ export async function withEngine<T>(
   }
 }
 
-/** Counts what is sent on connections of the pool from now on. */
-function countStatements(pool: pg.Pool): () => number {
+/** Counts what is sent on connections of the pools from now on. */
+function countStatements(pools: readonly pg.Pool[]): () => number {
   const counted = new WeakSet<pg.PoolClient>()
   let statements = 0
-  pool.on('acquire', (client) => {
+  function count(client: pg.PoolClient): void {
     if (counted.has(client)) return
     counted.add(client)
     const query = client.query.bind(client) as (...args: unknown[]) => unknown
@@ -106,7 +106,8 @@ function countStatements(pool: pg.Pool): () => number {
         return query(...args)
       },
     })
-  })
+  }
+  for (const pool of pools) pool.on('acquire', count)
   return () => statements
 }
 

@@ -12,6 +12,7 @@ import {
   openHotPool,
   openKeyPool,
   openPool,
+  openQueuePool,
 } from '../platform/database/db.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
@@ -39,6 +40,8 @@ export interface OpenContext {
   readonly ctx: Context
   /** The connections of `ctx.db`. */
   readonly pool: pg.Pool
+  /** The connections of `ctx.queueDb`. */
+  readonly queuePool: pg.Pool
   /** Sets the address unless it was known before. */
   setAddress(url: string): void
   /** Called when devices can connect: service time stands still until then. */
@@ -57,16 +60,18 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
   const hotPool = openHotPool(connection, onLost)
   const keyPool = openKeyPool(connection, onLost)
   const claimPool = openClaimPool(connection, onLost)
+  const queuePool = openQueuePool(connection, onLost)
   const onOpen = (pid: number): void => void lowerBackend?.(pid)
   const heavyPools = [0, 1].map(() => openHeavyPool(connection, { onError: onLost, onOpen }))
   const closePools = async (): Promise<void> => {
-    await Promise.all([pool, hotPool, keyPool, claimPool, ...heavyPools].map(endPool))
+    await Promise.all([pool, hotPool, keyPool, claimPool, queuePool, ...heavyPools].map(endPool))
   }
   const base = {
     db: openDb(pool, secrets),
     hotDb: openDb(hotPool, secrets),
     keyDb: openDb(keyPool, secrets),
     claimDb: openDb(claimPool, secrets),
+    queueDb: openDb(queuePool, secrets),
     heavyDbs: heavyPools.map((each) => openDb(each, secrets)),
     clock,
     wakes: createWakes(),
@@ -92,6 +97,7 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
       },
     },
     pool,
+    queuePool,
     setAddress(url) {
       baseUrl ??= url
     },

@@ -39,25 +39,24 @@ export interface RoutingParts {
 }
 
 /**
- * The events are found by an array of their ids. For a join with the steps PostgreSQL may read the whole index, if statistics
- * say that the outbox is nearly empty; but while a transaction is open, the index has the entries of all events that are gone.
+ * The events are found by arrays of their ids; see openQueuePool().
  * @param condition Names columns of `locked_step`: only the steps that meet it are removed.
  */
 export function routingParts<V>(steps: Param<V, readonly RoutingStep[]>, condition: RawBuilder<unknown>): RoutingParts {
   return {
     locked: sql`step as materialized (
       select * from ${rowsAs('s', stepColumns, steps)}
+    ), waiting as materialized (
+      select id, routed_to from webhook_outbox where id = any((select array_agg(id) from step)::uuid[]) for update skip locked
     ), locked_step as materialized (
-      select s.* from webhook_outbox o join step s on s.id = o.id
-      where o.id = any((select array_agg(id) from step)::uuid[]) and o.routed_to is not distinct from s.routed_before
-      for update of o skip locked
+      select s.* from waiting o join step s on s.id = o.id where o.routed_to is not distinct from s.routed_before
     )`,
     removed: sql`routed as (
-      delete from webhook_outbox o using (select * from locked_step where ${condition}) e
-      where o.id = any((select array_agg(id) from locked_step)::uuid[]) and o.id = e.id and e.routed_to is null
+      delete from webhook_outbox
+      where id = any((select array_agg(id) from locked_step where routed_to is null and ${condition})::uuid[])
     ), begun as (
-      update webhook_outbox o set routed_to = e.routed_to from (select * from locked_step where ${condition}) e
-      where o.id = any((select array_agg(id) from locked_step)::uuid[]) and o.id = e.id and e.routed_to is not null
+      update webhook_outbox o set routed_to = (select e.routed_to from locked_step e where e.id = o.id)
+      where o.id = any((select array_agg(id) from locked_step where routed_to is not null and ${condition})::uuid[])
     )`,
   }
 }

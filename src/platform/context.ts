@@ -17,6 +17,8 @@ export interface Context {
   readonly keyDb: Db
   /** Executes claims, each of them one statement, on its own connections; see openClaimPool(). */
   readonly claimDb: Db
+  /** Finds rows of queues by their ids, on its own connections; see openQueuePool(). */
+  readonly queueDb: Db
   /**
    * For reads, and some changes, of accounts that use more than their share: each has one connection of low priority; see
    * openHeavyPool().

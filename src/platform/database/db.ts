@@ -115,6 +115,16 @@ export function openClaimPool(connection: pg.PoolConfig, onError: (error: Error)
 }
 
 /**
+ * A pool for queues, tables that are now empty and then full: their rows are found by arrays of their ids, in an index. A plan
+ * that was made while such a table was empty, or for statistics that say so, would read all of it, and while a transaction is
+ * open, all rows that are gone as well. Each statement is planned once per connection, for any number of rows.
+ */
+export function openQueuePool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
+  const off = ['jit', 'enable_mergejoin', 'enable_seqscan']
+  return openPool({ ...connection, max: 3, options: optionsOf('force_generic_plan', off) }, onError)
+}
+
+/**
  * One connection for reads, and some changes, of an account that uses more than its share of the server. An operation
  * that queries in the middle of a transaction, but outside of it, would wait forever. The processes that would help with
  * a large read have the usual priority, so there are none.
@@ -131,8 +141,13 @@ export function openHeavyPool(
   return pool
 }
 
-function optionsByKeys(plans: 'force_custom_plan' | 'force_generic_plan'): string {
-  const off = ['jit', 'enable_hashjoin', 'enable_mergejoin', 'enable_material', 'enable_seqscan']
+type PlanCacheMode = 'force_custom_plan' | 'force_generic_plan'
+
+function optionsByKeys(plans: PlanCacheMode): string {
+  return optionsOf(plans, ['jit', 'enable_hashjoin', 'enable_mergejoin', 'enable_material', 'enable_seqscan'])
+}
+
+function optionsOf(plans: PlanCacheMode, off: readonly string[]): string {
   return [`plan_cache_mode=${plans}`, ...off.map((name) => `${name}=off`)].map((each) => `-c ${each}`).join(' ')
 }
 

@@ -7,7 +7,7 @@ import { type DeliveryRecord, bodyColumns, bodyOf, deliveryColumns } from './sto
 import type { HeldLaneKey, LaneRelease } from '../lanes/store.ts'
 import type { CountPlan } from './plan-counts.ts'
 
-const doneColumns = columnsOf('webhookMessage', { orgId: 'uuid', id: 'uuid', webhookId: 'uuid' })
+const doneColumns = columnsOf('webhookMessage', { id: 'uuid', webhookId: 'uuid' })
 const releaseColumns = columnsOf(
   'webhookLane',
   {
@@ -71,12 +71,9 @@ const writeBatch = statement<BatchValues, BatchRow>(
         on l.org_id = k.org_id and l.webhook_id = k.webhook_id
       where (select count(*) from record) >= 0 and (select count(*) from body) >= 0
       order by l.org_id, l.webhook_id for update of l
-    ), done as materialized (
-      select d.org_id, d.id from ${rowsAs('d', doneColumns, param('done'))} join lane l on l.webhook_id = d.webhook_id
     ), deleted as (
       delete from webhook_message
-      where org_id = any((select array_agg(distinct org_id) from done)::uuid[])
-        and id = any((select array_agg(id) from done)::uuid[])
+      where id = any((select array_agg(d.id) from ${rowsAs('d', doneColumns, param('done'))} join lane l on l.webhook_id = d.webhook_id)::uuid[])
       returning webhook_id
     ), change as materialized (
       select l.*, coalesce(c.messages, 0)::integer as deleted,
@@ -113,8 +110,7 @@ export interface WrittenBatch {
 
 /**
  * Inserts the records, deletes their messages, subtracts these from the counts of their lanes by plan, and releases lanes, in
- * one statement. The lanes are locked last, because the router waits for them, and in the order of their keys. Messages are
- * found by arrays of their keys: see routingParts().
+ * one statement. The lanes are locked last, because the router waits for them, and in the order of their keys.
  *
  * Lanes that have messages left are not released yet: when they are due next is a matter of a statement that sees what was
  * committed before the lock, endLeases().
@@ -129,7 +125,7 @@ export async function writeDelivered(
     records,
     bodies: records.map(bodyOf),
     counts,
-    done: routed.map(({ orgId, messageId: id, webhookId }) => ({ orgId, id, webhookId })),
+    done: routed.map(({ messageId: id, webhookId }) => ({ id, webhookId })),
     releases,
     unroutedIds,
   })

@@ -1,11 +1,11 @@
 import { type Selectable, sql } from 'kysely'
 import type { Clock } from '../../platform/time/clock.ts'
 import { type Db, type Tx, anyOf } from '../../platform/database/db.ts'
-import { type RowOf, columnsOf, insertRows, rowsAs, updateRows } from '../../platform/database/rows.ts'
+import { type RowOf, columnsOf, insertRows, rowsAs, rowsUpdate } from '../../platform/database/rows.ts'
 import type { PayloadPlace } from './payload-place.ts'
 import type { WebhookBodyTable, WebhookDeliveryTable, WebhookMessageTable } from '../tables.ts'
 import type { HeldCount } from './admission.ts'
-import { type Reschedule, delayFollowers } from '../lanes/store-order.ts'
+import { type Reschedule, delayFollowers, isOneOf } from '../lanes/store-order.ts'
 import { BREAKER_FAILURES, type LaneHealth } from '../lanes/decide-lane.ts'
 import { type LaneKey, laneKeyColumns } from '../lanes/store.ts'
 
@@ -217,17 +217,11 @@ export async function findNextDue(db: Db): Promise<Date | null> {
 }
 
 /** Deletes messages that need no further attempt. @returns The lane of each deleted message. */
-export async function deleteMessages(tx: Tx, orgIds: readonly string[], ids: readonly string[]): Promise<LaneKey[]> {
-  return tx
-    .deleteFrom('webhookMessage')
-    .where('orgId', '=', anyOf(orgIds))
-    .where('id', '=', anyOf(ids))
-    .returning(['orgId', 'webhookId'])
-    .execute()
+export async function deleteMessages(tx: Tx, ids: readonly string[]): Promise<LaneKey[]> {
+  return tx.deleteFrom('webhookMessage').where('id', '=', anyOf(ids)).returning(['orgId', 'webhookId']).execute()
 }
 
 const rescheduleColumns = columnsOf('webhookMessage', {
-  orgId: 'uuid',
   id: 'uuid',
   attempt: 'integer',
   dueAt: 'timestamptz',
@@ -235,8 +229,10 @@ const rescheduleColumns = columnsOf('webhookMessage', {
   payloadAt: 'timestamptz',
 })
 
+const reschedule = rowsUpdate(rescheduleColumns, (param) => ({ key: ['id'], where: isOneOf(param('rows')) }))
+
 export async function rescheduleMessages(tx: Tx, rows: readonly Reschedule[]): Promise<void> {
-  await updateRows(tx, rescheduleColumns, rows, { key: ['orgId', 'id'] })
+  await reschedule(tx, rows, {})
 }
 
 /** One attempt, as in the results of a search. */

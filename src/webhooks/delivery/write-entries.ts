@@ -1,4 +1,11 @@
-import { type Transactional, type Tx, inTx, isPassingError, isUniqueViolation } from '../../platform/database/db.ts'
+import {
+  type Db,
+  type Transactional,
+  type Tx,
+  inTx,
+  isPassingError,
+  isUniqueViolation,
+} from '../../platform/database/db.ts'
 import { deleteEvents } from '../../events/store-outbox.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Attempt } from './deliver-message.ts'
@@ -66,6 +73,7 @@ export function bytesOf({ outcome }: FlushEntry): number {
 
 /** The context that writes of results need. */
 export interface ResultWriter extends Transactional {
+  readonly queueDb: Db
   readonly log: Logger
 }
 
@@ -83,8 +91,8 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
   const counts = planCounts(entries.filter(concernsLane).map(countedResultOf))
   const areDelivered = unsent.length === 0 && records.every(({ status }) => status === 'success')
   const written: Promise<MixedResult> = areDelivered
-    ? writeDelivered(ctx.db, { records, releases, unroutedIds: unroutedIdsOf(entries), counts })
-    : inTx(ctx, (tx) => writeMixed(tx, { entries, records, releases, counts }))
+    ? writeDelivered(ctx.queueDb, { records, releases, unroutedIds: unroutedIdsOf(entries), counts })
+    : inTx({ db: ctx.queueDb, wakes: ctx.wakes }, (tx) => writeMixed(tx, { entries, records, releases, counts }))
   const { left, kept, keptIds } = await written.catch((error: unknown): MixedResult => {
     // After other errors it may have been written. Then a row that counts too much is better than one that counts too little.
     if (!isPassingError(error)) returnSpare(counts)
@@ -252,16 +260,15 @@ async function writeAttempts(tx: Tx, attempts: readonly HeldAttempt[]): Promise<
       ? []
       : await deleteMessages(
           tx,
-          finished.map(({ lane }) => lane.orgId),
           finished.map(({ attempt }) => attempt.record.messageId),
         )
-  const later = attempts.flatMap(({ lane, held, keepsPlace, attempt: { record } }) => {
+  const later = attempts.flatMap(({ held, keepsPlace, attempt: { record } }) => {
     if (!held || record.final) return []
     // A message whose receiver is gone stays due, in case the webhook is enabled again.
     const dueAt = record.nextAttempt ?? record.createdAt
     const { messageId: id, attempt, exchange } = record
     const payload = { payloadId: exchange.payloadId ?? record.id, payloadAt: exchange.payloadAt ?? record.createdAt }
-    return [{ orgId: lane.orgId, id, attempt, dueAt, ...payload, keepsPlace: keepsPlace ?? false }]
+    return [{ id, attempt, dueAt, ...payload, keepsPlace: keepsPlace ?? false }]
   })
   const [inPlace, moved] = [later.filter(({ keepsPlace }) => keepsPlace), later.filter(({ keepsPlace }) => !keepsPlace)]
   if (inPlace.length > 0) await updateAttempts(tx, inPlace)

@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../platform/database/db.ts'
-import { columnsOf, rowsAs, updateRows } from '../../platform/database/rows.ts'
+import { columnsOf, memberOf, rowsAs, rowsUpdate } from '../../platform/database/rows.ts'
+import type { Param } from '../../platform/database/statement.ts'
 import { type LaneKey, laneKeyColumns } from './store.ts'
 
 /**
@@ -25,7 +26,6 @@ export async function delayFollowers(tx: Tx, lanes: readonly LaneKey[]): Promise
 }
 
 export interface Reschedule {
-  readonly orgId: string
   readonly id: string
   /** Attempts made so far. */
   readonly attempt: number
@@ -35,14 +35,20 @@ export interface Reschedule {
 }
 
 const attemptColumns = columnsOf('webhookMessage', {
-  orgId: 'uuid',
   id: 'uuid',
   attempt: 'integer',
   payloadId: 'uuid',
   payloadAt: 'timestamptz',
 })
 
+/** The condition that a message is one of these; see openQueuePool(). */
+export function isOneOf<V>(rows: Param<V, readonly object[]>): RawBuilder<unknown> {
+  return sql`webhook_message.id = any(${rows.map((all) => all.map((row) => memberOf(row, 'id')))}::uuid[])`
+}
+
+const countAttempts = rowsUpdate(attemptColumns, (param) => ({ key: ['id'], where: isOneOf(param('rows')) }))
+
 /** Counts attempts of messages that keep their position among those that are due. */
 export async function updateAttempts(tx: Tx, rows: readonly Omit<Reschedule, 'dueAt'>[]): Promise<void> {
-  await updateRows(tx, attemptColumns, rows, { key: ['orgId', 'id'] })
+  await countAttempts(tx, rows, {})
 }

@@ -95,7 +95,7 @@ export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<vo
       lease_until = null, leased_by = null, epoch = l.epoch + 1
     from webhook w, ${rowsAs('k', laneKeyColumns, keys)} cross join lateral (
       select count(*) as messages, min(due_at) as first_due_at from webhook_message
-      where org_id = k.org_id and webhook_id = k.webhook_id) m
+      where org_id = k.org_id and webhook_id = k.webhook_id and due_at >= '-infinity') m
     where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
 }
@@ -314,7 +314,8 @@ export async function listDoubtfulLanes(
   const { rows } = await sql<DoubtfulLane>`
     with counted as materialized (
       select org_id, webhook_id, count(*) as messages, min(due_at) as first_due_at from webhook_message
-      where ${only?.orgId ?? null}::uuid is null or (org_id, webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid)
+      where due_at >= '-infinity'
+        and (${only?.orgId ?? null}::uuid is null or (org_id, webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid))
       group by org_id, webhook_id
     )
     select l.org_id, l.webhook_id, l.pending < coalesce(m.messages, 0) or coalesce(${isUnserved}, false) as is_defect

@@ -49,7 +49,7 @@ export async function numberMessages(
         where org_id = ${orgId} and webhook_id = ${webhookId} and pull_seq is null and due_at <= ${now}
           and (${enabled} or topic = 'ping')
         order by due_at, id limit ${limit}) due
-      where l.org_id = ${orgId} and l.webhook_id = ${webhookId} and m.org_id = ${orgId} and m.id = due.id
+      where l.org_id = ${orgId} and l.webhook_id = ${webhookId} and m.id = due.id
       returning m.pull_seq
     )
     update webhook_lane l set pull_seq = (select max(pull_seq) from numbered)
@@ -108,6 +108,7 @@ export async function recordPulled(
     with taken as (
       delete from webhook_message m using ${rowsAs('k', recordColumns, records)}
       where m.org_id = ${orgId} and m.webhook_id = ${webhookId} and m.id = k.id
+        and m.id = any(${records.map(({ id }) => id)}::uuid[])
       returning m.*, k.delivery_id
     ), recorded as (
       insert into webhook_delivery (org_id, id, webhook_id, message_id, site_id, topic, attempt, status, req_url, created_at, final)

@@ -16,12 +16,11 @@ export type ParkReason = ParkedMessage['reason']
 
 const attemptColumns = columnsOf(
   'webhookMessage',
-  { orgId: 'uuid' },
+  {},
   { messageId: 'uuid', attempt: 'integer', createdAt: 'timestamptz' },
 )
 
 export interface LastAttempt {
-  readonly orgId: string
   readonly messageId: string
   /** Attempts made so far. */
   readonly attempt: number
@@ -35,7 +34,8 @@ export async function parkMessages(tx: Tx, attempts: readonly LastAttempt[], rea
     insert into webhook_parked_message
       (org_id, id, webhook_id, topic, body, event_count, order_key, attempt, reason, created_at, parked_at)
     select m.org_id, m.id, m.webhook_id, m.topic, m.body, m.event_count, m.order_key, k.attempt, ${reason}, m.created_at, k.created_at
-    from webhook_message m join ${rowsAs('k', attemptColumns, attempts)} on m.org_id = k.org_id and m.id = k.message_id
+    from webhook_message m join ${rowsAs('k', attemptColumns, attempts)} on m.id = k.message_id
+    where m.id = any(${attempts.map(({ messageId }) => messageId)}::uuid[])
     on conflict do nothing
   `.execute(tx)
 }
@@ -52,7 +52,7 @@ export async function parkMessagesOlderThan(
   const { numAffectedRows } = await sql`
     with expired as (
       delete from webhook_message
-      where org_id = ${orgId} and webhook_id = ${webhookId} and created_at < ${before} returning *
+      where org_id = ${orgId} and webhook_id = ${webhookId} and due_at >= '-infinity' and created_at < ${before} returning *
     )
     insert into webhook_parked_message
       (org_id, id, webhook_id, topic, body, event_count, order_key, attempt, reason, created_at, parked_at)

@@ -15,7 +15,7 @@ export async function routeKnown(ctx: Context, knowledge: Knowledge, round: Roun
   const ids = short ?? read?.ids ?? known.idsOfRound({ limit: events, turn: knowledge.turn })
   const isLimited = ids.length < known.size()
   const readAt = read?.readAt ?? round.now
-  const found = await (read?.found ?? findQueuesOf(ctx.db, { ids, now: readAt }))
+  const found = await (read?.found ?? findQueuesOf(ctx.queueDb, { ids, now: readAt }))
   const ahead = isLimited && short === null ? readAhead(ctx, knowledge, round, ids) : null
   const result = await routeFound(ctx, round, knowledge.sendNow.excludeSending(found.waiting))
   const waiting = new Set(found.waiting.flatMap(({ events }) => events.map(({ id }) => id)))
@@ -44,7 +44,7 @@ function readAhead(ctx: Context, knowledge: Knowledge, round: Round, ids: readon
   const { known, eventsPerRound: limit } = knowledge
   const nextIds = known.idsOfRound({ limit, turn: knowledge.turn + 1, after: ids })
   if (nextIds.length === 0) return null
-  const found = findQueuesOf(ctx.db, { ids: nextIds, now: round.now })
+  const found = findQueuesOf(ctx.queueDb, { ids: nextIds, now: round.now })
   // The round that uses it reports the error, if there is such a round.
   found.catch(() => {})
   return { ids: nextIds, readAt: round.now, found }

@@ -96,7 +96,7 @@ async function routeSteps(ctx: Context, steps: readonly RoundStep[], round: Roun
     routedTo,
   }))
   const options = { at: now, lease, vtimeFloor: direct?.vtimeFloor() ?? 0, maxPending }
-  const { direct: lanes, ...written } = await routeMessages(ctx.db, { steps: rows, ...admitted }, options)
+  const { direct: lanes, ...written } = await routeMessages(ctx.queueDb, { steps: rows, ...admitted }, options)
   room.subtract(countPerOrg(written.inserted))
   const isRouted = ({ orgId }: { readonly orgId: string }): boolean => !written.busyOrgIds.has(orgId)
   for (const [account, messages] of countCaused(events.filter(isRouted))) charge(account, messages * MESSAGE_MS)

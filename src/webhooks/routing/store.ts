@@ -139,8 +139,9 @@ interface KnownIds {
 
 const selectKnown = statement<KnownIds, FoundRow>(
   (param) => sql`
-    with known as materialized (select * from webhook_outbox where id = any(${param('ids')}::uuid[]) and set_aside_at is null),
-    found as materialized (
+    with known as materialized (
+      select * from (select * from webhook_outbox where id = any(${param('ids')}::uuid[]) offset 0) o where set_aside_at is null
+    ), found as materialized (
       select q.*, row_number() over () as place, null::int as taken, null::uuid as first_id from (
         select o.org_id, o.topic, min(o.created_at) + coalesce(min(k.ms), 0) * interval '1 ms' as ripe_at
         from known o left join ${rowsAs('k', lingers, lingerRows)} on k.topic = o.topic

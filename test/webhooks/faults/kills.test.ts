@@ -52,7 +52,7 @@ function killedBefore(statement: number): Killed {
     })
   })
   const db = openDb(pool, ctx.secrets)
-  return { ctx: { ...ctx, db, hotDb: db, keyDb: db, claimDb: db }, isDead, close: () => endPool(pool) }
+  return { ctx: { ...ctx, db, hotDb: db, keyDb: db, claimDb: db, queueDb: db }, isDead, close: () => endPool(pool) }
 }
 
 /** A context that executes all of its statements, and loses the answer to a given one: its outcome is unknown. */
@@ -66,7 +66,7 @@ function losingAnswer(statement: number): { readonly ctx: Context; readonly isLo
       return answers === statement ? Promise.reject(new Error('Connection terminated')) : Promise.resolve(result)
     },
   })
-  return { ctx: { ...ctx, db, hotDb: db, keyDb: db, claimDb: db }, isLost: () => answers >= statement }
+  return { ctx: { ...ctx, db, hotDb: db, keyDb: db, claimDb: db, queueDb: db }, isLost: () => answers >= statement }
 }
 
 async function isDrained(): Promise<boolean> {
