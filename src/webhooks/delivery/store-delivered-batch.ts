@@ -64,13 +64,21 @@ const writeBatch = statement<BatchValues, BatchRow>(
     ), body as (
       insert into webhook_body (${namesOf(bodyColumns)})
       select * from ${rowsAs('b', bodyColumns, param('bodies'))} returning 1
-    ), ${sentEventsPart(param('unroutedIds'))}, lane as materialized (
-      select l.org_id, l.webhook_id, l.epoch, l.pending, k.messages as expected, k.keeps as is_to_keep,
-        k.keeps and l.epoch = k.epoch as keeps, case when l.epoch = k.epoch then k.spare else 0 end as spare
-      from webhook_lane l join ${rowsAs('k', countColumns, param('counts'))}
-        on l.org_id = k.org_id and l.webhook_id = k.webhook_id
-      where (select count(*) from record) >= 0 and (select count(*) from body) >= 0
+    ), ${sentEventsPart(param('unroutedIds'))}, count_plan as materialized (
+      select * from ${rowsAs('k', countColumns, param('counts'))}
+    ), locked as materialized (
+      select l.org_id, l.webhook_id, l.epoch, l.pending, k.messages as expected, k.keeps as is_to_keep, false as keeps,
+        case when l.epoch = k.epoch then k.spare else 0 end as spare
+      from webhook_lane l join count_plan k on l.org_id = k.org_id and l.webhook_id = k.webhook_id
+      where (not k.keeps or l.epoch <> k.epoch)
+        and (select count(*) from record) >= 0 and (select count(*) from body) >= 0
       order by l.org_id, l.webhook_id for update of l
+    ), lane as materialized (
+      select * from locked
+      union all
+      select l.org_id, l.webhook_id, l.epoch, l.pending, k.messages, true, true, k.spare
+      from webhook_lane l join count_plan k on l.org_id = k.org_id and l.webhook_id = k.webhook_id
+      where k.keeps and l.epoch = k.epoch
     ), deleted as (
       delete from webhook_message
       where id = any((select array_agg(d.id) from ${rowsAs('d', doneColumns, param('done'))} join lane l on l.webhook_id = d.webhook_id)::uuid[])
@@ -110,7 +118,9 @@ export interface WrittenBatch {
 
 /**
  * Inserts the records, deletes their messages, subtracts these from the counts of their lanes by plan, and releases lanes, in
- * one statement. The lanes are locked last, because the router waits for them, and in the order of their keys.
+ * one statement. A lane whose row goes on counting the messages is not locked, because the router leaves out locked lanes. If its
+ * lease ends at the same time, the row counts too much; see SpareCount. The others are locked last, for the same reason, and
+ * in the order of their keys.
  *
  * Lanes that have messages left are not released yet: when they are due next is a matter of a statement that sees what was
  * committed before the lock, endLeases().
