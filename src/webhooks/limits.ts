@@ -32,3 +32,6 @@ export function assertRoomForWebhook(
   if (counts.site !== null && counts.site >= perSite)
     throw new AppError('invalid', `A site may have at most ${perSite} webhooks`)
 }
+
+/** Limits the messages of a lane that wait in memory; others stay in the database. A claim finds as many. */
+export const MAX_IN_MEMORY = 256

@@ -8,6 +8,7 @@ import type { HeldCount } from './admission.ts'
 import { type Reschedule, delayFollowers, isOneOf } from '../lanes/store-order.ts'
 import { BREAKER_FAILURES, type LaneHealth } from '../lanes/decide-lane.ts'
 import { type LaneKey, laneKeyColumns } from '../lanes/store.ts'
+import { MAX_IN_MEMORY } from '../limits.ts'
 
 export interface ClaimedLane extends LaneKey, LaneHealth {
   /** Increases with each claim: the holder of an older epoch has lost the lane. */
@@ -69,7 +70,6 @@ export interface Claimed {
   readonly hasMore: boolean
 }
 
-const MAX_MESSAGES = 64
 /** Limits the messages of one lane in bytes; the first message is claimed whatever its size. */
 const MAX_LANE_BYTES = 512 * 1024
 
@@ -184,7 +184,7 @@ async function listDueMessages(
               and w.enabled and (l.open_until is null or l.open_until <= ${now})
             window earlier as (order by m.due_at, m.id)
             order by m.due_at, m.id
-            limit case when l.failures >= ${BREAKER_FAILURES} then 1 else ${MAX_MESSAGES} end) d) m
+            limit case when l.failures >= ${BREAKER_FAILURES} then 1 else ${MAX_IN_MEMORY} end) d) m
       window each_rank as (order by m.rank, m.lane)) sized
     order by webhook_id, rank
   `.execute(tx)
@@ -204,7 +204,7 @@ function laneMessages(due: readonly FoundMessage[]): LaneMessages {
     const payload = payloadId === null || payloadAt === null ? null : { deliveryId: payloadId, at: payloadAt }
     return body === null ? [] : [{ id, topic, attempt, orderKey, body, payload }]
   })
-  const hasAll = messages.length === due.length && due.length < MAX_MESSAGES
+  const hasAll = messages.length === due.length && due.length < MAX_IN_MEMORY
   return { messages, hasAll, firstDueAt: due[0]?.dueAt ?? null }
 }
 

@@ -56,12 +56,19 @@ it('returns the messages that are not in the database, and keeps the others', ()
   expect([ends, bytes, startAll()]).toEqual([[], 8, ['first', 'routed']])
 })
 
-it('accepts no message beyond 64, and none that exceeds the bytes of its turn', () => {
-  const all = Array.from({ length: 64 }, (_, index) => waiting.add(message(String(index))))
-  expect(all).toEqual([...Array<boolean>(63).fill(true), false])
+it('accepts no message beyond 256, and none that exceeds the bytes of its turn', () => {
+  room = 10_000
+  const all = Array.from({ length: 256 }, (_, index) => waiting.add(message(String(index))))
+  expect(all).toEqual([...Array<boolean>(255).fill(true), false])
   startAll()
   room = bytes + 3
   expect(waiting.add(message('large'))).toBe(false)
+})
+
+it('accepts a message that is not in the database only behind fewer than 64', () => {
+  const all = Array.from({ length: 64 }, (_, index) => waiting.add(message(String(index)), endOf(String(index))))
+  expect(all).toEqual([...Array<boolean>(63).fill(true), false])
+  expect(waiting.add(message('routed'))).toBe(true)
 })
 
 it('drops the messages that have to wait for another attempt of one before them', () => {

@@ -2,6 +2,7 @@ import type { Turn } from '../delivery/admission.ts'
 import type { DeliveryOrder } from '../delivery-options.ts'
 import { type Ordered, createMessageOrder } from './message-order.ts'
 import type { DueMessage } from '../delivery/store.ts'
+import { MAX_IN_MEMORY } from '../limits.ts'
 
 /**
  * Receives the end of a message that was accepted before it was in the database: its result is written, or the message itself
@@ -42,8 +43,8 @@ export interface WaitingMessages {
   takeUnrouted(): { readonly message: DueMessage; readonly unrouted: Unrouted }[]
 }
 
-/** Limits the messages that wait in memory; others stay in the database. */
-const MAX_WAITING = 64
+/** An event that is not in the database as a message is accepted only behind fewer of them, because a crash delays it. */
+const MAX_BEFORE_UNROUTED = 64
 
 /** @param first Messages whose bytes count for the turn already. */
 export function createWaitingMessages(
@@ -72,7 +73,8 @@ export function createWaitingMessages(
   return {
     count: () => waiting.length,
     add(message, isUnrouted) {
-      if (waiting.length >= MAX_WAITING || !turn.add(message.body.length)) return false
+      const max = isUnrouted === undefined ? MAX_IN_MEMORY : MAX_BEFORE_UNROUTED
+      if (waiting.length >= max || !turn.add(message.body.length)) return false
       waiting.push(waitingOf(message, isUnrouted ?? null))
       if (isUnrouted !== undefined) unrouted += 1
       return true
