@@ -60,6 +60,8 @@ export type FromGateway =
   | WakeMessage
   /** Devices can connect. */
   | { readonly kind: 'listening'; readonly ports: GatewayPorts; readonly wakes: readonly WakeName[] }
+  /** Sent when the number of connected devices and edge appliances has changed, once a second at most. */
+  | { readonly kind: 'links'; readonly count: number }
   | { readonly kind: 'refusals'; readonly question: number; readonly refusals: readonly RepeatedRefusal[] }
   /** Lines are written by one thread only, so that those of two threads never mix. */
   | { readonly kind: 'log'; readonly line: string }

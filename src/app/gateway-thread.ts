@@ -34,6 +34,14 @@ const gateway = await startGateway(context.ctx, {
   ...(data.limits && { limits: data.limits }),
 })
 
+let toldLinks = 0
+
+function tellLinks(): void {
+  const count = gateway.countLinks()
+  if (count !== toldLinks) send({ kind: 'links', count })
+  toldLinks = count
+}
+
 async function stop(): Promise<void> {
   await gateway.stop()
   await context.close()
@@ -45,8 +53,10 @@ port.on('message', (message: ToGateway) => {
   if (message.kind === 'wake') wakes.receive(message.name, message.ids, message.rows)
   else if (message.kind === 'list-refusals')
     send({ kind: 'refusals', question: message.question, refusals: gateway.refusals.list() })
-  else if (message.kind === 'time') serviceClock.follow(message.reading)
-  else void stop()
+  else if (message.kind === 'time') {
+    serviceClock.follow(message.reading)
+    tellLinks()
+  } else void stop()
 })
 send({
   kind: 'listening',

@@ -23,6 +23,8 @@ export interface GatewayThread {
   readonly ports: GatewayPorts
   /** Resolves with a sentence when the thread ends by itself. Pending otherwise. */
   readonly failed: Promise<string>
+  /** The number of devices and edge appliances that were connected about a second ago. */
+  countLinks(): number
   /** Lists why the latest devices were refused. Resolves with none when the thread has ended. */
   listRefusals(): Promise<readonly RepeatedRefusal[]>
   /** Closes all links in order. @throws Error when the thread had to be ended because it took too long. */
@@ -51,10 +53,12 @@ export async function startGatewayThread(ctx: Context, options: GatewayThreadOpt
   const listening = Promise.withResolvers<GatewayPorts>()
   const questions = new Map<number, (refusals: readonly RepeatedRefusal[]) => void>()
   let asked = 0
+  let linkCount = 0
   let hasEnded = false
   worker.on('message', (message: FromGateway) => {
     if (message.kind === 'wake') wakes.receive(message.name, message.ids, message.rows)
     else if (message.kind === 'log') logOutput.write(message.line)
+    else if (message.kind === 'links') linkCount = message.count
     else if (message.kind === 'refusals') {
       questions.get(message.question)?.(message.refusals)
       questions.delete(message.question)
@@ -82,6 +86,7 @@ export async function startGatewayThread(ctx: Context, options: GatewayThreadOpt
   return {
     ports,
     failed,
+    countLinks: () => linkCount,
     listRefusals() {
       const { promise, resolve } = Promise.withResolvers<readonly RepeatedRefusal[]>()
       if (hasEnded) return Promise.resolve([])

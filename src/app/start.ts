@@ -60,6 +60,8 @@ export interface Running {
   readonly netconfPort: number | null
   readonly edgePort: number
   readonly operatorKey: string
+  /** The number of devices and edge appliances that were connected about a second ago. */
+  countLinks(): number
   /** For programs that do other work in the process of the service. */
   readonly ctx: Context
   readonly log: Logger
@@ -201,7 +203,7 @@ async function startParts(
   context.setAddress(url)
   if (config.baseUrl === null && isWildcard(config.host))
     log.warn(`SIGNALBOX_BASE_URL is not set: devices are told to download firmware from ${url}`)
-  const { ports, failed, listRefusals } = await startWorkers(ctx, {
+  const { ports, failed, countLinks, listRefusals } = await startWorkers(ctx, {
     config,
     dataDir: dataDir.path,
     connection,
@@ -226,7 +228,7 @@ async function startParts(
   await writeServerFile(dataDir.path, url)
   closing.add('server file', () => removeServerFile(dataDir.path))
   await dataDir.giveToOwner()
-  return { url, ...ports, operatorKey, ctx, failed: Promise.race([database.lost, failed]) }
+  return { url, ...ports, operatorKey, countLinks, ctx, failed: Promise.race([database.lost, failed]) }
 }
 
 async function readConsole(log: Logger): Promise<ConsoleFiles | null> {

@@ -62,7 +62,7 @@ export interface WorkerParts {
   readonly closing: Closing
 }
 
-export type Workers = Pick<GatewayThread, 'ports' | 'failed' | 'listRefusals'>
+export type Workers = Pick<GatewayThread, 'ports' | 'failed' | 'countLinks' | 'listRefusals'>
 
 /** Starts everything that runs in the background: chores, deliveries, rollouts, the gateway. */
 export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Workers> {

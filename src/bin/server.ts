@@ -23,7 +23,7 @@ async function main(): Promise<void> {
 async function serve(config: Config, demo: boolean): Promise<void> {
   // The simulated Junos devices of the demo call home to any port.
   const starting = startServer(demo ? { ...config, netconfPort: config.netconfPort ?? 0 } : config)
-  saveMemory({ started: starting })
+  saveMemory({ started: starting.then((running) => () => running.countLinks()) })
   const ending = new AbortController()
   const end = (code: number): void => {
     if (ending.signal.aborted) return

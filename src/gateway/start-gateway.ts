@@ -26,6 +26,8 @@ export interface Gateway {
   portOf(family: string): number
   readonly counters: GatewayCounters
   readonly refusals: Refusals
+  /** The number of devices and edge appliances that are connected. */
+  countLinks(): number
   /** Closes all links, so that devices reconnect soon, and completes pending writes. */
   stop(): Promise<void>
 }
@@ -85,6 +87,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
     },
     counters,
     refusals,
+    countLinks: () => links.count() + appliances.links.count(),
     async stop() {
       await Promise.all([ticker.stop(), sweeper.stop(), revoker.stop(), hub.prepareStop()])
       await closeAll(listeners)

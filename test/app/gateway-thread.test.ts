@@ -77,7 +77,7 @@ async function createWorld(): Promise<World> {
   }
 }
 
-it('wakes the other threads when a device connects, and sends a command as soon as it is committed', async () => {
+it('counts a device that connects, wakes the other threads for it, and sends a command as soon as it is committed', async () => {
   const { ctx, ca, orgId, start } = await createWorld()
   const thread = await start()
   const mac = newMac()
@@ -86,6 +86,7 @@ it('wakes the other threads when a device connects, and sends a command as soon 
   const device = await openDevice(thread.ports.ucentralPort, ca, { mac })
   device.hello()
   await woken
+  await waitUntil('the connection is counted', () => thread.countLinks() === 1)
   await device.untilTelemetryCall()
   const now = ctx.clock.now()
   const command = {

@@ -21,7 +21,7 @@ const worker = `
 const program = `
   import { Worker } from 'node:worker_threads'
   import { saveMemory } from ${JSON.stringify(module)}
-  saveMemory({ started: Promise.resolve(), leastLimitMb: 100 })
+  saveMemory({ started: Promise.resolve(() => 0), leastLimitMb: 100 })
   const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(worker)})))
   const mb = () => Math.round(process.memoryUsage.rss() / 1024 ** 2)
   let most = 0
@@ -47,7 +47,7 @@ test.each([
     v8.setFlagsFromString = (flag) => changed.push(flag)
     syncBuiltinESMExports()
     const { saveMemory } = await import(${JSON.stringify(module)})
-    saveMemory({ started: Promise.resolve(), leastLimitMb: 1 })
+    saveMemory({ started: Promise.resolve(() => 0), leastLimitMb: 1 })
     await setTimeout(1000)
     console.log(JSON.stringify(changed))`
   const args = [...flags, '--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]
@@ -77,7 +77,7 @@ test('memory is saved after the start until the process is busy', async () => {
     const beginning = performance.now()
     await compute(() => performance.now() - beginning > 1500)
     const whileStarting = changed.splice(0)
-    resolve()
+    resolve(() => 0)
     const end = performance.now() + 20_000
     while (performance.now() < end && changed.length === 0) await setTimeout(10)
     const whileIdle = changed.splice(0)
@@ -90,6 +90,33 @@ test('memory is saved after the start until the process is busy', async () => {
     whileIdle: ['--optimize-for-size', '--incremental-marking-hard-trigger=60'],
     busy: ['--no-optimize-for-size', '--incremental-marking-hard-trigger=0'],
   })
+})
+
+test.each([
+  [0, ['--optimize-for-size', '--incremental-marking-hard-trigger=25']],
+  [6000, []],
+])('300 MB are too much, but not for the connections of %d devices', async (count, expected) => {
+  const program = `
+    import v8 from 'node:v8'
+    import { syncBuiltinESMExports } from 'node:module'
+    import { setTimeout } from 'node:timers/promises'
+    const changed = []
+    v8.setFlagsFromString = (flag) => changed.push(flag)
+    syncBuiltinESMExports()
+    // The process is never idle.
+    let used = 0
+    process.cpuUsage = () => ({ user: (used += 1e6), system: 0 })
+    const { saveMemory } = await import(${JSON.stringify(module)})
+    saveMemory({ started: Promise.resolve(() => ${count}), leastLimitMb: 280 })
+    await setTimeout(500)
+    changed.splice(0)
+    const memory = Buffer.alloc(300 * 1024 ** 2, 1)
+    const end = performance.now() + (${count} === 0 ? 20_000 : 1000)
+    while (performance.now() < end && changed.length === 0) await setTimeout(10)
+    console.log(JSON.stringify(changed), memory.length < 0 ? '' : ' ')`
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
+  expect(JSON.parse(stdout)).toEqual(expected)
 })
 
 test.runIf(process.platform === 'linux')(
@@ -114,7 +141,7 @@ test('a heap that was allowed to grow for long is collected as soon as memory is
     const mb = () => Math.round(process.memoryUsage.rss() / 1024 ** 2)
     const before = mb()
     let [most, count] = [0, 0]
-    saveMemory({ started: Promise.resolve(), leastLimitMb: before + 10 })
+    saveMemory({ started: Promise.resolve(() => 0), leastLimitMb: before + 10 })
     setInterval(() => {
       kept.push(JSON.parse(text))
       kept.shift()

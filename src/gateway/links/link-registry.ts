@@ -8,6 +8,7 @@ export interface LinkRegistry<L extends Link> {
   detach(link: L): void
   find(deviceId: string): L | undefined
   all(): Iterable<L>
+  count(): number
 }
 
 /** @param onReplaced Called when a newer link of a device replaces an open one. */
@@ -27,5 +28,6 @@ export function createLinkRegistry<L extends Link>(onReplaced: (link: L) => void
     },
     find: (deviceId) => links.get(deviceId),
     all: () => links.values(),
+    count: () => links.size,
   }
 }

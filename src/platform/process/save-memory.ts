@@ -35,20 +35,24 @@ const flags = {
   more: ['--optimize-for-size', '--incremental-marking-hard-trigger=25'],
 } as const
 
+/** What a connection of a device takes: nearly all of it is in use, and outside of the heaps (docs/performance.md). */
+const LINK_MB = 0.057
+
 interface Options {
   /**
-   * Until this settles the process does not count as idle: a thread that begins while V8 is to optimize for size keeps a
-   * young heap of 1 MB.
+   * Resolves with a function that returns the number of connections of devices. Until this settles the process does not
+   * count as idle: a thread that begins while V8 is to optimize for size keeps a young heap of 1 MB.
    */
-  readonly started: Promise<unknown>
+  readonly started: Promise<() => number>
   /** Default: 400. */
   readonly leastLimitMb?: number
 }
 
 /**
- * Decides when V8 collects the heaps of all threads, and makes it save memory while the process is idle or has much of it. Otherwise V8 keeps the pages of its
- * largest heap for its next garbage: both threads together kept hundreds of megabytes after a burst. It changes nothing if
- * the command line sets one of the flags; NODE_OPTIONS can't.
+ * Decides when V8 collects the heaps of all threads, and makes it save memory while the process is idle or has much of it
+ * besides the connections of devices. Otherwise V8 keeps the pages of its largest heap for its next garbage: both threads
+ * together kept hundreds of megabytes after a burst. It changes nothing if the command line sets one of the flags;
+ * NODE_OPTIONS can't.
  */
 export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options): void {
   if (process.execArgv.some(isSameFlag)) return
@@ -58,12 +62,14 @@ export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options):
   /** Null during the start. */
   let idleness: Idleness | null = null
   let degree: keyof typeof flags = 'none'
+  let countLinks = (): number => 0
   let last = measure()
 
   function decide(): void {
     const now = measure()
-    some = decideSaving(some, now)
-    more = decideSaving(more, now)
+    const moment = { nowMs: now.nowMs, residentMb: Math.max(0, now.residentMb - countLinks() * LINK_MB) }
+    some = decideSaving(some, moment)
+    more = decideSaving(more, moment)
     const part = (now.cpuMs - last.cpuMs) / Math.max(1, now.nowMs - last.nowMs)
     if (idleness !== null) idleness = decideIdle(idleness, { part, nowMs: now.nowMs })
     last = now
@@ -82,7 +88,10 @@ export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options):
     last = measure()
     idleness = idle
   }
-  started.then(end, end)
+  started.then((count) => {
+    countLinks = count
+    end()
+  }, end)
   setInterval(decide, EVERY_MS).unref()
 }
 
