@@ -4,6 +4,7 @@ import { inTx } from '../platform/database/db.ts'
 import { preparePartitions } from '../platform/database/partitions.ts'
 import type { OutboundHttp } from '../platform/outbound/outbound-http.ts'
 import type { PartLimits } from '../platform/database/split.ts'
+import { createRunningClock } from '../platform/time/running-clock.ts'
 import { type Caps, defaultCaps } from './delivery/admission.ts'
 import { createAccessTokens } from './requests/access-tokens.ts'
 import { createWebhookCounters } from './counters.ts'
@@ -38,7 +39,6 @@ const defaults = {
   timeoutMs: 15_000,
   random: Math.random,
   caps: defaultCaps,
-  monotonicMs: () => performance.now(),
   maxUnwritten: defaultMaxUnwritten,
 }
 
@@ -55,8 +55,16 @@ export async function startWebhookWorkers(
   const counters = createWebhookCounters()
   const tokens = createAccessTokens(ctx.clock, options.outbound)
   const pinger = startPingWorker(ctx, { ...defaults, ...options, tokens })
-  const { limits = defaultWebhookLimits, charge } = options
-  const deliverer = startDeliverWorker(ctx, { ...defaults, ...options, limits, tokens, runId, counters })
+  const { limits = defaultWebhookLimits, monotonicMs = createRunningClock(), charge } = options
+  const deliverer = startDeliverWorker(ctx, {
+    ...defaults,
+    ...options,
+    limits,
+    monotonicMs,
+    tokens,
+    runId,
+    counters,
+  })
   const router = startRouteWorker(ctx, counters, { limits, direct: deliverer, ...(charge && { charge }) })
   return {
     async stop(withinMs) {

@@ -7,7 +7,7 @@ import type { HttpConnections, RunningRequest } from './http-connections.ts'
 
 /** A request to a host whose name is resolved. */
 export interface DispatchRequest extends PlainRequest {
-  /** On the clock of `performance.now()`. */
+  /** On the clock of the deadlines. */
   readonly endMs: number
   readonly signal: RequestSignal | undefined
   /** True if the other side recognizes a request that it gets twice. */
@@ -122,7 +122,7 @@ class Dispatch implements Exchange, Expiring, AbortListener {
   }
 
   #leftMs(): number {
-    return this.#request.endMs - performance.now()
+    return this.#request.endMs - this.#network.deadlines.nowMs()
   }
 
   #send(): void {

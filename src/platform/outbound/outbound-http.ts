@@ -29,7 +29,7 @@ export interface OutboundRequest {
   readonly body: Buffer | null
   readonly verifyCert: boolean
   readonly identity?: ClientIdentity
-  /** From start to end, even if data arrives in between. */
+  /** From start to end, even if data arrives in between. Of a time in which the process did not run, a second counts. */
   readonly timeoutMs: number
   readonly signal?: RequestSignal
   /** True if the other side recognizes a request that it gets twice. Default: false. */
@@ -158,7 +158,7 @@ interface Sender {
 
 async function send(sender: Sender, outbound: OutboundRequest): Promise<OutboundResult> {
   const { signal, timeoutMs } = outbound
-  const endMs = performance.now() + timeoutMs
+  const endMs = sender.deadlines.nowMs() + timeoutMs
   try {
     const { target, name } = sender.findDestination(outbound.url)
     // The connection looks it up again, without its owner, and finds the cached answer.
@@ -166,7 +166,7 @@ async function send(sender: Sender, outbound: OutboundRequest): Promise<Outbound
     return await sendTo(sender, { target, endMs }, outbound)
   } catch (error) {
     if (signal?.aborted === true) return { kind: 'aborted' }
-    const text = performance.now() >= endMs ? lateText(timeoutMs) : describe(error)
+    const text = sender.deadlines.nowMs() >= endMs ? lateText(timeoutMs) : describe(error)
     return { kind: 'failed', error: text, remoteAddress: null }
   }
 }

@@ -1,8 +1,13 @@
+import { createRunningClock } from './running-clock.ts'
+
 /**
  * Many time-outs with one timer. A time-out ends up to a tick late and costs no object of the runtime. It does not end if the
- * process was stopped until then and something that arrived in the meantime cancels it.
+ * process was stopped until then and something that arrived in the meantime cancels it. Of a time in which the process did
+ * not run, a second counts: what it sends afterwards must not be late before the other side could have answered.
  */
 export interface Deadlines {
+  /** The time by which they end, since any moment. */
+  nowMs(): number
   /** Calls `expire()` after `ms`, unless the deadline is cancelled before. */
   add(ms: number, expiring: Expiring): Deadline
 }
@@ -43,12 +48,15 @@ class TickDeadline implements Deadline {
 }
 
 const TICK_MS = 20
+/** The clock must be read more often than each second. */
+const MAX_WAIT_MS = 500
 
 export function createDeadlines(): Deadlines {
+  const nowMs = createRunningClock()
   /** By the number of the tick at which they end. */
   const ticks = new Map<number, Tick>()
   let timer: NodeJS.Timeout | null = null
-  /** The tick at which the timer fires. It may be a cancelled one: a timer that is started anew each time costs more. */
+  /** The tick for which the timer waits. It may be a cancelled one: a timer that is started anew each time costs more. */
   let timerTick = Infinity
   let passed = 0
 
@@ -57,12 +65,12 @@ export function createDeadlines(): Deadlines {
     if (timer !== null) clearTimeout(timer)
     timerTick = tick
     // The connection of a request keeps the process alive; the timer need not.
-    timer = setTimeout(expireSoon, Math.max(0, tick * TICK_MS - performance.now())).unref()
+    timer = setTimeout(expireSoon, Math.min(Math.max(0, tick * TICK_MS - nowMs()), MAX_WAIT_MS)).unref()
   }
 
   /** Timers run before sockets are read, so the end of this turn of the event loop decides what is late. */
   function expireSoon(): void {
-    const now = Math.floor(performance.now() / TICK_MS)
+    const now = Math.floor(nowMs() / TICK_MS)
     setImmediate(() => expire(now))
   }
 
@@ -78,8 +86,9 @@ export function createDeadlines(): Deadlines {
   }
 
   return {
+    nowMs,
     add(ms, expiring) {
-      const number = Math.max(Math.ceil((performance.now() + ms) / TICK_MS), passed + 1)
+      const number = Math.max(Math.ceil((nowMs() + ms) / TICK_MS), passed + 1)
       const tick = ticks.get(number) ?? { number, deadlines: new Set() }
       ticks.set(number, tick)
       startTimer(number)

@@ -31,7 +31,7 @@ function startOne(webhookId: string, orgId = 'a'): Slot {
 
 function age(ms: number): void {
   nowMs += ms
-  admission.age()
+  admission.age(nowMs)
 }
 
 const freeFresh = () => admission.vacancy('fast').lanes

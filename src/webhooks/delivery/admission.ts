@@ -77,8 +77,11 @@ export interface Admission {
   /** A lane is slow from its first slow request until a request is answered in time. Slow lanes share the slow slots. */
   vacancy(pace: 'fast' | 'slow'): Vacancy
   open(lane: { readonly orgId: string; readonly webhookId: string; readonly bytes: number }): Turn
-  /** Moves requests that have become late or slow and cuts those without a slot. Must be called often. */
-  age(): void
+  /**
+   * Moves requests that have become late or slow and cuts those without a slot. Must be called often.
+   * @param asOfMs A time after which everything that has arrived was read.
+   */
+  age(asOfMs: number): void
   /** Aborts all requests and allows no more. */
   stop(): void
 }
@@ -213,10 +216,9 @@ export function createAdmission({ caps, nowMs, onVacancy }: AdmissionOptions): A
         },
       }
     },
-    age() {
-      const now = nowMs()
+    age(asOfMs) {
       for (const request of requests) {
-        const ageMs = now - request.startedMs
+        const ageMs = asOfMs - request.startedMs
         if (ageMs < caps.lateMs) break
         if (request.pool === slow || request.cutting.aborted) continue
         if (ageMs >= caps.slowMs) moveToSlowOrCut(request)

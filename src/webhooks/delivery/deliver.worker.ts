@@ -20,7 +20,7 @@ export interface DeliverWorkerOptions extends DeliverOptions {
   /** Identifies this run of the server in its leases. */
   readonly runId: string
   readonly caps: Caps
-  /** Requests become late and slow by this clock. */
+  /** Requests become late and slow by this clock. It must not count time in which the process did not run. */
   readonly monotonicMs: () => number
   readonly maxUnwritten: PartLimits
   readonly limits: WebhookLimits
@@ -147,8 +147,8 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
   })
   // Immediately, so that nothing that is committed after a change of a webhook is sent by its former settings.
   const unsubscribe = ctx.wakes.on('deliveries', (changedIds) => lanes.closeChanged(changedIds))
-  const aging = createAging(ctx, () => {
-    admission.age()
+  const aging = createAging(ctx, options.monotonicMs, (asOfMs) => {
+    admission.age(asOfMs)
     lanes.age()
     void lanes.confirm()
     return lanes.ids().length > 0
@@ -200,22 +200,27 @@ interface Aging {
   stop(): void
 }
 
-/** @param age Returns false when nothing is left. */
-function createAging(ctx: Context, age: () => boolean): Aging {
+/** @param age Returns false when nothing is left. Everything that had arrived at `asOfMs` was read. */
+function createAging(ctx: Context, nowMs: () => number, age: (asOfMs: number) => boolean): Aging {
   let timer: NodeJS.Timeout | null = null
   let isStopped = false
 
   function start(): void {
-    // After a pause of the whole process, the immediate makes it read waiting answers before any request is aborted.
-    if (!isStopped) timer ??= setTimeout(() => setImmediate(tick), AGING_MS)
+    if (!isStopped) timer ??= setTimeout(tickSoon, AGING_MS)
   }
 
-  function tick(): void {
+  /** After a pause of the whole process, waiting answers are read before any request is aborted. */
+  function tickSoon(): void {
+    const asOfMs = nowMs()
+    setImmediate(() => tick(asOfMs))
+  }
+
+  function tick(asOfMs: number): void {
     timer = null
     if (isStopped) return
     let isLeft = true
     try {
-      isLeft = age()
+      isLeft = age(asOfMs)
     } catch (error) {
       ctx.log.error({ err: error }, 'lanes could not be aged; trying again')
     }

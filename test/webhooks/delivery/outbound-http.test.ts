@@ -48,6 +48,17 @@ function dripping(socket: Socket, text: string): void {
   socket.on('close', () => clearInterval(timer))
 }
 
+it('gives a request that is sent after the process was stopped time for its answer', async () => {
+  const answering = () => rawServer((socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n'))
+  const [former, { url }] = [await answering(), await answering()]
+  const outbound = outboundWith()
+  await post(outbound, former.url)
+  const result = post(outbound, url, 1500)
+  // The connection is open by now, but the process learns it afterwards, when the time of the request has passed.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000)
+  expect(await result).toMatchObject({ kind: 'answer', status: 204 })
+})
+
 describe('responses of receivers', () => {
   it('are read with status, headers and body', async () => {
     const { url } = await rawServer((socket) =>
