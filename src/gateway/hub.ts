@@ -26,6 +26,7 @@ export interface HubOptions {
   /** The number of connections, reports or commands that one transaction writes. */
   readonly batchSize: number
   readonly now: () => number
+  readonly monotonicMs: () => number
   /** True when the device CA signed the certificate of the HTTPS server that devices download from. */
   readonly localCertificates: boolean
 }
@@ -49,7 +50,7 @@ export interface Hub {
 
 /** Sends commands and records the devices' messages until `stop`. */
 export function startHub(ctx: Context, options: HubOptions): Hub {
-  const { nodeId, tickMs, batchSize, now, appliances } = options
+  const { nodeId, tickMs, batchSize, now, monotonicMs, appliances } = options
   const counters = createGatewayCounters()
   const refusals = createRefusals(() => ctx.clock.now().getTime())
   const reports = createReports(ctx, batchSize)
@@ -98,6 +99,7 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
       counters,
       refusals,
       now,
+      monotonicMs,
       report: (report) => reports.add(report),
       listAwaitedRestarts: (deviceId) => awaited.list(deviceId),
       listLostCalls: (deviceId) => lost.list(deviceId),

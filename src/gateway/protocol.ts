@@ -57,8 +57,10 @@ export interface LinkHost extends LinkSide<DeviceLink, DeviceFacts, SentCommand>
   readonly ctx: Context
   readonly counters: GatewayCounters
   readonly refusals: Refusals
-  /** Monotonic milliseconds. */
+  /** The milliseconds for which the gateway has run; see createRunningClock(). Devices are late by this clock. */
   readonly now: () => number
+  /** Monotonic milliseconds, also of a time in which the gateway did not run. The gateway is late by this clock. */
+  readonly monotonicMs: () => number
   /** Records a device's report. If it returns a promise, the link must handle nothing else before it resolves. */
   report(report: SessionReport): Promise<void> | undefined
   /** Lists the restarts of parts of the device that earlier links may have left unfinished. Never rejects. */

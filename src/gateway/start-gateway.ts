@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createLostDevicesSweep, recordNodeStarted, recordNodeStopped } from '../devices/sessions/record-node.ts'
 import type { Context } from '../platform/context.ts'
 import { startAppliances } from './links/appliances.ts'
@@ -5,6 +6,7 @@ import type { GatewayCounters } from './counters.ts'
 import { startHub } from './hub.ts'
 import { type Limits, defaultLimits } from './limits.ts'
 import { startPoller } from '../platform/time/poller.ts'
+import { createRunningClock } from '../platform/time/running-clock.ts'
 import type { LinkHost, Listener, Protocol } from './protocol.ts'
 import type { Refusals } from './admission/refusals.ts'
 import { closeRevoked, sweepDatabase } from './sweep.ts'
@@ -17,7 +19,7 @@ export interface GatewayOptions {
   /** True when the device CA signed the certificate of the HTTPS server that devices download from. */
   readonly localCertificates?: boolean
   readonly limits?: Partial<Limits>
-  /** Measures waits; unlike the wall clock, it can't be set. */
+  /** Measures waits; unlike the wall clock, it can't be set. A test's clock counts whether or not the gateway runs. */
   readonly monotonicMs?: () => number
 }
 
@@ -35,13 +37,14 @@ export interface Gateway {
 /** Opens the listeners for devices and sends commands to them until `stop`. */
 export async function startGateway(ctx: Context, options: GatewayOptions): Promise<Gateway> {
   const { tickMs, sweepMs, batchSize }: Limits = { ...defaultLimits, ...options.limits }
-  const { nodeId, monotonicMs: now = () => performance.now(), localCertificates = false } = options
+  const { nodeId, monotonicMs = () => performance.now(), localCertificates = false } = options
+  const now = options.monotonicMs ?? createRunningClock()
   await recordNodeStarted(ctx, nodeId)
   const sweepLostDevices = createLostDevicesSweep(ctx, now)
   // The grace of lost devices begins now.
   await sweepLostDevices()
   const appliances = await startAppliances(ctx, { nodeId, tickMs, sweepMs, batchSize, now })
-  const hub = startHub(ctx, { nodeId, tickMs, batchSize, now, localCertificates, appliances })
+  const hub = startHub(ctx, { nodeId, tickMs, batchSize, now, monotonicMs, localCertificates, appliances })
   const { counters, refusals, dispatcher, links } = hub
   const listeners = await listenAll(options.protocols, hub.host).catch(async (error: unknown) => {
     await hub.stop()
@@ -52,6 +55,8 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
     ctx,
     intervalMs: tickMs,
     async work() {
+      // Messages that have arrived while this thread was stopped come before it.
+      await nextTurn()
       for (const listener of listeners.values()) await listener.look()
       dispatcher.endLate()
       appliances.dispatcher.endLate()

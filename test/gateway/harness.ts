@@ -44,6 +44,8 @@ export interface StartOptions {
   readonly nodeId?: string
   readonly limits?: AllLimits
   readonly connections?: ConnectionPolicy
+  /** True: it measures waits by its own clock instead of that of the harness. */
+  readonly hasOwnClock?: boolean
   /** Further protocols besides uCentral. */
   readonly protocols?: readonly Protocol[]
 }
@@ -145,7 +147,7 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
           ...(options.protocols ?? []),
         ],
         nodeId: options.nodeId ?? nodeId,
-        monotonicMs: () => nowMs,
+        ...(options.hasOwnClock !== true && { monotonicMs: () => nowMs }),
         limits,
       })
       running.add(gateway)

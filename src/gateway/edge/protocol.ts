@@ -85,7 +85,7 @@ async function listen(
     ...address,
     gate: createConnectionGate(connections ?? defaultConnections, host.ctx.log),
     admission: limits.admission,
-    now: host.now,
+    now: host.monotonicMs,
     times: limits,
     identify,
     mayOpen: (identity) => !allowances.isSpent(nameOf(identity), host.now()),

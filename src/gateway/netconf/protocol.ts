@@ -38,7 +38,7 @@ const KEEP_ALIVE_MS = 60_000
 const BACKLOG = 4096
 
 async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener> {
-  const { ctx, counters, refusals, now } = host
+  const { ctx, counters, refusals, now, monotonicMs } = host
   const limits: NetconfLimits = { ...defaultLimits, ...options.limits }
   const links = new Set<JunosLink>()
   const sockets = new Set<Socket>()
@@ -91,7 +91,7 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
 
   const callers = createCallers({
     ...limits,
-    now,
+    now: monotonicMs,
     begin: (socket, address) => void begin(socket, address),
     onRefused: refuse,
   })

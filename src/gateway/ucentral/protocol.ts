@@ -37,7 +37,7 @@ async function listen(
     ...address,
     gate: createConnectionGate(connections ?? defaultConnections, host.ctx.log),
     admission: limits.admission,
-    now: host.now,
+    now: host.monotonicMs,
     times: limits,
     identify: parseMac,
     mayOpen: (mac) => sessions.mayOpen(mac),
