@@ -1,11 +1,17 @@
 import { sql } from 'kysely'
 import type { AgingRows } from '../platform/database/retention.ts'
+import { hourOf } from './store-hours.ts'
 
 const byOrg = { owner: 'org_id', isOld: (before: Date) => sql`created_at < ${before}` } as const
 
 /** Includes records of deleted organizations: the operator keeps them for the same time. */
 export const agingAuditLog: AgingRows = { ...byOrg, table: 'audit_log' }
-export const agingDeviceEvents: AgingRows = { ...byOrg, table: 'device_event' }
+/** By the hour, because their index begins with it. */
+export const agingDeviceEvents: AgingRows = {
+  owner: 'org_id',
+  table: 'device_event',
+  isOld: (before) => sql`${hourOf(sql`created_at`)} <= ${before} and created_at < ${before}`,
+}
 export const agingSystemEvents: AgingRows = { ...byOrg, table: 'system_event' }
 export const agingMxedgeEvents: AgingRows = { ...byOrg, table: 'mxedge_event' }
 /** Open alarms stay, whatever their age. */

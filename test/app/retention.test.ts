@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { pino } from 'pino'
 import { UUID, uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { agingDeviceEvents } from '../../src/events/store-retention.ts'
 import { type Retention, deletePastRetention, retentionTasks } from '../../src/app/retention.ts'
 import { addMs } from '../../src/platform/time/clock.ts'
 import { type SeededDevice, type SeededOrg, seedOrg } from '../support/fleets/fleet.ts'
@@ -277,9 +278,9 @@ describe('retention', () => {
     await addEvents(91, 10)
     await sql`analyze device_event`.execute(context.ctx.db)
     const { rows } = await sql<{ 'QUERY PLAN': string }>`explain select ctid from device_event
-      where org_id = ${orgId()} and created_at < ${daysAgo(90)} limit 2000 for update skip locked`.execute(
+      where org_id = ${orgId()} and ${agingDeviceEvents.isOld(daysAgo(90))} limit 2000 for update skip locked`.execute(
       context.ctx.db,
     )
-    expect(JSON.stringify(rows)).toContain('device_event_by_time')
+    expect(JSON.stringify(rows)).toContain('device_event_by_hour')
   })
 })

@@ -245,7 +245,7 @@ describe('copyRows', () => {
     const rows = Array.from({ length: 100 }, (_, index) => ({ ...rowOf(`${index}`), event: {} }))
     const twice = [...rows, ...rows.slice(0, 1)]
     const copied = db.transaction().execute((tx) => copyRows(tx, events, twice, { every: same }))
-    await expect(copied).rejects.toThrow('device_event_by_time')
+    await expect(copied).rejects.toThrow('device_event_by_hour')
     expect(await listed(rows.map(({ id }) => id))).toEqual([])
     // The copy is the first statement of its transaction here, and follows others there.
     await db.transaction().execute(async (tx) => {

@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { SitesScope } from '../../access/scope.ts'
+import type { InOrg, SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import type { StoredDeviceEvent } from '../../events/store.ts'
+import { hourOf } from '../../events/store-hours.ts'
 import type { Conditions } from '../../http/lists/filters.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import type { Counts, Sort, TimeRange } from '../../http/lists/search.ts'
@@ -95,27 +96,47 @@ function ofAccessPoint(value: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`case when event.device_type = 'ap' then ${value} end`
 }
 
-/** Lists events by the field of the sort; by time, and by id within one instant. */
+const hour = hourOf(sql`event.created_at`)
+
+/**
+ * Lists events by the field of the sort; by time, and by id within one instant. Only the keys of the events are sorted: the
+ * index has whole hours in order, but not the events of an hour.
+ */
 export function searchEvents(
   reader: Reader,
   scope: SitesScope,
   { lastBy, sort, page, ...filter }: EventSearch & { readonly page: Page },
 ): Promise<Paged<FoundEvent>> {
   const where = conditions(scope, filter)
+  const byTime = sort.by === 'timestamp'
+  const sorted = byTime ? sql`` : sql`, ${fields[sort.by].value} as sorted`
   return pageOf<FoundEvent>(
     reader,
     {
-      hits: sql`select event.id, event.org_id, event.site_id, event.device_id, event.device_type, event.type, event.event,
-          event.created_at, ${deviceName} as device_name, ${siteName} as site_name, ${level} as level,
-          ${fields[sort.by].value} as sorted
+      hits: sql`select ${hour} as hour, event.site_id, event.created_at, event.id ${sorted}
         from ${lastBy === null ? events(filter) : lastOf(fields[lastBy].value, events(filter), where)}
         where ${lastBy === null ? where : sql`true`}`,
-      order: sort.by === 'timestamp' ? ['created_at', 'id'] : ['sorted', 'id'],
+      order: byTime ? ['hour', 'created_at', 'id'] : ['sorted', 'id'],
       direction: sort.direction,
+      rows: sql`select event.id, event.org_id, event.site_id, event.device_id, event.device_type, event.type, event.event,
+          event.created_at, ${deviceName} as device_name, ${siteName} as site_name, ${level} as level,
+          page.hour ${byTime ? sql`` : sql`, page.sorted`}
+        from ${eventsOnPage(scope)}`,
       sizes: largeOf(events(filter), sql`event.event_bytes`, { where }),
     },
     page,
   )
+}
+
+/** The events of `page`, a list of keys: each is looked up, with a condition on its site that the index can use. */
+function eventsOnPage({ orgId }: InOrg): RawBuilder<unknown> {
+  const key = sql`event.org_id = ${orgId} and ${hour} = page.hour and event.created_at = page.created_at and event.id = page.id`
+  return sql`page cross join lateral (
+      select * from device_event event where ${key} and event.site_id = page.site_id
+      union all
+      select * from device_event event where ${key} and event.site_id is null and page.site_id is null
+      limit 1
+    ) as event`
 }
 
 /** Selects the last event of each value; events without a value are left out. */
@@ -167,7 +188,33 @@ function conditions(scope: SitesScope, filter: EventFilter): RawBuilder<unknown>
   const { start, end } = filter
   return allOf([
     sql`event.org_id = ${scope.orgId} and event.created_at >= ${start} and event.created_at <= ${end}`,
+    inHours(scope, filter),
     inSites(scope, sql`event.site_id`),
     ...conditionsOn<Filters>(fields, filter.conditions),
   ])
+}
+
+const HOUR_MS = 3600e3
+
+/** More look-ups in the index take longer than reading all sites of the hours. */
+const MAX_LOOK_UPS = 10_000
+
+/**
+ * The hours of the time range: all of them as one part of the index, or one by one if a search is for few sites, so that
+ * only these are read of each hour.
+ */
+function inHours(scope: SitesScope, filter: EventFilter): RawBuilder<unknown> {
+  const [first, last] = [filter.start, filter.end].map((time) => Math.floor(time.getTime() / HOUR_MS))
+  if (first === undefined || last === undefined) return sql`true`
+  const sites = countSites(scope, filter)
+  if (sites === null || sites * (last - first + 1) > MAX_LOOK_UPS)
+    return sql`${hour} >= ${new Date(first * HOUR_MS)} and ${hour} <= ${new Date(last * HOUR_MS)}`
+  const hours = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => new Date((first + index) * HOUR_MS))
+  return sql`${hour} = any(${hours}::timestamptz[])`
+}
+
+/** Null: all sites. */
+function countSites({ siteIds }: SitesScope, { conditions: { site_id: site } }: EventFilter): number | null {
+  if (site !== undefined && 'values' in site && site.patterns.length === 0) return site.values.length
+  return siteIds === 'all' ? null : siteIds.length
 }

@@ -112,6 +112,43 @@ it('has each event on one page only, also of those that come while a client read
   expect(found).toHaveLength(first.total)
 })
 
+it('has events of several hours, sites and instants in one order, however it is limited', async () => {
+  const otherSite = await addSite(server)
+  const day = '2020-02-01'
+  const times = ['00:00:00', '00:59:59.999', '01:00:00', '01:00:00', '03:20:00', '03:20:00', '23:59:59.999']
+  const made = times.flatMap((time) =>
+    [siteId, otherSite, null].map((place) => ({ id: uuidv7(), at: new Date(`${day}T${time}Z`), place })),
+  )
+  const { orgId } = server.org
+  const rows = made.map(({ id, at, place }) => {
+    const row = { orgId, id, deviceId: deviceIdOf(ap.mac), siteId: place, deviceType: 'ap', type: 'AP_PORT_UP' }
+    return { ...row, event: json({}), createdAt: at }
+  })
+  await server.ctx.db.insertInto('deviceEvent').values(rows).execute()
+  const inOrder = made.toSorted((a, b) => a.at.getTime() - b.at.getTime() || (a.id < b.id ? -1 : 1))
+  const second = (time: string): number => Date.parse(`${day}T${time}Z`) / 1000
+  const range = `start=${second('00:30:00')}&end=${second('03:20:00')}`
+  const hits = inOrder.filter(({ at }) => at >= new Date(`${day}T00:30:00Z`) && at <= new Date(`${day}T03:20:00Z`))
+  const idsOf = (some: typeof made): string[] => some.map(({ id }) => id)
+  const found = async (search: (path: string) => Promise<Answer>, query: string): Promise<string[]> => {
+    const { body } = await search(`search?${range}&${query}`)
+    return body.results.map(({ id }: { id: string }) => id)
+  }
+  expect(await found(org, 'sort=timestamp')).toEqual(idsOf(hits))
+  expect(await found(org, '')).toEqual(idsOf(hits.toReversed()))
+  for (const page of hits.keys())
+    expect(await found(org, `sort=timestamp&limit=1&page=${page + 1}`)).toEqual(idsOf(hits.slice(page, page + 1)))
+  const ofSite = (place: string) => idsOf(hits.filter((event) => event.place === place))
+  expect(await found(site, 'sort=timestamp')).toEqual(ofSite(siteId))
+  expect(await found(org, `sort=timestamp&site_id=${otherSite}`)).toEqual(ofSite(otherSite))
+  expect(await found(org, `sort=timestamp&site_id=${siteId}&type=AP_PORT*`)).toEqual(ofSite(siteId))
+  expect((await org(`count?${range}&distinct=site_id`)).body.results).toContainEqual({ site_id: otherSite, count: 5 })
+  // A decade has more hours than are looked up one by one.
+  const decade = `start=${second('00:30:00')}&end=${second('00:30:00') + 10 * 365 * 86_400}&type=AP_PORT_UP`
+  expect((await site(`search?${decade}`)).body.total).toBe(6)
+  expect((await org(`search?start=${second('01:00:00')}&end=${second('00:00:00')}`)).body.total).toBe(0)
+})
+
 describe('ports', () => {
   const nothing = { unit: {}, radios: [], interfaces: [], neighbors: [], wireless: [], wired: [] }
   /** Records reports that arrive together; each lists the ports that have a link, and those that have none. */
