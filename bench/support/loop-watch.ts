@@ -9,6 +9,8 @@ export interface Needs {
 }
 
 const LOOK_EVERY_MS = 5
+/** Reading the memory takes longer than the rest of a look. */
+const MEMORY_EVERY_LOOKS = 10
 const BYTES_PER_MB = 1e6
 
 /**
@@ -16,7 +18,7 @@ const BYTES_PER_MB = 1e6
  * @param lookEveryMs A look costs some 10 µs; a turn that is shorter may go unseen.
  */
 export function watchLoop(lookEveryMs = LOOK_EVERY_MS): () => Needs {
-  let [last, lastCpu, heldMs, heldCpuMs, bytes] = [performance.now(), cpuMs(), 0, 0, 0]
+  let [last, lastCpu, heldMs, heldCpuMs, bytes, looks] = [performance.now(), cpuMs(), 0, 0, 0, 0]
   const look = (): void => {
     const now = performance.now()
     heldMs = Math.max(heldMs, now - last)
@@ -24,12 +26,14 @@ export function watchLoop(lookEveryMs = LOOK_EVERY_MS): () => Needs {
     const cpu = cpuMs()
     heldCpuMs = Math.max(heldCpuMs, cpu - lastCpu)
     lastCpu = cpu
-    bytes = Math.max(bytes, process.memoryUsage.rss())
+    if (looks % MEMORY_EVERY_LOOKS === 0) bytes = Math.max(bytes, process.memoryUsage.rss())
+    looks += 1
   }
   const timer = setInterval(look, lookEveryMs)
   return () => {
     clearInterval(timer)
     look()
+    bytes = Math.max(bytes, process.memoryUsage.rss())
     return {
       heldMs: Math.round(heldMs),
       heldCpuMs: Math.round(heldCpuMs),

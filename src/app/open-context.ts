@@ -42,6 +42,8 @@ export interface OpenContext {
   readonly pool: pg.Pool
   /** The connections of `ctx.queueDb`. */
   readonly queuePool: pg.Pool
+  /** Those of all parts of `ctx`. */
+  readonly pools: readonly pg.Pool[]
   /** Sets the address unless it was known before. */
   setAddress(url: string): void
   /** Called when devices can connect: service time stands still until then. */
@@ -63,8 +65,9 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
   const queuePool = openQueuePool(connection, onLost)
   const onOpen = (pid: number): void => void lowerBackend?.(pid)
   const heavyPools = [0, 1].map(() => openHeavyPool(connection, { onError: onLost, onOpen }))
+  const pools = [pool, hotPool, keyPool, claimPool, queuePool, ...heavyPools]
   const closePools = async (): Promise<void> => {
-    await Promise.all([pool, hotPool, keyPool, claimPool, queuePool, ...heavyPools].map(endPool))
+    await Promise.all(pools.map(endPool))
   }
   const base = {
     db: openDb(pool, secrets),
@@ -98,6 +101,7 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
     },
     pool,
     queuePool,
+    pools,
     setAddress(url) {
       baseUrl ??= url
     },

@@ -32,13 +32,13 @@ async function open(given: ConnectMessage): Promise<Gateway> {
     baseUrl: 'http://127.0.0.1',
     serviceClock: clock,
   })
-  const { ctx, pool } = context
+  const { ctx, pools } = context
   const startMs = performance.now()
   const org = await seedOrg(ctx, sizesOf(given))
   const fleet = createFleet(ctx, [org])
   await fleet.connect(org.sites.flatMap((site) => site.devices))
   const peer = ctx.wakes.connect((...wake) => send(wakeMessage(...wake)))
-  await flushStatistics(pool)
+  await flushStatistics(pools)
   send({ kind: 'connected', orgId: org.scope.orgId, nodeId: fleet.nodeId, connectMs: performance.now() - startMs })
   const cpu = process.cpuUsage()
   let commands = 0
@@ -60,7 +60,7 @@ async function open(given: ConnectMessage): Promise<Gateway> {
   }
   const report = async (): Promise<void> => {
     await answering?.poller.stop()
-    await flushStatistics(pool)
+    await flushStatistics(pools)
     const { user, system } = process.cpuUsage(cpu)
     const needs = answering?.endWatch() ?? { heldMs: 0, heldCpuMs: 0, residentMb: 0 }
     send({ kind: 'report', commands, ...countFlashes(fleet), cpuMs: (user + system) / 1000, ...needs })
