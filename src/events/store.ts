@@ -7,6 +7,7 @@ import { type RowOf, anyRowsAs, columnsOf, insertRows, namesOf, valuesOf } from 
 import { lastStatement } from '../platform/database/last-statement.ts'
 import { splitByBytes } from '../platform/database/split.ts'
 import { compileValues } from '../platform/database/statement.ts'
+import { writeParts } from '../platform/database/write-parts.ts'
 import { type WokenRow, wakeAfterCommit } from '../platform/database/wakes.ts'
 import { auditEvent } from './store-audit-event.ts'
 import type { Topic, TopicEvents } from './topics.ts'
@@ -48,20 +49,7 @@ export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at
   const isFew = events.length <= MAX_FILTERED_BY_INSERT
   const rows = (isFew ? events : await findHeard(tx, events)).map((row) => Object.assign({ id: uuidv7() }, row))
   const tail = isFew ? returningHeard : returningAll
-  let before: Promise<void> = Promise.resolve()
-  for (const part of partsOf(rows)) {
-    // Each part is encoded while the database inserts the one before it.
-    const inserting = insertPart(tx, part, { at, tail })
-    // It may fail while the one before it is awaited.
-    inserting.catch(() => {})
-    await before.catch(async (error: unknown) => {
-      // Nothing of it may reach the database after the end of the transaction.
-      await inserting.catch(() => {})
-      throw error
-    })
-    before = inserting
-  }
-  await before
+  await writeParts(partsOf(rows), (part) => insertPart(tx, part, { at, tail }))
 }
 
 type OutboxRow = NewOutboxEvent & { readonly id: string }

@@ -6,6 +6,7 @@ import { readInPortions } from '../platform/queues/portions.ts'
 import { copyRows } from '../platform/database/copy-rows.ts'
 import { columnsOf, insertRows } from '../platform/database/rows.ts'
 import { splitRowsLazily } from '../platform/database/split.ts'
+import { writeParts } from '../platform/database/write-parts.ts'
 import { findRefusal, findUpgradeRefusal, noCapabilities } from '../devices/commands/capabilities.ts'
 import type { CommandKind, DeviceCapabilities, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
@@ -246,7 +247,7 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, { org, sites, targets 
     .execute()
   await insertSiteUpgrades(tx, scope, sites, { orgUpgradeId: org.id, createdAt: org.createdAt })
   const every = { enteredAt: org.createdAt, timeline: '' }
-  for (const part of splitRowsLazily(targets)) await insertTargets(tx, scope, part, every)
+  await writeParts(splitRowsLazily(targets), (part) => insertTargets(tx, scope, part, every))
 }
 
 /** @param every The values that the site upgrades share. */

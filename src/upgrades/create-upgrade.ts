@@ -4,6 +4,7 @@ import type { Context } from '../platform/context.ts'
 import type { Tx } from '../platform/database/db.ts'
 import { inTurns } from '../platform/queues/next-turn.ts'
 import { splitRows } from '../platform/database/split.ts'
+import { writeParts } from '../platform/database/write-parts.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { appendUpgradeChange, appendUpgradeEvents, wantsDeviceEvents } from '../rollout/events/append-events.ts'
 import { type NewUpgrade, insertUpgrade } from '../rollout/store-create.ts'
@@ -128,17 +129,15 @@ async function appendCreation(
   }
   const names = new Map(sites.map(({ id, name }) => [id, name]))
   const starts = new Map(parts.map(({ siteId: id, startAt }) => [id, startAt]))
-  for (const part of splitRows(plans)) {
-    const deviceEvents = part.flatMap((plan): DeviceEventInput[] => {
-      const { device } = plan
-      if (plan.kind !== 'upgrade' || !claimed.has(device.id)) return []
-      const event = { device: { ...device, siteName: names.get(device.siteId) ?? null }, auditId }
-      const created: DeviceEventInput = { ...event, what: 'UPGRADE_BY_USER', text: `to ${plan.entry.version}` }
-      const startAt = starts.get(device.siteId) ?? now
-      if (startAt <= now) return [created]
-      return [created, { ...event, what: 'UPGRADE_PENDING', text: `until ${startAt.toISOString()}` }]
-    })
-    await appendDeviceEvents(tx, scope, deviceEvents, now)
+  const eventsOf = (plan: Planned): DeviceEventInput[] => {
+    const { device } = plan
+    if (plan.kind !== 'upgrade' || !claimed.has(device.id)) return []
+    const event = { device: { ...device, siteName: names.get(device.siteId) ?? null }, auditId }
+    const begun: DeviceEventInput = { ...event, what: 'UPGRADE_BY_USER', text: `to ${plan.entry.version}` }
+    const startAt = starts.get(device.siteId) ?? now
+    if (startAt <= now) return [begun]
+    return [begun, { ...event, what: 'UPGRADE_PENDING', text: `until ${startAt.toISOString()}` }]
   }
+  await writeParts(splitRows(plans), (part) => appendDeviceEvents(tx, scope, part.flatMap(eventsOf), now))
   wakeAfterCommit(tx, 'rollouts')
 }
