@@ -1,5 +1,4 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { raiseAlarms } from '../../src/events/alarms/store.ts'
 import { inTx } from '../../src/platform/database/db.ts'
@@ -273,43 +272,6 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
-    it('invites a person, changes what another one may do, and removes that one', { timeout: WITHIN_MS }, async () => {
-      const other = await addPerson(server, [{ scope: 'org', role: 'read' }])
-      const { page, context } = await enter(server.org, `${org}/people`)
-      await page.getByText('Nobody is invited').waitFor()
-      await page.getByLabel('Email').fill('grace@example.com')
-      await page.getByLabel('Role').selectOption('Helpdesk')
-      await page.getByLabel('Where').selectOption('Oslo')
-      await page.getByRole('button', { name: 'Invite', exact: true }).click()
-      const invites = page.getByRole('region', { name: 'Invitations' })
-      await invites.getByText('Helpdesk of Oslo').waitFor()
-      expect(tokenIn(await waitForMail(server.dataDir, 'grace@example.com'))).not.toBe('')
-      await expectAccessible(page)
-      await invites.getByRole('button', { name: 'Withdraw…' }).click()
-      await page.getByRole('dialog').getByText('Withdraws 1 invitation (grace@example.com)').waitFor()
-      await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click()
-      await page.getByText('Nobody is invited').waitFor()
-
-      const line = page.getByRole('listitem').filter({ hasText: other.email })
-      await line.getByText('Observer', { exact: true }).waitFor()
-      await line.getByRole('button', { name: 'Change the role…' }).click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('Role').selectOption('Network admin')
-      await dialog.getByText('is Network admin from the next request on').waitFor()
-      await expectAccessible(page)
-      await dialog.getByRole('button', { name: 'Change the role' }).click()
-      await line.getByText('Network admin', { exact: true }).waitFor()
-      await line.getByRole('button', { name: 'Remove…' }).click()
-      await dialog.getByText('0 API tokens of the organization that this person created').waitFor()
-      await dialog.getByRole('button', { name: 'Remove' }).click()
-      await line.waitFor({ state: 'detached' })
-      expect((await server.call('GET', org, { as: other })).status).toBe(404)
-      // People can't remove their own privileges.
-      const own = page.getByRole('listitem').filter({ hasText: server.org.email })
-      expect(await own.getByRole('button').count()).toBe(0)
-      await context.close()
-    })
-
     it('changes settings, and shows refusals at their fields', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await enter(server.org, `${org}/settings`)
       await page.getByLabel('Maintenance windows').fill('sat sun 22:00-04:00')
@@ -372,35 +334,6 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('button', { name: 'Send the link' }).click()
       await page.getByText('a mail is on its way').waitFor()
       expect(tokenIn(await waitForMail(server.dataDir, server.org.email))).not.toBe('')
-      await context.close()
-    })
-
-    it('shows undelivered messages, and sends them again', { timeout: WITHIN_MS }, async () => {
-      const webhook = { name: 'Tickets', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false }
-      const { id } = (await server.call('POST', `${org}/webhooks`, { body: webhook })).body
-      const at = server.ctx.clock.now()
-      const message = {
-        orgId: server.org.orgId,
-        id: uuidv7(),
-        webhookId: id,
-        topic: 'audits',
-        reason: 'expired' as const,
-      }
-      await server.ctx.db
-        .insertInto('webhookParkedMessage')
-        .values({ ...message, eventCount: 2, attempt: 3, body: Buffer.from('{}'), createdAt: at, parkedAt: at })
-        .execute()
-      const reader = await enter(await addPerson(server, [{ scope: 'org', role: 'read' }]), `${org}/webhooks/${id}`)
-      await reader.page.getByText('2 events · 3 attempts · it waited for a week').waitFor()
-      expect(await reader.page.getByRole('button', { name: /Send|Delete/ }).count()).toBe(0)
-      await reader.context.close()
-
-      const { page, context } = await enter(server.org, `${org}/webhooks/${id}`)
-      await page.getByRole('button', { name: 'Send all again…' }).click()
-      await page.getByRole('dialog').getByText('Sends 1 message again').waitFor()
-      await page.getByRole('dialog').getByRole('button', { name: 'Send all again' }).click()
-      await page.getByRole('region', { name: 'Messages that were not taken' }).waitFor({ state: 'detached' })
-      await page.getByText('1, the oldest since').waitFor()
       await context.close()
     })
 

@@ -1,5 +1,8 @@
+import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addPerson } from '../support/people.ts'
 import { noChromium } from '../support/peers/chromium.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
 import { type ConsoleWorld, startConsole } from './world.ts'
@@ -32,6 +35,70 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await hint.waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Healthy').waitFor()
+    await context.close()
+  })
+
+  it('changes a webhook, and leads to what the server refuses', { timeout: WITHIN_MS }, async () => {
+    const body = { name: 'Old name', url: 'http://127.0.0.1:9/hook', secret: 'a secret', topics: ['audits'] }
+    const id = await addWebhook({ ...body, enabled: false })
+    const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
+    await page.getByText('Disabled', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await page.getByRole('heading', { name: 'Edit Old name' }).waitFor()
+    // Not that of the link, which has gone.
+    await waitUntil('the focus of the content', () => page.evaluate("document.activeElement.id === 'content'"))
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Old name')
+    expect(await page.getByLabel('Secret', { exact: true }).inputValue()).toBe('')
+    await page.getByLabel('Name', { exact: true }).fill('New name')
+    await page.getByLabel('Address').fill('nonsense')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Invalid field url: "nonsense" must be an address').waitFor()
+    await waitUntil('the focus of the field', () =>
+      page.getByLabel('Address').evaluate((field) => field === field.ownerDocument.activeElement),
+    )
+    await page.getByLabel('Address').fill('http://127.0.0.1:9/other')
+    await page.getByLabel('Enabled').check()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'New name' }).waitFor()
+    await page.getByText('Healthy').waitFor()
+    const { body: changed } = await world.call('GET', `${world.path}/webhooks/${id}`)
+    expect(changed).toMatchObject({ ...body, name: 'New name', url: 'http://127.0.0.1:9/other', enabled: true })
+    await context.close()
+  })
+
+  it('shows undelivered messages, and sends them again', { timeout: WITHIN_MS }, async () => {
+    const webhook = { name: 'Tickets', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false }
+    const { id } = (await world.call('POST', `${world.path}/webhooks`, { body: webhook })).body
+    const at = world.ctx.clock.now()
+    const message = {
+      orgId: world.org.orgId,
+      id: uuidv7(),
+      webhookId: id,
+      topic: 'audits',
+      reason: 'expired' as const,
+    }
+    await world.ctx.db
+      .insertInto('webhookParkedMessage')
+      .values({ ...message, eventCount: 2, attempt: 3, body: Buffer.from('{}'), createdAt: at, parkedAt: at })
+      .execute()
+    const reader = await world.enter(
+      await addPerson(world, [{ scope: 'org', role: 'read' }]),
+      `${world.path}/webhooks/${id}`,
+    )
+    await reader.page.getByText('2 events · 3 attempts · it waited for a week').waitFor()
+    expect(await reader.page.getByRole('button', { name: /Send|Delete/ }).count()).toBe(0)
+    await reader.context.close()
+
+    const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
+    await page.getByRole('button', { name: 'Send all again…' }).click()
+    const effect =
+      'Sends 1 message again, the oldest first, with the same ids and bytes. They wait until the webhook is enabled.'
+    await page.getByRole('dialog').getByText(effect).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Send all again' }).click()
+    await page.getByRole('region', { name: 'Messages that were not taken' }).waitFor({ state: 'detached' })
+    await page.getByText('1 message waits to be sent again until the webhook is enabled.').waitFor()
+    await page.getByText('1, the oldest from').waitFor()
+    await waitUntil('the focus of the content', () => page.evaluate("document.activeElement.id === 'content'"))
     await context.close()
   })
 })

@@ -8,6 +8,7 @@ const script = `
   const form = document.querySelector('form')
   const message = document.querySelector('#message')
   const token = new URLSearchParams(location.search).get('token') ?? ''
+  document.querySelector('a').href = '/register?invite=' + encodeURIComponent(token)
   const cookie = (name) => document.cookie.split('; ').find((part) => part.startsWith(name + '='))?.slice(name.length + 1)
   const post = (path, body) => fetch('/api/v1' + path, {
     method: 'POST',
@@ -39,6 +40,7 @@ const script = `
     const answer = await post('/invite/verify/' + encodeURIComponent(token))
     form.hidden = answer.status !== 401
     accept.hidden = answer.ok
+    document.querySelector('#next').hidden = !answer.ok
     if (answer.ok) message.textContent = 'You have accepted the invitation.'
     else await showError(answer)
   }
@@ -62,8 +64,8 @@ export const invitePageRoutes: FastifyPluginAsync = async (http) => {
       body: html`
         <p>You are invited to help run an organization. Press the button to accept with your account.</p>
         <p>
-          No account yet? Register the invited address first, with the token of this link as
-          <code>referer_invite_token</code>; verifying it accepts the invitation.
+          No account yet? <a href="/register">Create one for the invited address</a>: the link in the next mail accepts
+          the invitation. Programs register with the token of this link as <code>referer_invite_token</code>.
         </p>
         <p><button type="button">Accept the invitation</button></p>
         <form hidden>
@@ -79,6 +81,7 @@ export const invitePageRoutes: FastifyPluginAsync = async (http) => {
           <p><button>Sign in and accept</button></p>
         </form>
         <p id="message" role="status"></p>
+        <p id="next" hidden><a href="/">Open Signalbox</a></p>
         <noscript><p>This page needs JavaScript.</p></noscript>
       `,
       script,

@@ -22,8 +22,9 @@ const script = `
       // A retry makes sense with another password, or if the server could not do it now.
       button.disabled = answer.status < 429 && result.detail !== anotherPassword
       if (answer.ok && result.return_to !== undefined) location.replace(result.return_to)
-      else if (answer.ok) message.textContent = 'Your account is ready, and you are signed in. ' + (result.detail ? result.detail + '.' : '')
-      else message.textContent = messages[result.detail] ?? result.detail
+      document.querySelector('#next').hidden = !answer.ok
+      if (answer.ok && result.return_to === undefined) message.textContent = 'Your account is ready, and you are signed in. ' + (result.detail ? result.detail + '.' : '')
+      if (!answer.ok) message.textContent = messages[result.detail] ?? result.detail
     } catch {
       message.textContent = "The server can't be reached. Try again."
       button.disabled = false
@@ -55,6 +56,7 @@ export const registrationPageRoutes: FastifyPluginAsync = async (http) => {
           <button>Finish the registration</button>
         </form>
         <p id="message" role="status"></p>
+        <p id="next" hidden><a href="/">Open Signalbox</a></p>
         <noscript><p>This page needs JavaScript.</p></noscript>
       `,
       script,

@@ -1,8 +1,12 @@
 import { NativeSelect, useMantineColorScheme } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { Link, Outlet, getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Link, Outlet, getRouteApi, useNavigate, useRouterState } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import { useSelf } from '../accounts/self.ts'
 import { answerOf, useServer } from '../api/client.ts'
+import { focusContentIfLost } from '../display/focus.ts'
+import { EmptyState } from '../display/notices.tsx'
+import { PageTitle } from '../display/page-title.tsx'
 import { orgPages } from './org-pages.ts'
 import { Palette } from './palette.tsx'
 import logo from './signalbox.svg'
@@ -12,6 +16,9 @@ const route = getRouteApi('/signed-in/orgs/$orgId')
 /** The frame of every page of an organization. */
 export function Shell() {
   const { orgId } = route.useParams()
+  const self = useSelf()
+  const isStranger = self !== undefined && self.privileges.every(({ org_id: id }) => id !== orgId)
+  useFocusOfPages()
   return (
     <div className="shell">
       <a className="skip" href="#content">
@@ -39,9 +46,34 @@ export function Shell() {
         <Account />
       </header>
       <main id="content" tabIndex={-1}>
-        <Outlet />
+        {isStranger ? <NoAccess /> : <Outlet />}
       </main>
     </div>
+  )
+}
+
+/** Moves the focus to the content of another page, unless the link to it is still there. */
+function useFocusOfPages(): void {
+  const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname })
+  const former = useRef(path)
+  useEffect(() => {
+    if (former.current !== undefined && former.current !== path) focusContentIfLost()
+    former.current = path
+  }, [path])
+}
+
+/** For example a person who was removed, and comes back by a bookmark. */
+function NoAccess() {
+  return (
+    <>
+      <PageTitle title="No access" />
+      <EmptyState title="You have no access to this organization, or it does not exist">
+        An admin of the organization can invite you.
+      </EmptyState>
+      <Link to="/" className="link-button">
+        Your organizations
+      </Link>
+    </>
   )
 }
 

@@ -1,8 +1,9 @@
 import { Button, Modal } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type ReactNode, createContext, use, useState } from 'react'
+import { type ReactNode, createContext, use, useEffect, useRef, useState } from 'react'
 import { fieldIn } from '../api/problem.ts'
 import { type Effect, effectText } from './effect.ts'
+import { focusContentIfLost } from './focus.ts'
 import { ProblemNote } from './notices.tsx'
 
 interface ConfirmButtonParts {
@@ -14,6 +15,8 @@ interface ConfirmButtonParts {
   readonly fieldNames?: readonly string[]
   /** The action that the page is for. */
   readonly isPrimary?: boolean
+  /** Resets the further choices. */
+  readonly onOpen?: () => void
   readonly run: () => Promise<unknown>
 }
 
@@ -46,15 +49,31 @@ export function ConfirmButton({
   fieldNames,
   isDestructive = false,
   isPrimary = false,
+  onOpen,
   run,
 }: ConfirmButtonProps) {
   const [isOpen, setOpen] = useState(false)
-  const mutation = useMutation({ mutationFn: run, onSuccess: () => setOpen(false) })
+  const hasRun = useRef(false)
+  const mutation = useMutation({
+    mutationFn: () => {
+      hasRun.current = true
+      return run()
+    },
+    onSuccess: () => setOpen(false),
+  })
+  useEffect(
+    () => () => {
+      // The action has removed its own button, to which the dialog would return the focus.
+      if (hasRun.current) setTimeout(focusContentIfLost)
+    },
+    [],
+  )
   const message = mutation.error?.message ?? null
   const refused = message === null ? null : fieldIn(message)
   const isAtField = refused !== null && fieldNames?.includes(refused) === true
   const open = (): void => {
     mutation.reset()
+    onOpen?.()
     setOpen(true)
   }
   return (

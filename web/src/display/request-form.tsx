@@ -2,6 +2,7 @@ import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
 import { fieldIn } from '../api/problem.ts'
+import { useFocusOnRefusal } from './focus.ts'
 import { ProblemNote } from './notices.tsx'
 
 export interface RequestField {
@@ -31,12 +32,13 @@ export function RequestForm({ fields, action, run, done }: RequestFormProps) {
     onSuccess: (_answer, form) => form.reset(),
   })
   const refused = mutation.error === null ? null : fieldIn(mutation.error.message)
+  const form = useFocusOnRefusal(mutation.error)
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     mutation.mutate(event.currentTarget)
   }
   return (
-    <form className="request-form" onSubmit={submit}>
+    <form ref={form} className="request-form" onSubmit={submit}>
       {fields.map(({ type = 'text', value, ...field }) => {
         const shared = { ...field, defaultValue: value, error: field.name === refused ? mutation.error?.message : null }
         return type === 'password' ? (

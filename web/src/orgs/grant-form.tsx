@@ -2,6 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { fieldIn } from '../api/problem.ts'
+import { useFocusOnRefusal } from '../display/focus.ts'
 import { ProblemNote } from '../display/notices.tsx'
 import { GrantFields } from './grant-fields.tsx'
 import { firstGrant, privilegesOf } from './grant.ts'
@@ -35,12 +36,13 @@ export function GrantForm({ orgId, field, action, create, listKey }: GrantFormPr
   })
   const { name, ...input } = field
   const refused = mutation.error !== null && fieldIn(mutation.error.message) === name
+  const form = useFocusOnRefusal(mutation.error)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     mutation.mutate()
   }
   return (
-    <form onSubmit={submit}>
+    <form ref={form} onSubmit={submit}>
       <div className="wizard-fields">
         <TextInput
           {...input}

@@ -35,6 +35,12 @@ export function grantOf(privileges: readonly Pick<Privilege, 'role' | 'site_id'>
   return first === undefined ? firstGrant : { role: first.role, siteId: first.site_id ?? '' }
 }
 
+/** Returns the text of a grant, such as "Observer of Berlin" or "Observer of the whole organization". */
+export function grantText({ role, siteId }: Grant, sites: ReadonlyMap<string, Site> | undefined): string {
+  const place = siteId === '' ? 'the whole organization' : (sites?.get(siteId)?.name ?? 'a site')
+  return `${roleWords[role].label} of ${place}`
+}
+
 /** Returns the text of a privilege, such as "Observer of Berlin". */
 export function privilegeText(
   {

@@ -44,21 +44,27 @@ export function RegisterPage() {
                   { name: 'email', label: 'Email', type: 'email', autoComplete: 'username', required: true },
                   { name: 'first_name', label: 'First name', autoComplete: 'given-name', required: true },
                   { name: 'last_name', label: 'Last name', autoComplete: 'family-name', required: true },
-                  { name: 'org_name', label: 'Organization', autoComplete: 'organization', required: true },
+                  ...(invite === undefined
+                    ? [{ name: 'org_name', label: 'Organization', autoComplete: 'organization', required: true }]
+                    : []),
                   {
                     ...{ name: 'password', label: 'Password', type: 'password', autoComplete: 'new-password' },
                     required: true,
                   },
-                  { name: 'invite_code', label: 'Code', description: 'Where registration is by invitation' },
+                  ...(invite === undefined
+                    ? [{ name: 'invite_code', label: 'Code', description: 'Where registration is by invitation' }]
+                    : []),
                 ]}
                 action="Create the account"
                 run={async ({ invite_code: code = '', ...values }) => {
-                  const { email = '', first_name = '', last_name = '', org_name = '', password = '' } = values
+                  const { email = '', first_name = '', last_name = '', password = '' } = values
+                  // Also needed where no organization is made.
+                  const { org_name = `${first_name} ${last_name}` } = values
                   const body = {
                     ...{ email, first_name, last_name, org_name, password },
                     return_to: `${globalThis.location.origin}/`,
                     ...(code !== '' && { invite_code: code }),
-                    ...(invite !== undefined && { referer_invite_token: invite }),
+                    ...(invite !== undefined && { account_only: true, referer_invite_token: invite }),
                   }
                   await answerOf(api.POST('/api/v1/register', { body }))
                   setMailedTo(email)

@@ -12,7 +12,7 @@ import { useSites } from '../sites.ts'
 import { useMay, useSelf } from '../../accounts/self.ts'
 import { useAdmins } from '../use-admins.ts'
 import { GrantFields } from '../grant-fields.tsx'
-import { grantOf, privilegeText, privilegesOf, roleWords } from '../grant.ts'
+import { grantOf, grantText, privilegeText, privilegesOf } from '../grant.ts'
 import { InvitePanel } from './invite-panel.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/people')
@@ -88,6 +88,13 @@ function useOrgTokens(orgId: string) {
   })
 }
 
+/** @param tokens Of the organization, which the person has created; undefined: their number is not known. */
+function tokensText(tokens: number | undefined): string | null {
+  if (tokens === 0) return null
+  if (tokens === undefined) return 'The API tokens of the organization that this person created end at once.'
+  return `${counted(tokens, 'API token')} of the organization that this person created ${tokens === 1 ? 'ends' : 'end'} at once.`
+}
+
 /** People can't change their own privileges, so that no organization loses its last admin by mistake. */
 function AdminActions({ orgId, admin }: Omit<AdminLineProps, 'mayChange'>) {
   const { api } = useServer()
@@ -95,12 +102,15 @@ function AdminActions({ orgId, admin }: Omit<AdminLineProps, 'mayChange'>) {
   const [grant, setGrant] = useState(() => grantOf(admin.privileges))
   const params = { path: { org_id: orgId, admin_id: admin.admin_id } }
   const refresh = () => queries.invalidateQueries({ queryKey: ['admins', orgId] })
+  const sites = useSites(orgId).data
+  const before = admin.privileges.map((privilege) => privilegeText(privilege, sites)).join(', ')
   const tokens = useOrgTokens(orgId).data?.filter(({ created_by: by }) => by === admin.email).length
   return (
     <span className="wizard-buttons">
       <ConfirmButton
         action="Change the role"
-        effect={`${admin.email} is ${roleWords[grant.role].label} from the next request on, instead of what was granted before.`}
+        effect={`${admin.email} is ${grantText(grant, sites)} from the next request on. Until now: ${before}.`}
+        onOpen={() => setGrant(grantOf(admin.privileges))}
         fields={<GrantFields orgId={orgId} grant={grant} onChange={setGrant} />}
         run={async () => {
           const body = { privileges: privilegesOf(grant, orgId) }
@@ -115,11 +125,7 @@ function AdminActions({ orgId, admin }: Omit<AdminLineProps, 'mayChange'>) {
           does: 'Removes',
           counts: [{ count: 1, one: 'person', many: 'people' }],
           name: admin.email,
-          consequences: [
-            tokens === undefined
-              ? 'The API tokens of the organization that this person created end at once.'
-              : `${counted(tokens, 'API token')} of the organization that this person created ${tokens === 1 ? 'ends' : 'end'} at once.`,
-          ],
+          consequences: ['This person has no access to the organization from the next request on.', tokensText(tokens)],
         }}
         run={async () => {
           await answerOf(api.DELETE('/api/v1/orgs/{org_id}/admins/{admin_id}', { params }))

@@ -2,6 +2,7 @@ import { Button, NativeSelect, PasswordInput, TextInput, Textarea } from '@manti
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { fieldIn } from '../../api/problem.ts'
+import { useFocusOnRefusal } from '../../display/focus.ts'
 import { ProblemNote } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import type { WebhookBody } from '../webhook-calls.ts'
@@ -30,12 +31,13 @@ export function WebhookForm({ before, isNew, ofSite, action, save }: WebhookForm
   const field = mutation.error === null ? null : fieldIn(mutation.error.message)
   const errorOf = (name: string): string | null => (field === name ? (mutation.error?.message ?? null) : null)
   const isShown = field !== null && ['type', 'topics', ...typed.map(({ name }) => name)].includes(field)
+  const form = useFocusOnRefusal(mutation.error)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     mutation.mutate()
   }
   return (
-    <form onSubmit={submit}>
+    <form ref={form} onSubmit={submit}>
       <Panel title="Receiver">
         <div className="wizard-fields">
           <NativeSelect

@@ -14,7 +14,7 @@ export function HealthPanel({ health }: { readonly health: Health }) {
             {pendingText(health)}
             {oldest !== undefined && (
               <>
-                , the oldest since <Ago at={oldest} />
+                , the oldest from <Ago at={oldest} />
               </>
             )}
           </dd>

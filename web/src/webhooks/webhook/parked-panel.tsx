@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { counted } from '../../display/counted.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { Panel } from '../../display/panel.tsx'
@@ -16,13 +16,14 @@ const reasons: Readonly<Record<ParkedMessage['reason'], string>> = {
 interface ParkedPanelProps {
   readonly place: WebhookPlace
   readonly id: string
+  readonly isEnabled: boolean
   readonly mayWrite: boolean
   /** Of the site of the webhook; undefined for those of the organization. */
   readonly zone: string | undefined
 }
 
-/** The messages that the receiver did not accept. If there are none, it shows nothing. */
-export function ParkedPanel({ place, id, mayWrite, zone }: ParkedPanelProps) {
+/** The messages that the receiver did not accept. If there are none, it shows only what a replay has done. */
+export function ParkedPanel({ place, id, isEnabled, mayWrite, zone }: ParkedPanelProps) {
   const calls = useWebhookCalls(place)
   const queries = useQueryClient()
   const query = useQuery({
@@ -30,7 +31,16 @@ export function ParkedPanel({ place, id, mayWrite, zone }: ParkedPanelProps) {
     queryFn: () => calls.parked(id, SHOWN),
     refetchInterval: REFRESH_MS,
   })
-  if (query.data === undefined || query.data.total === 0) return null
+  const replay = useMutation({ mutationFn: () => calls.replay(id, {}) })
+  const waits = isEnabled ? '' : ' until the webhook is enabled'
+  if (query.data === undefined) return null
+  if (query.data.total === 0)
+    return (
+      <p role="status" className="muted">
+        {replay.data !== undefined &&
+          `${counted(replay.data.replayed, 'message waits', 'messages wait')} to be sent again${waits}.`}
+      </p>
+    )
   const { rows, total } = query.data
   return (
     <Panel title="Undelivered messages" aside={total > SHOWN ? `the first ${SHOWN} of ${total}` : total}>
@@ -51,9 +61,9 @@ export function ParkedPanel({ place, id, mayWrite, zone }: ParkedPanelProps) {
         <p className="panel-buttons">
           <ConfirmButton
             action="Send all again"
-            effect={`Sends ${counted(total, 'message')} again, the oldest first, with the same ids and bytes.`}
+            effect={`Sends ${counted(total, 'message')} again, the oldest first, with the same ids and bytes.${isEnabled ? '' : ` They wait${waits}.`}`}
             run={async () => {
-              await calls.replay(id, {})
+              await replay.mutateAsync()
               await queries.invalidateQueries()
             }}
           />

@@ -46,7 +46,7 @@ export function WebhookPage() {
             {health !== undefined && <HealthPanel health={health} />}
             <FactsPanel webhook={webhook} />
           </div>
-          <ParkedPanel place={place} id={webhookId} mayWrite={mayWrite} zone={zone} />
+          <ParkedPanel place={place} id={webhookId} isEnabled={webhook.enabled} mayWrite={mayWrite} zone={zone} />
           <DeliveryPanel
             place={place}
             id={webhookId}
