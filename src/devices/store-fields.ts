@@ -82,7 +82,11 @@ export const deviceFields = {
   },
   timestamp: { value: sql`device.modified_at`, always: true },
   modified_after: { value: sql`device.modified_at` },
-  disconnected_before: { value: sql`connection.disconnected_at`, of: 'connection' },
+  disconnected_before: {
+    value: sql`connection.disconnected_at`,
+    of: 'connection',
+    indexedWhere: sql`connection.status = 'disconnected'`,
+  },
   created_time: { value: sql`device.created_at`, always: true },
   status: {
     value: sql`connection.status`,

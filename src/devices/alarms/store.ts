@@ -25,7 +25,7 @@ export async function listDownDevices(
     select device.org_id, device.id as device_id, device.site_id, device.mac, device.type, device.name
     from device_connection connection
     join device on device.org_id = connection.org_id and device.id = connection.device_id
-    where connection.disconnected_at is not null
+    where connection.status = 'disconnected' and connection.disconnected_at is not null
       and not exists (
         select from device_outage outage
         where outage.org_id = device.org_id and outage.device_id = device.id)
