@@ -63,7 +63,7 @@ function checkOf(ctx: Context, tokenUses: TokenUses, key: string): () => Promise
     accountRequestsPerHour: Number.MAX_SAFE_INTEGER,
   })
   const byToken: AuthenticateToken = createAuthenticateToken(ctx, tokenUses)
-  return async () => limits.take(await byToken(key, '127.0.0.1', null))
+  return async () => limits.take(await byToken(key, { srcIp: '127.0.0.1' }))
 }
 
 /** Measures the CPU time of this process with all its threads; the database is another process. */

@@ -1,5 +1,5 @@
 import type { AccessPolicy, ClosedBecause } from './decide-policy.ts'
-import type { PrivilegeTable } from './tables.ts'
+import type { PrivilegeTable, SiteVersion } from './tables.ts'
 
 export type Role = PrivilegeTable['role']
 
@@ -24,6 +24,8 @@ export interface NamedSite {
   readonly id: string
   /** Null if there is no such site. It need not be an organization of the caller. */
   readonly orgId: string | null
+  /** Null unless the operation reads it, and for a large one. */
+  readonly content: SiteVersion | null
 }
 
 /** An authenticated caller with their current privileges. */

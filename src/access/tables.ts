@@ -1,4 +1,4 @@
-import type { Generated, GeneratedAlways } from 'kysely'
+import type { Generated, GeneratedAlways, Selectable } from 'kysely'
 import type { DefaultJson, Json } from '../platform/database/json-column.ts'
 import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 import type { AccessPolicy } from './decide-policy.ts'
@@ -37,6 +37,12 @@ export interface SiteTable {
   createdAt: Date
   modifiedAt: Date
   docBytes: GeneratedAlways<number>
+}
+
+/** A site as a statement has read it. */
+export interface SiteVersion extends Omit<Selectable<SiteTable>, 'docBytes'> {
+  /** Differs after any change of the row. */
+  readonly version: string
 }
 
 export interface AdminTable {

@@ -6,7 +6,8 @@ import { splitRows } from '../platform/database/split.ts'
 import { type DeviceEventName, deviceEvents, families } from './device-event-types.ts'
 import type { DeviceType } from './device-type.ts'
 import { reduceChange } from './reduce-change.ts'
-import { type NewDeviceEvent, insertAudit, insertDeviceEvents, insertOutbox, listHeardTopics } from './store.ts'
+import { type NewDeviceEvent, insertDeviceEvents, insertOutbox, listHeardTopics } from './store.ts'
+import { type NewAuditRecord, insertAudit } from './store-audits.ts'
 import type { Topic, TopicEvents } from './topics.ts'
 
 /**
@@ -31,13 +32,18 @@ export interface Audit {
  * @returns The id of the audit record, for the events that the change causes.
  */
 export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<string> {
-  const { actor, orgId } = scope
+  const record = auditRecord(scope, audit)
+  await insertAudit(tx, record)
+  return record.id
+}
+
+/** Returns the record with a new id, for auditedChange(). */
+export function auditRecord({ actor, orgId }: InOrg, audit: Audit): NewAuditRecord {
   const { siteId = null, siteName, deviceId } = audit
-  const id = uuidv7()
   const { before = null, after = null } = reduceChange(audit)
-  await insertAudit(tx, {
+  return {
     orgId,
-    id,
+    id: uuidv7(),
     siteId,
     siteName: siteName ?? null,
     deviceId: deviceId ?? null,
@@ -49,8 +55,7 @@ export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<s
     before,
     after,
     createdAt: audit.at,
-  })
-  return id
+  }
 }
 
 /** The device of an event. */

@@ -3,13 +3,10 @@ import { uuidv7 } from '../platform/uuidv7.ts'
 import type { InOrg } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/database/db.ts'
 import { copyRows } from '../platform/database/copy-rows.ts'
-import { type RowOf, anyRowsAs, columnsOf, insertRows, namesOf, valuesOf } from '../platform/database/rows.ts'
-import { lastStatement } from '../platform/database/last-statement.ts'
+import { columnsOf, insertRows } from '../platform/database/rows.ts'
 import { splitByBytes } from '../platform/database/split.ts'
-import { compileValues } from '../platform/database/statement.ts'
 import { writeParts } from '../platform/database/write-parts.ts'
 import { type WokenRow, wakeAfterCommit } from '../platform/database/wakes.ts'
-import { auditEvent } from './store-audit-event.ts'
 import type { Topic, TopicEvents } from './topics.ts'
 
 /** An event of any topic, with the shape of that topic. */
@@ -85,7 +82,8 @@ export function isQueuedEvent(row: WokenRow | QueuedEvent): row is QueuedEvent {
   return 'orgId' in row && 'json' in row
 }
 
-function wakeRouter(tx: Tx, events: readonly QueuedEvent[]): void {
+/** Wakes the router with these events once `tx` has committed. */
+export function wakeRouter(tx: Tx, events: readonly QueuedEvent[]): void {
   if (events.length === 0) return
   wakeAfterCommit(
     tx,
@@ -133,94 +131,6 @@ export async function hasSubscribers(reader: Reader, { orgId }: InOrg, topic: To
     .where('topic', '=', topic)
     .executeTakeFirst()
   return row !== undefined
-}
-
-const auditColumns = columnsOf('auditLog', {
-  orgId: 'uuid',
-  id: 'uuid',
-  siteId: 'uuid',
-  deviceId: 'uuid',
-  adminId: 'uuid',
-  adminName: 'text',
-  message: 'text',
-  srcIp: 'text',
-  userAgent: 'text',
-  before: 'jsonb',
-  after: 'jsonb',
-  createdAt: 'timestamptz',
-  siteName: 'text',
-})
-
-export type NewAuditRecord = RowOf<typeof auditColumns>
-
-interface AuditRow {
-  readonly record: NewAuditRecord
-}
-
-interface AuditRows {
-  readonly records: readonly NewAuditRecord[]
-}
-
-/** Records are bounded in bytes by reduceChange(), so that so many are far from the limit of a statement. */
-const MAX_AUDITS = 20
-
-/**
- * Inserts records, and queues the event of each that a webhook subscribes to. The events are composed for these only. A
- * record that lacks the name of its site gets it here, not by a query of its own.
- */
-function insertAudited(records: RawBuilder<unknown>): RawBuilder<QueuedEvent> {
-  const { siteName: _, ...others } = auditColumns.types
-  const columns = sql.join(Object.keys(others).map((name) => sql.ref(`new.${name}`)))
-  return sql<QueuedEvent>`
-    with record as (
-      insert into audit_log (${namesOf(auditColumns)})
-      select ${columns}, case when new.site_id is null or new.site_name is not null then new.site_name
-        else (select name from site s where s.org_id = new.org_id and s.id = new.site_id) end
-      from ${records}
-      returning *
-    ), heard as materialized (
-      select r.id, r.org_id, r.site_id, r.created_at, subscribed.webhook_ids, (${auditEvent('r')})::text as json
-      from record r cross join lateral (
-        select array_agg(s.webhook_id) as webhook_ids from event_subscriber s
-        where s.org_id = r.org_id and 'audits' = any(s.topics) and (s.site_id is null or s.site_id = r.site_id)
-      ) subscribed where subscribed.webhook_ids is not null
-    ), queued as (
-      insert into webhook_outbox (id, org_id, site_id, topic, created_at, audit_bytes, webhook_id)
-      select id, org_id, site_id, 'audits', created_at, octet_length(json),
-        case when cardinality(webhook_ids) = 1 and (select count(*) from heard) = 1 then webhook_ids[1] end
-      from heard
-      returning id, webhook_id
-    )
-    select q.id, h.org_id, 'audits' as topic, q.webhook_id,
-      case when q.webhook_id is not null then h.json end as json
-    from queued q join heard h on h.id = q.id`
-}
-
-const compileAudits = compileValues<AuditRows, QueuedEvent>((param) =>
-  insertAudited(anyRowsAs('new', auditColumns, param('records'))),
-)
-
-/** Does the same for one record, which is all that nearly every change has: arrays of one value each take longer. */
-const compileAudit = compileValues<AuditRow, QueuedEvent>((param) =>
-  insertAudited(sql`(values (${valuesOf(auditColumns, param('record'))})) as new (${namesOf(auditColumns)})`),
-)
-
-const insertLast = lastStatement<NewAuditRecord, AuditRows, QueuedEvent>({
-  compile(tx, { records }) {
-    const [record] = records
-    return records.length === 1 && record !== undefined ? compileAudit(tx, { record }) : compileAudits(tx, { records })
-  },
-  valuesOf: (records) => ({ records }),
-  maxItems: MAX_AUDITS,
-  onRows: wakeRouter,
-})
-
-/**
- * Inserts the record of a change at the end of the transaction. If a webhook receives its event, a row of the outbox refers to
- * the record, and the router wakes once `tx` has committed.
- */
-export async function insertAudit(tx: Tx, record: NewAuditRecord): Promise<void> {
-  await insertLast(tx, record)
 }
 
 export interface NewDeviceEvent {

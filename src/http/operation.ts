@@ -35,6 +35,8 @@ export interface Operation {
   readonly errors: Readonly<Record<number, TSchema>>
   /** See operation(). */
   readonly locksOnlyItsRecord: boolean
+  /** See operation(). */
+  readonly readsSite: boolean
   /** The record that it updates; null if it updates none that has read-only fields. */
   readonly updates: { readonly name: RecordName; readonly isReadHere: boolean } | null
   /**
@@ -138,6 +140,8 @@ export function operation<
      * transaction must not query outside of it.
      */
     readonly locksOnlyItsRecord?: boolean
+    /** True if `run` uses the content of its site in the caller, where it is if a token was read together with it. */
+    readonly readsSite?: boolean
     readonly run: (ctx: Context, call: Call<L, P, Q, B>) => MaybePromise<Result<R>>
   },
 ): Operation[] {
@@ -172,6 +176,7 @@ interface Declared {
   readonly otherReplies?: Readonly<Record<string, TSchema>>
   readonly headers?: TProperties
   readonly locksOnlyItsRecord?: boolean
+  readonly readsSite?: boolean
   // oxlint-disable-next-line typescript/no-explicit-any -- `operation` has checked that the parts belong together.
   readonly run: (ctx: Context, call: any) => unknown
   // oxlint-disable-next-line typescript/no-explicit-any -- As `run`.
@@ -180,7 +185,8 @@ interface Declared {
 
 function operationAt(place: At<unknown, unknown>, declared: Declared): Operation {
   const { id, summary, tag, method, params, query, body, errors = {}, run } = declared
-  const { reply, mediaType = 'application/json', otherReplies, headers, record, locksOnlyItsRecord = false } = declared
+  const { reply, mediaType = 'application/json', otherReplies, headers, record } = declared
+  const { locksOnlyItsRecord = false, readsSite = false } = declared
   const name = nameOf(reply)
   const updates = isRecordName(name) && (method === 'PUT' || record) ? { name, isReadHere: record !== undefined } : null
   const path = paramsOf(place, params ?? {})
@@ -202,6 +208,7 @@ function operationAt(place: At<unknown, unknown>, declared: Declared): Operation
     errors,
     updates,
     locksOnlyItsRecord,
+    readsSite,
     run: async (ctx, request, answer, read) => {
       const { query, body, url } = request
       const params = request.params as Readonly<Record<string, string>> // as the schema has checked them

@@ -136,6 +136,7 @@ function addRoute(http: FastifyInstance, { operation, answer, mayRunApart }: Ser
       ...(place.beforeSecondFactor && { beforeSecondFactor: true }),
       ...(Object.values(operation.errors).includes(ListErrorReply) && { listsErrors: true }),
       ...(mayRunApart && { mayRunApart }),
+      ...(operation.readsSite && { readsSite: true }),
     },
     handler: answer,
   })

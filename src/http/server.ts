@@ -57,6 +57,8 @@ declare module 'fastify' {
     public?: boolean
     /** Another process can run it. */
     mayRunApart?: boolean
+    /** See Operation. */
+    readsSite?: boolean
     /** A session may call it before its second factor. */
     beforeSecondFactor?: boolean
     /** Its refusals name many objects, so `reason` is always a list: see ListErrorReply. */
@@ -324,6 +326,7 @@ async function identify(
     ...from,
     unsafe: !SAFE.has(request.method),
     siteId: siteIdOf(request),
+    readsSite: request.routeOptions.config.readsSite === true,
   })
   return { principal, ...from }
 }

@@ -27,7 +27,7 @@ export function mergeOrg(before: Org | null, body: Document): OrgDocument {
 }
 
 /** As mergeOrg(). @throws AppError invalid for a zone that the IANA database does not have. */
-export function mergeSite(before: Site | null, body: Document): SiteDocument {
+export function mergeSite(before: Omit<Site, 'docBytes'> | null, body: Document): SiteDocument {
   const merged = mergeDocument({ ...before?.doc, name: before?.name, timezone: before?.timezone ?? 'UTC' }, body)
   const timezone = merged['timezone'] ?? 'UTC'
   // The check takes longer than the rest, and the stored zone has passed it.

@@ -132,9 +132,14 @@ export function siteOperations(context: Context): Operation[] {
       at: site('', { needs: 'write' }),
       body: UpdateSiteBody,
       reply: SiteReply,
+      readsSite: true,
       run: async (ctx, { scope, caller, body }) => {
-        const mayRegroup = may(caller, { orgId: scope.orgId }, 'write')
-        const updated = presentSiteAt(ctx.clock.now())(await updateSite(ctx, scope, { body, mayRegroup }))
+        const update = {
+          body,
+          mayRegroup: may(caller, { orgId: scope.orgId }, 'write'),
+          found: caller.principal.site?.content ?? null,
+        }
+        const updated = presentSiteAt(ctx.clock.now())(await updateSite(ctx, scope, update))
         return showOneTo(ctx, { caller, scope }, updated, body)
       },
     }),

@@ -9,7 +9,8 @@ import { type DocumentText, documentText } from '../platform/sealing/document-co
 import { notFound } from '../platform/errors.ts'
 import { executeAtCommit } from '../platform/database/last-statement.ts'
 import { compileValues, statement } from '../platform/database/statement.ts'
-import type { SiteTable } from '../access/tables.ts'
+import type { SiteTable, SiteVersion } from '../access/tables.ts'
+import { type NewAuditRecord, auditedChange } from '../events/store-audits.ts'
 
 export type Site = Selectable<SiteTable>
 
@@ -85,6 +86,31 @@ const compileUpdate = compileValues<SiteValues, Site>(
     where org_id = ${param('orgId')} and id = ${param('siteId')} returning *
   `,
 )
+
+interface VersionValues extends SiteValues {
+  readonly version: string
+  readonly record: NewAuditRecord
+}
+
+const updateVersion = auditedChange<VersionValues, Site>(
+  (param) => sql`
+    update site set name = ${param('name')}, timezone = ${param('timezone')}, doc = ${param('doc')}, modified_at = ${param('at')}
+    where org_id = ${param('orgId')} and id = ${param('siteId')} and xmin = ${param('version')}::xid returning *
+  `,
+)
+
+/**
+ * Updates a site that was read without a lock, unless it has changed since, and inserts the record of the change. Nothing else
+ * may be written in `tx`.
+ * @returns A function that returns the row after the commit; undefined if the site has changed or is gone.
+ */
+export function updateVersionAtCommit(
+  tx: Tx,
+  { orgId, id: siteId, version }: SiteVersion,
+  { site, record }: { readonly site: SiteContent; readonly record: NewAuditRecord },
+): () => Site | undefined {
+  return updateVersion(tx, { ...site, orgId, siteId, version, record, doc: documentText(site.doc) })
+}
 
 /** Updates a locked site with the commit. @returns A function that returns the row after the commit. */
 export function updateSiteAtCommit(tx: Tx, { orgId, siteId }: SiteScope, site: SiteContent): () => Site {

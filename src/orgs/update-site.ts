@@ -1,40 +1,81 @@
 import type { SiteScope } from '../access/scope.ts'
-import { appendAudit } from '../events/append.ts'
+import type { SiteVersion } from '../access/tables.ts'
+import { type Audit, appendAudit, auditRecord } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/database/db.ts'
 import { auditDocument } from './create-site.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Document } from '../platform/json/document.ts'
-import { listChangedGroups, mergeSite } from './org.ts'
-import { type Site, lockSiteAlone, updateSiteAtCommit } from './store-sites.ts'
+import { type SiteDocument, listChangedGroups, mergeSite } from './org.ts'
+import { type Site, lockSiteAlone, updateSiteAtCommit, updateVersionAtCommit } from './store-sites.ts'
 
 export interface SiteUpdate {
   readonly body: Document
   /** True if the caller may change the site's groups, which decide the privileges of others in it. */
   readonly mayRegroup: boolean
+  /** What a read during this request has found; null if there was none. */
+  readonly found: SiteVersion | null
 }
 
 /**
- * Replaces the top-level fields that `body` names; see mergeDocument().
+ * Replaces the top-level fields that `body` names; see mergeDocument(). Another change of a site is rare while a request
+ * is served, so one that has been read already is changed without a lock if it is still the same, in one statement.
  * @throws AppError forbidden for a change of groups by a caller who may not make it.
  */
-export async function updateSite(ctx: Context, scope: SiteScope, { body, mayRegroup }: SiteUpdate): Promise<Site> {
+export async function updateSite(ctx: Context, scope: SiteScope, update: SiteUpdate): Promise<Site> {
+  const { found } = update
+  const isOfScope = found !== null && found.orgId === scope.orgId && found.id === scope.siteId
+  const updated = isOfScope ? await updateFound(ctx, scope, { ...update, found }) : undefined
+  return updated ?? updateLocked(ctx, scope, update)
+}
+
+/** @returns Undefined if the site has changed since it was found. */
+async function updateFound(
+  ctx: Context,
+  scope: SiteScope,
+  { found, ...update }: SiteUpdate & { readonly found: SiteVersion },
+): Promise<Site | undefined> {
+  const at = ctx.clock.now()
+  const content = contentAfter(found, update)
+  const record = auditRecord(scope, auditOf(scope, { before: found, content, at }))
+  const updated = await inTx(ctx, async (tx) => updateVersionAtCommit(tx, found, { site: { ...content, at }, record }))
+  return updated()
+}
+
+async function updateLocked(ctx: Context, scope: SiteScope, update: SiteUpdate): Promise<Site> {
   const at = ctx.clock.now()
   const updated = await inTx(ctx, async (tx) => {
     const before = await lockSiteAlone(tx, scope)
-    const content = mergeSite(before, body)
-    if (!mayRegroup && listChangedGroups(before, content).length > 0)
-      throw new AppError('forbidden', "Writers of single sites can't change their sitegroup_ids")
+    const content = contentAfter(before, update)
     const row = updateSiteAtCommit(tx, scope, { ...content, at })
-    await appendAudit(tx, scope, {
-      message: `Update Site "${content.name}"`,
-      siteId: scope.siteId,
-      siteName: content.name,
-      before: auditDocument(before),
-      after: auditDocument(content),
-      at,
-    })
+    await appendAudit(tx, scope, auditOf(scope, { before, content, at }))
     return row
   })
   return updated()
+}
+
+type Before = Omit<Site, 'docBytes'>
+
+function contentAfter(before: Before, { body, mayRegroup }: Omit<SiteUpdate, 'found'>): SiteDocument {
+  const content = mergeSite(before, body)
+  if (!mayRegroup && listChangedGroups(before, content).length > 0)
+    throw new AppError('forbidden', "Writers of single sites can't change their sitegroup_ids")
+  return content
+}
+
+interface SiteChange {
+  readonly before: Before
+  readonly content: SiteDocument
+  readonly at: Date
+}
+
+function auditOf({ siteId }: SiteScope, { before, content, at }: SiteChange): Audit {
+  return {
+    message: `Update Site "${content.name}"`,
+    siteId,
+    siteName: content.name,
+    before: auditDocument(before),
+    after: auditDocument(content),
+    at,
+  }
 }

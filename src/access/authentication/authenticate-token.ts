@@ -1,5 +1,6 @@
 import { coalesceReads } from '../../platform/database/coalesce.ts'
 import type { Context } from '../../platform/context.ts'
+import { isPassingError } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { sha256Hex } from '../../platform/secrets.ts'
 import { listClosedOrgs } from '../closed-orgs.ts'
@@ -9,8 +10,14 @@ import { createAddressCheck } from './src-ips.ts'
 import { type TokenAccess, accessByTokenKeys, tokenKeyOf } from './store.ts'
 import type { TokenUses } from './token-uses.ts'
 
-/** @param siteId The site that the path of the request names; null if it names none. */
-export type AuthenticateToken = (key: string, srcIp: string, siteId: string | null) => Promise<Principal>
+export type AuthenticateToken = (key: string, request: TokenRequest) => Promise<Principal>
+
+/** See Credentials. */
+interface TokenRequest {
+  readonly srcIp: string
+  readonly siteId?: string | undefined
+  readonly readsSite?: boolean
+}
 
 const invalidToken = () => new AppError('unauthenticated', 'Invalid token.')
 
@@ -20,13 +27,21 @@ const invalidToken = () => new AppError('unauthenticated', 'Invalid token.')
  */
 export function createAuthenticateToken(ctx: Context, uses: TokenUses): AuthenticateToken {
   const isWithin = createAddressCheck()
-  const findAccess = accessByTokenKeys(ctx.hotDb)
-  const findToken = coalesceReads(async (keys) => {
-    const found = await findAccess(keys)
-    return new Map([...found].map(([key, access]) => [key, { access, principal: principalOf(access) }]))
-  })
-  return async (key, srcIp, siteId) => {
-    const found = await findToken(tokenKeyOf({ hexHash: sha256Hex(key), siteId }))
+  const { findAccess, findAccessAndSite } = accessByTokenKeys(ctx.hotDb)
+  const findToken = coalesceReads(async (keys) => withPrincipals(await findAccess(keys)))
+  const findTokenAndSite = coalesceReads(async (keys) => withPrincipals(await findAccessAndSite(keys)))
+
+  /** A document that can't be read must not fail the requests of others, which share the query. */
+  async function find(tokenKey: string, readsSite: boolean): Promise<FoundToken | undefined> {
+    if (!readsSite) return findToken(tokenKey)
+    return findTokenAndSite(tokenKey).catch((error: unknown) => {
+      if (isPassingError(error)) throw error
+      return findToken(tokenKey)
+    })
+  }
+
+  return async (key, { srcIp, siteId = null, readsSite = false }) => {
+    const found = await find(tokenKeyOf({ hexHash: sha256Hex(key), siteId }), readsSite && siteId !== null)
     if (found === undefined) throw invalidToken()
     const { access, principal } = found
     const now = ctx.clock.now()
@@ -45,6 +60,15 @@ export function createAuthenticateToken(ctx: Context, uses: TokenUses): Authenti
     }
     return { ...principal, closedOrgs: listClosedOrgs(principal, signIn, now) }
   }
+}
+
+interface FoundToken {
+  readonly access: TokenAccess
+  readonly principal: Principal
+}
+
+function withPrincipals(found: ReadonlyMap<string, TokenAccess>): Map<string, FoundToken> {
+  return new Map([...found].map(([key, access]) => [key, { access, principal: principalOf(access) }]))
 }
 
 function principalOf({

@@ -31,6 +31,8 @@ export interface Credentials {
   readonly isRecheck?: boolean
   /** The site that the path names, a UUID: a token is read together with its organization. */
   readonly siteId?: string | undefined
+  /** True if the operation needs the content of that site, which is then read as well. */
+  readonly readsSite?: boolean
 }
 
 export interface AuthenticateParts {
@@ -130,7 +132,7 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
     if (authorization !== undefined) {
       const { scheme, value } = parseAuthorization(authorization) ?? {}
       if (value === undefined) throw noCredentials()
-      if (scheme === 'token') return byToken(value, credentials.srcIp, credentials.siteId ?? null)
+      if (scheme === 'token') return byToken(value, credentials)
       const prove = () => byPassword(value, credentials)
       return rightBasics.remembers(value) ? prove() : inTurn(prove)
     }

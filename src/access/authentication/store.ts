@@ -4,6 +4,7 @@ import { inSites } from '../store-sites.ts'
 import type { Schema } from '../../platform/database/schema.ts'
 import { statement } from '../../platform/database/statement.ts'
 import type { NamedSite, Principal, Privilege } from '../principal.ts'
+import type { SiteVersion } from '../tables.ts'
 
 type NotStored = 'via' | 'tokenId' | 'sessionHash' | 'tokenName' | 'secondFactor' | 'closedOrgs' | 'site'
 
@@ -98,24 +99,55 @@ export function tokenKeyOf({ hexHash, siteId }: TokenQuestion): string {
  * Keyed by tokenKeyOf(). An admin's token has the admin's privileges, any other token its own. Most changes name a site;
  * a query of its own for it would take as long as that for the token.
  */
-export function accessByTokenKeys(db: Db): (keys: readonly string[]) => Promise<Map<string, TokenAccess>> {
+export function accessByTokenKeys(db: Db): AccessByTokenKeys {
   const read = readByKeys(db, selectByTokens)
-  return async (keys) => {
-    const questions = keys.map((key): TokenQuestion => {
-      const [hexHash = '', siteId = null] = key.split(' ')
-      return { hexHash, siteId }
-    })
-    const rows = await read(
-      questions.map(({ hexHash }) => Buffer.from(hexHash, 'hex')),
-      questions.map(({ siteId }) => siteId),
-    )
-    return new Map(
-      rows.map(({ keyHash, askedSiteId: siteId, ...row }) => [
-        tokenKeyOf({ hexHash: keyHash.toString('hex'), siteId }),
-        tokenAccessOf(row, siteId),
-      ]),
-    )
+  const readWithSites = readByKeys(db, selectByTokensWithSites)
+  return {
+    async findAccess(keys) {
+      const rows = await read(...listsOf(keys))
+      return new Map(rows.map((row) => [keyOfRow(row), tokenAccessOf(row, null)]))
+    },
+    async findAccessAndSite(keys) {
+      const rows = await readWithSites(...listsOf(keys))
+      return new Map(
+        rows.map(({ siteName, siteTimezone, doc, siteCreatedAt, siteModifiedAt, siteVersion, ...row }) => {
+          const columns = { name: siteName, timezone: siteTimezone, doc, version: siteVersion }
+          const content = { ...columns, createdAt: siteCreatedAt, modifiedAt: siteModifiedAt }
+          return [keyOfRow(row), tokenAccessOf(row, siteVersionOf(row, content))]
+        }),
+      )
+    },
   }
+}
+
+type Nullable<T> = { readonly [K in keyof T]: T[K] | null }
+
+/** All columns are null if there is no such site, or if it is large. */
+function siteVersionOf(
+  { askedSiteId: id, orgIdOfSite: orgId }: TokenRow,
+  { name, timezone, doc, version, createdAt, modifiedAt }: Nullable<Omit<SiteVersion, 'id' | 'orgId'>>,
+): SiteVersion | null {
+  if (id === null || orgId === null || name === null || timezone === null || doc === null) return null
+  if (version === null || createdAt === null || modifiedAt === null) return null
+  return { orgId, id, name, timezone, doc, version, createdAt, modifiedAt }
+}
+
+interface AccessByTokenKeys {
+  readonly findAccess: (keys: readonly string[]) => Promise<Map<string, TokenAccess>>
+  /** Also reads the sites of the questions. */
+  readonly findAccessAndSite: (keys: readonly string[]) => Promise<Map<string, TokenAccess>>
+}
+
+function listsOf(keys: readonly string[]): [hashes: Buffer[], siteIds: (string | null)[]] {
+  const questions = keys.map((key): TokenQuestion => {
+    const [hexHash = '', siteId = null] = key.split(' ')
+    return { hexHash, siteId }
+  })
+  return [questions.map(({ hexHash }) => Buffer.from(hexHash, 'hex')), questions.map(({ siteId }) => siteId)]
+}
+
+function keyOfRow({ keyHash, askedSiteId: siteId }: Pick<TokenRow, 'keyHash' | 'askedSiteId'>): string {
+  return tokenKeyOf({ hexHash: keyHash.toString('hex'), siteId })
 }
 
 /** A plan that is made once must not read whole tables because they were small then, so each is read for one row. */
@@ -141,12 +173,36 @@ function selectByTokens(db: Db, hashes: readonly Buffer[], siteIds: readonly (st
     )
 }
 
-type TokenRow = Omit<InferResult<ReturnType<typeof selectByTokens>>[number], 'keyHash' | 'askedSiteId'>
+/** A change needs the content of a larger site as well, but then reads it alone: many requests share a query. */
+const MAX_SITE_BYTES = 16 * 1024
 
-function tokenAccessOf({ name, orgIdOfSite, ...row }: TokenRow, siteId: string | null): TokenAccess {
+function selectByTokensWithSites(db: Db, hashes: readonly Buffer[], siteIds: readonly (string | null)[]) {
+  return selectByTokens(db, hashes, siteIds)
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('site')
+          .select(['name', 'timezone', 'doc', 'createdAt', 'modifiedAt', sql<string>`xmin::text`.as('version')])
+          .where('site.id', '=', sql<string>`asked.site_id::uuid`)
+          .where('docBytes', '<=', sql.lit(MAX_SITE_BYTES))
+          .limit(sql.lit(1))
+          .as('content'),
+      (join) => join.onTrue(),
+    )
+    .select(['content.name as siteName', 'content.timezone as siteTimezone', 'content.doc'])
+    .select(['content.createdAt as siteCreatedAt', 'content.modifiedAt as siteModifiedAt'])
+    .select('content.version as siteVersion')
+}
+
+type TokenRow = InferResult<ReturnType<typeof selectByTokens>>[number]
+
+function tokenAccessOf(
+  { name, orgIdOfSite, keyHash: _, askedSiteId: siteId, ...row }: TokenRow,
+  content: SiteVersion | null,
+): TokenAccess {
   return {
     ...row,
-    site: siteId === null ? null : { id: siteId, orgId: orgIdOfSite },
+    site: siteId === null ? null : { id: siteId, orgId: orgIdOfSite, content },
     tokenName: row.adminId === null ? name : '',
     email: row.email ?? '',
     firstName: row.firstName ?? '',

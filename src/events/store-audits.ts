@@ -1,0 +1,137 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Tx } from '../platform/database/db.ts'
+import { executeAtCommit, lastStatement } from '../platform/database/last-statement.ts'
+import { type RowOf, anyRowsAs, columnsOf, namesOf, valuesOf } from '../platform/database/rows.ts'
+import { type ParamOf, compileValues } from '../platform/database/statement.ts'
+import { type QueuedEvent, wakeRouter } from './store.ts'
+import { auditEvent } from './store-audit-event.ts'
+
+const auditColumns = columnsOf('auditLog', {
+  orgId: 'uuid',
+  id: 'uuid',
+  siteId: 'uuid',
+  deviceId: 'uuid',
+  adminId: 'uuid',
+  adminName: 'text',
+  message: 'text',
+  srcIp: 'text',
+  userAgent: 'text',
+  before: 'jsonb',
+  after: 'jsonb',
+  createdAt: 'timestamptz',
+  siteName: 'text',
+})
+
+export type NewAuditRecord = RowOf<typeof auditColumns>
+
+interface AuditRow {
+  readonly record: NewAuditRecord
+}
+
+interface AuditRows {
+  readonly records: readonly NewAuditRecord[]
+}
+
+/** Records are bounded in bytes by reduceChange(), so that so many are far from the limit of a statement. */
+const MAX_AUDITS = 20
+
+/**
+ * Inserts records, and queues the event of each that a webhook subscribes to. The events are composed for these only. A
+ * record that lacks the name of its site gets it here, not by a query of its own.
+ */
+function insertAudited(records: RawBuilder<unknown>): RawBuilder<QueuedEvent> {
+  return sql<QueuedEvent>`
+    with ${auditParts(records)}
+    select q.id, h.org_id, 'audits' as topic, q.webhook_id,
+      case when q.webhook_id is not null then h.json end as json
+    from queued q join heard h on h.id = q.id`
+}
+
+/** Parts of a `with` clause: `record` inserts the records, and `heard` and `queued` have the events. */
+function auditParts(records: RawBuilder<unknown>): RawBuilder<unknown> {
+  const { siteName: _, ...others } = auditColumns.types
+  const columns = sql.join(Object.keys(others).map((name) => sql.ref(`new.${name}`)))
+  return sql`record as (
+      insert into audit_log (${namesOf(auditColumns)})
+      select ${columns}, case when new.site_id is null or new.site_name is not null then new.site_name
+        else (select name from site s where s.org_id = new.org_id and s.id = new.site_id) end
+      from ${records}
+      returning *
+    ), heard as materialized (
+      select r.id, r.org_id, r.site_id, r.created_at, subscribed.webhook_ids, (${auditEvent('r')})::text as json
+      from record r cross join lateral (
+        select array_agg(s.webhook_id) as webhook_ids from event_subscriber s
+        where s.org_id = r.org_id and 'audits' = any(s.topics) and (s.site_id is null or s.site_id = r.site_id)
+      ) subscribed where subscribed.webhook_ids is not null
+    ), queued as (
+      insert into webhook_outbox (id, org_id, site_id, topic, created_at, audit_bytes, webhook_id)
+      select id, org_id, site_id, 'audits', created_at, octet_length(json),
+        case when cardinality(webhook_ids) = 1 and (select count(*) from heard) = 1 then webhook_ids[1] end
+      from heard
+      returning id, webhook_id
+    )`
+}
+
+const compileAudits = compileValues<AuditRows, QueuedEvent>((param) =>
+  insertAudited(anyRowsAs('new', auditColumns, param('records'))),
+)
+
+/** Does the same for one record, which is all that nearly every change has: arrays of one value each take longer. */
+const compileAudit = compileValues<AuditRow, QueuedEvent>((param) =>
+  insertAudited(sql`(values (${valuesOf(auditColumns, param('record'))})) as new (${namesOf(auditColumns)})`),
+)
+
+const insertLast = lastStatement<NewAuditRecord, AuditRows, QueuedEvent>({
+  compile(tx, { records }) {
+    const [record] = records
+    return records.length === 1 && record !== undefined ? compileAudit(tx, { record }) : compileAudits(tx, { records })
+  },
+  valuesOf: (records) => ({ records }),
+  maxItems: MAX_AUDITS,
+  onRows: wakeRouter,
+})
+
+/**
+ * Inserts the record of a change at the end of the transaction. If a webhook receives its event, a row of the outbox refers to
+ * the record, and the router wakes once `tx` has committed.
+ */
+export async function insertAudit(tx: Tx, record: NewAuditRecord): Promise<void> {
+  await insertLast(tx, record)
+}
+
+interface EventColumns {
+  readonly eventId: string | null
+  readonly eventWebhookId: string | null
+  readonly eventJson: string | null
+}
+
+/**
+ * Declares a change of one row that is sent with its audit record and the commit, as one statement. If the change finds no
+ * row, nothing is recorded.
+ * @param change An `update` that returns the row.
+ * @returns A function that adds it to a transaction in which nothing else is written. The function that it returns has the row
+ *   after inTx(), or undefined if there was none.
+ */
+export function auditedChange<V extends AuditRow, R extends object>(
+  change: (param: ParamOf<V>) => RawBuilder<R>,
+): (tx: Tx, values: V) => () => R | undefined {
+  const compile = compileValues<V, R & EventColumns>((param) => {
+    const values = valuesOf(auditColumns, param('record'))
+    const records = sql`(select one.* from (values (${values})) as one (${namesOf(auditColumns)})
+      where exists (select from changed)) as new`
+    return sql<R & EventColumns>`
+      with changed as (${change(param)}), ${auditParts(records)}
+      select changed.*, q.id as event_id, q.webhook_id as event_webhook_id,
+        case when q.webhook_id is not null then h.json end as event_json
+      from changed left join (queued q join heard h on h.id = q.id) on true`
+  })
+  return (tx, values) => {
+    const { orgId } = values.record
+    const rows = executeAtCommit(tx, compile(tx, values), ([row]) => {
+      if (row === undefined || row.eventId === null) return
+      const { eventId: id, eventWebhookId: webhookId, eventJson: json } = row
+      wakeRouter(tx, [{ id, orgId, topic: 'audits', webhookId, json }])
+    })
+    return () => rows()[0]
+  }
+}
