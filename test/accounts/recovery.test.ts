@@ -207,11 +207,14 @@ describe('pressing its button', () => {
   it('sets the password once it is acceptable', async () => {
     const url = `${server.url}/verify/recover?token=${await mailedToken()}`
     const type = async (password: string) => (await openPage(url, { password })).press()
-    expect(await type('password1')).toEqual({
+    expect(await type('password1')).toMatchObject({
       said: 'The password is one of the most common passwords.',
       again: true,
     })
-    expect(await type(newPassword)).toEqual({ said: 'Your password is changed, and you are signed in.', again: false })
+    expect(await type(newPassword)).toMatchObject({
+      said: 'Your password is changed, and you are signed in.',
+      again: false,
+    })
     expect((await createBrowser(server).login(org.email, newPassword)).status).toBe(200)
     expect((await type('yet another password')).said).toBe('This link is not valid, or was used already.')
   })
@@ -222,7 +225,7 @@ describe('pressing its button', () => {
     expect((await browser.call('POST', '/self/update', { email })).status).toBe(200)
     const link = /http\S+/.exec((await waitForMail(server.dataDir, email)).text ?? '')?.[0] ?? ''
     const pressed = await (await openPage(link)).press()
-    expect(pressed).toEqual({ said: 'Your account has this address now.', again: false })
+    expect(pressed).toMatchObject({ said: 'Your account has this address now.', again: false })
     expect((await browser.call('GET', '/self')).body.email).toBe(email)
     expect((await (await openPage(link)).press()).said).toBe('This link is not valid, or was used already.')
   })
