@@ -34,12 +34,12 @@ const gateway = await startGateway(context.ctx, {
   ...(data.limits && { limits: data.limits }),
 })
 
-let toldLinks = 0
+let sentLinkCount = 0
 
-function tellLinks(): void {
+function sendLinkCount(): void {
   const count = gateway.countLinks()
-  if (count !== toldLinks) send({ kind: 'links', count })
-  toldLinks = count
+  if (count !== sentLinkCount) send({ kind: 'links', count })
+  sentLinkCount = count
 }
 
 async function stop(): Promise<void> {
@@ -55,7 +55,7 @@ port.on('message', (message: ToGateway) => {
     send({ kind: 'refusals', question: message.question, refusals: gateway.refusals.list() })
   else if (message.kind === 'time') {
     serviceClock.follow(message.reading)
-    tellLinks()
+    sendLinkCount()
   } else void stop()
 })
 send({
