@@ -114,15 +114,22 @@ export function createApartProcess(ctx: Context, options: ApartProcessOptions): 
     async run(request, assertWanted) {
       const share = { holder: accountOf(request.caller.principal), lock: lockOf(request) }
       const nextPauseMs = lockedPauses()
-      for (let usedMs = 0; ;) {
-        const end = await limited(share, async () => {
-          assertWanted?.()
-          return ask(request)
-        })
-        usedMs += end.cpuMs
-        if (!('isLocked' in end)) return { ...end, cpuMs: usedMs }
-        // Others have its place until it tries again.
-        await pause(nextPauseMs(), stop.signal)
+      let usedMs = 0
+      try {
+        for (;;) {
+          const end = await limited(share, async () => {
+            assertWanted?.()
+            return ask(request)
+          })
+          usedMs += end.cpuMs
+          if (!('isLocked' in end)) return { ...end, cpuMs: usedMs }
+          // Others have its place until it tries again.
+          await pause(nextPauseMs(), stop.signal)
+        }
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error
+        // Its account pays for the earlier tries.
+        return { refusal: refusalOf(error), cpuMs: usedMs }
       }
     },
     async stop(withinMs) {

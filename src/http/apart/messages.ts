@@ -66,9 +66,8 @@ export interface Apart {
   /** Ids of operations. */
   readonly operations: ReadonlySet<string>
   /**
-   * If the process ends before it has answered, the request is refused as unavailable.
-   * @param assertWanted Called when the request has waited for others; throws if nobody needs the answer any more.
-   * @throws AppError rate_limited if too many requests wait.
+   * If the process ends before it has answered, the request is refused as unavailable; as rate_limited, if too many wait.
+   * @param assertWanted Called each time before the request begins; throws an AppError if nobody needs the answer any more.
    */
   run(request: ApartRequest, assertWanted?: () => void): Promise<ApartEnd>
 }
