@@ -41,11 +41,11 @@ export interface Dispatcher<L extends Link, S> {
   /** Drops the link's command; the transaction that ends the session ends the command as well. */
   onClosed(link: L): void
   /**
-   * Resolves when the steps and outcomes that devices have reported so far are written, except those of locked commands.
-   * Never rejects.
+   * Resolves when the steps and outcomes that devices have reported so far, and commands that were not sent, are written,
+   * except locked commands. Never rejects.
    */
   flush(): Promise<void>
-  /** True while a step or an outcome of the device is not written. */
+  /** True while a step or an outcome of the device, or the return of a command to its queue, is not written. */
   hasUnwritten(deviceId: string): boolean
   /** Resolves when no more commands are sent. Replies of devices are still handled. */
   stopSending(): Promise<void>
@@ -252,8 +252,8 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     onClosed(link) {
       for (const each of [...all, rebooting]) if (each.get(link.deviceId)?.link === link) each.delete(link.deviceId)
     },
-    flush: async () => void (await Promise.all([outcomes.flush(), progress.flush()])),
-    hasUnwritten: (deviceId) => unwritten.has(deviceId),
+    flush: async () => void (await Promise.all([outcomes.flush(), progress.flush(), unsent.flush()])),
+    hasUnwritten: (deviceId) => unwritten.has(deviceId) || returning.has(deviceId),
     stopSending: async () => void (await Promise.all([sender.stop(), committed?.stopSending()])),
     async stop() {
       await Promise.all([sender.stop(), committed?.stop(), lateReplies.idle()])

@@ -64,7 +64,11 @@ function start() {
         written.push(...free.map(({ id }) => `step of ${id}`))
         return locked
       },
-      requeue: async () => new Set(),
+      async requeue(commands) {
+        const free = commands.filter(({ id }) => !locked.has(id))
+        written.push(...free.map(({ id }) => `return of ${id}`))
+        return locked
+      },
       listUnanswered: async () => [],
       send: () => ({ kind: 'sent', timeoutMs: 60_000 }),
       sentOf: () => null,
@@ -84,7 +88,7 @@ function start() {
     locked,
     connect,
     /** Sends a command to each device, whose id the command has too. */
-    command: async (links: readonly TestLink[]) => {
+    command: async (links: readonly Pick<TestLink, 'deviceId' | 'epoch'>[]) => {
       queued = links.map(({ deviceId, epoch }) => ({ orgId: 'org', id: deviceId, deviceId, epoch, callId: 1 }))
       side.dispatcher.kick()
       await vi.advanceTimersByTimeAsync(1)
@@ -142,5 +146,20 @@ test('writes the step of a locked command before the end of the command and of i
   await vi.advanceTimersByTimeAsync(1000)
   expect(written.filter((one) => one.endsWith('replies'))).toEqual(['step of replies', 'command of replies'])
   expect(written.filter((one) => one.endsWith('leaves'))).toEqual(['step of leaves', 'session of leaves'])
+  await side.stop()
+})
+
+test('writes the return of a locked command that was not sent before the end of its session', async () => {
+  const { side, written, locked, connect, command, end } = start()
+  const [returns, other] = [await connect('returns'), await connect('other')]
+  locked.add('returns')
+  await command([{ deviceId: 'returns', epoch: 'another' }])
+  await vi.advanceTimersByTimeAsync(1000)
+  end(returns)
+  end(other)
+  await vi.advanceTimersByTimeAsync(20)
+  locked.clear()
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(written).toEqual(['session of other', 'return of returns', 'session of returns'])
   await side.stop()
 })

@@ -69,7 +69,8 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
     spacing: deviceSpacing,
     rowOf: ({ deviceId }) => deviceId,
     async write(keys, isRepeated) {
-      // A device reports and replies before its connection closes. Without the reply, its command would be lost with the session.
+      // A device reports and replies before its connection closes. Without the reply, its command would be lost with the
+      // session, as would one that was never sent.
       await dispatcher.flush()
       // Another transaction has locked these commands.
       const waiting = new Set(keys.map(({ deviceId }) => deviceId).filter((id) => dispatcher.hasUnwritten(id)))
