@@ -48,6 +48,23 @@ describe('writeParts', () => {
     expect(done).toEqual(['encoded 1', 'encoded 2', 'written 2'])
   })
 
+  it('waits for what it has begun if a part cannot be made or encoded', async () => {
+    const unmade = connect()
+    function* parts() {
+      yield* [1, 2]
+      throw new Error('no more')
+    }
+    await expect(writeParts(parts(), unmade.write)).rejects.toThrow('no more')
+    expect(unmade.done).toContain('written 2')
+    const unencoded = connect()
+    function write(part: number): Promise<void> {
+      if (part === 3) throw new Error('no text')
+      return unencoded.write(part)
+    }
+    await expect(writeParts([1, 2, 3], write)).rejects.toThrow('no text')
+    expect(unencoded.done).toContain('written 2')
+  })
+
   it('throws the first of two errors, and that of the last part', async () => {
     await expect(writeParts([1, 2, 3], connect(new Set([1, 2])).write)).rejects.toThrow('1 fails')
     await expect(writeParts([1, 2, 3], connect(new Set([3])).write)).rejects.toThrow('3 fails')
