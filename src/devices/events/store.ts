@@ -209,9 +209,12 @@ function inHours(scope: SitesScope, filter: EventFilter): RawBuilder<unknown> {
   const sites = countSites(scope, filter)
   if (sites === null || sites * (last - first + 1) > MAX_LOOK_UPS)
     return sql`${hour} >= ${new Date(first * HOUR_MS)} and ${hour} <= ${new Date(last * HOUR_MS)}`
-  const hours = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => new Date((first + index) * HOUR_MS))
-  return sql`${hour} = any(${hours}::timestamptz[])`
+  const hours = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => hourText(first + index))
+  // An array as a text: pg takes eight times as long to encode thousands of dates, and holds the event loop meanwhile.
+  return sql`${hour} = any(${`{${hours.join()}}`}::timestamptz[])`
 }
+
+const hourText = (index: number): string => new Date(index * HOUR_MS).toISOString()
 
 /** Null: all sites. */
 function countSites({ siteIds }: SitesScope, { conditions: { site_id: site } }: EventFilter): number | null {
