@@ -93,7 +93,8 @@ function createReader(api: Api, { kind, path, filters, text }: Source, since: st
   const seen = new Map<string, number>()
   return {
     async read() {
-      const start = end === null ? `-${since ?? `${OVERLAP_S}s`}` : String(end - OVERLAP_S)
+      // The end is in whole seconds, so the second read begins up to a second more before the first one than the overlap.
+      const start = end === null ? `-${since ?? `${2 * OVERLAP_S}s`}` : String(end - OVERLAP_S)
       const pages = await readPages(api, `${path}${query({ ...filters, start, sort: 'timestamp', limit: PAGE })}`)
       const fresh = pages.rows.filter(({ id }) => !seen.has(textOf(id)))
       for (const { id, timestamp } of fresh) seen.set(textOf(id), Number(timestamp))
