@@ -58,8 +58,8 @@ export function RegisterPage() {
                 action="Create the account"
                 run={async ({ invite_code: code = '', ...values }) => {
                   const { email = '', first_name = '', last_name = '', password = '' } = values
-                  // Also needed where no organization is made.
-                  const { org_name = `${first_name} ${last_name}` } = values
+                  // Required also where no organization is made. Both names together might be too long.
+                  const { org_name = first_name } = values
                   const body = {
                     ...{ email, first_name, last_name, org_name, password },
                     return_to: `${globalThis.location.origin}/`,
