@@ -38,17 +38,19 @@ export async function cpuSecondsWithChildren(pid: number): Promise<number> {
   return ticks.reduce((sum, value) => sum + value, 0) / TICKS_PER_S
 }
 
-/** The same of those processes alone that the process has started and that they have, as far as they run now. Linux only. */
+/** The same of those processes alone that the process has started and that they have, even those that have ended. Linux only. */
 export async function cpuSecondsOfDescendants(pid: number): Promise<number> {
   const ids = (await readdir('/proc')).map(Number).filter((id) => id > 0)
   const all = await Promise.all(ids.map(async (id) => ({ id, fields: await statOf(id).catch(() => []) })))
   const byParent = Map.groupBy(all, ({ fields }) => Number(fields[1]))
+  // A process that ends leaves its time to its parent, so the sum never falls.
+  const endedTicks = (fields: readonly string[]): number => Number(fields[13]) + Number(fields[14])
   const ticksOf = (parent: number): number =>
     (byParent.get(parent) ?? []).reduce(
-      (sum, { id, fields }) => sum + Number(fields[11]) + Number(fields[12]) + ticksOf(id),
+      (sum, { id, fields }) => sum + Number(fields[11]) + Number(fields[12]) + endedTicks(fields) + ticksOf(id),
       0,
     )
-  return ticksOf(pid) / TICKS_PER_S
+  return (endedTicks(await statOf(pid)) + ticksOf(pid)) / TICKS_PER_S
 }
 
 /** Returns the fields of a process after its name, which is in parentheses and may contain spaces. */

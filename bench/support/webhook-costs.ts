@@ -74,7 +74,6 @@ async function rare(engine: Engine, receiver: Child): Promise<Record<string, unk
   const polls = before.statements - quiet.statements
   return {
     statements_each: round((after.statements - before.statements - polls) / RARE_EVENTS - 1),
-    commits_each: round((after.commits - 2 * before.commits + quiet.commits) / RARE_EVENTS - 1),
     cpu_ms_each: round(((cpu(after) - 2 * cpu(before) + cpu(quiet)) * 1000) / RARE_EVENTS),
     cpu_ms_per_s_of_rest: round(((cpu(before) - cpu(quiet)) * 1e6) / QUIET_MS),
     statements_per_s_of_rest: round((polls * 1000) / QUIET_MS),
