@@ -29,14 +29,16 @@ export async function updateSite(ctx: Context, scope: SiteScope, update: SiteUpd
   return updated ?? updateLocked(ctx, scope, update)
 }
 
-/** @returns Undefined if the site has changed since it was found. */
+/** @returns Undefined if the site has changed since it was found, or if the change would be refused for what was found. */
 async function updateFound(
   ctx: Context,
   scope: SiteScope,
   { found, ...update }: SiteUpdate & { readonly found: SiteVersion },
 ): Promise<Site | undefined> {
   const at = ctx.clock.now()
-  const content = contentAfter(found, update)
+  const content = mergeSite(found, update.body)
+  // What was found may be outdated. Only the locked site decides that a change is refused.
+  if (isForbidden(found, content, update)) return undefined
   const record = auditRecord(scope, auditOf(scope, { before: found, content, at }))
   const updated = await inTx(ctx, async (tx) => updateVersionAtCommit(tx, found, { site: { ...content, at }, record }))
   return updated()
@@ -46,7 +48,9 @@ async function updateLocked(ctx: Context, scope: SiteScope, update: SiteUpdate):
   const at = ctx.clock.now()
   const updated = await inTx(ctx, async (tx) => {
     const before = await lockSiteAlone(tx, scope)
-    const content = contentAfter(before, update)
+    const content = mergeSite(before, update.body)
+    if (isForbidden(before, content, update))
+      throw new AppError('forbidden', "Writers of single sites can't change their sitegroup_ids")
     const row = updateSiteAtCommit(tx, scope, { ...content, at })
     await appendAudit(tx, scope, auditOf(scope, { before, content, at }))
     return row
@@ -56,11 +60,8 @@ async function updateLocked(ctx: Context, scope: SiteScope, update: SiteUpdate):
 
 type Before = Omit<Site, 'docBytes'>
 
-function contentAfter(before: Before, { body, mayRegroup }: Omit<SiteUpdate, 'found'>): SiteDocument {
-  const content = mergeSite(before, body)
-  if (!mayRegroup && listChangedGroups(before, content).length > 0)
-    throw new AppError('forbidden', "Writers of single sites can't change their sitegroup_ids")
-  return content
+function isForbidden(before: Before, after: SiteDocument, { mayRegroup }: Pick<SiteUpdate, 'mayRegroup'>): boolean {
+  return !mayRegroup && listChangedGroups(before, after).length > 0
 }
 
 interface SiteChange {

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { addSite } from '../../support/fleets/devices.ts'
+import { addPerson } from '../../support/people.ts'
 import { listenTo } from '../../support/peers/webhooks.ts'
-import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
+import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
 let server: TestServer
 let siteId: string
@@ -17,7 +18,8 @@ beforeEach(async () => {
   siteId = await addSite(server)
 })
 
-const put = (body: object): Promise<Answer> => server.call('PUT', `/sites/${siteId}`, { body })
+const put = (body: object, as?: TestOrg): Promise<Answer> =>
+  server.call('PUT', `/sites/${siteId}`, { body, ...(as && { as }) })
 
 async function recordsOfSite(): Promise<AnyJson[]> {
   const { body } = await server.call('GET', `/orgs/${server.org.orgId}/logs?site_id=${siteId}&sort=timestamp&limit=100`)
@@ -34,12 +36,16 @@ async function queuedIds(): Promise<string[]> {
 }
 
 /** Starts a change while the row of the site is locked, and then makes another one. */
-async function putBehind(body: object, other: ReturnType<typeof sql>): Promise<{ answer: Answer; waited: string[] }> {
+async function putBehind(
+  body: object,
+  other: ReturnType<typeof sql>,
+  as?: TestOrg,
+): Promise<{ answer: Answer; waited: string[] }> {
   const { ctx } = server
   let answering: Promise<Answer> | undefined
   const waited = await ctx.db.transaction().execute(async (tx) => {
     await sql`select from site where id = ${siteId} for update`.execute(tx)
-    answering = put(body)
+    answering = put(body, as)
     await untilWaiting(server, 1)
     const { rows } = await sql<{ query: string }>`select query from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`.execute(ctx.db)
@@ -79,6 +85,36 @@ describe('a change of a site that was read with the token', () => {
     expect(answer.status).toBe(404)
     expect(await queuedIds()).toEqual([])
     expect(await recordsOfSite()).toEqual([])
+  })
+
+  it('is not refused for the groups that an administrator has just given to the site', async () => {
+    const as = await addPerson(server, [{ scope: 'site', role: 'write', site_id: siteId }])
+    const group = await server.call('POST', `/orgs/${server.org.orgId}/sitegroups`, { body: { name: 'New' } })
+    const groups = { sitegroup_ids: [group.body.id] }
+    const { answer } = await putBehind(
+      { ...groups, notes: 'mine' },
+      sql`update site set doc = doc || ${JSON.stringify(groups)}::jsonb where id = ${siteId}`,
+      as,
+    )
+    expect(answer).toMatchObject({ status: 200, body: { ...groups, notes: 'mine' } })
+    // The groups are the administrator's change.
+    const [record] = await recordsOfSite()
+    expect(record).toMatchObject({ before: { name: 'Here' }, after: { name: 'Here', notes: 'mine' } })
+    expect(record?.after).not.toHaveProperty('sitegroup_ids')
+  })
+
+  it('is refused for groups that an administrator has just taken from the site', async () => {
+    const as = await addPerson(server, [{ scope: 'site', role: 'write', site_id: siteId }])
+    const group = await server.call('POST', `/orgs/${server.org.orgId}/sitegroups`, { body: { name: 'Former' } })
+    const groups = { sitegroup_ids: [group.body.id] }
+    await put(groups)
+    const { answer } = await putBehind(
+      { ...groups, notes: 'mine' },
+      sql`update site set doc = doc - 'sitegroup_ids' where id = ${siteId}`,
+      as,
+    )
+    expect(answer).toMatchObject({ status: 403, body: { detail: expect.stringContaining('sitegroup_ids') } })
+    expect(await recordsOfSite()).toHaveLength(1)
   })
 
   it('loses nothing beside many others', async () => {
