@@ -1,7 +1,7 @@
 import { coalesceReads } from '../../platform/database/coalesce.ts'
 import type { Context } from '../../platform/context.ts'
-import { isPassingError } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { UnreadableDocumentError } from '../../platform/sealing/document-codec.ts'
 import { sha256Hex } from '../../platform/secrets.ts'
 import { listClosedOrgs } from '../closed-orgs.ts'
 import { isIdleTooLong } from './decide-token.ts'
@@ -35,7 +35,7 @@ export function createAuthenticateToken(ctx: Context, uses: TokenUses): Authenti
   async function find(tokenKey: string, readsSite: boolean): Promise<FoundToken | undefined> {
     if (!readsSite) return findToken(tokenKey)
     return findTokenAndSite(tokenKey).catch((error: unknown) => {
-      if (isPassingError(error)) throw error
+      if (!(error instanceof UnreadableDocumentError)) throw error
       return findToken(tokenKey)
     })
   }

@@ -7,6 +7,9 @@ import { isSealed } from './secret-names.ts'
 
 /** The prefix of a sealed value. A client's text with this prefix is itself sealed, so no client can forge one. */
 const MARK = 'sealed:'
+/** A document can't be opened, now or later. A plain Error would count as one that may pass; see isPassingError(). */
+export class UnreadableDocumentError extends Error {}
+
 /** Values between two chances to pause: each takes some microseconds. */
 const VALUES_AT_ONCE = 50
 
@@ -17,7 +20,7 @@ export interface DocumentCodec {
   /**
    * Opens the secrets in the column `doc` of the rows, in place.
    * @returns A promise if they are so many that others get their turn in between; otherwise they are open already.
-   * @throws Error for a value that was not sealed with this key for a field of its name.
+   * @throws UnreadableDocumentError for a value that was not sealed with this key for a field of its name.
    */
   openRows(rows: readonly unknown[]): Promise<void> | undefined
 }
@@ -70,7 +73,7 @@ export function createDocumentCodec(secrets: Pick<Secrets, 'seal' | 'open'>): Do
     try {
       return parseExactJson(secrets.open(Buffer.from(sealed.slice(MARK.length), 'base64url'), aadOf(name)))
     } catch (error) {
-      throw new Error(`The stored field ${name} can't be decrypted with secret.key`, { cause: error })
+      throw new UnreadableDocumentError(`The stored field ${name} can't be decrypted with secret.key`, { cause: error })
     }
   }
 

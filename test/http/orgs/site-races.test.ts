@@ -143,3 +143,13 @@ it('a large site is read after the body, and locked', async () => {
   expect(waited).toEqual([expect.stringMatching(/^select \* from site .* for no key update$/)])
   expect(answer).toMatchObject({ status: 200, body: { name: 'Large', notes } })
 })
+
+it('a site whose document is unreadable fails only its own change, and not those of sites that are read with it', async () => {
+  const unreadable = await addSite(server)
+  await sql`update site set doc = doc || '{"psk": "sealed:AAAA"}' where id = ${unreadable}`.execute(server.ctx.db)
+  const sites = await Promise.all(Array.from({ length: 5 }, () => addSite(server)))
+  const answers = await Promise.all(
+    [unreadable, ...sites].map((id) => server.call('PUT', `/sites/${id}`, { body: { notes: 'new' } })),
+  )
+  expect(answers.map(({ status }) => status)).toEqual([500, ...sites.map(() => 200)])
+})
