@@ -24,10 +24,10 @@ export async function lockInviteByToken(tx: Tx, { orgId }: OrgScope, tokenHash: 
   return hits.forUpdate().executeTakeFirst()
 }
 
-/** Finds the newest invitation of an address, and locks it. Lock the organization first. */
+/** Finds the invitation of an address, and locks it. Lock the organization first. */
 export async function lockInviteOf(tx: Tx, { orgId }: InOrg, email: string): Promise<Invite | undefined> {
   const hits = tx.selectFrom('invite').selectAll().where('orgId', '=', orgId).where('email', '=', email)
-  return hits.orderBy('id', 'desc').limit(1).forUpdate().executeTakeFirst()
+  return hits.forUpdate().executeTakeFirst()
 }
 
 /** @throws AppError not_found. */
