@@ -5,6 +5,7 @@ import { deviceIdOf } from '../../src/devices/device.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { untilWaiting } from '../support/database/until-waiting.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { type NewDevice, aSwitch, connectDevice } from './connect-device.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
@@ -16,20 +17,7 @@ afterAll(() => harness.close())
 const restart = { kind: 'restart' as const, params: {} }
 const locate = { kind: 'locate' as const, params: {} }
 
-const switchParams = { capabilities: { compatible: 'test_switch', platform: 'switch' } }
-
-async function connected(
-  port: number,
-  params: Record<string, unknown> = {},
-  type: 'ap' | 'switch' = 'ap',
-): Promise<TestDevice> {
-  const mac = newMac()
-  await harness.claim(mac, type)
-  const device = await openDevice(port, harness.ca, { mac })
-  device.hello(params)
-  await waitUntil('connected', async () => (await harness.status(mac)).connected)
-  return device
-}
+const connected = (port: number, device?: NewDevice): Promise<TestDevice> => connectDevice(harness, port, device)
 
 /** Blocks writes of command outcomes until the returned function is called. */
 async function blockOutcomes({ ctx }: GatewayHarness): Promise<() => Promise<void>> {
@@ -147,7 +135,10 @@ describe('a restart', () => {
   test('of a member is sent to a device that supports it, and refused for one that does not', async () => {
     const { port } = await harness.start()
     const extension = { protocol: 1, methods: ['reboot'] }
-    const capable = await connected(port, { capabilities: { compatible: 'stack', 'x-signalbox': extension } }, 'switch')
+    const capable = await connected(port, {
+      type: 'switch',
+      params: { capabilities: { compatible: 'stack', 'x-signalbox': extension } },
+    })
     const id = await harness.queue(capable.mac, { kind: 'restart', params: { member: 2 } })
     const call = await capable.nextCall()
     expect(call).toMatchObject({ method: 'x-signalbox.reboot', params: { serial: capable.mac, member: 2 } })
@@ -271,7 +262,7 @@ describe('locating a device', () => {
 
   test('is refused for a switch, whose client would ignore it', async () => {
     const { port } = await harness.start()
-    const device = await connected(port, switchParams, 'switch')
+    const device = await connected(port, aSwitch)
     const id = await harness.queue(device.mac, { kind: 'locate', params: {} })
     expect(await harness.untilCommand(id, 'rejected')).toMatchObject({ code: 'unsupported' })
   })

@@ -6,14 +6,8 @@ import { insertUpgradeCommands } from '../../src/devices/commands/store-upgrade-
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { inTxByKeys } from '../../src/platform/database/db.ts'
 import { whileRowsAreLocked } from '../support/while-locked.ts'
-import {
-  type GatewayHarness,
-  type TestDevice,
-  createGatewayHarness,
-  insertImage,
-  newMac,
-  openDevice,
-} from './harness.ts'
+import { connectDevice } from './connect-device.ts'
+import { type GatewayHarness, type TestDevice, createGatewayHarness, insertImage } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
 beforeAll(async () => {
@@ -25,14 +19,7 @@ const HOUR_MS = 3600e3
 /** Only wakes can be in time. */
 const onlyWakes = { tickMs: HOUR_MS }
 
-async function connected(port: number): Promise<TestDevice> {
-  const mac = newMac()
-  await harness.claim(mac)
-  const device = await openDevice(port, harness.ca, { mac })
-  device.hello()
-  await harness.untilConnected(mac)
-  return device
-}
+const connected = (port: number): Promise<TestDevice> => connectDevice(harness, port)
 
 interface How {
   /** Added to the epoch of the device's session. */

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { aSwitch } from './connect-device.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
@@ -122,21 +123,19 @@ describe('an answer that arrives on a newer session', () => {
 })
 
 describe('the end of an upgrade that a switch reports on a newer session', () => {
-  const asSwitch = { capabilities: { compatible: 'test_switch', platform: 'switch' } }
-
   /** Connects a switch that has accepted an upgrade and installs it, and restarts its gateway. */
   async function interrupt({ delivered = true } = {}): Promise<{ device: TestDevice; id: string }> {
     const first = await harness.start()
     const mac = newMac()
     await harness.claim(mac, 'switch')
-    const device = await connect(first.port, mac, asSwitch)
+    const device = await connect(first.port, mac, aSwitch.params)
     const id = await harness.queue(mac, upgrade)
     device.reply((await device.nextCall()).id, { error: 0, text: 'upgrade requested successfully' })
     if (delivered) await deliver(id)
     await first.stop()
     const second = await harness.start()
     expect(await harness.untilCommand(id, 'unknown')).toEqual({ why: 'gateway_lost' })
-    return { device: await connect(second.port, mac, asSwitch), id }
+    return { device: await connect(second.port, mac, aSwitch.params), id }
   }
 
   async function deliver(commandId: string): Promise<void> {

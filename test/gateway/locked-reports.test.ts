@@ -6,7 +6,8 @@ import { appendDueOutages } from '../../src/devices/sessions/record-disconnect.t
 import { createLostDevicesSweep } from '../../src/devices/sessions/record-node.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { whileRowsAreLocked } from '../support/while-locked.ts'
-import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
+import { connectDevice } from './connect-device.ts'
+import { type GatewayHarness, type TestDevice, createGatewayHarness, openDevice } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
 beforeAll(async () => {
@@ -22,11 +23,7 @@ function whileLocked(mac: string, table: Table, work: () => Promise<void>): Prom
 }
 
 async function connected(port: number): Promise<TestDevice> {
-  const mac = newMac()
-  await harness.claim(mac)
-  const device = await openDevice(port, harness.ca, { mac })
-  device.hello()
-  await harness.untilConnected(mac)
+  const device = await connectDevice(harness, port)
   await device.untilTelemetryCall()
   return device
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { waitUntil } from '../support/wait-until.ts'
-import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
+import { type NewDevice, aSwitch, connectDevice } from './connect-device.ts'
+import { type GatewayHarness, type TestDevice, createGatewayHarness } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
 beforeAll(async () => {
@@ -12,14 +12,7 @@ afterAll(() => harness.close())
 const ping = { kind: 'ping' as const, params: { host: '192.0.2.1', count: 2, size: 56 } }
 const support = { kind: 'support' as const, params: {} }
 
-async function connected(port: number, capabilities: object = {}, type: 'ap' | 'switch' = 'ap'): Promise<TestDevice> {
-  const mac = newMac()
-  await harness.claim(mac, type)
-  const device = await openDevice(port, harness.ca, { mac })
-  device.hello({ capabilities: { compatible: 'test_model', platform: type, ...capabilities } })
-  await waitUntil('connected', async () => (await harness.status(mac)).connected)
-  return device
-}
+const connected = (port: number, device?: NewDevice): Promise<TestDevice> => connectDevice(harness, port, device)
 
 describe('a ping', () => {
   test('stores its output with the command', async () => {
@@ -34,7 +27,7 @@ describe('a ping', () => {
 
   test('is unknown when the device does not answer in time', async () => {
     const { port } = await harness.start({ limits: { deadMs: 3600e3 } })
-    const device = await connected(port, {}, 'switch')
+    const device = await connected(port, aSwitch)
     const id = await harness.queue(device.mac, ping)
     await device.nextCall()
     harness.advance(62_000)
@@ -43,7 +36,9 @@ describe('a ping', () => {
 
   test('is refused before it is sent to an access point that runs signed scripts only', async () => {
     const { port } = await harness.start()
-    const device = await connected(port, { restrictions: { commands: true } })
+    const device = await connected(port, {
+      params: { capabilities: { compatible: 'test_model', platform: 'ap', restrictions: { commands: true } } },
+    })
     const id = await harness.queue(device.mac, ping)
     expect(await harness.untilCommand(id, 'rejected')).toMatchObject({ code: 'unsupported', final: true })
     expect(device.calls).toEqual([])
@@ -129,7 +124,7 @@ describe('a diagnostic command that takes minutes', () => {
 
   test('gives a command that is sent meanwhile more time, as a device may begin it only afterwards', async () => {
     const { port } = await harness.start({ limits: { deadMs: 3600e3 } })
-    const device = await connected(port, {}, 'switch')
+    const device = await connected(port, aSwitch)
     const diagnostic = await harness.queue(device.mac, { ...ping, params: { ...ping.params, count: 100 } })
     const script = await device.nextCall()
     const id = await harness.queue(device.mac, restart)

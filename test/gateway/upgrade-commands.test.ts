@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { listFwUpdates, setFwUpdate } from '../support/fleets/device-upgrades.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { type NewDevice, aSwitch, connectDevice } from './connect-device.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
@@ -14,20 +15,7 @@ afterAll(() => harness.close())
 const restart = { kind: 'restart' as const, params: {} }
 const upgrade = { kind: 'upgrade' as const, params: { image_id: randomUUID(), version: '2.0.0' } }
 
-const switchParams = { capabilities: { compatible: 'test_switch', platform: 'switch' } }
-
-async function connected(
-  port: number,
-  params: Record<string, unknown> = {},
-  type: 'ap' | 'switch' = 'ap',
-): Promise<TestDevice> {
-  const mac = newMac()
-  await harness.claim(mac, type)
-  const device = await openDevice(port, harness.ca, { mac })
-  device.hello(params)
-  await waitUntil('connected', async () => (await harness.status(mac)).connected)
-  return device
-}
+const connected = (port: number, device?: NewDevice): Promise<TestDevice> => connectDevice(harness, port, device)
 
 function session(mac: string): Promise<{ epoch: string; connected: boolean } | undefined> {
   return harness.ctx.db
@@ -55,7 +43,7 @@ describe('an upgrade', () => {
 
   test('of a switch is done when its event reports success, and shows its progress until then', async () => {
     const { port } = await harness.start()
-    const device = await connected(port, switchParams, 'switch')
+    const device = await connected(port, aSwitch)
     const running = { progress: 5, status: 'inprogress', status_id: 1, timestamp: 1, will_retry: false } as const
     await setFwUpdate(harness.ctx.db, deviceIdOf(device.mac), running)
     const progress = async (): Promise<unknown> =>
@@ -74,7 +62,7 @@ describe('an upgrade', () => {
 
   test('of a switch is rejected when its event reports a failure', async () => {
     const { port } = await harness.start()
-    const device = await connected(port, switchParams, 'switch')
+    const device = await connected(port, aSwitch)
     const id = await harness.queue(device.mac, upgrade)
     device.reply((await device.nextCall()).id, { error: 0 })
     device.send('event', { data: { event: [1, { type: 'firmware_upgrade_status', payload: { operation: 'fail' } }] } })
@@ -83,7 +71,7 @@ describe('an upgrade', () => {
 
   test('of a switch is rejected with a download error if the device had not finished its download', async () => {
     const { port } = await harness.start()
-    const device = await connected(port, switchParams, 'switch')
+    const device = await connected(port, aSwitch)
     const id = await harness.queue(device.mac, upgrade)
     device.reply((await device.nextCall()).id, { error: 0 })
     for (const operation of ['download', 'fail'])
