@@ -26,13 +26,16 @@ export function namesOf({ mxedge_id, device_id }: Registration): Readonly<Record
   return { ...(mxedge_id !== undefined && { mxedge_id }), ...(device_id !== undefined && { device_id }) }
 }
 
-export interface RegisterOptions {
+export interface RegistrationRequest {
   /** The service's address, such as `https://signalbox.example.net`. */
   readonly url: string
   readonly code: string
   readonly role: Role['registration']
   /** PEM of the CA of an HTTPS server that no public CA has certified. */
   readonly ca?: string
+}
+
+export interface RegisterOptions extends RegistrationRequest {
   readonly onPoint: OnPoint
 }
 
@@ -82,7 +85,7 @@ export async function register(state: State, options: RegisterOptions): Promise<
  * registration.
  * @throws Error with the reason of the service.
  */
-export function requestRegistration(key: string, options: Omit<RegisterOptions, 'onPoint'>): Promise<Registration> {
+export function requestRegistration(key: string, options: RegistrationRequest): Promise<Registration> {
   const csr = signingRequest(createPrivateKey(key))
   return post(options, { ...options.role.body, code: options.code, csr })
 }
@@ -99,7 +102,7 @@ const MAX_ANSWER_BYTES = 64 * 1024
 const TIMEOUT_MS = 30_000
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
 
-async function post({ url, ca, role }: Omit<RegisterOptions, 'onPoint'>, body: object): Promise<Registration> {
+async function post({ url, ca, role }: RegistrationRequest, body: object): Promise<Registration> {
   const target = new URL(role.path, url)
   // Anyone who reads a code on the network could register with it.
   if (target.protocol !== 'https:' && !LOOPBACK.has(target.hostname))

@@ -11,6 +11,7 @@ import { createProgressFeed } from './downloads/progress.ts'
 import {
   type Credentials,
   type Registration,
+  type RegistrationRequest,
   deleteCredentials,
   namesOf,
   readCredentials,
@@ -112,34 +113,36 @@ async function isUnregistered(state: State, renewal: Renewal, isNextRefused: boo
  */
 async function registerAgain(
   state: State,
-  { registration, ca, log }: AgentOptions,
+  options: AgentOptions,
   { role, renewal }: { readonly role: Role; readonly renewal: Renewal },
 ): Promise<void> {
-  if (registration === undefined) throw new Error('To register again, --url and --code are needed')
+  const request = registrationOf(role, options)
+  if (request === null) throw new Error('To register again, --url and --code are needed')
   const present = await readCredentials(state)
   if (present === null) return
-  const options = { ...registration, role: role.registration, ...(ca !== undefined && { ca }) }
-  const answer = await requestRegistration(present.key, options).catch((error: Error) => {
+  const answer = await requestRegistration(present.key, request).catch((error: Error) => {
     const kept = 'The agent keeps its certificate, and connects with it if it is started without --register-again'
     throw new Error(`The agent could not register again: ${error.message}. ${kept}`, { cause: error })
   })
   await renewal.drop()
   await writeCredentials(state, { ...answer, key: present.key })
-  log('registered', namesOf(answer))
+  options.log('registered', namesOf(answer))
 }
 
 async function registerAtLast(
   state: State,
-  { registration, ca, log }: AgentOptions,
+  options: AgentOptions,
   { role, onPoint }: { readonly role: Role; readonly onPoint: OnPoint },
 ): Promise<Credentials> {
-  if (registration === undefined) throw new Error('The agent is not registered: --url and --code are needed')
-  const credentials = await register(state, {
-    ...registration,
-    role: role.registration,
-    ...(ca !== undefined && { ca }),
-    onPoint,
-  })
-  log('registered', namesOf(credentials))
+  const request = registrationOf(role, options)
+  if (request === null) throw new Error('The agent is not registered: --url and --code are needed')
+  const credentials = await register(state, { ...request, onPoint })
+  options.log('registered', namesOf(credentials))
   return credentials
+}
+
+/** Null if the options do not say where to register. */
+function registrationOf(role: Role, { registration, ca }: AgentOptions): RegistrationRequest | null {
+  if (registration === undefined) return null
+  return { ...registration, role: role.registration, ...(ca !== undefined && { ca }) }
 }
