@@ -1,5 +1,6 @@
 import { uuidv7 } from '../platform/uuidv7.ts'
 import { reduceChange } from '../events/reduce-change.ts'
+import { changeColumns } from '../events/store-audits.ts'
 import type { Reader, Tx } from '../platform/database/db.ts'
 import { columnsOf, insertRows } from '../platform/database/rows.ts'
 
@@ -13,16 +14,7 @@ export interface NewAccountLog {
   readonly at: Date
 }
 
-const logColumns = columnsOf('accountLog', {
-  adminId: 'uuid',
-  id: 'uuid',
-  message: 'text',
-  srcIp: 'text',
-  userAgent: 'text',
-  before: 'jsonb',
-  after: 'jsonb',
-  createdAt: 'timestamptz',
-})
+const logColumns = columnsOf('accountLog', changeColumns)
 
 /**
  * Inserts records of events of accounts.

@@ -6,19 +6,24 @@ import { type ParamOf, compileValues } from '../platform/database/statement.ts'
 import { type QueuedEvent, wakeRouter } from './store.ts'
 import { auditEvent } from './store-audit-event.ts'
 
-const auditColumns = columnsOf('auditLog', {
-  orgId: 'uuid',
+/** The columns of a record that say who has changed what; those of accounts have them, too. */
+export const changeColumns = {
   id: 'uuid',
-  siteId: 'uuid',
-  deviceId: 'uuid',
   adminId: 'uuid',
-  adminName: 'text',
   message: 'text',
   srcIp: 'text',
   userAgent: 'text',
   before: 'jsonb',
   after: 'jsonb',
   createdAt: 'timestamptz',
+} as const
+
+const auditColumns = columnsOf('auditLog', {
+  orgId: 'uuid',
+  siteId: 'uuid',
+  deviceId: 'uuid',
+  adminName: 'text',
+  ...changeColumns,
   siteName: 'text',
 })
 
