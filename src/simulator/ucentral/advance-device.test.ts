@@ -1,39 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { advanceDevice } from './advance-device.ts'
-import {
-  type DeviceInput,
-  type DeviceState,
-  type Effect,
-  isOnline,
-  newDevice,
-  type Profile,
-  resumeDevice,
-} from './device.ts'
-import { type Fault, faults } from '../faults.ts'
-import { realPace, timingOf } from '../pace.ts'
-
-const MAC = '02000000a001'
-const OLD = '1.0.0'
-const NEW = '2.0.0'
-const sha256 = 'ab'.repeat(32)
-const image = { sha256, version: NEW, models: ['EAP101', 'ECS4150'] }
-
-function profileOf(type: 'ap' | 'switch', given: readonly Fault[] = []): Profile {
-  const own = new Set(given)
-  const model = type === 'ap' ? 'EAP101' : 'ECS4150'
-  return {
-    mac: MAC,
-    serial: 'S1',
-    model,
-    type,
-    members: [],
-    cluster: false,
-    methods: [],
-    faults: own,
-    timing: timingOf(realPace, own),
-  }
-}
+import { type DeviceInput, type Effect, isOnline, newDevice, type Profile, resumeDevice } from './device.ts'
+import { MAC, NEW, OLD, image, profileOf, replies, upgradeParams, uri, waits } from './test-device.ts'
 
 /** Creates a device with its own clock; `step` returns the effects. */
 function run(profile: Profile) {
@@ -55,13 +23,6 @@ function run(profile: Profile) {
   }
 }
 
-const uri = 'http://127.0.0.1/firmware/x'
-const upgradeParams = { when: 0, uri, keep_redirector: true, keep_config: true }
-
-function replies(effects: readonly Effect[]): readonly string[] {
-  return effects.flatMap((effect) => (effect.do === 'reply' ? [`${effect.id}: ${effect.error} ${effect.text}`] : []))
-}
-
 function changes(effects: readonly Effect[]): readonly string[] {
   return effects.flatMap((effect) => (effect.do === 'record' ? [effect.change] : []))
 }
@@ -70,10 +31,6 @@ function operations(effects: readonly Effect[]): readonly string[] {
   return effects.flatMap((effect) =>
     effect.do === 'notify' ? (JSON.stringify(effect.params).match(/"operation":"\w+"/) ?? []) : [],
   )
-}
-
-function waits(effects: readonly Effect[]): readonly number[] {
-  return effects.flatMap((effect) => (effect.do === 'wait' ? [effect.ms] : []))
 }
 
 describe('an access point', () => {
@@ -294,104 +251,4 @@ describe('every device', () => {
     for (let i = 0; i < 3; i++) expect(flapping.step({ on: 'connected' })).toEqual([{ do: 'drop', afterMs: 15_000 }])
     expect(flapping.step({ on: 'connected' })).toEqual([])
   })
-
-  const anyInput: fc.Arbitrary<DeviceInput> = fc.oneof(
-    { weight: 4, arbitrary: fc.constant<DeviceInput>({ on: 'elapsed' }) },
-    fc.constant<DeviceInput>({ on: 'connected' }),
-    fc.constant<DeviceInput>({ on: 'client_restarted' }),
-    fc.nat(100).map((percent): DeviceInput => ({ on: 'progress', percent })),
-    fc
-      .constantFrom(null, ['EAP101', 'ECS4150'], ['WF188'])
-      .map((models): DeviceInput => ({ on: 'downloaded', image: { ...image, models } })),
-    fc.constant<DeviceInput>({ on: 'download_failed', text: 'curl_rc 7' }),
-    fc
-      .record({
-        id: fc.integer({ min: 2, max: 50 }),
-        method: fc.constantFrom(
-          'reboot',
-          'upgrade',
-          'leds',
-          'ping',
-          'request',
-          'telemetry',
-          'x-signalbox.reboot',
-          'toString',
-          'other',
-        ),
-        params: fc.constantFrom(
-          {},
-          upgradeParams,
-          { uri },
-          { uri: 7 },
-          { member: 1 },
-          { message: 'state', request_uuid: 'r' },
-        ),
-      })
-      .map(({ id, method, params }): DeviceInput => ({ on: 'call', id, method, params: { serial: MAC, ...params } })),
-  )
-  const anyProfile = fc
-    .record({ type: fc.constantFrom('ap' as const, 'switch' as const), own: fc.subarray([...faults]) })
-    .map(({ type, own }) => profileOf(type, own))
-
-  it('never does more than it was asked to, and never gets stuck', () => {
-    fc.assert(
-      fc.property(anyProfile, fc.array(anyInput, { maxLength: 80 }), (profile, inputs) => {
-        let state = newDevice(profile, OLD, 0)
-        let upgrades = 0
-        let reboots = 0
-        for (const [i, input] of inputs.entries()) {
-          const next = advanceDevice(profile, state, { input, nowMs: i * 1000 })
-          if (input.on === 'call' && input.method === 'upgrade' && isTaken(state, next.state)) upgrades += 1
-          else if (input.on === 'call' && next.state.activity !== state.activity) reboots += 1
-          checkStep(profile, state, next)
-          state = next.state
-          expect(state.counts.downloads).toBeLessThanOrEqual(upgrades)
-          expect(state.counts.flashes).toBeLessThanOrEqual(state.counts.downloads)
-          expect(state.counts.boots).toBeLessThanOrEqual(state.counts.flashes + reboots)
-          if (state.firmware !== OLD) expect(state.counts.flashes).toBeGreaterThan(0)
-        }
-      }),
-    )
-  })
-
-  it('continues after a restart of the simulator, whatever it was doing', () => {
-    fc.assert(
-      fc.property(anyProfile, fc.array(anyInput, { maxLength: 40 }), (profile, inputs) => {
-        let state = newDevice(profile, OLD, 0)
-        for (const input of inputs) state = advanceDevice(profile, state, { input, nowMs: 1000 }).state
-        const before = state
-        const wasDown =
-          before.activity.kind === 'installing' || !['idle', 'downloading', 'triggering'].includes(before.activity.kind)
-        state = resumeDevice(profile, before, 5000).state
-        for (let i = 0; i < 70 && state.activity.kind !== 'idle' && state.activity.kind !== 'lost'; i++) {
-          state = advanceDevice(profile, state, { input: { on: 'elapsed' }, nowMs: 6000 }).state
-        }
-        expect(['idle', 'lost']).toContain(state.activity.kind)
-        const bootsMade = state.activity.kind === 'lost' ? 0 : Number(wasDown)
-        expect(state.counts.boots).toBe(before.counts.boots + bootsMade)
-        expect(state.counts.flashes).toBe(before.counts.flashes + Number(before.activity.kind === 'installing'))
-      }),
-    )
-  })
 })
-
-/** True when the device begins the upgrade immediately or queues it. */
-function isTaken(before: DeviceState, after: DeviceState): boolean {
-  return after.activity !== before.activity || after.queue !== before.queue
-}
-
-/** Checks that a timed activity starts with a timer, and that a device that was offline sends nothing. */
-function checkStep(
-  profile: Profile,
-  before: DeviceState,
-  next: { state: DeviceState; effects: readonly Effect[] },
-): void {
-  const { kind } = next.state.activity
-  const entered = kind !== before.activity.kind
-  if (entered && ['triggering', 'installing', 'restarting', 'booting'].includes(kind)) {
-    expect(waits(next.effects)).toHaveLength(1)
-  }
-  expect(replies(next.effects).length).toBeLessThanOrEqual(1)
-  if (isOnline(profile, before)) return
-  expect(next.effects.filter((effect) => effect.do === 'reply' || effect.do === 'notify')).toEqual([])
-}
