@@ -111,6 +111,19 @@ export async function targetsOf(world: TestServer, id: string): Promise<AnyJson[
   return (await world.call('GET', `${pathOf(world)}/${id}/targets`)).body
 }
 
+export function untilTarget(world: TestServer, id: string, mxedgeId: string, status: string): Promise<AnyJson> {
+  return waitUntil(`the target is ${status}`, async () => {
+    const found = (await targetsOf(world, id)).find(({ mxedge_id }) => mxedge_id === mxedgeId)
+    return found?.status === status ? found : null
+  })
+}
+
+/** Returns the commands to an appliance, newest first, without those that configure it. */
+export async function commandsOf(world: TestServer, mxedgeId: string): Promise<AnyJson[]> {
+  const { body } = await world.call('GET', `/orgs/${world.org.orgId}/mxedges/${mxedgeId}/commands`)
+  return body.filter(({ kind }: AnyJson) => kind !== 'configure')
+}
+
 export async function deleteUpgrade({ ctx }: TestServer, id: string): Promise<void> {
   await ctx.db.deleteFrom('mxedgeUpgrade').where('id', '=', id).execute()
 }
