@@ -16,7 +16,8 @@ export interface CountPlan extends HeldLaneKey {
 export interface CountedResult {
   readonly lane: HeldLaneKey
   readonly spare: SpareCount
-  readonly isRelease: boolean
+  /** True if the row must count the messages exactly from then on. */
+  readonly correctsRow: boolean
   /** True if the result deletes a message of the lane. */
   readonly deletes: boolean
 }
@@ -31,8 +32,8 @@ export function planCounts(results: readonly CountedResult[]): CountPlan[] {
     const newest = all.reduce((a, b) => (BigInt(b.lane.epoch) > BigInt(a.lane.epoch) ? b : a), all[0] as CountedResult)
     const { orgId, webhookId, epoch } = newest.lane
     const messages = all.filter(({ deletes }) => deletes).length
-    const isReleased = all.some(({ isRelease }) => isRelease)
-    const keeps = !isReleased && all.every(({ spare }) => spare === newest.spare) && newest.spare.fits(messages)
+    const isCorrected = all.some(({ correctsRow }) => correctsRow)
+    const keeps = !isCorrected && all.every(({ spare }) => spare === newest.spare) && newest.spare.fits(messages)
     const spare = keeps ? 0 : newest.spare.take(Infinity)
     return [{ orgId, webhookId, epoch, keeps, spare, messages, count: newest.spare }]
   })

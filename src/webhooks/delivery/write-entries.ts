@@ -34,11 +34,12 @@ export interface FlushEntry {
   readonly lane: HeldLaneKey
   /** The count of the lane, which all its entries share. */
   readonly spare: SpareCount
-  /** The result of an attempt, a message that was not started, or the release of the lane. */
+  /** The result of an attempt, a message that was not started, the release of the lane, or only the correction of its count. */
   readonly outcome:
     | AttemptOutcome
     | { readonly unsent: UnsentMessage }
     | { readonly release: Omit<LaneRelease, keyof LaneKey> }
+    | { readonly corrects: true }
 }
 
 /** A message that was accepted before it was routed and has not been started. It has the id of an event in the outbox. */
@@ -118,12 +119,12 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
 
 /** True unless the entry is about an event that was accepted before it was routed. */
 function concernsLane({ outcome }: FlushEntry): boolean {
-  return 'attempt' in outcome ? !isUnrouted(outcome) : 'release' in outcome
+  return 'attempt' in outcome ? !isUnrouted(outcome) : !('unsent' in outcome)
 }
 
 function countedResultOf({ lane, spare, outcome }: FlushEntry): CountedResult {
   const isAttempt = 'attempt' in outcome
-  return { lane, spare, isRelease: !isAttempt, deletes: isAttempt && outcome.attempt.record.final === true }
+  return { lane, spare, correctsRow: !isAttempt, deletes: isAttempt && outcome.attempt.record.final === true }
 }
 
 function isUnrouted(outcome: AttemptOutcome): outcome is AttemptOutcome & { readonly unrouted: Buffer } {

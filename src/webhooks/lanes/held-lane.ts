@@ -1,5 +1,6 @@
 import type { Context } from '../../platform/context.ts'
 import type { Slot, Turn } from '../delivery/admission.ts'
+import { IDLE_AFTER_FAILURE_MS, MIN_IDLE_MS, decideIdleMs } from './decide-idle.ts'
 import { FIRST_WIDTH, type LaneHealth, decideHealth, decideWidth, latest } from './decide-lane.ts'
 import { decideStart, firstPace, messagesWithin, pausedUntil } from './decide-pace.ts'
 import { type Attempt, deliverMessage } from '../delivery/deliver-message.ts'
@@ -48,8 +49,11 @@ export interface HeldLane {
    * @param extended The state for which the lease was extended; null if it was not.
    */
   confirm(atMs: number, extended: KnownLane | null): void
-  /** Closes the lane if it has been idle, or not confirmed, for long enough. Must be called often. */
-  age(): void
+  /**
+   * Closes the lane if it has been idle, or not confirmed, for long enough. Must be called often.
+   * @param lanes How many lanes are held.
+   */
+  age(lanes: number): void
   /** Resolves when the lane is released: with true when messages are left that may be due. Rejects if it could not be. */
   readonly ended: Promise<boolean>
 }
@@ -63,10 +67,6 @@ const START_WITHIN_MS = 3000
 const MAX_HELD_MS = 30_000
 /** The lease of a lane in steady use is extended from this time on. */
 const EXTEND_AFTER_MS = 10_000
-/** How long an idle lane waits for another message, which then needs no claim. */
-const IDLE_MS = 1000
-/** The same for a lane with a message that will be tried again, which only a claim finds. */
-const IDLE_AFTER_FAILURE_MS = 500
 /** Limits the messages of a lane that a crash repeats: those in flight and those whose results are not yet written. */
 const MAX_UNDECIDED = 32
 /** A lane whose next message has to wait longer is released. */
@@ -88,8 +88,9 @@ export function holdLane(
   { lane, turn }: { readonly lane: ClaimedLane; readonly turn: Turn },
 ): HeldLane {
   let receiver = receiverOf(ctx, lane)
-  let leasedMs = performance.now()
-  let confirmedMs = leasedMs
+  const heldMs = performance.now()
+  let leasedMs = heldMs
+  let confirmedMs = heldMs
   const ended = Promise.withResolvers<boolean>()
   let health: LaneHealth = { failures: lane.failures, openUntil: lane.openUntil, failingSince: lane.failingSince }
   const order = orderOf(lane.webhook.doc)
@@ -99,8 +100,9 @@ export function holdLane(
   let width = FIRST_WIDTH
   let inFlight = 0
   let unwritten = 0
+  let isWritingCount = false
   let slotMs = 0
-  let idleSinceMs = leasedMs
+  let idleSinceMs = heldMs
   const limit = rateLimitOf(lane.webhook.doc)
   let pace = firstPace(lane.openUntil)
   /** False when the database has messages that may be due and are not in memory. */
@@ -237,6 +239,19 @@ export function holdLane(
     if (closing && !releasing && loans === 0) void release()
   }
 
+  /** True if a new message would be the only one. */
+  const isIdle = (): boolean => waiting.count() === 0 && inFlight === 0 && unwritten === 0
+
+  /**
+   * Subtracts from the row what it counts too much. A release would do the same, but a lane that was used for long is held
+   * for longer than its count may be wrong.
+   */
+  function writeCount(): void {
+    if (isWritingCount || spare.isZero()) return
+    isWritingCount = true
+    flusher.add({ lane, spare, outcome: { corrects: true } }).then(() => (isWritingCount = false), fail)
+  }
+
   /** True when the lane has messages that may be due soon. */
   const isLeft = (): boolean => !hasAll || hasFailedMessage || waiting.count() > 0
 
@@ -303,7 +318,9 @@ export function holdLane(
       if (!isSimple || closing || !hasAll || hasFailedMessage || health.failures > 0) return null
       if (now - confirmedMs < afterMs || now - leasedMs > MAX_HELD_MS) return null
       const { orgId, webhookId, epoch, webhook } = lane
-      const extend = now - leasedMs > EXTEND_AFTER_MS
+      // The lease of an idle lane suffices for the time that it is held.
+      const isUsed = !isIdle() || now - idleSinceMs < MIN_IDLE_MS
+      const extend = isUsed && now - leasedMs > EXTEND_AFTER_MS
       return { orgId, webhookId, epoch, version: webhook.version, extend, slotSeconds: slotMs / 1000 }
     },
     confirm(atMs, extended) {
@@ -314,16 +331,15 @@ export function holdLane(
       // A replaced secret may have ended.
       receiver = receiverOf(ctx, lane)
     },
-    age() {
+    age(lanes) {
       const now = performance.now()
-      const idleMs = hasFailedMessage ? IDLE_AFTER_FAILURE_MS : IDLE_MS
-      const isIdle = waiting.count() === 0 && inFlight === 0 && unwritten === 0 && now - idleSinceMs >= idleMs
-      if (!isIdle && now - confirmedMs < START_WITHIN_MS) {
-        if (limit !== null) proceed()
-        return
-      }
-      closing = true
-      proceed()
+      const idleMs = isIdle() ? now - idleSinceMs : 0
+      const most = decideIdleMs({ usedMs: idleSinceMs - heldMs, accepts: isSimple, hasFailedMessage, lanes })
+      if (idleMs >= most || now - confirmedMs >= START_WITHIN_MS) {
+        closing = true
+        proceed()
+      } else if (limit !== null) proceed()
+      else if (idleMs >= MIN_IDLE_MS) writeCount()
     },
   }
 }

@@ -141,7 +141,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
       for (const id of ids) lanes.get(id)?.closeChanged()
     },
     age() {
-      for (const lane of lanes.values()) lane.age()
+      for (const lane of lanes.values()) lane.age(lanes.size)
     },
     async confirm() {
       const isDue = [...lanes.values()].some((lane) => lane.stateToConfirm(CONFIRM_AFTER_MS) !== null)

@@ -31,6 +31,7 @@ it('a row never counts fewer messages than there are, and little more', () => {
         expect(row).toBeGreaterThanOrEqual(messages)
         expect(row - messages).toBeLessThanOrEqual(maxSpare)
         if (kind === 'write') expect(row).toBe(messages)
+        expect(spare.isZero()).toBe(row === messages)
       }
     }),
   )

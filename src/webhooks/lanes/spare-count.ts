@@ -13,6 +13,8 @@ export interface SpareCount {
   add(messages: number): void
   /** True if the row may still count so many deleted messages more. */
   fits(messages: number): boolean
+  /** False if the row counts a message too many. */
+  isZero(): boolean
   /** How many messages more than are added the row may count, if it has to change because nothing is left to take. */
   readonly ahead: number
 }
@@ -43,6 +45,7 @@ export function createSpareCount(maxSpare: number): SpareCount {
     add(messages) {
       spare += messages
     },
+    isZero: () => spare === 0,
     fits: (messages) => spare + messages <= maxSpare - ahead,
   }
 }

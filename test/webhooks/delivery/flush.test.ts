@@ -275,6 +275,21 @@ it('writes the count of a held lane only when the row counts far too many, and o
   expect(spare.take(Infinity)).toBe(3)
 })
 
+it('corrects the count of a lane that stays leased', async () => {
+  const lane = await claimed(3)
+  const flusher = createFlusher(harness.ctx, counters)
+  const [first, second] = lane.messages.map(({ id }) => delivered(lane, id))
+  if (first === undefined || second === undefined) throw new Error('no messages')
+  await flusher.add({ lane, spare, outcome: { attempt: first, unrouted: null } })
+  expect([await laneRow(), spare.isZero()]).toEqual([expect.objectContaining({ pending: 3 }), false])
+  await Promise.all([
+    flusher.add({ lane, spare, outcome: { attempt: second, unrouted: null } }),
+    flusher.add({ lane, spare, outcome: { corrects: true } }),
+  ])
+  expect(await laneRow()).toMatchObject({ pending: 1, leaseUntil: expect.any(Date) })
+  expect(spare.isZero()).toBe(true)
+})
+
 it('keeps the count of a lane whose results are written together with failures', async () => {
   const lane = await claimed(3)
   const [first, second, third] = lane.messages.map(({ id }) => delivered(lane, id))

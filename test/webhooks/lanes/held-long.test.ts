@@ -1,6 +1,9 @@
+import type { ServerResponse } from 'node:http'
 import { beforeEach, expect, it } from 'vitest'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import { inTx } from '../../../src/platform/database/db.ts'
+import { appendAudit } from '../../../src/events/append.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
 import { type Receiver, status } from '../receiver.ts'
@@ -39,4 +42,37 @@ it('tries a message again when it is due, although the lane is held for later ev
   )
   expect(Number((await lane()).epoch)).toBeGreaterThan(Number(epoch))
   await waitUntil('everything delivered', async () => (await harness.waiting()).messages === 0)
+}, 60_000)
+
+/** Commits two events together, which have to be routed, so that the row of the lane counts them. */
+const auditTwice = () =>
+  inTx(harness.ctx, async (tx) => {
+    for (const message of ['one', 'two']) await appendAudit(tx, harness.scope, { message, at: clock.now() })
+  })
+
+it('holds a lane that was in use for long although no event comes, with the right count', async () => {
+  await harness.addWebhook({ url: receiver.url, topics: ['audits'], single_event_per_message: true })
+  await harness.start()
+  await auditTwice()
+  await receiver.waitFor(2)
+  const { epoch } = await lane()
+  const began = performance.now()
+  await waitUntil('the lane was used for four seconds', async () => {
+    await harness.audit('keeps the lane busy')
+    return performance.now() - began > 4000
+  })
+  await auditTwice()
+  // An idle lane corrects its count after a second, and a lane that was used for less would be released by then.
+  await waitUntil('the count is right', async () => (await harness.waiting()).pending === 0)
+  expect(await lane()).toMatchObject({ epoch, leaseUntil: expect.any(Date) })
+  const sent = receiver.received.length
+  const unanswered: ServerResponse[] = []
+  receiver.answer((_request, response) => void unanswered.push(response))
+  await harness.audit('needs no router')
+  await receiver.waitFor(sent + 1)
+  const [event] = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
+  expect(receiver.received.at(-1)?.headers['webhook-id']).toBe(event?.id)
+  for (const response of unanswered) response.writeHead(200).end()
+  await waitUntil('the lane is released', async () => !(await isLeased()))
+  expect(await lane()).toMatchObject({ epoch, pending: 0, nextAt: null })
 }, 60_000)
