@@ -46,11 +46,22 @@ describe('a version of a model', () => {
     ['0.14.9', '0.14.9'],
     ['stable', '0.14.10'],
     ['alpha', '0.15.1'],
-    ['latest', '0.15.1'],
+    ['latest', '0.14.10'],
     ['suggested', undefined],
     ['9.9', undefined],
   ])('%s is %s', (wanted, version) => {
     expect(findVersion(catalog, 'AP-1', wanted)?.version).toBe(version)
+  })
+
+  test('is not meant by latest if its tag or its channel is beta or alpha', () => {
+    const versions = [
+      entry('AP-2', '1.0', 'suggested'),
+      entry('AP-2', '2.0', 'beta'),
+      { ...entry('AP-2', '3.0', 'alpha'), channel: 'stable' as const },
+      { ...entry('AP-2', '4.0', 'suggested'), channel: 'beta' as const },
+    ]
+    expect(findVersion(versions, 'AP-2', 'latest')?.version).toBe('1.0')
+    expect(findVersion([entry('AP-3', '1.0', 'alpha')], 'AP-3', 'latest')).toBeUndefined()
   })
 
   test('the label latest counts where something bears it', () => {

@@ -50,7 +50,8 @@ function covers({ firmwareType }: VersionChoice, type: DeviceType): boolean {
 
 /**
  * If several versions have a label, the highest wins. If no version has it, the name of a channel selects the highest
- * version of the channel, and `latest` the highest of all that are not in the channels `beta` and `alpha`.
+ * version of the channel, and `latest` the highest of all that neither their channel nor their tag calls `beta` or
+ * `alpha`.
  */
 export function findVersion(catalog: readonly CatalogEntry[], model: string, wanted: string): CatalogEntry | undefined {
   const known = found.get(catalog) ?? new Map<string, CatalogEntry | undefined>()
@@ -72,6 +73,11 @@ function searchVersion(catalog: readonly CatalogEntry[], model: string, wanted: 
 }
 
 /** True if a label that no version has may select the entry. */
-function isMeant({ channel }: CatalogEntry, label: string): boolean {
-  return label === 'latest' ? channel === null || channel === 'stable' : channel === label
+function isMeant({ channel, tag }: CatalogEntry, label: string): boolean {
+  return label === 'latest' ? !isUnsteady(channel) && !isUnsteady(tag) : channel === label
+}
+
+/** `latest` is the default of requests, so nobody gets a trial version without naming it. */
+function isUnsteady(label: string | null): boolean {
+  return label === 'beta' || label === 'alpha'
 }
