@@ -65,8 +65,14 @@ export async function lockAdditions(tx: Tx, { orgId }: InOrg): Promise<void> {
 
 /** Prevents the deletion of the organization until `tx` ends. Call it before locking anything in it. */
 export async function shareOrg(tx: Tx, scope: InOrg): Promise<void> {
-  const org = await tx.selectFrom('org').select('id').where('id', '=', scope.orgId).forKeyShare().executeTakeFirst()
-  if (org === undefined) throw notFound(scope.orgId)
+  if (!(await shareOrgIfAny(tx, scope))) throw notFound(scope.orgId)
+}
+
+/** As shareOrg(), but returns false if there is none. */
+export async function shareOrgIfAny(tx: Tx, { orgId }: Pick<InOrg, 'orgId'>): Promise<boolean> {
+  return (
+    (await tx.selectFrom('org').select('id').where('id', '=', orgId).forKeyShare().executeTakeFirst()) !== undefined
+  )
 }
 
 /** Updates the locked organization with the commit. @returns A function that returns the row after the commit. */

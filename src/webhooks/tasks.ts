@@ -8,6 +8,8 @@ import type { Task } from '../platform/time/jobs.ts'
 import type { Mailer } from '../platform/outbound/mail.ts'
 import { keptDays } from './partitions.ts'
 import { deleteEventsSetAsideBefore } from '../events/store-outbox.ts'
+import { shareOrgIfAny } from '../orgs/store.ts'
+import { shareWebhooks } from './delivery/store-unrouted.ts'
 import { findWebhookOf, listLanesOlderThan } from './lanes/store-expiry.ts'
 import { deleteMessagesParkedBefore, parkMessagesOlderThan } from './replays/store-parked.ts'
 import { watchFailing } from './health/watch-failing.ts'
@@ -78,6 +80,9 @@ export async function expireMessages(ctx: Context): Promise<number> {
   let parked = 0
   for (const lane of await listLanesOlderThan(ctx.db, before)) {
     const ofLane = await inTx(ctx, async (tx) => {
+      // What is inserted refers to both, and a deletion locks them before the lane.
+      if (!(await shareOrgIfAny(tx, lane))) return 0
+      await shareWebhooks(tx, [lane])
       await lockLanes(tx, [lane])
       const parked = await parkMessagesOlderThan(tx, lane, { before, at: ctx.clock.now() })
       await recountLanes(tx, [lane])

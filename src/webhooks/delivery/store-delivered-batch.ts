@@ -66,19 +66,22 @@ const writeBatch = statement<BatchValues, BatchRow>(
       select * from ${rowsAs('b', bodyColumns, param('bodies'))} returning 1
     ), ${sentEventsPart(param('unroutedIds'))}, count_plan as materialized (
       select * from ${rowsAs('k', countColumns, param('counts'))}
+    ), shared as materialized (
+      select l.org_id, l.webhook_id, l.epoch, l.pending, k.messages as expected, k.keeps as is_to_keep,
+        k.keeps and l.epoch = k.epoch as keeps, k.spare
+      from webhook_lane l join count_plan k on l.org_id = k.org_id and l.webhook_id = k.webhook_id
+      where (select count(*) from record) >= 0 and (select count(*) from body) >= 0
+      order by l.org_id, l.webhook_id for key share of l
     ), locked as materialized (
       select l.org_id, l.webhook_id, l.epoch, l.pending, k.messages as expected, k.keeps as is_to_keep, false as keeps,
         case when l.epoch = k.epoch then k.spare else 0 end as spare
       from webhook_lane l join count_plan k on l.org_id = k.org_id and l.webhook_id = k.webhook_id
-      where (not k.keeps or l.epoch <> k.epoch)
-        and (select count(*) from record) >= 0 and (select count(*) from body) >= 0
+      where k.webhook_id = any((select array_agg(webhook_id) from shared where not keeps)::uuid[])
       order by l.org_id, l.webhook_id for update of l
     ), lane as materialized (
       select * from locked
       union all
-      select l.org_id, l.webhook_id, l.epoch, l.pending, k.messages, true, true, k.spare
-      from webhook_lane l join count_plan k on l.org_id = k.org_id and l.webhook_id = k.webhook_id
-      where k.keeps and l.epoch = k.epoch
+      select * from shared where keeps
     ), deleted as (
       delete from webhook_message
       where id = any((select array_agg(d.id) from ${rowsAs('d', doneColumns, param('done'))} join lane l on l.webhook_id = d.webhook_id)::uuid[])
@@ -118,9 +121,10 @@ export interface WrittenBatch {
 
 /**
  * Inserts the records, deletes their messages, subtracts these from the counts of their lanes by plan, and releases lanes, in
- * one statement. A lane whose row goes on counting the messages is not locked, because the router leaves out locked lanes. If its
- * lease ends at the same time, the row counts too much; see SpareCount. The others are locked last, for the same reason, and
- * in the order of their keys.
+ * one statement. All lanes are locked before their messages, last, and in the order of their keys: first with `for key share`,
+ * which the router does not mind, so that nobody else moves or deletes the messages at the same time, such as the deletion of a
+ * webhook. Those whose rows change are locked then, and the router leaves them out. If the lease of another one ends at the same time, its row
+ * counts too much; see SpareCount.
  *
  * Lanes that have messages left are not released yet: when they are due next is a matter of a statement that sees what was
  * committed before the lock, endLeases().

@@ -157,7 +157,8 @@ async function writeMixed(tx: Tx, { entries, records, releases, counts }: MixedB
   if (unroutedIds.length > 0) await deleteEvents(tx, unroutedIds)
   const failedOnes = attemptedFirst(entries)
   const unsent = unsentOf(entries)
-  const needed = [...failedOnes, ...unsent.map(({ scheduled }) => scheduled)]
+  // Parked messages refer to their webhooks, which a deletion locks before their lanes.
+  const needed = [...failedOnes, ...unsent.map(({ scheduled }) => scheduled), ...records.filter(isExhausted)]
   const known = needed.length > 0 ? await shareWebhooks(tx, needed) : null
   const epochs = await lockLanes(
     tx,
@@ -240,6 +241,11 @@ function firstDueOf(messages: readonly ScheduledMessage[]): Map<string, Date> {
   return first
 }
 
+/** True if the message is parked, because no attempt follows the failed one. */
+function isExhausted({ final, status, topic }: DeliveryRecord): boolean {
+  return final === true && status === 'failure' && topic !== 'ping'
+}
+
 interface HeldAttempt extends AttemptOutcome {
   readonly lane: LaneKey
   readonly held: boolean
@@ -249,7 +255,7 @@ interface HeldAttempt extends AttemptOutcome {
 async function writeAttempts(tx: Tx, attempts: readonly HeldAttempt[]): Promise<LaneChange[]> {
   if (attempts.length === 0) return []
   const finished = attempts.filter(({ attempt: { record } }) => record.final)
-  const exhausted = finished.filter(({ attempt: { record } }) => record.status === 'failure' && record.topic !== 'ping')
+  const exhausted = finished.filter(({ attempt: { record } }) => isExhausted(record))
   if (exhausted.length > 0)
     await parkMessages(
       tx,

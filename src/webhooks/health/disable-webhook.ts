@@ -3,6 +3,7 @@ import { appendAudit } from '../../events/append.ts'
 import { appendSystemEvent } from '../../events/append-system.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
+import { shareOrgIfAny } from '../../orgs/store.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { ClaimedLane } from '../delivery/store.ts'
 import { rescheduleLane } from '../lanes/store.ts'
@@ -14,6 +15,7 @@ export async function disableGoneWebhook(ctx: Context, { orgId, webhookId, webho
   const scope = systemScopeOf('webhooks', { orgId, siteId: webhook.siteId })
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
+    if (!(await shareOrgIfAny(tx, scope))) return
     const row = await lockWebhookIfAny(tx, scope, webhookId)
     if (row?.enabled) await disableWebhook(tx, scope, { row, why: 'its receiver answered 410 Gone', at })
   })
@@ -29,7 +31,7 @@ export interface Disabling {
 
 /**
  * Disables a webhook for the service, with an event and an audit record. Its waiting messages stay and are sent if a
- * person enables it again.
+ * person enables it again. The organization must have been locked before the webhook, because the event refers to it.
  */
 export async function disableWebhook(tx: Tx, scope: PlaceScope, { row, why, at }: Disabling): Promise<void> {
   const { orgId, id: webhookId } = row

@@ -4,6 +4,7 @@ import { consumeMailQuota } from '../../accounts/mail/mail-quota.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
+import { shareOrgIfAny } from '../../orgs/store.ts'
 import type { Mailer } from '../../platform/outbound/mail.ts'
 import { decideNotice, disables, noticeHours } from './decide-notice.ts'
 import { disableWebhook } from './disable-webhook.ts'
@@ -29,6 +30,7 @@ export async function watchFailing(ctx: Context, mailer: Mailer): Promise<void> 
 
 async function noteFailing(tx: Tx, { orgId, webhookId, siteId }: FailingLane, now: Date): Promise<void> {
   const scope = systemScopeOf('webhooks', { orgId, siteId })
+  if (!(await shareOrgIfAny(tx, scope))) return
   const row = await lockWebhookIfAny(tx, scope, webhookId)
   // It was read without a lock: it may have recovered, or another process may have recorded it.
   const [lane] = row === undefined ? [] : await listFailingLanes(tx, { before: now, only: { orgId, webhookId } })

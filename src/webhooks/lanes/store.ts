@@ -246,7 +246,7 @@ const confirm = statement<Confirmation, ConfirmedLane>(
     ), locked as materialized (
       select u.* from unchanged u
         join webhook_lane l on l.org_id = u.org_id and l.webhook_id = u.webhook_id and l.epoch = u.epoch
-      where u.extend and l.lease_until > ${param('now')} for update of l skip locked
+      where u.extend and l.lease_until > ${param('now')} for no key update of l skip locked
     ), extended as (
       update webhook_lane l set lease_until = ${param('leaseUntil')}, vtime = l.vtime + k.slot_seconds
       from locked k where l.org_id = k.org_id and l.webhook_id = k.webhook_id

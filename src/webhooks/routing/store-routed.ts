@@ -104,7 +104,7 @@ const route = statement<RouteValues, RoutedRow>((param) => {
       from ${rowsAs('k', laneColumns, param('lanes'))}
         join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
         join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
-      for key share of w skip locked for update of l skip locked
+      for key share of w skip locked for no key update of l skip locked
     ), lane as materialized (
       select a.*, case when a.accepted > a.available then a.available - a.counted_ahead else a.accepted end as used,
         a.is_held and a.accepted <= a.available and a.messages + a.dropped = a.accepted and a.due_from <= ${param('at')} as is_counted

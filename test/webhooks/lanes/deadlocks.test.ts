@@ -1,0 +1,136 @@
+import { sql } from 'kysely'
+import { uuidv7 } from 'uuidv7'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { addMs } from '../../../src/platform/time/clock.ts'
+import { type Tx, inTx } from '../../../src/platform/database/db.ts'
+import { deleteOrg } from '../../../src/removal/delete-org.ts'
+import { createWebhookCounters } from '../../../src/webhooks/counters.ts'
+import { deleteWebhook } from '../../../src/webhooks/delete-webhook.ts'
+import { type Flusher, createFlusher } from '../../../src/webhooks/delivery/flush.ts'
+import { type ClaimedLane, type DeliveryRecord, claimLanes } from '../../../src/webhooks/delivery/store.ts'
+import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
+import { disableGoneWebhook } from '../../../src/webhooks/health/disable-webhook.ts'
+import { createSpareCount } from '../../../src/webhooks/lanes/spare-count.ts'
+import { expireMessages } from '../../../src/webhooks/tasks.ts'
+import { untilWaiting } from '../../support/database/until-waiting.ts'
+import { createTestClock } from '../../support/test-clock.ts'
+import { type Harness, createHarness } from '../harness.ts'
+
+const clock = createTestClock()
+const url = 'http://127.0.0.1:1/'
+const spare = () => createSpareCount(200)
+let harness: Harness
+let webhookId: string
+/** The reasons why results could not be written at the first try, as a deadlock is. */
+let repeated: unknown[]
+let flusher: Flusher
+beforeEach(async () => {
+  harness = await createHarness(clock)
+  // Connections for results look messages up in the order of their ids, as they may in a large table.
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(harness.ctx.db)
+  await sql`alter database ${sql.id(rows[0]?.name ?? '')} set enable_bitmapscan = off`.execute(harness.ctx.db)
+  ;({ id: webhookId } = await harness.addWebhook({ url, topics: ['audits'] }))
+  repeated = []
+  const log = harness.ctx.log.child({})
+  log.warn = (...[details]: readonly unknown[]) => void repeated.push(details)
+  flusher = createFlusher({ ...harness.ctx, log }, createWebhookCounters())
+})
+afterEach(() => harness.close())
+
+/** Inserts messages for the lane and leases it. The later the id of a message, the earlier it is due, as after retries. */
+async function claimed(count: number): Promise<ClaimedLane> {
+  const message = { orgId: harness.scope.orgId, webhookId, topic: 'audits', eventCount: 1, orderKey: null }
+  const added = Array.from({ length: count }, () => ({ ...message, id: uuidv7(), body: Buffer.from('{}') }))
+  await inTx(harness.ctx, (tx) => enqueueMessages(tx, added, addMs(clock.now(), -count)))
+  for (const [place, { id }] of added.toReversed().entries())
+    await harness.ctx.db
+      .updateTable('webhookMessage')
+      .set({ dueAt: addMs(clock.now(), place - count) })
+      .where('id', '=', id)
+      .execute()
+  const limits = { limit: 10, maxBytes: 1e6, lanesOf: () => 1, held: [], busyOrgIds: [] }
+  const claim = { clock, runId: uuidv7(), leaseUntil: addMs(clock.now(), 60e3), ...limits }
+  const all = { onlyWebhookIds: null, exceptWebhookIds: [] }
+  const [lane] = (await inTx(harness.ctx, (tx) => claimLanes(tx, { ...claim, ...all }))).lanes
+  if (lane?.messages.length !== count) throw new Error('not claimed')
+  return lane
+}
+
+/** Writes the results of the last attempts of messages. */
+function write(lane: ClaimedLane, ids: readonly string[], status: DeliveryRecord['status']): Promise<unknown> {
+  const count = spare()
+  const isDelivered = status === 'success'
+  const common = { orgId: lane.orgId, webhookId, siteId: null, topic: 'audits', attempt: 1, status, final: true }
+  const answer = { statusCode: isDelivered ? 200 : 500, error: null, reqUrl: url, durationMs: 1, nextAttempt: null }
+  const payload = { reqPayload: '{}', payloadId: null, payloadAt: null, payloadBytes: null }
+  const headers = { reqHeaders: '{}', headersReduced: null, signatures: null }
+  const exchange = { ...headers, ...payload, respHeaders: null, respBody: null, remoteAddress: null }
+  const written = ids.map((messageId) => {
+    const record = { ...common, ...answer, id: uuidv7(), messageId, createdAt: clock.now(), exchange }
+    const verdict = isDelivered ? ({ kind: 'delivered' } as const) : ({ kind: 'give_up' } as const)
+    return flusher.add({ lane, spare: count, outcome: { attempt: { verdict, askedMs: 0, record }, unrouted: null } })
+  })
+  void flusher.flush()
+  return Promise.all(written)
+}
+
+/** Starts each of these, one after the other, while `lock` makes them wait, and lets them go on. */
+async function together(lock: (tx: Tx) => Promise<unknown>, works: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const running: Promise<unknown>[] = []
+  await inTx(harness.ctx, async (tx) => {
+    await lock(tx)
+    for (const [index, work] of works.entries()) {
+      running.push(work())
+      await untilWaiting(harness, index + 1)
+    }
+  })
+  expect(await Promise.allSettled(running)).toEqual(works.map(() => expect.objectContaining({ status: 'fulfilled' })))
+  expect(repeated).toEqual([])
+}
+
+const remove = () => deleteWebhook(harness.ctx, harness.scope, webhookId)
+const lockWebhook = (tx: Tx) => sql`select from webhook where id = ${webhookId} for no key update`.execute(tx)
+const lockLane = (tx: Tx) => sql`select from webhook_lane where webhook_id = ${webhookId} for update`.execute(tx)
+
+it('deletes a webhook while results delete its messages in another order', async () => {
+  for (const isFirst of [true, false]) {
+    ;({ id: webhookId } = await harness.addWebhook({ url, topics: ['audits'] }))
+    const lane = await claimed(3)
+    const ids = lane.messages.map(({ id }) => id)
+    const lockSecond = (tx: Tx) => sql`select from webhook_message where id = ${ids[1]} for update`.execute(tx)
+    const results = () => write(lane, ids, 'success')
+    await together(lockSecond, isFirst ? [results, remove] : [remove, results])
+  }
+  expect((await harness.waiting()).messages).toBe(0)
+})
+
+it('deletes a webhook while a message of it is parked after its last attempt, or a week', async () => {
+  const lane = await claimed(1)
+  await together(lockLane, [
+    () =>
+      write(
+        lane,
+        lane.messages.map(({ id }) => id),
+        'failure',
+      ),
+    remove,
+  ])
+  ;({ id: webhookId } = await harness.addWebhook({ url, topics: ['audits'] }))
+  await claimed(1)
+  await harness.ctx.db
+    .updateTable('webhookMessage')
+    .set({ createdAt: addMs(clock.now(), -8 * 24 * 3600e3) })
+    .execute()
+  await together(lockLane, [() => expireMessages(harness.ctx), remove])
+  const parked = await harness.ctx.db.selectFrom('webhookParkedMessage').select('id').execute()
+  expect([parked, (await harness.waiting()).messages]).toEqual([[], 0])
+})
+
+it('deletes an organization while a webhook of it is disabled, because its receiver is gone', async () => {
+  const lane = await claimed(1)
+  await together(lockWebhook, [
+    () => disableGoneWebhook(harness.ctx, lane),
+    () => deleteOrg(harness.ctx, harness.scope),
+  ])
+  expect(await harness.ctx.db.selectFrom('webhook').select('id').execute()).toEqual([])
+})
