@@ -9,6 +9,7 @@ import { type WebhookLimits, assertRoomForWebhook } from './limits.ts'
 import { planSigningKeys } from './signing/signing-keys.ts'
 import { lockWebhookCounts } from './store-limits.ts'
 import { updateLaneModes } from './lanes/store-modes.ts'
+import { disabledByRequest } from './health/disabled.ts'
 import { insertWebhook } from './store.ts'
 import type { Document } from '../platform/json/document.ts'
 import { type Webhook, auditDocument, mergeWebhook, webhookName, webhookOf } from './webhook.ts'
@@ -39,7 +40,13 @@ export async function createWebhook(
   })
   return inTx(ctx, async (tx) => {
     assertRoomForWebhook(limits, await lockWebhookCounts(tx, scope))
-    const row = await insertWebhook(tx, scope, { id, ...content, secrets, at })
+    const row = await insertWebhook(tx, scope, {
+      id,
+      ...content,
+      secrets,
+      disabled: disabledByRequest(content, null, at),
+      at,
+    })
     await updateLaneModes(tx, { orgId: scope.orgId, webhookId: id }, content.doc)
     const message = `Add Webhook "${webhookName(content.doc)}"`
     await appendAudit(tx, scope, { message, siteId, after: auditDocument(content), at })

@@ -7,6 +7,7 @@ import { type Db, type Reader, type Tx } from '../platform/database/db.ts'
 import { documentText } from '../platform/sealing/document-column.ts'
 import { columnsOf } from '../platform/database/rows.ts'
 import { notFound } from '../platform/errors.ts'
+import type { Disabled } from './health/disabled.ts'
 import type { WebhookTable } from './tables.ts'
 import { topicNameOf } from './topics.ts'
 
@@ -18,6 +19,8 @@ export interface StoredContent {
   readonly topics: readonly string[]
   readonly doc: Record<string, unknown>
   readonly secrets: Buffer | null
+  /** When and why the webhook was disabled; null for one that is enabled. Default: unchanged. */
+  readonly disabled?: Disabled | null | undefined
   readonly at: Date
 }
 
@@ -110,10 +113,17 @@ export async function updateWebhookRow(
  * Events are routed by the current names of topics; the document stores their other names, because clients expect them
  * back.
  */
-function storedColumns({ enabled, topics, doc, secrets, at }: StoredContent) {
+function storedColumns({ enabled, topics, doc, secrets, disabled, at }: StoredContent) {
   const names = [...new Set(topics.map(topicNameOf))]
   const isAsSent = names.length === topics.length && names.every((name, index) => name === topics[index])
-  return { enabled, topics: names, doc: documentText(isAsSent ? doc : { ...doc, topics }), secrets, modifiedAt: at }
+  return {
+    enabled,
+    topics: names,
+    doc: documentText(isAsSent ? doc : { ...doc, topics }),
+    secrets,
+    modifiedAt: at,
+    ...(disabled !== undefined && { disabledAt: disabled?.at ?? null, disabledWhy: disabled?.why ?? null }),
+  }
 }
 
 /** Deletes the webhook with its lane and waiting messages. Requires lockWebhookAndLane in the same transaction. */

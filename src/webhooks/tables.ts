@@ -24,6 +24,8 @@ export interface WebhookTable {
   secrets: Buffer | null
   createdAt: Date
   modifiedAt: Date
+  disabledAt: Date | null
+  disabledWhy: 'request' | 'gone' | 'failing' | null
 }
 
 export interface WebhookMessageTable {

@@ -8,6 +8,7 @@ import { assertCallable } from '../platform/assert-callable.ts'
 import { planSigningKeys } from './signing/signing-keys.ts'
 import { updateLaneModes } from './lanes/store-modes.ts'
 import { getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
+import { disabledByRequest } from './health/disabled.ts'
 import { closeBreaker, rescheduleLane } from './lanes/store.ts'
 import type { Document } from '../platform/json/document.ts'
 import { type Webhook, auditDocument, mergeWebhook, webhookName, webhookOf } from './webhook.ts'
@@ -61,7 +62,13 @@ export async function updateWebhook(
       retired: retireSecrets(before, content, at),
       signingKeys: planSigningKeys(content.doc, before.signingKeys, at),
     })
-    const row = await updateWebhookRow(tx, scope, { id, ...content, secrets, at })
+    const row = await updateWebhookRow(tx, scope, {
+      id,
+      ...content,
+      secrets,
+      disabled: disabledByRequest(content, before, at),
+      at,
+    })
     await appendAudit(tx, scope, {
       message: `Update Webhook "${webhookName(content.doc)}"`,
       siteId,

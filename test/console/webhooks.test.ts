@@ -43,6 +43,8 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     const id = await addWebhook({ ...body, enabled: false })
     const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
     await page.getByText('Disabled', { exact: true }).waitFor()
+    await page.getByText('An administrator has disabled the webhook, and 0 messages wait').waitFor()
+    await page.getByText('Disabled since', { exact: true }).waitFor()
     await page.getByRole('link', { name: 'Edit' }).click()
     await page.getByRole('heading', { name: 'Edit Old name' }).waitFor()
     // Not that of the link, which has gone.

@@ -7,6 +7,7 @@ const now = new Date('2026-11-23T12:00:00Z')
 const later = addMs(now, 1000)
 const signs = {
   enabled: true,
+  disabledWhy: null,
   hasTopics: true,
   isLimited: false,
   pending: 0,
@@ -51,11 +52,19 @@ it('says that the receiver has asked for a pause', () => {
   expect(decideState({ ...signs, pending: 2, openUntil: later }, now)).toEqual({ state: 'paused', reason })
 })
 
-it('is disabled first of all', () => {
+it('is disabled first of all, and says why', () => {
   expect(decideState({ ...signs, enabled: false, failures: 7, pending: 3 }, now)).toEqual({
     state: 'disabled',
     reason: 'The webhook is disabled, and 3 messages wait',
   })
+  const reasons = (['request', 'gone', 'failing'] as const).map(
+    (disabledWhy) => decideState({ ...signs, enabled: false, disabledWhy }, now).reason,
+  )
+  expect(reasons).toEqual([
+    'An administrator has disabled the webhook, and 0 messages wait',
+    'The webhook is disabled, because its receiver answered 410 Gone, and 0 messages wait',
+    'The webhook is disabled, because its receiver has failed for 72 hours, and 0 messages wait',
+  ])
 })
 
 it('is no longer paused when the pause that the receiver asked for has passed', () => {

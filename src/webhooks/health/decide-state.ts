@@ -1,8 +1,11 @@
 import { BREAKER_FAILURES } from '../lanes/decide-lane.ts'
+import { type Disabled, serviceReasons } from './disabled.ts'
 
 /** The facts that determine the state of a webhook. */
 export interface WebhookSigns {
   readonly enabled: boolean
+  /** Null also if it was disabled before the service recorded why. */
+  readonly disabledWhy: Disabled['why'] | null
   readonly hasTopics: boolean
   /** True if the webhook has a rate limit, which pauses it too. */
   readonly isLimited: boolean
@@ -36,12 +39,12 @@ export function decideState(signs: WebhookSigns, now: Date): DecidedState {
   const working: DecidedState = signs.hasTopics
     ? { state: 'healthy', reason: null }
     : { state: 'idle', reason: NO_TOPICS }
-  const { enabled, isLimited, pending, failures, lastError } = signs
+  const { enabled, disabledWhy, isLimited, pending, failures, lastError } = signs
   const openUntil = openUntilOf(signs, now)
   // Larger numbers are approximate: see decision 246.
   const count = pending > MAX_COUNTED ? `about ${pending}` : pending
   const waiting = pending === 1 ? '1 message waits' : `${count} messages wait`
-  if (!enabled) return { state: 'disabled', reason: `The webhook is disabled, and ${waiting}` }
+  if (!enabled) return { state: 'disabled', reason: `${disabledText(disabledWhy)}, and ${waiting}` }
   if (failures === 0 && isLimited && (openUntil === null || pending === 0)) return working
   if (failures < BREAKER_FAILURES && openUntil !== null && isLimited)
     return { state: 'paused', reason: `The rate limit, or the receiver, has requested a pause, and ${waiting}` }
@@ -51,6 +54,11 @@ export function decideState(signs: WebhookSigns, now: Date): DecidedState {
   const last = lastError === null ? '' : `: ${lastError}`
   const times = failures === 1 ? 'The last attempt failed' : `The last ${failures} attempts failed`
   return { state: openUntil === null ? 'failing' : 'paused', reason: `${times}, and ${waiting}${last}` }
+}
+
+function disabledText(why: WebhookSigns['disabledWhy']): string {
+  if (why === 'request') return 'An administrator has disabled the webhook'
+  return why === null ? 'The webhook is disabled' : `The webhook is disabled, because ${serviceReasons[why]}`
 }
 
 /**

@@ -7,6 +7,7 @@ import { shareOrgIfAny } from '../../orgs/store.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { ClaimedLane } from '../delivery/store.ts'
 import { rescheduleLane } from '../lanes/store.ts'
+import { serviceReasons } from './disabled.ts'
 import { type WebhookRow, lockWebhookIfAny, updateWebhookRow } from '../store.ts'
 import { webhookName } from '../webhook.ts'
 
@@ -17,15 +18,14 @@ export async function disableGoneWebhook(ctx: Context, { orgId, webhookId, webho
   await inTx(ctx, async (tx) => {
     if (!(await shareOrgIfAny(tx, scope))) return
     const row = await lockWebhookIfAny(tx, scope, webhookId)
-    if (row?.enabled) await disableWebhook(tx, scope, { row, why: 'its receiver answered 410 Gone', at })
+    if (row?.enabled) await disableWebhook(tx, scope, { row, why: 'gone', at })
   })
 }
 
 export interface Disabling {
   /** Must be locked. */
   readonly row: WebhookRow
-  /** The end of a sentence. */
-  readonly why: string
+  readonly why: keyof typeof serviceReasons
   readonly at: Date
 }
 
@@ -37,11 +37,11 @@ export async function disableWebhook(tx: Tx, scope: PlaceScope, { row, why, at }
   const { orgId, id: webhookId } = row
   const siteId = siteIdOf(scope)
   const name = webhookName(row.doc)
-  await updateWebhookRow(tx, scope, { ...row, enabled: false, at })
-  const text = `Webhook "${name}" has been disabled, because ${why}`
+  await updateWebhookRow(tx, scope, { ...row, enabled: false, disabled: { at, why }, at })
+  const text = `Webhook "${name}" has been disabled, because ${serviceReasons[why]}`
   const details = { webhook_id: webhookId }
   await appendSystemEvent(tx, scope, { type: 'WEBHOOK_DISABLED', siteId, text, details }, at)
-  const message = `Disable Webhook "${name}": ${why}`
+  const message = `Disable Webhook "${name}": ${serviceReasons[why]}`
   await appendAudit(tx, scope, { message, siteId, before: { enabled: true }, after: { enabled: false }, at })
   await rescheduleLane(tx, { orgId, webhookId })
   wakeAfterCommit(tx, 'deliveries', [webhookId])

@@ -37,8 +37,7 @@ async function noteFailing(tx: Tx, { orgId, webhookId, siteId }: FailingLane, no
   const hours = lane === undefined ? null : decideNotice(lane, now)
   if (row === undefined || lane === undefined || hours === null) return
   await upsertNotice(tx, { orgId, webhookId, failingSince: lane.failingSince, hours })
-  if (disables(hours))
-    await disableWebhook(tx, scope, { row, why: `its receiver has failed for ${hours} hours`, at: now })
+  if (disables(hours)) await disableWebhook(tx, scope, { row, why: 'failing', at: now })
 }
 
 /** Mails the notices, all of an organization in one mail. Notices without a possible recipient now are retried. */

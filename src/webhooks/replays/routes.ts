@@ -41,12 +41,12 @@ export function replayOperations(limits: WebhookLimits): Operation[] {
       params,
       reply: WebhookHealthReply,
       run: async (ctx, { scope, params: { webhook_id: id } }) => {
-        const { enabled, doc, topics } = await getWebhook(ctx.db, scope, id)
+        const { doc, topics, ...webhook } = await getWebhook(ctx.db, scope, id)
         const now = ctx.clock.now()
         const activity = await findActivity(ctx.db, scope, { webhookId: id, since: addMs(now, -HOUR_MS) })
         if (activity === undefined) throw notFound(id)
-        const facts = { enabled, hasTopics: topics.length > 0, isLimited: rateLimitOf(doc) !== null }
-        return presentHealth({ ...facts, now }, activity)
+        const facts = { hasTopics: topics.length > 0, isLimited: rateLimitOf(doc) !== null }
+        return presentHealth({ ...webhook, ...facts, now }, activity)
       },
     }),
     listOperation({

@@ -66,6 +66,9 @@ export const WebhookHealthReply = named(
   Type.Object({
     state: Type.Enum(['healthy', 'idle', 'failing', 'paused', 'disabled'], { description: 'idle: it has no topics' }),
     reason: Type.Optional(Type.String()),
+    disabled_time: Type.Optional(
+      Type.Number({ description: 'epoch seconds; missing if the service did not record it yet' }),
+    ),
     pending: Type.Integer({ description: 'waiting messages; more than 1,000 are about as many, up to 200 too high' }),
     oldest_pending: Type.Optional(Timestamp),
     parked: Type.Integer({ description: 'at most 10,000' }),
@@ -124,8 +127,13 @@ export function presentParked(message: ParkedMessage): Static<typeof ParkedMessa
   }
 }
 
+interface HealthFacts extends Pick<WebhookSigns, 'enabled' | 'disabledWhy' | 'hasTopics' | 'isLimited'> {
+  readonly disabledAt: Date | null
+  readonly now: Date
+}
+
 export function presentHealth(
-  { now, ...webhook }: Pick<WebhookSigns, 'enabled' | 'hasTopics' | 'isLimited'> & { readonly now: Date },
+  { now, disabledAt, ...webhook }: HealthFacts,
   activity: WebhookActivity,
 ): Static<typeof WebhookHealthReply> {
   const { pending, oldestPendingAt, parked, overflowed, overflowedAt, failures, attempts, successes, p50Ms, p99Ms } =
@@ -135,6 +143,7 @@ export function presentHealth(
   return {
     state,
     ...(reason !== null && { reason }),
+    ...(disabledAt !== null && { disabled_time: epochS(disabledAt) }),
     pending,
     ...(oldestPendingAt !== null && { oldest_pending: epochS(oldestPendingAt) }),
     parked,

@@ -61,6 +61,25 @@ it('shows the state of a webhook with the reason, what waits, and how the last a
   })
 })
 
+it('shows since when and why a webhook is disabled', async () => {
+  const health = async () => (await server.call('GET', `${path}/health`)).body
+  const at = server.ctx.clock.now().getTime() / 1000
+  await server.call('PUT', path, { body: { enabled: false } })
+  const disabled = { state: 'disabled', reason: 'An administrator has disabled the webhook, and 0 messages wait' }
+  const first = await health()
+  expect(first).toMatchObject({ ...disabled, disabled_time: expect.any(Number) })
+  expect(first.disabled_time).toBeGreaterThanOrEqual(at)
+  // Another change of a webhook that stays disabled.
+  await server.call('PUT', path, { body: { enabled: false, name: 'Off' } })
+  expect(await health()).toEqual(first)
+  await server.call('PUT', path, { body: { enabled: true, name: '' } })
+  expect(Object.keys(await health())).not.toContain('disabled_time')
+  const body = { url: 'http://127.0.0.1:9/hook', topics: [], enabled: false }
+  const created = (await server.call('POST', `/orgs/${server.org.orgId}/webhooks`, { body })).body.id
+  const ofCreated = await server.call('GET', `/orgs/${server.org.orgId}/webhooks/${created}/health`)
+  expect(ofCreated.body).toMatchObject({ ...disabled, disabled_time: expect.any(Number) })
+})
+
 it('lists parked messages, replays those that match, and refuses what it does not understand', async () => {
   const [first, second] = [await park(), await park()]
   const listed = await server.call('GET', `${path}/parked`)

@@ -273,6 +273,8 @@ describe('a receiver that fails', () => {
     const records = await harness.ctx.db.selectFrom('auditLog').select('message').execute()
     expect(records.map(({ message }) => message)).toContain('Disable Webhook "Old": its receiver answered 410 Gone')
     const { id } = webhook
+    const disabled = await harness.ctx.db.selectFrom('webhook').select(['disabledAt', 'disabledWhy']).execute()
+    expect(disabled).toEqual([{ disabledAt: clock.now(), disabledWhy: 'gone' }])
     const events = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'text', 'details']).execute()
     const text = expect.stringContaining('Webhook "Old" ')
     expect(events).toEqual([{ type: 'WEBHOOK_DISABLED', text, details: { webhook_id: id } }])

@@ -87,6 +87,8 @@ it('mails the admins after an hour, a day and three days of failing, and then di
   await watchAfter(id, 72.1)
   expect(await webhook(id)).toEqual({ enabled: false })
   expect(smtp.mails).toHaveLength(6)
+  const disabled = await harness.ctx.db.selectFrom('webhook').select(['disabledAt', 'disabledWhy']).execute()
+  expect(disabled).toEqual([{ disabledAt: clock.now(), disabledWhy: 'failing' }])
   expect(smtp.mails[5]).toMatchObject({ subject: 'A webhook has been disabled' })
   const name = 'Alerts <https://evil.test>'
   const events = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'text', 'details']).execute()
@@ -103,6 +105,8 @@ it('mails the admins after an hour, a day and three days of failing, and then di
   await harness.start()
   await updateWebhook(harness.ctx, harness.scope, { id, body: { enabled: true }, outbound: harness.outbound })
   await waitUntil('nothing waits', async () => (await lane(id)).pending === 0)
+  const enabled = await harness.ctx.db.selectFrom('webhook').select(['disabledAt', 'disabledWhy']).execute()
+  expect(enabled).toEqual([{ disabledAt: null, disabledWhy: null }])
   expect(await lane(id)).toMatchObject({ failures: 0, failingSince: null })
   receiver.answer(status(500))
   await harness.audit('again')

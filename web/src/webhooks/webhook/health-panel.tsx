@@ -4,10 +4,18 @@ import { type Health, pendingText } from '../webhook.ts'
 
 /** Waiting and abandoned messages, and the deliveries of the last hour. */
 export function HealthPanel({ health }: { readonly health: Health }) {
-  const { oldest_pending: oldest, parked, overflowed, breaker, last_hour: hour } = health
+  const { disabled_time: disabledAt, oldest_pending: oldest, parked, overflowed, breaker, last_hour: hour } = health
   return (
     <Panel title="Health">
       <dl className="facts">
+        {disabledAt !== undefined && (
+          <div>
+            <dt>Disabled since</dt>
+            <dd>
+              <Ago at={disabledAt} />
+            </dd>
+          </div>
+        )}
         <div>
           <dt>Waiting messages</dt>
           <dd>
