@@ -71,6 +71,7 @@ export interface WebhookLaneTable {
   pullSeq: Generated<string>
   overflowed: Generated<string>
   overflowedAt: Date | null
+  countedEpoch: Generated<string>
 }
 
 export interface WebhookDeliveryTable {

@@ -5,7 +5,7 @@ import type { SpareCount } from '../lanes/spare-count.ts'
 export interface CountPlan extends HeldLaneKey {
   /** True if the row goes on counting the messages that the batch deletes. */
   readonly keeps: boolean
-  /** What is subtracted from the row in addition to the deleted messages, if the lane is still held in this epoch. */
+  /** What is subtracted from the row in addition to the deleted messages, unless it has been counted anew since this epoch. */
   readonly spare: number
   /** The number of messages that the batch is to delete. */
   readonly messages: number
@@ -58,12 +58,14 @@ interface Deletions {
   /** When the first added message of a webhook is due. */
   readonly addedFrom: ReadonlyMap<string, Date>
   readonly isHeld: (lane: HeldLaneKey) => boolean
+  /** True if the row has been counted anew since the epoch of the lane, so that the holder knows nothing about its count. */
+  readonly isRecounted: (lane: HeldLaneKey) => boolean
 }
 
 /** Returns what to subtract from the rows of locked lanes, and how many deleted messages each of them still counts. */
 export function laneResults(
   plans: readonly CountPlan[],
-  { deleted, addedFrom, isHeld }: Deletions,
+  { deleted, addedFrom, isHeld, isRecounted }: Deletions,
 ): { readonly results: LaneResult[]; readonly kept: ReadonlyMap<string, number> } {
   const planOf = new Map(plans.map((plan) => [plan.webhookId, plan]))
   const changeOf = new Map(deleted.map((lane) => [lane.webhookId, lane.messages]))
@@ -71,11 +73,10 @@ export function laneResults(
   const results: LaneResult[] = []
   for (const { orgId, webhookId } of new Map([...plans, ...deleted].map((lane) => [lane.webhookId, lane])).values()) {
     const [plan, from] = [planOf.get(webhookId), addedFrom.get(webhookId) ?? null]
-    const isOurs = plan !== undefined && isHeld(plan)
-    const isKept = isOurs && plan.keeps && from === null
+    const isKept = plan !== undefined && isHeld(plan) && plan.keeps && from === null
     const messages = changeOf.get(webhookId) ?? 0
     kept.set(webhookId, isKept ? messages : 0)
-    const sum = messages + (isOurs ? plan.spare : 0)
+    const sum = messages + (plan === undefined || isRecounted(plan) ? 0 : plan.spare)
     if (!isKept && (sum !== 0 || from !== null)) results.push({ orgId, webhookId, messages: sum, addedFrom: from })
   }
   return { results, kept }

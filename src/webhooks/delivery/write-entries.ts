@@ -160,26 +160,33 @@ async function writeMixed(tx: Tx, { entries, records, releases, counts }: MixedB
   // Parked messages refer to their webhooks, which a deletion locks before their lanes.
   const needed = [...failedOnes, ...unsent.map(({ scheduled }) => scheduled), ...records.filter(isExhausted)]
   const known = needed.length > 0 ? await shareWebhooks(tx, needed) : null
-  const epochs = await lockLanes(
+  const lanes = await lockLanes(
     tx,
     entries.map(({ lane }) => lane),
   )
   const isHeld = ({ webhookId, epoch }: LaneKey & { readonly epoch: string }): boolean =>
-    epochs.get(webhookId) === epoch
+    lanes.get(webhookId)?.epoch === epoch
+  const isRecounted = ({ webhookId, epoch }: HeldLaneKey): boolean =>
+    BigInt(lanes.get(webhookId)?.countedEpoch ?? 0) > BigInt(epoch)
   const attempts = entries.flatMap(({ lane, outcome }) =>
     'attempt' in outcome ? [{ lane, ...outcome, held: isHeld(lane) }] : [],
   )
   const kept = unsent
-    .filter(({ scheduled: { webhookId }, version }) => known?.get(webhookId) === version && epochs.has(webhookId))
+    .filter(({ scheduled: { webhookId }, version }) => known?.get(webhookId) === version && lanes.has(webhookId))
     .map(({ scheduled }) => scheduled)
   const keptIds = new Set(kept.map(({ id }) => id))
   if (kept.length > 0) await deleteEvents(tx, [...keptIds])
-  const addable = failedOnes.filter(({ webhookId }) => known?.has(webhookId) === true && epochs.has(webhookId))
+  const addable = failedOnes.filter(({ webhookId }) => known?.has(webhookId) === true && lanes.has(webhookId))
   const added = kept.length + addable.length > 0 ? await insertUnrouted(tx, [...addable, ...kept]) : []
   const deleted = subtractAdded(await writeAttempts(tx, attempts), countPerLane(added))
   // Each lane is written once: at a second write PostgreSQL would check the webhook's row again, and wait for a
   // transaction that has locked the webhook and waits for this lane.
-  const { results, kept: keptCounts } = laneResults(counts, { deleted, addedFrom: firstDueOf(added), isHeld })
+  const { results, kept: keptCounts } = laneResults(counts, {
+    deleted,
+    addedFrom: firstDueOf(added),
+    isHeld,
+    isRecounted,
+  })
   const resultOf = new Map(results.map((result) => [result.webhookId, result]))
   const leaving = releases
     .filter(isHeld)

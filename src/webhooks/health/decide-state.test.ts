@@ -11,6 +11,7 @@ const signs = {
   hasTopics: true,
   isLimited: false,
   pending: 0,
+  isPendingExact: true,
   failures: 0,
   openUntil: null,
   lastError: null,
@@ -40,7 +41,9 @@ it('says how often the receiver failed, what waits and why', () => {
     reason: 'The last attempt failed, and 1 message waits: answered 500',
   })
   const many = decideState({ ...signs, failures: 7, pending: 1001, openUntil: later }, now)
-  expect(many.reason).toBe('The last 7 attempts failed, and about 1001 messages wait')
+  expect(many.reason).toBe('The last 7 attempts failed, and 1001 messages wait')
+  const sending = decideState({ ...signs, failures: 1, pending: 1001, isPendingExact: false }, now)
+  expect(sending.reason).toBe('The last attempt failed, and about 1001 messages wait')
   expect(decideState({ ...signs, failures: 7, pending: 3, openUntil: later }, now)).toEqual({
     state: 'paused',
     reason: 'The last 7 attempts failed, and 3 messages wait',

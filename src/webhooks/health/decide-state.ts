@@ -10,6 +10,7 @@ export interface WebhookSigns {
   /** True if the webhook has a rate limit, which pauses it too. */
   readonly isLimited: boolean
   readonly pending: number
+  readonly isPendingExact: boolean
   /** Failed attempts since the last success. */
   readonly failures: number
   /** The time until which only pings are sent: the breaker is open, or the receiver has requested a pause. */
@@ -17,7 +18,7 @@ export interface WebhookSigns {
   readonly lastError: string | null
 }
 
-/** Waiting messages are counted up to this number; a larger one may be up to 200 too high. */
+/** The waiting messages of a lane that is held are counted up to this number; a larger one may be up to 200 too high. */
 export const MAX_COUNTED = 1000
 
 /**
@@ -39,10 +40,9 @@ export function decideState(signs: WebhookSigns, now: Date): DecidedState {
   const working: DecidedState = signs.hasTopics
     ? { state: 'healthy', reason: null }
     : { state: 'idle', reason: NO_TOPICS }
-  const { enabled, disabledWhy, isLimited, pending, failures, lastError } = signs
+  const { enabled, disabledWhy, isLimited, pending, isPendingExact, failures, lastError } = signs
   const openUntil = openUntilOf(signs, now)
-  // Larger numbers are approximate: see decision 246.
-  const count = pending > MAX_COUNTED ? `about ${pending}` : pending
+  const count = isPendingExact ? pending : `about ${pending}`
   const waiting = pending === 1 ? '1 message waits' : `${count} messages wait`
   if (!enabled) return { state: 'disabled', reason: `${disabledText(disabledWhy)}, and ${waiting}` }
   if (failures === 0 && isLimited && (openUntil === null || pending === 0)) return working

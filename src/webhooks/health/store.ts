@@ -6,6 +6,8 @@ import { MAX_COUNTED } from './decide-state.ts'
 /** The activity of a webhook's deliveries in the database. */
 export interface WebhookActivity {
   readonly pending: number
+  /** False if up to 200 messages fewer wait, because the lane is held and has more than it is worth to count. */
+  readonly isPendingExact: boolean
   readonly oldestPendingAt: Date | null
   /** Messages that were dropped because too many waited, and when the last one was. */
   readonly overflowed: number
@@ -39,7 +41,7 @@ export async function findActivity(
   const { rows } = await sql<WebhookActivity>`
     select least(l.pending, case when l.pending <= ${MAX_COUNTED} then (
         select count(*) from webhook_message where org_id = ${orgId} and webhook_id = ${webhookId} and due_at >= l.due_from)
-      end)::int as pending, l.overflowed::float8 as overflowed, l.overflowed_at, l.failures, l.open_until, l.next_at, recent.*,
+      end)::int as pending, l.pending <= ${MAX_COUNTED} or l.lease_until is null as is_pending_exact, l.overflowed::float8 as overflowed, l.overflowed_at, l.failures, l.open_until, l.next_at, recent.*,
       (select min(m.created_at) from (
         select created_at from webhook_message
         where org_id = ${orgId} and webhook_id = ${webhookId} and due_at >= l.due_from

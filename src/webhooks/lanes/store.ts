@@ -13,6 +13,12 @@ export interface HeldLaneKey extends LaneKey {
   readonly epoch: string
 }
 
+export interface LaneEpochs {
+  readonly epoch: string
+  /** The epoch that the last new count of its messages has begun. */
+  readonly countedEpoch: string
+}
+
 export interface LaneChange extends LaneKey {
   readonly messages: number
 }
@@ -35,16 +41,16 @@ export const laneKeyColumns = columnsOf('webhookLane', keyTypes)
  * Locks the lanes until `tx` ends, in the order of their keys, so that two transactions never wait for
  * each other. The result lacks the lanes of deleted webhooks.
  *
- * @returns The epoch of each lane by the id of its webhook.
+ * @returns The lanes by the ids of their webhooks.
  */
-export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Map<string, string>> {
-  const { rows } = await sql<{ webhookId: string; epoch: string }>`
-    select l.webhook_id, l.epoch
+export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Map<string, LaneEpochs>> {
+  const { rows } = await sql<LaneEpochs & { webhookId: string }>`
+    select l.webhook_id, l.epoch, l.counted_epoch
     from webhook_lane l join ${rowsAs('k', laneKeyColumns, keys)} on l.org_id = k.org_id and l.webhook_id = k.webhook_id
     order by l.org_id, l.webhook_id
     for update of l
   `.execute(tx)
-  return new Map(rows.map(({ webhookId, epoch }) => [webhookId, epoch]))
+  return new Map(rows.map((row) => [row.webhookId, row]))
 }
 
 export function countPerLane(messages: readonly LaneKey[]): LaneChange[] {
@@ -92,7 +98,7 @@ export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<vo
   await sql`
     update webhook_lane l
     set next_at = ${nextAtOfFirst}, due_from = coalesce(m.first_due_at, l.due_from), pending = m.messages,
-      lease_until = null, leased_by = null, epoch = l.epoch + 1
+      lease_until = null, leased_by = null, epoch = l.epoch + 1, counted_epoch = l.epoch + 1
     from webhook w, ${rowsAs('k', laneKeyColumns, keys)} cross join lateral (
       select count(*) as messages, min(due_at) as first_due_at from webhook_message
       where org_id = k.org_id and webhook_id = k.webhook_id and due_at >= '-infinity') m

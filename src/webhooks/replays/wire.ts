@@ -69,7 +69,10 @@ export const WebhookHealthReply = named(
     disabled_time: Type.Optional(
       Type.Number({ description: 'epoch seconds; missing if the service did not record it yet' }),
     ),
-    pending: Type.Integer({ description: 'waiting messages; more than 1,000 are about as many, up to 200 too high' }),
+    pending: Type.Integer({ description: 'waiting messages' }),
+    pending_exact: Type.Boolean({
+      description: 'false: up to 200 fewer wait, because more than 1,000 do, and they are being sent',
+    }),
     oldest_pending: Type.Optional(Timestamp),
     parked: Type.Integer({ description: 'at most 10,000' }),
     overflowed: Type.Integer({ description: 'messages that were dropped because too many waited' }),
@@ -136,8 +139,19 @@ export function presentHealth(
   { now, disabledAt, ...webhook }: HealthFacts,
   activity: WebhookActivity,
 ): Static<typeof WebhookHealthReply> {
-  const { pending, oldestPendingAt, parked, overflowed, overflowedAt, failures, attempts, successes, p50Ms, p99Ms } =
-    activity
+  const {
+    pending,
+    isPendingExact,
+    oldestPendingAt,
+    parked,
+    overflowed,
+    overflowedAt,
+    failures,
+    attempts,
+    successes,
+    p50Ms,
+    p99Ms,
+  } = activity
   const { state, reason } = decideState({ ...webhook, ...activity }, now)
   const openUntil = openUntilOf(activity, now)
   return {
@@ -145,6 +159,7 @@ export function presentHealth(
     ...(reason !== null && { reason }),
     ...(disabledAt !== null && { disabled_time: epochS(disabledAt) }),
     pending,
+    pending_exact: isPendingExact,
     ...(oldestPendingAt !== null && { oldest_pending: epochS(oldestPendingAt) }),
     parked,
     overflowed,

@@ -80,6 +80,21 @@ it('shows since when and why a webhook is disabled', async () => {
   expect(ofCreated.body).toMatchObject({ ...disabled, disabled_time: expect.any(Number) })
 })
 
+it('says that a large number of waiting messages is exact unless they are being sent', async () => {
+  const lanes = server.ctx.db.updateTable('webhookLane').where('webhookId', '=', id)
+  const shown = async (set: { readonly pending: number; readonly leaseUntil: Date | null }) => {
+    await lanes.set(set).execute()
+    const { pending, pending_exact: isExact } = (await server.call('GET', `${path}/health`)).body
+    return [pending, isExact]
+  }
+  const leaseUntil = server.ctx.clock.now()
+  expect(await shown({ pending: 1001, leaseUntil })).toEqual([1001, false])
+  expect(await shown({ pending: 1001, leaseUntil: null })).toEqual([1001, true])
+  // Up to a thousand are counted, and none wait.
+  expect(await shown({ pending: 1000, leaseUntil })).toEqual([0, true])
+  expect(await shown({ pending: 0, leaseUntil: null })).toEqual([0, true])
+})
+
 it('lists parked messages, replays those that match, and refuses what it does not understand', async () => {
   const [first, second] = [await park(), await park()]
   const listed = await server.call('GET', `${path}/parked`)

@@ -7,6 +7,7 @@ import type { Attempt } from '../../../src/webhooks/delivery/deliver-message.ts'
 import { createFlusher } from '../../../src/webhooks/delivery/flush.ts'
 import { type ClaimedLane, claimLanes } from '../../../src/webhooks/delivery/store.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
+import { recountLanes } from '../../../src/webhooks/lanes/store.ts'
 import { type SpareCount, createSpareCount } from '../../../src/webhooks/lanes/spare-count.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { type Harness, createHarness } from '../harness.ts'
@@ -273,6 +274,15 @@ it('writes the count of a held lane only when the row counts far too many, and o
   await push(others.slice(2, 4))
   expect(await laneRow()).toMatchObject({ pending: 58 })
   expect(spare.take(Infinity)).toBe(3)
+  spare.add(3)
+  const release = { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 }
+  // Nobody has counted the messages since, so the row still counts them too much.
+  await flusher.add({ lane, spare, outcome: { release } })
+  expect(await laneRow()).toMatchObject({ pending: 55, leaseUntil: expect.any(Date) })
+  spare.add(3)
+  await inTx(harness.ctx, (tx) => recountLanes(tx, [lane]))
+  await flusher.add({ lane, spare, outcome: { release } })
+  expect([await laneRow(), spare.isZero()]).toEqual([expect.objectContaining({ pending: 58 }), true])
 })
 
 it('corrects the count of a lane that stays leased', async () => {

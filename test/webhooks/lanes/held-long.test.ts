@@ -4,6 +4,7 @@ import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { appendAudit } from '../../../src/events/append.ts'
+import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
 import { type Receiver, status } from '../receiver.ts'
@@ -49,6 +50,20 @@ const auditTwice = () =>
   inTx(harness.ctx, async (tx) => {
     for (const message of ['one', 'two']) await appendAudit(tx, harness.scope, { message, at: clock.now() })
   })
+
+it('corrects the count of a lane that is lost, without a new count', async () => {
+  const { id } = await harness.addWebhook({ url: receiver.url, topics: ['audits'], single_event_per_message: true })
+  await harness.start()
+  await auditTwice()
+  await receiver.waitFor(2)
+  await waitUntil('the results are written', async () => (await harness.waiting()).messages === 0)
+  expect(await lane()).toMatchObject({ pending: 2, leaseUntil: expect.any(Date) })
+  await harness.ctx.db.updateTable('webhookLane').set({ failingSince: clock.now() }).execute()
+  // It ends the lease.
+  await updateWebhook(harness.ctx, harness.scope, { id, body: { verify_cert: false }, outbound: harness.outbound })
+  await waitUntil('the count is right', async () => (await harness.waiting()).pending === 0)
+  await receiver.waitFor(3)
+})
 
 it('holds a lane that was in use for long although no event comes, with the right count', async () => {
   await harness.addWebhook({ url: receiver.url, topics: ['audits'], single_event_per_message: true })

@@ -31,13 +31,10 @@ export function titleOf(webhook: Webhook): string {
   return textIn(webhook, 'name') || textIn(webhook, 'url') || webhook.id
 }
 
-/** The service counts waiting messages up to this number; a larger one may be up to 200 too high. */
-const MAX_COUNTED = 1000
-
 /** Returns the number of waiting messages, as far as it is known. */
-export function pendingText({ pending }: Pick<Health, 'pending'>): string {
+export function pendingText({ pending, pending_exact: isExact }: Pick<Health, 'pending' | 'pending_exact'>): string {
   const count = pending.toLocaleString('en')
-  return pending > MAX_COUNTED ? `about ${count}` : count
+  return isExact ? count : `about ${count}`
 }
 
 /** The site in the address of a page of webhooks; absent for those of the organization. */
