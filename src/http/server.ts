@@ -25,6 +25,7 @@ import { replyWithError } from './errors.ts'
 import { createAccountMemory } from './turns/account-memory.ts'
 import { TURN_MS, createFairTurns } from './turns/fair-turns.ts'
 import { createForwardedForCheck } from './connections/forwarded-for.ts'
+import { endSilentConnections } from './connections/end-silent.ts'
 import { guardConnections } from './connections/guard-connections.ts'
 import { takeJson } from './bodies/json.ts'
 import type { Requester } from './turns/lanes.ts'
@@ -131,6 +132,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
         .setTimeout(SILENCE_MS)
         .on('checkExpectation', replyToExpectation),
   })
+  endSilentConnections(http.server)
   finishOperations(http)
   http.setValidatorCompiler(compileValidator)
   // Presenters pick every field; a second pick by a response schema would only drop fields that they include on

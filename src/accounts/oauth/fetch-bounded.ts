@@ -2,12 +2,14 @@ import type { CustomFetchOptions } from 'openid-client'
 import { AppError } from '../../platform/errors.ts'
 import { isLoopbackUrl } from '../../platform/outbound/loopback.ts'
 import type { OutboundHttp } from '../../platform/outbound/outbound-http.ts'
+import { createDeadlines } from '../../platform/time/deadlines.ts'
+import { withinTime } from '../../platform/time/within-time.ts'
 
 /** Key sets and metadata take a few kilobytes. */
 const MAX_ANSWER_BYTES = 512 * 1024
 
 /** The time for a whole request, up to the last byte. */
-export const TIMEOUT_S = 5
+const TIMEOUT_MS = 5000
 
 export type FetchBounded = (url: string, options: CustomFetchOptions) => Promise<Response>
 
@@ -16,16 +18,20 @@ export type FetchBounded = (url: string, options: CustomFetchOptions) => Promise
  * than MAX_ANSWER_BYTES. It throws AppError unavailable if there is no usable answer.
  */
 export function createFetchBounded(http: OutboundHttp): FetchBounded {
+  const deadlines = createDeadlines()
   return async (url, options) => {
     assertSecure(url)
-    const { method, headers, signal } = options
+    // The library's signal also counts the time in which the process did not run.
+    const { method, headers } = options
     // The library sends only forms.
     const body = options.body instanceof URLSearchParams ? options.body : null
     let answer: Response
     try {
-      const given = await http.fetch(url, { method, headers, body, ...(signal && { signal }) })
-      const bytes = await readBounded(given.body)
-      answer = new Response(bytes.length === 0 ? null : bytes, { status: given.status, headers: [...given.headers] })
+      answer = await withinTime({ deadlines, ms: TIMEOUT_MS }, async (signal) => {
+        const given = await http.fetch(url, { method, headers, body, signal })
+        const bytes = await readBounded(given.body)
+        return new Response(bytes.length === 0 ? null : bytes, { status: given.status, headers: [...given.headers] })
+      })
     } catch (error) {
       throw unavailable(error)
     }

@@ -12,7 +12,7 @@ import { Value } from 'typebox/value'
 import { isLoopbackUrl } from '../../platform/outbound/loopback.ts'
 import type { OauthProvider } from '../parts.ts'
 import type { OauthClient } from './client.ts'
-import { type FetchBounded, TIMEOUT_S } from './fetch-bounded.ts'
+import type { FetchBounded } from './fetch-bounded.ts'
 import { answerUrl } from './openid-client.ts'
 import { explainProviderError, refusal } from './refusal.ts'
 
@@ -33,7 +33,6 @@ export function connectGithub(provider: OauthProvider, fetchBounded: FetchBounde
     provider.clientId,
     provider.clientSecret,
   )
-  config.timeout = TIMEOUT_S
   config[customFetch] = fetchGithubBy(fetchBounded)
   if (isLoopbackUrl(new URL(base))) allowInsecureRequests(config)
   return {

@@ -14,7 +14,7 @@ import {
 import { isLoopbackUrl } from '../../platform/outbound/loopback.ts'
 import type { OauthProvider } from '../parts.ts'
 import type { Identity, OauthClient, ProviderAnswer, AuthorizationRequest } from './client.ts'
-import { type FetchBounded, TIMEOUT_S, assertSecure, unavailable } from './fetch-bounded.ts'
+import { type FetchBounded, assertSecure, unavailable } from './fetch-bounded.ts'
 import { explainProviderError, refusal } from './refusal.ts'
 
 /**
@@ -27,7 +27,6 @@ export async function discoverOpenId(provider: OauthProvider, fetchBounded: Fetc
   const issuer = new URL(provider.issuer)
   const config = await discovery(issuer, provider.clientId, {}, clientAuth(provider.clientSecret), {
     [customFetch]: fetchBounded,
-    timeout: TIMEOUT_S,
     // fetchBounded allows plain http on loopback only, whatever the metadata names.
     execute: [enableNonRepudiationChecks, ...(isLoopbackUrl(issuer) ? [allowInsecureRequests] : [])],
   }).catch((error: unknown) => {

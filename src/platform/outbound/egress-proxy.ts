@@ -1,6 +1,7 @@
 import { type RequestOptions, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { Socket, isIPv6 } from 'node:net'
+import { type TimeLimit, withinTime } from '../time/within-time.ts'
 
 /** An HTTP proxy of the operator, for calls to addresses that users choose. */
 export interface EgressProxy {
@@ -33,8 +34,8 @@ interface Tunnel {
   /** Literal addresses of the same host, tried in this order: the proxy resolves no name. */
   readonly addresses: readonly string[]
   readonly port: number
-  readonly timeoutMs: number
-  readonly signal: AbortSignal
+  /** For each of the addresses. */
+  readonly timeLimit: TimeLimit
 }
 
 /**
@@ -54,16 +55,21 @@ export async function openTunnel(proxy: EgressProxy, { addresses, ...tunnel }: T
 }
 
 function connectTo(
-  { url, authorization }: EgressProxy,
+  proxy: EgressProxy,
   address: string,
-  { port, timeoutMs, signal }: Omit<Tunnel, 'addresses'>,
+  { port, timeLimit }: Omit<Tunnel, 'addresses'>,
 ): Promise<Socket> {
   const target = `${isIPv6(address) ? `[${address}]` : address}:${port}`
+  return withinTime(timeLimit, (signal) => requestTunnel(proxy, target, signal))
+}
+
+/** @param target As in `CONNECT`: an address and a port. */
+function requestTunnel({ url, authorization }: EgressProxy, target: string, signal: AbortSignal): Promise<Socket> {
   const options: RequestOptions = {
     method: 'CONNECT',
     path: target,
     agent: false,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    signal,
     headers: { host: target, ...(authorization !== null && { 'proxy-authorization': authorization }) },
   }
   const request = url.protocol === 'https:' ? requestHttps(url, options) : requestHttp(url, options)

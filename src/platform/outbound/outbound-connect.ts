@@ -5,6 +5,7 @@ import type { AddressGuard } from './address-guard.ts'
 import { type EgressProxy, openTunnel } from './egress-proxy.ts'
 import { type NameResolver, noPublicAddress } from '../names/name-resolver.ts'
 import type { AgentKind } from './outbound-agents.ts'
+import type { Deadlines } from '../time/deadlines.ts'
 import { directReads } from './http-connection.ts'
 import type { Connect } from './http-connections.ts'
 
@@ -42,6 +43,7 @@ export interface ConnectorOptions extends AgentKind {
   readonly mayCall: AddressGuard
   readonly names: NameResolver
   readonly proxy: EgressProxy | null
+  readonly deadlines: Deadlines
   readonly signal: AbortSignal
 }
 
@@ -94,14 +96,14 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
 async function openGuardedTunnel(
   proxy: EgressProxy,
   { hostname, protocol, port }: undici.buildConnector.Options,
-  { mayCall, names, signal }: ConnectorOptions,
+  { mayCall, names, deadlines, signal }: ConnectorOptions,
 ): Promise<Socket> {
   const host = bare(hostname)
   // send() has just resolved it on behalf of its owner.
   const addresses = isIP(host) === 0 ? (await names.resolve(host, null)).map(({ address }) => address) : [host]
   if (!addresses.every((address) => mayCall(address))) throw new Error(refusalOf(host))
-  const target = { port: Number(port || (protocol === 'https:' ? 443 : 80)), timeoutMs: CONNECT_TIMEOUT_MS, signal }
-  return openTunnel(proxy, { addresses, ...target })
+  const timeLimit = { deadlines, ms: CONNECT_TIMEOUT_MS, signal }
+  return openTunnel(proxy, { addresses, port: Number(port || (protocol === 'https:' ? 443 : 80)), timeLimit })
 }
 
 /** Refuses a name if any of its addresses is blocked; net connects only to the addresses that this returns. */

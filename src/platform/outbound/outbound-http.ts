@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import type * as undici from 'undici'
 import { type AddressPolicy, createAddressGuard } from './address-guard.ts'
 import { type Deadlines, createDeadlines } from '../time/deadlines.ts'
+import { withinTime } from '../time/within-time.ts'
 import type { EgressProxy } from './egress-proxy.ts'
 import { lazily } from '../lazily.ts'
 import { type Agents, type ClientIdentity, createAgents } from './outbound-agents.ts'
@@ -86,7 +87,7 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   // Destroying an agent waits for connections in progress: this ends them.
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
-  const guarded = { mayCall, names, proxy, signal: closing.signal }
+  const guarded = { mayCall, names, proxy, deadlines, signal: closing.signal }
   let opened: Agents | null = null
   const agents = lazily(async () => {
     const loaded = await import('undici')
@@ -108,7 +109,7 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
     async findRefusal(url, owner) {
       const host = bare(url.hostname)
       if (isIP(host) !== 0) return mayCall(host) ? null : refusalOf(host)
-      const addresses = await resolveInTime(names, host, owner)
+      const addresses = await resolveInTime({ names, deadlines }, host, owner)
       return addresses.every(({ address }) => mayCall(address)) ? null : refusalOf(host)
     },
     async close() {
@@ -120,9 +121,14 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
 }
 
 /** Empty if that fails or takes too long. */
-async function resolveInTime(names: NameResolver, host: string, owner: string): Promise<readonly ResolvedAddress[]> {
-  const signal = AbortSignal.timeout(RESOLVE_WITHIN_MS)
-  return Promise.race([names.resolve(host, { owner, signal }), rejectAtAbort(signal)]).catch(() => [])
+async function resolveInTime(
+  { names, deadlines }: Pick<Sender, 'names' | 'deadlines'>,
+  host: string,
+  owner: string,
+): Promise<readonly ResolvedAddress[]> {
+  return withinTime({ deadlines, ms: RESOLVE_WITHIN_MS }, (signal) =>
+    Promise.race([names.resolve(host, { owner, signal }), rejectAtAbort(signal)]),
+  ).catch(() => [])
 }
 
 interface Destination {

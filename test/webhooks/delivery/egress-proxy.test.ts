@@ -2,8 +2,9 @@ import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type Socket, connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { egressProxyOf } from '../../../src/platform/outbound/egress-proxy.ts'
+import { egressProxyOf, openTunnel } from '../../../src/platform/outbound/egress-proxy.ts'
 import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
+import { createDeadlines } from '../../../src/platform/time/deadlines.ts'
 import { startNameServer } from '../../support/peers/name-server.ts'
 import { selfSigned } from '../self-signed.ts'
 import { listen } from './listen.ts'
@@ -76,4 +77,17 @@ it('a proxy that refuses, or is not there, fails the call with what it said', as
   expect(await outboundThrough(port, '')('http://127.0.0.1:9/')).toEqual({ kind: 'failed', error, remoteAddress: null })
   const gone = await outboundThrough(9, '')('http://127.0.0.1:9/')
   expect(gone).toMatchObject({ kind: 'failed', error: expect.stringMatching(/^the proxy could not be used: /) })
+})
+
+const silence = async (): Promise<number> => listen(createHttpServer().on('connect', () => {}))
+
+it.each([
+  ['its time limit', () => ({ ms: 50, signal: new AbortController().signal })],
+  ['its signal', () => ({ ms: 60_000, signal: AbortSignal.timeout(50) })],
+])('a tunnel through a silent proxy ends by %s', async (_what, limit) => {
+  const proxy = egressProxyOf(`http://127.0.0.1:${await silence()}`)
+  const timeLimit = { deadlines: createDeadlines(), ...limit() }
+  await expect(openTunnel(proxy, { addresses: ['127.0.0.1'], port: 1, timeLimit })).rejects.toThrow(
+    'the proxy could not be used',
+  )
 })
