@@ -39,15 +39,22 @@ export interface RoutingParts {
 }
 
 /**
- * The events are found by arrays of their ids; see openQueuePool().
+ * The events are found by arrays of their ids; see openQueuePool(). Their rows are locked only if another transaction has locked
+ * or changed them before (`xmax`): a lock is written to the log, and nobody else takes the rows of events that wait for the
+ * router.
  * @param condition Names columns of `locked_step`: only the steps that meet it are removed.
  */
 export function routingParts<V>(steps: Param<V, readonly RoutingStep[]>, condition: RawBuilder<unknown>): RoutingParts {
   return {
     locked: sql`step as materialized (
       select * from ${rowsAs('s', stepColumns, steps)}
+    ), found as materialized (
+      select id, routed_to, xmax = 0 as is_free from webhook_outbox where id = any((select array_agg(id) from step)::uuid[])
+    ), freed as materialized (
+      select id, routed_to from webhook_outbox
+      where id = any((select array_agg(id) from found where not is_free)::uuid[]) for update skip locked
     ), waiting as materialized (
-      select id, routed_to from webhook_outbox where id = any((select array_agg(id) from step)::uuid[]) for update skip locked
+      select id, routed_to from found where is_free union all select id, routed_to from freed
     ), locked_step as materialized (
       select s.* from waiting o join step s on s.id = o.id where o.routed_to is not distinct from s.routed_before
     )`,

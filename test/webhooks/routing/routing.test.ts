@@ -81,6 +81,25 @@ it('routes the events beside a backlog in a round of their own, before it', asyn
   expect(later.filter(({ orgs }) => orgs.join() !== scope.orgId)).toEqual([])
 })
 
+it('leaves an event alone that another transaction changes, and routes it when that transaction is rolled back', async () => {
+  const { scope } = harness
+  await harness.addWebhook({ url, topics: ['audits'] })
+  const other = await harness.addOrg()
+  await harness.addWebhook({ url, topics: ['audits'] }, null, other)
+  await addEvent(harness, scope, 'changed')
+  const deletion = inTx(harness.ctx, async (tx) => {
+    await tx.deleteFrom('webhookOutbox').where('orgId', '=', scope.orgId).execute()
+    startRouter(harness)
+    await addEvent(harness, other, 'free')
+    await waitUntil('the other one is routed', async () => (await messagesOf(harness, other)).count === 1)
+    expect((await messagesOf(harness, scope)).count).toBe(0)
+    throw new Error('rolled back')
+  })
+  await expect(deletion).rejects.toThrow('rolled back')
+  await waitUntil('it is routed', async () => (await messagesOf(harness, scope)).count === 1)
+  expect(await outbox(harness)).toEqual([])
+})
+
 it('serves every queue of a page in turn, however many pages a search has', async () => {
   // They fill a page, so that a search needs a second one.
   const [queues, backlog] = [200, 150]
