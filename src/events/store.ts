@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { uuidv7 } from '../platform/uuidv7.ts'
 import type { InOrg } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/database/db.ts'
@@ -45,24 +45,28 @@ const MAX_FILTERED_BY_INSERT = 8
 export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at: Date): Promise<void> {
   const isFew = events.length <= MAX_FILTERED_BY_INSERT
   const rows = (isFew ? events : await findHeard(tx, events)).map((row) => Object.assign({ id: uuidv7() }, row))
-  const tail = isFew ? returningHeard : returningAll
-  await writeParts(partsOf(rows), (part) => insertPart(tx, part, { at, tail }))
+  const insert = isFew ? insertHeard : copyAll
+  await writeParts(partsOf(rows), async (part) => {
+    const heard = await insert(tx, part, at)
+    wakeRouter(
+      tx,
+      heard.map(({ id, orgId, topic }) => ({ id, orgId, topic, webhookId: null, json: null })),
+    )
+  })
 }
 
 type OutboxRow = NewOutboxEvent & { readonly id: string }
 
-async function insertPart(
-  tx: Tx,
-  part: readonly OutboxRow[],
-  { at, tail }: { readonly at: Date; readonly tail: RawBuilder<{ id: string }> },
-): Promise<void> {
-  const inserted = await insertRows(tx, outboxColumns, part, { every: { createdAt: at }, tail })
+/** @returns The rows that a webhook subscribes to. The others are not inserted. */
+async function insertHeard(tx: Tx, rows: readonly OutboxRow[], at: Date): Promise<readonly OutboxRow[]> {
+  const inserted = await insertRows(tx, outboxColumns, rows, { every: { createdAt: at }, tail: returningHeard })
   const ids = new Set(inserted.map(({ id }) => id))
-  const heard = part.filter(({ id }) => ids.has(id))
-  wakeRouter(
-    tx,
-    heard.map(({ id, orgId, topic }) => ({ id, orgId, topic, webhookId: null, json: null })),
-  )
+  return rows.filter(({ id }) => ids.has(id))
+}
+
+async function copyAll(tx: Tx, rows: readonly OutboxRow[], at: Date): Promise<readonly OutboxRow[]> {
+  await copyRows(tx, outboxColumns, rows, { every: { createdAt: at } })
+  return rows
 }
 
 /** An event that a commit has added to the outbox. */
@@ -99,7 +103,6 @@ const isHeard = sql`exists (select from event_subscription s
     and (new.site_id = any(s.site_ids) or array_position(s.site_ids, null) is not null))`
 
 const returningHeard = sql<{ id: string }>`where ${isHeard} returning id`
-const returningAll = sql<{ id: string }>`returning id`
 
 /** Returns the events that an enabled webhook subscribes to: one of their site, or of their organization. */
 async function findHeard(tx: Tx, events: readonly NewOutboxEvent[]): Promise<readonly NewOutboxEvent[]> {
