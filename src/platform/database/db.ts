@@ -15,6 +15,7 @@ import type { Schema } from './schema.ts'
 import { ColumnNames } from './column-names.ts'
 import { sharedReads } from './shared-reads.ts'
 import { collectLast, runLast } from './last-statement.ts'
+import { decodeTimestamp } from './timestamp.ts'
 import { preparingPool } from './prepared.ts'
 import { createDocumentCodec } from '../sealing/document-codec.ts'
 import type { Secrets } from '../secrets.ts'
@@ -23,6 +24,9 @@ import { type Wakes, publishUncertainWakes, publishWakes, runCollectingWakes } f
 // Documents come back with the digits with which they were stored.
 pg.types.setTypeParser(pg.types.builtins.JSON, parseExactJson)
 pg.types.setTypeParser(pg.types.builtins.JSONB, parseExactJson)
+// The driver takes five regular expressions for each time.
+const decodeAnyTimestamp = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ)
+pg.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text: string) => decodeTimestamp(text, decodeAnyTimestamp))
 
 export type Db = Kysely<Schema>
 export type Tx = Transaction<Schema>
