@@ -111,12 +111,13 @@ async function readPortion({ ctx }: TestContext, { scope, siteUpgrades }: Upgrad
 
 /** Moves some targets on. @returns How many rows of targets that read. */
 async function moveTargets({ ctx }: TestContext, scope: OrgScope, count: number): Promise<number> {
-  const targets = await ctx.db.selectFrom('upgradeTarget').selectAll().orderBy('ordinal', 'desc').limit(count).execute()
-  const moved = { state: 'downloading' as const, newCommandId: null, outage: null, step: '' }
+  const all = ctx.db.selectFrom('upgradeTarget').selectAll().where('orgId', '=', scope.orgId)
+  const targets = await all.orderBy('ordinal', 'desc').limit(count).execute()
+  const moved = { state: 'downloading' as const, commandId: null, timeline: '', downAt: null, upAt: null }
   const changes = targets.map((target) => Object.assign(target, moved))
   return inTxByKeys(ctx, async (tx) => {
     const before = await rowsRead(tx, 'upgrade_target')
-    await updateTargets(tx, scope, changes, { now: ctx.clock.now(), nowMs: 0 })
+    await updateTargets(tx, changes, { now: ctx.clock.now(), nowMs: 0 })
     return (await rowsRead(tx, 'upgrade_target')) - before
   })
 }

@@ -7,7 +7,12 @@ const EACH_ESCAPED = /[\\\n\r\t]/g
 export function copyText(rows: readonly (readonly unknown[])[]): string {
   let text = ''
   for (const values of rows) {
-    for (const [index, value] of values.entries()) text += index === 0 ? encode(value) : `\t${encode(value)}`
+    // An iterator of places and values makes an array for each value.
+    let separator = ''
+    for (const value of values) {
+      text += separator + encode(value)
+      separator = '\t'
+    }
     text += '\n'
   }
   return text

@@ -44,16 +44,25 @@ interface Series {
   readonly buckets: number[]
 }
 
+interface SeriesOfMetric {
+  readonly labels: readonly string[]
+  /** By the values of the labels. */
+  readonly series: Map<string, Series>
+}
+
 export function createMetrics(): Metrics {
-  const all = new Map<MetricDeclaration, Map<string, Series>>()
+  const all = new Map<MetricDeclaration, SeriesOfMetric>()
   function seriesOf(of: MetricDeclaration, given: Labels<string>): Series {
-    const series = all.get(of) ?? new Map<string, Series>()
-    all.set(of, series)
-    const labels = limitLabels(of, given)
-    const key = JSON.stringify(labels)
-    const found = series.get(key) ?? { labels, sum: 0, count: 0, buckets: (of.buckets ?? []).map(() => 0) }
-    series.set(key, found)
-    return found
+    const known = all.get(of) ?? { labels: Object.keys(of.labels), series: new Map<string, Series>() }
+    all.set(of, known)
+    // A round of a large upgrade counts thousands of devices, so no object is made for each.
+    let key = ''
+    for (const label of known.labels) key += `${limitValue(of, label, given)}\n`
+    const found = known.series.get(key)
+    if (found !== undefined) return found
+    const added = { labels: limitLabels(of, given), sum: 0, count: 0, buckets: (of.buckets ?? []).map(() => 0) }
+    known.series.set(key, added)
+    return added
   }
   return {
     add(of, labels, by = 1) {
@@ -69,7 +78,7 @@ export function createMetrics(): Metrics {
     encode(samples) {
       const gauges = Map.groupBy(samples, ({ metric: of }) => of)
       return [
-        ...[...all].map(([of, series]) =>
+        ...[...all].map(([of, { series }]) =>
           encodeMetric(
             of,
             [...series.values()].flatMap((one) => linesOf(of, one)),
@@ -82,12 +91,14 @@ export function createMetrics(): Metrics {
 }
 
 /** The declared labels in their order. */
-function limitLabels({ labels: declared }: MetricDeclaration, given: Labels<string>): Labels<string> {
-  const entries = Object.entries(declared).map(([label, values]) => {
-    const value = given[label] ?? ''
-    return [label, values.includes(value) ? value : 'other']
-  })
+function limitLabels(of: MetricDeclaration, given: Labels<string>): Labels<string> {
+  const entries = Object.keys(of.labels).map((label) => [label, limitValue(of, label, given)])
   return Object.fromEntries(entries) as Labels<string> // fromEntries loses the type.
+}
+
+function limitValue({ labels: declared }: MetricDeclaration, label: string, given: Labels<string>): string {
+  const value = given[label] ?? ''
+  return declared[label]?.includes(value) === true ? value : 'other'
 }
 
 function encodeMetric({ name, help, kind }: MetricDeclaration, lines: readonly string[]): string {

@@ -60,8 +60,7 @@ export async function applyRounds(
   const steps = decided.flatMap(({ siteUpgrade, decision }) => stepsOf(siteUpgrade, decision, now))
   await updateTargets(
     tx,
-    scope,
-    steps.map((step) => targetChange(step, at)),
+    steps.map((step) => targetChange(scope, step, at)),
     at,
   )
   await applyHops(tx, scope, steps, at)
@@ -139,14 +138,27 @@ function stepsOf(siteUpgrade: LockedSiteUpgrade, decision: SiteUpgradeDecision, 
   })
 }
 
-function targetChange({ target, to, reason, newCommandId, hop, ...step }: TargetStep, at: Now): TargetChange {
-  const { upgradeId, deviceId, attempt } = target
-  const { failedAttempts, lostAttempts, retryAtMs, staged } = step
-  const attempts = { failedAttempts, lostAttempts, retryAtMs, staged }
-  const outage = decideOutage({ target, to, hop }, at)
-  const line = encodeStep({ state: to, at: at.now, reason: hop === undefined ? reason : `goes on to ${hop.version}` })
-  const changed = { upgradeId, deviceId, state: to, reason, ...attempts, newCommandId, outage, step: line }
-  return { ...changed, attempt: newCommandId === null ? attempt : attempt + 1 }
+/** Names each member, as targetOf() does. */
+function targetChange({ orgId }: OrgScope, step: TargetStep, at: Now): TargetChange {
+  const { target, to, reason, newCommandId, hop } = step
+  const outage = decideOutage(step, at)
+  const line = { state: to, at: at.now, reason: hop === undefined ? reason : `goes on to ${hop.version}` }
+  return {
+    orgId,
+    upgradeId: target.upgradeId,
+    deviceId: target.deviceId,
+    state: to,
+    reason,
+    attempt: newCommandId === null ? target.attempt : target.attempt + 1,
+    failedAttempts: step.failedAttempts,
+    lostAttempts: step.lostAttempts,
+    retryAtMs: step.retryAtMs,
+    staged: step.staged,
+    commandId: newCommandId,
+    timeline: encodeStep(line),
+    downAt: outage?.downAt ?? null,
+    upAt: outage?.upAt ?? null,
+  }
 }
 
 function commandOf(

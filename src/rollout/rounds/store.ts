@@ -3,12 +3,13 @@ import type { OrgScope } from '../../access/scope.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../../platform/database/rows.ts'
 import { splitRows } from '../../platform/database/split.ts'
-import type { TargetOutage } from '../targets/decide-outage.ts'
 import type { SiteUpgradeChange, Now } from '../site-upgrade-now.ts'
 import type { TargetState } from '../rollout.ts'
 import { MAX_TIMELINE_CHARACTERS } from '../targets/timeline.ts'
 
+/** The members are the columns, so that no round makes its rows twice. */
 export interface TargetChange {
+  readonly orgId: string
   readonly upgradeId: string
   readonly deviceId: string
   readonly state: TargetState
@@ -19,11 +20,13 @@ export interface TargetChange {
   readonly retryAtMs: number | null
   readonly staged: boolean
   /** The id of a new command, with which the device's present boot count is recorded. Null: no new command. */
-  readonly newCommandId: string | null
+  readonly commandId: string | null
   /** The line that the timeline gains. */
-  readonly step: string
-  /** Null: none, or the known one. A second outage, of a device that is restored, prolongs the first. */
-  readonly outage: TargetOutage | null
+  readonly timeline: string
+  /** The outage. Null: none, or the known one. A second outage, of a device that is restored, prolongs the first. */
+  readonly downAt: Date | null
+  /** Null: the device has not come back. */
+  readonly upAt: Date | null
 }
 
 const targetColumns = columnsOf('upgradeTarget', {
@@ -45,23 +48,17 @@ const targetColumns = columnsOf('upgradeTarget', {
 
 export async function updateTargets(
   tx: Tx,
-  scope: OrgScope,
   changes: readonly TargetChange[],
   at: Pick<Now, 'now' | 'nowMs'>,
 ): Promise<void> {
-  for (const part of splitRows(changes)) await updateSomeTargets(tx, scope, part, at)
+  for (const part of splitRows(changes)) await updateSomeTargets(tx, part, at)
 }
 
 async function updateSomeTargets(
   tx: Tx,
-  scope: OrgScope,
   changes: readonly TargetChange[],
   { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
 ): Promise<void> {
-  const rows = changes.map(({ newCommandId: commandId, step: timeline, outage, ...change }) => {
-    const { downAt = null, upAt = null } = outage ?? {}
-    return { ...change, orgId: scope.orgId, commandId, timeline, downAt, upAt }
-  })
   await sql`
     update upgrade_target target set
       state = change.state, reason = change.reason, attempt = change.attempt,
@@ -74,7 +71,7 @@ async function updateSomeTargets(
       timeline = ${appendedTo(sql`target.timeline`, sql`change.timeline`)},
       down_at = least(target.down_at, change.down_at),
       up_at = case when change.down_at is null then target.up_at else change.up_at end
-    from ${rowsAs('change', targetColumns, rows)}
+    from ${rowsAs('change', targetColumns, changes)}
     left join device_status status on status.org_id = change.org_id
       and status.device_id = case when change.command_id is not null then change.device_id end
     where target.org_id = change.org_id and target.upgrade_id = change.upgrade_id
