@@ -83,10 +83,9 @@ function measure(fleet: readonly (Candidate & { readonly place: number })[], sit
       { startAt: now, rebootAt: now, timezone: 'UTC', windows: [], warnings: [] },
     ]),
   )
-  const claimed = new Set(fleet.map(({ id }) => id))
   const request = parseOrgUpgrade({ strategy: 'rrm' })
   const [startMs, startCpu] = [performance.now(), process.cpuUsage()]
-  planUpgrade(request, { id: 'upgrade', siteUpgrades, times, plans, radio, cabled: [], claimed, now, nowMs: 0 })
+  planUpgrade(request, { id: 'upgrade', siteUpgrades, times, plans, radio, cabled: [], busy: new Set(), now, nowMs: 0 })
   const { user, system } = process.cpuUsage(startCpu)
   const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000
   return { wallS: rounded((performance.now() - startMs) / 1000), cpuS: rounded((user + system) / 1e6) }

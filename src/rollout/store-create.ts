@@ -8,7 +8,8 @@ import { columnsOf, insertRows } from '../platform/database/rows.ts'
 import { splitRowsLazily } from '../platform/database/split.ts'
 import { writeParts } from '../platform/database/write-parts.ts'
 import { findRefusal, findUpgradeRefusal, noCapabilities } from '../devices/commands/capabilities.ts'
-import type { CommandKind, DeviceCapabilities, VcMember } from '../devices/tables.ts'
+import type { CommandKind, DeviceCapabilities } from '../devices/tables.ts'
+import type { EventDevice } from '../events/append.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type {
   OrgPhasePlan,
@@ -72,33 +73,66 @@ function candidateRows(reader: Reader, scope: InOrg, condition: RawBuilder<boole
 type CandidateRow = Awaited<ReturnType<ReturnType<typeof candidateRows>['execute']>>[number]
 
 /**
- * Returns a function that makes candidates of rows. A fleet has few models, versions and kinds of capabilities: their
- * devices share what is known about them, which would otherwise be most of the memory that planning takes.
+ * Returns a function that makes candidates of rows. A fleet has few models, versions and kinds of capabilities: devices that have
+ * all of these in common inherit them from one object, because they would otherwise be most of the memory that planning takes. So
+ * a candidate can't be copied with `...`; see deviceOfCandidate().
  */
 function createCandidates(): (row: CandidateRow) => Candidate[] {
-  const texts = new Map<string, string>()
-  const share = <T extends string | null>(text: T): T => {
-    if (text === null) return text
-    const known = texts.get(text)
-    if (known === undefined) texts.set(text, text)
-    return (known ?? text) as T
+  const byText = new Map<
+    string | null,
+    { readonly facts: CapabilityFacts; readonly shared: Map<string, SharedFacts> }
+  >()
+  const sharedOf = (row: CandidateRow, siteId: string): SharedFacts => {
+    const { type, model, role, connected, firmware, capabilities } = row
+    const known = byText.get(capabilities) ?? { facts: readCapabilities(capabilities), shared: new Map() }
+    byText.set(capabilities, known)
+    const versions = (row.members ?? []).map((member) => member.firmware)
+    const key = JSON.stringify([siteId, type, model, role, connected, firmware, ...versions])
+    const shared = known.shared.get(key) ?? shareFacts(row, { siteId, versions, facts: known.facts })
+    known.shared.set(key, shared)
+    return shared
   }
-  const facts = new Map<string | null, CapabilityFacts>()
-  const factsOf = (text: string | null): CapabilityFacts => {
-    const known = facts.get(text) ?? readCapabilities(text)
-    facts.set(text, known)
-    return known
-  }
-  return ({ id, siteId, mac, type, model, name, role, connected, firmware, members, capabilities }) => {
+  return (row) => {
+    const { id, siteId, mac, name } = row
     if (siteId === null) return []
-    const { commands, upgradeRefusal, ...said } = factsOf(capabilities)
-    const place = { id, siteId: share(siteId), mac, type: share(type), model: share(model), name, role: share(role) }
-    const runs = { connected: connected ?? false, fromVersion: share(firmware), memberVersions: versionsOf(members) }
-    // A device that has never connected has reported nothing.
-    const isKnown = firmware !== null
-    const snapshotRefusal = isKnown ? said.snapshotRefusal : null
-    return [{ ...place, ...runs, commands, upgradeRefusal, snapshotRefusal, mayRestore: !isKnown || said.mayRestore }]
+    return [Object.assign(Object.create(sharedOf(row, siteId)) as SharedFacts, { id, mac, name })]
   }
+}
+
+/** What a candidate inherits. */
+type SharedFacts = Omit<Candidate, 'id' | 'mac' | 'name'>
+
+function shareFacts(
+  { type, model, role, connected, firmware }: CandidateRow,
+  {
+    siteId,
+    versions,
+    facts,
+  }: { readonly siteId: string; readonly versions: readonly string[]; readonly facts: CapabilityFacts },
+): SharedFacts {
+  // A device that has never connected has reported nothing.
+  const isKnown = firmware !== null
+  return {
+    siteId,
+    type,
+    model,
+    role,
+    connected: connected ?? false,
+    fromVersion: firmware,
+    memberVersions: versions,
+    commands: facts.commands,
+    upgradeRefusal: facts.upgradeRefusal,
+    snapshotRefusal: isKnown ? facts.snapshotRefusal : null,
+    mayRestore: !isKnown || facts.mayRestore,
+  }
+}
+
+/** Returns the device of the events of a candidate. */
+export function deviceOfCandidate(
+  { id, mac, type, name, siteId }: Pick<Candidate, 'id' | 'mac' | 'type' | 'name' | 'siteId'>,
+  siteName: string | null,
+): EventDevice {
+  return { id, mac, type, name, siteId, siteName }
 }
 
 type CapabilityFacts = Pick<Candidate, 'commands' | 'upgradeRefusal' | 'snapshotRefusal' | 'mayRestore'>
@@ -112,12 +146,6 @@ function readCapabilities(text: string | null): CapabilityFacts {
     snapshotRefusal: findRefusal(said, { kind: 'snapshot', params: {} }),
     mayRestore: said.commands.includes('restore_backup') || said.refusals?.restore_backup !== undefined,
   }
-}
-
-const noVersions: readonly string[] = []
-
-function versionsOf(members: readonly VcMember[] | null): readonly string[] {
-  return members === null || members.length === 0 ? noVersions : members.map(({ firmware }) => firmware)
 }
 
 export interface NewOrgUpgrade {

@@ -7,7 +7,7 @@ import { splitRows } from '../platform/database/split.ts'
 import { writeParts } from '../platform/database/write-parts.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { appendUpgradeChange, appendUpgradeEvents, wantsDeviceEvents } from '../rollout/events/append-events.ts'
-import { type NewUpgrade, insertUpgrade } from '../rollout/store-create.ts'
+import { type NewUpgrade, deviceOfCandidate, insertUpgrade } from '../rollout/store-create.ts'
 import { type TakenTarget, takeoverReason } from '../rollout/changes/plan-takeover.ts'
 import { lockTakeable, updateTakenOver } from '../rollout/changes/store-takeover.ts'
 import { assignDevices, takeDevices } from '../devices/commands/store-upgrades.ts'
@@ -44,8 +44,9 @@ export async function createUpgrade(
 }
 
 interface Claim {
-  readonly claimed: ReadonlySet<string>
-  /** The devices among them that other upgrades lose to this one. */
+  /** The ids of the devices that other upgrades keep: mostly none, so that no id of a large fleet is in a further set. */
+  readonly busy: ReadonlySet<string>
+  /** The devices that other upgrades lose to this one. */
   readonly taken: readonly TakenTarget[]
 }
 
@@ -59,17 +60,20 @@ async function claimDevices(
   const assignmentsOf = createAssignments(prepared)
   // The upgrades are locked before the devices, as by a retry.
   const taken = request.supersede ? await lockTakeable(tx, scope, listUpgraded(plans)) : []
-  const claimed = new Set<string>()
+  const busy = new Set<string>()
   // The parts are in the order in which devices are locked.
-  for (const part of splitRows(plans))
-    for (const deviceId of await assignDevices(tx, scope, assignmentsOf(part), now)) claimed.add(deviceId)
-  if (taken.length === 0) return { claimed, taken }
+  for (const part of splitRows(plans)) {
+    const wanted = assignmentsOf(part)
+    const assigned = await assignDevices(tx, scope, wanted, now)
+    for (const { deviceId } of wanted) if (!assigned.has(deviceId)) busy.add(deviceId)
+  }
+  if (taken.length === 0) return { busy, taken }
   const takenIds = new Set(taken.map(({ deviceId }) => deviceId))
   await takeDevices(tx, scope, assignmentsOf(plans.filter(({ device }) => takenIds.has(device.id))), now)
   await updateTakenOver(tx, scope, taken, { by: id, now, nowMs })
   await appendTakeover(tx, scope, taken, prepared)
-  for (const deviceId of takenIds) claimed.add(deviceId)
-  return { claimed, taken }
+  for (const deviceId of takenIds) busy.delete(deviceId)
+  return { busy, taken }
 }
 
 /** Appends the events of the upgrades that lose devices. */
@@ -109,7 +113,7 @@ async function appendCreation(
   tx: Tx,
   scope: SitesScope,
   { org, sites: parts }: NewUpgrade,
-  { plans, claimed, sites, now }: PreparedUpgrade & Claim,
+  { plans, busy, sites, now }: PreparedUpgrade & Claim,
 ): Promise<void> {
   const siteId = siteIdOf(scope)
   const created = {
@@ -131,8 +135,8 @@ async function appendCreation(
   const starts = new Map(parts.map(({ siteId: id, startAt }) => [id, startAt]))
   const eventsOf = (plan: Planned): DeviceEventInput[] => {
     const { device } = plan
-    if (plan.kind !== 'upgrade' || !claimed.has(device.id)) return []
-    const event = { device: { ...device, siteName: names.get(device.siteId) ?? null }, auditId }
+    if (plan.kind !== 'upgrade' || busy.has(device.id)) return []
+    const event = { device: deviceOfCandidate(device, names.get(device.siteId) ?? null), auditId }
     const begun: DeviceEventInput = { ...event, what: 'UPGRADE_BY_USER', text: `to ${plan.entry.version}` }
     const startAt = starts.get(device.siteId) ?? now
     if (startAt <= now) return [begun]

@@ -22,7 +22,7 @@ import {
   lockIncludingSites,
   updateInclusion,
 } from '../rollout/changes/store-inclusion.ts'
-import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create.ts'
+import { type NewSiteUpgrade, deviceOfCandidate, insertSiteUpgrades } from '../rollout/store-create.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { INCLUDE_MS } from './org-upgrade.ts'
 import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './planning/plan-joining.ts'
@@ -215,8 +215,12 @@ async function appendInclusion(
   const after = { id, total: included.length, macs }
   const auditId = await appendUpgradeChange(tx, scope, { ...joined, message, after }, now)
   const events = included.map(({ device, ...target }) => {
-    const named = { ...device, siteName: null }
-    return { device: named, what: 'UPGRADE_BY_USER' as const, auditId, text: `to ${finalVersionOf(target)}` }
+    return {
+      device: deviceOfCandidate(device, null),
+      what: 'UPGRADE_BY_USER' as const,
+      auditId,
+      text: `to ${finalVersionOf(target)}`,
+    }
   })
   await appendDeviceEvents(tx, scope, events, now)
 }

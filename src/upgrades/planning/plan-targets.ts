@@ -7,12 +7,13 @@ import type { Ranks } from '../uplinks/plan-ranks.ts'
 
 export type Planned = DevicePlan<Candidate>
 
-export type Upgradable = Extract<Planned, { readonly kind: 'upgrade' | 'skip' }>
+type Upgradable = Extract<Planned, { readonly kind: 'upgrade' | 'skip' }>
 
 /** The part of a site's plan that places its devices. */
 export interface PlannedSite {
   /** The id of the site upgrade. */
   readonly upgradeId: string
+  /** In the order of the ids of their devices. */
   readonly plans: readonly Planned[]
   readonly phases: PhasePlan<Candidate>
   /** The phases of the downloads; null: devices download in the phases of their reboots. */
@@ -20,25 +21,36 @@ export interface PlannedSite {
   readonly ranks: Ranks
 }
 
-/** The plans of the devices that are upgraded. */
-export type PlansOf = ReadonlyMap<Candidate, Upgradable>
-
 /** Makes the targets of a site in the form to be written, one after the other, and then those that are skipped. */
 export function* planTargets(
   { upgradeId, plans, phases, downloads, ranks }: PlannedSite,
-  { plansOf, staged }: { readonly plansOf: PlansOf; readonly staged: boolean },
+  { staged }: { readonly staged: boolean },
 ): Generator<NewTarget> {
   const downloadPhases = new Map<Candidate, number>()
   if (downloads !== null) for (const { target, phase } of placesOf(downloads)) downloadPhases.set(target, phase)
   for (const { target, phase, ordinal } of placesOf(phases)) {
-    const plan = plansOf.get(target)
-    if (plan === undefined) throw new Error(`The device ${target.mac} is in a phase and not in the plan`)
+    const plan = findPlan(plans, target)
+    if (plan === null) throw new Error(`The device ${target.mac} is in a phase and not in the plan`)
     const place = { phase, downloadPhase: downloadPhases.get(target) ?? null, ordinal }
     const rank = ranks.get(target.mac) ?? null
     yield { ...newTarget(upgradeId, plan), ...place, rank, staged, state: 'planned' }
   }
   const none = { phase: 0, downloadPhase: null, rank: null, ordinal: 0, staged: false }
   for (const plan of plans) if (plan.kind === 'skip') yield { ...newTarget(upgradeId, plan), ...none, state: 'skipped' }
+}
+
+/** Finds the plan of a device that is upgraded. A map of a large fleet would take as much memory as all its plans. */
+function findPlan(plans: readonly Planned[], { id }: Candidate): Upgradable | null {
+  let low = 0
+  let high = plans.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const before = plans[middle]?.device.id ?? ''
+    if (before < id) low = middle + 1
+    else high = middle
+  }
+  const plan = plans[low]
+  return plan?.device.id === id && plan.kind !== 'leave_out' ? plan : null
 }
 
 function newTarget(

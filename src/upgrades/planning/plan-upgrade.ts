@@ -19,7 +19,7 @@ import { noteRollbacks } from './plan-rollbacks.ts'
 import { noteSnapshots } from './plan-snapshots.ts'
 import { INCLUDE_MS, type UpgradeRequest, type UpgradeSite } from '../org-upgrade.ts'
 import type { Phasing } from '../strategies/strategy.ts'
-import { type Planned, type PlannedSite, type PlansOf, type Upgradable, planTargets } from './plan-targets.ts'
+import { type Planned, type PlannedSite, planTargets } from './plan-targets.ts'
 import { noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
 import type { SiteTimes } from './plan-times.ts'
 
@@ -35,6 +35,7 @@ export interface UpgradeInputs {
   readonly siteUpgrades: readonly SiteUpgradeOf[]
   /** By site. */
   readonly times: ReadonlyMap<string, SiteTimes>
+  /** In the order of the ids of their devices. */
   readonly plans: readonly Planned[]
   /** By MAC; see PlanFacts. */
   readonly radio: RadioFactsByMac
@@ -42,9 +43,9 @@ export interface UpgradeInputs {
   readonly reporting?: ReadonlySet<string>
   /** The switches and gateways of the sites. */
   readonly cabled: readonly CabledDevice[]
-  /** Ids of the devices that no other upgrade has. */
-  readonly claimed: ReadonlySet<string>
-  /** The devices among them that are taken over from other upgrades. */
+  /** Ids of the devices that other upgrades keep. */
+  readonly busy: ReadonlySet<string>
+  /** The devices that are taken over from other upgrades. */
   readonly taken?: readonly TakenTarget[]
   readonly now: Date
   /** Service time. */
@@ -99,12 +100,12 @@ interface PlannedPhases extends Chosen {
 
 function* planSitesInSteps(
   request: UpgradeRequest,
-  { siteUpgrades, times, claimed, reporting, nowMs }: UpgradeInputs,
-  { plansBySite, plansOf, reboots, loads, scopes, facts, maxFailurePercentage }: PlannedPhases,
+  { siteUpgrades, times, busy, reporting, nowMs }: UpgradeInputs,
+  { plansBySite, reboots, loads, scopes, facts, maxFailurePercentage }: PlannedPhases,
 ): Steps<Pick<NewUpgrade, 'sites' | 'targets'>> {
   const sites: NewSiteUpgrade[] = []
   const planned: PlannedSite[] = []
-  const all = { claimed, reporting, scopes, ranks: facts.ranks, nowMs, maxFailurePercentage }
+  const all = { busy, reporting, scopes, ranks: facts.ranks, nowMs, maxFailurePercentage }
   for (const { site, upgradeId } of siteUpgrades) {
     const phases = reboots.bySite.get(upgradeId)
     const siteTimes = times.get(site.id)
@@ -116,13 +117,10 @@ function* planSitesInSteps(
     yield
   }
   const staged = request.only?.part === 'activate'
-  return { sites, targets: { [Symbol.iterator]: () => planAllTargets(planned, { plansOf, staged }) } }
+  return { sites, targets: { [Symbol.iterator]: () => planAllTargets(planned, { staged }) } }
 }
 
-function* planAllTargets(
-  sites: readonly PlannedSite[],
-  how: { readonly plansOf: PlansOf; readonly staged: boolean },
-): Generator<NewTarget> {
+function* planAllTargets(sites: readonly PlannedSite[], how: { readonly staged: boolean }): Generator<NewTarget> {
   for (const site of sites) yield* planTargets(site, how)
 }
 
@@ -136,7 +134,6 @@ interface Chosen {
   readonly plansBySite: ReadonlyMap<string, readonly Planned[]>
   /** The devices that are upgraded. */
   readonly selected: readonly SiteTargets<Candidate>[]
-  readonly plansOf: PlansOf
   /** The versions that devices get, or run already. */
   readonly versions: ReadonlySet<string>
 }
@@ -144,23 +141,20 @@ interface Chosen {
 const PLANS_PER_STEP = 2000
 
 /** Chooses the devices that no other upgrade has. Devices are not copied: together they are most of what planning holds. */
-function* chooseInSteps({ siteUpgrades, plans, claimed }: UpgradeInputs): Steps<Chosen> {
+function* chooseInSteps({ siteUpgrades, plans, busy }: UpgradeInputs): Steps<Chosen> {
   const plansBySite = new Map<string, Planned[]>(siteUpgrades.map(({ site }) => [site.id, []]))
   const bySite = new Map<string, Candidate[]>(siteUpgrades.map(({ site }) => [site.id, []]))
-  const plansOf = new Map<Candidate, Upgradable>()
   const versions = new Set<string>()
   for (const [index, plan] of plans.entries()) {
     if (index % PLANS_PER_STEP === 0) yield
     const { device } = plan
     plansBySite.get(device.siteId)?.push(plan)
-    if (plan.kind === 'leave_out' || (plan.kind === 'upgrade' && !claimed.has(device.id))) continue
+    if (plan.kind === 'leave_out' || (plan.kind === 'upgrade' && busy.has(device.id))) continue
     versions.add(plan.entry.version)
-    if (plan.kind !== 'upgrade') continue
-    plansOf.set(device, plan)
-    bySite.get(device.siteId)?.push(device)
+    if (plan.kind === 'upgrade') bySite.get(device.siteId)?.push(device)
   }
   const selected = siteUpgrades.map(({ site, upgradeId }) => ({ upgradeId, targets: bySite.get(site.id) ?? [] }))
-  return { plansBySite, selected, plansOf, versions }
+  return { plansBySite, selected, versions }
 }
 
 interface OrgInputs
@@ -214,7 +208,7 @@ function planOrg(
 
 interface SitePlan extends SiteUpgradeOf, PlannedSite {
   readonly times: SiteTimes
-  readonly claimed: ReadonlySet<string>
+  readonly busy: ReadonlySet<string>
   readonly scopes: Omit<PhasingPlan, 'notes'>
   readonly reporting: ReadonlySet<string> | undefined
   readonly nowMs: number
@@ -254,9 +248,9 @@ function* planSiteInSteps(request: UpgradeRequest, sitePlan: LimitedSitePlan, fa
   }
 }
 
-function noteSite(request: UpgradeRequest, { times, plans, claimed, reporting }: SitePlan): UpgradeNote[] {
-  const mine = plans.filter(({ device }) => claimed.has(device.id))
-  const busy = plans.filter(({ kind, device }) => kind === 'upgrade' && !claimed.has(device.id))
+function noteSite(request: UpgradeRequest, { times, plans, busy: others, reporting }: SitePlan): UpgradeNote[] {
+  const mine = plans.filter(({ kind, device }) => kind === 'upgrade' && !others.has(device.id))
+  const busy = plans.filter(({ kind, device }) => kind === 'upgrade' && others.has(device.id))
   return [
     ...times.warnings,
     ...plans.flatMap((plan) => (plan.kind === 'leave_out' ? [{ mac: plan.device.mac, reason: plan.reason }] : [])),

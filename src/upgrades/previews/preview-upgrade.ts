@@ -42,11 +42,10 @@ async function insertPlan(
 ): Promise<UpgradePreview> {
   const prepared = await prepareUpgrade(ctx, tx, scope, request)
   const wanted = listUpgraded(prepared.plans)
-  const busy = await listActiveDevices(tx, scope, wanted)
+  const busy = new Set(await listActiveDevices(tx, scope, wanted))
   const taken = request.supersede ? await listTakeable(tx, scope, wanted) : []
-  const takeable = new Set(taken.map(({ deviceId }) => deviceId))
-  const claimed = new Set(wanted.filter((id) => !busy.has(id) || takeable.has(id)))
-  const upgrade = await inTurns(planUpgradeInSteps(request, { ...prepared, claimed, taken }))
+  for (const { deviceId } of taken) busy.delete(deviceId)
+  const upgrade = await inTurns(planUpgradeInSteps(request, { ...prepared, busy, taken }))
   const facts = { devices: prepared.candidates, phasing: planPhasing(request, prepared.plans) }
   const preview = await inTurns(planPreviewInSteps(upgrade, facts))
   const { planId: id, expiresAt } = preview

@@ -79,15 +79,13 @@ function plan(devices: readonly Given[], body: object, round: string): NewUpgrad
     if (one.decision === 'leave_out') return { kind: 'leave_out', device, reason: 'no image' }
     return { kind: one.decision === 'skip' ? 'skip' : 'upgrade', device, entry, force: false }
   })
-  const claimed = new Set(
-    plans.flatMap(({ device }, index) => (devices[index]?.decision === 'busy' ? [] : [device.id])),
-  )
+  const busy = new Set(plans.flatMap(({ device }, index) => (devices[index]?.decision === 'busy' ? [device.id] : [])))
   return planUpgrade(parseOrgUpgrade(body), {
     id: 'plan',
     siteUpgrades,
     times,
     plans,
-    claimed,
+    busy,
     radio: new Map(),
     cabled: [],
     now,
