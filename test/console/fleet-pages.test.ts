@@ -135,7 +135,9 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('dialog').getByText('upgraded', { exact: true }).waitFor()
       await page.keyboard.press('Escape')
       await page.getByRole('link', { name: 'Upgrades' }).first().click()
-      await page.getByText('6 upgraded').waitFor()
+      const row = page.getByRole('listitem').filter({ hasText: '6 upgraded' })
+      await row.getByText('Completed').waitFor()
+      await row.getByText(/6 devices · from \d/).waitFor()
       await expectAccessible(page)
     })
 

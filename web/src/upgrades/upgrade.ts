@@ -75,6 +75,40 @@ export function stopReasonOf({ upgrades }: Upgrade): string | null {
   return parts.find(({ upgrade }) => upgrade.stop_reason !== undefined)?.upgrade.stop_reason ?? null
 }
 
+/** What determines the state of a whole upgrade. */
+export interface Standing {
+  readonly status: Report['status']
+  readonly hold: Hold | null
+  /** Why the upgrade was stopped; null if it was not. Devices that restart at that time are still awaited. */
+  readonly stopReason: string | null
+}
+
+/** Returns the state of an upgrade in a word or two. */
+export function stateOf({ status, hold, stopReason }: Standing): Words {
+  if (!isRunning(status)) return upgradeStates[status]
+  if (stopReason !== null) return { tone: 'warn', text: 'Stopping' }
+  return hold === null ? upgradeStates[status] : { tone: 'warn', text: holdText(hold) }
+}
+
+/** Returns how an upgrade stands by its record, which has the status of each site, as its report has it for all of them. */
+export function standingOf(upgrade: Upgrade): Standing {
+  const statuses = upgrade.upgrades.map(({ upgrade: { status } }) => status)
+  return { status: wholeStatusOf(statuses), hold: holdOf(upgrade), stopReason: stopReasonOf(upgrade) }
+}
+
+function wholeStatusOf(statuses: readonly string[]): Report['status'] {
+  const running = statuses.filter(isRunning)
+  if (running.length > 0) return statuses.every((status) => status === 'queued') ? 'queued' : 'running'
+  if (statuses.includes('failed')) return 'failed'
+  return statuses.includes('cancelled') ? 'cancelled' : 'completed'
+}
+
+/** Returns when the first site starts, in epoch seconds; null if the upgrade has no site. */
+export function firstStartOf({ upgrades }: Upgrade): number | null {
+  const starts = upgrades.map(({ upgrade }) => upgrade.start_time)
+  return starts.length === 0 ? null : Math.min(...starts)
+}
+
 /** The number of devices in each state. */
 export type Counts = ReadonlyMap<TargetStatus, number>
 

@@ -1,6 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
 import { type Api, answerOf } from '../api/client.ts'
-import { type Upgrade, isRunning } from './upgrade.ts'
 
 /** The record of an upgrade. A page that shows it updates it by useLiveUpgrades(). */
 export function upgradeQuery(api: Api, orgId: string, upgradeId: string) {
@@ -13,8 +12,4 @@ export function upgradeQuery(api: Api, orgId: string, upgradeId: string) {
         }),
       ),
   })
-}
-
-export function isUpgradeRunning({ upgrades }: Upgrade): boolean {
-  return upgrades.some(({ upgrade }) => isRunning(upgrade.status))
 }

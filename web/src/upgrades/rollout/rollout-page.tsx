@@ -6,7 +6,7 @@ import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTimeOfDay } from '../../display/time.tsx'
 import { useNow } from '../../display/use-now.ts'
 import { type Site, sharedZone, useSites } from '../../orgs/sites.ts'
-import { holdOf, stopReasonOf } from '../upgrade.ts'
+import { holdOf, stateOf, stopReasonOf } from '../upgrade.ts'
 import { estimateEnd } from './estimate-end.ts'
 import { FloorPanel } from './floor-panel.tsx'
 import { PhasePanel } from './phase-panel.tsx'
@@ -16,7 +16,7 @@ import { versionText } from './strategy-text.ts'
 import { TargetPanel } from './target-panel.tsx'
 import { TimelinePanel } from './timeline-panel.tsx'
 import { useRollout } from './use-rollout.ts'
-import { type State, stateOf, verdictOf } from './verdict.ts'
+import { type State, verdictOf } from './verdict.ts'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/upgrades/$upgradeId')
 
@@ -31,7 +31,7 @@ export function RolloutPage() {
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
   const hold = holdOf(upgrade)
   const state = { report, hold, stopReason: stopReasonOf(upgrade) }
-  const { tone, text } = stateOf(state)
+  const { tone, text } = stateOf({ status: report.status, ...state })
   const place = { orgId, upgradeId }
   return (
     <>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { type Hold, type Report, type Upgrade, stopReasonOf } from '../upgrade.ts'
-import { actionsOf, budgetText, openPhaseOf, stateOf, verdictOf } from './verdict.ts'
+import type { Hold, Report } from '../upgrade.ts'
+import { actionsOf, budgetText, openPhaseOf, verdictOf } from './verdict.ts'
 
 const phases = [
   { phase: 1, total: 1, upgraded: 1, failed: 0, opened_at: 10, ended_at: 20 },
@@ -53,29 +53,14 @@ it('offers what makes sense', () => {
   expect(ended({ status: 'completed', failed: 0 })).toEqual([])
 })
 
-it('shows that it is being stopped while devices still restart', () => {
+it('offers nothing while it is being stopped and devices still restart', () => {
   const stopping = {
     report: reportOf({ stops_after_failures: 6 }),
     hold: null,
     stopReason: 'cancelled by a@example.com',
   }
-  expect(stateOf(stopping)).toEqual({ tone: 'warn', text: 'Stopping' })
   expect(verdictOf(stopping)).toBe('3 of 100 upgraded, 1 failed. Cancelled by a@example.com')
   expect(actionsOf(stopping)).toEqual([])
-  expect(stateOf({ ...stopping, stopReason: null }).text).toBe('Running')
-  expect(stateOf({ ...stopping, stopReason: null, hold: holdBy('gate') }).text).toBe('Waiting')
-  expect(stateOf({ ...stopping, stopReason: null, hold: holdBy('user') }).text).toBe('Paused')
-  expect(stateOf({ ...stopping, report: reportOf({ status: 'cancelled' }) }).text).toBe('Cancelled')
-})
-
-it('ignores why other sites were stopped while the failed devices of one are retried', () => {
-  const upgradeOf = (...parts: readonly object[]) => ({ upgrades: parts.map((upgrade) => ({ upgrade })) }) as Upgrade
-  const stopped = { status: 'failed', stop_reason: 'too many failures' }
-  expect(stopReasonOf(upgradeOf(stopped, { status: 'upgrading' }))).toBeNull()
-  expect(stopReasonOf(upgradeOf(stopped, { status: 'completed' }))).toBe('too many failures')
-  expect(stopReasonOf(upgradeOf({ status: 'completed' }, { status: 'upgrading', stop_reason: 'cancelled' }))).toBe(
-    'cancelled',
-  )
 })
 
 it('knows the open phase', () => {

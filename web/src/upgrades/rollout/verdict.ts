@@ -1,17 +1,7 @@
-import { type Hold, type Report, type Words, holdText, isRunning, upgradeStates } from '../upgrade.ts'
+import { type Report, type Standing, isRunning } from '../upgrade.ts'
 
-export interface State {
+export interface State extends Omit<Standing, 'status'> {
   readonly report: Report
-  readonly hold: Hold | null
-  /** Why the upgrade was stopped; null if it was not. Devices that restart at that time are still awaited. */
-  readonly stopReason: string | null
-}
-
-/** Returns the state of an upgrade in a word or two. */
-export function stateOf({ report, hold, stopReason }: State): Words {
-  if (!isRunning(report.status)) return upgradeStates[report.status]
-  if (stopReason !== null) return { tone: 'warn', text: 'Stopping' }
-  return hold === null ? upgradeStates[report.status] : { tone: 'warn', text: holdText(hold) }
 }
 
 /** Returns in a sentence how an upgrade stands. */
