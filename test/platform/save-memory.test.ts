@@ -93,9 +93,11 @@ test('memory is saved after the start until the process is busy', async () => {
 })
 
 test.each([
-  [0, ['--optimize-for-size', '--incremental-marking-hard-trigger=25']],
-  [6000, []],
-])('300 MB are too much, but not for the connections of %d devices', async (count, expected) => {
+  [0, 0, ['--optimize-for-size', '--incremental-marking-hard-trigger=25']],
+  [6000, 6000, []],
+  // They are about to connect again.
+  [6000, 0, []],
+])('300 MB are too much, but not for %d devices, of which %d are still connected', async (before, after, expected) => {
   const program = `
     import v8 from 'node:v8'
     import { syncBuiltinESMExports } from 'node:module'
@@ -107,11 +109,13 @@ test.each([
     let used = 0
     process.cpuUsage = () => ({ user: (used += 1e6), system: 0 })
     const { saveMemory } = await import(${JSON.stringify(module)})
-    saveMemory({ started: Promise.resolve(() => ${count}), leastLimitMb: 280 })
+    let links = ${before}
+    saveMemory({ started: Promise.resolve(() => links), leastLimitMb: 280 })
     await setTimeout(500)
+    links = ${after}
     changed.splice(0)
     const memory = Buffer.alloc(300 * 1024 ** 2, 1)
-    const end = performance.now() + (${count} === 0 ? 20_000 : 1000)
+    const end = performance.now() + (${before} === 0 ? 20_000 : 1000)
     while (performance.now() < end && changed.length === 0) await setTimeout(10)
     console.log(JSON.stringify(changed), memory.length < 0 ? '' : ' ')`
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]

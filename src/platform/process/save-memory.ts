@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { type Idleness, decideIdle, idle } from './decide-idle.ts'
+import { decideRecentMost, noneRecently, recentMostOf } from './decide-recent-most.ts'
 import { decideSaving, notSaving } from './decide-saving.ts'
 
 const EVERY_MS = 250
@@ -38,6 +39,12 @@ const flags = {
 /** What a connection of a device takes: nearly all of it is in use, and outside of the heaps (docs/performance.md). */
 const LINK_MB = 0.057
 
+/**
+ * A connection that has closed counts for so long: a device that restarts connects again, and some of the memory of its former
+ * connection is free only after the next full collection.
+ */
+const CLOSED_LINK_MS = 120_000
+
 interface Options {
   /**
    * Resolves with a function that returns the number of connections of devices. Until this settles the process does not
@@ -63,11 +70,13 @@ export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options):
   let idleness: Idleness | null = null
   let degree: keyof typeof flags = 'none'
   let countLinks = (): number => 0
+  let links = noneRecently
   let last = measure()
 
   function decide(): void {
     const now = measure()
-    const moment = { nowMs: now.nowMs, residentMb: Math.max(0, now.residentMb - countLinks() * LINK_MB) }
+    links = decideRecentMost(links, { value: countLinks(), nowMs: now.nowMs }, CLOSED_LINK_MS)
+    const moment = { nowMs: now.nowMs, residentMb: Math.max(0, now.residentMb - recentMostOf(links) * LINK_MB) }
     some = decideSaving(some, moment)
     more = decideSaving(more, moment)
     const part = (now.cpuMs - last.cpuMs) / Math.max(1, now.nowMs - last.nowMs)
