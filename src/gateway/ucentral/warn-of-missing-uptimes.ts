@@ -12,9 +12,8 @@ const UPTIME_INTERVALS = 5
 export function warnOfMissingUptimes(host: LinkHost, sessions: Iterable<Session>): void {
   const nowMs = host.now()
   for (const session of sessions) {
-    if (!session.isServed) continue
-    const isDue = nowMs - session.openedAtMs >= UPTIME_INTERVALS * TELEMETRY_INTERVAL_S * 1000
-    if (session.uptime !== 'awaited' || !isDue) continue
+    if (session.uptime !== 'awaited' || !session.isServed) continue
+    if (nowMs - session.openedAtMs < UPTIME_INTERVALS * TELEMETRY_INTERVAL_S * 1000) continue
     session.uptime = 'missed'
     host.onTrouble(session, 'DEVICE_UPTIME_MISSING')
     host.ctx.log.warn({ mac: session.mac }, 'reports no uptime, so its boots may go unnoticed; has it a configuration?')

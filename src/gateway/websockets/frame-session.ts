@@ -150,15 +150,18 @@ export abstract class FrameSession {
   /** Must be called at intervals: resumes after a wait for the allowance, and ends a session that waits too much. */
   look(): void {
     if (this.#isFlooding) return this.terminate()
+    // Thousands of sessions are looked at each second, and nearly none of them has to wait.
+    if (this.#waitingSinceMs === null) return
     const nowMs = this.#host.now()
     const isSpent = this.#allowance.isSpent(nowMs)
-    if (!isSpent && !this.#hasWaited) this.#waitingSinceMs = null
+    const hasWaited = this.#hasWaited || isSpent
     this.#hasWaited = isSpent
-    if (this.#waitingSinceMs === null) return
-    if (nowMs - this.#waitingSinceMs >= MAX_WAIT_MS) return this.#closeFlood()
-    if (isSpent) return
-    this.#resume()
-    this.#drainSoon()
+    if (!hasWaited) this.#waitingSinceMs = null
+    else if (nowMs - this.#waitingSinceMs >= MAX_WAIT_MS) this.#closeFlood()
+    else if (!isSpent) {
+      this.#resume()
+      this.#drainSoon()
+    }
   }
 
   #receive(frame: RawFrame): void {

@@ -17,8 +17,9 @@ export function watchSessions(
   now: () => number,
   { helloMs, pingMs, deadMs }: SilenceLimits,
 ): Promise<void> {
+  // A session that is heard during the visit counts as heard later than that.
+  const nowMs = now()
   return visitAll(sessions, (session) => {
-    const nowMs = now()
     session.look()
     if (!session.isConnected && nowMs - session.openedAtMs >= helloMs)
       session.closeWith(closeCodes.policy, 'the first message is late')
