@@ -115,8 +115,8 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     timer ??= setTimeout(() => {
       timer = null
       input.look(now())
-      listen(now())
       admit()
+      if (admission.lacksPlaces) listen(now())
       evictSilent()
       if (arrivals.size > 0) lookAgain()
     }, options.lookMs)
