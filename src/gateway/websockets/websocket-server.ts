@@ -17,6 +17,11 @@ const MAX_FRAME_BYTES = 512 * 1024
 const HANDSHAKE_TIMEOUT_MS = 10_000
 /** How long a peer may take to answer our close frame. */
 const CLOSE_TIMEOUT_MS = 5000
+/**
+ * The largest TLS record that is sent: nearly all messages are smaller. OpenSSL allocates a buffer of this size for each record
+ * and frees it at once. Without the limit it has 16 KB, for which the program's settings of malloc make a mapping each time.
+ */
+const MAX_RECORD_BYTES = 4096
 /** Connections that the kernel queues for us; the default maximum of Linux is 4096. */
 const BACKLOG = 4096
 
@@ -120,7 +125,10 @@ function createTlsServer<I>(options: WebSocketServerOptions<I>, arrivals: Arriva
     closeTimeout: CLOSE_TIMEOUT_MS,
   }
   const sockets = new WebSocketServer(settings)
-  https.on('secureConnection', (socket: TLSSocket) => arrivals.shakenHands(socket))
+  https.on('secureConnection', (socket: TLSSocket) => {
+    socket.setMaxSendFragment(MAX_RECORD_BYTES)
+    arrivals.shakenHands(socket)
+  })
   https.on('tlsClientError', (_error, socket) => options.onRefused('tls', options.gate.addressOf(socket)))
   https.on('request', (request, response) => {
     options.onRefused('request', options.gate.addressOf(request.socket))
