@@ -89,7 +89,7 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
   {
     what: 'settings of an organization with addresses in `api_policy.src_ips`',
     words: "can't take effect yet",
-    file: 'src/orgs/setting.ts',
+    file: 'src/orgs/org-settings/setting.ts',
     why: 'A protection that protects nothing must not look like one',
   },
   {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { SiteScope } from '../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../events/append.ts'
-import { omitSecrets } from '../orgs/secrets.ts'
+import { omitSecrets } from '../orgs/secrets/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/database/db.ts'
 import { invalidField, notFound } from '../platform/errors.ts'

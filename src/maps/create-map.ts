@@ -1,7 +1,7 @@
 import { uuidv7 } from '../platform/uuidv7.ts'
 import type { SiteScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
-import { omitSecrets } from '../orgs/secrets.ts'
+import { omitSecrets } from '../orgs/secrets/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'

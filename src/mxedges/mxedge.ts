@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely'
 import type { EventMxedge } from '../events/append-mxedge.ts'
 import { assertUnchanged, mergeDocument, omitFields } from '../http/bodies/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
-import { omitSecrets } from '../orgs/secrets.ts'
+import { omitSecrets } from '../orgs/secrets/secrets.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { MxedgeTable } from './tables.ts'
 

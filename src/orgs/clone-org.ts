@@ -6,9 +6,9 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/database/db.ts'
 import { assertRoomForOrg } from './limits.ts'
 import { auditDocumentOfOrg } from './org.ts'
-import { cloneSetting } from './setting.ts'
+import { cloneSetting } from './org-settings/setting.ts'
 import { type Org, getOrg, insertOrg, lockOrgCount } from './store.ts'
-import { findSetting, upsertSetting } from './store-setting.ts'
+import { findSetting, upsertSetting } from './org-settings/store.ts'
 
 const MAX_NAME = 200
 

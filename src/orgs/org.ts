@@ -2,9 +2,9 @@ import type { Document } from '../platform/json/document.ts'
 import { mergeDocument, omitFields } from '../http/bodies/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
 import { invalidField } from '../platform/errors.ts'
-import { omitSecrets } from './secrets.ts'
+import { omitSecrets } from './secrets/secrets.ts'
 import type { Org } from './store.ts'
-import type { Site } from './store-sites.ts'
+import type { Site } from './sites/store.ts'
 import { IANAZone } from 'luxon'
 
 /** Fields of a site that no answer shows as null. Clients that send null mean that there is no value. */

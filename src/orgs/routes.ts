@@ -1,5 +1,5 @@
-import { showOneTo, showTo } from './reveal.ts'
-import { hasSecrets } from './secrets.ts'
+import { showOneTo, showTo } from './secrets/reveal.ts'
+import { hasSecrets } from './secrets/secrets.ts'
 import { Type } from 'typebox'
 import { uuidv7 } from '../platform/uuidv7.ts'
 import { authorizeNewOrg, may } from '../access/authorize.ts'
@@ -12,11 +12,11 @@ import { coalesceEqual } from '../platform/database/coalesce.ts'
 import type { Context } from '../platform/context.ts'
 import { cloneOrg } from './clone-org.ts'
 import { createOrg } from './create-org.ts'
-import { createSite } from './create-site.ts'
+import { createSite } from './sites/create-site.ts'
 import { getOrg } from './store.ts'
-import { getSite, listSites } from './store-sites.ts'
+import { getSite, listSites } from './sites/store.ts'
 import { updateOrg } from './update-org.ts'
-import { updateSite } from './update-site.ts'
+import { updateSite } from './sites/update-site.ts'
 import {
   CloneOrgBody,
   CreateOrgBody,

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/time/clock.ts'
 import type { Org } from './store.ts'
-import type { Site } from './store-sites.ts'
+import type { Site } from './sites/store.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 

@@ -1,6 +1,6 @@
 import type { SiteScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
-import { omitSecrets } from '../orgs/secrets.ts'
+import { omitSecrets } from '../orgs/secrets/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'

@@ -1,7 +1,7 @@
 import type { Passwords } from '../../access/authentication/password.ts'
 import { type LoginThrottle, guesserAt } from '../../access/authentication/login-throttle.ts'
 import { adminScope } from '../../access/scope.ts'
-import { passwordPolicyOf } from '../../orgs/store-setting.ts'
+import { passwordPolicyOf } from '../../orgs/org-settings/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { invalidField } from '../../platform/errors.ts'

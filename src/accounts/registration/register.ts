@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { LoginThrottle } from '../../access/authentication/login-throttle.ts'
-import { strictestPolicy } from '../../orgs/setting.ts'
+import { strictestPolicy } from '../../orgs/org-settings/setting.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { SettingDocument } from '../../orgs/setting.ts'
+import type { SettingDocument } from '../../orgs/org-settings/setting.ts'
 import { type Reader, type Tx } from '../../platform/database/db.ts'
 import { documentText } from '../../platform/sealing/document-column.ts'
 import type { PendingRegistrationTable, RegistrationDocument } from '../tables.ts'

@@ -7,7 +7,7 @@ import { sizesOf } from '../../http/lists/store-bounds.ts'
 import { type Column, type Columns, allHold, column, conditionsOn } from '../../http/lists/store-filters.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
 import type { Db } from '../../platform/database/db.ts'
-import type { selfLogSorts } from '../../orgs/log-filters.ts'
+import type { selfLogSorts } from '../../orgs/audit-log/filters.ts'
 import type { selfLogFilters } from './log-filters.ts'
 import type { LoginFailureTable } from '../tables.ts'
 

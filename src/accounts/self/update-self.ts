@@ -1,7 +1,7 @@
 import { actorOf } from '../../access/authorize.ts'
 import type { Passwords } from '../../access/authentication/password.ts'
 import { mergeDocument } from '../../http/bodies/documents.ts'
-import { passwordPolicyOf } from '../../orgs/store-setting.ts'
+import { passwordPolicyOf } from '../../orgs/org-settings/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { invalidField } from '../../platform/errors.ts'

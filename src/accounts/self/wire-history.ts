@@ -9,7 +9,7 @@ import { epochS } from '../../platform/time/clock.ts'
 import type { LoginFailureTable } from '../tables.ts'
 import type { RequestUsage } from '../../access/request-limits.ts'
 import type { Person } from './person.ts'
-import { selfLogSorts } from '../../orgs/log-filters.ts'
+import { selfLogSorts } from '../../orgs/audit-log/filters.ts'
 import { selfLogFilters } from './log-filters.ts'
 import type { SelfLog, SelfLogSearch } from './store-history.ts'
 

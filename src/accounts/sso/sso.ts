@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { mergeDocument, omitFields } from '../../http/bodies/documents.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
-import { omitSecrets } from '../../orgs/secrets.ts'
+import { omitSecrets } from '../../orgs/secrets/secrets.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { SsoDocument, SsoTable } from '../tables.ts'
 

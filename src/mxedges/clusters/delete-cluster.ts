@@ -4,7 +4,7 @@ import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
-import { omitSecrets } from '../../orgs/secrets.ts'
+import { omitSecrets } from '../../orgs/secrets/secrets.ts'
 import { titleOf } from './cluster.ts'
 import { countMembers, deleteClusterRow, lockCluster } from './store.ts'
 

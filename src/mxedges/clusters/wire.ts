@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/time/clock.ts'
-import { type Reveal, presentSecrets } from '../../orgs/secrets.ts'
+import { type Reveal, presentSecrets } from '../../orgs/secrets/secrets.ts'
 import { clusterFields, kept } from '../wire-documents.ts'
 import type { Cluster } from './store.ts'
 

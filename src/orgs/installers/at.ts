@@ -5,7 +5,7 @@ import { type At, at } from '../../http/at.ts'
 import { Uuid } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/errors.ts'
-import { findInstallerSetting } from '../store-setting.ts'
+import { findInstallerSetting } from '../org-settings/store.ts'
 import { type Installer, type Reach, reachOf } from './reach.ts'
 import { isReachedSite } from './store.ts'
 

@@ -1,5 +1,5 @@
 import type { SitesScope } from '../../access/scope.ts'
-import type { InstallerSetting } from '../setting.ts'
+import type { InstallerSetting } from '../org-settings/setting.ts'
 
 const DAY_MS = 86_400_000
 

@@ -7,7 +7,7 @@ import { pageOf } from '../../http/lists/store-pages.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import { documentText } from '../../platform/sealing/document-column.ts'
 import type { SiteTable } from '../../access/tables.ts'
-import type { SiteContent } from '../store-sites.ts'
+import type { SiteContent } from '../sites/store.ts'
 import type { Reach } from './reach.ts'
 
 type Site = Selectable<SiteTable>

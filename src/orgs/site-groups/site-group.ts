@@ -4,7 +4,7 @@ import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { SiteGroupTable } from '../tables.ts'
 import type { Document } from '../../platform/json/document.ts'
-import { omitSecrets } from '../secrets.ts'
+import { omitSecrets } from '../secrets/secrets.ts'
 
 /**
  * `siteIds` are the sites that name the group in their `sitegroup_ids`, by id, and only those that the scope covers.

@@ -1,7 +1,7 @@
 import type { SiteScope } from '../../access/scope.ts'
 import { type Reader, type Tx } from '../../platform/database/db.ts'
 import { documentText } from '../../platform/sealing/document-column.ts'
-import type { SiteSetting } from '../store-setting.ts'
+import type { SiteSetting } from '../org-settings/store.ts'
 
 /** Undefined while the site has no settings. */
 export async function findSiteSetting(reader: Reader, scope: SiteScope): Promise<SiteSetting | undefined> {

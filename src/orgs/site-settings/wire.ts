@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { Document } from '../../platform/json/document.ts'
-import type { SiteSetting } from '../store-setting.ts'
-import { commonSettings } from '../wire-setting.ts'
+import type { SiteSetting } from '../org-settings/store.ts'
+import { commonSettings } from '../org-settings/wire.ts'
 
 export const SiteSettingBody = named('SiteSettingUpdate', Type.Object(commonSettings, { additionalProperties: true }))
 export const SiteSettingReply = named(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemScope } from '../../../src/access/scope.ts'
 import { findAccessByEmail } from '../../../src/access/authentication/store.ts'
-import { findInstallerSetting, hidesSecrets, passwordPolicyOf } from '../../../src/orgs/store-setting.ts'
+import { findInstallerSetting, hidesSecrets, passwordPolicyOf } from '../../../src/orgs/org-settings/store.ts'
 import { addSite } from '../../support/fleets/devices.ts'
 import { addPerson } from '../../support/people.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'

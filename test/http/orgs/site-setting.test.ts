@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findInstallerSetting } from '../../../src/orgs/store-setting.ts'
+import { findInstallerSetting } from '../../../src/orgs/org-settings/store.ts'
 import { systemScope } from '../../../src/access/scope.ts'
 import { addSite } from '../../support/fleets/devices.ts'
 import { addPerson } from '../../support/people.ts'

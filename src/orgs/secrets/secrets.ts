@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Document } from '../platform/json/document.ts'
-import { isObject } from '../platform/json/is-object.ts'
-import { isSecret, isUrl } from '../platform/sealing/secret-names.ts'
+import type { Document } from '../../platform/json/document.ts'
+import { isObject } from '../../platform/json/is-object.ts'
+import { isSecret, isUrl } from '../../platform/sealing/secret-names.ts'
 
 /** The secrets that an answer shows: all, or only those that the request itself has written. */
 export type Reveal = 'all' | { readonly written: Document }

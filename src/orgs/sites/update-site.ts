@@ -1,13 +1,13 @@
-import type { SiteScope } from '../access/scope.ts'
-import type { SiteVersion } from '../access/tables.ts'
-import { type Audit, appendAudit, auditRecord } from '../events/append.ts'
-import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/database/db.ts'
+import type { SiteScope } from '../../access/scope.ts'
+import type { SiteVersion } from '../../access/tables.ts'
+import { type Audit, appendAudit, auditRecord } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { auditDocument } from './create-site.ts'
-import { AppError } from '../platform/errors.ts'
-import type { Document } from '../platform/json/document.ts'
-import { type SiteDocument, listChangedGroups, mergeSite } from './org.ts'
-import { type Site, lockSiteAlone, updateSiteAtCommit, updateVersionAtCommit } from './store-sites.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { Document } from '../../platform/json/document.ts'
+import { type SiteDocument, listChangedGroups, mergeSite } from '../org.ts'
+import { type Site, lockSiteAlone, updateSiteAtCommit, updateVersionAtCommit } from './store.ts'
 
 export interface SiteUpdate {
   readonly body: Document

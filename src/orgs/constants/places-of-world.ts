@@ -1,5 +1,5 @@
 import { iso31661, iso31662 } from 'iso-3166'
-import { invalidField } from '../platform/errors.ts'
+import { invalidField } from '../../platform/errors.ts'
 
 export interface Country {
   readonly alpha2: string

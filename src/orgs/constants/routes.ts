@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { self } from '../http/at.ts'
-import { type Operation, operation } from '../http/operation.ts'
-import { named } from '../http/schemas.ts'
+import { self } from '../../http/at.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { named } from '../../http/schemas.ts'
 import { listCountries, listLanguages, listStates } from './places-of-world.ts'
 
 const tag = 'Constants Definitions'

@@ -1,9 +1,9 @@
-import { orgSites } from '../http/at.ts'
-import { countOperation, searchOperation } from '../http/lists/list-operation.ts'
-import { pageHeaders, presentPage, setPageHeaders } from '../http/lists/lists.ts'
-import type { Operation } from '../http/operation.ts'
-import { countAuditLog, listAuditLog } from './store-logs.ts'
-import { LogReply, LogsCountQuery, LogsQuery, parseLogsCountQuery, parseLogsQuery, presentLog } from './wire-logs.ts'
+import { orgSites } from '../../http/at.ts'
+import { countOperation, searchOperation } from '../../http/lists/list-operation.ts'
+import { pageHeaders, presentPage, setPageHeaders } from '../../http/lists/lists.ts'
+import type { Operation } from '../../http/operation.ts'
+import { countAuditLog, listAuditLog } from './store.ts'
+import { LogReply, LogsCountQuery, LogsQuery, parseLogsCountQuery, parseLogsQuery, presentLog } from './wire.ts'
 
 const tag = 'Orgs Logs'
 

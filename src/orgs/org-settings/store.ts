@@ -1,10 +1,10 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import type { InOrg, OrgScope } from '../access/scope.ts'
-import { type Reader, type Tx, anyOf, json } from '../platform/database/db.ts'
-import { documentText } from '../platform/sealing/document-column.ts'
-import type { OrgSettingTable } from './tables.ts'
-import type { SiteSettingTable } from './tables.ts'
-import type { Document } from '../platform/json/document.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
+import { type Reader, type Tx, anyOf, json } from '../../platform/database/db.ts'
+import { documentText } from '../../platform/sealing/document-column.ts'
+import type { OrgSettingTable } from '../tables.ts'
+import type { SiteSettingTable } from '../tables.ts'
+import type { Document } from '../../platform/json/document.ts'
 import {
   type InstallerSetting,
   type PasswordPolicy,
@@ -16,7 +16,7 @@ import {
   updownFields,
   windowsOf,
 } from './setting.ts'
-import type { MaintenanceWindow } from './windows/windows.ts'
+import type { MaintenanceWindow } from '../windows/windows.ts'
 
 export type Setting = Selectable<OrgSettingTable>
 export type SiteSetting = Selectable<SiteSettingTable>

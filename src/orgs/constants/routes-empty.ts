@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { self } from '../http/at.ts'
-import { EventTypesReply } from '../http/event-types.ts'
-import { type Operation, operation } from '../http/operation.ts'
-import { Timestamp, Uuid, named } from '../http/schemas.ts'
+import { self } from '../../http/at.ts'
+import { EventTypesReply } from '../../http/event-types.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 
 const Text = Type.Optional(Type.String())
 

@@ -1,9 +1,9 @@
-import { type Caller, may } from '../access/authorize.ts'
-import type { InOrg } from '../access/scope.ts'
-import type { Document } from '../platform/json/document.ts'
-import type { Context } from '../platform/context.ts'
+import { type Caller, may } from '../../access/authorize.ts'
+import type { InOrg } from '../../access/scope.ts'
+import type { Document } from '../../platform/json/document.ts'
+import type { Context } from '../../platform/context.ts'
 import { type Reveal, hasSecrets, presentSecrets } from './secrets.ts'
-import { hidesSecrets } from './store-setting.ts'
+import { hidesSecrets } from '../org-settings/store.ts'
 
 /**
  * True if the caller sees secrets in this scope. Callers who may write see them, unless the organization hides secrets

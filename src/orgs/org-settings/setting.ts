@@ -1,11 +1,11 @@
-import type { AccessPolicy } from '../access/decide-policy.ts'
-import { mergeDocument, omitFields } from '../http/bodies/documents.ts'
-import { readOnlyOf } from '../http/read-only-fields.ts'
-import { invalidField } from '../platform/errors.ts'
-import type { Document } from '../platform/json/document.ts'
-import { isObject } from '../platform/json/is-object.ts'
-import { omitSecrets } from './secrets.ts'
-import { type MaintenanceWindow, refuseEndless } from './windows/windows.ts'
+import type { AccessPolicy } from '../../access/decide-policy.ts'
+import { mergeDocument, omitFields } from '../../http/bodies/documents.ts'
+import { readOnlyOf } from '../../http/read-only-fields.ts'
+import { invalidField } from '../../platform/errors.ts'
+import type { Document } from '../../platform/json/document.ts'
+import { isObject } from '../../platform/json/is-object.ts'
+import { omitSecrets } from '../secrets/secrets.ts'
+import { type MaintenanceWindow, refuseEndless } from '../windows/windows.ts'
 
 /** Settings of an organization that the service acts on; it only stores the rest of the document. */
 export interface SettingDocument {

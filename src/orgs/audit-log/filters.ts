@@ -1,4 +1,4 @@
-import { id, part } from '../http/lists/filters.ts'
+import { id, part } from '../../http/lists/filters.ts'
 
 /** Source: contract, `listOrgAuditLogs`. */
 export const logFilters = {

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid, named } from '../http/schemas.ts'
-import { epochS } from '../platform/time/clock.ts'
-import { type Reveal, presentSecrets } from './secrets.ts'
-import { MaintenanceWindows } from './windows/wire.ts'
-import type { Setting } from './store-setting.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { epochS } from '../../platform/time/clock.ts'
+import { type Reveal, presentSecrets } from '../secrets/secrets.ts'
+import { MaintenanceWindows } from '../windows/wire.ts'
+import type { Setting } from './store.ts'
 
 const PasswordPolicy = named(
   'PasswordPolicy',

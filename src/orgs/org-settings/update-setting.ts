@@ -1,13 +1,13 @@
-import type { OrgScope } from '../access/scope.ts'
-import { appendAudit } from '../events/append.ts'
-import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/database/db.ts'
-import type { Document } from '../platform/json/document.ts'
-import { nextTurn } from '../platform/queues/next-turn.ts'
-import { omitSecrets } from './secrets.ts'
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/database/db.ts'
+import type { Document } from '../../platform/json/document.ts'
+import { nextTurn } from '../../platform/queues/next-turn.ts'
+import { omitSecrets } from '../secrets/secrets.ts'
 import { mergeSetting } from './setting.ts'
-import { lockOrgAlone } from './store.ts'
-import { type Setting, findSetting, upsertSetting } from './store-setting.ts'
+import { lockOrgAlone } from '../store.ts'
+import { type Setting, findSetting, upsertSetting } from './store.ts'
 
 /** Replaces the top-level fields that `body` names; see mergeDocument(). */
 export async function updateSetting(ctx: Context, scope: OrgScope, body: Document): Promise<Setting> {
