@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { createFetchBounded } from '../../src/accounts/oauth/fetch-bounded.ts'
+import { createFetchBounded } from '../../src/accounts/oauth/providers/fetch-bounded.ts'
 import { createOutboundHttp } from '../../src/platform/outbound/outbound-http.ts'
 import { startNameServer } from '../support/peers/name-server.ts'
 

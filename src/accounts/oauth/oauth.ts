@@ -1,6 +1,6 @@
 import type { Context } from '../../platform/context.ts'
 import type { AccountParts, AccountSettings } from '../parts.ts'
-import { type OauthClients, createOauthClients } from './clients.ts'
+import { type OauthClients, createOauthClients } from './providers/clients.ts'
 
 /** The cookie that binds a login to its browser. */
 export const FLOW_COOKIE = 'oauth_flow'

@@ -1,7 +1,7 @@
 import type { AdminScope } from '../../access/scope.ts'
 import type { Reader, Tx } from '../../platform/database/db.ts'
-import type { Identity } from './client.ts'
-import type { Code, Flow } from './flow.ts'
+import type { Identity } from './providers/client.ts'
+import type { Code, Flow } from './flows/flow.ts'
 
 /** @unscoped The flow is bound to a cookie or to the credential of the caller; see binding.ts. */
 export async function insertFlow(

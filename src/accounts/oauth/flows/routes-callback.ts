@@ -1,11 +1,11 @@
-import { sessionCookieOf } from '../../access/authentication/session-cookie.ts'
+import { sessionCookieOf } from '../../../access/authentication/session-cookie.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Context } from '../../platform/context.ts'
-import { sha256 } from '../../platform/secrets.ts'
+import type { Context } from '../../../platform/context.ts'
+import { sha256 } from '../../../platform/secrets.ts'
 import { bindingOfCookie, bindingOfSession } from './binding.ts'
-import { FLOW_COOKIE, type Oauth } from './oauth.ts'
+import { FLOW_COOKIE, type Oauth } from '../oauth.ts'
 import { receiveCallback } from './receive-callback.ts'
-import { CallbackQuery, ProviderParams } from './wire.ts'
+import { CallbackQuery, ProviderParams } from '../wire.ts'
 
 /**
  * The redirect URIs of the providers, outside /api/v1. Replies `{code}`, or 302 to `forward` with the code added.

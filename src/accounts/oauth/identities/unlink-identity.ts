@@ -1,12 +1,12 @@
-import { actorOf } from '../../access/authorize.ts'
-import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/database/db.ts'
-import { AppError, notFound } from '../../platform/errors.ts'
-import { appendAccountChange } from '../account-log.ts'
-import type { Person } from '../self/person.ts'
-import { lockAdmin } from '../self/store.ts'
+import { actorOf } from '../../../access/authorize.ts'
+import type { Context } from '../../../platform/context.ts'
+import { inTx } from '../../../platform/database/db.ts'
+import { AppError, notFound } from '../../../platform/errors.ts'
+import { appendAccountChange } from '../../account-log.ts'
+import type { Person } from '../../self/person.ts'
+import { lockAdmin } from '../../self/store.ts'
 import { mayUnlink } from './decide-unlink.ts'
-import { deleteIdentity, listLinkedProviders } from './store.ts'
+import { deleteIdentity, listLinkedProviders } from '../store.ts'
 
 export interface UnlinkRequest {
   readonly caller: Person

@@ -11,8 +11,8 @@ import {
   discovery,
   enableNonRepudiationChecks,
 } from 'openid-client'
-import { isLoopbackUrl } from '../../platform/outbound/loopback.ts'
-import type { OauthProvider } from '../parts.ts'
+import { isLoopbackUrl } from '../../../platform/outbound/loopback.ts'
+import type { OauthProvider } from '../../parts.ts'
 import type { Identity, OauthClient, ProviderAnswer, AuthorizationRequest } from './client.ts'
 import { type FetchBounded, assertSecure, unavailable } from './fetch-bounded.ts'
 import { explainProviderError, refusal } from './refusal.ts'

@@ -1,11 +1,11 @@
-import { type Actor, adminScope } from '../../access/scope.ts'
-import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/database/db.ts'
-import type { LoggedIn } from '../sessions/login.ts'
-import { openSession } from '../sessions/open-session.ts'
-import type { Identity } from './client.ts'
-import { refusal } from './refusal.ts'
-import { lockAdminByIdentity } from './store.ts'
+import { type Actor, adminScope } from '../../../access/scope.ts'
+import type { Context } from '../../../platform/context.ts'
+import { inTx } from '../../../platform/database/db.ts'
+import type { LoggedIn } from '../../sessions/login.ts'
+import { openSession } from '../../sessions/open-session.ts'
+import type { Identity } from '../providers/client.ts'
+import { refusal } from '../providers/refusal.ts'
+import { lockAdminByIdentity } from '../store.ts'
 
 export interface OauthLogin {
   readonly provider: string

@@ -4,7 +4,7 @@ import {
   ResponseBodyError,
   WWWAuthenticateChallengeError,
 } from 'openid-client'
-import { AppError } from '../../platform/errors.ts'
+import { AppError } from '../../../platform/errors.ts'
 
 /** The error object of the interface. Source: spec, "Errors", 1; the names are those of RFC 6749 and OpenID Connect. */
 export function refusal(error: string, description: string): AppError {

@@ -1,12 +1,12 @@
-import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/database/db.ts'
-import { sha256 } from '../../platform/secrets.ts'
-import type { Identity, ProviderAnswer, AuthorizationRequest } from './client.ts'
+import type { Context } from '../../../platform/context.ts'
+import { inTx } from '../../../platform/database/db.ts'
+import { sha256 } from '../../../platform/secrets.ts'
+import type { Identity, ProviderAnswer, AuthorizationRequest } from '../providers/client.ts'
 import { type Redeemer, mayRedeem } from './decide-redeem.ts'
 import { openCode } from './flow.ts'
-import { type Oauth, redirectUri } from './oauth.ts'
-import { reasonsOf, refusal } from './refusal.ts'
-import { consumeCode } from './store.ts'
+import { type Oauth, redirectUri } from '../oauth.ts'
+import { reasonsOf, refusal } from '../providers/refusal.ts'
+import { consumeCode } from '../store.ts'
 
 export type Redemption = Omit<Redeemer, 'now'> & { readonly code: string }
 

@@ -1,9 +1,9 @@
 import type { CustomFetchOptions } from 'openid-client'
-import { AppError } from '../../platform/errors.ts'
-import { isLoopbackUrl } from '../../platform/outbound/loopback.ts'
-import type { OutboundHttp } from '../../platform/outbound/outbound-http.ts'
-import { createDeadlines } from '../../platform/time/deadlines.ts'
-import { withinTime } from '../../platform/time/within-time.ts'
+import { AppError } from '../../../platform/errors.ts'
+import { isLoopbackUrl } from '../../../platform/outbound/loopback.ts'
+import type { OutboundHttp } from '../../../platform/outbound/outbound-http.ts'
+import { createDeadlines } from '../../../platform/time/deadlines.ts'
+import { withinTime } from '../../../platform/time/within-time.ts'
 
 /** Key sets and metadata take a few kilobytes. */
 const MAX_ANSWER_BYTES = 512 * 1024

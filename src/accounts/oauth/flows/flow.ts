@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { Context } from '../../platform/context.ts'
+import type { Context } from '../../../platform/context.ts'
 import type { Binding } from './binding.ts'
 
 export type Purpose = 'link' | 'login'

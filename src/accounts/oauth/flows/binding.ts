@@ -1,5 +1,5 @@
-import type { Principal } from '../../access/principal.ts'
-import { sha256 } from '../../platform/secrets.ts'
+import type { Principal } from '../../../access/principal.ts'
+import { sha256 } from '../../../platform/secrets.ts'
 
 /** Hash of the credential that a flow is bound to: only its holder may redeem the flow's code. */
 export type Binding = Buffer

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client'
-import { addMs } from '../../platform/time/clock.ts'
-import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/database/db.ts'
-import { invalidField } from '../../platform/errors.ts'
-import { sha256 } from '../../platform/secrets.ts'
-import { isTrustedUrl } from '../trusted-url.ts'
+import { addMs } from '../../../platform/time/clock.ts'
+import type { Context } from '../../../platform/context.ts'
+import { inTx } from '../../../platform/database/db.ts'
+import { invalidField } from '../../../platform/errors.ts'
+import { sha256 } from '../../../platform/secrets.ts'
+import { isTrustedUrl } from '../../trusted-url.ts'
 import type { Binding } from './binding.ts'
 import { FLOW_MS, type Purpose, sealFlow } from './flow.ts'
-import { type Oauth, redirectUri } from './oauth.ts'
-import { deleteExpired, insertFlow } from './store.ts'
+import { type Oauth, redirectUri } from '../oauth.ts'
+import { deleteExpired, insertFlow } from '../store.ts'
 
 export interface FlowRequest {
   readonly provider: string

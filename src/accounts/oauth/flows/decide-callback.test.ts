@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { sha256 } from '../../platform/secrets.ts'
+import { sha256 } from '../../../platform/secrets.ts'
 import { bindingOfCaller, bindingOfCookie, bindingOfSession } from './binding.ts'
 import { type Callback, decideCallback } from './decide-callback.ts'
 import type { Flow, FlowSecrets } from './flow.ts'

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { addMs } from '../../platform/time/clock.ts'
-import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/database/db.ts'
-import { sha256 } from '../../platform/secrets.ts'
-import { isTrustedUrl } from '../trusted-url.ts'
+import { addMs } from '../../../platform/time/clock.ts'
+import type { Context } from '../../../platform/context.ts'
+import { type Tx, inTx } from '../../../platform/database/db.ts'
+import { sha256 } from '../../../platform/secrets.ts'
+import { isTrustedUrl } from '../../trusted-url.ts'
 import type { Binding } from './binding.ts'
 import { type Callback, type CallbackQuery, decideCallback } from './decide-callback.ts'
 import { CODE_MS, type Code, type CodeSecrets, openFlow, sealCode } from './flow.ts'
-import type { Oauth } from './oauth.ts'
-import { refusal } from './refusal.ts'
-import { insertCode, consumeFlow } from './store.ts'
+import type { Oauth } from '../oauth.ts'
+import { refusal } from '../providers/refusal.ts'
+import { insertCode, consumeFlow } from '../store.ts'
 
 export interface CallbackRequest {
   readonly provider: string

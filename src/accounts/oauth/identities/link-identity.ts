@@ -1,13 +1,13 @@
-import { actorOf } from '../../access/authorize.ts'
-import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/database/db.ts'
-import { AppError } from '../../platform/errors.ts'
-import { appendAccountChange } from '../account-log.ts'
-import type { Person } from '../self/person.ts'
-import type { Identity } from './client.ts'
-import { refusal } from './refusal.ts'
-import { lockSignIn } from '../sessions/store.ts'
-import { findAdminByIdentity, insertIdentity, listLinkedProviders } from './store.ts'
+import { actorOf } from '../../../access/authorize.ts'
+import type { Context } from '../../../platform/context.ts'
+import { inTx } from '../../../platform/database/db.ts'
+import { AppError } from '../../../platform/errors.ts'
+import { appendAccountChange } from '../../account-log.ts'
+import type { Person } from '../../self/person.ts'
+import type { Identity } from '../providers/client.ts'
+import { refusal } from '../providers/refusal.ts'
+import { lockSignIn } from '../../sessions/store.ts'
+import { findAdminByIdentity, insertIdentity, listLinkedProviders } from '../store.ts'
 
 export interface LinkRequest {
   /** As authenticated at the start of the request; the exchange with the provider takes time. */
