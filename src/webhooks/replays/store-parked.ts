@@ -153,8 +153,17 @@ function dueAt(at: Date, before: number): RawBuilder<Date> {
     * ((${before} + row_number() over (order by parked_at, id) - 1) / ${count})`
 }
 
-/** @returns The number of deleted messages. */
+/**
+ * Deletes old messages, without those that another transaction has locked: the deletion of their webhook, or a replay, locks them
+ * in another order.
+ * @returns The number of deleted messages.
+ */
 export async function deleteMessagesParkedBefore(tx: Tx, before: Date): Promise<number> {
-  const result = await tx.deleteFrom('webhookParkedMessage').where('parkedAt', '<', before).executeTakeFirst()
-  return Number(result.numDeletedRows)
+  const { numAffectedRows } = await sql`
+    with old as materialized (
+      select org_id, id from webhook_parked_message where parked_at < ${before} for update skip locked
+    )
+    delete from webhook_parked_message p using old where p.org_id = old.org_id and p.id = old.id
+  `.execute(tx)
+  return Number(numAffectedRows ?? 0n)
 }

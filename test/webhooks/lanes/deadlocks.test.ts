@@ -11,7 +11,7 @@ import { type ClaimedLane, type DeliveryRecord, claimLanes } from '../../../src/
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
 import { disableGoneWebhook } from '../../../src/webhooks/health/disable-webhook.ts'
 import { createSpareCount } from '../../../src/webhooks/lanes/spare-count.ts'
-import { expireMessages } from '../../../src/webhooks/tasks.ts'
+import { expireMessages, expireParkedMessages } from '../../../src/webhooks/tasks.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { type Harness, createHarness } from '../harness.ts'
@@ -124,6 +124,26 @@ it('deletes a webhook while a message of it is parked after its last attempt, or
   await together(lockLane, [() => expireMessages(harness.ctx), remove])
   const parked = await harness.ctx.db.selectFrom('webhookParkedMessage').select('id').execute()
   expect([parked, (await harness.waiting()).messages]).toEqual([[], 0])
+})
+
+it('deletes old parked messages without waiting for the deletion of a webhook', async () => {
+  const lane = await claimed(3)
+  const ids = lane.messages.map(({ id }) => id)
+  await write(lane, ids, 'failure')
+  const parked = harness.ctx.db.selectFrom('webhookParkedMessage').select('id')
+  await harness.ctx.db
+    .updateTable('webhookParkedMessage')
+    .set({ parkedAt: addMs(clock.now(), -8 * 24 * 3600e3) })
+    .execute()
+  let removed: Promise<unknown> = Promise.resolve()
+  await inTx(harness.ctx, async (tx) => {
+    await sql`select from webhook_parked_message where id = ${ids[1]} for update`.execute(tx)
+    removed = remove()
+    await untilWaiting(harness, 1)
+    expect(await expireParkedMessages(harness.ctx)).toBeLessThanOrEqual(2)
+  })
+  await removed
+  expect(await parked.execute()).toEqual([])
 })
 
 it('deletes an organization while a webhook of it is disabled, because its receiver is gone', async () => {
