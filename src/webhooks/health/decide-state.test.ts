@@ -86,9 +86,28 @@ it('stays paused after the pause of an open breaker, until a probe succeeds', ()
   expect(openUntilOf(open, later)).toEqual(now)
 })
 
-it('says that the rate limit may be what delays messages, and only while some wait', () => {
+it('says that the rate limit delays messages, and only while some wait', () => {
   const limited = { ...signs, isLimited: true, openUntil: later }
-  const reason = 'The rate limit, or the receiver, has requested a pause, and 2 messages wait'
+  const reason = 'The rate limit delays messages, and 2 messages wait'
   expect(decideState({ ...limited, pending: 2 }, now)).toEqual({ state: 'paused', reason })
   expect(decideState(limited, now)).toEqual({ state: 'healthy', reason: null })
+})
+
+it('distinguishes a pause that the receiver of a limited webhook has requested', () => {
+  const limited = { ...signs, isLimited: true, pending: 2 }
+  const reason = 'The receiver has requested a pause, and 2 messages wait'
+  expect(decideState({ ...limited, openUntil: later, lastError: 'answered 429' }, now)).toEqual({
+    state: 'paused',
+    reason: `${reason}: answered 429`,
+  })
+  // No rate limit lasts so long, and the answer was too long ago to be known.
+  expect(decideState({ ...limited, openUntil: addMs(now, 60_001) }, now)).toEqual({ state: 'paused', reason })
+})
+
+it.each([false, true])('names failures as the reason why all messages wait for one, with a limit: %j', (isLimited) => {
+  const failed = { ...signs, isLimited, pending: 4, failures: 2, openUntil: later, lastError: 'answered 500' }
+  expect(decideState(failed, now)).toEqual({
+    state: 'paused',
+    reason: 'The last 2 attempts failed, and 4 messages wait: answered 500',
+  })
 })

@@ -33,6 +33,9 @@ interface DecidedState {
   readonly reason: string | null
 }
 
+/** A rate limit sends at least one message per minute. */
+const MAX_LIMIT_PAUSE_MS = 60_000
+
 const NO_TOPICS = 'The webhook has no topics, so it never gets a message except test messages'
 
 /** Decides the state of a webhook, with the reason as a sentence; null for a healthy one. */
@@ -45,13 +48,14 @@ export function decideState(signs: WebhookSigns, now: Date): DecidedState {
   const count = isPendingExact ? pending : `about ${pending}`
   const waiting = pending === 1 ? '1 message waits' : `${count} messages wait`
   if (!enabled) return { state: 'disabled', reason: `${disabledText(disabledWhy)}, and ${waiting}` }
-  if (failures === 0 && isLimited && (openUntil === null || pending === 0)) return working
-  if (failures < BREAKER_FAILURES && openUntil !== null && isLimited)
-    return { state: 'paused', reason: `The rate limit, or the receiver, has requested a pause, and ${waiting}` }
-  if (failures < BREAKER_FAILURES && openUntil !== null)
-    return { state: 'paused', reason: `The receiver has requested a pause, and ${waiting}` }
-  if (failures === 0) return working
   const last = lastError === null ? '' : `: ${lastError}`
+  if (failures === 0) {
+    if (openUntil === null || (isLimited && pending === 0)) return working
+    // Only an answer that requests a pause is a failed attempt that does not count.
+    if (isLimited && lastError === null && openUntil.getTime() - now.getTime() <= MAX_LIMIT_PAUSE_MS)
+      return { state: 'paused', reason: `The rate limit delays messages, and ${waiting}` }
+    return { state: 'paused', reason: `The receiver has requested a pause, and ${waiting}${last}` }
+  }
   const times = failures === 1 ? 'The last attempt failed' : `The last ${failures} attempts failed`
   return { state: openUntil === null ? 'failing' : 'paused', reason: `${times}, and ${waiting}${last}` }
 }
