@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client.ts'
+import { counted } from '../display/counted.ts'
 import type { Tone } from '../display/tone.ts'
 
 export type Webhook = Schemas['Webhook']
@@ -29,6 +30,13 @@ export function textIn(webhook: Webhook, field: string): string {
 /** A webhook may have no name, and one whose receiver fetches its messages has no address. */
 export function titleOf(webhook: Webhook): string {
   return textIn(webhook, 'name') || textIn(webhook, 'url') || webhook.id
+}
+
+/** Returns how many messages a webhook gets at most; empty if it has no limit. */
+export function rateLimitText(webhook: Webhook): string {
+  const limit = webhook['rate_limit']
+  if (typeof limit !== 'object' || limit === null || !('messages' in limit && 'per' in limit)) return ''
+  return `${counted(Number(limit.messages), 'message')} per ${String(limit.per)}`
 }
 
 /** Returns the number of waiting messages, as far as it is known. */

@@ -1,5 +1,5 @@
 import { Panel } from '../../display/panel.tsx'
-import { Ago } from '../../display/time.tsx'
+import { Ago, ViewerTime } from '../../display/time.tsx'
 import { type Health, pendingText } from '../webhook.ts'
 
 /** Waiting and abandoned messages, and the deliveries of the last hour. */
@@ -52,7 +52,7 @@ export function HealthPanel({ health }: { readonly health: Health }) {
           <div>
             <dt>Failures in a row</dt>
             <dd>
-              {breaker.failures}; the next attempt is due <Ago at={breaker.open_until} />
+              {breaker.failures}; the next attempt is due <ViewerTime at={breaker.open_until} />
             </dd>
           </div>
         )}

@@ -16,6 +16,7 @@ import {
   healthWords,
   pathOf,
   placeOf,
+  rateLimitText,
   textIn,
   titleOf,
   pendingText,
@@ -171,6 +172,7 @@ function FactsPanel({ webhook }: { readonly webhook: Webhook }) {
     ['Headers', names],
     ['Filter', textIn(webhook, 'filter')],
     ['Order', textIn(webhook, 'order')],
+    ['Rate limit', rateLimitText(webhook)],
   ]
   return (
     <Panel title="Configuration">
