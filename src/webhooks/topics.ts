@@ -118,10 +118,12 @@ function aliasesOf(key: string): string[] {
 
 /**
  * Returns the JSON Schema of a topic's messages.
+ * @param name The topic, or another name by which clients subscribe to it.
  * @throws AppError not_found for a topic without events.
  */
-export function messageSchemaOf(topic: string): object {
-  if (!isEmitted(topic)) throw notFound(topic)
+export function messageSchemaOf(name: string): object {
+  const topic = topicNameOf(name)
+  if (!isEmitted(topic)) throw notFound(name)
   const { event } = emitted[topic]
   const message = Type.Object({ topic: Type.Literal(topic), events: Type.Array(event, { minItems: 1 }) })
   return { $schema: 'https://json-schema.org/draft/2020-12/schema', title: `Message of the topic ${topic}`, ...message }

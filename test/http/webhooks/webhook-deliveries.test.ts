@@ -104,6 +104,9 @@ describe('ping and the record of deliveries', () => {
     })
     const codes = await server.call('GET', `${hooks}/${id}/events/count?distinct=status_code`)
     expect(codes.body.results).toContainEqual({ status_code: '500', count: 1 })
+    // Other spellings of a topic find the same as the one in the records.
+    expect(await search('?topic=audit')).toMatchObject({ total: (await search('?topic=audits')).total })
+    expect((await search('?topic=audit')).total).toBeGreaterThan(0)
     expect((await server.call('GET', `${hooks}/${id}/events/search?start=soon`)).status).toBe(400)
   })
 

@@ -77,6 +77,12 @@ it.each(subscribable)('events of %s reach the webhooks that subscribe, and no ot
   expect([...messagesOf(elsewhere), ...messagesOf(ofOthers)]).toEqual([])
 })
 
+it('the schema of a topic has all its names', () => {
+  for (const { key, aliases } of webhookTopics.filter(({ isEmitted }) => isEmitted))
+    for (const alias of aliases) expect(messageSchemaOf(alias)).toEqual(messageSchemaOf(key))
+  expect(() => messageSchemaOf('location_asset')).toThrow(expect.objectContaining({ code: 'not_found' }))
+})
+
 it('a ping has the shape of its topic, and comes once to a webhook that subscribes to it', async () => {
   const receiver = await openReceiver()
   const { id } = await harness.addWebhook({ url: receiver.url, topics: ['ping'], name: 'Alerts' })
