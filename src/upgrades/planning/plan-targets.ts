@@ -13,7 +13,6 @@ type Upgradable = Extract<Planned, { readonly kind: 'upgrade' | 'skip' }>
 export interface PlannedSite {
   /** The id of the site upgrade. */
   readonly upgradeId: string
-  /** In the order of the ids of their devices. */
   readonly plans: readonly Planned[]
   readonly phases: PhasePlan<Candidate>
   /** The phases of the downloads; null: devices download in the phases of their reboots. */
@@ -26,11 +25,12 @@ export function* planTargets(
   { upgradeId, plans, phases, downloads, ranks }: PlannedSite,
   { staged }: { readonly staged: boolean },
 ): Generator<NewTarget> {
+  const plansOf = plansByDevice(plans)
   const downloadPhases = new Map<Candidate, number>()
   if (downloads !== null) for (const { target, phase } of placesOf(downloads)) downloadPhases.set(target, phase)
   for (const { target, phase, ordinal } of placesOf(phases)) {
-    const plan = findPlan(plans, target)
-    if (plan === null) throw new Error(`The device ${target.mac} is in a phase and not in the plan`)
+    const plan = plansOf.get(target)
+    if (plan === undefined) throw new Error(`The device ${target.mac} is in a phase and not in the plan`)
     const place = { phase, downloadPhase: downloadPhases.get(target) ?? null, ordinal }
     const rank = ranks.get(target.mac) ?? null
     yield { ...newTarget(upgradeId, plan), ...place, rank, staged, state: 'planned' }
@@ -39,18 +39,11 @@ export function* planTargets(
   for (const plan of plans) if (plan.kind === 'skip') yield { ...newTarget(upgradeId, plan), ...none, state: 'skipped' }
 }
 
-/** Finds the plan of a device that is upgraded. A map of a large fleet would take as much memory as all its plans. */
-function findPlan(plans: readonly Planned[], { id }: Candidate): Upgradable | null {
-  let low = 0
-  let high = plans.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const before = plans[middle]?.device.id ?? ''
-    if (before < id) low = middle + 1
-    else high = middle
-  }
-  const plan = plans[low]
-  return plan?.device.id === id && plan.kind !== 'leave_out' ? plan : null
+/** A map of a large fleet takes as much memory as its plans, so it is made for each loop over the targets, when the planning is over. */
+function plansByDevice(plans: readonly Planned[]): ReadonlyMap<Candidate, Upgradable> {
+  const byDevice = new Map<Candidate, Upgradable>()
+  for (const plan of plans) if (plan.kind === 'upgrade') byDevice.set(plan.device, plan)
+  return byDevice
 }
 
 function newTarget(

@@ -35,7 +35,6 @@ export interface UpgradeInputs {
   readonly siteUpgrades: readonly SiteUpgradeOf[]
   /** By site. */
   readonly times: ReadonlyMap<string, SiteTimes>
-  /** In the order of the ids of their devices. */
   readonly plans: readonly Planned[]
   /** By MAC; see PlanFacts. */
   readonly radio: RadioFactsByMac
