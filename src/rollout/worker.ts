@@ -40,6 +40,8 @@ const SHARED_TARGETS = 4
 
 /** Device messages come in bursts; a burst shares a round. */
 const MIN_GAP_MS = 200
+/** In relation to RolloutOptions.targetsPerRound: a round of so many changed devices gains nothing if it waits for more. */
+const FULL_PART = 0.5
 /** Clocks that a time server disciplines drift less between two rounds. */
 const CLOCK_STEP_MS = 1000
 
@@ -52,6 +54,7 @@ export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
     wake: 'rollouts',
     intervalMs: IN_FLIGHT_POLL_MS,
     minGapMs: MIN_GAP_MS,
+    fullAt: FULL_PART * options.targetsPerRound,
     async work(signal, changed) {
       offsetMs = await followWallClock(ctx, offsetMs)
       // If the round fails, the next one that reads the whole upgrade reads the targets of these devices too.

@@ -105,6 +105,31 @@ test('a burst of wakes shares a round within the gap', async () => {
   await poller.stop()
 })
 
+test('a full round does not wait for the end of the gap', async () => {
+  const seen: string[][] = []
+  const work: PollerOptions['work'] = async (_, ids) => {
+    seen.push([...ids])
+    return null
+  }
+  const { poller, wakes } = start({ work, minGapMs: 100, fullAt: 3 })
+  await settle()
+  wakes.wake('outbox', ['a', 'b'])
+  await vi.advanceTimersByTimeAsync(50)
+  wakes.wake('outbox', ['b'])
+  await settle()
+  expect(seen).toEqual([[]])
+  wakes.wake('outbox', ['c', 'd'])
+  await settle()
+  expect(seen).toEqual([[], ['a', 'b', 'c', 'd']])
+  // The next round counts anew.
+  wakes.wake('outbox', ['e', 'f'])
+  await vi.advanceTimersByTimeAsync(99)
+  expect(seen).toHaveLength(2)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(seen.at(-1)).toEqual(['e', 'f'])
+  await poller.stop()
+})
+
 test('failures back off, wakes do not shorten that, and success resets it', async () => {
   let broken = true
   const work = vi.fn<PollerOptions['work']>(async () => {

@@ -12,6 +12,8 @@ export interface PollerOptions {
   readonly intervalMs: number
   /** Shortest time between the starts of two rounds, so that a burst of wakes shares one. */
   readonly minGapMs?: number
+  /** So many ids are a full round, which ends that time. Default: no number is. */
+  readonly fullAt?: number
   /** Longest pause after failed rounds. Default: half a minute. */
   readonly maxBackoffMs?: number
   /** The time of the first round. Default: immediately. */
@@ -41,17 +43,19 @@ const MAX_BACKOFF_MS = 30_000
  * and repeated after a growing pause, which wakes don't shorten.
  */
 export function startPoller(options: PollerOptions): Poller {
-  const { name, ctx, intervalMs, minGapMs = 0, maxBackoffMs = MAX_BACKOFF_MS, work } = options
+  const { name, ctx, intervalMs, minGapMs = 0, fullAt = Infinity, maxBackoffMs = MAX_BACKOFF_MS, work } = options
   const stopping = new AbortController()
   const { signal } = stopping
   const log = ctx.log.child({ worker: name })
   let woken = new AbortController()
+  let filled = new AbortController()
   let ids = new Set<string>()
 
   function wake(more: Iterable<string> = []): void {
     for (const id of more) ids.add(id)
     // A constant reason: creating an exception for each wake would cost more than the wake.
     woken.abort('woken')
+    if (ids.size >= fullAt) filled.abort('filled')
   }
 
   /** @returns How long to wait for a wake. */
@@ -59,6 +63,7 @@ export function startPoller(options: PollerOptions): Poller {
     const of = ids
     ids = new Set()
     woken = new AbortController()
+    filled = new AbortController()
     return delayMs(await work(signal, of), ctx.clock.now(), intervalMs)
   }
 
@@ -70,7 +75,7 @@ export function startPoller(options: PollerOptions): Poller {
         const waitMs = await round()
         failures = 0
         await pause(waitMs, signal, woken.signal)
-        await pause(startedMs + minGapMs - performance.now(), signal)
+        await pause(startedMs + minGapMs - performance.now(), signal, filled.signal)
       } catch (error) {
         failures += 1
         log.error({ err: error, failures }, 'A round failed; trying again')
