@@ -16,6 +16,19 @@ async function backendOf(tx: Tx): Promise<number> {
   return rows[0]?.pid ?? 0
 }
 
+it.each(['commits', 'fails'])('keeps nothing for a transaction that %s', async (end) => {
+  const { ctx } = test
+  const ended: Tx[] = []
+  const ran = inTx(ctx, async (tx) => {
+    ended.push(tx)
+    wakeAfterCommit(tx, 'rollouts', ['a'])
+    if (end === 'fails') throw new Error('failed')
+  })
+  await ran.catch(() => undefined)
+  expect(ended).toHaveLength(1)
+  for (const tx of ended) expect(() => wakeAfterCommit(tx, 'rollouts')).toThrow('wakeAfterCommit outside inTx')
+})
+
 it('survives a connection that breaks inside a transaction, between its queries', async () => {
   const { ctx } = test
   const broken = inTx(ctx, async (tx) => {

@@ -49,6 +49,11 @@ export function noteChanges(
   wakeAfterCommit(tx, 'changes', hints)
 }
 
+/** Ends the counting of a transaction that has ended; see endCollection(). */
+export function endCounting(tx: object): void {
+  counts.delete(tx)
+}
+
 /** Parses the payload of the wake `changes`. */
 export function parseChange(hint: string): Change {
   const [kind, orgId = '', id = null] = hint.split(' ')

@@ -12,6 +12,7 @@ import pg from 'pg'
 import { notFound } from '../errors.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Schema } from './schema.ts'
+import { endCounting } from './changes.ts'
 import { ColumnNames } from './column-names.ts'
 import { sharedReads } from './shared-reads.ts'
 import { collectLast, runLast } from './last-statement.ts'
@@ -19,7 +20,7 @@ import { decodeTimestamp } from './timestamp.ts'
 import { preparingPool } from './prepared.ts'
 import { createDocumentCodec } from '../sealing/document-codec.ts'
 import type { Secrets } from '../secrets.ts'
-import { type Wakes, publishUncertainWakes, publishWakes, runCollectingWakes } from './wakes.ts'
+import { type Wakes, endCollection, publishUncertainWakes, publishWakes, runCollectingWakes } from './wakes.ts'
 
 // Documents come back with the digits with which they were stored.
 pg.types.setTypeParser(pg.types.builtins.JSON, parseExactJson)
@@ -215,9 +216,11 @@ export interface TransactionalByKeys {
  * @throws AppError not_found if a row refers to an organization or a site that has just been deleted.
  */
 export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>): Promise<T> {
+  let begun: Tx | null = null
   let committing: Tx | null = null
   const { result, wakes } = await runCollectingWakes(async (collect) => {
     const { value, afterCommit } = await ctx.db.transaction().execute(async (tx) => {
+      begun = tx
       collect(tx)
       collectLast(tx)
       const value = await work(tx)
@@ -226,10 +229,16 @@ export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>):
     })
     await afterCommit()
     return value
-  }).catch((error: unknown) => {
-    if (committing !== null && isPassingError(error)) publishUncertainWakes(ctx.wakes, committing)
-    throw goneOf(error) ?? error
   })
+    .catch((error: unknown) => {
+      if (committing !== null && isPassingError(error)) publishUncertainWakes(ctx.wakes, committing)
+      throw goneOf(error) ?? error
+    })
+    .finally(() => {
+      if (begun === null) return
+      endCollection(begun)
+      endCounting(begun)
+    })
   publishWakes(ctx.wakes, wakes)
   return result
 }

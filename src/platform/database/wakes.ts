@@ -120,6 +120,14 @@ export async function runCollectingWakes<T>(
   return { result, wakes }
 }
 
+/**
+ * Ends the collection of a transaction that has ended. Otherwise the weak map keeps its wakes until the next full collection of V8,
+ * because minor ones don't find out that nothing else refers to the transaction; see decision 322.
+ */
+export function endCollection(tx: object): void {
+  collected.delete(tx)
+}
+
 export function publishWakes(target: Wakes, wakes: ReadonlyMap<WakeName, CollectedWake>): void {
   for (const [name, { ids, rows }] of wakes) target.wake(name, ids, rows)
 }
