@@ -9,7 +9,7 @@ import { type Tx, inTx } from '../platform/database/db.ts'
 import { type Poller, startPoller } from '../platform/time/poller.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../rollout/events/append-events.ts'
-import { finalVersionOf, imagesOf, splitImages } from '../rollout/targets/hops.ts'
+import { finalVersionOf, imagesOf, splitImages } from '../rollout/targets/hops/hops.ts'
 import { type IncludedDevice, planInclusion } from '../rollout/changes/plan-inclusion.ts'
 import {
   type DueInclusion,

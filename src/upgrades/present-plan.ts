@@ -1,4 +1,4 @@
-import { canStage } from '../rollout/targets/decide-order.ts'
+import { canStage } from '../rollout/targets/steps/decide-order.ts'
 import type { DownloadPlan, UpgradePlan } from '../rollout/rollout.ts'
 import type { UpgradeRequest } from './org-upgrade.ts'
 import type { PhasingPlan } from './planning/plan-downloads.ts'

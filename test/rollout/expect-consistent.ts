@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Context } from '../../src/platform/context.ts'
 import { awaitsImage } from '../../src/rollout/phases/decide-downloads.ts'
-import { imagesOf, splitImages } from '../../src/rollout/targets/hops.ts'
+import { imagesOf, splitImages } from '../../src/rollout/targets/hops/hops.ts'
 import { isInFlight, isTerminal } from '../../src/rollout/rollout.ts'
 
 /** Asserts the invariants of all upgrades in every committed state. */

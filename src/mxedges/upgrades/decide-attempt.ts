@@ -1,4 +1,4 @@
-import { WINDOW_TOO_SHORT } from '../../rollout/targets/decide-window.ts'
+import { WINDOW_TOO_SHORT } from '../../rollout/targets/steps/decide-window.ts'
 import { findNextStep } from './decide-step.ts'
 import { installMs } from './decide-window.ts'
 import type { ApplianceNow, MxedgeTargetNow, TargetChange, TargetDecision, TargetRules } from './target.ts'

@@ -1,5 +1,5 @@
 import { findClosing } from '../../orgs/windows/windows.ts'
-import { beginsWithin } from '../../rollout/targets/decide-window.ts'
+import { beginsWithin } from '../../rollout/targets/steps/decide-window.ts'
 import type { MxedgeUpgradeOptions, TargetRules } from './target.ts'
 import type { MxedgeStep, MxedgeUpgradePlan, PlaceWindows } from './upgrade.ts'
 

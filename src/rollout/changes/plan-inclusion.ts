@@ -1,4 +1,4 @@
-import { canStage } from '../targets/decide-order.ts'
+import { canStage } from '../targets/steps/decide-order.ts'
 import type { OrgUpgradeNow } from '../rounds/decide-org-upgrade.ts'
 import type { RetriedSite } from './plan-retry.ts'
 import type { UpgradeHold, UpgradeHop, UpgradePlan } from '../rollout.ts'

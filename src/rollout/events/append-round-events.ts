@@ -9,7 +9,7 @@ import type { Step } from '../rounds/decide-step.ts'
 import { presentPhase } from '../phases/present-phase.ts'
 import { NOT_REBOOTED } from '../rollout.ts'
 import type { LockedSiteUpgrade } from '../store.ts'
-import { finalVersionOf } from '../targets/hops.ts'
+import { finalVersionOf } from '../targets/hops/hops.ts'
 import { type EndedUpgrade, listEnded } from './store.ts'
 import type { LockedTarget } from '../targets/target-row.ts'
 

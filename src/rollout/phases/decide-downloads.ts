@@ -1,7 +1,7 @@
 import { epochS } from '../../platform/time/clock.ts'
 import { findHoldReason, ofDownloads } from '../gates/decide-hold.ts'
 import type { Now } from '../site-upgrade-now.ts'
-import { canStage } from '../targets/decide-order.ts'
+import { canStage } from '../targets/steps/decide-order.ts'
 import { type Step, isHardFailure } from '../rounds/decide-step.ts'
 import type { CountsByPhase } from '../stops/decide-stop.ts'
 import { type DownloadPlan, type SiteDownloads, type TargetState, type UpgradeHold } from '../rollout.ts'

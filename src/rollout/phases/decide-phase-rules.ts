@@ -1,5 +1,5 @@
 import { findUnreadyPhase } from './decide-downloads.ts'
-import { canStage } from '../targets/decide-order.ts'
+import { canStage } from '../targets/steps/decide-order.ts'
 import { findBlocked } from './decide-ranks.ts'
 import { isInFlight } from '../rollout.ts'
 import type { SiteUpgradeNow } from '../site-upgrade-now.ts'

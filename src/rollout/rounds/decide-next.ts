@@ -6,8 +6,8 @@ import { type CountsByPhase, type FailuresByPhase, findPhaseStopReason, findStop
 import { decideOutcome, isAnyInFlight, statusOf } from './decide-outcome.ts'
 import { phaseRulesOf } from '../phases/decide-phase-rules.ts'
 import { type Step, beginsSnapshot, countByPhase, countSteps, isHardFailure, isSuccess, stepOf } from './decide-step.ts'
-import { decideTarget } from '../targets/decide-target.ts'
-import { beginsWithin, findClosedUntil, wallOf } from '../targets/decide-window.ts'
+import { decideTarget } from '../targets/steps/decide-target.ts'
+import { beginsWithin, findClosedUntil, wallOf } from '../targets/steps/decide-window.ts'
 import { graceOf } from '../grace/limit-grace.ts'
 import {
   type RolloutOptions,

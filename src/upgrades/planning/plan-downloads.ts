@@ -1,4 +1,4 @@
-import { canStage } from '../../rollout/targets/decide-order.ts'
+import { canStage } from '../../rollout/targets/steps/decide-order.ts'
 import type { UpgradeNote } from '../../rollout/rollout.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'

@@ -5,7 +5,7 @@ import { planHops } from './plan-hops.ts'
 import { findTooLow } from './plan-lowest.ts'
 import { isSelected, type Selectable } from './plan-selection.ts'
 import { type CatalogEntry, findVersion, resolveVersion, versionLabels } from './plan-versions.ts'
-import { canStage } from '../../rollout/targets/decide-order.ts'
+import { canStage } from '../../rollout/targets/steps/decide-order.ts'
 import type { UpgradeNote, UpgradePart } from '../../rollout/rollout.ts'
 import type { UpgradeRequest, RequestedModel, RequestedVersion, UpgradeSite } from '../org-upgrade.ts'
 

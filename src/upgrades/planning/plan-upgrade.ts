@@ -1,4 +1,4 @@
-import { canStage } from '../../rollout/targets/decide-order.ts'
+import { canStage } from '../../rollout/targets/steps/decide-order.ts'
 import { type Steps, atOnce } from '../../platform/queues/next-turn.ts'
 import { type UpgradeNote, noCounts } from '../../rollout/rollout.ts'
 import { noteRanks, planSiteRanksInSteps } from '../uplinks/plan-site-ranks.ts'

@@ -1,5 +1,5 @@
 import { type MaintenanceWindow, describeWindows, longestMs } from '../../orgs/windows/windows.ts'
-import { rebootTimeoutMs } from '../../rollout/targets/decide-window.ts'
+import { rebootTimeoutMs } from '../../rollout/targets/steps/decide-window.ts'
 import { type UpgradeNote, defaultRolloutOptions } from '../../rollout/rollout.ts'
 import type { RequestedPart, UpgradeRequest } from '../org-upgrade.ts'
 import type { DevicePlan, UpgradeDevice } from './plan-org-upgrade.ts'

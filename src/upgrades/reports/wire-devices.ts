@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS, roundToMs } from '../../platform/time/clock.ts'
-import { finalVersionOf } from '../../rollout/targets/hops.ts'
+import { finalVersionOf } from '../../rollout/targets/hops/hops.ts'
 import type { UpgradeHop } from '../../rollout/rollout.ts'
 import { bucketOf, buckets } from '../buckets.ts'
 import type { ReportRow } from './read-report.ts'

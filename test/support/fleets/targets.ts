@@ -1,4 +1,4 @@
-import { decideTarget } from '../../../src/rollout/targets/decide-target.ts'
+import { decideTarget } from '../../../src/rollout/targets/steps/decide-target.ts'
 import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
 import type { CommandNow, DeviceNow, TargetNow, TargetRules } from '../../../src/rollout/targets/target.ts'
 

@@ -1,4 +1,4 @@
-import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
+import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from '../target.ts'
 
 const wait: TargetDecision = { kind: 'wait' }
 

@@ -1,6 +1,6 @@
-import { findClosing, findOpening } from '../../orgs/windows/windows.ts'
-import type { RolloutOptions, UpgradePlan } from '../rollout.ts'
-import type { DeviceNow, TargetDecision, TargetRules, UpgradeOrder } from './target.ts'
+import { findClosing, findOpening } from '../../../orgs/windows/windows.ts'
+import type { RolloutOptions, UpgradePlan } from '../../rollout.ts'
+import type { DeviceNow, TargetDecision, TargetRules, UpgradeOrder } from '../target.ts'
 
 /** The device that no window is long enough for. */
 export const WINDOW_TOO_SHORT = 'window_too_short'

@@ -8,9 +8,9 @@ import {
   planned,
   updated,
   verifying,
-} from '../../../test/support/fleets/targets.ts'
+} from '../../../../test/support/fleets/targets.ts'
 import { finalVersionOf, laterHops } from './hops.ts'
-import type { TargetNow } from './target.ts'
+import type { TargetNow } from '../target.ts'
 
 const path = ['2.0', '3.0', '4.0'].map((version) => ({
   version,

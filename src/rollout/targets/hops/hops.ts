@@ -1,8 +1,8 @@
-import { isReportOf } from '../../firmware/version-identity.ts'
-import type { UpgradeHop } from '../tables.ts'
-import type { TargetDecision, TargetNow } from './target.ts'
+import { isReportOf } from '../../../firmware/version-identity.ts'
+import type { UpgradeHop } from '../../tables.ts'
+import type { TargetDecision, TargetNow } from '../target.ts'
 
-export type { UpgradeHop } from '../tables.ts'
+export type { UpgradeHop } from '../../tables.ts'
 
 /** A target with the version that is installed next, and those that it goes over. */
 interface Bound {

@@ -1,6 +1,6 @@
 import { nextOrder } from './decide-order.ts'
 import { findWindowWait } from './decide-window.ts'
-import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
+import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from '../target.ts'
 
 /** Doublings of the pause between attempts; from then on it stays the same. */
 const MAX_DOUBLINGS = 5

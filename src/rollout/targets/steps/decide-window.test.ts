@@ -9,10 +9,10 @@ import {
   online,
   planned,
   updated,
-} from '../../../test/support/fleets/targets.ts'
+} from '../../../../test/support/fleets/targets.ts'
 import { beginsWithin, findWindowWait, sendBy } from './decide-window.ts'
-import { defaultRolloutOptions } from '../rollout.ts'
-import type { TargetNow, TargetRules } from './target.ts'
+import { defaultRolloutOptions } from '../../rollout.ts'
+import type { TargetNow, TargetRules } from '../target.ts'
 
 const MINUTE = 60_000
 

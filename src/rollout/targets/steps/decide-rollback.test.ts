@@ -8,9 +8,9 @@ import {
   rebooting,
   updated,
   verifying,
-} from '../../../test/support/fleets/targets.ts'
-import { isHardFailure, stepOf } from '../rounds/decide-step.ts'
-import type { CommandNow, DeviceNow, TargetNow, TargetRules } from './target.ts'
+} from '../../../../test/support/fleets/targets.ts'
+import { isHardFailure, stepOf } from '../../rounds/decide-step.ts'
+import type { CommandNow, DeviceNow, TargetNow, TargetRules } from '../target.ts'
 
 const rollback: Partial<TargetRules> = { rollback: true }
 const upgraded: DeviceNow = { ...updated, commands: ['upgrade', 'restore_backup'], backupVersion: '1.0' }

@@ -1,6 +1,6 @@
-import { fail } from './decide-attempt.ts'
-import type { DeviceHealth } from '../tables.ts'
-import type { HealthNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
+import { fail } from '../steps/decide-attempt.ts'
+import type { DeviceHealth } from '../../tables.ts'
+import type { HealthNow, TargetDecision, TargetNow, TargetRules } from '../target.ts'
 
 /** Clients need so long to come back. */
 const CLIENTS_MS = 10 * 60_000

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { commanded, decide, move, ms, rebooting, updated, verifying } from '../../../test/support/fleets/targets.ts'
+import { commanded, decide, move, ms, rebooting, updated, verifying } from '../../../../test/support/fleets/targets.ts'
 import { findWorse } from './decide-health.ts'
-import { defaultRolloutOptions } from '../rollout.ts'
-import type { DeviceHealth, TargetNow } from './target.ts'
+import { defaultRolloutOptions } from '../../rollout.ts'
+import type { DeviceHealth, TargetNow } from '../target.ts'
 
 const before: DeviceHealth = { uplinks: ['eth0', 'eth1'], neighbors: ['switch'], radios: ['24', '5'], clients: 10 }
 const MINUTE = 60

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
-import type { Tx } from '../../platform/database/db.ts'
-import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
+import type { OrgScope } from '../../../access/scope.ts'
+import type { Tx } from '../../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../../platform/database/rows.ts'
 import type { UpgradeHop } from './hops.ts'
-import type { Now } from '../site-upgrade-now.ts'
+import type { Now } from '../../site-upgrade-now.ts'
 
 /** The version that a target goes on to. */
 export interface TargetHop {

@@ -10,9 +10,9 @@ import {
   online,
   planned,
   updated,
-} from '../../../test/support/fleets/targets.ts'
-import { defaultRolloutOptions } from '../rollout.ts'
-import type { CommandNow, DownloadNow, TargetNow } from './target.ts'
+} from '../../../../test/support/fleets/targets.ts'
+import { defaultRolloutOptions } from '../../rollout.ts'
+import type { CommandNow, DownloadNow, TargetNow } from '../target.ts'
 
 const able = { ...online, commands: ['restart', 'stage', 'activate'] } as const
 const waiting: TargetNow = { ...planned, device: able }

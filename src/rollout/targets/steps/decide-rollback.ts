@@ -1,7 +1,7 @@
-import { isHealthReason } from './decide-health.ts'
+import { isHealthReason } from '../health/decide-health.ts'
 import { fail, gone } from './decide-attempt.ts'
-import type { RolloutOptions } from '../rollout.ts'
-import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
+import type { RolloutOptions } from '../../rollout.ts'
+import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from '../target.ts'
 
 const wait: TargetDecision = { kind: 'wait' }
 

@@ -11,8 +11,8 @@ import {
   commanded,
   decide,
   move,
-} from '../../../test/support/fleets/targets.ts'
-import type { CommandNow, TargetNow } from './target.ts'
+} from '../../../../test/support/fleets/targets.ts'
+import type { CommandNow, TargetNow } from '../target.ts'
 
 describe('a planned or deferred target', () => {
   const deferred: TargetNow = { ...planned, state: 'deferred', device: offline }

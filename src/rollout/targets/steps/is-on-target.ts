@@ -1,4 +1,4 @@
-import type { DeviceNow, TargetNow } from './target.ts'
+import type { DeviceNow, TargetNow } from '../target.ts'
 
 /** Every member of a Virtual Chassis included. */
 export function isOnTarget({ targetVersion }: TargetNow, { firmware, memberFirmware }: DeviceNow): boolean {

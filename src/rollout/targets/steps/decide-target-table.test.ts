@@ -7,10 +7,10 @@ import {
   rowOf,
   show,
   targets,
-} from '../../../test/support/fleets/target-table.ts'
-import { command, decide, ms, offline } from '../../../test/support/fleets/targets.ts'
-import { type TargetState, isTerminal, noCounts } from '../rollout.ts'
-import type { TargetNow } from './target.ts'
+} from '../../../../test/support/fleets/target-table.ts'
+import { command, decide, ms, offline } from '../../../../test/support/fleets/targets.ts'
+import { type TargetState, isTerminal, noCounts } from '../../rollout.ts'
+import type { TargetNow } from '../target.ts'
 
 const removed = { 'device removed': 'cancelled: removed' } as const
 const ended: Row = ['wait', {}]

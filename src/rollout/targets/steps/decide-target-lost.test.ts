@@ -11,10 +11,10 @@ import {
   offline,
   online,
   planned,
-} from '../../../test/support/fleets/targets.ts'
-import { stepOf } from '../rounds/decide-step.ts'
-import { defaultRolloutOptions, isTerminal } from '../rollout.ts'
-import type { CommandNow, DeviceNow, TargetNow } from './target.ts'
+} from '../../../../test/support/fleets/targets.ts'
+import { stepOf } from '../../rounds/decide-step.ts'
+import { defaultRolloutOptions, isTerminal } from '../../rollout.ts'
+import type { CommandNow, DeviceNow, TargetNow } from '../target.ts'
 
 const able: DeviceNow = {
   ...online,

@@ -2,8 +2,8 @@ import { commandNext, fail, gone } from './decide-attempt.ts'
 import { canStage, nextOrder } from './decide-order.ts'
 import { findClosedUntil, findWindowWait } from './decide-window.ts'
 import { isOnTarget } from './is-on-target.ts'
-import { NOT_REBOOTED, OFFLINE } from '../rollout.ts'
-import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
+import { NOT_REBOOTED, OFFLINE } from '../../rollout.ts'
+import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from '../target.ts'
 
 const wait: TargetDecision = { kind: 'wait' }
 

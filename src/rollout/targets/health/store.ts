@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
-import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
-import type { TargetKey } from './store.ts'
-import type { DeviceHealth, HealthNow } from './target.ts'
+import type { InOrg } from '../../../access/scope.ts'
+import { type Reader, type Tx, anyOf } from '../../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../../platform/database/rows.ts'
+import type { TargetKey } from '../store.ts'
+import type { DeviceHealth, HealthNow } from '../target.ts'
 
 /** A device that has not reported for so long has no baseline. */
 const RECENT_MS = 3600e3

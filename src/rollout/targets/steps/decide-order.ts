@@ -1,5 +1,5 @@
-import type { CommandKind } from '../../devices/tables.ts'
-import type { UpgradeOrder } from './target.ts'
+import type { CommandKind } from '../../../devices/tables.ts'
+import type { UpgradeOrder } from '../target.ts'
 
 interface Capable {
   /** The commands that the device's driver supports. */

@@ -14,9 +14,9 @@ import {
   rebooting,
   decide,
   move,
-} from '../../../test/support/fleets/targets.ts'
-import { defaultRolloutOptions } from '../rollout.ts'
-import type { DeviceNow, TargetNow } from './target.ts'
+} from '../../../../test/support/fleets/targets.ts'
+import { defaultRolloutOptions } from '../../rollout.ts'
+import type { DeviceNow, TargetNow } from '../target.ts'
 
 describe('a rebooting target', () => {
   test.each([

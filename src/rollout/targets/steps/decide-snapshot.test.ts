@@ -10,9 +10,9 @@ import {
   online,
   updated,
   verifying,
-} from '../../../test/support/fleets/targets.ts'
-import { stepOf } from '../rounds/decide-step.ts'
-import type { CommandNow, TargetNow } from './target.ts'
+} from '../../../../test/support/fleets/targets.ts'
+import { stepOf } from '../../rounds/decide-step.ts'
+import type { CommandNow, TargetNow } from '../target.ts'
 
 const able = { ...updated, commands: ['restart', 'upgrade', 'snapshot'] } as const
 const verified: TargetNow = { ...verifying, device: able }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { command, decide, move, ms, online, planned } from '../../../test/support/fleets/targets.ts'
-import { defaultRolloutOptions } from '../rollout.ts'
-import type { TargetNow } from './target.ts'
+import { command, decide, move, ms, online, planned } from '../../../../test/support/fleets/targets.ts'
+import { defaultRolloutOptions } from '../../rollout.ts'
+import type { TargetNow } from '../target.ts'
 
 const DAYS_14 = defaultRolloutOptions.downloadedDeadlineMs / 1000
 const able = { ...online, commands: ['stage', 'activate'] } as const

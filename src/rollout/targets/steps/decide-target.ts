@@ -1,13 +1,13 @@
 import { fail, gone, isStopped, pauseAttempt, repeatAttempt, suspend } from './decide-attempt.ts'
-import { checkHealthInstead } from './decide-health.ts'
+import { checkHealthInstead } from '../health/decide-health.ts'
 import { decideRollback, restoreInstead } from './decide-rollback.ts'
 import { decideSnapshot } from './decide-snapshot.ts'
 import { decideWaiting } from './decide-waiting.ts'
 import { findWindowWait, rebootTimeoutMs } from './decide-window.ts'
-import { hopInstead } from './hops.ts'
+import { hopInstead } from '../hops/hops.ts'
 import { isOnTarget } from './is-on-target.ts'
-import { DOWNLOAD_REFUSED, type RolloutOptions } from '../rollout.ts'
-import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
+import { DOWNLOAD_REFUSED, type RolloutOptions } from '../../rollout.ts'
+import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from '../target.ts'
 
 const wait: TargetDecision = { kind: 'wait' }
 
