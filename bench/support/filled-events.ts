@@ -43,7 +43,7 @@ export async function fillEvents(signalbox: Signalbox, events: number): Promise<
     await database.query(auditRecords, [orgId, events, DEVICES])
     await database.query(deliveries, [orgId, events, webhookId])
     // The server's own housekeeping would do this within minutes.
-    await database.query('vacuum analyze device_event, system_event, audit_log, webhook_delivery')
+    await database.query('vacuum analyze device_event_row, system_event, audit_log, webhook_delivery')
   } finally {
     await database.end()
   }
@@ -51,14 +51,17 @@ export async function fillEvents(signalbox: Signalbox, events: number): Promise<
 }
 
 const deviceEvents = `
-  insert into device_event (org_id, id, device_id, site_id, device_type, type, device_name, site_name, warns,
-    event, created_at)
-  select $1, ${idOf('n')}, device.id, device.site_id, device.type, what, device.name, 'Site', false,
-    jsonb_build_object('apfw', '1.' || n % 5, 'text', 'event ' || n % 1000), ${AT}
+  insert into device_event_row (created_at, id, device_id, org, place, kind, device_name, site_name, apfw, event)
+  select ${AT}, ${idOf('n')}, device.id, place.org, place.code, kind.code, device.name, 'Site', '1.' || n % 5,
+    jsonb_build_object('text', 'event ' || n % 1000)
   from generate_series(1, $2::integer) as n
-  cross join lateral (select (array['AP_CONNECTED', 'AP_DISCONNECTED', 'AP_RESTARTED', 'AP_CONFIGURED', 'AP_UPGRADED',
-    'AP_PORT_UP', 'AP_PORT_DOWN', 'AP_CLAIMED'])[1 + n % 8] as what) as typed
-  join placed device on device.place = n::bigint * 7919 % $3`
+  cross join lateral (select (array['CONNECTED', 'DISCONNECTED', 'RESTARTED', 'CONFIG_CHANGED_BY_USER', 'UPGRADED', 'PORT_UP',
+    'PORT_DOWN', 'CLAIMED'])[1 + n % 8] as what) as typed
+  join placed device on device.place = n::bigint * 7919 % $3
+  join device_event_kind kind on kind.device_type = device.type
+    and kind.type = case device.type when 'ap' then 'AP_' when 'switch' then 'SW_' else 'GW_' end || what
+  join event_place place on place.org_id = $1 and place.site_id = device.site_id
+  order by n`
 
 const systemEvents = `
   insert into system_event (org_id, id, site_id, type, text, details, created_at)

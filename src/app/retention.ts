@@ -1,6 +1,7 @@
 import { systemScope } from '../access/scope.ts'
 import { agingAccountLog } from '../accounts/store-retention.ts'
 import { appendSystemEvent } from '../events/append-system.ts'
+import { findOrgOfCode } from '../events/store-places.ts'
 import {
   agingAlarms,
   agingAuditLog,
@@ -56,7 +57,7 @@ export async function deletePastRetention(ctx: Context, retention: Retention, si
 const names: Readonly<Record<string, string>> = {
   audit_log: 'Audit records',
   alarm: 'Alarms',
-  device_event: 'Events of devices',
+  device_event_row: 'Events of devices',
   mxedge_event: 'Events of edge appliances',
   device_command: 'Commands to devices',
   mxedge_command: 'Commands to edge appliances',
@@ -67,8 +68,9 @@ const names: Readonly<Record<string, string>> = {
 /** Reports to an organization once a day that its old records are being deleted. */
 async function reportDeleted(tx: Tx, { aging, owner, before }: DeletedRows, now: Date): Promise<void> {
   const what = names[aging.table]
-  if (what === undefined || aging.owner !== 'org_id') return
+  const orgId = aging.owner === 'org' ? await findOrgOfCode(tx, Number(owner)) : owner
+  if (what === undefined || aging.owner === 'admin_id' || orgId === undefined) return
   const once = `${aging.table} ${now.toISOString().slice(0, 10)}`
   const text = `${what} from before ${before.toISOString().slice(0, 10)} have been deleted`
-  await appendSystemEvent(tx, systemScope('operator', owner), { type: 'RECORDS_DELETED', once, text }, now)
+  await appendSystemEvent(tx, systemScope('operator', orgId), { type: 'RECORDS_DELETED', once, text }, now)
 }

@@ -3,11 +3,12 @@ import type { InOrg } from '../access/scope.ts'
 import { epochS } from '../platform/time/clock.ts'
 import type { Tx } from '../platform/database/db.ts'
 import { splitRows } from '../platform/database/split.ts'
-import { type DeviceEventName, deviceEvents, families } from './device-event-types.ts'
+import { type DeviceEventName, deviceEvents, families, kindOf } from './device-event-types.ts'
 import type { DeviceType } from './device-type.ts'
 import { reduceChange } from './reduce-change.ts'
-import { type NewDeviceEvent, insertDeviceEvents, insertOutbox, listHeardTopics } from './store.ts'
+import { insertOutbox, listHeardTopics } from './store.ts'
 import { type NewAuditRecord, insertAudit } from './store-audits.ts'
+import { type NewDeviceEvent, insertDeviceEvents } from './store-device-events.ts'
 import type { Topic, TopicEvents } from './topics.ts'
 
 /**
@@ -101,8 +102,9 @@ const FEW = 4
 
 async function appendPart(tx: Tx, { orgId }: InOrg, inputs: readonly DeviceEventInput[], at: Date): Promise<void> {
   const rows = inputs.map((input): NewDeviceEvent => {
-    const { device } = input
-    return { orgId, deviceId: device.id, siteId: device.siteId, event: deviceEvent(orgId, input, at) }
+    const { device, what } = input
+    const place = { orgId, siteId: device.siteId }
+    return { ...place, deviceId: device.id, kind: kindOf(device.type, what), event: deviceEvent(orgId, input, at) }
   })
   await insertDeviceEvents(tx, rows, at)
   const heard = inputs.length > FEW ? await listHeardTopics(tx, { orgId }) : null

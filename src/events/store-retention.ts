@@ -8,9 +8,10 @@ const byOrg = { owner: 'org_id', isOld: (before: Date) => sql`created_at < ${bef
 export const agingAuditLog: AgingRows = { ...byOrg, table: 'audit_log' }
 /** By the hour, because their index begins with it. */
 export const agingDeviceEvents: AgingRows = {
-  owner: 'org_id',
-  table: 'device_event',
-  isOld: (before) => sql`${hourOf(sql`created_at`)} <= ${before} and created_at < ${before}`,
+  owner: 'org',
+  table: 'device_event_row',
+  isOld: (before) =>
+    sql`${hourOf(sql`created_at`)} <= ${hourOf(sql`${before}::timestamptz`)} and created_at < ${before}`,
 }
 export const agingSystemEvents: AgingRows = { ...byOrg, table: 'system_event' }
 export const agingMxedgeEvents: AgingRows = { ...byOrg, table: 'mxedge_event' }

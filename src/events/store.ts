@@ -20,7 +20,7 @@ export type NewOutboxEvent = {
 }[Topic]
 
 /** Bounds the rows of one statement. */
-const partLimits = { count: 1000, bytes: 4 * 1024 * 1024 }
+export const partLimits = { count: 1000, bytes: 4 * 1024 * 1024 }
 
 function partsOf<T extends { readonly event: object }>(rows: readonly T[]): T[][] {
   return splitByBytes(rows, ({ event }) => json(event).length, partLimits)
@@ -134,52 +134,6 @@ export async function hasSubscribers(reader: Reader, { orgId }: InOrg, topic: To
     .where('topic', '=', topic)
     .executeTakeFirst()
   return row !== undefined
-}
-
-export interface NewDeviceEvent {
-  readonly orgId: string
-  readonly deviceId: string
-  readonly siteId: string | null
-  readonly event: TopicEvents['device-events']
-}
-
-const deviceEventColumns = columnsOf('deviceEvent', {
-  orgId: 'uuid',
-  id: 'uuid',
-  deviceId: 'uuid',
-  siteId: 'uuid',
-  deviceType: 'text',
-  type: 'text',
-  deviceName: 'text',
-  siteName: 'text',
-  warns: 'boolean',
-  event: 'jsonb',
-  createdAt: 'timestamptz',
-})
-
-/** The members of an event that columns have. They are no part of its document: it would repeat them. */
-const inColumns = {
-  ...{ org_id: undefined, site_id: undefined, timestamp: undefined, type: undefined },
-  ...{ device_type: undefined, mac: undefined, ap: undefined, ap_name: undefined },
-  ...{ device_name: undefined, site_name: undefined, ev_type: undefined },
-} as const
-
-/** The members of an event that no column has. */
-export type StoredDeviceEvent = Omit<TopicEvents['device-events'], keyof typeof inColumns>
-
-export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent[], at: Date): Promise<void> {
-  const rows = events.map((row) => {
-    const {
-      type,
-      device_type: deviceType,
-      device_name: deviceName,
-      site_name: siteName = null,
-      ev_type: level,
-    } = row.event
-    const named = { deviceType, type, deviceName, siteName, warns: level === 'warn' }
-    return { ...row, ...named, id: uuidv7(), event: { ...row.event, ...inColumns } }
-  })
-  for (const part of partsOf(rows)) await copyRows(tx, deviceEventColumns, part, { every: { createdAt: at } })
 }
 
 const mxedgeEventColumns = columnsOf('mxedgeEvent', {

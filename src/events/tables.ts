@@ -1,6 +1,7 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 import type { Json } from '../platform/database/json-column.ts'
 import type { AlarmDetails, AlarmType } from './alarms/alarm-types.ts'
+import type { DeviceType } from './device-type.ts'
 import type { ConditionType, SystemEventType } from './system-event-types.ts'
 
 declare module '../platform/database/schema.ts' {
@@ -9,7 +10,10 @@ declare module '../platform/database/schema.ts' {
     webhookOutbox: WebhookOutboxTable
     eventSubscription: EventSubscriptionView
     eventSubscriber: EventSubscriberView
-    deviceEvent: DeviceEventTable
+    eventPlace: EventPlaceTable
+    deviceEventKind: DeviceEventKindTable
+    deviceEventRow: DeviceEventRowTable
+    deviceEvent: DeviceEventView
     mxedgeEvent: MxedgeEventTable
     systemEvent: SystemEventTable
     systemCondition: SystemConditionTable
@@ -70,21 +74,57 @@ export interface EventSubscriptionView {
   siteIds: (string | null)[]
 }
 
-export interface DeviceEventTable {
+/** An organization, or a site of it. Triggers of migration 330 insert each; events outlive their sites. */
+export interface EventPlaceTable {
+  code: Generated<number>
+  orgId: string
+  siteId: string | null
+  /** The code of the organization itself. */
+  org: number
+}
+
+/** See device-event-types.ts, which has most codes; others are kinds of former releases. */
+export interface DeviceEventKindTable {
+  code: number
+  deviceType: DeviceType | null
+  type: string
+  /** True: `warn`; false: `notice`. Null: events of a former release had no level. */
+  warns: boolean | null
+}
+
+/** The events of devices. Their codes are those of the tables before. */
+export interface DeviceEventRowTable {
+  createdAt: Date
+  id: string
+  deviceId: string
+  org: number
+  place: number
+  kind: number
+  /** Null: the device had no name, so it goes by its MAC address. */
+  deviceName: string | null
+  siteName: string | null
+  /** The version that the access point ran, where it is known. */
+  apfw: string | null
+  /** The members of the topic that no column has. */
+  event: Json<Record<string, unknown>>
+  /** The size of a large document; null of others. */
+  eventBytes: GeneratedAlways<number | null>
+}
+
+/** A view: the rows with what their codes stand for. Searches read the rows themselves. */
+export interface DeviceEventView {
   orgId: string
   id: string
   deviceId: string
   siteId: string | null
-  deviceType: string | null
+  deviceType: DeviceType | null
   type: string
-  deviceName: string | null
+  deviceName: string
   siteName: string | null
-  /** True: `warn`; false: `notice`. Null, as the names: the event is of a former release, whose documents have them. */
   warns: boolean | null
-  /** The members of the topic that no column has. Events of former releases have all. */
+  apfw: string | null
   event: Json<Record<string, unknown>>
   createdAt: Date
-  eventBytes: GeneratedAlways<number>
 }
 
 export interface MxedgeEventTable {

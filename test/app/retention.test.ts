@@ -3,9 +3,11 @@ import { sql } from 'kysely'
 import { pino } from 'pino'
 import { UUID, uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { kindOf } from '../../src/events/device-event-types.ts'
 import { agingDeviceEvents } from '../../src/events/store-retention.ts'
 import { type Retention, deletePastRetention, retentionTasks } from '../../src/app/retention.ts'
 import { addMs } from '../../src/platform/time/clock.ts'
+import { eventPlace } from '../support/database/event-place.ts'
 import { type SeededDevice, type SeededOrg, seedOrg } from '../support/fleets/fleet.ts'
 import { type TestContext, createTestContext } from '../support/servers/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -49,8 +51,10 @@ async function addRecord(days: number, of = orgId()): Promise<void> {
 }
 
 async function addEvents(days: number, rows = 1): Promise<void> {
-  await sql`insert into device_event (org_id, id, device_id, type, event, created_at)
-    select ${orgId()}::uuid, gen_random_uuid(), ${device(0).id}::uuid, ${`${days} days`}, '{}', ${daysAgo(days)}
+  const { org, place } = eventPlace(orgId(), null)
+  await sql`insert into device_event_row (org, place, id, device_id, kind, device_name, event, created_at)
+    select ${org}, ${place}, gen_random_uuid(), ${device(0).id}::uuid, ${kindOf('ap', 'CONNECTED')}::smallint, ${`${days} days`},
+      '{}', ${daysAgo(days)}
     from generate_series(1, ${sql.lit(rows)})`.execute(context.ctx.db)
 }
 
@@ -135,7 +139,7 @@ describe('retention', () => {
     await sql`insert into webhook_outbox (id, org_id, topic, event, created_at)
       values (${uuidv7()}, ${orgId()}, 'device-events', '{}', ${daysAgo(1000)})`.execute(context.ctx.db)
     await prune()
-    expect(await texts('device_event', 'type')).toEqual(['89 days'])
+    expect(await texts('device_event', 'device_name')).toEqual(['89 days'])
     expect(await texts('mxedge_event', 'type')).toEqual(['89 days'])
     expect(await count('webhook_outbox')).toBe(1)
   })
@@ -261,7 +265,7 @@ describe('retention', () => {
     expect(lines.map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({
         rows: 4,
-        deleted: expect.objectContaining({ audit_log: 1, device_event: 3 }),
+        deleted: expect.objectContaining({ audit_log: 1, device_event_row: 3 }),
         msg: 'Deleted what is older than it is kept',
       }),
     ])
@@ -276,9 +280,9 @@ describe('retention', () => {
   it('finds old rows through an index', async () => {
     await addEvents(1, 20_000)
     await addEvents(91, 10)
-    await sql`analyze device_event`.execute(context.ctx.db)
-    const { rows } = await sql<{ 'QUERY PLAN': string }>`explain select ctid from device_event
-      where org_id = ${orgId()} and ${agingDeviceEvents.isOld(daysAgo(90))} limit 2000 for update skip locked`.execute(
+    await sql`analyze device_event_row`.execute(context.ctx.db)
+    const { rows } = await sql<{ 'QUERY PLAN': string }>`explain select ctid from device_event_row
+      where org = ${eventPlace(orgId(), null).org} and ${agingDeviceEvents.isOld(daysAgo(90))} limit 2000 for update skip locked`.execute(
       context.ctx.db,
     )
     expect(JSON.stringify(rows)).toContain('device_event_by_hour')

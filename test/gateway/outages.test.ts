@@ -28,7 +28,7 @@ beforeEach(async () => {
   if (device === undefined) throw new Error('no device')
   mac = device.mac
   session = await connectDevice(server.ctx, mac)
-  await server.ctx.db.deleteFrom('deviceEvent').execute()
+  await server.ctx.db.deleteFrom('deviceEventRow').execute()
   await server.ctx.db.deleteFrom('webhookOutbox').execute()
 })
 
@@ -153,7 +153,7 @@ describe('an outage', () => {
       )
     })
     clock.advance(5 * MINUTE_MS)
-    await db.deleteFrom('deviceEvent').execute()
+    await db.deleteFrom('deviceEventRow').execute()
     await appendDueOutages(server.ctx)
     expect((await listEvents()).events).toHaveLength(1001)
     expect(await pending()).toBe(0)
@@ -179,7 +179,7 @@ describe('an outage', () => {
       // Both events or none, never one without the other.
       expect([[], ['AP_DISCONNECTED', 'AP_CONNECTED']]).toContainEqual(events)
       expect(await pending()).toBe(0)
-      await server.ctx.db.deleteFrom('deviceEvent').execute()
+      await server.ctx.db.deleteFrom('deviceEventRow').execute()
     }
   })
 })

@@ -202,24 +202,23 @@ describe('insertRows and updateRows', () => {
 })
 
 describe('copyRows', () => {
-  const events = columnsOf('deviceEvent', {
-    orgId: 'uuid',
+  const events = columnsOf('deviceEventRow', {
     id: 'uuid',
     deviceId: 'uuid',
-    deviceType: 'text',
-    type: 'text',
+    org: 'integer',
+    place: 'integer',
+    kind: 'smallint',
     deviceName: 'text',
-    warns: 'boolean',
     event: 'jsonb',
     createdAt: 'timestamptz',
   })
   const at = new Date('2026-03-01T00:00:00Z')
-  const same = { orgId, deviceType: 'ap' as const, createdAt: at }
-  const rowOf = (text: string) => ({ id: uuidv7(), deviceId: uuidv7(), type: 'AP_TEST', warns: true, deviceName: text })
+  const same = { org: 1, place: 1, createdAt: at }
+  const rowOf = (text: string) => ({ id: uuidv7(), deviceId: uuidv7(), kind: 11, deviceName: text })
   const listed = (ids: readonly string[]) =>
     db
-      .selectFrom('deviceEvent')
-      .select(['id', 'deviceName', 'event', 'warns', 'createdAt'])
+      .selectFrom('deviceEventRow')
+      .select(['id', 'deviceName', 'event', 'kind', 'createdAt'])
       .where('id', '=', anyOf(ids))
       .orderBy('id')
       .execute()
@@ -233,7 +232,7 @@ describe('copyRows', () => {
           await db.transaction().execute((tx) => copyRows(tx, events, rows, { every: same }))
           const found = await listed(rows.map(({ id }) => id))
           expect(found).toEqual(
-            rows.map(({ id, deviceName, event, warns }) => ({ id, deviceName, event, warns, createdAt: at })),
+            rows.map(({ id, deviceName, event, kind }) => ({ id, deviceName, event, kind, createdAt: at })),
           )
         },
       ),

@@ -31,7 +31,7 @@ async function advanceOnce(): Promise<boolean> {
   )
 }
 
-it.each(['org_upgrade', 'upgrade_target', 'device_command', 'device_upgrade', 'device_event'])(
+it.each(['org_upgrade', 'upgrade_target', 'device_command', 'device_upgrade', 'device_event_row'])(
   'a round that dies at its write to %s has changed nothing, and is made up for',
   async (table) => {
     await seed([4])

@@ -18,7 +18,7 @@ const points = ['site_upgrade', 'upgrade_target', 'org_upgrade', 'device_command
 const others = ['site_upgrade', 'upgrade_target', 'device_command', 'device_upgrade', 'org_upgrade'] as const
 
 async function createSwitch(): Promise<KillSwitch> {
-  return createKillSwitch(rollout.ctx.db, [...points, ...others, 'upgrade_event', 'device_event', 'audit_log'])
+  return createKillSwitch(rollout.ctx.db, [...points, ...others, 'upgrade_event', 'device_event_row', 'audit_log'])
 }
 
 /** A round of the engine that dies at each of its writes in turn. @returns How often it died. */
@@ -122,7 +122,7 @@ it('devices that join are taken in as a whole, once', async () => {
   const { id } = await rollout.create({ site_ids: [site], all_sites: false, include_new: true })
   await rollout.play()
   await rollout.ctx.db.updateTable('device').set({ siteId: site }).execute()
-  for (const table of ['device_upgrade', 'site_upgrade', 'upgrade_target', 'device_event', 'audit_log']) {
+  for (const table of ['device_upgrade', 'site_upgrade', 'upgrade_target', 'device_event_row', 'audit_log']) {
     await killer.arm(table)
     rollout.clock.advance(61_000)
     // It logs the reason of its failure, and searches again.

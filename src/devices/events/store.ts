@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, SitesScope } from '../../access/scope.ts'
-import { inSites } from '../../access/store-sites.ts'
 import type { DeviceType } from '../../events/device-type.ts'
-import type { StoredDeviceEvent } from '../../events/store.ts'
-import { hourOf } from '../../events/store-hours.ts'
+import { kindsOf } from '../../events/device-event-types.ts'
+import type { StoredDeviceEvent } from '../../events/store-device-events.ts'
+import { hourOf, macBytesOf } from '../../events/store-hours.ts'
 import type { Conditions } from '../../http/lists/filters.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import type { Counts, Sort, TimeRange } from '../../http/lists/search.ts'
@@ -11,9 +11,10 @@ import { largeOf } from '../../http/lists/store-bounds.ts'
 import { type Column, type Columns, column, conditionsOn, unreported } from '../../http/lists/store-filters.ts'
 import { countsOf, pageOf } from '../../http/lists/store-pages.ts'
 import type { Reader } from '../../platform/database/db.ts'
-import { deviceIdOf, deviceIdsFrom } from '../device.ts'
+import { deviceIdsFrom, macOfDeviceId } from '../device.ts'
 import { allOf } from '../store-lists.ts'
 import { memberSorts } from './filters.ts'
+import { type Code, type SearchedCodes, findSearchedCodes, inCodes, kinds, places } from './store-codes.ts'
 import type {
   eventSorts,
   orgCountFilters,
@@ -46,28 +47,29 @@ export interface FoundEvent {
   readonly deviceId: string
   readonly deviceType: DeviceType
   readonly type: string
-  readonly deviceName: string | null
+  readonly deviceName: string
   readonly siteName: string | null
   readonly level: string | null
+  readonly apfw: string | null
   readonly event: StoredDeviceEvent
   readonly createdAt: Date
 }
 
 const macValue = sql`right(event.device_id::text, 12)`
+const macBytes = macBytesOf(sql`event.device_id`)
+const bytesOfMac = (mac: string): Buffer => Buffer.from(mac, 'hex')
 
 const mac: Column = {
   value: macValue,
-  isAnyOf: (macs) => sql`event.device_id = any(${macs.map(deviceIdOf)})`,
+  isAnyOf: (macs) => sql`${macBytes} = any(${macs.map(bytesOfMac)}::bytea[])`,
   startsWith: (prefix) => {
-    const [first, last] = deviceIdsFrom(prefix)
-    return sql`event.device_id between ${first} and ${last}`
+    const [first, last] = deviceIdsFrom(prefix).map((id) => bytesOfMac(macOfDeviceId(id)))
+    return sql`${macBytes} between ${first}::bytea and ${last}::bytea`
   },
 }
 
-/** Documents have these members where the columns are null: in events of former releases. */
-const deviceName = sql`coalesce(event.device_name, event.event ->> 'device_name')`
-const siteName = sql`coalesce(event.site_name, event.event ->> 'site_name')`
-const level = sql`case when event.warns then 'warn' when not event.warns then 'notice' else event.event ->> 'ev_type' end`
+const deviceName = sql`coalesce(event.device_name, ${macValue})`
+const level = sql`case when kind.warns then 'warn' when not kind.warns then 'notice' end`
 
 const member = (name: string): Column => column(sql`event.event ->> ${sql.lit(name)}`)
 const members = Object.fromEntries(memberSorts.map((name) => [name, member(name)])) as Record<MemberSort, Column>
@@ -76,15 +78,16 @@ const fields = {
   ...members,
   device_name: column(deviceName),
   ap_name: column(ofAccessPoint(deviceName)),
-  site_name: column(siteName),
+  apfw: column(sql`event.apfw`),
+  site_name: column(sql`event.site_name`),
   ev_type: column(level),
   id: column(sql`event.id`),
-  org_id: column(sql`event.org_id`),
-  site_id: column(sql`event.site_id`),
+  org_id: column(sql`place.org_id`),
+  site_id: column(sql`place.site_id`),
   mac,
   ap: { ...mac, value: ofAccessPoint(macValue) },
-  type: column(sql`event.type`),
-  device_type: column(sql`event.device_type`),
+  type: column(sql`kind.type`),
+  device_type: { value: sql`kind.device_type`, isAnyOf: isOfTypes },
   text: member('text'),
   timestamp: column(sql`event.created_at`),
   model: column(sql`device.model`),
@@ -92,8 +95,19 @@ const fields = {
   type_code: unreported,
 } satisfies Columns<Filters> & Record<EventField, Column | typeof unreported> & Record<EventSort, Column>
 
+/** The kinds of a type of devices have adjacent codes. */
+function isOfType(type: DeviceType): RawBuilder<unknown> {
+  const [first, last] = kindsOf(type)
+  return sql`event.kind between ${sql.lit(first)} and ${sql.lit(last)}`
+}
+
+function isOfTypes(types: readonly string[]): RawBuilder<unknown> {
+  const known = (['ap', 'switch', 'gateway'] as const).filter((type) => types.includes(type))
+  return sql`(${sql.join(known.map(isOfType), sql` or `)})`
+}
+
 function ofAccessPoint(value: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`case when event.device_type = 'ap' then ${value} end`
+  return sql`case when ${isOfType('ap')} then ${value} end`
 }
 
 const hour = hourOf(sql`event.created_at`)
@@ -102,39 +116,40 @@ const hour = hourOf(sql`event.created_at`)
  * Lists events by the field of the sort; by time, and by id within one instant. Only the keys of the events are sorted: the
  * index has whole hours in order, but not the events of an hour.
  */
-export function searchEvents(
+export async function searchEvents(
   reader: Reader,
   scope: SitesScope,
   { lastBy, sort, page, ...filter }: EventSearch & { readonly page: Page },
 ): Promise<Paged<FoundEvent>> {
-  const where = conditions(scope, filter)
+  const codes = await findSearchedCodes(reader, scope, filter.conditions)
+  const where = conditions(codes, filter)
   const byTime = sort.by === 'timestamp'
   const sorted = byTime ? sql`` : sql`, ${fields[sort.by].value} as sorted`
+  const from = events(scope, filter)
+  const last = lastBy && lastOf(fields[lastBy].value, { from: sql`${from} ${joinFor(lastBy)}`, where })
   return pageOf<FoundEvent>(
     reader,
     {
-      hits: sql`select ${hour} as hour, event.site_id, event.created_at, event.id ${sorted}
-        from ${lastBy === null ? events(filter) : lastOf(fields[lastBy].value, events(filter), where)}
-        where ${lastBy === null ? where : sql`true`}`,
+      hits: sql`select ${hour} as hour, event.place, event.created_at, event.id ${sorted}
+        from ${last ?? from} ${joinFor(sort.by)} where ${last === null ? where : sql`true`}`,
       order: byTime ? ['hour', 'created_at', 'id'] : ['sorted', 'id'],
       direction: sort.direction,
-      rows: sql`select event.id, event.org_id, event.site_id, event.device_id, event.device_type, event.type, event.event,
-          event.created_at, ${deviceName} as device_name, ${siteName} as site_name, ${level} as level,
+      rows: sql`select event.id, place.org_id, place.site_id, event.device_id, kind.device_type, kind.type, event.event,
+          event.created_at, ${deviceName} as device_name, event.site_name, event.apfw, ${level} as level,
           page.hour ${byTime ? sql`` : sql`, page.sorted`}
-        from ${eventsOnPage(scope)}`,
-      sizes: largeOf(events(filter), sql`event.event_bytes`, { where }),
+        from ${eventsOnPage(codes)} ${kinds.join} ${places.join}`,
+      sizes: largeOf(from, sql`event.event_bytes`, { where }),
     },
     page,
   )
 }
 
-/** The events of `page`, a list of keys: each is looked up, with a condition on its site that the index can use. */
-function eventsOnPage({ orgId }: InOrg): RawBuilder<unknown> {
-  const key = sql`event.org_id = ${orgId} and ${hour} = page.hour and event.created_at = page.created_at and event.id = page.id`
+/** The events of `page`, a list of keys: each is looked up. */
+function eventsOnPage({ org }: SearchedCodes): RawBuilder<unknown> {
   return sql`page cross join lateral (
-      select * from device_event event where ${key} and event.site_id = page.site_id
-      union all
-      select * from device_event event where ${key} and event.site_id is null and page.site_id is null
+      select * from device_event_row event
+      where event.org = ${org} and ${hour} = page.hour and event.place = page.place
+        and event.created_at = page.created_at and event.id = page.id
       limit 1
     ) as event`
 }
@@ -142,8 +157,7 @@ function eventsOnPage({ orgId }: InOrg): RawBuilder<unknown> {
 /** Selects the last event of each value; events without a value are left out. */
 function lastOf(
   value: RawBuilder<unknown>,
-  from: RawBuilder<unknown>,
-  where: RawBuilder<unknown>,
+  { from, where }: { readonly from: RawBuilder<unknown>; readonly where: RawBuilder<unknown> },
 ): RawBuilder<unknown> {
   return sql`(
     select distinct on (${value}) event.* from ${from} where ${where} and ${value} is not null
@@ -172,25 +186,48 @@ export async function countEvents(
 ): Promise<Counts> {
   const field = counted[distinct] ?? fields[distinct]?.value
   if (field === undefined) return { rows: [], total: 0 }
-  const from = distinct === 'model' ? withDevices : events(filter)
-  const hits = sql`select ${field} as value from ${from} where ${conditions(scope, filter)}`
+  const where = conditions(await findSearchedCodes(reader, scope, filter.conditions), filter)
+  const code = codeOf[distinct]
+  if (code !== undefined) {
+    // The events of each code are counted before its text is looked up.
+    const byCode = sql`select event.${code.name}, count(*) as hits from ${events(scope, filter)} where ${where} group by 1`
+    const hits = sql`select ${field} as value, event.hits from (${byCode}) as event ${code.join}`
+    return countsOf(reader, hits, { field: sql`hit.value`, limit, weight: sql`hit.hits` })
+  }
+  const from = distinct === 'model' ? withDevices(scope) : events(scope, filter)
+  const hits = sql`select ${field} as value from ${from} where ${where}`
   return countsOf(reader, hits, { field: sql`hit.value`, limit })
 }
 
-const withDevices = sql`device_event event
-  left join device on device.org_id = event.org_id and device.id = event.device_id`
-
-function events({ conditions: { model } }: EventFilter): RawBuilder<unknown> {
-  return model === undefined ? sql`device_event event` : withDevices
+/** The codes that stand for fields. */
+const codeOf: Partial<Record<EventField | EventSort, Code>> = {
+  ...{ type: kinds, device_type: kinds, ev_type: kinds },
+  ...{ site_id: places, org_id: places },
 }
 
-function conditions(scope: SitesScope, filter: EventFilter): RawBuilder<unknown> {
+/** What a query for the value of the field has to join: others read only the index. */
+function joinFor(field: EventSort): RawBuilder<unknown> {
+  return codeOf[field]?.join ?? sql``
+}
+
+const allEvents = sql`device_event_row event`
+
+function withDevices({ orgId }: InOrg): RawBuilder<unknown> {
+  return sql`${allEvents} left join device on device.org_id = ${orgId} and device.id = event.device_id`
+}
+
+function events(scope: InOrg, { conditions: { model } }: EventFilter): RawBuilder<unknown> {
+  return model === undefined ? allEvents : withDevices(scope)
+}
+
+function conditions(codes: SearchedCodes, filter: EventFilter): RawBuilder<unknown> {
   const { start, end } = filter
+  const { type: _, site_id: __, ...others } = filter.conditions
   return allOf([
-    sql`event.org_id = ${scope.orgId} and event.created_at >= ${start} and event.created_at <= ${end}`,
-    inHours(scope, filter),
-    inSites(scope, sql`event.site_id`),
-    ...conditionsOn<Filters>(fields, filter.conditions),
+    sql`event.created_at >= ${start} and event.created_at <= ${end}`,
+    inHours(codes, filter),
+    ...inCodes(codes),
+    ...conditionsOn<Filters>(fields, others),
   ])
 }
 
@@ -203,21 +240,12 @@ const MAX_LOOK_UPS = 10_000
  * The hours of the time range: all of them as one part of the index, or one by one if a search is for few sites, so that
  * only these are read of each hour.
  */
-function inHours(scope: SitesScope, filter: EventFilter): RawBuilder<unknown> {
-  const [first, last] = [filter.start, filter.end].map((time) => Math.floor(time.getTime() / HOUR_MS))
+function inHours({ places: searched }: SearchedCodes, { start, end }: EventFilter): RawBuilder<unknown> {
+  const [first, last] = [start, end].map((time) => Math.floor(time.getTime() / HOUR_MS))
   if (first === undefined || last === undefined) return sql`true`
-  const sites = countSites(scope, filter)
-  if (sites === null || sites * (last - first + 1) > MAX_LOOK_UPS)
-    return sql`${hour} >= ${new Date(first * HOUR_MS)} and ${hour} <= ${new Date(last * HOUR_MS)}`
-  const hours = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => hourText(first + index))
-  // An array as a text: pg takes eight times as long to encode thousands of dates, and holds the event loop meanwhile.
-  return sql`${hour} = any(${`{${hours.join()}}`}::timestamptz[])`
-}
-
-const hourText = (index: number): string => new Date(index * HOUR_MS).toISOString()
-
-/** Null: all sites. */
-function countSites({ siteIds }: SitesScope, { conditions: { site_id: site } }: EventFilter): number | null {
-  if (site !== undefined && 'values' in site && site.patterns.length === 0) return site.values.length
-  return siteIds === 'all' ? null : siteIds.length
+  if (searched === null || searched.length * (last - first + 1) > MAX_LOOK_UPS)
+    return sql`${hour} >= ${first} and ${hour} <= ${last}`
+  const hours = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index)
+  // An array as a text: pg takes long to encode thousands of values, and holds the event loop meanwhile.
+  return sql`${hour} = any(${`{${hours.join()}}`}::integer[])`
 }

@@ -92,7 +92,8 @@ export const EventReply = named(
 
 /** Presents the event as the webhook topic `device-events` does, with its id. */
 export function presentEvent(found: FoundEvent): Static<typeof EventReply> {
-  const { id, orgId, siteId, deviceId, deviceType, type, event, createdAt, deviceName, siteName, level } = found
+  const { id, orgId, siteId, deviceId, deviceType, type, event, createdAt } = found
+  const { deviceName, siteName, level, apfw } = found
   const mac = macOfDeviceId(deviceId)
   return {
     ...event,
@@ -100,10 +101,11 @@ export function presentEvent(found: FoundEvent): Static<typeof EventReply> {
     org_id: orgId,
     ...(siteId !== null && { site_id: siteId }),
     mac,
-    ...(deviceName !== null && { device_name: deviceName }),
+    device_name: deviceName,
     ...(siteName !== null && { site_name: siteName }),
     ...(level !== null && { ev_type: level }),
-    ...(deviceType === 'ap' && { ap: mac, ...(deviceName !== null && { ap_name: deviceName }) }),
+    ...(apfw !== null && { apfw }),
+    ...(deviceType === 'ap' && { ap: mac, ap_name: deviceName }),
     device_type: deviceType,
     type,
     timestamp: epochS(createdAt),

@@ -5,8 +5,8 @@ import { type Db, type Tx, inTx } from './db.ts'
 /** Rows of one table that are deleted when they are old. */
 export interface AgingRows {
   readonly table: string
-  /** The first column of the table's indexes. */
-  readonly owner: 'org_id' | 'admin_id'
+  /** The first column of the table's indexes. `org`: the code of an organization. */
+  readonly owner: 'org_id' | 'admin_id' | 'org'
   /** A condition on the table: the row is older than `before`, and nothing in progress needs it. */
   readonly isOld: (before: Date) => RawBuilder<unknown>
 }
@@ -72,7 +72,7 @@ async function listOwners(db: Db, { table, owner }: AgingRows): Promise<string[]
       union all
       select (select ${column} from ${rows} where ${column} > owners.owner order by ${column} limit 1)
       from owners where owners.owner is not null
-    ) select owner from owners where owner is not null`.execute(db)
+    ) select owner::text from owners where owner is not null`.execute(db)
   return found.map((row) => row.owner)
 }
 

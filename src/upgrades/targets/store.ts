@@ -3,6 +3,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { RESTORE_TEXT } from '../../devices/commands/command.ts'
 import type { CommandKind, CommandState } from '../../devices/tables.ts'
 import { type DeviceEventName, families } from '../../events/device-event-types.ts'
+import { hourOf, macBytesOf } from '../../events/store-hours.ts'
 import type { Conditions } from '../../http/lists/filters.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { allHold, column, conditionsOn } from '../../http/lists/store-filters.ts'
@@ -260,7 +261,8 @@ async function findEndOfEvents(
     .selectFrom('deviceEvent')
     .select('createdAt')
     .where('orgId', '=', scope.orgId)
-    .where('deviceId', '=', deviceId)
+    .where(macBytesOf(sql`device_id`), '=', macBytesOf(sql`${deviceId}::uuid`))
+    .where(hour, '>=', hourOf(sql`${endedAt}::timestamptz`))
     .where('createdAt', '>=', endedAt)
     .where('createdAt', '<=', last)
     .where('type', '=', anyOf(typesOf(['UPGRADE_BY_USER'])))
@@ -271,6 +273,9 @@ async function findEndOfEvents(
   const ends = [addMs(last, 1), ...commanded, ...(restore === undefined ? [] : [restore.createdAt])]
   return { endedAt, before: new Date(Math.min(...ends.map((at) => at.getTime()))) }
 }
+
+/** The index by device has the hours of its events. */
+const hour = hourOf(sql`created_at`)
 
 const typesOf = (names: readonly DeviceEventName[]): string[] =>
   names.flatMap((name) => Object.values(families).map((family) => `${family}_${name}`))
@@ -285,7 +290,8 @@ async function listEvents(
     .select(['type', 'createdAt as at'])
     .select([sql<string | null>`event->>'reason'`.as('reason'), sql<string | null>`event->>'text'`.as('text')])
     .where('orgId', '=', scope.orgId)
-    .where('deviceId', '=', deviceId)
+    .where(macBytesOf(sql`device_id`), '=', macBytesOf(sql`${deviceId}::uuid`))
+    .where(hour, '>=', hourOf(sql`${since}::timestamptz`))
     .where('createdAt', '>=', since)
     .where('type', '=', anyOf(typesOf(shownEvents)))
   if (end !== null) {

@@ -1,10 +1,12 @@
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deviceIdOf } from '../../../src/devices/device.ts'
+import { kindOf } from '../../../src/events/device-event-types.ts'
 import type { OpenedSession } from '../../../src/devices/sessions/store.ts'
 import { recordReports } from '../../../src/devices/stats/record-report.ts'
 import { json } from '../../../src/platform/database/db.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
+import { eventPlace } from '../../support/database/event-place.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { listenTo } from '../../support/peers/webhooks.ts'
@@ -121,10 +123,10 @@ it('has events of several hours, sites and instants in one order, however it is 
   )
   const { orgId } = server.org
   const rows = made.map(({ id, at, place }) => {
-    const row = { orgId, id, deviceId: deviceIdOf(ap.mac), siteId: place, deviceType: 'ap', type: 'AP_PORT_UP' }
-    return { ...row, event: json({}), createdAt: at }
+    const row = { id, deviceId: deviceIdOf(ap.mac), kind: kindOf('ap', 'PORT_UP'), createdAt: at }
+    return { ...row, ...eventPlace(orgId, place), event: json({}) }
   })
-  await server.ctx.db.insertInto('deviceEvent').values(rows).execute()
+  await server.ctx.db.insertInto('deviceEventRow').values(rows).execute()
   const inOrder = made.toSorted((a, b) => a.at.getTime() - b.at.getTime() || (a.id < b.id ? -1 : 1))
   const second = (time: string): number => Date.parse(`${day}T${time}Z`) / 1000
   const range = `start=${second('00:30:00')}&end=${second('03:20:00')}`
@@ -227,22 +229,4 @@ it('says which devices a person has changed, and in which record of the audit lo
     .execute()
   const changed = sent.filter(({ event }) => event?.['type'] === 'AP_CONFIG_CHANGED_BY_USER')
   expect(changed.map(({ event }) => event?.['mac'])).toEqual([first.mac, second.mac])
-})
-
-it('finds and sorts events of former releases, whose documents have the names and the level', async () => {
-  const members = { device_name: 'Hall', site_name: 'Office', ev_type: 'warn', text: 'since then' }
-  const type = 'AP_DISCONNECTED'
-  const row = { orgId: server.org.orgId, siteId, deviceId: deviceIdOf(ap.mac), deviceType: 'ap', type }
-  await server.ctx.db
-    .insertInto('deviceEvent')
-    .values({ ...row, id: uuidv7(), event: json(members), createdAt: server.ctx.clock.now() })
-    .execute()
-  await connectDevice(server.ctx, other.mac)
-  const { results } = (await org(`search?device_type=all&type=${type},SW_CONNECTED&sort=-ev_type`)).body
-  expect(results).toMatchObject([
-    { ...members, type, mac: ap.mac, ap_name: 'Hall' },
-    { type: 'SW_CONNECTED', ev_type: 'notice', device_name: other.mac },
-  ])
-  const bySite = (await org(`search?device_type=all&last_by=site_name&type=${type}`)).body
-  expect(bySite).toMatchObject({ total: 1, results: [members] })
 })

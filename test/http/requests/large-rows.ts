@@ -1,6 +1,8 @@
 import { noCounts } from '../../../src/rollout/rollout.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
+import { kindOf } from '../../../src/events/device-event-types.ts'
+import { eventPlace } from '../../support/database/event-place.ts'
 import { addSite } from '../../support/fleets/devices.ts'
 import type { TestServer } from '../../support/servers/server.ts'
 
@@ -49,7 +51,7 @@ export async function makeLargeRows(server: TestServer): Promise<LargeRows> {
   await insert(server, 'mxedge', { ...ofSite, id, ...edge })
   await insert(server, 'mxcluster', { ...ofOrg, id, doc, ...made })
   await makeAccess(server, ids)
-  await makeHistory(server, ofSite)
+  await makeHistory(server, ofSite, siteId)
   await makeDevices(server, ofSite)
   return { ids: { ...ids, ...(await makeWebhooks(server, ids)) } }
 }
@@ -85,12 +87,15 @@ async function makeAccess(
 async function makeHistory(
   server: TestServer,
   ofSite: { readonly org_id: RawBuilder<unknown>; readonly site_id: RawBuilder<unknown> },
+  siteId: string,
 ): Promise<void> {
   const record = { message: sql`'Update Site ' || n`, before: doc, after: doc, created_at: now }
   await insert(server, 'audit_log', { ...ofSite, id, ...record })
   await insert(server, 'account_log', { admin_id: uuid(server.org.adminId), id, ...record })
   const happened = { type: sql`'AP_CONNECTED'`, event, created_at: now }
-  await insert(server, 'device_event', { ...ofSite, id, device_id: id, device_type: sql`'ap'`, ...happened })
+  const ofPlace = eventPlace(server.org.orgId, siteId)
+  const kind = sql`${sql.lit(kindOf('ap', 'CONNECTED'))}::smallint`
+  await insert(server, 'device_event_row', { ...ofPlace, id, device_id: id, kind, event, created_at: now })
   await insert(server, 'mxedge_event', { ...ofSite, id, mxedge_id: id, ...happened, type: sql`'ME_CONNECTED'` })
   const upgrade = { strategy: sql`'big_bang'`, target_version: sql`'2'`, force: sql`false`, enable_p2p: sql`false` }
   const ofRow = sql`lpad(n::text, 32, '0')::uuid`

@@ -1,0 +1,133 @@
+import { sql } from 'kysely'
+import { uuidv7 } from '../platform/uuidv7.ts'
+import { type Tx, json } from '../platform/database/db.ts'
+import { copyRows } from '../platform/database/copy-rows.ts'
+import { anyRowsAs, columnsOf, namesOf } from '../platform/database/rows.ts'
+import { splitByBytes } from '../platform/database/split.ts'
+import { statement } from '../platform/database/statement.ts'
+import { partLimits } from './store.ts'
+import { atPlace } from './store-places.ts'
+import type { TopicEvents } from './topics.ts'
+
+export interface NewDeviceEvent {
+  readonly orgId: string
+  readonly deviceId: string
+  readonly siteId: string | null
+  /** See kindOf(). */
+  readonly kind: number
+  readonly event: TopicEvents['device-events']
+}
+
+const columns = columnsOf('deviceEventRow', {
+  createdAt: 'timestamptz',
+  id: 'uuid',
+  deviceId: 'uuid',
+  org: 'integer',
+  place: 'integer',
+  kind: 'smallint',
+  deviceName: 'text',
+  siteName: 'text',
+  apfw: 'text',
+  event: 'jsonb',
+})
+
+/** The members of an event that columns have. They are no part of its document: it would repeat them. */
+const inColumns = {
+  ...{ org_id: undefined, site_id: undefined, timestamp: undefined, type: undefined },
+  ...{ device_type: undefined, mac: undefined, ap: undefined, ap_name: undefined },
+  ...{ device_name: undefined, site_name: undefined, ev_type: undefined, apfw: undefined },
+} as const
+
+/** The members of an event that no column has. */
+export type StoredDeviceEvent = Omit<TopicEvents['device-events'], keyof typeof inColumns>
+
+/** More events are copied: they need the codes of their places first. */
+const FEW = 16
+
+export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent[], at: Date): Promise<void> {
+  const rows = events.map(({ orgId, siteId, deviceId, kind, event }) => {
+    const { device_name: name, mac, site_name: siteName = null, apfw = null } = event
+    const deviceName = name === mac ? null : name
+    const document = { ...event, ...inColumns }
+    return { id: uuidv7(), createdAt: at, orgId, siteId, deviceId, kind, deviceName, siteName, apfw, event: document }
+  })
+  for (const part of splitByBytes(rows, ({ event }) => json(event).length, partLimits)) {
+    if (part.length < FEW) await insertFew(tx, { rows: part })
+    else await copyMany(tx, part)
+  }
+}
+
+interface EventRow {
+  readonly id: string
+  readonly orgId: string
+  readonly siteId: string | null
+  readonly createdAt: Date
+  readonly deviceId: string
+  readonly kind: number
+  readonly deviceName: string | null
+  readonly siteName: string | null
+  readonly apfw: string | null
+  readonly event: StoredDeviceEvent
+}
+
+const rowColumns = columnsOf(
+  'deviceEventRow',
+  {
+    createdAt: 'timestamptz',
+    id: 'uuid',
+    deviceId: 'uuid',
+    kind: 'smallint',
+    deviceName: 'text',
+    siteName: 'text',
+    apfw: 'text',
+    event: 'jsonb',
+  },
+  { orgId: 'uuid', siteId: 'uuid' },
+)
+
+/** An event of an unknown place is refused: its codes are null. */
+const insertFew = statement<{ readonly rows: readonly EventRow[] }, unknown>(
+  (param) => sql`
+    insert into device_event_row (${namesOf(columns)})
+    select new.created_at, new.id, new.device_id, place.org, place.code, new.kind, new.device_name, new.site_name, new.apfw,
+      new.event
+    from ${anyRowsAs('new', rowColumns, param('rows'))}
+    left join lateral (
+      select * from event_place place where ${atPlace(sql`new.org_id`, sql`new.site_id`)} limit 1
+    ) place on true`,
+)
+
+async function copyMany(tx: Tx, rows: readonly EventRow[]): Promise<void> {
+  const places = new Map(rows.map(({ orgId, siteId }) => [placeKey(orgId, siteId), { orgId, siteId }]))
+  const found = await findPlaces(tx, { places: [...places.values()] })
+  const codes = new Map(found.map(({ orgId, siteId, org, code }) => [placeKey(orgId, siteId), { org, place: code }]))
+  const coded = rows.map(({ orgId, siteId, ...row }) => {
+    const place = codes.get(placeKey(orgId, siteId))
+    if (place === undefined) throw new Error(`There is no place of events for site ${siteId} of organization ${orgId}`)
+    return Object.assign(row, place)
+  })
+  await copyRows(tx, columns, coded)
+}
+
+const placeKey = (orgId: string, siteId: string | null): string => `${orgId} ${siteId ?? ''}`
+
+const placeColumns = columnsOf('eventPlace', { orgId: 'uuid', siteId: 'uuid' })
+
+interface FoundPlace {
+  readonly orgId: string
+  readonly siteId: string | null
+  readonly org: number
+  readonly code: number
+}
+
+const findPlaces = statement<
+  { readonly places: readonly { readonly orgId: string; readonly siteId: string | null }[] },
+  FoundPlace
+>(
+  (param) => sql<FoundPlace>`
+    select place.org_id, place.site_id, place.org, place.code
+    from ${anyRowsAs('event', placeColumns, param('places'))}
+    cross join lateral (
+      select * from event_place place where ${atPlace(sql`event.org_id`, sql`event.site_id`)} limit 1
+    ) place`,
+)
