@@ -151,6 +151,34 @@ it('a report says how many failures stop the upgrade, by the budget or the perce
   expect(await stopsAfter({ strategy: 'big_bang' })).toBeNull()
 })
 
+it('a report of an upgrade that was stopped and retried counts no gate as passed whose next phase never opened', async () => {
+  const canary = { reboot_strategy: 'canary' as const, canary_phases: [30, 60, 100], max_failures: [0, 0, 0] }
+  const { id } = await rollout.create(canary)
+  const passed = async () => (await reportOf(id)).json.phases.map(({ gate }) => gate?.passed)
+  await rollout.play(() => 'refuses_content')
+  expect(await passed()).toEqual([false, false, false])
+  // A retry continues with all phases open, so that devices of each one may be retried.
+  await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: null })
+  expect(await passed()).toEqual([false, false, false])
+  await rollout.play(() => 'refuses_content')
+  const { json } = await reportOf(id)
+  expect(json).toMatchObject({ status: 'failed', failed: 1, cancelled: 2 })
+  expect(await passed()).toEqual([false, false, false])
+})
+
+it('a report of a retried upgrade counts the gate as passed behind which no phase has devices', async () => {
+  const [first] = rollout.devices()
+  const rules = [{ match_name: 'one' }]
+  await setName(first, 'one')
+  const { id } = await rollout.create({ reboot_strategy: 'canary', rules, max_failure_percentage: 100 })
+  await rollout.play(() => 'refuses_content')
+  await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: null })
+  await rollout.play()
+  const { json } = await reportOf(id)
+  expect(json).toMatchObject({ status: 'completed', total: 1, upgraded: 1 })
+  expect(json.phases.map(({ gate }) => gate?.passed)).toEqual([true])
+})
+
 it('a report has the names of devices that were left out', async () => {
   const { id } = await rollout.create({ reboot_strategy: 'big_bang' })
   const elsewhere = rollout.devices().at(-1)

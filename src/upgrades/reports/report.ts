@@ -18,7 +18,7 @@ export interface ReportedUpgrade {
   readonly failureBudget: number | null
   /** By phase; null: no phase has a gate, or each site has gates of its own. */
   readonly gates: UpgradePlan['gates']
-  /** The last phase that is open. */
+  /** The last phase whose devices may be commanded: a retry of an ended upgrade opens them all. */
   readonly currentPhase: number
 }
 

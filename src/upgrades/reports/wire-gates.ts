@@ -25,8 +25,14 @@ export const GateReply = named(
   ),
 )
 
+interface ReportedGate extends Pick<ReportedUpgrade, 'gates'> {
+  readonly phase: number
+  /** The last phase that has opened. */
+  readonly openPhase: number
+}
+
 /** Null where the phase has no gate. */
-export function presentGate({ gates, currentPhase }: ReportedUpgrade, phase: number): Static<typeof GateReply> | null {
+export function presentGate({ gates, phase, openPhase }: ReportedGate): Static<typeof GateReply> | null {
   const gate = gates?.[phase - 1] ?? null
   if (gate === null) return null
   const { max_failures: failures, max_failure_percentage: percent, min_upgraded: upgraded } = gate
@@ -37,6 +43,6 @@ export function presentGate({ gates, currentPhase }: ReportedUpgrade, phase: num
     ...(upgraded > 0 && { min_upgraded: upgraded }),
     ...(share !== undefined && { min_success_percentage: share }),
     ...(waitFor !== undefined && { wait_for: waitFor }),
-    passed: currentPhase > phase,
+    passed: openPhase > phase,
   }
 }

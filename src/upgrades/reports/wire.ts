@@ -197,14 +197,28 @@ function presentDownloads({ downloads, events }: ReportSummary): Static<typeof S
   })
 }
 
-function presentPhases({ upgrade, phases, events }: ReportSummary): Static<typeof SummaryReply>['phases'] {
+function presentPhases(summary: ReportSummary): Static<typeof SummaryReply>['phases'] {
+  const { upgrade, phases, events } = summary
   const opened = openingsOf(events, undefined)
+  const openPhase = openPhaseOf(summary, opened)
   return phases.map(({ phase, total, upgraded, failed, endedAt }) => {
     const { started_at: start, ...rest } = timesOf(opened.get(phase) ?? null, endedAt === null ? null : epochS(endedAt))
     const counts = { phase, total, upgraded, failed }
-    const gate = presentGate(upgrade, phase)
+    const gate = presentGate({ gates: upgrade.gates, phase, openPhase })
     return Object.assign(counts, rest, start === undefined ? {} : { opened_at: start }, gate === null ? {} : { gate })
   })
+}
+
+/**
+ * Returns the last phase that has opened. One that was stopped may go through its other phases without opening them, and a
+ * retry continues with all phases, whether or not they had opened before.
+ */
+function openPhaseOf({ upgrade, sites, events, phases }: ReportSummary, opened: ReadonlyMap<number, number>): number {
+  const isRetried = events.some(({ type }) => type === 'UPGRADE_RETRIED')
+  if (!isRetried && sites.every(({ stopReason }) => stopReason === null)) return upgrade.currentPhase
+  const last = phases.findLast(({ phase, upgraded, failed }) => opened.has(phase) || upgraded + failed > 0)
+  const next = phases.find(({ phase }) => phase > (last?.phase ?? 1))
+  return next === undefined ? upgrade.currentPhase : next.phase - 1
 }
 
 function presentSite(site: ReportedSite, startedAt: number | null): Static<typeof SiteReply> {
