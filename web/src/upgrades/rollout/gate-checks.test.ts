@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { checkGate, gatesBetween } from './gate-checks.ts'
+import { checkGate, gatesBetween, holdTextOf } from './gate-checks.ts'
 
 const gate = { max_failure_percentage: 5, min_upgraded: 1, wait_for: 'approval', passed: false } as const
 const phase = { phase: 1, total: 10, upgraded: 9, failed: 1, gate }
@@ -23,4 +23,15 @@ it('asks nothing of an empty phase', () => {
 it('knows that the gate of the last phase leads nowhere', () => {
   const phases = [phase, { ...phase, phase: 2 }, { ...phase, phase: 3 }]
   expect(gatesBetween({ phases }).map(({ phase: number }) => number)).toEqual([1, 2])
+})
+
+it('distinguishes a check that refuses from results that close a gate', () => {
+  const checked = { ...phase, failed: 0, gate: { ...gate, wait_for: 'check' } } as const
+  expect(holdTextOf({ by: 'gate' }, checked)).toBe('refused by its check')
+  expect(holdTextOf({ by: 'gate' }, { ...checked, failed: 1 })).toBe('closed by the results')
+  expect(holdTextOf({ by: 'gate' }, { ...phase, gate: { min_upgraded: 10, passed: false } })).toBe(
+    'closed by the results',
+  )
+  expect(holdTextOf({ by: 'check' }, checked)).toBe('waits for a check')
+  expect(holdTextOf({ by: 'user' }, checked)).toBe('paused by a person')
 })

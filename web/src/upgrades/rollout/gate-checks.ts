@@ -1,4 +1,4 @@
-import type { Report } from '../upgrade.ts'
+import type { Hold, Report } from '../upgrade.ts'
 
 type Phase = Report['phases'][number]
 
@@ -47,4 +47,14 @@ export function checkGate({ gate, total, failed, upgraded }: Phase): readonly Ga
 /** Returns the gates that lie between two phases, in the order of the phases. */
 export function gatesBetween({ phases }: Pick<Report, 'phases'>): readonly Phase[] {
   return phases.slice(0, -1).filter((phase) => checkGate(phase).length > 0)
+}
+
+/** Returns why the gate after a phase is closed while the upgrade waits at it. */
+export function holdTextOf({ by }: Pick<Hold, 'by'>, phase: Phase): string {
+  if (by === 'user') return 'paused by a person'
+  if (by === 'approval') return 'waits for an approval'
+  if (by === 'check') return 'waits for a check'
+  const unmet = checkGate(phase).filter(({ isMet }) => !isMet)
+  const isRefused = unmet.length > 0 && unmet.every(({ rule }) => rule === waits.check.rule)
+  return isRefused ? 'refused by its check' : 'closed by the results'
 }

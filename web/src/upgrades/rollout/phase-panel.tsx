@@ -5,7 +5,7 @@ import { useNow } from '../../display/use-now.ts'
 import { type PhaseSegment, PhaseSegments } from '../phase-segments.tsx'
 import type { Hold, Report } from '../upgrade.ts'
 import { BudgetBar } from './budget-bar.tsx'
-import { checkGate, gatesBetween } from './gate-checks.ts'
+import { checkGate, gatesBetween, holdTextOf } from './gate-checks.ts'
 import { type PhaseCounts, countPhases } from './phase-counts.ts'
 import { strategyText } from './strategy-text.ts'
 import { openPhaseOf } from './verdict.ts'
@@ -58,7 +58,7 @@ function Gates({ report, hold }: PhasePanelProps) {
         <li key={phase.phase}>
           <span className="gate-name">
             After phase {phase.phase}
-            {hold !== null && phase.phase === open && <strong className="gate"> · {holdText(hold)}</strong>}
+            {hold !== null && phase.phase === open && <strong className="gate"> · {holdTextOf(hold, phase)}</strong>}
           </span>
           {checkGate(phase).map(({ rule, value, isMet }) => (
             <span key={rule} className="gate-rule" data-met={phase.opened_at !== undefined && isMet}>
@@ -102,14 +102,4 @@ function sharesOf({ upgraded, underWay, failed, cancelled, waiting }: PhaseCount
 function timeOf({ openedAt, endedAt, state }: PhaseCounts, now: number): string {
   if (openedAt === null) return state === 'closed' ? 'not opened' : ''
   return duration((endedAt ?? now) - openedAt)
-}
-
-function holdText({ by }: Hold): string {
-  const words = {
-    user: 'paused by a person',
-    approval: 'waits for an approval',
-    check: 'waits for a check',
-    gate: 'closed by the results',
-  } as const
-  return words[by]
 }
