@@ -32,6 +32,12 @@ export function titleOf(webhook: Webhook): string {
   return textIn(webhook, 'name') || textIn(webhook, 'url') || webhook.id
 }
 
+/** Returns the result of a delivery: the status of the answer, if there was one. A receiver that fetches gives none. */
+export function resultText({ status, status_code: code }: Pick<Delivery, 'status' | 'status_code'>): string {
+  if (code !== undefined) return String(code)
+  return status === 'success' ? 'Fetched' : 'No answer'
+}
+
 /** Returns how many messages a webhook gets at most; empty if it has no limit. */
 export function rateLimitText(webhook: Webhook): string {
   const limit = webhook['rate_limit']

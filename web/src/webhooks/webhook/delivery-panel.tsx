@@ -8,7 +8,7 @@ import { QueryView } from '../../display/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTime } from '../../display/time.tsx'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
-import type { Delivery, WebhookPlace } from '../webhook.ts'
+import { type Delivery, type WebhookPlace, resultText } from '../webhook.ts'
 import type { DeliverySearch } from './delivery-search.ts'
 
 const SHOWN = 50
@@ -127,7 +127,7 @@ interface DeliveryLineProps {
 }
 
 function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
-  const { topic, status, status_code: code, error, attempt, duration_ms: durationMs, timestamp } = delivery
+  const { topic, status, error, attempt, duration_ms: durationMs, timestamp } = delivery
   const isTaken = status === 'success'
   const figures = [
     attempt !== undefined && attempt > 1 && `attempt ${attempt}`,
@@ -140,7 +140,7 @@ function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
     <li>
       <div className="log-head">
         <span className="mono">{topic}</span>
-        <StateMark tone={isTaken ? 'good' : 'bad'}>{code === undefined ? 'No answer' : String(code)}</StateMark>
+        <StateMark tone={isTaken ? 'good' : 'bad'}>{resultText(delivery)}</StateMark>
       </div>
       <p>
         <SiteTime at={timestamp} zone={zone} />
@@ -150,7 +150,11 @@ function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
         <summary>Request and response</summary>
         <Exchange title={`POST ${delivery.req_url}`} headers={delivery.req_headers} body={delivery.req_payload} />
         {delivery.resp_headers !== undefined && (
-          <Exchange title={`Response ${code ?? ''}`} headers={delivery.resp_headers} body={delivery.resp_body ?? ''} />
+          <Exchange
+            title={`Response ${delivery.status_code ?? ''}`}
+            headers={delivery.resp_headers}
+            body={delivery.resp_body ?? ''}
+          />
         )}
         {isTaken && replay !== undefined && delivery.message_id !== undefined && (
           <ReplayButton messageId={delivery.message_id} replay={replay} />
