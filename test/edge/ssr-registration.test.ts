@@ -145,7 +145,9 @@ describe('the holder of a code', () => {
     const ap = one(await claimNewDevices(server, 1, { model: 'AP45' }))
     const code = await codeOf(server)
     const claim = { code, mac: ap.mac, model: 'SSR120' }
-    expect(await tryToRegisterRouter(server, claim)).toMatchObject(refused(`${ap.mac} is a AP45, no SSR router`))
+    expect(await tryToRegisterRouter(server, claim)).toMatchObject(
+      refused(`${ap.mac} has the model AP45, which is no SSR router`),
+    )
   })
 
   test.each([

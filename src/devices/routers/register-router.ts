@@ -100,7 +100,8 @@ async function addRouter(
 /** @throws AppError invalid unless the device is an SSR router of the organization. */
 async function assertRouterOf(tx: Tx, orgId: string, device: RegisteredDevice): Promise<void> {
   if (device.orgId !== orgId) throw known(device.mac)
-  if (!isSsrModel(device.model)) throw invalidField('mac', `${device.mac} is a ${device.model}, no SSR router`)
+  if (!isSsrModel(device.model))
+    throw invalidField('mac', `${device.mac} has the model ${device.model}, which is no SSR router`)
   const family = await findFamily(tx, device.id)
   if (family !== undefined && family !== ROUTER_FAMILY)
     throw invalidField('mac', `${device.mac} has connected by another protocol, ${family}`)

@@ -143,7 +143,7 @@ describe('a version that the catalog does not have', () => {
 
   test.each([
     [wants({ tunterm: '3' }), 'versions.tunterm: there is no version 3 of tunterm; there are 2.10.0, 2.1.0'],
-    [wants({ mxagent: '3' }), 'versions.mxagent: there is no version 3 of mxagent; there is none'],
+    [wants({ mxagent: '3' }), 'versions.mxagent: there is no version 3 of mxagent; the catalog has no version of it'],
     [wants({ mxagent: 'latest' }), 'versions.mxagent: the channel stable has no latest version of mxagent'],
     [
       wants({ tunterm: 'default' }, { channel: 'beta' }),

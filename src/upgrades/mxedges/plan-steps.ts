@@ -86,7 +86,8 @@ export function refuseUnknownVersions(
     }
     if (packages.some(({ version }) => version === wanted)) continue
     const known = [...new Set(packages.map(({ version }) => version))].toSorted(compareVersions).toReversed()
-    const named = known.length === 0 ? 'there is none' : `there are ${known.slice(0, MAX_NAMED).join(', ')}`
+    const named =
+      known.length === 0 ? 'the catalog has no version of it' : `there are ${known.slice(0, MAX_NAMED).join(', ')}`
     throw invalidField(`versions.${service}`, `there is no version ${wanted} of ${service}; ${named}`)
   }
 }

@@ -44,7 +44,8 @@ function outdatedWithNames(differences: readonly PlanDifference[], devices: read
 
 /** @param differences As on the wire. */
 export function outdated(differences: readonly object[], total = differences.length): AppError {
-  return new AppError('outdated', `The plan no longer fits: ${total} of the facts that it relied on have changed`, {
+  const changed = total === 1 ? '1 fact that it relied on has changed' : `${total} facts that it relied on have changed`
+  return new AppError('outdated', `The plan no longer fits: ${changed}`, {
     differences: differences.slice(0, MAX_DIFFERENCES),
     total,
   })

@@ -82,7 +82,7 @@ function refuseDevices({ deviceIds: ids, isNamedByPath = false }: SsrRequest, de
     const field = isNamedByPath ? 'device_id' : `device_ids.${index}`
     if (device === undefined) throw invalidField(field, `there is no device ${id} here`)
     if (device.type !== 'gateway' || !isSsrModel(device.model))
-      throw invalidField(field, `${device.mac} is a ${device.model}, no SSR router`)
+      throw invalidField(field, `${device.mac} has the model ${device.model}, which is no SSR router`)
     if (device.siteId === null) throw invalidField(field, `${device.mac} is in no site`)
   }
 }

@@ -45,6 +45,6 @@ async function getSsrModel(reader: Reader, scope: OrgScope, text: string): Promi
   const mac = plainMac(text)
   const model = await findModel(reader, scope, mac)
   if (model === undefined) throw invalidField('mac', `there is no device ${mac} in this organization`)
-  if (!isSsrModel(model)) throw invalidField('mac', `${mac} is a ${model}, no SSR router`)
+  if (!isSsrModel(model)) throw invalidField('mac', `${mac} has the model ${model}, which is no SSR router`)
   return model
 }

@@ -250,7 +250,7 @@ describe('a request that cannot take effect', () => {
     const known = ids()
     const unknown = '00000000-0000-0000-1000-0200000000ff'
     for (const [id, reason] of [
-      [srx?.id, `${srx?.mac} is a SRX300, no SSR router`],
+      [srx?.id, `${srx?.mac} has the model SRX300, which is no SSR router`],
       [homeless?.id, `${homeless?.mac} is in no site`],
       [unknown, `there is no device ${unknown} here`],
     ]) {

@@ -136,7 +136,7 @@ describe('an upgrade with the id of a plan', () => {
       expect.objectContaining({
         status: 409,
         body: {
-          detail: 'The plan no longer fits: 2 of the facts that it relied on have changed',
+          detail: 'The plan no longer fits: 2 facts that it relied on have changed',
           differences: [
             { mac: first, name: 'Lobby', reason: `runs 1.5.0, not ${OLD}` },
             { mac: second, reason: "can't be upgraded any more: it is not selected" },
