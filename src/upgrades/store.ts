@@ -7,7 +7,7 @@ import { pageOf } from '../http/lists/store-pages.ts'
 import { shareOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'
-import type { UpgradeKind } from '../rollout/rollout.ts'
+import type { TargetCounts, UpgradeKind } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade, UpgradeSite } from './org-upgrade.ts'
 
 /** Clients may store anything in the document of a site. */
@@ -127,20 +127,27 @@ export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string)
   return { ...upgrade, siteUpgrades }
 }
 
-export interface OrgUpgradeItem {
-  readonly id: string
-  readonly siteUpgrades: readonly { readonly siteId: string; readonly upgradeId: string }[]
+export interface OrgUpgradeItem extends Pick<OrgUpgrade, 'id' | 'strategy' | 'targetVersion'> {
+  readonly createdAt: Date
+  readonly siteUpgrades: readonly ListedSiteUpgrade[]
+}
+
+interface ListedSiteUpgrade extends Pick<SiteUpgrade, 'siteId' | 'status' | 'hold' | 'total'> {
+  readonly upgradeId: string
+  readonly isRunning: boolean
+  readonly counts: TargetCounts
 }
 
 /** Newest first. */
 export function listOrgUpgrades(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<OrgUpgradeItem>> {
   const hits = reader
     .selectFrom('orgUpgrade')
-    .select('id')
+    .select(['id', 'strategy', 'targetVersion', 'createdAt'])
     .select(
       sql<OrgUpgradeItem['siteUpgrades']>`(
-        select coalesce(json_agg(
-          json_build_object('siteId', site_id, 'upgradeId', site_upgrade.id) order by site_upgrade.id), '[]')
+        select coalesce(json_agg(json_build_object('siteId', site_id, 'upgradeId', site_upgrade.id,
+          'status', site_upgrade.status, 'isRunning', site_upgrade.finished_at is null, 'hold', site_upgrade.hold,
+          'total', site_upgrade.total, 'counts', site_upgrade.counts) order by site_upgrade.id), '[]')
         from site_upgrade where site_upgrade.org_id = org_upgrade.org_id and site_upgrade.org_upgrade_id = org_upgrade.id)`.as(
         'siteUpgrades',
       ),
@@ -149,7 +156,7 @@ export function listOrgUpgrades(reader: Reader, scope: OrgScope, page: Page): Pr
     .where('kind', '=', 'device')
   // A site upgrade is two ids on the wire.
   const bytes = sql`(select 128 * count(*) from site_upgrade part
-    where part.org_id = ${scope.orgId} and part.org_upgrade_id = hit.id)`
+    where part.org_id = ${scope.orgId} and part.org_upgrade_id = hit.id) + 2 * octet_length(hit.target_version)`
   return pageOf<OrgUpgradeItem>(reader, { hits, direction: 'desc', sizes: sizesOf(bytes) }, page)
 }
 

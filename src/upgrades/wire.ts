@@ -2,10 +2,12 @@ import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { textOf } from '../http/texts.ts'
 import { MAX_EPOCH_S, epochS } from '../platform/time/clock.ts'
+import type { UpgradeHold } from '../rollout/rollout.ts'
 import { buckets } from './buckets.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
 import { DEFAULT_CLUSTER_SIZE } from './planning/plan-p2p.ts'
 import type { OrgUpgradeItem } from './store.ts'
+import { decideWholeStatus } from './decide-whole-status.ts'
 import { previewFields } from './previews/wire.ts'
 import { ApprovalsReply, presentApproval } from './wire-approve.ts'
 import { limitsOfAll } from './wire-limits.ts'
@@ -175,6 +177,15 @@ export const OrgUpgradeItemReply = named(
   Type.Object({
     id: Uuid,
     site_upgrades: Type.Array(named('SiteUpgradeItem', Type.Object({ site_id: Uuid, upgrade_id: Uuid }))),
+    /** The others are ours: without them, a client would have to read each upgrade. */
+    strategy: Type.String(),
+    target_version: Type.String(),
+    status: Type.Enum(['running', 'completed', 'failed', 'cancelled']),
+    held: stateFields.held,
+    created_time: Timestamp,
+    total: Type.Integer(),
+    upgraded: Type.Integer(),
+    failed: Type.Integer(),
   }),
 )
 
@@ -230,9 +241,13 @@ export function presentState({
 }: Pick<SiteUpgrade, 'hold' | 'waitsUntil' | 'stopReason'>) {
   return {
     ...(waitsUntil !== null && { waits_until: epochS(waitsUntil) }),
-    ...(hold !== null && { held: { by: hold.by, reason: hold.reason, timestamp: hold.since_s } }),
+    ...(hold !== null && { held: presentHold(hold) }),
     ...(stopReason !== null && { stop_reason: stopReason }),
   }
+}
+
+function presentHold({ by, reason, since_s: sinceS }: UpgradeHold) {
+  return { by, reason, timestamp: sinceS }
 }
 
 /** Published clients don't know `held`: for them a note explains why the upgrade waits. */
@@ -258,9 +273,23 @@ export function presentWait(until: Date | string | null): { reason: string }[] {
   return [{ reason: `waits for its maintenance window, which opens at ${new Date(until).toISOString()}` }]
 }
 
-export function presentOrgUpgradeItem({ id, siteUpgrades }: OrgUpgradeItem): Static<typeof OrgUpgradeItemReply> {
+export function presentOrgUpgradeItem(upgrade: OrgUpgradeItem): Static<typeof OrgUpgradeItemReply> {
+  const { siteUpgrades } = upgrade
+  const running = siteUpgrades.filter(({ isRunning }) => isRunning)
+  const statuses = siteUpgrades.map(({ status }) => status)
+  const hold = running.find((site) => site.hold !== null)?.hold ?? null
+  const sum = (count: (site: OrgUpgradeItem['siteUpgrades'][number]) => number): number =>
+    siteUpgrades.reduce((all, site) => all + count(site), 0)
   return {
-    id,
+    id: upgrade.id,
     site_upgrades: siteUpgrades.map(({ siteId, upgradeId }) => ({ site_id: siteId, upgrade_id: upgradeId })),
+    strategy: upgrade.strategy,
+    target_version: upgrade.targetVersion,
+    status: decideWholeStatus(running.length > 0, statuses),
+    ...(hold !== null && { held: presentHold(hold) }),
+    created_time: epochS(upgrade.createdAt),
+    total: sum(({ total }) => total),
+    upgraded: sum(({ counts }) => counts.upgraded + counts.snapshotting),
+    failed: sum(({ counts }) => counts.failed),
   }
 }

@@ -145,7 +145,12 @@ describe('upgrades', () => {
     ] as const)
       expect(await upgrade(action, id)).toEqual({ code: 0, out, err: '' })
     expect((await upgrade('show', id)).out).toContain(org.sites[0]?.id)
-    expect(await found('list')).toEqual([{ id, sites: 1 }])
+    const figures = { sites: 1, devices: 3, upgraded: 0, failed: 0 }
+    const row = { id, created_time: expect.any(Number), version: NEW, strategy: 'canary', ...figures }
+    expect(await found('list')).toEqual([{ ...row, status: 'running' }])
+    await upgrade('pause', id)
+    expect(await found('list')).toEqual([{ ...row, status: 'waiting' }])
+    expect((await upgrade('list')).out).toMatch(/^ID +CREATED +VERSION +STATUS +SITES +DEVICES +UPGRADED +FAILED\n/)
     await upgrade('cancel', id)
     await advance()
     const watched = await upgrade('watch', id, '--json')

@@ -33,11 +33,8 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .description('list the upgrades of the organization')
     .action(async (_options, command) => {
       const { session, api, path } = await enter(open, command)
-      const rows = rowsOf(await api.get(path)).map(({ id, site_upgrades: sites = [] }) => ({
-        id: id ?? null,
-        sites: rowsOf(sites).length,
-      }))
-      session.output.show(rows, () => table(fields('id', 'sites'), rows, session.width))
+      const rows = rowsOf(await api.get(path)).map(listed)
+      session.output.show(rows, () => listText(rows, session.width))
     })
 
   planned(upgrade, 'plan <version>', 'show what an upgrade would do, and change nothing').action(
@@ -166,6 +163,27 @@ function jsonOrText(value: string): Json {
   }
 }
 
+function listed(upgrade: JsonObject) {
+  const { id, created_time: createdTime, target_version: version, strategy, status, held } = upgrade
+  const { total, upgraded, failed, site_upgrades: sites = [] } = upgrade
+  return {
+    id: id ?? null,
+    created_time: createdTime ?? null,
+    version: version ?? null,
+    strategy: strategy ?? null,
+    status: held === undefined ? (status ?? null) : 'waiting',
+    sites: rowsOf(sites).length,
+    devices: total ?? null,
+    upgraded: upgraded ?? null,
+    failed: failed ?? null,
+  }
+}
+
+function listText(upgrades: readonly ReturnType<typeof listed>[], width: number): string {
+  const rows = upgrades.map((one) => ({ ...one, created: timeText(one.created_time) }))
+  return table(fields('id', 'created', 'version', 'status', 'sites', 'devices', 'upgraded', 'failed'), rows, width)
+}
+
 function planText(plan: JsonObject, width: number): string {
   const { plan_id: planId, total, phases = [], skipped = [], ends_about: end } = plan
   const rows = rowsOf(phases).map(({ percent, total: devices, sites = [] }, index) => ({
@@ -177,7 +195,7 @@ function planText(plan: JsonObject, width: number): string {
   }))
   const reasons = Map.groupBy(rowsOf(skipped), ({ reason }) => textOf(reason))
   return [
-    `${textOf(total)} devices would be upgraded${typeof end === 'number' ? `, until about ${timeText(end)}` : ''}`,
+    `${total === 1 ? '1 device' : `${textOf(total)} devices`} would be upgraded${typeof end === 'number' ? `, until about ${timeText(end)}` : ''}`,
     table(fields('phase', 'percent', 'devices', 'sites', 'first_start'), rows, width),
     ...[...reasons].map(([reason, devices]) => `skipped: ${devices.length}, ${reason}`),
     `start it by --plan ${textOf(planId)}`,

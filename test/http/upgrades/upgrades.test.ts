@@ -55,6 +55,13 @@ describe('an upgrade', () => {
           site_id: one.site_id,
           upgrade_id: one.upgrade.id,
         })),
+        strategy: 'canary',
+        target_version: NEW,
+        status: 'running',
+        created_time: expect.any(Number),
+        total: 5,
+        upgraded: 0,
+        failed: 0,
       },
     ])
     expect(list.headers.get('x-page-total')).toBe('1')
