@@ -17,6 +17,7 @@ export interface WebhookActivity {
   readonly openUntil: Date | null
   /** When the next message is due, while none is being sent. */
   readonly nextAt: Date | null
+  /** The error of the last attempt since `since`, apart from those of test messages, whose failures do not count. */
   readonly lastError: string | null
   /** Attempts since `since`, at most the last 1,000. */
   readonly attempts: number
@@ -49,7 +50,7 @@ export async function findActivity(
       (select count(*)::int from (
         select from webhook_parked_message where org_id = ${orgId} and webhook_id = ${webhookId} limit ${MAX_PARKED}) p) as parked,
       (select error from webhook_delivery
-        where org_id = ${orgId} and webhook_id = ${webhookId} and created_at >= ${since}
+        where org_id = ${orgId} and webhook_id = ${webhookId} and created_at >= ${since} and topic <> 'ping'
         order by created_at desc, id desc limit 1) as last_error
     from webhook_lane l cross join (
       select count(*)::int as attempts, (count(*) filter (where status = 'success'))::int as successes,

@@ -15,9 +15,9 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-async function addAttempt(durationMs: number, error: string | null): Promise<void> {
+async function addAttempt(durationMs: number, error: string | null, topic = 'audits'): Promise<void> {
   const { orgId } = server.org
-  const common = { orgId, id: uuidv7(), webhookId: id, messageId: uuidv7(), siteId: null, topic: 'audits', attempt: 1 }
+  const common = { orgId, id: uuidv7(), webhookId: id, messageId: uuidv7(), siteId: null, topic, attempt: 1 }
   const status = error === null ? ('success' as const) : ('failure' as const)
   const result = { status, statusCode: null, error, reqUrl: 'http://127.0.0.1:9/hook', final: true, nextAttempt: null }
   await server.ctx.db
@@ -93,6 +93,21 @@ it('says that a large number of waiting messages is exact unless they are being 
   // Up to a thousand are counted, and none wait.
   expect(await shown({ pending: 1000, leaseUntil })).toEqual([0, true])
   expect(await shown({ pending: 0, leaseUntil: null })).toEqual([0, true])
+})
+
+it('gives the reason of messages that wait, not that of a test message that failed', async () => {
+  await server.call('PUT', path, { body: { rate_limit: { messages: 1, per: 'minute' } } })
+  const lanes = server.ctx.db.updateTable('webhookLane').where('webhookId', '=', id)
+  const openUntil = new Date(server.ctx.clock.now().getTime() + 30_000)
+  await lanes.set({ failures: 0, pending: 1001, openUntil }).execute()
+  await addAttempt(1, null)
+  await addAttempt(1, 'answered 500', 'ping')
+  expect((await server.call('GET', `${path}/health`)).body).toMatchObject({
+    state: 'paused',
+    reason: 'The rate limit delays messages, and 1001 messages wait',
+  })
+  await server.call('PUT', path, { body: { rate_limit: null } })
+  await lanes.set({ pending: 0, openUntil: null }).execute()
 })
 
 it('lists parked messages, replays those that match, and refuses what it does not understand', async () => {
