@@ -109,6 +109,23 @@ describe('createAdmission', () => {
     expect([admission.vacancy('fast').bytes, admission.vacancy('slow').bytes]).toEqual([1000, 100])
   })
 
+  it('counts the lanes of an organization that have messages, and not those that are idle', () => {
+    const [busy, idle] = [open('busy'), open('idle')]
+    open('of another', 'b')
+    idle.subtract(10)
+    expect(admission.vacancy('fast')).toMatchObject({
+      held: [
+        { orgId: 'a', lanes: 1 },
+        { orgId: 'b', lanes: 1 },
+      ],
+    })
+    expect(admission.vacancy('fast').exceptWebhookIds).toContain('idle')
+    idle.add(1)
+    expect(admission.vacancy('fast').held).toContainEqual({ orgId: 'a', lanes: 2 })
+    busy.end()
+    expect(admission.vacancy('fast').held).toContainEqual({ orgId: 'a', lanes: 1 })
+  })
+
   it('cuts everything at the stop and starts no more requests', () => {
     const turn = open('w')
     const slot = turn.start()

@@ -36,7 +36,7 @@ export const defaultCaps: Caps = {
   slowBytes: quartered(16 * MIB),
 }
 
-/** The lanes of an organization that this process has claimed. */
+/** The lanes of an organization that this process has claimed and that have messages. An idle lane takes no turn. */
 export interface HeldCount {
   readonly orgId: string
   readonly lanes: number
@@ -134,7 +134,7 @@ export function createAdmission({ caps, nowMs, onVacancy }: AdmissionOptions): A
 
   function heldCounts(): HeldCount[] {
     const counts = new Map<string, number>()
-    for (const { orgId } of claimed.values()) counts.set(orgId, (counts.get(orgId) ?? 0) + 1)
+    for (const { orgId, bytes } of claimed.values()) if (bytes > 0) counts.set(orgId, (counts.get(orgId) ?? 0) + 1)
     return [...counts].map(([orgId, lanes]) => ({ orgId, lanes }))
   }
 

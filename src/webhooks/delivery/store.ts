@@ -52,7 +52,7 @@ export interface LaneClaim {
   readonly maxBytes: number
   /** The number of lanes of the organization that may be claimed. */
   readonly lanesOf: (orgId: string) => number
-  /** The number of lanes of each organization that the caller has, if any. */
+  /** The number of lanes with messages of each organization that the caller has, if any. */
   readonly held: readonly HeldCount[]
   /** Organizations that have used up their share for now. */
   readonly busyOrgIds: readonly string[]
@@ -122,8 +122,8 @@ interface DueLane extends LaneKey {
 const none: LaneMessages = { messages: [], hasAll: false, firstDueAt: null }
 
 /**
- * Organizations take turns, so that one with a thousand lanes delays one with a single lane by one lane. The lanes that
- * an organization has already leased count as its first turns.
+ * Organizations take turns, so that one with a thousand lanes delays one with a single lane by one lane. The lanes with
+ * messages that an organization has already leased count as its first turns.
  */
 async function lockDueLanes(tx: Tx, claim: LaneClaim): Promise<DueLane[]> {
   const { clock, limit, held, busyOrgIds, onlyWebhookIds, exceptWebhookIds } = claim
