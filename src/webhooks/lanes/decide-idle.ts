@@ -1,11 +1,11 @@
-/** How long an idle lane waits for another message at least, which then needs no claim. */
+/** How long an idle lane waits at least for another message, which then needs no claim. */
 export const MIN_IDLE_MS = 1000
+/** The same for a lane with a message that will be tried again, which only a claim finds. */
+export const IDLE_AFTER_FAILURE_MS = 500
 /** An idle lane costs memory, and a row of a statement every two seconds. */
 const MAX_IDLE_MS = 10_000
 /** If more lanes are held, idle ones are released soon. */
 const MAX_LONG_IDLE = 500
-/** The same for a lane with a message that will be tried again, which only a claim finds. */
-export const IDLE_AFTER_FAILURE_MS = 500
 
 /** The facts that determine how long an idle lane is held. */
 export interface IdleLane {
