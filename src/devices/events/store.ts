@@ -243,7 +243,8 @@ const MAX_LOOK_UPS = 10_000
 function inHours({ places: searched }: SearchedCodes, { start, end }: EventFilter): RawBuilder<unknown> {
   const [first, last] = [start, end].map((time) => Math.floor(time.getTime() / HOUR_MS))
   if (first === undefined || last === undefined) return sql`true`
-  if (searched === null || searched.length * (last - first + 1) > MAX_LOOK_UPS)
+  // Without places, no hours are looked up, and there may be millions of them.
+  if (searched === null || searched.length === 0 || searched.length * (last - first + 1) > MAX_LOOK_UPS)
     return sql`${hour} >= ${first} and ${hour} <= ${last}`
   const hours = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index)
   // An array as a text: pg takes long to encode thousands of values, and holds the event loop meanwhile.

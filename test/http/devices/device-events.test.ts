@@ -58,6 +58,11 @@ it.each([
   expect((await org(`search?${query}`)).body.total).toBe(total)
 })
 
+it('finds no events of an unknown site, in all the time that there is', async () => {
+  const { status, body } = await org(`search?site_id=${uuidv7()}&start=0&end=253402300799`)
+  expect({ status, total: body.total }).toEqual({ status: 200, total: 0 })
+})
+
 it('finds and counts events of one device', async () => {
   expect((await org(`search?device_type=all&mac=${other.mac}`)).body.total).toBe(1)
   expect((await org(`count?distinct=type&ap=${ap.mac}`)).body.total).toBe(3)
