@@ -36,6 +36,8 @@ export interface WebhookMessageTable {
   body: Buffer
   eventCount: number
   attempt: Generated<number>
+  /** Attempts whose answers requested a pause; `attempt` counts them as well. */
+  pauses: Generated<number>
   dueAt: Date
   createdAt: Date
   orderKey: string | null

@@ -15,6 +15,8 @@ const afterMs = (some: Partial<Attempted>, random = 0.5): number => {
   const verdict = decideRetry(attempted(some), random)
   return verdict.kind === 'retry' ? verdict.afterMs : Number.NaN
 }
+const pause = (afterMs: number) => ({ kind: 'pause', afterMs })
+const retryIn5s = { kind: 'retry', afterMs: 5000 }
 const HOUR = 3600e3
 
 describe('decideRetry', () => {
@@ -46,41 +48,58 @@ describe('decideRetry', () => {
   })
 
   it.each([
-    ['120', 120e3],
-    [' 120 ', 120e3],
-    ['Fri, 20 Nov 2026 12:10:00 GMT', 600e3],
-    ['999999999999999999999', 24 * HOUR],
-    ['Fri, 20 Nov 2037 12:10:00 GMT', 24 * HOUR],
-    ['0', 5000],
-    ['1', 5000],
-    ['-5', 5000],
-    ['1.5', 5000],
-    ['soon', 5000],
-    ['Mon, 1', 5000],
-    ['Fri, 20 Nov 2020 12:10:00 GMT', 5000],
-    ['', 5000],
-  ])('waits after Retry-After %j for %d ms', (retryAfter, expected) => {
-    expect(afterMs({ status: 429, retryAfter })).toBe(expected)
-    expect(afterMs({ status: 503, retryAfter })).toBe(expected)
-    expect(afterMs({ status: 500, retryAfter })).toBe(5000)
+    ['120', pause(120e3)],
+    [' 120 ', pause(120e3)],
+    ['1', pause(1000)],
+    ['Fri, 20 Nov 2026 12:10:00 GMT', pause(600e3)],
+    ['999999999999999999999', pause(24 * HOUR)],
+    ['Fri, 20 Nov 2037 12:10:00 GMT', pause(24 * HOUR)],
+    ['0', retryIn5s],
+    ['-5', retryIn5s],
+    ['1.5', retryIn5s],
+    ['soon', retryIn5s],
+    ['Mon, 1', retryIn5s],
+    ['Fri, 20 Nov 2020 12:10:00 GMT', retryIn5s],
+    ['', retryIn5s],
+  ])('decides by Retry-After %j: %j', (retryAfter, expected) => {
+    expect(decideRetry(attempted({ status: 429, retryAfter }), 0.5)).toEqual(expected)
+    expect(decideRetry(attempted({ status: 503, retryAfter }), 0.5)).toEqual(expected)
+    expect(decideRetry(attempted({ status: 500, retryAfter }), 0.5)).toEqual(retryIn5s)
   })
 
-  it('ends after a limited number of attempts and a limited time, whatever the answers', () => {
+  it('pauses for a second at least', () => {
+    const retryAfter = 'Fri, 20 Nov 2026 12:10:00 GMT'
+    const almost = new Date('2026-11-20T12:09:59.900Z')
+    expect(decideRetry(attempted({ status: 429, retryAfter, at: almost }), 0.5)).toEqual(pause(1000))
+  })
+
+  it('pauses as requested whatever the attempt, instead of giving up', () => {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS + 1; attempt += 1)
+      expect(decideRetry(attempted({ attempt, status: 429, retryAfter: '20' }), 0.5)).toEqual(pause(20_000))
+  })
+
+  it('ends after a limited number of attempts that count, with pauses of a limited time, whatever the answers', () => {
     const answer = fc.record({
-      status: fc.option(fc.integer({ min: 300, max: 599 })),
-      retryAfter: fc.option(fc.string()),
+      status: fc.option(fc.oneof(fc.constantFrom(429, 503), fc.integer({ min: 300, max: 599 }))),
+      retryAfter: fc.option(fc.oneof(fc.string(), fc.nat({ max: 200_000 }).map(String))),
     })
     fc.assert(
       fc.property(
         fc.array(answer, { minLength: 1, maxLength: 30 }),
         fc.double({ min: 0, max: 1, noNaN: true }),
         (answers, random) => {
-          for (const [index, one] of answers.entries()) {
-            const verdict = decideRetry(attempted({ ...one, attempt: index + 1 }), random)
-            if (verdict.kind === 'retry') {
-              expect(index + 1).toBeLessThan(MAX_ATTEMPTS)
+          let attempt = 1
+          for (const one of answers) {
+            const verdict = decideRetry(attempted({ ...one, attempt }), random)
+            if (verdict.kind === 'pause') {
+              expect(verdict.afterMs).toBeGreaterThanOrEqual(1000)
+              expect(verdict.afterMs).toBeLessThanOrEqual(24 * HOUR)
+            } else {
+              expect(verdict.kind).toBe(one.status === 410 ? 'gone' : attempt < MAX_ATTEMPTS ? 'retry' : 'give_up')
+              if (verdict.kind !== 'retry') return
               expect(verdict.afterMs).toBeGreaterThanOrEqual(4000)
               expect(verdict.afterMs).toBeLessThanOrEqual(24 * HOUR * 1.2)
+              attempt += 1
             }
           }
         },

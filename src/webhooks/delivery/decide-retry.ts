@@ -1,6 +1,6 @@
 /** The result of one attempt. */
 export interface Attempted {
-  /** Counts from 1. */
+  /** Counts from 1, without earlier attempts whose answers requested a pause. */
   readonly attempt: number
   readonly topic: string
   /** Null when the receiver sent no response. */
@@ -13,6 +13,8 @@ export interface Attempted {
 export type Verdict =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'retry'; readonly afterMs: number }
+  /** The receiver requests a pause: the message is sent again after it, and this attempt does not count. */
+  | { readonly kind: 'pause'; readonly afterMs: number }
   | { readonly kind: 'give_up' }
   /** The receiver refuses further messages: the webhook must be disabled, and the message stays. */
   | { readonly kind: 'gone' }
@@ -22,6 +24,8 @@ const M = 60 * S
 const H = 60 * M
 /** Pauses after the first, second, ... attempt. */
 const pauses = [5 * S, 30 * S, 2 * M, 10 * M, 30 * M, H, 2 * H, 4 * H, 8 * H, 12 * H, 24 * H] as const
+/** A date may be a moment away, and its receiver would then be asked again and again without a pause. */
+const MIN_RETRY_AFTER_MS = S
 const MAX_RETRY_AFTER_MS = 24 * H
 
 export const MAX_ATTEMPTS = pauses.length + 1
@@ -33,21 +37,23 @@ export function decideRetry(attempted: Attempted, random: number): Verdict {
   // The person who requested a ping needs its result now, not that of a later retry.
   if (topic === 'ping') return { kind: 'give_up' }
   if (status === 410) return { kind: 'gone' }
+  const askedMs = askedPauseMs(attempted)
+  if (askedMs > 0) return { kind: 'pause', afterMs: askedMs }
   const pause = pauses[attempt - 1]
   if (pause === undefined) return { kind: 'give_up' }
-  return { kind: 'retry', afterMs: Math.max(Math.round(pause * (0.8 + 0.4 * random)), askedPauseMs(attempted)) }
+  return { kind: 'retry', afterMs: Math.round(pause * (0.8 + 0.4 * random)) }
 }
 
 export function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299
 }
 
-/** Returns the pause that Retry-After (seconds or a date) requests; 0 if absent or invalid. RFC 9110, 10.2.3. */
+/** Returns the pause that Retry-After (seconds or a date) requests; 0 if absent, over or invalid. RFC 9110, 10.2.3. */
 export function askedPauseMs({ status, retryAfter, at }: Pick<Attempted, 'status' | 'retryAfter' | 'at'>): number {
   if (retryAfter === null || (status !== 429 && status !== 503)) return 0
   const text = retryAfter.trim()
   const ms = /^\d+$/.test(text) ? Number(text) * S : httpDate(text) - at.getTime()
-  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
+  return ms > 0 ? Math.min(Math.max(ms, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS) : 0
 }
 
 /** `Date.parse` accepts almost any text with a number in it. */

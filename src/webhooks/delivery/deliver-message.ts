@@ -14,6 +14,8 @@ export interface Attempt {
   readonly verdict: Verdict
   /** The pause that the receiver requests; 0 if it requests none. */
   readonly askedMs: number
+  /** The attempts of the message, this one included, whose answers requested a pause. */
+  readonly pauses: number
   readonly record: DeliveryRecord
 }
 
@@ -31,12 +33,19 @@ export async function deliverMessage(
   if (result.kind === 'aborted') return null
   const attempt = message.attempt + 1
   const status = result.kind === 'answer' ? result.status : null
-  const asked = { attempt, topic: message.topic, status, retryAfter: retryAfterOf(result), at }
+  const asked = {
+    attempt: attempt - message.pauses,
+    topic: message.topic,
+    status,
+    retryAfter: retryAfterOf(result),
+    at,
+  }
   const verdict = decideRetry(asked, options.random())
   const { others, signatures } = reduceRequest(receiver, request, { messageId: message.id, createdAt: at })
   return {
     verdict,
     askedMs: askedPauseMs(asked),
+    pauses: message.pauses + (verdict.kind === 'pause' ? 1 : 0),
     record: {
       orgId: receiver.orgId,
       id: uuidv7(),
@@ -52,7 +61,7 @@ export async function deliverMessage(
       createdAt: at,
       durationMs: Math.round(performance.now() - startedMs),
       final: verdict.kind === 'delivered' || verdict.kind === 'give_up',
-      nextAttempt: verdict.kind === 'retry' ? addMs(at, verdict.afterMs) : null,
+      nextAttempt: 'afterMs' in verdict ? addMs(at, verdict.afterMs) : null,
       exchange: {
         reqHeaders: others,
         headersReduced: true,

@@ -37,6 +37,8 @@ export interface DueMessage {
   readonly body: Buffer
   /** Attempts made before. */
   readonly attempt: number
+  /** Those of them whose answers requested a pause; they don't count towards the limit of attempts. */
+  readonly pauses: number
   readonly orderKey: string | null
   /** Null before the first attempt. */
   readonly payload: PayloadPlace | null
@@ -166,13 +168,13 @@ async function listDueMessages(
 ): Promise<Map<string, LaneMessages>> {
   if (lanes.length === 0) return new Map()
   const { rows } = await sql<FoundMessage & { webhookId: string }>`
-    select webhook_id, id, topic, attempt, order_key, case when rank = 1 then due_at end as due_at, payload_id, payload_at,
+    select webhook_id, id, topic, attempt, pauses, order_key, case when rank = 1 then due_at end as due_at, payload_id, payload_at,
       case when fits and (bytes_all <= ${maxBytes} or place = 1) then body end as body
     from (
       select m.*, sum(case when m.fits then octet_length(m.body) else 0 end) over each_rank as bytes_all,
         row_number() over each_rank as place
       from (
-        select k.lane, l.webhook_id, d.id, d.topic, d.attempt, d.order_key, d.due_at, d.payload_id, d.payload_at, d.body, d.rank, d.fits
+        select k.lane, l.webhook_id, d.id, d.topic, d.attempt, d.pauses, d.order_key, d.due_at, d.payload_id, d.payload_at, d.body, d.rank, d.fits
         from ${rowsAs('k', laneKeyColumns, lanes, 'lane')}
           join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
           join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
@@ -200,9 +202,9 @@ type FoundMessage = Omit<DueMessage, 'body' | 'payload'> &
   }
 
 function laneMessages(due: readonly FoundMessage[]): LaneMessages {
-  const messages = due.flatMap(({ id, topic, attempt, orderKey, body, payloadId, payloadAt }) => {
+  const messages = due.flatMap(({ id, topic, attempt, pauses, orderKey, body, payloadId, payloadAt }) => {
     const payload = payloadId === null || payloadAt === null ? null : { deliveryId: payloadId, at: payloadAt }
-    return body === null ? [] : [{ id, topic, attempt, orderKey, body, payload }]
+    return body === null ? [] : [{ id, topic, attempt, pauses, orderKey, body, payload }]
   })
   const hasAll = messages.length === due.length && due.length < MAX_IN_MEMORY
   return { messages, hasAll, firstDueAt: due[0]?.dueAt ?? null }
@@ -224,6 +226,7 @@ export async function deleteMessages(tx: Tx, ids: readonly string[]): Promise<La
 const rescheduleColumns = columnsOf('webhookMessage', {
   id: 'uuid',
   attempt: 'integer',
+  pauses: 'integer',
   dueAt: 'timestamptz',
   payloadId: 'uuid',
   payloadAt: 'timestamptz',

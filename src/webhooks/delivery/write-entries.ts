@@ -276,13 +276,13 @@ async function writeAttempts(tx: Tx, attempts: readonly HeldAttempt[]): Promise<
           tx,
           finished.map(({ attempt }) => attempt.record.messageId),
         )
-  const later = attempts.flatMap(({ held, keepsPlace, attempt: { record } }) => {
+  const later = attempts.flatMap(({ held, keepsPlace, attempt: { record, pauses } }) => {
     if (!held || record.final) return []
     // A message whose receiver is gone stays due, in case the webhook is enabled again.
     const dueAt = record.nextAttempt ?? record.createdAt
     const { messageId: id, attempt, exchange } = record
     const payload = { payloadId: exchange.payloadId ?? record.id, payloadAt: exchange.payloadAt ?? record.createdAt }
-    return [{ id, attempt, dueAt, ...payload, keepsPlace: keepsPlace ?? false }]
+    return [{ id, attempt, pauses, dueAt, ...payload, keepsPlace: keepsPlace ?? false }]
   })
   const [inPlace, moved] = [later.filter(({ keepsPlace }) => keepsPlace), later.filter(({ keepsPlace }) => !keepsPlace)]
   if (inPlace.length > 0) await updateAttempts(tx, inPlace)

@@ -102,6 +102,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
           body,
           orderKey,
           attempt: 0,
+          pauses: 0,
           payload: null,
         }))
         const held = lanes.get(lane.webhookId)

@@ -29,6 +29,8 @@ export interface Reschedule {
   readonly id: string
   /** Attempts made so far. */
   readonly attempt: number
+  /** Those of them whose answers requested a pause. */
+  readonly pauses: number
   readonly dueAt: Date
   readonly payloadId: string
   readonly payloadAt: Date
@@ -37,6 +39,7 @@ export interface Reschedule {
 const attemptColumns = columnsOf('webhookMessage', {
   id: 'uuid',
   attempt: 'integer',
+  pauses: 'integer',
   payloadId: 'uuid',
   payloadAt: 'timestamptz',
 })

@@ -24,7 +24,7 @@ beforeEach(() => {
 })
 
 function message(id: string, orderKey: string | null = null): DueMessage {
-  return { id, topic: 'audits', body: Buffer.alloc(4), attempt: 0, orderKey, payload: null }
+  return { id, topic: 'audits', body: Buffer.alloc(4), attempt: 0, pauses: 0, orderKey, payload: null }
 }
 
 const endOf = (id: string): Unrouted => {

@@ -55,7 +55,7 @@ export function startPingWorker(ctx: Context, options: PingWorkerOptions): { sto
     slots.add(orgId, 1)
     try {
       const receiver = receiverOf(ctx, ping)
-      const message = { id, topic: 'ping', body, attempt: 0, orderKey: null, payload: null }
+      const message = { id, topic: 'ping', body, attempt: 0, pauses: 0, orderKey: null, payload: null }
       const attempt = await deliverMessage(ctx, options, { receiver, message, signal: cut.signal })
       if (attempt !== null) await results.add({ ping, attempt })
       return true

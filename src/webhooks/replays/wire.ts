@@ -9,7 +9,7 @@ import type { ReplayRequest, Replayed } from './replay-messages.ts'
 import type { ParkedMessage, ReplayFilter } from './store-parked.ts'
 
 const Reason = Type.Enum(['exhausted', 'expired'], {
-  description: '`exhausted`: no attempt succeeded; `expired`: it waited for a week',
+  description: '`exhausted`: twelve attempts failed; `expired`: it waited for a week',
 })
 
 export const ParkedMessageReply = named(
@@ -19,7 +19,7 @@ export const ParkedMessageReply = named(
     webhook_id: Uuid,
     topic: Type.String(),
     reason: Reason,
-    attempts: Type.Integer(),
+    attempts: Type.Integer({ description: 'with those whose answers requested a pause' }),
     events: Type.Integer(),
     created_time: Timestamp,
     parked_time: Timestamp,

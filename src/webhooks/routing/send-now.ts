@@ -73,7 +73,7 @@ export function createSendNow({ direct, known, isReady, onReturn }: SendNowOptio
     if (direct === null || webhookId === null || json === null || json.length > MAX_EVENT_BYTES) return false
     if (!isReady()) return false
     const body = messageBody(topic, [{ json }])
-    const message = { id, topic, body, attempt: 0, orderKey: null, payload: null }
+    const message = { id, topic, body, attempt: 0, pauses: 0, orderKey: null, payload: null }
     sending.add(id)
     const isAccepted = direct.accept({ orgId, webhookId }, message, (end) => {
       sending.delete(id)

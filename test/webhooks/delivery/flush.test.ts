@@ -55,6 +55,7 @@ function delivered({ orgId, webhookId }: ClaimedLane, messageId: string, reqPayl
   return {
     verdict: { kind: 'delivered' },
     askedMs: 0,
+    pauses: 0,
     record: {
       orgId,
       id: uuidv7(),

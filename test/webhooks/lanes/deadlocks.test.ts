@@ -68,7 +68,11 @@ function write(lane: ClaimedLane, ids: readonly string[], status: DeliveryRecord
   const written = ids.map((messageId) => {
     const record = { ...common, ...answer, id: uuidv7(), messageId, createdAt: clock.now(), exchange }
     const verdict = isDelivered ? ({ kind: 'delivered' } as const) : ({ kind: 'give_up' } as const)
-    return flusher.add({ lane, spare: count, outcome: { attempt: { verdict, askedMs: 0, record }, unrouted: null } })
+    return flusher.add({
+      lane,
+      spare: count,
+      outcome: { attempt: { verdict, askedMs: 0, pauses: 0, record }, unrouted: null },
+    })
   })
   void flusher.flush()
   return Promise.all(written)

@@ -12,6 +12,7 @@ let harness: Harness
 let receiver: Receiver
 /** The messages that the receiver refuses, as `device number`. */
 let refused: Set<string>
+let refusal: { readonly status: number; readonly headers: Record<string, string> }
 beforeAll(async () => {
   clock = createTestClock()
   harness = await createHarness(clock)
@@ -20,9 +21,11 @@ beforeAll(async () => {
 afterAll(() => harness.close())
 beforeEach(async () => {
   refused = new Set()
+  refusal = { status: 500, headers: {} }
   receiver = await startReceiver()
   receiver.answer((_request, response, received) => {
-    response.writeHead(namesOf(received).some((name) => refused.has(name)) ? 500 : 200).end()
+    const isRefused = namesOf(received).some((name) => refused.has(name))
+    response.writeHead(isRefused ? refusal.status : 200, isRefused ? refusal.headers : {}).end()
   })
 })
 afterEach(async () => {
@@ -116,6 +119,22 @@ it('of a device: messages of other devices do not wait, and those of the device 
   await left(0)
   expect(attemptsOf('a')).toEqual(['a1', 'a2', 'a2', 'a3', 'a4'])
   expect(attemptsOf('b')).toEqual(['b1', 'b2', 'b3'])
+})
+
+it.each(['device', 'webhook'] as const)('of a %s: is kept when the receiver asks for a pause', async (order) => {
+  await addWebhook(order)
+  refused.add('a2')
+  refusal = { status: 429, headers: { 'retry-after': '20' } }
+  await send(['a1', 'a2', 'a3'])
+  await left(2)
+  expect(attempts()).toEqual(['a1', 'a2'])
+  await send(['a4'])
+  await left(3)
+  refused.delete('a2')
+  clock.advance(20_000)
+  harness.wake()
+  await left(0)
+  expect(attempts()).toEqual(['a1', 'a2', 'a2', 'a3', 'a4'])
 })
 
 it('of a device: a message has events of one device, and hundreds of messages keep the order of each device', async () => {

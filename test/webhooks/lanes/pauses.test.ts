@@ -1,6 +1,8 @@
 import { beforeEach, expect, it } from 'vitest'
 import { addMs } from '../../../src/platform/time/clock.ts'
 import { pingWebhook } from '../../../src/webhooks/pings/ping-webhook.ts'
+import { MAX_ATTEMPTS } from '../../../src/webhooks/delivery/decide-retry.ts'
+import { expireMessages } from '../../../src/webhooks/tasks.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
@@ -57,6 +59,51 @@ it('sends nothing for as long as the receiver asks, and counts no failure for it
   harness.wake()
   await delivered()
   expect(receiver.received.length).toBe(3)
+})
+
+it('sends a message after each pause that the receiver asks for, however many, and then by the schedule', async () => {
+  const pauses = MAX_ATTEMPTS + 2
+  receiver.answer(status(429, { 'retry-after': '20' }))
+  await harness.start()
+  await harness.audit('first')
+  const tried = async (attempts: number) => {
+    await waitUntil(`attempt ${attempts}`, async () => (await harness.deliveries()).length === attempts)
+    await released()
+  }
+  await tried(1)
+  for (let attempt = 2; attempt <= pauses; attempt += 1) {
+    clock.advance(20_000)
+    harness.wake()
+    await tried(attempt)
+  }
+  receiver.answer(status(429))
+  clock.advance(20_000)
+  harness.wake()
+  await tried(pauses + 1)
+  receiver.answer(status(200))
+  clock.advance(5000)
+  harness.wake()
+  await delivered()
+  const recorded = await harness.recorded(webhookId)
+  expect(recorded.map(({ attempt }) => attempt)).toEqual(Array.from({ length: pauses + 2 }, (_, index) => index + 1))
+  const waits = recorded.flatMap(({ timestamp, next_attempt: next }) =>
+    next === undefined ? [] : [Math.round(next - timestamp)],
+  )
+  expect(waits).toEqual([...Array.from({ length: pauses }, () => 20), 5])
+  expect(recorded.map(({ final }) => final)).toEqual([...Array.from({ length: pauses + 1 }, () => false), true])
+})
+
+it('parks a message after a week of pauses that the receiver asks for', async () => {
+  receiver.answer(status(503, { 'retry-after': '86400' }))
+  const workers = await harness.start()
+  await harness.audit('first')
+  await waitUntil('the pause', async () => (await lane()).openUntil !== null)
+  await released()
+  await workers.stop()
+  clock.advance(7 * 24 * 3600e3 + 1)
+  expect(await expireMessages(harness.ctx)).toBe(1)
+  const parked = await harness.ctx.db.selectFrom('webhookParkedMessage').select(['reason', 'attempt']).execute()
+  expect(parked).toEqual([{ reason: 'expired', attempt: 1 }])
 })
 
 it('sends what waits at once after a ping succeeded, however long the receiver had failed', async () => {
