@@ -43,6 +43,7 @@ describe('a version that can not be installed directly is reached', () => {
 
   it.each([
     ['is in no stable channel', running('2.2'), [entry('2.5', null, { channel: 'beta' })]],
+    ['has the tag of a trial version', running('2.2'), [entry('2.5', null, { tag: 'alpha' })]],
     ['is later than the wanted one', running('2.2'), [entry('5.0')]],
     ['is earlier than what runs', running('2.2'), [entry('2.0')]],
     ['belongs to another product', running('2.2'), [entry('x3.0')]],

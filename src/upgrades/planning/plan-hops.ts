@@ -3,7 +3,7 @@ import type { NewTarget } from '../../rollout/store-create.ts'
 import type { UpgradeHop, UpgradeNote } from '../../rollout/rollout.ts'
 import { type Running, areComparable, findTooLow } from './plan-lowest.ts'
 import { compareVersions } from '../../firmware/version-order.ts'
-import type { CatalogEntry } from './plan-versions.ts'
+import { type CatalogEntry, isTrial } from './plan-versions.ts'
 
 /**
  * Returns the versions through which a device reaches a version that can't be installed on its present one, without
@@ -25,7 +25,8 @@ export function planHops(
   const key = JSON.stringify([wanted.version, wanted.minVersion, ...new Set(said)])
   const before = known.get(key)
   if (before !== undefined) return before
-  const hops = findHops({ device, lowest }, wanted, catalog.filter(isStable))
+  const steady = catalog.filter((entry) => !isTrial(entry))
+  const hops = findHops({ device, lowest }, wanted, steady)
   known.set(key, hops)
   return hops
 }
@@ -56,11 +57,6 @@ function findHops(
     running = { fromVersion: next.version, memberVersions: [] }
   }
   return hops
-}
-
-/** Excludes previews, because a path must not pass through a version that the request did not choose. */
-function isStable({ channel }: CatalogEntry): boolean {
-  return channel === null || channel === 'stable'
 }
 
 type Installed = Pick<NewTarget, 'imageId' | 'targetVersion' | 'reported' | 'path'>

@@ -73,11 +73,14 @@ function searchVersion(catalog: readonly CatalogEntry[], model: string, wanted: 
 }
 
 /** True if a label that no version has may select the entry. */
-function isMeant({ channel, tag }: CatalogEntry, label: string): boolean {
-  return label === 'latest' ? !isUnsteady(channel) && !isUnsteady(tag) : channel === label
+function isMeant(entry: CatalogEntry, label: string): boolean {
+  return label === 'latest' ? !isTrial(entry) : entry.channel === label
 }
 
-/** `latest` is the default of requests, so nobody gets a trial version without naming it. */
-function isUnsteady(label: string | null): boolean {
-  return label === 'beta' || label === 'alpha'
+/**
+ * True for a version that no device gets unless the request names it: `latest` is the default of requests, and the service itself
+ * chooses the versions on the way to another one.
+ */
+export function isTrial({ channel, tag }: Pick<CatalogEntry, 'channel' | 'tag'>): boolean {
+  return [channel, tag].some((label) => label === 'beta' || label === 'alpha')
 }
