@@ -7,7 +7,7 @@ import { pageOf } from '../http/lists/store-pages.ts'
 import { shareOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'
-import type { TargetCounts, UpgradeKind } from '../rollout/rollout.ts'
+import type { TargetState, UpgradeKind } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade, UpgradeSite } from './org-upgrade.ts'
 
 /** Clients may store anything in the document of a site. */
@@ -129,33 +129,56 @@ export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string)
 
 export interface OrgUpgradeItem extends Pick<OrgUpgrade, 'id' | 'strategy' | 'targetVersion'> {
   readonly createdAt: Date
-  readonly siteUpgrades: readonly ListedSiteUpgrade[]
+  readonly sites: ListedSites
 }
 
-interface ListedSiteUpgrade extends Pick<SiteUpgrade, 'siteId' | 'status' | 'hold' | 'total'> {
-  readonly upgradeId: string
+interface ListedSites {
+  readonly siteUpgrades: readonly { readonly siteId: string; readonly upgradeId: string }[]
+  /** Each one once. */
+  readonly statuses: readonly SiteUpgrade['status'][]
   readonly isRunning: boolean
-  readonly counts: TargetCounts
+  /** That of the first site that runs and waits. */
+  readonly hold: SiteUpgrade['hold']
+  /** Devices of all sites. */
+  readonly total: number
+  /** As in the report: those that only had to download count, too. */
+  readonly upgraded: number
+  readonly failed: number
 }
+
+/** The devices of `part` in these states. */
+function sumOf(states: readonly TargetState[]): RawBuilder<unknown> {
+  return sql.join(
+    states.map((state) => sql`coalesce((part.counts->>${sql.lit(state)})::integer, 0)`),
+    sql` + `,
+  )
+}
+
+/**
+ * The site upgrades of `org_upgrade`. Only their ids grow with the number of sites, because a page may have tens of thousands
+ * of them.
+ */
+const listedSites: RawBuilder<ListedSites> = sql`(
+  select json_build_object(
+    'siteUpgrades', coalesce(json_agg(json_build_object('siteId', site_id, 'upgradeId', part.id) order by part.id), '[]'),
+    'statuses', coalesce(json_agg(distinct status), '[]'),
+    'isRunning', coalesce(bool_or(finished_at is null), false),
+    'hold', (array_agg(hold order by part.id) filter (where finished_at is null and hold is not null))[1],
+    'total', coalesce(sum(total), 0),
+    'upgraded', coalesce(sum(${sumOf(['upgraded', 'staged', 'snapshotting'])}), 0),
+    'failed', coalesce(sum(${sumOf(['failed'])}), 0))
+  from site_upgrade part where part.org_id = org_upgrade.org_id and part.org_upgrade_id = org_upgrade.id)`
 
 /** Newest first. */
 export function listOrgUpgrades(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<OrgUpgradeItem>> {
   const hits = reader
     .selectFrom('orgUpgrade')
     .select(['id', 'strategy', 'targetVersion', 'createdAt'])
-    .select(
-      sql<OrgUpgradeItem['siteUpgrades']>`(
-        select coalesce(json_agg(json_build_object('siteId', site_id, 'upgradeId', site_upgrade.id,
-          'status', site_upgrade.status, 'isRunning', site_upgrade.finished_at is null, 'hold', site_upgrade.hold,
-          'total', site_upgrade.total, 'counts', site_upgrade.counts) order by site_upgrade.id), '[]')
-        from site_upgrade where site_upgrade.org_id = org_upgrade.org_id and site_upgrade.org_upgrade_id = org_upgrade.id)`.as(
-        'siteUpgrades',
-      ),
-    )
+    .select(listedSites.as('sites'))
     .where('orgId', '=', scope.orgId)
     .where('kind', '=', 'device')
-  // A site upgrade is two ids on the wire.
-  const bytes = sql`(select 128 * count(*) from site_upgrade part
+  // A site upgrade is two ids.
+  const bytes = sql`(select 128 * count(*) + coalesce(max(octet_length(part.hold::text)), 0) from site_upgrade part
     where part.org_id = ${scope.orgId} and part.org_upgrade_id = hit.id) + 2 * octet_length(hit.target_version)`
   return pageOf<OrgUpgradeItem>(reader, { hits, direction: 'desc', sizes: sizesOf(bytes) }, page)
 }

@@ -274,22 +274,17 @@ export function presentWait(until: Date | string | null): { reason: string }[] {
 }
 
 export function presentOrgUpgradeItem(upgrade: OrgUpgradeItem): Static<typeof OrgUpgradeItemReply> {
-  const { siteUpgrades } = upgrade
-  const running = siteUpgrades.filter(({ isRunning }) => isRunning)
-  const statuses = siteUpgrades.map(({ status }) => status)
-  const hold = running.find((site) => site.hold !== null)?.hold ?? null
-  const sum = (count: (site: OrgUpgradeItem['siteUpgrades'][number]) => number): number =>
-    siteUpgrades.reduce((all, site) => all + count(site), 0)
+  const { siteUpgrades, statuses, isRunning, hold, total, upgraded, failed } = upgrade.sites
   return {
     id: upgrade.id,
     site_upgrades: siteUpgrades.map(({ siteId, upgradeId }) => ({ site_id: siteId, upgrade_id: upgradeId })),
     strategy: upgrade.strategy,
     target_version: upgrade.targetVersion,
-    status: decideWholeStatus(running.length > 0, statuses),
+    status: decideWholeStatus(isRunning, statuses),
     ...(hold !== null && { held: presentHold(hold) }),
     created_time: epochS(upgrade.createdAt),
-    total: sum(({ total }) => total),
-    upgraded: sum(({ counts }) => counts.upgraded + counts.snapshotting),
-    failed: sum(({ counts }) => counts.failed),
+    total,
+    upgraded,
+    failed,
   }
 }

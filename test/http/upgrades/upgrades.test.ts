@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
+import { noCounts } from '../../../src/rollout/rollout.ts'
 import { NEW, OLD, seedOrg } from '../../support/fleets/fleet.ts'
 import { createUpgradesHarness, seeds } from './upgrades-harness.ts'
 
@@ -72,6 +73,27 @@ describe('an upgrade', () => {
     expect(await audit.where('message', 'like', 'Upgrade %').execute()).toMatchObject([
       { message: `Upgrade 5 devices to ${NEW}`, after: { strategy: 'canary' } },
     ])
+  })
+
+  it('is listed with what holds it and the figures of all its sites', async () => {
+    const { body: empty } = await post({})
+    const { body } = await post({ all_sites: true })
+    const [ended, waiting] = body.upgrades.map((one: SiteEntry) => one.upgrade.id)
+    const hold = (reason: string) => ({ by: 'gate', reason, since_s: 30, since_ms: 30_000 }) as const
+    const set = (id: string, values: object) =>
+      harness.server.ctx.db.updateTable('siteUpgrade').set(values).where('id', '=', id).execute()
+    await set(ended, { status: 'failed', finishedAt: new Date(), hold: hold('former'), counts: { failed: 2 } })
+    await set(waiting, { hold: hold('present'), counts: { ...noCounts, upgraded: 1, staged: 1, snapshotting: 1 } })
+    const [listed, first] = (await get('?limit=10')).body
+    const figures = { total: 5, upgraded: 3, failed: 2 }
+    const held = { by: 'gate', reason: 'present', timestamp: 30 }
+    expect(listed).toMatchObject({ id: body.id, status: 'running', held, ...figures })
+    const none = { site_upgrades: [], status: 'completed', total: 0, upgraded: 0, failed: 0 }
+    expect(first).toMatchObject({ id: empty.id, ...none })
+    await set(waiting, { status: 'completed', finishedAt: new Date() })
+    const [over] = (await get('?limit=10')).body
+    expect(over).toMatchObject({ id: body.id, status: 'failed', ...figures })
+    expect(over).not.toHaveProperty('held')
   })
 
   it.each([{}, { all_sites: false }, { site_ids: [] }])(
