@@ -149,7 +149,7 @@ describe('upgrades', () => {
     const row = { id, created_time: expect.any(Number), version: NEW, strategy: 'canary', ...figures }
     expect(await found('list')).toEqual([{ ...row, status: 'running' }])
     await upgrade('pause', id)
-    expect(await found('list')).toEqual([{ ...row, status: 'waiting' }])
+    expect(await found('list')).toEqual([{ ...row, status: 'paused' }])
     expect((await upgrade('list')).out).toMatch(/^ID +CREATED +VERSION +STATUS +SITES +DEVICES +UPGRADED +FAILED\n/)
     await upgrade('cancel', id)
     await advance()

@@ -171,12 +171,17 @@ function listed(upgrade: JsonObject) {
     created_time: createdTime ?? null,
     version: version ?? null,
     strategy: strategy ?? null,
-    status: held === undefined ? (status ?? null) : 'waiting',
+    status: held === undefined ? (status ?? null) : holdText(objectOf(held)),
     sites: rowsOf(sites).length,
     devices: total ?? null,
     upgraded: upgraded ?? null,
     failed: failed ?? null,
   }
+}
+
+/** Names what an upgrade waits for in a word: a person has paused it, or it waits for a gate. */
+function holdText({ by }: JsonObject): string {
+  return by === 'user' ? 'paused' : 'waiting'
 }
 
 function listText(upgrades: readonly ReturnType<typeof listed>[], width: number): string {
