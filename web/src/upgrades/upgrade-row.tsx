@@ -8,7 +8,7 @@ import { countsOf, firstStartOf, standingOf, stateOf } from './upgrade.ts'
 import { UpgradeProgress } from './upgrade-progress.tsx'
 import { upgradeQuery } from './use-upgrade.ts'
 
-/** An upgrade in a list. It reads its own record, because lists of the interface contain only ids. */
+/** An upgrade in a list. It reads its own record, which has the devices in each state and the starts of the sites. */
 export function UpgradeRow({ orgId, upgradeId }: { readonly orgId: string; readonly upgradeId: string }) {
   const { api } = useServer()
   const upgrade = useQuery(upgradeQuery(api, orgId, upgradeId)).data

@@ -90,7 +90,7 @@ export function stateOf({ status, hold, stopReason }: Standing): Words {
   return hold === null ? upgradeStates[status] : { tone: 'warn', text: holdText(hold) }
 }
 
-/** Returns how an upgrade stands by its record, which has the status of each site, as its report has it for all of them. */
+/** Returns how an upgrade stands by its record. While no site has begun it is queued, which its report calls running. */
 export function standingOf(upgrade: Upgrade): Standing {
   const statuses = upgrade.upgrades.map(({ upgrade: { status } }) => status)
   return { status: wholeStatusOf(statuses), hold: holdOf(upgrade), stopReason: stopReasonOf(upgrade) }
