@@ -7,7 +7,7 @@ import type { Attempt } from '../../../src/webhooks/delivery/deliver-message.ts'
 import { createFlusher } from '../../../src/webhooks/delivery/flush.ts'
 import { type ClaimedLane, claimLanes } from '../../../src/webhooks/delivery/store.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
-import { recountLanes } from '../../../src/webhooks/lanes/store.ts'
+import { lockLanes, recountLanes } from '../../../src/webhooks/lanes/store.ts'
 import { type SpareCount, createSpareCount } from '../../../src/webhooks/lanes/spare-count.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { type Harness, createHarness } from '../harness.ts'
@@ -300,6 +300,30 @@ it('corrects the count of a lane that stays leased', async () => {
   expect(await laneRow()).toMatchObject({ pending: 1, leaseUntil: expect.any(Date) })
   expect(spare.isZero()).toBe(true)
 })
+
+it.each([[true], [false]])(
+  'subtracts from a count that is made while results wait only what they delete; corrects: %j',
+  async (corrects) => {
+    const lane = await claimed(3)
+    const flusher = createFlusher(harness.ctx, counters)
+    const [first, second] = lane.messages.map(({ id }) => delivered(lane, id))
+    if (first === undefined || second === undefined) throw new Error('no messages')
+    await flusher.add({ lane, spare, outcome: { attempt: first, unrouted: null } })
+    let written: Promise<unknown> = Promise.resolve()
+    await inTx(harness.ctx, async (tx) => {
+      await lockLanes(tx, [lane])
+      written = Promise.all([
+        flusher.add({ lane, spare, outcome: { attempt: second, unrouted: null } }),
+        corrects ? flusher.add({ lane, spare, outcome: { corrects: true } }) : null,
+      ])
+      await untilWaiting(harness, 1)
+      await recountLanes(tx, [lane])
+    })
+    await written
+    expect((await harness.waiting()).messages).toBe(1)
+    expect(await laneRow()).toMatchObject({ pending: 1 })
+  },
+)
 
 it('keeps the count of a lane whose results are written together with failures', async () => {
   const lane = await claimed(3)
