@@ -6,6 +6,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { shareOrgIfAny } from '../../orgs/store.ts'
 import type { Mailer } from '../../platform/outbound/mail.ts'
+import { shareWebhooks } from '../delivery/store-unrouted.ts'
 import { decideNotice, disables, noticeHours } from './decide-notice.ts'
 import { disableWebhook } from './disable-webhook.ts'
 import { noticeMail } from './notice-mail.ts'
@@ -46,6 +47,8 @@ async function mailNotices(ctx: Context, mailer: Mailer): Promise<void> {
   for (const [orgId, notices] of byOrg)
     if (await mailAdmins(ctx, mailer, { orgId, notices }))
       await inTx(ctx, async (tx) => {
+        // Notices are deleted with their webhooks, in any order.
+        await shareWebhooks(tx, notices)
         for (const notice of notices) await markMailed(tx, notice)
       })
 }

@@ -3,6 +3,7 @@ import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { addMs } from '../../../src/platform/time/clock.ts'
 import { type Tx, inTx } from '../../../src/platform/database/db.ts'
+import type { Mailer } from '../../../src/platform/outbound/mail.ts'
 import { deleteOrg } from '../../../src/removal/delete-org.ts'
 import { createWebhookCounters } from '../../../src/webhooks/counters.ts'
 import { deleteWebhook } from '../../../src/webhooks/delete-webhook.ts'
@@ -10,7 +11,11 @@ import { type Flusher, createFlusher } from '../../../src/webhooks/delivery/flus
 import { type ClaimedLane, type DeliveryRecord, claimLanes } from '../../../src/webhooks/delivery/store.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
 import { disableGoneWebhook } from '../../../src/webhooks/health/disable-webhook.ts'
+import { upsertNotice } from '../../../src/webhooks/health/store-notices.ts'
+import { watchFailing } from '../../../src/webhooks/health/watch-failing.ts'
 import { createSpareCount } from '../../../src/webhooks/lanes/spare-count.ts'
+import { lockWebhooks } from '../../../src/webhooks/store-removal.ts'
+import { deleteWebhookRow } from '../../../src/webhooks/store.ts'
 import { expireMessages, expireParkedMessages } from '../../../src/webhooks/tasks.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { createTestClock } from '../../support/test-clock.ts'
@@ -157,4 +162,24 @@ it('deletes an organization while a webhook of it is disabled, because its recei
     () => deleteOrg(harness.ctx, harness.scope),
   ])
   expect(await harness.ctx.db.selectFrom('webhook').select('id').execute()).toEqual([])
+})
+
+it('deletes the webhooks of an organization in any order while mails about their failures are noted', async () => {
+  const { ctx, scope } = harness
+  await harness.addWebhook({ url, topics: ['audits'] })
+  const webhooks = await ctx.db.selectFrom('webhook').select('id').orderBy('id').execute()
+  for (const { id } of webhooks)
+    await inTx(ctx, (tx) =>
+      upsertNotice(tx, { orgId: scope.orgId, webhookId: id, failingSince: clock.now(), hours: 1 }),
+    )
+  const lockSecond = (tx: Tx) => sql`select from webhook_notice where webhook_id <> ${webhookId} for update`.execute(tx)
+  // The deletion of their organization deletes them in the order of their rows.
+  const removeAll = () =>
+    inTx(ctx, async (tx) => {
+      await lockWebhooks(tx, scope)
+      for (const { id } of webhooks.toReversed()) await deleteWebhookRow(tx, scope, id)
+    })
+  const mailer: Mailer = { send: () => Promise.resolve(), close: () => Promise.resolve() }
+  await together(lockSecond, [removeAll, () => watchFailing(ctx, mailer)])
+  expect(await ctx.db.selectFrom('webhookNotice').select('webhookId').execute()).toEqual([])
 })
