@@ -92,7 +92,7 @@ const nextAtOfFirst = sql`case when w.enabled and not l.pulled and m.first_due_a
 
 /**
  * Recomputes from its messages how many a lane has and when it is due. The lane must be locked. The new epoch ends what a
- * holder knows about the former count; see SpareCount.
+ * holder knows about the former count; see SpareCount. Messages are counted in their index alone, which has no organization.
  */
 export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void> {
   await sql`
@@ -101,7 +101,7 @@ export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<vo
       lease_until = null, leased_by = null, epoch = l.epoch + 1, counted_epoch = l.epoch + 1
     from webhook w, ${rowsAs('k', laneKeyColumns, keys)} cross join lateral (
       select count(*) as messages, min(due_at) as first_due_at from webhook_message
-      where org_id = k.org_id and webhook_id = k.webhook_id and due_at >= '-infinity') m
+      where webhook_id = k.webhook_id and due_at >= '-infinity') m
     where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
 }
@@ -309,7 +309,8 @@ export interface DoubtfulLane extends LaneKey {
 
 /**
  * Lists lanes without a lease whose count is wrong, whose due time is missing or too late, or with a message that is due
- * before `due_from`, so that claims miss it. It locks nothing, so recount them.
+ * before `due_from`, so that claims miss it. It locks nothing, so recount them. Messages are counted in their index alone, which
+ * has no organization.
  */
 export async function listDoubtfulLanes(
   reader: Reader,
@@ -319,14 +320,13 @@ export async function listDoubtfulLanes(
   const isUnserved = sql`(m.first_due_at < l.due_from or coalesce(l.next_at, 'infinity') > ${nextAtOfFirst})`
   const { rows } = await sql<DoubtfulLane>`
     with counted as materialized (
-      select org_id, webhook_id, count(*) as messages, min(due_at) as first_due_at from webhook_message
-      where due_at >= '-infinity'
-        and (${only?.orgId ?? null}::uuid is null or (org_id, webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid))
-      group by org_id, webhook_id
+      select webhook_id, count(*) as messages, min(due_at) as first_due_at from webhook_message
+      where due_at >= '-infinity' and (${only?.webhookId ?? null}::uuid is null or webhook_id = ${only?.webhookId ?? null}::uuid)
+      group by webhook_id
     )
     select l.org_id, l.webhook_id, l.pending < coalesce(m.messages, 0) or coalesce(${isUnserved}, false) as is_defect
     from webhook_lane l join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
-      left join counted m on m.org_id = l.org_id and m.webhook_id = l.webhook_id
+      left join counted m on m.webhook_id = l.webhook_id
     where (l.pending <> 0 or m.messages is not null) and (l.lease_until is null or l.lease_until <= ${now})
       and (${only?.orgId ?? null}::uuid is null or (l.org_id, l.webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid))
       and (l.pending <> coalesce(m.messages, 0) or ${isUnserved})
