@@ -36,6 +36,14 @@ async function tablesWith(column: 'org_id' | 'site_id', id: string): Promise<str
   return found
 }
 
+/** Counts the events of devices by the codes of their organizations. The view `device_event` has none of a deleted organization. */
+async function eventsByOrgCode(): Promise<Record<number, number>> {
+  const { db } = server.ctx
+  const { rows } = await sql<{ org: number; events: string }>`
+    select org, count(*) as events from device_event_row group by org`.execute(db)
+  return Object.fromEntries(rows.map(({ org, events }) => [org, Number(events)]))
+}
+
 describe('a site', () => {
   it("can't be deleted while devices are assigned to it", async () => {
     const siteId = await addSite(server, 'Busy')
@@ -102,6 +110,7 @@ describe('an organization', () => {
 
   it("can't be deleted while it has devices, which the error mentions", async () => {
     const org = await server.addOrg('Busy')
+    const ofOthers = await eventsByOrgCode()
     const [device] = await makeDevices(server.ctx, 1)
     await create(`/orgs/${org.orgId}/inventory`, [device?.claim_code], org)
     const refused = await server.call('DELETE', `/orgs/${org.orgId}`, { as: org })
@@ -111,8 +120,10 @@ describe('an organization', () => {
     })
     const body = { op: 'delete', macs: [device?.mac] }
     expect((await server.call('PUT', `/orgs/${org.orgId}/inventory`, { as: org, body })).status).toBe(200)
+    expect(Object.values(await eventsByOrgCode())).toEqual([...Object.values(ofOthers), 2])
     expect((await server.call('DELETE', `/orgs/${org.orgId}`, { as: org })).status).toBe(200)
     expect(await tablesWith('org_id', org.orgId)).toEqual(['audit_log'])
+    expect(await eventsByOrgCode()).toEqual(ofOthers)
   })
 
   it('leaves its firmware files to a chore, which keeps the files of running uploads', async () => {
