@@ -32,17 +32,20 @@ export interface SearchedCodes {
   readonly kinds: readonly number[] | null
 }
 
+/** The site of a place that has one, as the unique index of places has it: an organization may have thousands of them. */
+const siteOfPlace = sql`coalesce(place.site_id, place.org_id)`
+
 /** Finds the codes before a search, so that PostgreSQL plans it for them, and reads nothing but the index of events. */
 export async function findSearchedCodes(
   reader: Reader,
   scope: SitesScope,
   { site_id: site, type }: { readonly site_id?: Condition | undefined; readonly type?: Condition | undefined },
 ): Promise<SearchedCodes> {
-  const ofSites = [inSites(scope, sql`place.site_id`), ...(site ? [conditionOn(column(sql`place.site_id`), site)] : [])]
+  const ofSites = [inSites(scope, siteOfPlace), ...(site ? [conditionOn(column(siteOfPlace), site)] : [])]
   const isWhole = scope.siteIds === 'all' && site === undefined
   const { rows } = await sql<SearchedCodes>`
     select own.code as org,
-      ${isWhole ? sql`null` : sql`array(select place.code from event_place place where ${allOf([sql`place.org_id = own.org_id`, ...ofSites])})`} as places,
+      ${isWhole ? sql`null` : sql`array(select place.code from event_place place where ${allOf([sql`place.org_id = own.org_id and place.site_id is not null`, ...ofSites])})`} as places,
       ${type === undefined ? sql`null` : sql`array(select kind.code::integer from device_event_kind kind where ${conditionOn(column(sql`kind.type`), type)})`} as kinds
     from event_place place cross join lateral (select place.org_id, place.code) own
     where ${atPlace(sql`${scope.orgId}::uuid`, sql`null::uuid`)}`.execute(reader)
