@@ -196,7 +196,11 @@ export interface DeviceCommandTable {
   siteUpgradeId: string | null
   kind: CommandKind
   attempt: Generated<number>
-  params: Json<Record<string, unknown>>
+  /** Null for a command with an image: see migration 390. */
+  params: Json<Record<string, unknown>> | null
+  /** The image that the command downloads or installs, and its version. */
+  imageId: string | null
+  version: string | null
   state: Generated<CommandState>
   epoch: string | null
   /** The call that carries it: see migration 26. */

@@ -234,7 +234,7 @@ export async function isImageInUse(tx: Tx, scope: OrgScope, imageId: string): Pr
     .where('orgId', '=', scope.orgId)
     .where('kind', 'in', ['upgrade', 'stage'])
     .where(isOpen)
-    .where(sql`params->>'image_id'`, '=', imageId)
+    .where('imageId', '=', imageId)
   const row = await tx
     .selectNoFrom((eb) => eb.or([eb.exists(target), eb.exists(command)]).as('inUse'))
     .executeTakeFirstOrThrow()

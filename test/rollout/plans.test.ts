@@ -165,7 +165,7 @@ async function claimCommands({ ctx }: TestContext, { scope }: Upgrade, limit: nu
 /** Inserts the commands of the upgrade once more, and then those of a second attempt. @returns How many rows of commands and devices that read. */
 async function queueAgain({ ctx }: TestContext, { scope }: Upgrade) {
   const known = await ctx.db.selectFrom('deviceCommand').selectAll().where('orgId', '=', scope.orgId).execute()
-  const params = { image_id: '', version: '' }
+  const params = { image_id: uuidv7(), version: '' }
   const carrier = { epoch: '1', mac: '', type: 'ap' as const, capabilities: noCapabilities }
   const commands = known.map((row) => {
     return Object.assign({}, row, { id: uuidv7(), kind: 'upgrade' as const, params, carrier })

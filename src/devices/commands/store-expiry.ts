@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../platform/database/db.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { CommandOrder } from './command.ts'
+import { paramsOfCommand } from './store.ts'
 
 /** A command of a person, or of the device itself, that could not be sent in time. */
 export interface ExpiredCommand {
@@ -33,8 +34,8 @@ export async function expireCommands(
     from due, device
     where command.org_id = due.org_id and command.id = due.id
       and device.org_id = command.org_id and device.id = command.device_id
-    returning command.org_id, command.kind, command.params, device.mac, device.name, device.site_id, command.created_at,
-      command.expires_at
+    returning command.org_id, command.kind, ${paramsOfCommand} as params, device.mac, device.name, device.site_id,
+      command.created_at, command.expires_at
   `.execute(tx)
   if (ended.rows.length > 0) wakeAfterCommit(tx, 'commands')
   return ended.rows

@@ -5,6 +5,7 @@ import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
 import type { CommandKind, CommandState } from '../tables.ts'
+import { paramsOfCommand } from './store.ts'
 
 /** A command of a person or of an upgrade, in its present state. */
 export interface ListedCommand {
@@ -22,7 +23,7 @@ export interface ListedCommand {
   readonly finishedAt: Date | null
 }
 
-const columns = sql`command.id, command.device_id, command.site_upgrade_id, command.kind, command.params, command.state,
+const columns = sql`command.id, command.device_id, command.site_upgrade_id, command.kind, ${paramsOfCommand} as params, command.state,
   command.created_at, command.sent_at, command.finished_at`
 
 function commandsOf(scope: SiteScope, deviceId: string) {

@@ -6,7 +6,7 @@ import { splitRows } from '../../platform/database/split.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { CommandCarrier, NewCommand } from './command.ts'
-import { type CommandToSend, inFlightOn, newColumns, newTypes, sentColumns } from './store.ts'
+import { type CommandToSend, inFlightOn, newColumns, newTypes, paramsColumns, sentColumns } from './store.ts'
 
 export type UpgradeCommand = NewCommand & {
   /** Null: the command is queued. */
@@ -61,7 +61,12 @@ export async function insertUpgradeCommands(
   { at, atMs }: Pick<InsertValues, 'at' | 'atMs'>,
 ): Promise<void> {
   if (commands.length === 0) return
-  const rows = commands.map((command) => ({ ...command, orgId, carrierEpoch: command.carrier?.epoch ?? null }))
+  const rows = commands.map((command) => ({
+    ...command,
+    ...paramsColumns(command),
+    orgId,
+    carrierEpoch: command.carrier?.epoch ?? null,
+  }))
   const callIds = new Map<string, number | null>()
   // Each refers to its device.
   await keepingPlans(tx, async () => {

@@ -240,10 +240,10 @@ export async function listStagedImages(
   deviceIds: readonly string[],
 ): Promise<Map<string, string>> {
   const { rows } = await sql<{ deviceId: string; imageId: string }>`
-    select wanted.id as device_id, last.params->>'image_id' as image_id
+    select wanted.id as device_id, last.image_id
     from unnest(${deviceIds}::uuid[]) as wanted (id)
     cross join lateral (
-      select kind, state, params from device_command
+      select kind, state, image_id from device_command
       where org_id = ${scope.orgId} and device_id = wanted.id and kind in ('upgrade', 'stage', 'activate')
       order by id desc limit 1) last
     where last.kind = 'stage' and last.state = 'done'

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { type Db, type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
-import { columnsOf, insertRows, rowsAs } from '../../platform/database/rows.ts'
+import { type RowOf, columnsOf, insertRows, rowsAs } from '../../platform/database/rows.ts'
 import { statement } from '../../platform/database/statement.ts'
 import type { CommandProgress, DeviceCapabilities } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
@@ -33,6 +33,8 @@ export const newTypes = {
   kind: 'text',
   attempt: 'integer',
   params: 'jsonb',
+  imageId: 'uuid',
+  version: 'text',
   createdAt: 'timestamptz',
   expiresAt: 'timestamptz',
 } as const
@@ -40,10 +42,24 @@ export const newTypes = {
 /** The columns of a command that is queued. */
 export const newColumns = columnsOf('deviceCommand', newTypes)
 
+/** The columns that have the parameters of a command. */
+export function paramsColumns({
+  params,
+}: CommandOrder): Pick<RowOf<typeof newColumns>, 'params' | 'imageId' | 'version'> {
+  return 'image_id' in params
+    ? { params: null, imageId: params.image_id, version: params.version }
+    : { params: { ...params }, imageId: null, version: null }
+}
+
+/** The parameters of `command`, as its order has them. */
+export const paramsOfCommand = sql`coalesce(command.params,
+  jsonb_build_object('image_id', command.image_id, 'version', command.version))`
+
 /** Queues commands of people; insertUpgradeCommands() inserts those of upgrades. */
 export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly NewCommand[]): Promise<void> {
   if (commands.length === 0) return
-  await insertRows(tx, newColumns, commands, { every: { orgId: scope.orgId } })
+  const rows = commands.map((command) => ({ ...command, ...paramsColumns(command) }))
+  await insertRows(tx, newColumns, rows, { every: { orgId: scope.orgId } })
   wakeAfterCommit(tx, 'commands')
 }
 
@@ -99,7 +115,7 @@ function isDiagnosticKind(kind: RawBuilder<unknown>): RawBuilder<boolean> {
 
 /** The columns of a CommandToSend, of `command`, `device` and `status`. */
 export const sentColumns = sql`command.org_id, command.id, command.device_id, command.epoch, command.call_id, command.kind,
-  command.params, device.mac, device.type, status.capabilities`
+  ${paramsOfCommand} as params, device.mac, device.type, status.capabilities`
 
 interface ClaimValues {
   readonly nodeId: string

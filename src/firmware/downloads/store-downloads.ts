@@ -56,7 +56,7 @@ export interface TicketImage {
 const selectTicketImages = statement<{ readonly tickets: readonly TicketKey[] }, TicketImage & { found: boolean }>(
   (param) => sql`
     select image.id is not null as found, image.sha256, image.size_bytes::float8 as size_bytes,
-      command.params ->> 'version' as version, command.site_id
+      command.version, command.site_id
     from ${rowsAs('ticket', ticketColumns, param('tickets'), 'place')}
     left join firmware_image image on image.org_id = ticket.org_id and image.id = ticket.image_id
     left join device_command command on command.org_id = ticket.org_id and command.id = ticket.command_id
