@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { parseMac, plainMac } from '../devices/device.ts'
 import { claimDevices } from '../devices/inventory/claim-devices.ts'
 import type { ClaimGuesses } from '../devices/inventory/claim-guesses.ts'
 import { ClaimBody, ClaimReply, presentClaim } from '../devices/inventory/wire.ts'
@@ -17,7 +18,6 @@ import {
   InstallerDevicesQuery,
   ProvisionBody,
   deviceParams,
-  macOf,
   parseFilter,
   parseProvision,
   presentDevice,
@@ -43,7 +43,7 @@ const locateOperations: Operation[] = [
     params: deviceParams,
     reply: Empty,
     run: async (ctx, { scope, params }) => {
-      await locateDevice(ctx, scope, { mac: macOf(params.device_mac), kind })
+      await locateDevice(ctx, scope, { mac: plainMac(params.device_mac), kind })
       return {}
     },
   }),
@@ -105,7 +105,7 @@ const claimedOperations: Operation[] = [
     params: deviceParams,
     reply: Empty,
     run: async (ctx, { scope, params }) => {
-      await unassignDevice(ctx, scope, macOf(params.device_mac))
+      await unassignDevice(ctx, scope, plainMac(params.device_mac))
       return {}
     },
   }),
@@ -120,7 +120,8 @@ const claimedOperations: Operation[] = [
     params: { fpc0_mac: Type.String() },
     reply: ChassisReply,
     run: async (ctx, { scope, params }) => {
-      const device = await findInstallerChassis(ctx.db, scope, macOf(params.fpc0_mac))
+      const mac = parseMac(params.fpc0_mac)
+      const device = mac === null ? undefined : await findInstallerChassis(ctx.db, scope, mac)
       if (device === undefined) throw notFound(params.fpc0_mac)
       return presentChassis(device)
     },

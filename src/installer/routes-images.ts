@@ -1,3 +1,4 @@
+import { plainMac } from '../devices/device.ts'
 import { type ImagePlace, deleteDeviceImage, upsertDeviceImage } from '../devices/images/upsert-device-image.ts'
 import { getDeviceImageBytes } from '../devices/images/store.ts'
 import { type Operation, operation } from '../http/operation.ts'
@@ -10,7 +11,7 @@ import type { Tx } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { ImageFiles } from '../platform/images/image-files.ts'
 import { findInstallerDevice, lockInstallerDevice } from './store.ts'
-import { deviceImageParams, imageNumberOf, macOf } from './wire.ts'
+import { deviceImageParams, imageNumberOf } from './wire.ts'
 
 const tag = 'Installer'
 /** The pattern leaves other names to other operations. */
@@ -62,7 +63,7 @@ interface Asked {
 
 /** @throws AppError not_found for a device that the installer may not touch. */
 async function getImagePlace(ctx: Context, installer: Installer, { files, params }: Asked): Promise<ImagePlace> {
-  const mac = macOf(params.device_mac)
+  const mac = plainMac(params.device_mac)
   const device = await findInstallerDevice(ctx.db, installer, mac)
   if (device === undefined) throw notFound(mac)
   const lock = (tx: Tx) => lockInstallerDevice(tx, installer, mac)

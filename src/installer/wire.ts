@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { parseMac, plainMac } from '../devices/device.ts'
+import { plainMac } from '../devices/device.ts'
 import { unsettable } from '../http/bodies/closed-bodies.ts'
 import { type Conditions, filterQuery, parseFilters } from '../http/lists/filters.ts'
 import { pageQuery } from '../http/lists/lists.ts'
@@ -7,12 +7,12 @@ import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { textOf } from '../http/texts.ts'
 import type { SiteKey } from '../orgs/installers/store.ts'
 import { epochS } from '../platform/time/clock.ts'
-import { invalidField, notFound } from '../platform/errors.ts'
+import { invalidField } from '../platform/errors.ts'
 import { installerDeviceFilters } from './filters.ts'
 import type { Provision } from './provision-device.ts'
 import type { InstallerDevice } from './store.ts'
 
-export const deviceParams = { device_mac: Type.String({ pattern: '^[0-9a-fA-F]{12}$' }) }
+export const deviceParams = { device_mac: textOf('mac') }
 export const deviceImageParams = {
   ...deviceParams,
   image_name: Type.String({ description: 'image1, image2 or image3' }),
@@ -21,13 +21,6 @@ export const deviceImageParams = {
 /** @param name One that the route admits: `image1` to `image3`. */
 export function imageNumberOf(name: string): number {
   return Number(name.slice('image'.length))
-}
-
-/** @throws AppError not_found for a text that is no MAC. */
-export function macOf(text: string): string {
-  const mac = parseMac(text)
-  if (mac === null) throw notFound(text)
-  return mac
 }
 
 /** Objects that are answered by their name only. */
@@ -136,7 +129,7 @@ export function parseProvision(deviceMac: string, body: Static<typeof ProvisionB
   if (body.deviceprofile_name) throw invalidField('deviceprofile_name', 'there are no device profiles')
   const settable = new Set(placed.flatMap((name) => [name, `-${name}`]))
   return {
-    mac: macOf(deviceMac),
+    mac: plainMac(deviceMac),
     replacing: replacingOf(body),
     name: body.name,
     site: siteKeyOf(body),

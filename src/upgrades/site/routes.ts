@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
-import { deviceIdOf } from '../../devices/device.ts'
+import { deviceIdOf, plainMac } from '../../devices/device.ts'
 import { org, site } from '../../http/at.ts'
 import { listOperation } from '../../http/lists/list-operation.ts'
 import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid } from '../../http/schemas.ts'
+import { textOf } from '../../http/texts.ts'
 import { assertCallable } from '../../platform/assert-callable.ts'
 import type { OutboundHttp } from '../../platform/outbound/outbound-http.ts'
 import { findRequest } from '../previews/find-request.ts'
@@ -118,14 +119,15 @@ export const siteUpgradeOperations = (outbound: OutboundHttp): Operation[] =>
       method: 'POST',
       tag,
       at: org('/jsi/devices/:device_mac/upgrade', { needs: 'write' }),
-      params: { device_mac: Type.String({ pattern: '^[0-9a-fA-F]{12}$' }) },
+      params: { device_mac: textOf('mac') },
       body: JsiUpgradeBody,
       reply: DeviceUpgradeReply,
-      run: async (ctx, { scope, params: { device_mac: mac }, body }) => {
+      run: async (ctx, { scope, params: { device_mac: text }, body }) => {
+        const mac = plainMac(text)
         // The request has no field for a reboot, and without one the device would not run the version.
         const requestAt = (siteId: string) =>
-          parseSiteUpgrade({ ...body, reboot: true, device_ids: [deviceIdOf(mac.toLowerCase())] }, siteId)
-        return presentDeviceUpgrade(await upgradeDeviceByMac(ctx, scope, { mac: mac.toLowerCase(), requestAt }))
+          parseSiteUpgrade({ ...body, reboot: true, device_ids: [deviceIdOf(mac)] }, siteId)
+        return presentDeviceUpgrade(await upgradeDeviceByMac(ctx, scope, { mac, requestAt }))
       },
     }),
   ].flat()

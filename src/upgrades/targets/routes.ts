@@ -1,11 +1,10 @@
-import { Type } from 'typebox'
-import { parseMac } from '../../devices/device.ts'
+import { plainMac } from '../../devices/device.ts'
 import { org } from '../../http/at.ts'
 import { listOperation } from '../../http/lists/list-operation.ts'
 import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid } from '../../http/schemas.ts'
-import { notFound } from '../../platform/errors.ts'
+import { textOf } from '../../http/texts.ts'
 import { getUpgradeTarget, listUpgradeTargets } from './store.ts'
 import {
   UpgradeTargetDetailReply,
@@ -41,12 +40,9 @@ export const upgradeTargetOperations: Operation[] = [
     method: 'GET',
     tag,
     at: org(`${targets}/:device_mac`, { needs: 'read' }),
-    params: { upgrade_id: Uuid, device_mac: Type.String({ pattern: '^[0-9a-fA-F]{12}$' }) },
+    params: { upgrade_id: Uuid, device_mac: textOf('mac') },
     reply: UpgradeTargetDetailReply,
-    run: async (ctx, { scope, params: { upgrade_id: id, device_mac: text } }) => {
-      const mac = parseMac(text)
-      if (mac === null) throw notFound(text)
-      return presentUpgradeTargetDetail(await getUpgradeTarget(ctx.db, scope, { id, mac }))
-    },
+    run: async (ctx, { scope, params: { upgrade_id: id, device_mac: mac } }) =>
+      presentUpgradeTargetDetail(await getUpgradeTarget(ctx.db, scope, { id, mac: plainMac(mac) })),
   }),
 ].flat()

@@ -265,7 +265,8 @@ describe('locating a device', () => {
       body: { detail: 'Cannot locate an offline device' },
     })
     const session = await connectDevice(server.ctx, device.mac)
-    expect(await call('POST', `/${device.mac}/locate`)).toMatchObject({ status: 200, body: {} })
+    const spelled = device.mac.toUpperCase().match(/../g)?.join('-')
+    expect(await call('POST', `/${spelled}/locate`)).toMatchObject({ status: 200, body: {} })
     expect((await call('POST', `/${device.mac}/unlocate`)).status).toBe(200)
     const commands = await server.ctx.db
       .selectFrom('deviceCommand')

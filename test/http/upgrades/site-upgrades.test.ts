@@ -201,7 +201,7 @@ describe('an upgrade of a device by its MAC', () => {
 
   it('installs the version on the device alone, and reboots it', async () => {
     const { mac } = device(1)
-    const { status, body } = await ofMac(mac.toUpperCase(), { version: NEW })
+    const { status, body } = await ofMac(mac.toUpperCase().match(/../g)?.join(':') ?? '', { version: NEW })
     expect([status, body.status]).toEqual([200, 'starting'])
     const { body: found } = await call('GET', upgrades(1, `/${body.upgrade_id}`))
     expect(found).toMatchObject({ target_version: NEW, targets: { total: 1 } })

@@ -76,6 +76,12 @@ it('the devices of an upgrade are listed by page, state, site and cause, and eac
   expect(await get(`${path}?status=lost`)).toMatchObject({ status: 400 })
   await call(body.id, 'retry')
   const { body: target } = await get(`${path}/${first.toUpperCase()}`)
+  for (const separator of [':', '-'])
+    expect((await get(`${path}/${first.match(/../g)?.join(separator)}`)).body).toEqual(target)
+  expect(await get(`${path}/lobby`)).toMatchObject({
+    status: 400,
+    body: { detail: 'Invalid field device_mac: "lobby" is not a MAC address' },
+  })
   expect(target).toMatchObject({
     mac: first,
     name: 'Lobby',
