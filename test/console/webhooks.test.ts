@@ -59,12 +59,24 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
       page.getByLabel('Address').evaluate((field) => field === field.ownerDocument.activeElement),
     )
     await page.getByLabel('Address').fill('http://127.0.0.1:9/other')
+    await page.getByLabel('Rate limit').fill('many')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Invalid field rate_limit').waitFor()
+    await page.getByLabel('Rate limit').fill('10 per second')
+    await page.getByLabel('Order').selectOption('device')
+    await page.getByLabel('Sign by a public key (Ed25519)').check()
+    await expectAccessible(page)
     await page.getByLabel('Enabled').check()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { name: 'New name' }).waitFor()
     await page.getByText('Healthy').waitFor()
     const { body: changed } = await world.call('GET', `${world.path}/webhooks/${id}`)
     expect(changed).toMatchObject({ ...body, name: 'New name', url: 'http://127.0.0.1:9/other', enabled: true })
+    expect(changed).toMatchObject({
+      order: 'device',
+      rate_limit: { messages: 10, per: 'second' },
+      ed25519_signatures: true,
+    })
     await context.close()
   })
 

@@ -98,12 +98,26 @@ interface FieldInputProps {
   readonly onChange: (text: string) => void
 }
 
-function FieldInput({ field: { name, label, kind, description }, isKept, text, error, onChange }: FieldInputProps) {
+function FieldInput({
+  field: { name, label, kind, description, options },
+  isKept,
+  text,
+  error,
+  onChange,
+}: FieldInputProps) {
   const isSecret = kind === 'secret' || name === 'google_service_account'
   const hint = isSecret && isKept ? [description, 'Empty: unchanged'].filter(Boolean).join('. ') : description
   const shared = { label, value: text, error, ...(hint !== undefined && { description: hint }) }
   if (kind === 'lines' || kind === 'headers')
     return <Textarea {...shared} rows={3} onChange={({ currentTarget: { value } }) => onChange(value)} />
+  if (kind === 'choice')
+    return (
+      <NativeSelect
+        {...shared}
+        data={[...(options ?? [])]}
+        onChange={({ currentTarget: { value } }) => onChange(value)}
+      />
+    )
   if (kind === 'secret')
     return (
       <PasswordInput

@@ -32,3 +32,18 @@ test('a field that the type does not have is neither offered nor sent', () => {
   const texts = { ...emptyValues.texts, url: 'https://example.com', splunk_token: 'token' }
   expect(bodyOf({ ...emptyValues, texts, type: 'pull' }, emptyValues)).toEqual({ type: 'pull', topics: [] })
 })
+
+test('an order and a rate limit are shown, changed and taken away', () => {
+  const ordered = { ...webhook, order: 'device', rate_limit: { messages: 10, per: 'second' }, ed25519_signatures: true }
+  const before = valuesOf(ordered)
+  expect(before.texts).toMatchObject({ order: 'device', rate_limit: '10 per second', ed25519_signatures: 'true' })
+  const sent = (texts: Record<string, string>) => bodyOf({ ...before, texts: { ...before.texts, ...texts } }, before)
+  expect(sent({ order: 'webhook', rate_limit: ' 100  per minute ' })).toMatchObject({
+    order: 'webhook',
+    rate_limit: { messages: 100, per: 'minute' },
+  })
+  expect(sent({ order: '', rate_limit: ' ', ed25519_signatures: '' })).toMatchObject({
+    ...{ order: null, rate_limit: null, ed25519_signatures: false },
+  })
+  expect(sent({ rate_limit: 'ten' })).toMatchObject({ rate_limit: 'ten' })
+})

@@ -11,18 +11,21 @@ export const webhookTypes = [
 ] as const
 
 /** The kind of input of a field, and of its value in the request. */
-type Kind = 'text' | 'secret' | 'lines' | 'headers' | 'list' | 'switch'
+type Kind = 'text' | 'secret' | 'lines' | 'headers' | 'list' | 'rate' | 'choice' | 'switch'
 
 export interface WebhookField {
   readonly name: string
   readonly label: string
   readonly kind: Kind
   readonly description?: string
+  /** Of a choice. */
+  readonly options?: readonly { readonly value: string; readonly label: string }[]
   /** The types of receivers that have it; absent: all. */
   readonly types?: readonly string[]
 }
 
 const called = ['http-post', 'oauth2', 'splunk', 'aws-sns', 'google-pubsub']
+const signed = ['http-post', 'oauth2', 'aws-sns', 'google-pubsub', 'pull']
 
 /** Every field of a webhook that the form offers but its type and its topics. */
 export const webhookFields: readonly WebhookField[] = [
@@ -56,7 +59,7 @@ export const webhookFields: readonly WebhookField[] = [
     name: 'secret',
     label: 'Secret',
     kind: 'secret',
-    types: ['http-post', 'oauth2', 'aws-sns', 'google-pubsub', 'pull'],
+    types: signed,
     description: 'Signs each message, so that the receiver can verify the sender',
   },
   {
@@ -72,6 +75,26 @@ export const webhookFields: readonly WebhookField[] = [
     kind: 'text',
     description: 'A JSONPath; only events that it matches are sent',
   },
+  {
+    name: 'order',
+    label: 'Order',
+    kind: 'choice',
+    types: called,
+    description: 'Which messages wait until the former one has been taken or given up',
+    options: [
+      { value: '', label: 'None: no message waits' },
+      { value: 'device', label: 'Those of the same device' },
+      { value: 'webhook', label: 'All of the webhook' },
+    ],
+  },
+  {
+    name: 'rate_limit',
+    label: 'Rate limit',
+    kind: 'rate',
+    types: called,
+    description: 'Such as 10 per second, or 100 per minute; further messages wait. Empty: none',
+  },
+  { name: 'ed25519_signatures', label: 'Sign by a public key (Ed25519)', kind: 'switch', types: signed },
   { name: 'verify_cert', label: "Check the receiver's certificate", kind: 'switch', types: called },
   { name: 'single_event_per_message', label: 'One event in each message', kind: 'switch' },
   { name: 'enabled', label: 'Enabled', kind: 'switch' },
@@ -102,11 +125,17 @@ function textOf(webhook: Webhook, name: string, kind: Kind): string {
   if (kind === 'secret' || kind === 'lines') return ''
   if (kind === 'switch') return value === true ? 'true' : ''
   if (kind === 'list') return Array.isArray(value) ? value.join(' ') : ''
+  if (kind === 'rate') return rateText(value)
   if (kind !== 'headers') return textIn(webhook, name)
   if (typeof value !== 'object' || value === null) return ''
   return Object.entries(value)
     .map(([header, text]) => `${header}: ${String(text)}`)
     .join('\n')
+}
+
+function rateText(value: unknown): string {
+  if (typeof value !== 'object' || value === null || !('messages' in value && 'per' in value)) return ''
+  return `${String(value.messages)} per ${String(value.per)}`
 }
 
 export function fieldsOf(type: string): readonly WebhookField[] {
@@ -129,10 +158,19 @@ export function bodyOf(values: WebhookValues, before: WebhookValues): WebhookBod
 function fieldOf(kind: Kind, text: string): unknown {
   if (kind === 'switch') return text === 'true'
   if (kind === 'list') return text.split(/\s+/).filter((part) => part !== '')
+  if (kind === 'choice') return text === '' ? null : text
+  if (kind === 'rate') return rateOf(text)
   if (kind !== 'headers') return text
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   // A line without a colon becomes a header without a value, which the server refuses with the reason.
   return Object.fromEntries(lines.map((line) => [headerName(line), line.slice(headerName(line).length + 1).trim()]))
+}
+
+/** A text of another form stays one, which the server refuses with the reason. */
+function rateOf(text: string): unknown {
+  if (text.trim() === '') return null
+  const [, messages, per] = /^\s*(\d+)\s+per\s+(\w+)\s*$/.exec(text) ?? []
+  return per === undefined ? text : { messages: Number(messages), per }
 }
 
 function headerName(line: string): string {
