@@ -42,7 +42,11 @@ export function parseTimeRange(
   return { start, end }
 }
 
-function parseInstant(field: string, text: string, now: Date): Date {
+/**
+ * Parses epoch seconds, `now`, or an offset from `now` such as `-1h`.
+ * @throws AppError invalid naming the field.
+ */
+export function parseInstant(field: string, text: string, now: Date): Date {
   if (text === 'now') return now
   if (/^\d+(\.\d+)?$/.test(text) && Number(text) <= MAX_EPOCH_S) return new Date(Math.round(Number(text) * 1000))
   if (text.startsWith('-')) return before(now, parseDuration(field, text.slice(1)))

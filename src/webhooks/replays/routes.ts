@@ -77,7 +77,7 @@ export function replayOperations(limits: WebhookLimits): Operation[] {
       body: ReplayBody,
       reply: ReplayReply,
       run: async (ctx, { scope, params: { webhook_id: id }, body }) =>
-        presentReplayed(await replayMessages(ctx, scope, { id, limits, ...parseReplay(body) })),
+        presentReplayed(await replayMessages(ctx, scope, { id, limits, ...parseReplay(body, ctx.clock.now()) })),
     }),
   ].flat()
 }

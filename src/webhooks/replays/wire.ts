@@ -1,4 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { parseInstant } from '../../http/lists/search.ts'
+import { textOf } from '../../http/texts.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
@@ -26,7 +28,10 @@ export const ParkedMessageReply = named(
   }),
 )
 
-const Epoch = Type.Number({ minimum: 0, maximum: 4_102_444_800, description: 'epoch seconds' })
+/** The texts are those of searches. The texts come first, so that the refusal of another one names all forms. */
+const Instant = Type.Union([textOf('instant'), Type.Number()], {
+  description: 'epoch seconds, `now`, or an offset from now such as `-1h`',
+})
 
 /** All members must match. Without any, all parked messages are replayed. */
 export const ReplayBody = named(
@@ -44,8 +49,8 @@ export const ReplayBody = named(
       ),
       topic: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
       reason: Type.Optional(Reason),
-      start: Type.Optional(Epoch),
-      end: Type.Optional(Epoch),
+      start: Type.Optional(Instant),
+      end: Type.Optional(Instant),
     },
     { additionalProperties: false },
   ),
@@ -92,25 +97,33 @@ export const WebhookHealthReply = named(
 )
 
 /** @throws AppError invalid naming the field. */
-export function parseReplay({ status, ...filter }: Static<typeof ReplayBody>): ReplayRequest {
+export function parseReplay({ status, ...filter }: Static<typeof ReplayBody>, now: Date): ReplayRequest {
   if (status === 'delivered' && filter.reason !== undefined)
     throw invalidField('reason', 'applies to parked messages only, and `status` is delivered')
-  return { status: status ?? 'parked', filter: parseFilter(filter) }
+  return { status: status ?? 'parked', filter: parseFilter(filter, now) }
 }
 
-function parseFilter({ ids, topic, reason, start, end }: Omit<Static<typeof ReplayBody>, 'status'>): ReplayFilter {
-  if (start !== undefined && end !== undefined && start > end)
-    throw invalidField('start', `${start} is after the end, ${end}`)
+function parseFilter(
+  { ids, topic, reason, start, end }: Omit<Static<typeof ReplayBody>, 'status'>,
+  now: Date,
+): ReplayFilter {
+  const [from, until] = [dateOf('start', start, now), dateOf('end', end, now)]
+  if (from !== null && until !== null && from > until) throw invalidField('start', `${start} is after the end, ${end}`)
   const topicError = topic === undefined ? null : topicFault(topic, 'site')
   if (topicError !== null) throw invalidField('topic', topicError)
-  const dateOf = (seconds: number | undefined): Date | null => (seconds === undefined ? null : new Date(seconds * 1000))
   return {
     ids: ids ?? null,
     topic: topic === undefined ? null : topicNameOf(topic),
     reason: reason ?? null,
-    start: dateOf(start),
-    end: dateOf(end),
+    start: from,
+    end: until,
   }
+}
+
+function dateOf(field: string, value: string | number | undefined, now: Date): Date | null {
+  // Only a text with a minus is an offset.
+  if (typeof value === 'number' && value < 0) throw invalidField(field, 'must be epoch seconds of at least 0')
+  return value === undefined ? null : parseInstant(field, String(value), now)
 }
 
 export function presentReplayed({ replayed, nextStart }: Replayed): Static<typeof ReplayReply> {

@@ -133,6 +133,19 @@ it('lists parked messages, replays those that match, and refuses what it does no
     status: 400,
     body: { detail: 'Invalid field start: 20 is after the end, 10' },
   })
+  expect(await replay({ start: '-1h', end: '-2h' })).toMatchObject({
+    status: 400,
+    body: { detail: 'Invalid field start: -1h is after the end, -2h' },
+  })
+  for (const start of ['soon', -5]) {
+    const refused = await replay({ start })
+    expect([refused.status, refused.body.detail]).toEqual([
+      400,
+      expect.stringMatching(/^Invalid field start: .*must be epoch seconds/),
+    ])
+  }
+  expect(await replay({ start: 'now' })).toMatchObject({ status: 200, body: { replayed: 0 } })
+  expect(await replay({ end: '-1h' })).toMatchObject({ status: 200, body: { replayed: 0 } })
   expect(await replay({ topic: 'audit-log' })).toMatchObject({
     status: 400,
     body: { detail: 'Invalid field topic: audit-log is not a known topic' },
@@ -140,7 +153,7 @@ it('lists parked messages, replays those that match, and refuses what it does no
   expect(await replay({ topic: 'alarm' })).toMatchObject({ status: 200, body: { replayed: 0 } })
   // Another spelling by which webhooks subscribe.
   expect(await replay({ topic: 'audit', ids: [first] })).toMatchObject({ status: 200, body: { replayed: 1 } })
-  expect(await replay({})).toMatchObject({ status: 200, body: { replayed: 1 } })
+  expect(await replay({ start: '-1h', end: 'now' })).toMatchObject({ status: 200, body: { replayed: 1 } })
   expect((await server.call('GET', `${path}/parked`)).body).toEqual([])
   const audits = await server.ctx.db.selectFrom('auditLog').select('message').execute()
   expect(audits.filter(({ message }) => message === 'Replay 1 parked message of Webhook ""')).toHaveLength(2)
