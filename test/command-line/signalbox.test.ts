@@ -144,7 +144,8 @@ describe('upgrades', () => {
       ['resume', `upgrade ${id} resumed\n`],
     ] as const)
       expect(await upgrade(action, id)).toEqual({ code: 0, out, err: '' })
-    expect((await upgrade('show', id)).out).toContain(org.sites[0]?.id)
+    const { out: shown } = await upgrade('show', id)
+    expect(shown).toMatch(new RegExp(`^SITE +SITE ID .*\\nBerlin +${org.sites[0]?.id} `))
     const figures = { sites: 1, devices: 3, upgraded: 0, failed: 0 }
     const row = { id, created_time: expect.any(Number), version: NEW, strategy: 'canary', ...figures }
     expect(await found('list')).toEqual([{ ...row, status: 'running' }])

@@ -1,4 +1,4 @@
-import { type Api, type JsonObject, rowsOf } from '../api.ts'
+import { type Api, type Json, type JsonObject, listAll, rowsOf } from '../api.ts'
 import { CommandError } from '../exit-codes.ts'
 import { textOf } from '../output.ts'
 import { query } from './command.ts'
@@ -14,6 +14,12 @@ export async function findSite(api: Api, orgId: string, named: string): Promise<
     'usage',
     `${found.length === 0 ? 'no site is' : 'several sites are'} named ${JSON.stringify(named)}`,
   )
+}
+
+/** Returns the names of all sites of the organization by their ids. */
+export async function siteNames(api: Api, orgId: string): Promise<ReadonlyMap<string, Json>> {
+  const sites = await listAll(api, `/api/v1/orgs/${orgId}/sites${query({ limit: 1000 })}`)
+  return new Map(sites.map(({ id, name }) => [textOf(id), name ?? null]))
 }
 
 export async function searchDevices(

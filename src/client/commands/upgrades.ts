@@ -3,7 +3,7 @@ import { type Api, type Json, type JsonObject, objectOf, rowsOf } from '../api.t
 import { fields, table, textOf, timeText } from '../output.ts'
 import type { Session } from '../session.ts'
 import { type AddCommands, type Pair, collect, collectPairs, wholeNumber, wholeNumbers } from './command.ts'
-import { findSite } from './find.ts'
+import { findSite, siteNames } from './find.ts'
 import { progressOf, watchUpgrade } from './watch-upgrade.ts'
 
 interface PlanOptions {
@@ -63,9 +63,10 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .command('show <id>')
     .description('show the state of an upgrade at each of its sites')
     .action(async (id: string, _options, command) => {
-      const { session, api, path } = await enter(open, command)
+      const { session, api, orgId, path } = await enter(open, command)
       const found = objectOf(await api.get(`${path}/${encodeURIComponent(id)}`))
-      session.output.show(found, () => stateText(found, session.width))
+      const names = await siteNames(api, orgId)
+      session.output.show(found, () => stateText(found, names, session.width))
     })
 
   upgrade
@@ -207,12 +208,13 @@ function planText(plan: JsonObject, width: number): string {
   ].join('\n')
 }
 
-function stateText(upgrade: JsonObject, width: number): string {
+function stateText(upgrade: JsonObject, names: ReadonlyMap<string, Json>, width: number): string {
   const rows = rowsOf(upgrade['upgrades'] ?? []).map(({ site_id: siteId, upgrade: ofSite }) => {
     const { status, targets, held, stop_reason: reason } = objectOf(ofSite)
     const one: JsonObject = { upgrades: [{ upgrade: { targets: targets ?? {} } }] }
     const { total, counts } = progressOf(one)
     return {
+      site: names.get(textOf(siteId)) ?? null,
       site_id: siteId ?? null,
       status: status ?? null,
       devices: total,
@@ -221,5 +223,5 @@ function stateText(upgrade: JsonObject, width: number): string {
       waits_for: objectOf(held)['reason'] ?? reason ?? null,
     }
   })
-  return table(fields('site_id', 'status', 'devices', 'upgraded', 'failed', 'waits_for'), rows, width)
+  return table(fields('site', 'site_id', 'status', 'devices', 'upgraded', 'failed', 'waits_for'), rows, width)
 }
