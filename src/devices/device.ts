@@ -7,7 +7,8 @@ export type { DeviceType } from '../events/device-type.ts'
 export function parseMac(text: string): string | null {
   const plain = text.toLowerCase()
   if (/^[0-9a-f]{12}$/.test(plain)) return plain
-  return /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/.test(plain) ? plain.replaceAll(/[:-]/g, '') : null
+  const isSeparated = /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$|^(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}$/.test(plain)
+  return isSeparated ? plainMac(plain) : null
 }
 
 /**
@@ -15,7 +16,7 @@ export function parseMac(text: string): string | null {
  * in http/texts.ts).
  */
 export function plainMac(text: string): string {
-  return text.toLowerCase().replaceAll(/[:-]/g, '')
+  return text.toLowerCase().replaceAll(/[:.-]/g, '')
 }
 
 /**

@@ -1,7 +1,9 @@
 import { type TString, type TStringOptions, Type } from 'typebox'
 
 const pair = '[0-9A-Fa-f]{2}'
-const mac = `[0-9A-Fa-f]{12}|${pair}(?:-${pair}){5}|${pair}(?::${pair}){5}`
+const quad = `${pair}${pair}`
+/** Without separators, as IEEE 802 and as most vendors write it, and as Cisco does. */
+const mac = `[0-9A-Fa-f]{12}|${pair}(?:-${pair}){5}|${pair}(?::${pair}){5}|${quad}(?:\\.${quad}){2}`
 const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
 
 /** The pattern of an HTML form's `email` field. Source: HTML, "valid e-mail address". */

@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { parseMac, plainMac } from '../devices/device.ts'
+import { plainMac } from '../devices/device.ts'
 import { claimDevices } from '../devices/inventory/claim-devices.ts'
 import type { ClaimGuesses } from '../devices/inventory/claim-guesses.ts'
 import { ClaimBody, ClaimReply, presentClaim } from '../devices/inventory/wire.ts'
@@ -7,6 +6,7 @@ import { listOperation } from '../http/lists/list-operation.ts'
 import { presentPage } from '../http/lists/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty, ListErrorReply } from '../http/schemas.ts'
+import { textOf } from '../http/texts.ts'
 import { installer } from '../orgs/installers/at.ts'
 import { notFound } from '../platform/errors.ts'
 import { locateDevice } from './locate-device.ts'
@@ -117,11 +117,10 @@ const claimedOperations: Operation[] = [
     tag,
     // A Virtual Chassis is identified by its first member.
     at: installer('/devices/:fpc0_mac/vc'),
-    params: { fpc0_mac: Type.String() },
+    params: { fpc0_mac: textOf('mac') },
     reply: ChassisReply,
     run: async (ctx, { scope, params }) => {
-      const mac = parseMac(params.fpc0_mac)
-      const device = mac === null ? undefined : await findInstallerChassis(ctx.db, scope, mac)
+      const device = await findInstallerChassis(ctx.db, scope, plainMac(params.fpc0_mac))
       if (device === undefined) throw notFound(params.fpc0_mac)
       return presentChassis(device)
     },

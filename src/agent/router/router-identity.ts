@@ -5,7 +5,7 @@ import type { RouterIdentity } from './router-role.ts'
 /** Completes the operator's settings with the machine's data. @throws Error if neither has a value. */
 export async function readRouterIdentity(given: Partial<RouterIdentity>): Promise<RouterIdentity> {
   const facts = await readMachineFacts()
-  const mac = given.mac?.toLowerCase().replaceAll(/[:-]/g, '') ?? firstMac()
+  const mac = given.mac?.toLowerCase().replaceAll(/[:.-]/g, '') ?? firstMac()
   if (mac === null || !/^[0-9a-f]{12}$/.test(mac)) throw new Error('--mac is needed: twelve hex digits')
   const model = given.model ?? facts.model
   if (model === null) throw new Error('--model is needed: the machine does not name its model')

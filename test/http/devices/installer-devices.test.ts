@@ -320,7 +320,11 @@ describe('a Virtual Chassis', () => {
         { fpc_idx: 1, ...second, version: '1.2.0', locating: false },
       ],
     })
-    expect((await call('GET', '/nonsense/vc')).status).toBe(404)
+    const dotted = device.mac.replaceAll(/(....)(?=.)/g, '$1.').toUpperCase()
+    expect((await call('GET', `/${dotted}/vc`)).body.id).toBe(device.id)
+    const refused = { detail: 'Invalid field fpc0_mac: "nonsense" is not a MAC address' }
+    expect(await call('GET', '/nonsense/vc')).toMatchObject({ status: 400, body: refused })
+    expect((await call('GET', '/02ffffffffff/vc')).status).toBe(404)
     // The installer interface has no such operations, because uCentral can't form a Virtual Chassis.
     for (const method of ['POST', 'PUT'])
       expect((await call(method, `/${device.mac}/vc`, { members: [] })).status).toBe(405)
