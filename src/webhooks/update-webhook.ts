@@ -78,7 +78,7 @@ export async function updateWebhook(
     })
     // Last, because the router waits for the lane from here to the commit.
     if (concernsReceiver(body) || (content.enabled && !before.enabled))
-      await closeBreaker(tx, { orgId: scope.orgId, webhookId: id })
+      await closeBreaker(tx, { orgId: scope.orgId, webhookId: id }, at)
     await updateLaneModes(tx, { orgId: scope.orgId, webhookId: id }, content.doc)
     await rescheduleLane(tx, { orgId: scope.orgId, webhookId: id })
     wakeAfterCommit(tx, 'deliveries', [id])

@@ -8,6 +8,9 @@ export interface LaneKey {
   readonly webhookId: string
 }
 
+/** Bounds the time for which a lane is locked while its retries become due. */
+const MAX_ADVANCED = 1000
+
 /** A lane with the epoch of its holder. */
 export interface HeldLaneKey extends LaneKey {
   readonly epoch: string
@@ -107,22 +110,42 @@ export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<vo
 }
 
 /**
- * Closes the breaker of a lane whose receiver may have changed. A process that still waits for the old receiver loses
- * the lane, so that it can't open the breaker again.
+ * Makes the first thousand retries of a lane due now, because its receiver is back, or is another one: after many
+ * failures they would wait for up to a day. Messages that were not tried keep their times, by which a replay is spread.
+ * The lane must be locked. Rows that another transaction has locked are left out, because it may wait for the lane.
  */
-export async function closeBreaker(tx: Tx, { orgId, webhookId }: LaneKey): Promise<void> {
-  await tx
+async function advanceRetries(tx: Tx, { orgId, webhookId }: LaneKey, now: Date): Promise<void> {
+  await sql`
+    with waiting as materialized (
+      select id from webhook_message
+      where org_id = ${orgId} and webhook_id = ${webhookId} and due_at > ${now} and attempt > 0
+      order by due_at, id limit ${MAX_ADVANCED} for update skip locked
+    ), advanced as (
+      update webhook_message message set due_at = ${now} from waiting where message.id = waiting.id returning message.id
+    )
+    update webhook_lane set due_from = least(due_from, ${now})
+    where org_id = ${orgId} and webhook_id = ${webhookId} and exists (select from advanced)
+  `.execute(tx)
+}
+
+/**
+ * Closes the breaker of a lane whose receiver may have changed, and makes its retries due. A process that still waits for
+ * the old receiver loses the lane, so that it can't open the breaker again.
+ */
+export async function closeBreaker(tx: Tx, { orgId, webhookId }: LaneKey, now: Date): Promise<void> {
+  const { numUpdatedRows: closed } = await tx
     .updateTable('webhookLane')
     .set({ failures: 0, openUntil: null, failingSince: null, leaseUntil: null, leasedBy: null, epoch: sql`epoch + 1` })
     .where('orgId', '=', orgId)
     .where('webhookId', '=', webhookId)
     .where((eb) => eb.or([eb('openUntil', 'is not', null), eb('failingSince', 'is not', null)]))
-    .execute()
+    .executeTakeFirstOrThrow()
+  if (closed > 0n) await advanceRetries(tx, { orgId, webhookId }, now)
 }
 
 /**
- * Closes the breaker of a lane whose receiver is back, and ends a pause that the receiver has requested. Does nothing if
- * there is neither. Like closeBreaker() it ends the lease, and the lane is due when its messages are.
+ * Closes the breaker of a lane whose receiver is back, makes its retries due, and ends a pause that the receiver has
+ * requested. Does nothing if there is neither. Like closeBreaker() it ends the lease, and the lane is due when its messages are.
  *
  * @param keepUntil The end of a pause that is kept, at the latest; null to keep none.
  * @returns False if it did nothing.
@@ -138,6 +161,7 @@ export async function reopenLane(
     select from webhook_lane l where l.org_id = ${orgId} and l.webhook_id = ${webhookId} and ${isShut} for update
   `.execute(tx)
   if (shut.length === 0) return false
+  await advanceRetries(tx, { orgId, webhookId }, now)
   const openUntil = keepUntil === null ? sql`null` : sql`least(l.open_until, ${keepUntil}::timestamptz)`
   // The lane is written once; see writeMixed().
   const { numAffectedRows } = await sql`

@@ -6,6 +6,7 @@ import { expireMessages } from '../../../src/webhooks/tasks.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
+import { countBrokenLanes } from './broken-lanes.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
 import { type Receiver, startReceiver, status } from '../receiver.ts'
@@ -114,6 +115,47 @@ it('sends what waits at once after a ping succeeded, however long the receiver h
   expect(topics(receiver)).toEqual(['audits', 'ping', 'audits'])
   await released()
   expect(await lane()).toMatchObject({ failures: 0, openUntil: null })
+})
+
+it.each([
+  ['a ping succeeded', () => pingWebhook(harness.ctx, harness.scope, webhookId)],
+  [
+    'the webhook was enabled again',
+    async () => {
+      for (const enabled of [false, true])
+        await updateWebhook(harness.ctx, harness.scope, {
+          id: webhookId,
+          body: { enabled },
+          outbound: harness.outbound,
+        })
+    },
+  ],
+])('sends messages that would be tried again much later at once after %s', async (_what, repair) => {
+  await harness.start()
+  await openBreaker()
+  await harness.ctx.db
+    .updateTable('webhookMessage')
+    .set({ dueAt: addMs(clock.now(), 12 * 3600e3), attempt: 10 })
+    .execute()
+  await repair()
+  await delivered()
+  expect(topics(receiver).filter((topic) => topic === 'audits').length).toBeGreaterThan(1)
+  await released()
+  expect(await lane()).toMatchObject({ failures: 0, openUntil: null, pending: 0 })
+  expect(await countBrokenLanes(harness)).toBe(0)
+})
+
+it('leaves messages that were never tried to their times', async () => {
+  await harness.start()
+  await openBreaker()
+  const dueAt = addMs(clock.now(), 3600e3)
+  await harness.ctx.db.updateTable('webhookMessage').set({ dueAt, attempt: 0 }).execute()
+  await pingWebhook(harness.ctx, harness.scope, webhookId)
+  await receiver.waitFor(2)
+  await waitUntil('the breaker is closed', async () => (await lane()).failures === 0)
+  await released()
+  expect(topics(receiver)).toEqual(['audits', 'ping'])
+  expect(await lane()).toMatchObject({ pending: 1, nextAt: dueAt })
 })
 
 it('sends what waits to another address at once, and not for another name', async () => {
