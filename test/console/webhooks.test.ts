@@ -80,6 +80,29 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await context.close()
   })
 
+  it('enables a disabled webhook, and shows how its messages are verified', { timeout: WITHIN_MS }, async () => {
+    const body = { name: 'Stopped', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false }
+    const id = await addWebhook({ ...body, secret: 'the first', ed25519_signatures: true })
+    await world.call('PUT', `${world.path}/webhooks/${id}`, { body: { secret: 'the second' } })
+    const failures = { failures: 25, openUntil: new Date(world.ctx.clock.now().getTime() + 60_000) }
+    await world.ctx.db.updateTable('webhookLane').set(failures).where('webhookId', '=', id).execute()
+    const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
+    const health = page.getByRole('region', { name: 'Health' })
+    await health.getByText('Failures in a row').waitFor()
+    expect(await health.textContent()).not.toContain('the next attempt')
+    const { keys } = (await world.call('GET', `/webhook_keys/${world.org.orgId}/${id}`)).body
+    await page.getByText(keys[0].public_key).waitFor()
+    await page.getByText('Former secret signs').waitFor()
+    await page.getByRole('button', { name: 'Enable…' }).click()
+    await page.getByRole('dialog').getByText('Waiting messages (0) are sent now.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).click()
+    await page.getByText('Healthy').waitFor()
+    expect(await page.getByRole('button', { name: 'Enable…' }).count()).toBe(0)
+    expect((await world.call('GET', `${world.path}/webhooks/${id}`)).body.enabled).toBe(true)
+    await expectAccessible(page)
+    await context.close()
+  })
+
   it('shows undelivered messages, and sends them again', { timeout: WITHIN_MS }, async () => {
     const webhook = { name: 'Tickets', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false }
     const { id } = (await world.call('POST', `${world.path}/webhooks`, { body: webhook })).body

@@ -1,9 +1,12 @@
-import { composeMail } from '../../accounts/mail/compose-mail.ts'
+import { type MailContent, composeMail } from '../../accounts/mail/compose-mail.ts'
 import type { Mail } from '../../platform/outbound/mail.ts'
 import { disables } from './decide-notice.ts'
 
 /** A webhook that has failed for so many hours. */
 export interface MailedWebhook {
+  readonly orgId: string
+  /** Null: it is one of the organization. */
+  readonly siteId: string | null
   readonly webhookId: string
   readonly name: string
   readonly hours: number
@@ -11,8 +14,11 @@ export interface MailedWebhook {
 
 const MAX_LISTED = 20
 
-/** Composes the mail about webhooks that fail or that were disabled. */
-export function noticeMail(to: string, webhooks: readonly MailedWebhook[]): Mail {
+/**
+ * Composes the mail about webhooks of an organization that fail or that were disabled.
+ * @param baseUrl The address of the service, for the link to the console.
+ */
+export function noticeMail(to: string, webhooks: readonly MailedWebhook[], baseUrl: string): Mail {
   const isDisabled = webhooks.some(({ hours }) => disables(hours))
   const listed = webhooks.slice(0, MAX_LISTED).map(sentenceOf)
   const others = webhooks.length - listed.length
@@ -24,10 +30,22 @@ export function noticeMail(to: string, webhooks: readonly MailedWebhook[]): Mail
       ...listed,
       ...(others > 0 ? [`The same is true of ${others} more.`] : []),
       isDisabled
-        ? 'Messages that wait are kept for a week. They are sent when you repair the receiver and enable the webhook again.'
+        ? 'Messages that wait are kept for a week. They are sent when you repair the receiver and enable the webhook again. Events that happen until then are not sent to it.'
         : 'Messages that wait are kept and sent again. A webhook that fails for 72 hours is disabled.',
     ],
+    ...actionFor(webhooks, baseUrl),
   })
+}
+
+/** A mail has one link: to the page of the only webhook, with the last answers of its receiver, or to the list. */
+function actionFor(webhooks: readonly MailedWebhook[], baseUrl: string): Pick<MailContent, 'action'> {
+  const [first, ...others] = webhooks
+  if (first === undefined) return {}
+  const { orgId, siteId, webhookId } = first
+  const list = `${baseUrl}/orgs/${orgId}/webhooks`
+  if (others.length > 0) return { action: { label: 'Open the webhooks', url: list } }
+  const site = siteId === null ? '' : `?site=${siteId}`
+  return { action: { label: 'Open the webhook', url: `${list}/${webhookId}${site}` } }
 }
 
 function sentenceOf({ webhookId, name, hours }: MailedWebhook): string {

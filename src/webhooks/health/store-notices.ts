@@ -42,6 +42,7 @@ export async function upsertNotice(
 
 /** A notice that admins have not got by mail. */
 export interface UnmailedNotice extends LaneKey {
+  readonly siteId: string | null
   readonly hours: number
   readonly name: string
 }
@@ -49,7 +50,7 @@ export interface UnmailedNotice extends LaneKey {
 /** Lists notices to mail, those of an organization together. */
 export async function listUnmailedNotices(reader: Reader): Promise<UnmailedNotice[]> {
   const { rows } = await sql<UnmailedNotice>`
-    select n.org_id, n.webhook_id, n.hours, coalesce(w.doc ->> 'name', '') as name
+    select n.org_id, n.webhook_id, w.site_id, n.hours, coalesce(w.doc ->> 'name', '') as name
     from webhook_notice n join webhook w on w.org_id = n.org_id and w.id = n.webhook_id
     where n.mailed_hours < n.hours
     order by n.org_id, n.webhook_id

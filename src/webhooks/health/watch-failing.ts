@@ -65,7 +65,7 @@ async function mailAdmins(
     // Somebody may have named the addresses of others through their own identity provider.
     if (!(await inTx(ctx, (tx) => consumeMailQuota(tx, `webhooks ${to}`, ctx.clock.now())))) continue
     try {
-      await mailer.send(noticeMail(to, notices))
+      await mailer.send(noticeMail(to, notices, ctx.baseUrl))
       sent += 1
     } catch (error) {
       ctx.log.warn({ err: error, orgId }, 'could not send a mail about failing webhooks')

@@ -76,6 +76,8 @@ it('mails the admins after an hour, a day and three days of failing, and then di
   const both = (subject: string) => ['ada', 'grace'].map((name) => [`${name}@example.test`, subject])
   expect(shown()).toEqual(both('A webhook fails'))
   expect(smtp.mails[0]?.text).toContain(`webhook ${id} (Alerts _https___evil_test_) has taken no message for an hour.`)
+  const page = `/orgs/${harness.scope.orgId}/webhooks/${id}`
+  expect(smtp.mails[0]?.text).toContain(`Open the webhook:\nhttp://127.0.0.1${page}\n`)
   await watchAfter(id, 23)
   expect(smtp.mails).toHaveLength(2)
   await watchAfter(id, 24)
@@ -136,6 +138,7 @@ it('mails once about many webhooks, later when the mail server is back, and not 
   const [mail] = smtp.mails
   for (const id of [first, second]) expect(mail?.text).toContain(id)
   for (const id of [healed, paused]) expect(mail?.text).not.toContain(id)
+  expect(mail?.text).toContain(`Open the webhooks:\nhttp://127.0.0.1/orgs/${harness.scope.orgId}/webhooks\n`)
   await watchFailing(harness.ctx, mailer)
   expect(smtp.mails).toHaveLength(1)
 })

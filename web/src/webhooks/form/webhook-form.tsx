@@ -98,14 +98,8 @@ interface FieldInputProps {
   readonly onChange: (text: string) => void
 }
 
-function FieldInput({
-  field: { name, label, kind, description, options },
-  isKept,
-  text,
-  error,
-  onChange,
-}: FieldInputProps) {
-  const isSecret = kind === 'secret' || name === 'google_service_account'
+function FieldInput({ field: { label, kind, description, options }, isKept, text, error, onChange }: FieldInputProps) {
+  const isSecret = kind === 'secret' || kind === 'lines'
   const hint = isSecret && isKept ? [description, 'Empty: unchanged'].filter(Boolean).join('. ') : description
   const shared = { label, value: text, error, ...(hint !== undefined && { description: hint }) }
   if (kind === 'lines' || kind === 'headers')

@@ -4,7 +4,15 @@ import { type Health, pendingText } from '../webhook.ts'
 
 /** Waiting and abandoned messages, and the deliveries of the last hour. */
 export function HealthPanel({ health }: { readonly health: Health }) {
-  const { disabled_time: disabledAt, oldest_pending: oldest, parked, overflowed, breaker, last_hour: hour } = health
+  const {
+    state,
+    disabled_time: disabledAt,
+    oldest_pending: oldest,
+    parked,
+    overflowed,
+    breaker,
+    last_hour: hour,
+  } = health
   return (
     <Panel title="Health">
       <dl className="facts">
@@ -52,7 +60,12 @@ export function HealthPanel({ health }: { readonly health: Health }) {
           <div>
             <dt>Failures in a row</dt>
             <dd>
-              {breaker.failures}; the next attempt is due <ViewerTime at={breaker.open_until} />
+              {breaker.failures}
+              {state !== 'disabled' && (
+                <>
+                  ; the next attempt is due <ViewerTime at={breaker.open_until} />
+                </>
+              )}
             </dd>
           </div>
         )}

@@ -5,7 +5,6 @@ import { useMay } from '../../accounts/self.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { ProblemNote } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
-import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { useWebhook, useWebhookCalls, useWebhookHealth } from '../use-webhooks.ts'
@@ -16,13 +15,12 @@ import {
   healthWords,
   pathOf,
   placeOf,
-  rateLimitText,
-  textIn,
   titleOf,
   pendingText,
 } from '../webhook.ts'
 import { useSites } from '../../orgs/sites.ts'
 import { DeliveryPanel } from './delivery-panel.tsx'
+import { FactsPanel } from './facts-panel.tsx'
 import { HealthPanel } from './health-panel.tsx'
 import { ParkedPanel } from './parked-panel.tsx'
 
@@ -45,7 +43,7 @@ export function WebhookPage() {
           {health?.reason !== undefined && <p className="note">{health.reason}</p>}
           <div className="columns">
             {health !== undefined && <HealthPanel health={health} />}
-            <FactsPanel webhook={webhook} />
+            <FactsPanel webhook={webhook} zone={zone} />
           </div>
           <ParkedPanel place={place} id={webhookId} isEnabled={webhook.enabled} mayWrite={mayWrite} zone={zone} />
           <DeliveryPanel
@@ -85,6 +83,7 @@ function WebhookTitle({ place, webhook, health, mayWrite }: WebhookTitleProps) {
       actions={
         mayWrite && (
           <>
+            {!webhook.enabled && <EnableButton place={place} id={webhook.id} health={health} />}
             <PingButton place={place} id={webhook.id} />
             <Link
               to="/orgs/$orgId/webhooks/$webhookId/edit"
@@ -118,6 +117,29 @@ function PingButton({ place, id }: { readonly place: WebhookPlace; readonly id: 
       </Button>
       <ProblemNote problem={mutation.error} />
     </>
+  )
+}
+
+interface EnableButtonProps {
+  readonly place: WebhookPlace
+  readonly id: string
+  readonly health: Health | undefined
+}
+
+function EnableButton({ place, id, health }: EnableButtonProps) {
+  const calls = useWebhookCalls(place)
+  const queries = useQueryClient()
+  const waiting = health === undefined ? '' : ` Waiting messages (${pendingText(health)}) are sent now.`
+  return (
+    <ConfirmButton
+      action="Enable"
+      isPrimary
+      effect={`Sends events again from now on.${waiting} Events that happened while the webhook was disabled are not sent.`}
+      run={async () => {
+        await calls.update(id, { enabled: true })
+        await queries.invalidateQueries()
+      }}
+    />
   )
 }
 
@@ -158,34 +180,5 @@ function DeleteButton({ place, webhook, health }: DeleteButtonProps) {
         })
       }}
     />
-  )
-}
-
-function FactsPanel({ webhook }: { readonly webhook: Webhook }) {
-  const headers = webhook['headers']
-  const names = typeof headers === 'object' && headers !== null ? Object.keys(headers).join(', ') : ''
-  const facts: readonly (readonly [string, string])[] = [
-    ['Type', webhook.type],
-    ['Address', textIn(webhook, 'url')],
-    ['Topics', webhook.topics.join(', ') || 'none'],
-    ['Certificate of the receiver', webhook.verify_cert ? 'is checked' : 'is not checked'],
-    ['Headers', names],
-    ['Filter', textIn(webhook, 'filter')],
-    ['Order', textIn(webhook, 'order')],
-    ['Rate limit', rateLimitText(webhook)],
-  ]
-  return (
-    <Panel title="Configuration">
-      <dl className="facts">
-        {facts.map(([name, value]) =>
-          value === '' ? null : (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-        )}
-      </dl>
-    </Panel>
   )
 }

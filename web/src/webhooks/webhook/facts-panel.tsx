@@ -1,0 +1,68 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { answerOf, useServer } from '../../api/client.ts'
+import { Panel } from '../../display/panel.tsx'
+import { SiteTime } from '../../display/time.tsx'
+import { type Webhook, rateLimitText, textIn } from '../webhook.ts'
+
+interface FactsPanelProps {
+  readonly webhook: Webhook
+  /** Of the site of the webhook; undefined for those of the organization. */
+  readonly zone: string | undefined
+}
+
+/** What is sent where, and how the receiver verifies it. */
+export function FactsPanel({ webhook, zone }: FactsPanelProps) {
+  const headers = webhook['headers']
+  const names = typeof headers === 'object' && headers !== null ? Object.keys(headers).join(', ') : ''
+  const { client_cert_expires_time: certificateEnd, former_secrets_until: formerUntil } = webhook
+  const [lastFormer] = formerUntil ?? []
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    ['Type', webhook.type],
+    ['Address', textIn(webhook, 'url')],
+    ['Topics', webhook.topics.join(', ') || 'none'],
+    ['Certificate of the receiver', webhook.verify_cert ? 'is checked' : 'is not checked'],
+    ['Client certificate', certificateEnd && <Until at={certificateEnd} zone={zone} />],
+    ['Former secret signs', lastFormer && <Until at={lastFormer} zone={zone} />],
+    ['Public key', webhook['ed25519_signatures'] === true && <PublicKey webhook={webhook} />],
+    ['Headers', names],
+    ['Filter', textIn(webhook, 'filter')],
+    ['Order', textIn(webhook, 'order')],
+    ['Rate limit', rateLimitText(webhook)],
+  ]
+  return (
+    <Panel title="Configuration">
+      <dl className="facts">
+        {facts.map(([name, value]) =>
+          value ? (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ) : null,
+        )}
+      </dl>
+    </Panel>
+  )
+}
+
+function Until({ at, zone }: { readonly at: number; readonly zone: string | undefined }) {
+  return (
+    <>
+      until <SiteTime at={at} zone={zone} />
+    </>
+  )
+}
+
+/** The current key by which receivers verify messages. */
+function PublicKey({ webhook: { org_id: orgId, id } }: Pick<FactsPanelProps, 'webhook'>) {
+  const { api } = useServer()
+  const query = useQuery({
+    queryKey: ['webhook keys', orgId, id],
+    queryFn: () =>
+      answerOf(
+        api.GET('/api/v1/webhook_keys/{org_id}/{webhook_id}', { params: { path: { org_id: orgId, webhook_id: id } } }),
+      ),
+  })
+  return <span className="mono">{query.data?.keys[0]?.public_key ?? ''}</span>
+}
