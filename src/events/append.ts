@@ -8,7 +8,7 @@ import type { DeviceType } from './device-type.ts'
 import { reduceChange } from './reduce-change.ts'
 import { insertOutbox, listHeardTopics } from './store.ts'
 import { type NewAuditRecord, insertAudit } from './store-audits.ts'
-import { type NewDeviceEvent, insertDeviceEvents } from './store-device-events.ts'
+import { type NewDeviceEvent, type StoredDeviceEvent, insertDeviceEvents } from './store-device-events.ts'
 import type { Topic, TopicEvents } from './topics.ts'
 
 /**
@@ -103,8 +103,16 @@ const FEW = 4
 async function appendPart(tx: Tx, { orgId }: InOrg, inputs: readonly DeviceEventInput[], at: Date): Promise<void> {
   const rows = inputs.map((input): NewDeviceEvent => {
     const { device, what } = input
-    const place = { orgId, siteId: device.siteId }
-    return { ...place, deviceId: device.id, kind: kindOf(device.type, what), event: deviceEvent(orgId, input, at) }
+    return {
+      orgId,
+      siteId: device.siteId,
+      deviceId: device.id,
+      kind: kindOf(device.type, what),
+      deviceName: device.name === device.mac ? null : device.name,
+      siteName: device.siteName,
+      apfw: versionOf(device),
+      event: membersOf(input),
+    }
   })
   await insertDeviceEvents(tx, rows, at)
   const heard = inputs.length > FEW ? await listHeardTopics(tx, { orgId }) : null
@@ -114,9 +122,12 @@ async function appendPart(tx: Tx, { orgId }: InOrg, inputs: readonly DeviceEvent
   await insertOutbox(
     tx,
     [
-      ...ofTopic('device-events', rows).map(({ siteId, event }) => {
-        return { orgId, siteId, topic: 'device-events' as const, event }
-      }),
+      ...ofTopic('device-events', inputs).map((input) => ({
+        orgId,
+        siteId: input.device.siteId,
+        topic: 'device-events' as const,
+        event: deviceEvent(orgId, input, at),
+      })),
       ...twins.map(({ device, what }) => ({
         orgId,
         siteId: device.siteId,
@@ -131,9 +142,24 @@ async function appendPart(tx: Tx, { orgId }: InOrg, inputs: readonly DeviceEvent
 /** A device words its own refusals; longer texts are cut. */
 const MAX_TEXT_CHARACTERS = 1000
 
+/** The version that the device of the event runs, if the event shows it: those of access points do. */
+function versionOf({ type, firmware = null }: EventDevice): string | null {
+  return type === 'ap' ? firmware : null
+}
+
+/** The members of the event that no column has. */
+function membersOf({ auditId, reason, text, port }: DeviceEventInput): StoredDeviceEvent {
+  return {
+    ...(auditId !== undefined && { audit_id: auditId }),
+    ...(reason !== undefined && { reason }),
+    ...(port !== undefined && { port_id: port.id, count: port.count }),
+    ...(text !== undefined && { text: text.slice(0, MAX_TEXT_CHARACTERS).toWellFormed() }),
+  }
+}
+
 function deviceEvent(orgId: string, input: DeviceEventInput, at: Date): TopicEvents['device-events'] {
-  const { device, what, auditId, reason, text, port } = input
-  const { firmware = null } = device
+  const { device, what } = input
+  const apfw = versionOf(device)
   return {
     device_name: device.name ?? device.mac,
     device_type: device.type,
@@ -143,13 +169,10 @@ function deviceEvent(orgId: string, input: DeviceEventInput, at: Date): TopicEve
     timestamp: epochS(at),
     type: `${families[device.type]}_${what}`,
     ...(device.type === 'ap' && { ap: device.mac, ap_name: device.name ?? device.mac }),
-    ...(device.type === 'ap' && firmware !== null && { apfw: firmware }),
+    ...(apfw !== null && { apfw }),
     ...(device.siteId !== null && { site_id: device.siteId }),
     ...(device.siteName !== null && { site_name: device.siteName }),
-    ...(auditId !== undefined && { audit_id: auditId }),
-    ...(reason !== undefined && { reason }),
-    ...(port !== undefined && { port_id: port.id, count: port.count }),
-    ...(text !== undefined && { text: text.slice(0, MAX_TEXT_CHARACTERS).toWellFormed() }),
+    ...membersOf(input),
   }
 }
 

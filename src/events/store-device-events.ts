@@ -9,13 +9,21 @@ import { partLimits } from './store.ts'
 import { atPlace } from './store-places.ts'
 import type { TopicEvents } from './topics.ts'
 
+/** The members of an event that no column has. */
+export type StoredDeviceEvent = Pick<TopicEvents['device-events'], 'audit_id' | 'reason' | 'port_id' | 'count' | 'text'>
+
 export interface NewDeviceEvent {
   readonly orgId: string
   readonly deviceId: string
   readonly siteId: string | null
   /** See kindOf(). */
   readonly kind: number
-  readonly event: TopicEvents['device-events']
+  /** Null: the device goes by its MAC address. */
+  readonly deviceName: string | null
+  readonly siteName: string | null
+  /** The version that the device runs, if the event shows it. */
+  readonly apfw: string | null
+  readonly event: StoredDeviceEvent
 }
 
 const columns = columnsOf('deviceEventRow', {
@@ -31,43 +39,20 @@ const columns = columnsOf('deviceEventRow', {
   event: 'jsonb',
 })
 
-/** The members of an event that columns have. They are no part of its document: it would repeat them. */
-const inColumns = {
-  ...{ org_id: undefined, site_id: undefined, timestamp: undefined, type: undefined },
-  ...{ device_type: undefined, mac: undefined, ap: undefined, ap_name: undefined },
-  ...{ device_name: undefined, site_name: undefined, ev_type: undefined, apfw: undefined },
-} as const
-
-/** The members of an event that no column has. */
-export type StoredDeviceEvent = Omit<TopicEvents['device-events'], keyof typeof inColumns>
-
 /** More events are copied: they need the codes of their places first. */
 const FEW = 16
 
 export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent[], at: Date): Promise<void> {
-  const rows = events.map(({ orgId, siteId, deviceId, kind, event }) => {
-    const { device_name: name, mac, site_name: siteName = null, apfw = null } = event
-    const deviceName = name === mac ? null : name
-    const document = { ...event, ...inColumns }
-    return { id: uuidv7(), createdAt: at, orgId, siteId, deviceId, kind, deviceName, siteName, apfw, event: document }
-  })
-  for (const part of splitByBytes(rows, ({ event }) => json(event).length, partLimits)) {
-    if (part.length < FEW) await insertFew(tx, { rows: part })
-    else await copyMany(tx, part)
+  for (const part of splitByBytes(events, ({ event }) => json(event).length, partLimits)) {
+    if (part.length < FEW)
+      await insertFew(tx, { rows: part.map((event) => ({ ...event, id: uuidv7(), createdAt: at })) })
+    else await copyMany(tx, part, at)
   }
 }
 
-interface EventRow {
+interface EventRow extends NewDeviceEvent {
   readonly id: string
-  readonly orgId: string
-  readonly siteId: string | null
   readonly createdAt: Date
-  readonly deviceId: string
-  readonly kind: number
-  readonly deviceName: string | null
-  readonly siteName: string | null
-  readonly apfw: string | null
-  readonly event: StoredDeviceEvent
 }
 
 const rowColumns = columnsOf(
@@ -97,16 +82,17 @@ const insertFew = statement<{ readonly rows: readonly EventRow[] }, unknown>(
     ) place on true`,
 )
 
-async function copyMany(tx: Tx, rows: readonly EventRow[]): Promise<void> {
-  const places = new Map(rows.map(({ orgId, siteId }) => [placeKey(orgId, siteId), { orgId, siteId }]))
+async function copyMany(tx: Tx, events: readonly NewDeviceEvent[], createdAt: Date): Promise<void> {
+  const places = new Map(events.map(({ orgId, siteId }) => [placeKey(orgId, siteId), { orgId, siteId }]))
   const found = await findPlaces(tx, { places: [...places.values()] })
-  const codes = new Map(found.map(({ orgId, siteId, org, code }) => [placeKey(orgId, siteId), { org, place: code }]))
-  const coded = rows.map(({ orgId, siteId, ...row }) => {
+  const codes = new Map(found.map((place) => [placeKey(place.orgId, place.siteId), place]))
+  // Copying each event with `...` would take longer than encoding it.
+  const rows = events.map(({ orgId, siteId, deviceId, kind, deviceName, siteName, apfw, event }) => {
     const place = codes.get(placeKey(orgId, siteId))
     if (place === undefined) throw new Error(`There is no place of events for site ${siteId} of organization ${orgId}`)
-    return Object.assign(row, place)
+    return { id: uuidv7(), deviceId, org: place.org, place: place.code, kind, deviceName, siteName, apfw, event }
   })
-  await copyRows(tx, columns, coded)
+  await copyRows(tx, columns, rows, { every: { createdAt } })
 }
 
 const placeKey = (orgId: string, siteId: string | null): string => `${orgId} ${siteId ?? ''}`

@@ -255,6 +255,14 @@ describe('copyRows', () => {
     expect(await listed(rows.map(({ id }) => id))).toHaveLength(100)
   })
 
+  it('leaves the refusal of a value that it can not encode to PostgreSQL', async () => {
+    const rows = Array.from({ length: 100 }, () => ({ ...rowOf(''), event: {} }))
+    const wrong = rows.map((each, index) => (index === 50 ? { ...each, deviceId: 'no id' } : each))
+    const copied = db.transaction().execute((tx) => copyRows(tx, events, wrong, { every: same }))
+    await expect(copied).rejects.toThrow('invalid input syntax for type uuid: "no id"')
+    expect(await listed(rows.map(({ id }) => id))).toEqual([])
+  })
+
   it('refuses documents, which the connection seals', async () => {
     const documents = columnsOf('site', { orgId: 'uuid', id: 'uuid', doc: 'document' })
     const rows = Array.from({ length: 100 }, () => ({ orgId, id: uuidv7(), doc: {} }))

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type ArrayType, arrayBytes } from './array-bytes.ts'
+import { arrayBytes } from './array-bytes.ts'
+import type { BinaryType } from './element-types.ts'
 
-const bytesOf = (type: ArrayType, values: readonly unknown[]): Buffer | null =>
+const bytesOf = (type: BinaryType, values: readonly unknown[]): Buffer | null =>
   arrayBytes(type, values, (value) => value)
 
 /** Reads an array as the protocol of PostgreSQL describes it. */
@@ -21,7 +22,7 @@ function elementsOf(array: Buffer): { readonly oid: number; readonly elements: (
   return { oid, elements }
 }
 
-const hexOf = (type: ArrayType, values: readonly unknown[]): (string | null)[] =>
+const hexOf = (type: BinaryType, values: readonly unknown[]): (string | null)[] =>
   elementsOf(bytesOf(type, values) ?? Buffer.alloc(0)).elements.map((element) => element?.toString('hex') ?? null)
 
 test('encodes values of each type, and missing ones', () => {
@@ -61,7 +62,7 @@ test('encodes texts as UTF-8, whatever they contain', () => {
 })
 
 test('leaves values to the driver that have no such encoding', () => {
-  const others: [ArrayType, readonly unknown[]][] = [
+  const others: [BinaryType, readonly unknown[]][] = [
     ['uuid', ['01890000-0000-7000-8000-00000000abcx', '01890000x0000-7000-8000-00000000abcd', 'a', 1]],
     ['text', [1, {}, Buffer.alloc(1)]],
     ['bigint', ['9999999999999999', '', 'x', 1]],

@@ -1,8 +1,9 @@
 import { type CompiledQuery, sql } from 'kysely'
-import { copyText } from './copy-text.ts'
+import { copyBytes } from './copy-bytes.ts'
 import type { Tx } from './db.ts'
+import type { BinaryType } from './element-types.ts'
 import { WITH_DATA } from './prepared.ts'
-import { type Columns, encode, insertRows, memberOf, namesOf } from './rows.ts'
+import { type Columns, type SqlType, encode, insertRows, memberOf, namesOf } from './rows.ts'
 import { splitRows } from './split.ts'
 
 /** Fewer rows are inserted: a prepared statement begins sooner. */
@@ -10,7 +11,8 @@ const MIN_COPIED = 16
 
 /**
  * Inserts rows as insertRows() does, many of them by `copy`: PostgreSQL then logs all rows of a page in one record, and
- * saves 50 bytes for each. Columns can't be documents, which the connection seals.
+ * saves 50 bytes for each. The declared types must be those of the columns, and none may be a document, which the
+ * connection seals. A value that `copy` can't have is inserted, so that PostgreSQL refuses it as usual.
  */
 export async function copyRows<R extends object, E extends Partial<R> = {}>(
   tx: Tx,
@@ -18,26 +20,45 @@ export async function copyRows<R extends object, E extends Partial<R> = {}>(
   rows: readonly Omit<NoInfer<R>, keyof E>[],
   { every }: { readonly every?: E } = {},
 ): Promise<void> {
+  const insert = (some: typeof rows): Promise<unknown> =>
+    insertRows(tx, columns, some, every === undefined ? {} : { every })
   if (rows.length < MIN_COPIED) {
-    await insertRows(tx, columns, rows, every === undefined ? {} : { every })
+    await insert(rows)
     return
   }
   const known = copies.get(columns) ?? copyOf(tx, columns)
   copies.set(columns, known)
-  const types = Object.entries(columns.types)
-  const same: object = every ?? {}
   for (const part of splitRows(rows)) {
-    const values = part.map((row) =>
-      types.map(([name, type]) => encode(type, memberOf(name in same ? same : row, name))),
-    )
-    await tx.executeQuery({ ...known, parameters: [Buffer.from(copyText(values))] })
+    const data = copyBytes(known.types, valuesOf(columns, part, every ?? {}))
+    await (data === null ? insert(part) : tx.executeQuery({ ...known.query, parameters: [data] }))
   }
 }
 
-/** The statements of copyRows, by the columns. */
-const copies = new WeakMap<object, CompiledQuery>()
+interface Copy {
+  readonly query: CompiledQuery
+  /** The types of the columns, in the order of the statement. */
+  readonly types: readonly BinaryType[]
+}
 
-function copyOf(tx: Tx, columns: Columns<never>): CompiledQuery {
-  if (Object.values(columns.types).includes('document')) throw new Error(`Documents of ${columns.table} are sealed`)
-  return sql`copy ${sql.table(columns.table)} (${namesOf(columns)}) from stdin ${sql.raw(WITH_DATA)}`.compile(tx)
+/** The statements of copyRows, by the columns. */
+const copies = new WeakMap<object, Copy>()
+
+function copyOf(tx: Tx, columns: Columns<never>): Copy {
+  const types = Object.values(columns.types)
+  if (!types.every(isBinary)) throw new Error(`Documents of ${columns.table} are sealed`)
+  const query = sql`copy ${sql.table(columns.table)} (${namesOf(columns)}) from stdin (format binary) ${sql.raw(WITH_DATA)}`
+  return { query: query.compile(tx), types }
+}
+
+function isBinary(type: SqlType): type is BinaryType {
+  return type !== 'document'
+}
+
+/** Returns the values of all rows, one row after the other. */
+function valuesOf({ types }: Columns<never>, rows: readonly object[], every: object): unknown[] {
+  const columns = Object.entries(types).map(([name, type]) => ({ name, type, isSame: name in every }))
+  const values: unknown[] = []
+  for (const row of rows)
+    for (const { name, type, isSame } of columns) values.push(encode(type, memberOf(isSame ? every : row, name)))
+  return values
 }

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import { type PostgresPool, type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
 import type { DocumentCodec } from '../sealing/document-codec.ts'
@@ -27,10 +28,13 @@ export const WITH_DATA = '/* with data */'
 
 /** What the types of the driver lack. */
 interface CopyingConnection {
+  readonly stream: Writable
   query(text: string): void
-  sendCopyFromChunk(data: Buffer): void
   endCopyFrom(): void
 }
+
+/** The kind of a message with data of a `copy`. */
+const COPY_DATA = 'd'
 
 /** The driver would copy a configuration property by property, which takes longer than the rest of what it does. */
 function execute(client: pg.PoolClient, statement: QueryText, columns: ColumnOptions): Promise<pg.QueryResult> {
@@ -43,7 +47,16 @@ function execute(client: pg.PoolClient, statement: QueryText, columns: ColumnOpt
   return promise
 }
 
-/** Sends the data with the statement: PostgreSQL ignores it if it refuses that. */
+/** Returns what precedes the data of a `copy`. Its length includes itself. */
+function copyDataHeader(bytes: number): Buffer {
+  const header = Buffer.alloc(5)
+  header.writeInt32BE(4 + bytes, header.write(COPY_DATA))
+  return header
+}
+
+/**
+ * Sends the data with the statement: PostgreSQL ignores it if it refuses that. The driver would copy the data twice.
+ */
 function copy(client: pg.PoolClient, text: string, data: Buffer): Promise<pg.QueryResult> {
   const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
   const query = new pg.Query(text, (error: Error | undefined, result: unknown) => {
@@ -51,9 +64,13 @@ function copy(client: pg.PoolClient, text: string, data: Buffer): Promise<pg.Que
     else resolve(result as pg.QueryResult)
   })
   const submit = (connection: CopyingConnection): null => {
+    const { stream } = connection
+    stream.cork()
     connection.query(text)
-    connection.sendCopyFromChunk(data)
+    stream.write(copyDataHeader(data.length))
+    stream.write(data)
     connection.endCopyFrom()
+    stream.uncork()
     return null
   }
   client.query(Object.assign(query, { submit, handleCopyInResponse: () => undefined }))
