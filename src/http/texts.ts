@@ -30,6 +30,10 @@ const forms = {
     refusal: 'must be epoch seconds, `now` or an offset like `-1d`',
   },
   duration: { pattern: '^\\d{1,7}[smhdw]?$', refusal: 'must be a number with one of the units s, m, h, d, w' },
+  cursor: {
+    pattern: '^[0-9]{1,18}$',
+    refusal: 'must be the cursor of an answer, which is a text of digits',
+  },
   addressRange: { pattern: '^[0-9A-Fa-f:.]+(?:/\\d+)?$', refusal: 'must be an address or a range like 10.0.0.0/8' },
 } as const
 

@@ -84,6 +84,8 @@ export interface PhaseGate {
   readonly wait_for?: GateWait
   /** The URL of a check. */
   readonly url?: string
+  /** The person who created the upgrade may not give the approval. Absent: they may. */
+  readonly prevent_self_approval?: true
 }
 
 /**

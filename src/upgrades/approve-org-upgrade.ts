@@ -1,7 +1,7 @@
 import type { OrgScope } from '../access/scope.ts'
 import { epochS } from '../platform/time/clock.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/database/db.ts'
+import { type Tx, inTx } from '../platform/database/db.ts'
 import { AppError, invalidField } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../rollout/events/append-events.ts'
@@ -11,7 +11,7 @@ import { findHeldPhase } from '../rollout/rounds/decide-org-upgrade.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { resumeSiteUpgrades } from '../rollout/gates/store-hold.ts'
 import { insertApproval } from '../rollout/phases/store.ts'
-import { lockOrgUpgrade } from './store.ts'
+import { getCreatorId, lockOrgUpgrade } from './store.ts'
 
 export interface Approval {
   readonly id: string
@@ -25,7 +25,8 @@ export interface Approval {
 /**
  * Approves a phase that has ended, so that the next one opens. A phase can't be approved before its devices show the
  * effect of the upgrade.
- * @throws AppError not_found; invalid for a phase that waits for no approval, and while a person has paused the upgrade.
+ * @throws AppError not_found; invalid for a phase that waits for no approval, while a person has paused the upgrade, and for
+ *   its creator if the gate demands another person.
  */
 export async function approveOrgUpgrade(
   ctx: Context,
@@ -46,6 +47,8 @@ export async function approveOrgUpgrade(
     const awaited = `${wordsOf(waiting.of).phase} ${waiting.phase} waits for an approval`
     if (waiting.of !== of) throw invalidField('phase_of', `is ${of ?? 'reboots'}, but ${awaited}`)
     if (waiting.phase !== phase) throw invalidField('phase', `is ${phase}, but ${awaited}`)
+    const gates = (waiting.of === 'downloads' ? org?.downloads : org?.phases)?.gates
+    if (gates?.[phase - 1]?.prevent_self_approval === true) await refuseCreator(tx, scope, id)
     const { name, adminId } = scope.actor
     const approval = { ...waiting, by: 'approval', name, admin_id: adminId, note, at_s: epochS(at) } as const
     await insertApproval(tx, scope, id, approval)
@@ -60,4 +63,17 @@ export async function approveOrgUpgrade(
     await appendUpgradeChange(tx, scope, { ...approved, message, after: { id, ...presentPhase(waiting), note } }, at)
     wakeAfterCommit(tx, 'rollouts')
   })
+}
+
+/** @throws AppError invalid for the creator of the upgrade, and for a token that belongs to no person. */
+async function refuseCreator(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+  const { adminId } = scope.actor
+  const who =
+    adminId === null
+      ? 'a token that belongs to no person'
+      : adminId === (await getCreatorId(tx, scope, id))
+        ? 'the person who created the upgrade'
+        : null
+  if (who !== null)
+    throw new AppError('invalid', `The phase can't be approved by ${who}: its gate has prevent_self_approval`)
 }

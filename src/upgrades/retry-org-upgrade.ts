@@ -18,6 +18,7 @@ import {
   reopenOrgUpgrade,
   reopenSiteUpgrades,
 } from '../rollout/changes/store-retry.ts'
+import { bucketOf } from './buckets.ts'
 import { lockOrgUpgrade } from './store.ts'
 
 /** An audit record names no more devices. */
@@ -82,7 +83,7 @@ function refuseNotFailed(macs: readonly string[], found: readonly RetriableTarge
     const [first] = targets
     if (first === undefined) throw invalidField(`macs.${index}`, `${mac} is not a device of this upgrade`)
     if (first.state !== 'failed')
-      throw invalidField(`macs.${index}`, `${mac} has not failed, its state is ${first.state}`)
+      throw invalidField(`macs.${index}`, `${mac} has not failed, its state is ${bucketOf(first.state)}`)
   }
 }
 

@@ -128,6 +128,9 @@ export const stateFields = {
       Type.Object({
         by: Type.Enum(['approval', 'check', 'gate', 'user']),
         reason: Type.String(),
+        phase_of: Type.Optional(
+          Type.Literal('downloads', { description: 'present at a gate between phases of the downloads' }),
+        ),
         timestamp: Timestamp,
       }),
     ),
@@ -180,7 +183,9 @@ export const OrgUpgradeItemReply = named(
     /** The others are ours: without them, a client would have to read each upgrade. */
     strategy: Type.String(),
     target_version: Type.String(),
-    status: Type.Enum(['running', 'completed', 'failed', 'cancelled']),
+    status: Type.Enum(['queued', 'running', 'completed', 'failed', 'cancelled'], {
+      description: 'queued: no site has begun',
+    }),
     held: stateFields.held,
     created_time: Timestamp,
     total: Type.Integer(),
@@ -246,8 +251,8 @@ export function presentState({
   }
 }
 
-function presentHold({ by, reason, since_s: sinceS }: UpgradeHold) {
-  return { by, reason, timestamp: sinceS }
+function presentHold({ by, reason, of, since_s: sinceS }: UpgradeHold) {
+  return { by, reason, ...(of !== undefined && { phase_of: of }), timestamp: sinceS }
 }
 
 /** Published clients don't know `held`: for them a note explains why the upgrade waits. */

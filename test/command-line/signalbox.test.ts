@@ -148,7 +148,7 @@ describe('upgrades', () => {
     expect(shown).toMatch(new RegExp(`^SITE +SITE ID .*\\nBerlin +${org.sites[0]?.id} `))
     const figures = { sites: 1, devices: 3, upgraded: 0, failed: 0 }
     const row = { id, created_time: expect.any(Number), version: NEW, strategy: 'canary', ...figures }
-    expect(await found('list')).toEqual([{ ...row, status: 'running' }])
+    expect(await found('list')).toEqual([{ ...row, status: 'queued' }])
     await upgrade('pause', id)
     expect(await found('list')).toEqual([{ ...row, status: 'paused' }])
     expect((await upgrade('list')).out).toMatch(/^ID +CREATED +VERSION +STATUS +SITES +DEVICES +UPGRADED +FAILED\n/)

@@ -17,6 +17,12 @@ interface PlanOptions {
   readonly set?: readonly Pair[]
 }
 
+interface ApproveOptions {
+  readonly phase: number
+  readonly phaseOf?: string
+  readonly note?: string
+}
+
 /** The actions on an existing upgrade. */
 const actions = [
   { name: 'pause', description: 'begin no further devices until it is resumed', done: 'paused' },
@@ -81,11 +87,13 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .command('approve <id>')
     .description('open the gate at which an upgrade waits, so that its next phase begins')
     .requiredOption('--phase <number>', 'the phase that has ended, from 1', wholeNumber)
+    .option('--phase-of <kind>', 'downloads, where these have phases of their own, or reboots (default: reboots)')
     .option('--note <text>', 'the reason, for the report and the audit log')
-    .action(async (id: string, { phase, note }: { phase: number; note?: string }, command) => {
+    .action(async (id: string, { phase, phaseOf, note }: ApproveOptions, command) => {
       const { session, api, path } = await enter(open, command)
       const answer = await api.post(`${path}/${encodeURIComponent(id)}/approve`, {
         phase,
+        ...(phaseOf !== undefined && { phase_of: phaseOf }),
         ...(note !== undefined && { note }),
       })
       session.output.show(answer, () => `phase ${phase} of upgrade ${id} approved`)

@@ -1,5 +1,5 @@
 import { wordsOf } from './decide-hold.ts'
-import type { OrgPhasePlan, UpgradeHold } from '../rollout.ts'
+import type { OrgPhasePlan, PhaseGate, UpgradeHold } from '../rollout.ts'
 
 /** The state of the gates of a whole upgrade. */
 interface Gates {
@@ -33,6 +33,10 @@ export function findWait(
       return gatePassed >= phase ? null : { by: 'check', reason: `${ended} and waits for its check` }
     case 'approval':
       // Resuming the upgrade after too many failures is no approval.
-      return approved.includes(phase) ? null : { by: 'approval', reason: `${ended} and waits for an approval` }
+      return approved.includes(phase) ? null : { by: 'approval', reason: `${ended} and waits for ${approvalOf(gate)}` }
   }
+}
+
+function approvalOf({ prevent_self_approval: another }: PhaseGate): string {
+  return another === true ? 'an approval by a person who has not created the upgrade' : 'an approval'
 }

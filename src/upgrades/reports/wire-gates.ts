@@ -19,6 +19,9 @@ export const GateReply = named(
       wait_for: Type.Optional(
         Type.Enum(['pause', 'approval', 'check'], { description: 'what opens the next phase besides' }),
       ),
+      prevent_self_approval: Type.Optional(
+        Type.Literal(true, { description: 'a person other than the one who created the upgrade gives the approval' }),
+      ),
       passed: Type.Boolean({ description: 'whether the next phase is open' }),
     },
     { description: 'what the phase has to meet for the next one to open' },
@@ -36,13 +39,14 @@ export function presentGate({ gates, phase, openPhase }: ReportedGate): Static<t
   const gate = gates?.[phase - 1] ?? null
   if (gate === null) return null
   const { max_failures: failures, max_failure_percentage: percent, min_upgraded: upgraded } = gate
-  const { min_success_percentage: share, wait_for: waitFor } = gate
+  const { min_success_percentage: share, wait_for: waitFor, prevent_self_approval: another } = gate
   return {
     ...(failures !== null && { max_failures: failures }),
     ...(percent !== null && { max_failure_percentage: percent }),
     ...(upgraded > 0 && { min_upgraded: upgraded }),
     ...(share !== undefined && { min_success_percentage: share }),
     ...(waitFor !== undefined && { wait_for: waitFor }),
+    ...(another !== undefined && { prevent_self_approval: another }),
     passed: openPhase > phase,
   }
 }

@@ -23,11 +23,19 @@ export const gateField = Type.Optional(
             'approval: until somebody approves the phase; pause: until somebody resumes the upgrade; check: until the answer of url',
         }),
         url: Type.Optional(Type.String({ minLength: 1, maxLength: 2000, description: 'For a check' })),
+        prevent_self_approval: Type.Optional(
+          Type.Boolean({
+            default: false,
+            description: 'For an approval. true: a person other than the one who created the upgrade must give it',
+          }),
+        ),
       }),
     ),
     { maxItems: 100 },
   ),
 )
+
+type Wait = Pick<PhaseGate, 'wait_for' | 'url' | 'prevent_self_approval'>
 
 interface GatedPhases {
   /** Gates of other phases are left out. */
@@ -40,15 +48,15 @@ interface GatedPhases {
 export function parseGates(
   gates: Static<typeof gateField> = [],
   { of, phases, scope }: GatedPhases,
-): ReadonlyMap<number, Pick<PhaseGate, 'wait_for' | 'url'>> {
+): ReadonlyMap<number, Wait> {
   const meant = [...gates.entries()].filter(([, gate]) => (gate.phase_of ?? 'reboots') === of)
   if (meant.length > 0 && scope === 'site')
     throw invalidField(
       'phase_gates',
       'is given with the phase_scope site, but only phases of the whole upgrade can wait',
     )
-  const waits = new Map<number, Pick<PhaseGate, 'wait_for' | 'url'>>()
-  for (const [index, { phase, wait_for, url }] of meant) {
+  const waits = new Map<number, Wait>()
+  for (const [index, { phase, wait_for, url, prevent_self_approval: another = false }] of meant) {
     const field = `phase_gates.${index}.phase`
     if (phase >= phases)
       throw invalidField(
@@ -56,7 +64,16 @@ export function parseGates(
         `is ${phase}, but must be less than ${phases}, the last phase, after which nothing waits`,
       )
     if (waits.has(phase)) throw invalidField(field, `is ${phase}, which another gate of phase_gates already has`)
-    waits.set(phase, { wait_for, ...parseUrl(`phase_gates.${index}.url`, wait_for, url) })
+    if (another && wait_for !== 'approval')
+      throw invalidField(
+        `phase_gates.${index}.prevent_self_approval`,
+        `is given with wait_for ${wait_for}, but only an approval is given by a person`,
+      )
+    waits.set(phase, {
+      wait_for,
+      ...parseUrl(`phase_gates.${index}.url`, wait_for, url),
+      ...(another && { prevent_self_approval: true }),
+    })
   }
   return waits
 }

@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { Uuid, named } from '../../http/schemas.ts'
+import { textOf } from '../../http/texts.ts'
 import type { Handed } from './pull-messages.ts'
 
-const Cursor = Type.String({ pattern: '^[0-9]{1,18}$', description: 'as an answer of the messages returned it' })
+const Cursor = textOf('cursor', { description: 'as an answer of the messages returned it' })
 
 export const PullQuery = Type.Object({
   cursor: Type.Optional(Cursor),

@@ -62,7 +62,7 @@ describe('the stream', () => {
       seq: expect.any(Number),
       data: {
         upgrade_id: id,
-        status: 'running',
+        status: 'queued',
         sites: 1,
         counts: { ...none, scheduled: 2, total: 2 },
         phase: 1,

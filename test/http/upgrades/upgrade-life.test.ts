@@ -1,3 +1,4 @@
+import { uuidv7 } from 'uuidv7'
 import { describe, expect, it } from 'vitest'
 import { json } from '../../../src/platform/database/db.ts'
 import { releaseDevices } from '../../support/fleets/device-upgrades.ts'
@@ -15,7 +16,7 @@ it('a retry takes no device that has not failed or is in no upgrade, and changes
   const { body } = await post({ all_sites: true })
   const [mac] = harness.macsOf(0)
   const refused = [
-    [{ macs: [mac] }, `Invalid field macs.0: ${mac} has not failed, its state is planned`],
+    [{ macs: [mac] }, `Invalid field macs.0: ${mac} has not failed, its state is scheduled`],
     [{ macs: ['5c5b35000000'] }, 'Invalid field macs.0: 5c5b35000000 is not a device of this upgrade'],
     [{ macs: ['router'] }, 'Invalid field macs.0: "router" is not a MAC address'],
     [{ macs: [] }, expect.stringMatching(/^Invalid field macs: /)],
@@ -169,10 +170,57 @@ describe('gates that wait', () => {
     expect(log.results[0]).toMatchObject({ message: `Approve phase 1 of upgrade ${body.id}` })
     expect(JSON.stringify(log.results[0])).toContain(note)
   })
+
+  it('a wait at a gate of the downloads says so', async () => {
+    const { body } = await post({ ...canary, download_strategy: 'canary' })
+    await hold(body.id, { by: 'approval', reason: 'download phase 1 ended', of: 'downloads' })
+    const held = { by: 'approval', phase_of: 'downloads' }
+    expect((await get(`/${body.id}`)).body.upgrades[0].upgrade).toMatchObject({ held })
+    expect((await get('')).body[0]).toMatchObject({ id: body.id, held })
+  })
+
+  it('a gate may demand the approval of a person who has not created the upgrade', async () => {
+    const gate = { phase: 1, wait_for: 'approval', prevent_self_approval: true }
+    expect(await post({ ...canary, phase_gates: [{ ...gate, wait_for: 'pause' }] })).toMatchObject({
+      status: 400,
+      body: {
+        detail:
+          'Invalid field phase_gates.0.prevent_self_approval: is given with wait_for pause, but only an approval is given by a person',
+      },
+    })
+    const { body } = await post({ ...canary, phase_gates: [gate] })
+    expect((await get(`/${body.id}/report`)).body.phases[0].gate).toMatchObject({ prevent_self_approval: true })
+    await hold(body.id, { by: 'approval', reason: 'phase 1 ended' })
+    const approve = (token: string) =>
+      harness.server.call('POST', `${harness.path}/${body.id}/approve`, {
+        body: { phase: 1 },
+        as: { ...harness.admin, token },
+      })
+    const refused = (who: string) => ({
+      status: 400,
+      body: { detail: `The phase can't be approved by ${who}: its gate has prevent_self_approval` },
+    })
+    expect(await approve(harness.admin.token)).toMatchObject(refused('the person who created the upgrade'))
+    const apitokens = `/orgs/${harness.admin.orgId}/apitokens`
+    const token = { name: 'robot', privileges: [{ scope: 'org', org_id: harness.admin.orgId, role: 'admin' }] }
+    const made = await harness.server.call('POST', apitokens, { body: token, as: harness.admin })
+    expect(await approve(made.body.key)).toMatchObject(refused('a token that belongs to no person'))
+    const another = await harness.server.addOrg()
+    const privilege = { orgId: harness.admin.orgId, id: uuidv7(), adminId: another.adminId }
+    await harness.server.ctx.db
+      .insertInto('privilege')
+      .values({ ...privilege, scope: 'org', role: 'admin' })
+      .execute()
+    expect(await approve(another.token)).toMatchObject({ status: 200 })
+    expect((await get(`/${body.id}`)).body.approvals).toMatchObject([{ phase: 1, admin_id: another.adminId }])
+  })
 })
 
 /** Pauses an upgrade and its site upgrades as the engine does. */
-async function hold(id: string, how: { readonly by: 'approval' | 'gate'; readonly reason: string }): Promise<void> {
+async function hold(
+  id: string,
+  how: { readonly by: 'approval' | 'gate'; readonly reason: string; readonly of?: 'downloads' },
+): Promise<void> {
   const { db } = harness.server.ctx
   const held = json({ ...how, since_s: 0, since_ms: 0 })
   await db.updateTable('orgUpgrade').set({ hold: held }).where('id', '=', id).execute()
@@ -187,7 +235,7 @@ it('the report of an upgrade is JSON or CSV, of the organization or of one site'
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
   expect(report).toMatchObject({
     upgrade_id: body.id,
-    status: 'running',
+    status: 'queued',
     total: 5,
     sites: [{ total: 3 }, { total: 2 }],
   })

@@ -58,7 +58,7 @@ describe('an upgrade', () => {
         })),
         strategy: 'canary',
         target_version: NEW,
-        status: 'running',
+        status: 'queued',
         created_time: expect.any(Number),
         total: 5,
         upgraded: 0,

@@ -42,6 +42,9 @@ it('messages are fetched by those who may read, and acknowledged by those who ma
   for (const cursor of ['x', '-1', '2', '9'.repeat(19)]) {
     const refused = await server.call('POST', `${messages}/ack`, { body: { cursor } })
     expect([cursor, refused.status]).toEqual([cursor, 400])
+    expect(refused.body.detail).toMatch(
+      /^Invalid field cursor: (2 was never returned|".+" must be the cursor of an answer)/,
+    )
   }
   expect((await server.call('GET', `${messages}?limit=1001`)).status).toBe(400)
   expect(await server.call('POST', `${messages}/ack`, { body: { cursor: '1' } })).toMatchObject({

@@ -90,7 +90,7 @@ export function stateOf({ status, hold, stopReason }: Standing): Words {
   return hold === null ? upgradeStates[status] : { tone: 'warn', text: holdText(hold) }
 }
 
-/** Returns how an upgrade stands by its record. While no site has begun it is queued, which its report calls running. */
+/** Returns how an upgrade stands by its record, as its report does. */
 export function standingOf(upgrade: Upgrade): Standing {
   const statuses = upgrade.upgrades.map(({ upgrade: { status } }) => status)
   return { status: wholeStatusOf(statuses), hold: holdOf(upgrade), stopReason: stopReasonOf(upgrade) }

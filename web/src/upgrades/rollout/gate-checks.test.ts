@@ -10,6 +10,8 @@ it('compares each rule of a gate with its present value', () => {
     { rule: 'at least 1 upgraded', value: '9', isMet: true },
     { rule: 'an approval', value: 'not given yet', isMet: false },
   ])
+  const [, , another] = checkGate({ ...phase, gate: { ...gate, prevent_self_approval: true } })
+  expect(another).toMatchObject({ rule: 'an approval by a person other than the creator', isMet: false })
   expect(checkGate({ ...phase, gate: { max_failures: 1, min_success_percentage: 90, passed: true } })).toEqual([
     { rule: 'at most 1 failed', value: '1', isMet: true },
     { rule: 'at least 90 % upgraded', value: '9 of 10', isMet: true },

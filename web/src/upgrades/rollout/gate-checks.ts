@@ -15,6 +15,8 @@ const waits = {
   check: { rule: 'a check passes', open: 'not passed yet' },
 } as const
 
+const BY_ANOTHER = 'an approval by a person other than the creator'
+
 /** Returns what the phase has to meet for the next one to open; nothing for an empty phase, which always passes. */
 export function checkGate({ gate, total, failed, upgraded }: Phase): readonly GateCheck[] {
   if (gate === undefined || total === 0) return []
@@ -39,7 +41,11 @@ export function checkGate({ gate, total, failed, upgraded }: Phase): readonly Ga
         },
     wait === undefined
       ? null
-      : { rule: waits[wait].rule, value: gate.passed ? 'done' : waits[wait].open, isMet: gate.passed },
+      : {
+          rule: gate.prevent_self_approval ? BY_ANOTHER : waits[wait].rule,
+          value: gate.passed ? 'done' : waits[wait].open,
+          isMet: gate.passed,
+        },
   ]
   return checks.filter((check) => check !== null)
 }

@@ -5,7 +5,7 @@ import { counted } from '../../display/counted.ts'
 import type { Effect } from '../../display/effect.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { type Upgrade, countsOf } from '../upgrade.ts'
-import { type Action, type State, actionsOf, openPhaseOf } from './verdict.ts'
+import { type Action, type State, actionsOf, heldPhaseOf } from './verdict.ts'
 
 export interface UpgradePlace {
   readonly orgId: string
@@ -42,7 +42,7 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
     statuses.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0)
   const waiting = countOf(...waitingStates)
   const underWay = countOf('reboot_in_progress', 'rebooted')
-  const phase = openPhaseOf(report) ?? 1
+  const { phase, phases, words } = heldPhaseOf(report, hold)
   const going = underWay === 0 ? null : `${counted(underWay, 'rebooting device finishes', 'rebooting devices finish')}.`
   const waitingSites = new Set(
     report.devices.filter(({ status }) => isWaiting(status)).map(({ site_id: siteId }) => siteId),
@@ -62,8 +62,8 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
       run: () => answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/resume', { params })),
     },
     approve: {
-      title: `Approve phase ${phase}`,
-      effect: `Opens the next phase: ${counted(report.phases.find((next) => next.phase === phase + 1)?.total ?? waiting, 'device')}.`,
+      title: `Approve ${words} ${phase}`,
+      effect: `Opens the next phase: ${counted(phases.find((next) => next.phase === phase + 1)?.total ?? waiting, 'device')}.`,
       fields: (
         <TextInput
           label="Note for the record"
@@ -76,7 +76,11 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
         answerOf(
           api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/approve', {
             params,
-            body: { phase, ...(note !== '' && { note }) },
+            body: {
+              phase,
+              ...(hold?.phase_of !== undefined && { phase_of: hold.phase_of }),
+              ...(note !== '' && { note }),
+            },
           }),
         ),
     },

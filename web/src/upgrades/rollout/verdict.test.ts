@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Hold, Report } from '../upgrade.ts'
-import { actionsOf, budgetText, openPhaseOf, verdictOf } from './verdict.ts'
+import { actionsOf, budgetText, heldPhaseOf, openPhaseOf, verdictOf } from './verdict.ts'
 
 const phases = [
   { phase: 1, total: 1, upgraded: 1, failed: 0, opened_at: 10, ended_at: 20 },
@@ -28,6 +28,18 @@ it.each([
   [reportOf({ phases: phases.slice(2), upgraded: 0, failed: 0 }), null, 'Not begun: 0 of 100 upgraded'],
 ])('says how it stands', (report, hold, verdict) => {
   expect(verdictOf({ report, hold, stopReason: null })).toBe(verdict)
+})
+
+it('names the phase of the downloads at one of their gates', () => {
+  const downloads = [
+    { phase: 1, total: 10, downloaded: 10, failed: 0, opened_at: 10 },
+    { phase: 2, total: 90, downloaded: 0, failed: 0 },
+  ]
+  const report = reportOf({ phases: phases.slice(2), downloads, upgraded: 0, failed: 0 })
+  const hold: Hold = { ...holdBy('approval'), phase_of: 'downloads' }
+  expect(verdictOf({ report, hold, stopReason: null })).toBe('Waits in download phase 1 of 2: 0 of 100 upgraded')
+  expect(heldPhaseOf(report, hold)).toEqual({ phases: downloads, phase: 1, words: 'download phase' })
+  expect(heldPhaseOf(report, holdBy('approval'))).toMatchObject({ phase: 1, words: 'phase' })
 })
 
 it('says why it was stopped', () => {

@@ -1,4 +1,4 @@
-import { type Report, type Standing, isRunning } from '../upgrade.ts'
+import { type Hold, type Report, type Standing, isRunning } from '../upgrade.ts'
 
 export interface State extends Omit<Standing, 'status'> {
   readonly report: Report
@@ -19,7 +19,22 @@ export function verdictOf({ report, hold, stopReason }: State): string {
   const open = openPhaseOf(report)
   const phase = open === null ? 'Not begun' : `Phase ${open} of ${report.phases.length}`
   if (hold === null) return `${phase}: ${progress}`
-  return `${hold.by === 'user' ? 'Paused' : 'Waits'} in phase ${open ?? 1} of ${report.phases.length}: ${progress}`
+  const { phases, phase: heldPhase, words } = heldPhaseOf(report, hold)
+  return `${hold.by === 'user' ? 'Paused' : 'Waits'} in ${words} ${heldPhase} of ${phases.length}: ${progress}`
+}
+
+interface HeldPhase {
+  /** Those of the same kind. */
+  readonly phases: readonly { readonly phase: number; readonly total: number }[]
+  /** The phase that is open, from 1. */
+  readonly phase: number
+  readonly words: 'phase' | 'download phase'
+}
+
+/** Returns the phase that was open when the upgrade began to wait: one of the downloads at one of their gates. */
+export function heldPhaseOf({ phases, downloads }: Pick<Report, 'phases' | 'downloads'>, hold: Hold | null): HeldPhase {
+  if (hold?.phase_of !== 'downloads') return { phases, phase: openPhaseOf({ phases }) ?? 1, words: 'phase' }
+  return { phases: downloads, phase: openPhaseOf({ phases: downloads }) ?? 1, words: 'download phase' }
 }
 
 function sentence(text: string): string {
@@ -37,7 +52,11 @@ export function budgetText({
 }
 
 /** Returns the number of the last phase that has opened; null before the first. */
-export function openPhaseOf({ phases }: Pick<Report, 'phases'>): number | null {
+export function openPhaseOf({
+  phases,
+}: {
+  readonly phases: readonly { readonly phase: number; readonly opened_at?: number | undefined }[]
+}): number | null {
   return phases.findLast(({ opened_at: openedAt }) => openedAt !== undefined)?.phase ?? null
 }
 

@@ -38,6 +38,9 @@ it.each([
 ] as const)('waits for approval after the phase: %s', (gate, phases) => {
   const expected = phases.map((phase) => ({ phase, wait_for: 'approval' }))
   expect(requestOf({ phases: '10 50;100', gate }).phase_gates).toEqual(expected)
+  expect(requestOf({ phases: '10 50;100', gate, approver: 'another' }).phase_gates).toEqual(
+    phases.map((phase) => ({ phase, wait_for: 'approval', prevent_self_approval: true })),
+  )
 })
 
 it('reads a rule from each line', () => {
@@ -58,7 +61,10 @@ it('leaves what is no number to the server', () => {
 it('reads any address, and its own again', () => {
   fc.assert(
     fc.property(
-      fc.dictionary(fc.constantFrom('sites', 'type', 'rules', 'version', 'gate', 'phases', 'x'), fc.jsonValue()),
+      fc.dictionary(
+        fc.constantFrom('sites', 'type', 'rules', 'version', 'gate', 'approver', 'phases', 'x'),
+        fc.jsonValue(),
+      ),
       (search) => {
         const draft = parseDraft(search)
         expect(parseDraft({ ...draft })).toEqual(draft)

@@ -10,6 +10,10 @@ const gates = ['first', 'each'] as const
 /** The phases after which a person must approve. */
 export type Gate = (typeof gates)[number]
 
+const approvers = ['another'] as const
+/** Another person than the one who starts the upgrade. */
+export type Approver = (typeof approvers)[number]
+
 const orders = ['fringe_to_center', 'center_to_fringe'] as const
 
 /** The draft of an upgrade, as in the address of the page. */
@@ -28,6 +32,8 @@ export interface Draft {
   /** Cumulative percentages as typed, such as "1, 10, 50, 100". */
   readonly phases?: string
   readonly gate?: Gate
+  /** Absent: anyone who may. */
+  readonly approver?: Approver
   readonly failures?: string
   readonly first?: string
   readonly most?: string
@@ -70,6 +76,7 @@ export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
     type: (Object.keys(deviceTypes) as DeviceType[]).find((type) => type === search['type']),
     strategy: strategies.find((name) => name === search['strategy']),
     gate: gates.find((name) => name === search['gate']),
+    approver: approvers.find((name) => name === search['approver']),
     order: orders.find((name) => name === search['order']),
   }
   const chosen = Object.entries(choices).filter(([, value]) => value !== undefined)
@@ -137,9 +144,13 @@ function parametersOf(draft: SettledDraft): UpgradeRequest {
   const percents = numbersIn(draft.phases)
   const gated =
     draft.gate === undefined ? [] : draft.gate === 'first' ? [1] : percents.slice(1).map((_, index) => index + 1)
+  const gateAfter = (phase: number) =>
+    draft.approver === undefined
+      ? { phase, wait_for: 'approval' as const }
+      : { phase, wait_for: 'approval' as const, prevent_self_approval: true }
   return {
     ...failures,
     canary_phases: [...percents],
-    ...(gated.length > 0 && { phase_gates: gated.map((phase) => ({ phase, wait_for: 'approval' as const })) }),
+    ...(gated.length > 0 && { phase_gates: gated.map(gateAfter) }),
   }
 }

@@ -1,6 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { Panel } from '../../display/panel.tsx'
-import { type Draft, type Gate, type Strategy, settle, strategies } from './draft.ts'
+import { type Approver, type Draft, type Gate, type Strategy, settle, strategies } from './draft.ts'
 import { PhaseDrawing } from './phase-drawing.tsx'
 
 /** A change of a draft; undefined removes a field. */
@@ -52,7 +52,7 @@ export function StrategyPanel({ draft, errorOf, onChange }: WizardFieldsProps) {
 }
 
 function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
-  const { strategy, phases, gate, failures, first, most, order } = settle(draft)
+  const { strategy, phases, gate, approver, failures, first, most, order } = settle(draft)
   if (strategy === 'big_bang') return null
   const text = (label: string, field: string, name: 'phases' | 'failures' | 'first' | 'most', value: string) => (
     <TextInput
@@ -76,6 +76,19 @@ function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
           ]}
           error={errorOf('phase_gates')}
           onChange={({ currentTarget: { value } }) => onChange({ gate: value === '' ? undefined : (value as Gate) })}
+        />
+      )}
+      {strategy === 'canary' && gate !== undefined && (
+        <NativeSelect
+          label="Approved by"
+          value={approver ?? ''}
+          data={[
+            { value: '', label: 'Anyone who may start upgrades' },
+            { value: 'another', label: 'Another person than me' },
+          ]}
+          onChange={({ currentTarget: { value } }) =>
+            onChange({ approver: value === '' ? undefined : (value as Approver) })
+          }
         />
       )}
       {strategy === 'rrm' && text('First batch (%)', 'rrm_first_batch_percentage', 'first', first)}
