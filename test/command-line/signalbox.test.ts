@@ -157,6 +157,21 @@ describe('upgrades', () => {
     const watched = await upgrade('watch', id, '--json')
     expect(watched).toMatchObject({ code: 6, err: 'signalbox: 3 of 3 devices were not upgraded\n' })
     expect(JSON.parse(watched.out)).toMatchObject({ id, total: 3, cancelled: 3 })
+    for (const action of ['pause', 'resume', 'cancel'])
+      expect(await upgrade(action, id)).toMatchObject({
+        code: 0,
+        out: `upgrade ${id} has already ended, nothing changed\n`,
+      })
+    expect(await upgrade('retry', id)).toMatchObject({ code: 0, out: `upgrade ${id} retries 0 devices\n` })
+    expect(await upgrade('approve', id, '--phase', '1', '--phase-of', 'downloads')).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('no phase of the upgrade waits for an approval'),
+    })
+    const held = JSON.parse((await upgrade('start', NEW, '--site', 'Berlin', '--json')).out)
+    const { out: refused } = await upgrade('start', NEW, '--site', 'Berlin')
+    expect(refused).toMatch(/^upgrade \S+ began: 0 devices\nleft out: 3, in another upgrade\n$/)
+    await upgrade('cancel', held.id)
+    await advance()
 
     const state = { hasEnded: false }
     const second = upgrade('start', NEW, '--watch').finally(() => (state.hasEnded = true))

@@ -99,3 +99,16 @@ it('an upgrade that waits for an approval ends when it is cancelled', async () =
   await play()
   expect(await read(id)).toMatchObject({ status: ['cancelled', 'cancelled'], counts: { upgraded: 2, cancelled: 8 } })
 })
+
+it('an upgrade that has ended is not paused, so that a retry of its devices does not wait', async () => {
+  const { id } = await create([], { max_failures: [9, 9, 9] })
+  await play(() => 'keeps_old')
+  expect(await read(id)).toMatchObject({ status: ['failed', 'failed'], counts: { failed: 10 } })
+  await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  const { hold } = await rollout.ctx.db.selectFrom('orgUpgrade').select('hold').executeTakeFirstOrThrow()
+  expect(hold).toBeNull()
+  await expect(approve(id, 1)).rejects.toThrow('no phase of the upgrade waits for an approval')
+  await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: null })
+  await play()
+  expect(await read(id)).toMatchObject({ status: ['completed', 'completed'], counts: { upgraded: 10 } })
+})

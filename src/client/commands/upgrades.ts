@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import { type Api, type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
-import { fields, table, textOf, timeText } from '../output.ts'
+import { textOf } from '../output.ts'
 import type { Session } from '../session.ts'
 import { type AddCommands, type Pair, collect, collectPairs, wholeNumber, wholeNumbers } from './command.ts'
 import { findSite, siteNames } from './find.ts'
+import { devicesText, listText, listed, planText, reasonsText, startText, stateText } from './upgrade-texts.ts'
 import { progressOf, watchUpgrade } from './watch-upgrade.ts'
 
 interface PlanOptions {
@@ -23,11 +24,10 @@ interface ApproveOptions {
   readonly note?: string
 }
 
-/** The actions on an existing upgrade. */
+/** The actions on an upgrade that runs. The server accepts them later, too, and changes nothing then. */
 const actions = [
   { name: 'pause', description: 'begin no further devices until it is resumed', done: 'paused' },
   { name: 'resume', description: 'resume a paused upgrade', done: 'resumed' },
-  { name: 'retry', description: 'upgrade the devices again that have failed', done: 'retries the failed devices' },
   { name: 'cancel', description: 'begin no further devices, for good', done: 'cancelled' },
 ] as const
 
@@ -60,8 +60,8 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
       const made = objectOf(
         await api.post(path, { ...body, ...(options.plan !== undefined && { plan_id: options.plan }) }),
       )
-      if (options.watch !== true) return session.output.show(made, () => `upgrade ${textOf(made['id'])} began`)
-      session.output.tell(`upgrade ${textOf(made['id'])} began`)
+      if (options.watch !== true) return session.output.show(made, () => startText(made))
+      session.output.tell(startText(made))
       await watchUpgrade(session, api, { channel, id: textOf(made['id']) })
     })
 
@@ -105,9 +105,23 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
       .description(description)
       .action(async (id: string, _options: unknown, command: Command) => {
         const { session, api, path } = await enter(open, command)
-        const answer = await api.post(`${path}/${encodeURIComponent(id)}/${name}`)
-        session.output.show(answer, () => `upgrade ${id} ${done}`)
+        const one = `${path}/${encodeURIComponent(id)}`
+        const { hasEnded } = progressOf(objectOf(await api.get(one)))
+        const answer = await api.post(`${one}/${name}`)
+        session.output.show(answer, () => `upgrade ${id} ${hasEnded ? 'has already ended, nothing changed' : done}`)
       })
+
+  upgrade
+    .command('retry <id>')
+    .description('upgrade the devices again that have failed')
+    .action(async (id: string, _options, command) => {
+      const { session, api, path } = await enter(open, command)
+      const answer = objectOf(await api.post(`${path}/${encodeURIComponent(id)}/retry`))
+      session.output.show(answer, () => {
+        const retried = `upgrade ${id} retries ${devicesText(Number(answer['retried']))}`
+        return [retried, ...reasonsText('not retried', rowsOf(answer['skipped'] ?? []))].join('\n')
+      })
+    })
 }
 
 interface Entered {
@@ -170,66 +184,4 @@ function jsonOrText(value: string): Json {
   } catch {
     return value
   }
-}
-
-function listed(upgrade: JsonObject) {
-  const { id, created_time: createdTime, target_version: version, strategy, status, held } = upgrade
-  const { total, upgraded, failed, site_upgrades: sites = [] } = upgrade
-  return {
-    id: id ?? null,
-    created_time: createdTime ?? null,
-    version: version ?? null,
-    strategy: strategy ?? null,
-    status: held === undefined ? (status ?? null) : holdText(objectOf(held)),
-    sites: rowsOf(sites).length,
-    devices: total ?? null,
-    upgraded: upgraded ?? null,
-    failed: failed ?? null,
-  }
-}
-
-/** Names what an upgrade waits for in a word: a person has paused it, or it waits for a gate. */
-function holdText({ by }: JsonObject): string {
-  return by === 'user' ? 'paused' : 'waiting'
-}
-
-function listText(upgrades: readonly ReturnType<typeof listed>[], width: number): string {
-  const rows = upgrades.map((one) => ({ ...one, created: timeText(one.created_time) }))
-  return table(fields('id', 'created', 'version', 'status', 'sites', 'devices', 'upgraded', 'failed'), rows, width)
-}
-
-function planText(plan: JsonObject, width: number): string {
-  const { plan_id: planId, total, phases = [], skipped = [], ends_about: end } = plan
-  const rows = rowsOf(phases).map(({ percent, total: devices, sites = [] }, index) => ({
-    phase: index + 1,
-    percent: percent ?? null,
-    devices: devices ?? null,
-    sites: rowsOf(sites).length,
-    first_start: timeText(Math.min(...rowsOf(sites).map((site) => Number(site['start_time'])))),
-  }))
-  const reasons = Map.groupBy(rowsOf(skipped), ({ reason }) => textOf(reason))
-  return [
-    `${total === 1 ? '1 device' : `${textOf(total)} devices`} would be upgraded${typeof end === 'number' ? `, until about ${timeText(end)}` : ''}`,
-    table(fields('phase', 'percent', 'devices', 'sites', 'first_start'), rows, width),
-    ...[...reasons].map(([reason, devices]) => `skipped: ${devices.length}, ${reason}`),
-    `start it by --plan ${textOf(planId)}`,
-  ].join('\n')
-}
-
-function stateText(upgrade: JsonObject, names: ReadonlyMap<string, Json>, width: number): string {
-  const rows = rowsOf(upgrade['upgrades'] ?? []).map(({ site_id: siteId, upgrade: ofSite }) => {
-    const { status, targets, held, stop_reason: reason } = objectOf(ofSite)
-    const one: JsonObject = { upgrades: [{ upgrade: { targets: targets ?? {} } }] }
-    const { total, counts } = progressOf(one)
-    return {
-      site: names.get(textOf(siteId)) ?? null,
-      site_id: siteId ?? null,
-      status: status ?? null,
-      devices: total,
-      upgraded: counts.upgraded,
-      failed: counts.failed,
-      waits_for: objectOf(held)['reason'] ?? reason ?? null,
-    }
-  })
-  return table(fields('site', 'site_id', 'status', 'devices', 'upgraded', 'failed', 'waits_for'), rows, width)
 }

@@ -161,7 +161,7 @@ it('the record names each upgrade that lost devices, with how many', () => {
       state: 'planned',
     }) as const
   expect(noteTaken([of('b'), of('a'), of('b')]).map(({ reason }) => reason)).toEqual([
-    '1 devices are taken over from upgrade a',
+    '1 device is taken over from upgrade a',
     '2 devices are taken over from upgrade b',
   ])
   expect(noteTaken([])).toEqual([])

@@ -111,13 +111,15 @@ export function shrinkPhases<S extends readonly number[] | null>(
 
 /**
  * Notes in the record of an upgrade how many devices it takes from which others.
- * @param what The name of its targets.
+ * @param what The name of one of its targets.
  */
 export function noteTaken(
   taken: readonly Pick<TakenTarget, 'orgUpgradeId'>[],
-  what = 'devices',
+  what = 'device',
 ): { readonly reason: string }[] {
   return [...Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)]
-    .map(([id, some]) => ({ reason: `${some.length} ${what} are taken over from upgrade ${id}` }))
+    .map(([id, some]) => ({
+      reason: `${some.length === 1 ? `1 ${what} is` : `${some.length} ${what}s are`} taken over from upgrade ${id}`,
+    }))
     .toSorted((a, b) => (a.reason < b.reason ? -1 : 1))
 }

@@ -165,7 +165,7 @@ async function updateSites(
   })
   const notes = changes.map(({ id, taken }) => ({
     ...{ orgId: scope.orgId, id },
-    notes: [{ reason: `${taken} devices were taken over by upgrade ${by}` }],
+    notes: [{ reason: `${taken === 1 ? '1 device was' : `${taken} devices were`} taken over by upgrade ${by}` }],
   }))
   await sql`
     update site_upgrade set notes = site_upgrade.notes || noted.notes

@@ -49,14 +49,6 @@ async function setHolds(
     readonly where: RawBuilder<boolean>
   },
 ): Promise<number> {
-  await tx
-    .updateTable('orgUpgrade')
-    .set({ hold })
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', orgUpgradeId)
-    .where('stopping', 'is', null)
-    .where(where)
-    .execute()
   const result = await tx
     .updateTable('siteUpgrade')
     .set({ hold, dueMs })
@@ -66,7 +58,18 @@ async function setHolds(
     .where('stopping', 'is', null)
     .where(where)
     .executeTakeFirst()
-  return Number(result.numUpdatedRows)
+  const changed = Number(result.numUpdatedRows)
+  // One that has ended must not wait: a retry would continue with the pause.
+  if (changed === 0) return 0
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ hold })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', orgUpgradeId)
+    .where('stopping', 'is', null)
+    .where(where)
+    .execute()
+  return changed
 }
 
 /**

@@ -120,7 +120,7 @@ export async function planUpgrade(
     request: request.document,
     plan,
     counts: { ...noCounts, planned: plan.planned, skipped },
-    notes: [...notes, ...placeNotes, ...noteTaken(taken, 'edge appliances')],
+    notes: [...notes, ...placeNotes, ...noteTaken(taken, 'edge appliance')],
     startAt,
     joining: encodeJoining(request),
     includeDueMs: request.includeNew ? nowMs + INCLUDE_MS : null,

@@ -1,0 +1,93 @@
+import { type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
+import { fields, table, textOf, timeText } from '../output.ts'
+import { progressOf } from './watch-upgrade.ts'
+
+/** Returns the row of an upgrade in the list. */
+export function listed(upgrade: JsonObject) {
+  const { id, created_time: createdTime, target_version: version, strategy, status, held } = upgrade
+  const { total, upgraded, failed, site_upgrades: sites = [] } = upgrade
+  return {
+    id: id ?? null,
+    created_time: createdTime ?? null,
+    version: version ?? null,
+    strategy: strategy ?? null,
+    status: held === undefined ? (status ?? null) : holdText(objectOf(held)),
+    sites: rowsOf(sites).length,
+    devices: total ?? null,
+    upgraded: upgraded ?? null,
+    failed: failed ?? null,
+  }
+}
+
+/** Names what an upgrade waits for in a word: a person has paused it, or it waits for a gate. */
+function holdText({ by }: JsonObject): string {
+  return by === 'user' ? 'paused' : 'waiting'
+}
+
+export function listText(upgrades: readonly ReturnType<typeof listed>[], width: number): string {
+  const rows = upgrades.map((one) => ({ ...one, created: timeText(one.created_time) }))
+  return table(fields('id', 'created', 'version', 'status', 'sites', 'devices', 'upgraded', 'failed'), rows, width)
+}
+
+/** What an upgrade does that has just been created. */
+export function startText(upgrade: JsonObject): string {
+  const { total, counts } = progressOf(upgrade)
+  const sites = rowsOf(upgrade['upgrades'] ?? []).map(({ upgrade: ofSite }) => objectOf(ofSite))
+  const notes = sites.flatMap(({ notes: ofSite }) => rowsOf(ofSite ?? []))
+  return [
+    `upgrade ${textOf(upgrade['id'])} began: ${devicesText(total - counts.skipped)}`,
+    ...(counts.skipped > 0 ? [`skipped: ${counts.skipped}, run the version already`] : []),
+    ...reasonsText(
+      'left out',
+      notes.filter(({ mac }) => mac !== undefined),
+    ),
+    ...[...rowsOf(upgrade['notes'] ?? []), ...notes.filter(({ mac }) => mac === undefined)].map(
+      ({ reason }) => `note: ${textOf(reason)}`,
+    ),
+  ].join('\n')
+}
+
+export function devicesText(count: number): string {
+  return count === 1 ? '1 device' : `${count} devices`
+}
+
+/** One line for each reason, with the number of its devices. */
+export function reasonsText(what: string, devices: readonly JsonObject[]): string[] {
+  const reasons = Map.groupBy(devices, ({ reason }) => textOf(reason))
+  return [...reasons].map(([reason, { length }]) => `${what}: ${length}, ${reason}`)
+}
+
+export function planText(plan: JsonObject, width: number): string {
+  const { plan_id: planId, total, phases = [], skipped = [], ends_about: end } = plan
+  const rows = rowsOf(phases).map(({ percent, total: devices, sites = [] }, index) => ({
+    phase: index + 1,
+    percent: percent ?? null,
+    devices: devices ?? null,
+    sites: rowsOf(sites).length,
+    first_start: timeText(Math.min(...rowsOf(sites).map((site) => Number(site['start_time'])))),
+  }))
+  return [
+    `${devicesText(Number(total))} would be upgraded${typeof end === 'number' ? `, until about ${timeText(end)}` : ''}`,
+    table(fields('phase', 'percent', 'devices', 'sites', 'first_start'), rows, width),
+    ...reasonsText('skipped', rowsOf(skipped)),
+    `start it by --plan ${textOf(planId)}`,
+  ].join('\n')
+}
+
+export function stateText(upgrade: JsonObject, names: ReadonlyMap<string, Json>, width: number): string {
+  const rows = rowsOf(upgrade['upgrades'] ?? []).map(({ site_id: siteId, upgrade: ofSite }) => {
+    const { status, targets, held, stop_reason: reason } = objectOf(ofSite)
+    const one: JsonObject = { upgrades: [{ upgrade: { targets: targets ?? {} } }] }
+    const { total, counts } = progressOf(one)
+    return {
+      site: names.get(textOf(siteId)) ?? null,
+      site_id: siteId ?? null,
+      status: status ?? null,
+      devices: total,
+      upgraded: counts.upgraded,
+      failed: counts.failed,
+      waits_for: objectOf(held)['reason'] ?? reason ?? null,
+    }
+  })
+  return table(fields('site', 'site_id', 'status', 'devices', 'upgraded', 'failed', 'waits_for'), rows, width)
+}
