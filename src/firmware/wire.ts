@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type Conditions, filterQuery, parseFilters } from '../http/lists/filters.ts'
 import { Binary, Timestamp, Uuid, named } from '../http/schemas.ts'
+import { textOf } from '../http/texts.ts'
 import { epochS } from '../platform/time/clock.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { DeviceType } from '../events/device-type.ts'
@@ -64,14 +65,11 @@ export const UploadQuery = Type.Object({
     }),
   ),
   signature: Type.Optional(
-    Type.String({
-      pattern: '^[A-Za-z0-9+/]{86}==$',
+    textOf('ed25519Signature', {
       description: 'Ed25519 over the 32 bytes of the SHA-256 of the image, in base64; edge appliances may demand one',
     }),
   ),
-  sha256: Type.Optional(
-    Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: 'refuse the upload if the image has another' }),
-  ),
+  sha256: Type.Optional(textOf('sha256', { description: 'refuse the upload if the image has another' })),
 })
 
 /** For the document only: the body is a stream, which no schema can check. */

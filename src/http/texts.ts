@@ -34,6 +34,16 @@ const forms = {
     pattern: '^[0-9]{1,18}$',
     refusal: 'must be the cursor of an answer, which is a text of digits',
   },
+  timeOfDay: { pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', refusal: 'must be a time of day such as 02:30' },
+  endOfDay: {
+    pattern: '^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$',
+    refusal: 'must be a time of day such as 02:30, or 24:00',
+  },
+  sha256: { pattern: '^[0-9a-fA-F]{64}$', refusal: 'must be a SHA-256, which has 64 hexadecimal digits' },
+  ed25519Signature: {
+    pattern: '^[A-Za-z0-9+/]{86}==$',
+    refusal: 'must be an Ed25519 signature, which has 64 bytes, in base64',
+  },
   addressRange: { pattern: '^[0-9A-Fa-f:.]+(?:/\\d+)?$', refusal: 'must be an address or a range like 10.0.0.0/8' },
 } as const
 

@@ -128,7 +128,10 @@ function liveProgressOf({ counts }: JsonObject): Pick<Progress, 'total' | 'count
 
 function report({ output }: Session, upgrade: JsonObject): void {
   const { total, counts } = progressOf(upgrade)
-  output.show({ id: upgrade['id'] ?? null, total, ...counts }, () => `${counts.upgraded} of ${total} upgraded`)
+  output.show({ id: upgrade['id'] ?? null, total, ...counts }, () => {
+    const skipped = counts.skipped === 0 ? '' : `, ${counts.skipped} skipped: they run the version already`
+    return `${counts.upgraded} of ${total} upgraded${skipped}`
+  })
   const failed = counts.failed + counts.cancelled
   if (failed > 0) throw new CommandError('upgradeFailed', `${failed} of ${total} devices were not upgraded`)
 }

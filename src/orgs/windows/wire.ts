@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { named } from '../../http/schemas.ts'
+import { textOf } from '../../http/texts.ts'
 import { weekdays } from './windows.ts'
 
 /** Signalbox's own, in settings and in requests for upgrades. */
@@ -15,14 +16,8 @@ export const MaintenanceWindows = Type.Array(
             description: 'on which it opens; missing: daily',
           }),
         ),
-        start: Type.String({
-          pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
-          description: 'HH:MM, on the clocks of the site',
-        }),
-        end: Type.String({
-          pattern: '^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$',
-          description: 'HH:MM; a time before `start` is on the next day',
-        }),
+        start: textOf('timeOfDay', { description: 'HH:MM, on the clocks of the site' }),
+        end: textOf('endOfDay', { description: 'HH:MM; a time before `start` is on the next day' }),
       },
       { additionalProperties: false },
     ),

@@ -163,6 +163,9 @@ describe('upload', () => {
       status: 400,
       body: { detail: expect.stringContaining('Invalid field signature: is of none of the 2 keys') },
     })
+    expect((await upload(query('short'), image)).body.detail).toBe(
+      'Invalid field signature: "short" must be an Ed25519 signature, which has 64 bytes, in base64',
+    )
     // The signature of another image.
     expect((await upload(query(trusted ?? ''), randomBytes(30))).status).toBe(400)
     expect(await files()).toEqual(before)

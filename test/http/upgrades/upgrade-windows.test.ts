@@ -28,6 +28,9 @@ describe('maintenance windows', () => {
   it('are those of the request, else of the site, else of the organization', async () => {
     expect(await putOrg(nights)).toMatchObject({ status: 200, body: { maintenance_windows: nights } })
     expect(await putSite(0, daily)).toMatchObject({ status: 200, body: { maintenance_windows: daily } })
+    expect((await putSite(0, [{ start: '2:15', end: '24:01' }])).body.detail).toMatch(
+      /^Invalid field maintenance_windows\.0\.start: "2:15" must be a time of day such as 02:30/,
+    )
     const { body } = await post({ all_sites: true })
     expect(await windowsOf()).toEqual([daily, nights])
     const reasonsAt = (record: AnyJson, site: number): string[] =>

@@ -16,6 +16,7 @@ export function UpgradeRow({ orgId, upgradeId }: { readonly orgId: string; reado
   const counts = countsOf(upgrade)
   const total = upgrade.upgrades.reduce((sum, { upgrade: { targets } }) => sum + targets.total, 0)
   const failed = counts.get('failed') ?? 0
+  const skipped = counts.get('skipped') ?? 0
   const start = firstStartOf(upgrade)
   const { tone, text } = stateOf(standingOf(upgrade))
   return (
@@ -37,7 +38,9 @@ export function UpgradeRow({ orgId, upgradeId }: { readonly orgId: string; reado
       </div>
       <UpgradeProgress counts={counts} />
       <span className="upgrade-figures">
-        {counts.get('upgraded') ?? 0} upgraded{failed > 0 && <strong>, {failed} failed</strong>}
+        {counts.get('upgraded') ?? 0} upgraded
+        {skipped > 0 && `, ${skipped} skipped`}
+        {failed > 0 && <strong>, {failed} failed</strong>}
       </span>
       <StateMark tone={tone}>{text}</StateMark>
     </li>

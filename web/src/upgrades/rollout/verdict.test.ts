@@ -9,7 +9,7 @@ const phases = [
 ]
 
 function reportOf(changes: Partial<Report>): Report {
-  const counts = { total: 100, upgraded: 3, failed: 1, stops_after_failures: null }
+  const counts = { total: 100, upgraded: 3, failed: 1, skipped: 0, stops_after_failures: null }
   const report: Partial<Report> = { status: 'running', ...counts, phases, ...changes }
   return report as Report
 }
@@ -40,6 +40,11 @@ it('names the phase of the downloads at one of their gates', () => {
   expect(verdictOf({ report, hold, stopReason: null })).toBe('Waits in download phase 1 of 2: 0 of 100 upgraded')
   expect(heldPhaseOf(report, hold)).toEqual({ phases: downloads, phase: 1, words: 'download phase' })
   expect(heldPhaseOf(report, holdBy('approval'))).toMatchObject({ phase: 1, words: 'phase' })
+})
+
+it('counts devices that ran the version already', () => {
+  const report = reportOf({ status: 'completed', total: 2, upgraded: 0, failed: 0, skipped: 2 })
+  expect(verdictOf({ report, hold: null, stopReason: null })).toBe('0 of 2 upgraded, 2 skipped')
 })
 
 it('says why it was stopped', () => {

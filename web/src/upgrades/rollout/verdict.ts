@@ -6,14 +6,15 @@ export interface State extends Omit<Standing, 'status'> {
 
 /** Returns in a sentence how an upgrade stands. */
 export function verdictOf({ report, hold, stopReason }: State): string {
-  const { total, upgraded, failed, status, stops_after_failures: stops } = report
+  const { total, upgraded, failed, skipped, status, stops_after_failures: stops } = report
   const failures =
     stops !== null && stopReason === null && isRunning(status)
       ? `, ${budgetText(report)}`
       : failed === 0
         ? ''
         : `, ${failed} failed`
-  const progress = `${upgraded} of ${total} upgraded${failures}`
+  const others = skipped > 0 ? `, ${skipped} skipped` : ''
+  const progress = `${upgraded} of ${total} upgraded${others}${failures}`
   if (stopReason !== null) return `${progress}. ${sentence(stopReason)}`
   if (!isRunning(status)) return progress
   const open = openPhaseOf(report)
