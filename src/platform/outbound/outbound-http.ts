@@ -224,9 +224,17 @@ function rejectAtAbort(signal: AbortSignal): Promise<never> {
   })
 }
 
-/** One line for people: a failed dual-stack connect has its reasons only in its parts. */
+/** The reason for which OpenSSL takes any answer that is no TLS. */
+const NO_TLS = 'wrong version number'
+
+/**
+ * One line for people: messages of OpenSSL contain the places in its sources, and a failed dual-stack connect has its
+ * reasons only in its parts.
+ */
 function describe(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(describe).join('; ')
   if (!(error instanceof Error)) return String(error)
+  const reason = 'library' in error && 'reason' in error && error.library === 'SSL routines' ? error.reason : null
+  if (typeof reason === 'string') return `TLS failed: ${reason === NO_TLS ? 'the receiver does not speak it' : reason}`
   return error.message || error.name
 }

@@ -365,6 +365,19 @@ describe('certificates', () => {
     }
   })
 
+  it('say that a receiver does not speak TLS, and why it refuses the connection', async () => {
+    const plain = createHttpServer()
+    const url = `https://127.0.0.1:${await listen(plain)}/`
+    const error = 'TLS failed: the receiver does not speak it'
+    expect(await post(outboundWith(), url)).toMatchObject({ kind: 'failed', error })
+    const certificate = await selfSigned('127.0.0.1')
+    const old = createTlsServer({ ...certificate, minVersion: 'TLSv1', maxVersion: 'TLSv1.1' }, () => {})
+    expect(await post(outboundWith(), `https://127.0.0.1:${await listen(old)}/`)).toMatchObject({
+      kind: 'failed',
+      error: expect.stringMatching(/^TLS failed: [a-z0-9 ]+$/),
+    })
+  })
+
   it('are verified unless the webhook disables this', async () => {
     const url = await tlsReceiver(await selfSigned('127.0.0.1'))
     const outbound = outboundWith()
