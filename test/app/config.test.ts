@@ -120,6 +120,11 @@ describe('settings', () => {
   })
 })
 
+it('takes no notice of the settings of other programs in the same shell', () => {
+  const others = { SIGNALBOX_URL: 'http://127.0.0.1:8080', SIGNALBOX_TOKEN: 't', SIGNALBOX_ORG: 'My network' }
+  expect(parseConfig({ ...others, SIGNALBOX_AGENT_CODE: 'magic' })).toEqual(parseConfig({}))
+})
+
 describe('further names of the self-signed certificate', () => {
   const namesOf = (names: string) => parseConfig({ SIGNALBOX_TLS: 'self-signed', SIGNALBOX_TLS_NAMES: names }).tlsNames
 

@@ -183,10 +183,19 @@ const ranges: ReadonlyMap<string, string> = new Map(
 /** The prefix of settings for tests and benchmarks, which the server does not read. */
 const elsewhere = 'SIGNALBOX_TEST_'
 
+/** Settings of the command line and of the agent, which may run in the same shell. */
+const ofOtherPrograms: ReadonlySet<string> = new Set([
+  'SIGNALBOX_URL',
+  'SIGNALBOX_TOKEN',
+  'SIGNALBOX_ORG',
+  'SIGNALBOX_AGENT_CODE',
+])
+
 function checkEnvironment(environment: Readonly<Record<string, string | undefined>>): Env {
   const given: Record<string, string> = {}
   for (const [name, value] of Object.entries(environment)) {
     if (!name.startsWith('SIGNALBOX_') || name.startsWith(elsewhere) || isProviderSetting(name)) continue
+    if (ofOtherPrograms.has(name)) continue
     if (!(name in Environment.properties)) throw invalid(name, 'is not a setting of this release')
     if (value === undefined || value === '') continue
     // A value that is no number is refused here, because conversion would round it.
