@@ -138,6 +138,10 @@ describe('upgrades', () => {
     expect((await upgrade('plan', ...what)).out).toMatch(/^3 devices would be upgraded.*\nPHASE +PERCENT +DEVICES/)
     const plan = await found('plan', ...what)
     expect(plan).toMatchObject({ total: 3, phases: [{ percent: 50 }, { percent: 100 }] })
+    const windows = 'maintenance_windows=[{"start":"01:00","end":"05:00"}]'
+    expect((await upgrade('plan', ...what, '--set', windows)).out).toMatch(
+      /\nnote: Devices begin only in the maintenance windows of the request: daily 01:00-05:00 .*\nstart it by --plan /,
+    )
     const { id } = await found('start', ...what, '--plan', plan.plan_id)
     for (const [action, out] of [
       ['pause', `upgrade ${id} paused\n`],

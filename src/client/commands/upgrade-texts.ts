@@ -41,10 +41,13 @@ export function startText(upgrade: JsonObject): string {
       'left out',
       notes.filter(({ mac }) => mac !== undefined),
     ),
-    ...[...rowsOf(upgrade['notes'] ?? []), ...notes.filter(({ mac }) => mac === undefined)].map(
-      ({ reason }) => `note: ${textOf(reason)}`,
-    ),
+    ...notesText([...rowsOf(upgrade['notes'] ?? []), ...notes.filter(({ mac }) => mac === undefined)]),
   ].join('\n')
+}
+
+/** One line for each note; many sites may have the same. */
+function notesText(notes: readonly JsonObject[]): string[] {
+  return [...new Set(notes.map(({ reason }) => `note: ${textOf(reason)}`))]
 }
 
 export function devicesText(count: number): string {
@@ -58,7 +61,7 @@ export function reasonsText(what: string, devices: readonly JsonObject[]): strin
 }
 
 export function planText(plan: JsonObject, width: number): string {
-  const { plan_id: planId, total, phases = [], skipped = [], ends_about: end } = plan
+  const { plan_id: planId, total, phases = [], skipped = [], notes = [], ends_about: end } = plan
   const rows = rowsOf(phases).map(({ percent, total: devices, sites = [] }, index) => ({
     phase: index + 1,
     percent: percent ?? null,
@@ -70,6 +73,7 @@ export function planText(plan: JsonObject, width: number): string {
     `${devicesText(Number(total))} would be upgraded${typeof end === 'number' ? `, until about ${timeText(end)}` : ''}`,
     table(fields('phase', 'percent', 'devices', 'sites', 'first_start'), rows, width),
     ...reasonsText('skipped', rowsOf(skipped)),
+    ...notesText(rowsOf(notes)),
     `start it by --plan ${textOf(planId)}`,
   ].join('\n')
 }
