@@ -1,4 +1,5 @@
 import { type SessionReport, recordUnlockedReports } from '../devices/stats/record-report.ts'
+import { estimateBytes } from '../devices/telemetry/estimate-bytes.ts'
 import type { Context } from '../platform/context.ts'
 import { gatherUnlocked } from '../platform/queues/gather-unlocked.ts'
 import { deviceSpacing } from '../platform/queues/spacing.ts'
@@ -34,7 +35,7 @@ export function createReports(ctx: Context, batchSize: number): Reports {
     batch: { count: batchSize, bytes: BATCH_BYTES },
     spacing: deviceSpacing,
     // All other parts of a report have small limits.
-    bytesOf: ({ telemetry }) => (telemetry === null ? 0 : JSON.stringify(telemetry).length),
+    bytesOf: ({ telemetry }) => (telemetry === null ? 0 : estimateBytes(telemetry)),
     room: { count: Infinity, bytes: ROOM_BYTES },
     // A device reports again soon, and its next report is newer.
     keepsTrying: false,

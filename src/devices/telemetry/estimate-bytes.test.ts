@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { estimateBytes } from './estimate-bytes.ts'
+import { type Telemetry, telemetryLimits } from './telemetry.ts'
+
+const { name, description, addresses } = telemetryLimits
+const counters = { rx_bytes: 2 ** 45, tx_bytes: 2 ** 45, rx_pkts: 2 ** 32, tx_pkts: 2 ** 32 }
+const mac = 'aabbccddee01'
+
+/** Entries with all members. Texts have the length that `text` gives those that may have as many characters. */
+function telemetryOf(text: (limit: number) => string, count: number): Telemetry {
+  const times = <T>(entry: T): T[] => Array.from({ length: count }, () => entry)
+  const ip = '2001:db8:1234:5678::1/64'
+  return {
+    unit: { uptime_s: 1e7, cpu_percent: 12.5, memory_total: 2 ** 30, memory_free: 2 ** 29, num_clients: 200 },
+    radios: times({
+      ...counters,
+      ...{ band: '5', channel: 149, bandwidth: 160, power: 20, noise_floor: -102 },
+      ...{ bssids: [mac, mac, mac, mac], num_clients: 99, num_wlans: 4 },
+      ...{ airtime: { active: 1e9, busy: 1e8, rx: 1e7, tx: 1e7 }, util_all: 12, util_tx: 3, util_non_wifi: 4 },
+    }),
+    ports: times({
+      ...counters,
+      ...{ id: text(name), up: true, speed: 10_000, full_duplex: true, rx_errors: 1, tx_errors: 1, poe_on: true },
+      ...{ power_draw: 12.5, xcvr_model: text(name), xcvr_part_number: text(name), xcvr_serial: text(name) },
+    }),
+    interfaces: times({
+      ...counters,
+      ...{ name: text(name), vlan: 100, ips: Array.from({ length: addresses / 4 }, () => ip), dns: [ip] },
+    }),
+    neighbors: times({
+      ...{ port: text(name), mac, chassis_id: text(name), system_name: text(description), port_id: text(name) },
+      ...{ system_desc: text(description), port_desc: text(description), mgmt_addrs: [ip], forwards: true },
+    }),
+    scan: { at_s: 1.7e9, cells: times({ bssid: mac, rssi: -70 }) },
+    wireless: times({
+      ...counters,
+      ...{ mac, band: '5', channel: 149, ssid: text(32), bssid: mac, rssi: -60, snr: 35, rx_rate: 866, tx_rate: 866 },
+      ...{
+        tx_retries: 99,
+        proto: 'ax',
+        connected_s: 9999,
+        idle_s: 9,
+        ip: '10.20.0.200',
+        hostname: text(name),
+        vlan: 9,
+      },
+    }),
+    wired: times({ mac, port: text(name), vlan: 1000, ip: '10.20.100.100' }),
+  }
+}
+
+describe('estimateBytes', () => {
+  it('is the size of usual telemetry as JSON, or up to twice as much', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 40 }), (count) => {
+        const telemetry = telemetryOf((limit) => 'x'.repeat(limit / 8), count)
+        const { length } = JSON.stringify(telemetry)
+        expect(estimateBytes(telemetry)).toBeGreaterThan(length)
+        expect(estimateBytes(telemetry)).toBeLessThan(2 * length)
+      }),
+    )
+  })
+
+  it('is at least a quarter of telemetry with the longest texts', () => {
+    const telemetry = telemetryOf((limit) => 'x'.repeat(limit), 8)
+    expect(4 * estimateBytes(telemetry)).toBeGreaterThan(JSON.stringify(telemetry).length)
+  })
+
+  it('counts each kind of entry', () => {
+    const nothing: Telemetry = {
+      ...{ unit: {}, radios: [], ports: [], interfaces: [], neighbors: [], wireless: [], wired: [] },
+    }
+    const full = telemetryOf(() => 'x', 1)
+    const kinds = ['radios', 'ports', 'interfaces', 'neighbors', 'scan', 'wireless', 'wired'] as const
+    for (const kind of kinds)
+      expect(estimateBytes({ ...nothing, [kind]: full[kind] })).toBeGreaterThan(estimateBytes(nothing))
+  })
+})
