@@ -83,6 +83,24 @@ describe('Admission', () => {
     expect(arrive(times(100, 'b'), 40_000).entered).toHaveLength(100)
   })
 
+  test('admits no more than the caller asks for; the others keep their order, and lack no place', () => {
+    const { admission } = open({ handshakes: 8 })
+    const addresses = { first: 'a', second: 'b', third: 'a' }
+    for (const [connection, address] of Object.entries(addresses)) admission.add(connection, address, 0)
+    expect(admission.decide(0, 0).entered).toEqual([])
+    expect(admission.lacksPlaces).toBe(false)
+    expect(admission.decide(0, 2).entered).toEqual(['first', 'second'])
+    expect(admission.decide(0, 2).entered).toEqual(['third'])
+  })
+
+  test('lacks places while only networks wait that have as many handshakes as are free', () => {
+    const { admission, arrive } = open({ handshakes: 4 })
+    expect(arrive(times(3, 'a')).entered).toEqual(['a', 'a'])
+    expect(admission.lacksPlaces).toBe(true)
+    admission.leave('a')
+    expect(admission.lacksPlaces).toBe(false)
+  })
+
   test('treats the addresses of one /64 as one', () => {
     const { admission, arrive } = open({ handshakes: 4 })
     const addresses = ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8:0:1::1']

@@ -65,7 +65,7 @@ export class Admission<T> {
 
   /** True while connections wait although the rate would admit one: too many handshakes are under way. */
   get lacksPlaces(): boolean {
-    return this.#waiting > 0 && this.#tokens >= 1
+    return this.#waiting > 0 && this.#tokens >= 1 && ![...this.#queues].some((network) => this.#hasPlace(network))
   }
 
   /** Queues the connection; a later call of `decide` admits or refuses it. */
@@ -78,12 +78,15 @@ export class Admission<T> {
     this.#waiting += 1
   }
 
-  /** Returns each connection exactly once over all decisions. */
-  decide(nowMs: number): AdmissionDecision<T> {
+  /**
+   * Returns each connection exactly once over all decisions.
+   * @param most The number of connections that may enter now; others wait for a later decision.
+   */
+  decide(nowMs: number, most = Infinity): AdmissionDecision<T> {
     this.#refill(nowMs)
     this.#sweep(nowMs)
     const overdue = this.#takeOverdue(nowMs)
-    const entered = this.#takeNext(nowMs)
+    const entered = this.#takeNext(nowMs, most)
     return { entered, refused: [...overdue, ...this.#takeExcess()] }
   }
 
@@ -112,9 +115,11 @@ export class Admission<T> {
     return overdue
   }
 
-  #takeNext(nowMs: number): T[] {
+  #takeNext(nowMs: number, most: number): T[] {
     const entered: T[] = []
-    for (let network = this.#findNext(nowMs); network !== undefined; network = this.#findNext(nowMs)) {
+    while (entered.length < most) {
+      const network = this.#findNext(nowMs)
+      if (network === undefined) break
       entered.push(...this.#take(network, 'first'))
       this.#tokens -= 1
       this.#underWay += 1
@@ -129,10 +134,14 @@ export class Admission<T> {
     if (this.#tokens < 1) return undefined
     let best: Network<T> | undefined
     for (const network of this.#queues) {
-      if (network.underWay >= this.#limits.handshakes - this.#underWay) continue
+      if (!this.#hasPlace(network)) continue
       if (best === undefined || this.#takenBy(network, nowMs) < this.#takenBy(best, nowMs)) best = network
     }
     return best
+  }
+
+  #hasPlace({ underWay }: Network<T>): boolean {
+    return underWay < this.#limits.handshakes - this.#underWay
   }
 
   #takeExcess(): T[] {

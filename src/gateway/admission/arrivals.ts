@@ -56,6 +56,12 @@ interface Arrival {
   heardMs: number
 }
 
+/**
+ * The handshakes that begin in one turn of the event loop. The first messages of their peers have usually arrived, and all of
+ * them are handled in the next turn.
+ */
+const BEGUN_PER_TURN = 16
+
 /** How often the peers are listened to in the time for which they may be silent. Asking a socket what it has read takes a microsecond. */
 const LISTENS = 20
 
@@ -68,6 +74,8 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
   const input = new InputWatch()
   let listenedMs = -Infinity
   let timer: NodeJS.Timeout | null = null
+  let turnEnd: NodeJS.Immediate | null = null
+  let begunInTurn = 0
   let isStopped = false
 
   function refuse(why: 'busy' | 'late' | 'silent', socket: Socket): void {
@@ -87,9 +95,19 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
 
   function admit(): void {
     if (isStopped) return
-    const { entered, refused } = admission.decide(now())
+    const { entered, refused } = admission.decide(now(), BEGUN_PER_TURN - begunInTurn)
     for (const { socket } of refused) refuse('busy', socket)
     for (const arrival of entered) begin(arrival)
+    begunInTurn += entered.length
+    if (entered.length > 0) admitAfterTurn()
+  }
+
+  function admitAfterTurn(): void {
+    turnEnd ??= setImmediate(() => {
+      turnEnd = null
+      begunInTurn = 0
+      admit()
+    })
   }
 
   function listen(nowMs: number): void {
@@ -179,6 +197,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     stop() {
       isStopped = true
       if (timer !== null) clearTimeout(timer)
+      if (turnEnd !== null) clearImmediate(turnEnd)
       for (const { socket } of arrivals.values()) socket.destroy()
     },
   }

@@ -9,7 +9,7 @@ export interface EdgeLimits extends ArrivalTimes, SilenceLimits {
 }
 
 export const defaultLimits: EdgeLimits = {
-  admission: { perSecond: 300, burst: 600, handshakes: 200, waitMs: 20_000 },
+  admission: { perSecond: 300, burst: 600, handshakes: 128, waitMs: 20_000 },
   // Long enough for agents that are switched off for most of a year.
   renewBeforeMs: 365 * 24 * 3_600_000,
   silentMs: 2000,

@@ -8,7 +8,7 @@ export interface UcentralLimits extends ArrivalTimes, SilenceLimits {
 
 export const defaultLimits: UcentralLimits = {
   // Clients allow 30 s for the whole TLS handshake.
-  admission: { perSecond: 300, burst: 600, handshakes: 200, waitMs: 20_000 },
+  admission: { perSecond: 300, burst: 600, handshakes: 128, waitMs: 20_000 },
   silentMs: 2000,
   lookMs: 10,
   upgradeMs: 20_000,
