@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
+import { fileURLToPath } from 'node:url'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
-import { claimDevices, enroll } from './support/devices.ts'
+import { DEVICE_NICENESS, claimDevices, enroll } from './support/devices.ts'
 import { cpuSeconds } from './support/process-usage.ts'
-import type { ClientsData, ClientsReport } from './support/returning-clients.worker.ts'
+import type { ClientsData, ClientsReport } from './support/returning-clients.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 
 export const options = { devices: { type: 'string' }, pause: { type: 'string' } } as const
@@ -16,6 +18,8 @@ const DEFAULT_PAUSE_S = 5
  */
 const WATCH_S = 20
 const GIVE_UP_S = 1200
+
+const clientsProgram = fileURLToPath(new URL('support/returning-clients.ts', import.meta.url))
 
 /**
  * Stops the server and starts it again after a pause, while access points are connected that reconnect as the real
@@ -66,9 +70,12 @@ export async function run(values: OptionValues): Promise<Figures> {
 }
 
 function startClients(data: ClientsData) {
-  const worker = new Worker(new URL('support/returning-clients.worker.ts', import.meta.url), { workerData: data })
+  const child = spawn('nice', ['-n', String(DEVICE_NICENESS), process.execPath, clientsProgram], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  child.send(data)
   let last: ClientsReport = { connected: 0, failed: 0 }
-  worker.on('message', (report: ClientsReport) => (last = report))
+  child.on('message', (report: ClientsReport) => (last = report))
   return {
     failed: () => last.failed,
     async untilBack(count: number): Promise<void> {
@@ -76,7 +83,11 @@ function startClients(data: ClientsData) {
         if (performance.now() - startMs > GIVE_UP_S * 1000)
           throw new Error(`after ${GIVE_UP_S} s ${last.connected} of ${count} devices are connected`)
     },
-    stop: () => worker.terminate(),
+    async stop(): Promise<void> {
+      const exited = once(child, 'exit')
+      child.disconnect()
+      await exited
+    },
   }
 }
 

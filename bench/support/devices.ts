@@ -13,6 +13,9 @@ export interface EnrolledDevice extends KeyPairPem {
   readonly mac: string
 }
 
+/** How much lower the priority of devices is than that of the server: real ones have processors of their own. */
+export const DEVICE_NICENESS = 10
+
 const CLAIMS_AT_ONCE = 500
 
 const kinds = {

@@ -7,7 +7,7 @@ import type { Figures } from '../../../scripts/run-measurement.ts'
 import { type FleetProcess, createFleetProcess } from '../../../soak/support/fleet.ts'
 import { createClient } from '../../../src/cli/client.ts'
 import { imageHeader } from '../../../src/simulator/image.ts'
-import { claimDevices } from '../devices.ts'
+import { DEVICE_NICENESS, claimDevices } from '../devices.ts'
 import { cpuSeconds, cpuSecondsWithChildren } from '../process-usage.ts'
 import { countSessions, openServerDatabase } from '../sent-commands.ts'
 import { type Signalbox, startSignalbox } from '../signalbox.ts'
@@ -20,9 +20,6 @@ const ASSIGNED_AT_ONCE = 500
 const SETTLE_MS = 5000
 const POLL_MS = 250
 const GIVE_UP_S = 900
-
-/** Real devices have processors of their own, so these must not delay the server on the one that they share. */
-const NICENESS = 10
 
 /**
  * Devices that need a second for what takes real ones minutes: the server is measured. Their clients retry ten times as
@@ -58,7 +55,7 @@ export async function upgradeOverWire({ devices, imageBytes }: WireOptions): Pro
   }
   const signalbox = await startSignalbox({ imports: [watchThreads], env })
   const database = await openServerDatabase(signalbox.dataDir)
-  const fleet = createFleetProcess(signalbox.dataDir, signalbox, pace, NICENESS)
+  const fleet = createFleetProcess(signalbox.dataDir, signalbox, pace, DEVICE_NICENESS)
   try {
     const postgresPid = await postgresPidOf(signalbox)
     const claimed = await createFleet(signalbox, { devices, imageBytes })

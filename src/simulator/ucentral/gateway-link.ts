@@ -31,7 +31,7 @@ const HANDSHAKE_TIMEOUT_MS = 20_000
 const CLOSE_WAIT_MS = 1000
 const GOING_AWAY = 1001
 /** Those of OpenSSL 1.1.1 and 3.0, which real devices have: none of them offers a post-quantum group. */
-const KEY_EXCHANGE_GROUPS = 'X25519:P-256:X448:P-521:P-384'
+export const KEY_EXCHANGE_GROUPS = 'X25519:P-256:X448:P-521:P-384'
 
 /** One device's connection to the gateway. Unless disconnected by `unwant`, it reconnects after each loss. */
 export class GatewayLink {

@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type SecureContext, type TLSSocket, connect, createSecureContext } from 'node:tls'
-import { parentPort, workerData } from 'node:worker_threads'
 import { reconnectDelayMs } from '../../src/simulator/pace.ts'
+import { KEY_EXCHANGE_GROUPS } from '../../src/simulator/ucentral/gateway-link.ts'
 import type { EnrolledDevice } from './devices.ts'
 
-/** Access points that only connect, and reconnect as the real client does when they lose the gateway. */
+// Access points that only connect, and reconnect as the real client does when they lose the gateway: a process of its own,
+// which begins with the data that its parent sends.
+
 export interface ClientsData {
   readonly port: number
   readonly ca: string
   readonly devices: readonly EnrolledDevice[]
 }
 
-/** The report that the worker sends to its parent every 100 ms. */
+/** The report that the process sends to its parent every 100 ms. */
 export interface ClientsReport {
   readonly connected: number
   /** The number of failed attempts of all clients. */
@@ -35,7 +38,6 @@ const PING = 0x89
 const CLOSE = 0x88
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0])
 
-const { port, ca, devices } = workerData as ClientsData
 let connected = 0
 let failed = 0
 
@@ -70,16 +72,18 @@ function helloOf(mac: string): Buffer {
 
 class Client {
   readonly #mac: string
+  readonly #port: number
   readonly #identity: SecureContext
   #failures = 0
 
-  constructor({ mac, certificatePem, keyPem }: EnrolledDevice) {
+  constructor({ mac, certificatePem, keyPem }: EnrolledDevice, { port, ca }: ClientsData) {
     this.#mac = mac
-    this.#identity = createSecureContext({ ca, cert: certificatePem, key: keyPem })
+    this.#port = port
+    this.#identity = createSecureContext({ ca, cert: certificatePem, key: keyPem, ecdhCurve: KEY_EXCHANGE_GROUPS })
   }
 
   connect(): void {
-    const socket = connect({ host: '127.0.0.1', port, secureContext: this.#identity })
+    const socket = connect({ host: '127.0.0.1', port: this.#port, secureContext: this.#identity })
     let isOpen = false
     let isLost = false
     let deadline = setTimeout(() => socket.destroy(), TLS_MS)
@@ -119,8 +123,13 @@ class Client {
   }
 }
 
-setInterval(() => parentPort?.postMessage({ connected, failed } satisfies ClientsReport), REPORT_MS)
-for (const device of devices) {
-  new Client(device).connect()
-  await new Promise((resolve) => setTimeout(resolve, 1000 / STARTS_PER_S))
+async function start(data: ClientsData): Promise<void> {
+  setInterval(() => process.send?.({ connected, failed } satisfies ClientsReport), REPORT_MS)
+  for (const device of data.devices) {
+    new Client(device, data).connect()
+    await delay(1000 / STARTS_PER_S)
+  }
 }
+
+process.once('message', (data: ClientsData) => void start(data))
+process.once('disconnect', () => process.exit())
