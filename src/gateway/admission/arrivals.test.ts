@@ -74,3 +74,17 @@ test('handshakes that end together make room for as many, which begin in later t
   expect(begun).toHaveLength(56)
   expect(await countTurns(begun, 3)).toEqual([16, 8, 0])
 })
+
+test('a connection that has become a session is left to it', async () => {
+  const { arrivals, sockets } = await createWorld(200, 1)
+  const [socket] = sockets
+  if (socket === undefined) expect.unreachable()
+  const before = socket.listenerCount('close')
+  arrivals.add(socket, '192.0.2.1')
+  arrivals.shakenHands(socket)
+  expect(arrivals.checkInTime(socket)).toBe(true)
+  arrivals.remove(socket)
+  expect(socket.listenerCount('close')).toBe(before)
+  arrivals.stop()
+  expect(socket.destroyed).toBe(false)
+})

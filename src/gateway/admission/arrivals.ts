@@ -54,6 +54,8 @@ interface Arrival {
   /** The number of bytes read from it, and the time of the last read. */
   bytesRead: number
   heardMs: number
+  /** Listens for the end of the connection until it has become a session. */
+  readonly onClose: () => void
 }
 
 /**
@@ -128,10 +130,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
   /** Frees as many places of silent peers as others need. */
   function evictSilent(): void {
     while (admission.lacksPlaces) {
-      const first = [...handshakes].reduce<Arrival | null>(
-        (a, b) => (a !== null && a.heardMs <= b.heardMs ? a : b),
-        null,
-      )
+      const first = findLongestSilent(handshakes)
       // Data that has arrived since then may still be unread.
       if (first === null || input.sinceMs - first.heardMs < silentMs) return
       if (hear(first, now())) continue
@@ -163,12 +162,15 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     add(socket, address) {
       const endpoint = endpointOf(socket)
       if (arrivals.size === 0) input.begin(now())
-      const arrival: Arrival = { socket, address, dueMs: null, isHeld: false, bytesRead: 0, heardMs: 0 }
+      const arrival: Arrival = {
+        ...{ socket, address, dueMs: null, isHeld: false, bytesRead: 0, heardMs: 0 },
+        onClose() {
+          if (arrivals.get(endpoint) === arrival) arrivals.delete(endpoint)
+          leave(arrival)
+        },
+      }
       arrivals.set(endpoint, arrival)
-      socket.once('close', () => {
-        if (arrivals.get(endpoint) === arrival) arrivals.delete(endpoint)
-        leave(arrival)
-      })
+      socket.on('close', arrival.onClose)
       admission.add(arrival, address, now())
       admit()
       lookAgain()
@@ -180,7 +182,14 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
       refuse('late', socket)
       return false
     },
-    remove: (socket) => void arrivals.delete(endpointOf(socket)),
+    remove(socket) {
+      const arrival = arrivals.get(endpointOf(socket))
+      if (arrival === undefined) return
+      arrivals.delete(endpointOf(socket))
+      leave(arrival)
+      // Otherwise a session would keep all of this in memory.
+      arrival.socket.off('close', arrival.onClose)
+    },
     hold(socket) {
       const arrival = arrivals.get(endpointOf(socket))
       if (arrival === undefined) return
@@ -201,6 +210,12 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
       for (const { socket } of arrivals.values()) socket.destroy()
     },
   }
+}
+
+function findLongestSilent(handshakes: Iterable<Arrival>): Arrival | null {
+  let first: Arrival | null = null
+  for (const arrival of handshakes) if (first === null || arrival.heardMs < first.heardMs) first = arrival
+  return first
 }
 
 function endpointOf(socket: Socket): string {

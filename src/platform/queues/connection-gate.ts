@@ -56,7 +56,8 @@ export function createConnectionGate(policy: ConnectionPolicy, log: Logger): Con
     }
     network.open += 1
     networks.set(name, network)
-    socket.once('close', () => {
+    // It is emitted once; `once` would keep another function for each connection.
+    socket.on('close', () => {
       network.open -= 1
       if (network.open === 0) networks.delete(name)
     })
