@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
-import { BUSY } from '../../devices/commands/command.ts'
 import { type Reader, type Tx, noneOf } from '../../platform/database/db.ts'
 import { nextTurn } from '../../platform/queues/next-turn.ts'
 import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
@@ -122,6 +121,11 @@ function lastOpenPhase({
   return stopping === null ? currentPhase : plan.phases
 }
 
+/** True or null: a value that is missing costs neither side anything, and nearly all conditions of a target are false. */
+function flag(condition: RawBuilder<unknown>): RawBuilder<true | null> {
+  return sql`(${condition} or null)`
+}
+
 const keyColumns = columnsOf('upgradeTarget', { upgradeId: 'uuid', deviceId: 'uuid' })
 const siteUpgradeColumns = columnsOf('siteUpgrade', { id: 'uuid' }, {
   ...{
@@ -178,22 +182,20 @@ export function targetQuery(
   return sql<TargetRow>`
     select t.upgrade_id as "upgradeId", t.mac, d.name, t.device_id as "deviceId", t.phase,
       t.download_phase as "downloadPhase", t.rank, t.state, t.entered_ms as "enteredMs", t.from_version as "fromVersion",
-      t.target_version as "targetVersion", t.reported, t.image_id as "imageId", t.path, t.force, t.attempt,
-      t.failed_attempts as "failedAttempts", t.lost_attempts as "lostAttempts", t.retry_at_ms as "retryAtMs", t.fetched,
-      t.staged, t.boot_count as "bootCount", d.type, coalesce(s.connected, false) as up,
-      coalesce(session.connected, false) as heard,
+      t.target_version as "targetVersion", t.reported, t.image_id as "imageId", t.path, ${flag(sql`t.force`)} as force, t.attempt,
+      nullif(t.failed_attempts, 0) as "failedAttempts", nullif(t.lost_attempts, 0) as "lostAttempts",
+      t.retry_at_ms as "retryAtMs", ${flag(sql`t.fetched`)} as fetched, ${flag(sql`t.staged`)} as staged,
+      t.boot_count as "bootCount", d.type, ${flag(sql`s.connected`)} as up, ${flag(sql`session.connected`)} as heard,
       case when session.connected then session.connected_ms end as "connectedMs",
       session.disconnected_ms as "disconnectedMs", ${versionRun('t', 's.firmware')} as firmware,
       s.boot_count as "deviceBootCount", s.booted_at as "bootedAt",
-      coalesce(s.boot_id is not null or s.boot_known_ms >= session.connected_ms, false) as "isBootKnown", s.members,
+      ${flag(sql`s.boot_id is not null or s.boot_known_ms >= session.connected_ms`)} as "isBootKnown", s.members,
       s.capabilities::text as capabilities,
       case when session.connected and session.node_id = ${gatewayNode}::uuid then session.epoch end as epoch, c.id as "commandId", c.kind as "commandKind",
-      c.state as "commandState", c.outcome->>'text' as refusal,
-      coalesce((c.outcome->>'final')::boolean, false) as "refusalIsFinal",
-      coalesce(c.outcome->>'code' = ${BUSY}, false) as "refusalIsBusy", c.outcome->>'why' as loss,
-      coalesce(c.outcome ? 'idle', false) as "isIdle", c.outcome->>'lost' as lost,
-      coalesce(c.progress->>'step' = 'reboot', false) as "mayReboot", c.sent_at as "sentAt", f.touched_ms as "touchedMs",
-      f.bytes_served as "bytesServed", f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
+      c.state as "commandState", case when c.state <> 'done' then c.outcome end as outcome,
+      ${flag(sql`c.progress->>'step' = 'reboot'`)} as "mayReboot", c.sent_at as "sentAt", f.touched_ms as "touchedMs",
+      f.bytes_served as "bytesServed", ${flag(sql`f.delivered_at is not null`)} as delivered,
+      ${flag(sql`f.fenced_at is not null`)} as fenced
     from ${rowsAs('site_upgrade', siteUpgradeColumns, rows)}
     cross join lateral (
       select * from upgrade_target

@@ -1,5 +1,5 @@
 import { noCapabilities } from '../../devices/commands/capabilities.ts'
-import type { CommandCarrier, LossReason } from '../../devices/commands/command.ts'
+import { BUSY, type CommandCarrier, type LossReason } from '../../devices/commands/command.ts'
 import type { CommandState, DeviceCapabilities, VcMember } from '../../devices/tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { type NamedVersion, identifyVersion } from '../../firmware/version-identity.ts'
@@ -21,22 +21,24 @@ export interface LockedTarget extends TargetNow {
   readonly carrier: CommandCarrier | null
 }
 
+/** The conditions of a target that are true, and null in place of false. */
+type Flags<K extends string> = { readonly [name in K]: true | null }
+
 /** A target as the database answers it. */
-export interface TargetRow extends Omit<
-  LockedTarget,
-  'reported' | 'device' | 'command' | 'download' | 'health' | 'carrier'
-> {
+export interface TargetRow
+  extends
+    Omit<LockedTarget, keyof Decoded>,
+    Flags<'force' | 'fetched' | 'staged' | 'up' | 'heard' | 'isBootKnown' | 'mayReboot' | 'delivered' | 'fenced'> {
   readonly reported: readonly string[] | null
+  /** Null: none. */
+  readonly failedAttempts: number | null
+  readonly lostAttempts: number | null
   readonly type: DeviceType | null
-  /** The connection state that the interface shows. */
-  readonly up: boolean
-  readonly heard: boolean
   readonly connectedMs: number | null
   readonly disconnectedMs: number | null
   readonly firmware: string | null
   readonly deviceBootCount: number | null
   readonly bootedAt: Date | null
-  readonly isBootKnown: boolean
   readonly members: readonly VcMember[] | null
   readonly commandId: string | null
   /** JSON: see createCapabilitiesParser(). */
@@ -45,18 +47,37 @@ export interface TargetRow extends Omit<
   readonly epoch: string | null
   readonly commandKind: UpgradeOrder
   readonly commandState: CommandState
-  readonly refusal: string | null
-  readonly refusalIsFinal: boolean
-  readonly refusalIsBusy: boolean
-  readonly loss: LossReason | null
-  readonly isIdle: boolean
-  readonly lost: LossReason | null
-  readonly mayReboot: boolean
+  /** Null: the command is done, or has not ended. */
+  readonly outcome: StoredOutcome | null
   readonly sentAt: Date | null
   readonly touchedMs: number | null
   readonly bytesServed: string | null
-  readonly delivered: boolean
-  readonly fenced: boolean
+}
+
+/** The members that targetOf() makes of others. */
+type Decoded = Pick<
+  LockedTarget,
+  | 'reported'
+  | 'force'
+  | 'fetched'
+  | 'staged'
+  | 'failedAttempts'
+  | 'lostAttempts'
+  | 'device'
+  | 'command'
+  | 'download'
+  | 'health'
+  | 'carrier'
+>
+
+/** How a command ended, as its row has it. */
+interface StoredOutcome {
+  readonly text?: string | null
+  readonly final?: boolean
+  readonly code?: string
+  readonly why?: LossReason
+  readonly lost?: LossReason | null
+  readonly idle?: unknown
 }
 
 export type CapabilitiesParser = (text: string | null) => DeviceCapabilities
@@ -91,13 +112,13 @@ export function targetOf(row: TargetRow, parse: CapabilitiesParser): LockedTarge
     reported: named.reported,
     imageId: row.imageId,
     path: row.path,
-    force: row.force,
+    force: row.force ?? false,
     attempt: row.attempt,
-    failedAttempts: row.failedAttempts,
-    lostAttempts: row.lostAttempts,
+    failedAttempts: row.failedAttempts ?? 0,
+    lostAttempts: row.lostAttempts ?? 0,
     retryAtMs: row.retryAtMs,
-    fetched: row.fetched,
-    staged: row.staged,
+    fetched: row.fetched ?? false,
+    staged: row.staged ?? false,
     bootCount: row.bootCount,
     carrier:
       row.type === null || row.epoch === null ? null : { epoch: row.epoch, mac: row.mac, type: row.type, capabilities },
@@ -114,13 +135,13 @@ function deviceOf(
 ): DeviceNow {
   return {
     type,
-    link: linkOf(row.up, row.heard),
+    link: linkOf(row.up ?? false, row.heard ?? false),
     connectedMs: row.connectedMs,
     disconnectedMs: row.disconnectedMs,
     firmware: row.firmware,
     bootCount: row.deviceBootCount ?? 0,
     bootedAt: row.bootedAt,
-    isBootKnown: row.isBootKnown,
+    isBootKnown: row.isBootKnown ?? false,
     memberFirmware: (row.members ?? []).map((member) => identifyVersion(member.firmware, [named])),
     commands: capabilities.commands,
     repeatable: capabilities.repeatable ?? [],
@@ -128,22 +149,22 @@ function deviceOf(
   }
 }
 
-function commandOf(row: TargetRow, id: string): CommandNow {
+function commandOf({ commandKind, commandState, outcome, mayReboot, sentAt }: TargetRow, id: string): CommandNow {
   return {
     id,
-    kind: row.commandKind,
-    state: row.commandState,
-    refusal: row.refusal,
-    refusalIsFinal: row.refusalIsFinal,
-    refusalIsBusy: row.refusalIsBusy,
-    loss: row.loss,
-    isIdle: row.isIdle,
-    lost: row.lost,
-    mayReboot: row.mayReboot,
-    sentAt: row.sentAt,
+    kind: commandKind,
+    state: commandState,
+    refusal: outcome?.text ?? null,
+    refusalIsFinal: outcome?.final ?? false,
+    refusalIsBusy: outcome?.code === BUSY,
+    loss: outcome?.why ?? null,
+    isIdle: outcome?.idle !== undefined,
+    lost: outcome?.lost ?? null,
+    mayReboot: mayReboot ?? false,
+    sentAt,
   }
 }
 
 function downloadOf({ bytesServed, delivered, fenced }: TargetRow, touchedMs: number): DownloadNow {
-  return { touchedMs, bytesServed: Number(bytesServed), delivered, fenced }
+  return { touchedMs, bytesServed: Number(bytesServed), delivered: delivered ?? false, fenced: fenced ?? false }
 }
