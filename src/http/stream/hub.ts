@@ -1,5 +1,5 @@
 import { systemScope } from '../../access/scope.ts'
-import { type ChangeKind, MAX_NAMED, parseChange } from '../../platform/database/changes.ts'
+import { type ChangeKind, MAX_NAMED, parseChanges } from '../../platform/database/changes.ts'
 import type { Context } from '../../platform/context.ts'
 import type { ChangeSource, Told } from './channel.ts'
 import { type History, type Message, createHistory } from './history.ts'
@@ -83,12 +83,12 @@ export function createHub(ctx: Context, sources: readonly ChangeSource[]): Hub {
   function onHints(hints: Iterable<string>): void {
     if (open.size === 0) return
     for (const hint of hints) {
-      const { kind, orgId, id } = parseChange(hint)
+      const { kind, orgId, ids: named } = parseChanges(hint)
       const key = keyOf(kind, orgId)
       if (!heard.has(key)) continue
       const ids = waiting.get(key) ?? new Set()
-      if (id !== null) ids.add(id)
-      if (id !== null && ids.size <= MAX_NAMED) waiting.set(key, ids)
+      for (const id of named) ids.add(id)
+      if (named.length > 0 && ids.size <= MAX_NAMED) waiting.set(key, ids)
       else {
         waiting.delete(key)
         tellMissed(kind, orgId)

@@ -18,11 +18,11 @@ export type ChangeKind =
   | 'site_upgrade'
   | 'mxedge_upgrade'
 
-export interface Change {
+export interface Changes {
   readonly kind: ChangeKind
   readonly orgId: string
-  /** Null: more objects of the organization have changed than are named. */
-  readonly id: string | null
+  /** None: more objects of the organization have changed than are named. */
+  readonly ids: readonly string[]
 }
 
 /**
@@ -45,7 +45,10 @@ export function noteChanges(
   counts.set(tx, known)
   const count = (known.get(kind) ?? 0) + objects.length
   known.set(kind, count)
-  const hints = objects.map(({ orgId, id }) => (count > MAX_NAMED ? `${kind} ${orgId}` : `${kind} ${orgId} ${id}`))
+  // A text for each object would cost more than all else that a wake does.
+  const hints = [...Map.groupBy(objects, ({ orgId }) => orgId)].map(([orgId, some]) => {
+    return [kind, orgId, ...(count > MAX_NAMED ? [] : some.map(({ id }) => id))].join(' ')
+  })
   wakeAfterCommit(tx, 'changes', hints)
 }
 
@@ -55,7 +58,7 @@ export function endCounting(tx: object): void {
 }
 
 /** Parses the payload of the wake `changes`. */
-export function parseChange(hint: string): Change {
-  const [kind, orgId = '', id = null] = hint.split(' ')
-  return { kind: kind as ChangeKind, orgId, id }
+export function parseChanges(hint: string): Changes {
+  const [kind, orgId = '', ...ids] = hint.split(' ')
+  return { kind: kind as ChangeKind, orgId, ids }
 }
