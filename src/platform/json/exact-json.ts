@@ -17,6 +17,9 @@ declare global {
 /** Integers with so many digits that a double may not hold them, in valid JSON or in its texts. */
 const LONG_INTEGERS = /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g
 
+/** Finds nothing in most JSON, in a fraction of the time that the search for long integers takes. */
+const MANY_DIGITS = /\d{16}/
+
 /** Begins the texts that stand for integers while the rest is parsed. No client knows it. */
 const MARK = `integer ${randomUUID()} `
 
@@ -27,6 +30,7 @@ const MARK = `integer ${randomUUID()} `
  */
 export function parseExactJson(text: string): unknown {
   const value: unknown = JSON.parse(text)
+  if (!MANY_DIGITS.test(text)) return value
   const marked = markLongIntegers(text)
   // A reviver, which gets the digits of each number, would cost many times as much as parsing again.
   if (marked === text) return value
