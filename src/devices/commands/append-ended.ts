@@ -38,7 +38,7 @@ function eventOf({
     const what = state === 'done' ? 'RECOVERY_SNAPSHOT_SUCCEEDED' : 'RECOVERY_SNAPSHOT_FAILED'
     return { what, ...(text !== undefined && { text }) }
   }
-  if (kind === 'restart') return restartEvent({ part: partOf(params), state, text })
+  if (kind === 'restart') return restartEvent({ part: partOf(params ?? {}), state, text })
   if (kind !== 'restore_backup' || state === 'done' || state === 'unknown') return null
   return { what: 'UPGRADE_FAILED', text: `${RESTORE_TEXT}: ${text ?? 'it was not executed'}` }
 }

@@ -7,10 +7,10 @@ import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { CommandKind, CommandState } from '../tables.ts'
 import type { CommandOutcome, LossReason } from './command.ts'
 import { awaitsPart } from './store-awaited.ts'
-import { inFlightOn, isUnanswered, lockByKey, paramsOfCommand } from './store.ts'
+import { inFlightOn, isUnanswered, lockByKey } from './store.ts'
 
 /** The columns of an EndedCommand, of `command`. */
-const endColumns = sql`command.org_id, command.id, command.kind, ${paramsOfCommand} as params, command.state, command.outcome,
+const endColumns = sql`command.org_id, command.id, command.kind, command.params, command.state, command.outcome,
   command.site_upgrade_id, command.device_id, exists(
     select from device_command queued where queued.device_id = command.device_id and queued.pending = 'queued') as is_followed`
 
@@ -160,7 +160,8 @@ export interface EndedCommand {
   readonly orgId: string
   readonly id: string
   readonly kind: CommandKind
-  readonly params: Readonly<Record<string, unknown>>
+  /** Null: it has those of an upgrade. */
+  readonly params: Readonly<Record<string, unknown>> | null
   readonly state: CommandState
   readonly outcome: Readonly<Record<string, unknown>> | null
   readonly siteUpgradeId: string | null
