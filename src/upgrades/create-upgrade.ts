@@ -2,6 +2,7 @@ import { type InOrg, type SitesScope, siteIdOf } from '../access/scope.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import type { Tx } from '../platform/database/db.ts'
+import { saveMemoryFor } from '../platform/process/save-memory.ts'
 import { inTurns } from '../platform/queues/next-turn.ts'
 import { splitRows } from '../platform/database/split.ts'
 import { writeParts } from '../platform/database/write-parts.ts'
@@ -20,6 +21,11 @@ import { usePlan } from './previews/use-plan.ts'
 /** An audit record names no more devices. */
 const MAX_NAMED = 100
 
+/** The plan of so many devices takes tens of megabytes until it has been written. */
+const MANY = 20_000
+/** Longer than any step of the creation takes, and than V8 needs afterwards to return the memory. */
+const SAVING_MS = 10_000
+
 /**
  * Plans an upgrade of the selected devices and writes it: once `tx` commits, the rollout engine carries it out. Each site
  * has one site upgrade, even if there is nothing to do. Devices that can't be upgraded, or that are in another upgrade,
@@ -35,11 +41,15 @@ export async function createUpgrade(
   request: UpgradeRequest,
 ): Promise<CreatedUpgrade> {
   const prepared = await prepareUpgrade(ctx, tx, scope, request)
+  const saveMemory = (): void => (prepared.plans.length < MANY ? undefined : saveMemoryFor(SAVING_MS))
+  saveMemory()
   const claim = await claimDevices(tx, scope, { request, prepared })
   const fresh = await inTurns(planUpgradeInSteps(request, { ...prepared, ...claim }))
   const upgrade = request.planId === null ? fresh : await usePlan(tx, scope, fresh, prepared.candidates)
+  saveMemory()
   await insertUpgrade(tx, scope, upgrade)
   await appendCreation(tx, scope, upgrade, { ...prepared, ...claim })
+  saveMemory()
   return { ...upgrade, plans: prepared.plans }
 }
 

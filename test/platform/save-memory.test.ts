@@ -92,6 +92,38 @@ test('memory is saved after the start until the process is busy', async () => {
   })
 })
 
+test('a busy process saves memory for as long as it was asked to', async () => {
+  const program = `
+    import v8 from 'node:v8'
+    import { syncBuiltinESMExports } from 'node:module'
+    import { setTimeout } from 'node:timers/promises'
+    const changed = []
+    v8.setFlagsFromString = (flag) => changed.push(flag)
+    syncBuiltinESMExports()
+    // The process is never idle.
+    let used = 0
+    process.cpuUsage = () => ({ user: (used += 1e6), system: 0 })
+    const { saveMemory, saveMemoryFor } = await import(${JSON.stringify(module)})
+    saveMemory({ started: Promise.resolve(() => 0), leastLimitMb: 10_000 })
+    await setTimeout(500)
+    changed.splice(0)
+    const beginning = performance.now()
+    saveMemoryFor(1500)
+    saveMemoryFor(1)
+    const end = performance.now() + 20_000
+    while (performance.now() < end && changed.length < 2) await setTimeout(10)
+    const begun = changed.splice(0)
+    while (performance.now() < end && changed.length < 2) await setTimeout(10)
+    console.log(JSON.stringify({ begun, ended: changed, isLong: performance.now() - beginning >= 1500 }))`
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
+  expect(JSON.parse(stdout)).toEqual({
+    begun: ['--optimize-for-size', '--incremental-marking-hard-trigger=25'],
+    ended: ['--no-optimize-for-size', '--incremental-marking-hard-trigger=0'],
+    isLong: true,
+  })
+})
+
 test.each([
   [0, 0, ['--optimize-for-size', '--incremental-marking-hard-trigger=25']],
   [6000, 6000, []],
