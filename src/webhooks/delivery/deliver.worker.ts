@@ -14,7 +14,7 @@ import { type Claimed, type DueMessage, claimLanes, findNextDue } from './store.
 import type { DirectLane, DirectLease } from '../routing/store-routed.ts'
 import { type LaneKey, releaseStrayLeases } from '../lanes/store.ts'
 import type { NewMessage } from '../store.ts'
-import type { EndOfUnrouted } from '../lanes/waiting-messages.ts'
+import type { Acceptance } from '../lanes/waiting-messages.ts'
 
 export interface DeliverWorkerOptions extends DeliverOptions {
   /** Identifies this run of the server in its leases. */
@@ -50,9 +50,13 @@ export interface DirectDelivery {
   take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
   /**
    * Accepts a message that is not in the database, if its lane is held and has room. It is sent after those that wait.
-   * @param onEnd Called once, if it is accepted, perhaps before this function returns.
+   * `onEnd` is called once, if it is accepted, perhaps before this function returns.
    */
-  accept(lane: LaneKey, message: DueMessage, onEnd: EndOfUnrouted): boolean
+  accept(lane: LaneKey, message: DueMessage, acceptance: Acceptance): boolean
+  /** How many events of a backlog the lane of a webhook accepts now; null if they have to be routed. */
+  roomForBacklog(webhookId: string): number | null
+  /** Calls `onRoom` once when the held lane of a webhook accepts so many events of a backlog, or none. */
+  awaitRoom(webhookId: string, events: number, onRoom: () => void): void
   /**
    * Repairs what a transaction may have left whose outcome is unknown: leases without a holder, and messages of open
    * lanes that are not in memory.
@@ -168,7 +172,9 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
       isLeasing = false
       if (mayHaveStray) ctx.wakes.wake('deliveries')
     },
-    accept: (lane, message, onEnd) => !stopping && lanes.accept(lane, message, onEnd),
+    accept: (lane, message, acceptance) => !stopping && lanes.accept(lane, message, acceptance),
+    roomForBacklog: (webhookId) => (stopping ? null : lanes.roomForBacklog(webhookId)),
+    awaitRoom: (webhookId, events, onRoom) => lanes.awaitRoom(webhookId, events, onRoom),
     releaseStray() {
       isLeasing = false
       mayHaveStray = true

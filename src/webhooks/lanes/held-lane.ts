@@ -13,7 +13,7 @@ import type { WebhookLimits } from '../limits.ts'
 import type { LaneLoan } from '../routing/store-routed.ts'
 import { createSpareCount, maxSpareOf } from './spare-count.ts'
 import type { HeldLaneKey, KnownLane } from './store.ts'
-import { type EndOfUnrouted, type WaitingMessage, createWaitingMessages } from './waiting-messages.ts'
+import { type Acceptance, type EndOfUnrouted, type WaitingMessage, createWaitingMessages } from './waiting-messages.ts'
 
 /** A lane that this process has leased. Its messages are in memory and in the database, except those that it has accepted unrouted. */
 export interface HeldLane {
@@ -27,7 +27,11 @@ export interface HeldLane {
    * Accepts a message that is not routed, to be sent after those that wait. @returns False if it has to be routed; then
    * `onEnd` is not called.
    */
-  accept(message: DueMessage, onEnd: EndOfUnrouted): boolean
+  accept(message: DueMessage, acceptance: Acceptance): boolean
+  /** How many events of a backlog it accepts now; null if they have to be routed. */
+  roomForBacklog(): number | null
+  /** Calls `onRoom` once when it accepts so many events of a backlog, or none. Only the last call counts. */
+  awaitRoom(events: number, onRoom: () => void): void
   /**
    * Lends up to `wanted` of what the lane's row counts beyond its messages. endLoan() must follow, and the lane is not
    * released before. Null if it is being released.
@@ -109,6 +113,7 @@ export function holdLane(
   let hasAll = lane.hasAll && order !== 'device'
   // Messages that can't start before the lane is released would occupy memory that others need.
   if (limit !== null && !waiting.keepFirst(messagesWithin(limit, START_WITHIN_MS))) hasAll = false
+  let awaited: { readonly events: number; readonly onRoom: () => void } | null = null
   let closing = false
   let releasing = false
   let gone = false
@@ -230,9 +235,19 @@ export function holdLane(
     }
   }
 
+  const roomForBacklog = (): number | null => (isSingle && mayAccept() ? waiting.room() : null)
+
+  function reportRoom(): void {
+    if (awaited === null || (roomForBacklog() ?? Infinity) < awaited.events) return
+    const { onRoom } = awaited
+    awaited = null
+    onRoom()
+  }
+
   function proceed(): void {
     while (startNext());
     if (closing) writeUnrouted()
+    reportRoom()
     if (inFlight > 0) return
     if (waiting.count() === 0) idleSinceMs = performance.now()
     if (!hasAll && waiting.count() === 0) closing = true
@@ -293,10 +308,14 @@ export function holdLane(
       }
       proceed()
     },
-    accept(message, onEnd) {
-      if (!mayAccept() || !waiting.add(message, { onEnd, acceptedAt: ctx.clock.now() })) return false
+    accept(message, acceptance) {
+      if (!mayAccept() || !waiting.add(message, { ...acceptance, acceptedAt: ctx.clock.now() })) return false
       proceed()
       return true
+    },
+    roomForBacklog,
+    awaitRoom(events, onRoom) {
+      awaited = { events, onRoom }
     },
     lend(wanted) {
       if (releasing) return null

@@ -9,7 +9,7 @@ import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
 import { type HeldLaneKey, type LaneKey, confirmLanes } from './store.ts'
 import type { DirectLane, LaneLoan } from '../routing/store-routed.ts'
 import type { NewMessage } from '../store.ts'
-import type { EndOfUnrouted } from './waiting-messages.ts'
+import type { Acceptance } from './waiting-messages.ts'
 
 /** The lanes that this process has leased, by the ids of their webhooks. */
 export interface HeldLanes {
@@ -24,7 +24,11 @@ export interface HeldLanes {
   /** New messages have to be claimed: their lanes send none that is routed later before them. */
   miss(messages: readonly LaneKey[]): void
   /** As DirectDelivery.accept(). */
-  accept(lane: LaneKey, message: DueMessage, onEnd: EndOfUnrouted): boolean
+  accept(lane: LaneKey, message: DueMessage, acceptance: Acceptance): boolean
+  /** As DirectDelivery.roomForBacklog(). */
+  roomForBacklog(webhookId: string): number | null
+  /** As DirectDelivery.awaitRoom(). */
+  awaitRoom(webhookId: string, events: number, onRoom: () => void): void
   ids(): string[]
   keys(): HeldLaneKey[]
   /** Makes the lanes of these webhooks start no further message. */
@@ -132,7 +136,9 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
         else held.close()
       }
     },
-    accept: ({ webhookId }, message, onEnd) => lanes.get(webhookId)?.accept(message, onEnd) ?? false,
+    accept: ({ webhookId }, message, acceptance) => lanes.get(webhookId)?.accept(message, acceptance) ?? false,
+    roomForBacklog: (webhookId) => lanes.get(webhookId)?.roomForBacklog() ?? null,
+    awaitRoom: (webhookId, events, onRoom) => lanes.get(webhookId)?.awaitRoom(events, onRoom),
     ids: () => [...lanes.keys()],
     keys: () => [...lanes.values()].map(({ key }) => key),
     close(ids) {

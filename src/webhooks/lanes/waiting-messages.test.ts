@@ -28,7 +28,7 @@ function message(id: string, orderKey: string | null = null): DueMessage {
 }
 
 const endOf = (id: string): Unrouted => {
-  return { onEnd: (end) => void ends.push(`${id} ${end}`), acceptedAt: new Date(0) }
+  return { onEnd: (end) => void ends.push(`${id} ${end}`), isOfBacklog: false, acceptedAt: new Date(0) }
 }
 
 function startAll(): string[] {
@@ -69,6 +69,20 @@ it('accepts a message that is not in the database only behind fewer than 64', ()
   const all = Array.from({ length: 64 }, (_, index) => waiting.add(message(String(index)), endOf(String(index))))
   expect(all).toEqual([...Array<boolean>(63).fill(true), false])
   expect(waiting.add(message('routed'))).toBe(true)
+})
+
+it('accepts events of a backlog up to 256, unless the first message has waited for five seconds', () => {
+  let nowMs = 0
+  waiting = createWaitingMessages(turn, { order: null, first: [message('first')], nowMs: () => nowMs })
+  room = 10_000
+  expect(waiting.room()).toBe(255)
+  const ofBacklog = { ...endOf('backlog'), isOfBacklog: true }
+  while (waiting.room() !== 0) expect(waiting.add(message('backlog'), ofBacklog)).toBe(true)
+  expect([waiting.count(), waiting.add(message('more'), ofBacklog)]).toEqual([256, false])
+  nowMs = 5001
+  expect(waiting.room()).toBeNull()
+  startAll()
+  expect(waiting.room()).toBe(256)
 })
 
 it('drops the messages that have to wait for another attempt of one before them', () => {

@@ -10,9 +10,15 @@ import { MAX_IN_MEMORY } from '../limits.ts'
  */
 export type EndOfUnrouted = (end: 'written' | 'unsent' | 'returned') => void
 
-/** Facts about a message that is not in the database. */
-export interface Unrouted {
+/** How a message is accepted that is not in the database. */
+export interface Acceptance {
   readonly onEnd: EndOfUnrouted
+  /** True for an event of a backlog, which may wait behind more messages than an event that was just committed. */
+  readonly isOfBacklog: boolean
+}
+
+/** Facts about a message that is not in the database. */
+export interface Unrouted extends Acceptance {
   readonly acceptedAt: Date
 }
 
@@ -20,6 +26,7 @@ export interface WaitingMessage extends Ordered {
   readonly message: DueMessage
   /** Null for a message in the database. */
   readonly unrouted: Unrouted | null
+  readonly addedMs: number
 }
 
 /** The messages of a held lane that have not been started, in memory. */
@@ -27,6 +34,8 @@ export interface WaitingMessages {
   count(): number
   /** @returns False if there is no room for the message. */
   add(message: DueMessage, unrouted?: Unrouted): boolean
+  /** How many more events of a backlog it may add; null if the first message has waited for so long that the lane does not keep up. */
+  room(): number | null
   /** Returns the first message that may start; undefined if none may. */
   next(): WaitingMessage | undefined
   /** Removes a message that is started now. Its bytes still count for the turn. */
@@ -45,15 +54,27 @@ export interface WaitingMessages {
 
 /** An event that is not in the database as a message is accepted only behind fewer of them, because a crash delays it. */
 const MAX_BEFORE_UNROUTED = 64
+/** Events of a backlog are routed if a message of their lane waits for longer, so that the lane counts them. */
+const MAX_WAIT_MS = 5000
 
-/** @param first Messages whose bytes count for the turn already. */
+interface WaitingOptions {
+  readonly order: DeliveryOrder | null
+  /** Messages whose bytes count for the turn already. */
+  readonly first: readonly DueMessage[]
+  readonly nowMs?: () => number
+}
+
 export function createWaitingMessages(
   turn: Pick<Turn, 'add' | 'subtract'>,
-  { order, first }: { readonly order: DeliveryOrder | null; readonly first: readonly DueMessage[] },
+  { order, first, nowMs = () => performance.now() }: WaitingOptions,
 ): WaitingMessages {
   const queue = createMessageOrder(order)
   let waiting = first.map((message) => waitingOf(message, null))
   let unrouted = 0
+
+  function waitingOf(message: DueMessage, of: Unrouted | null): WaitingMessage {
+    return { message, unrouted: of, orderKey: message.orderKey, addedMs: nowMs() }
+  }
 
   function remove(isKept: (each: WaitingMessage, place: number) => boolean): WaitingMessage[] {
     const dropped = waiting.filter((each, place) => !isKept(each, place))
@@ -73,11 +94,16 @@ export function createWaitingMessages(
   return {
     count: () => waiting.length,
     add(message, isUnrouted) {
-      const max = isUnrouted === undefined ? MAX_IN_MEMORY : MAX_BEFORE_UNROUTED
+      const max = isUnrouted?.isOfBacklog === false ? MAX_BEFORE_UNROUTED : MAX_IN_MEMORY
       if (waiting.length >= max || !turn.add(message.body.length)) return false
       waiting.push(waitingOf(message, isUnrouted ?? null))
       if (isUnrouted !== undefined) unrouted += 1
       return true
+    },
+    room() {
+      const [next] = waiting
+      if (next !== undefined && nowMs() - next.addedMs > MAX_WAIT_MS) return null
+      return MAX_IN_MEMORY - waiting.length
     },
     next: () => waiting[queue.indexOfNext(waiting)],
     start(started) {
@@ -95,8 +121,4 @@ export function createWaitingMessages(
       return taken.flatMap(({ message, unrouted: of }) => (of === null ? [] : [{ message, unrouted: of }]))
     },
   }
-}
-
-function waitingOf(message: DueMessage, unrouted: Unrouted | null): WaitingMessage {
-  return { message, unrouted, orderKey: message.orderKey }
 }

@@ -1,5 +1,7 @@
 import { FIRST_EVENTS, MAX_EVENTS } from './decide-round-size.ts'
 import type { KnownEvents } from './known-events.ts'
+import type { PassedOn } from './pass-backlog.ts'
+import type { WaitingQueue } from './plan-round.ts'
 import type { RoundResult } from './route-round.ts'
 import type { SendNow } from './send-now.ts'
 import { type FoundQueues, type QueueKey, lowestId } from './store.ts'
@@ -102,6 +104,14 @@ export function isAwaited(knowledge: Knowledge): boolean {
   const now = performance.now()
   if (knowledge.hasSent || knowledge.known.hasAnnounced()) knowledge.awaitedMs = now
   return now - knowledge.awaitedMs < AWAITED_FOR_MS
+}
+
+/** Passes events to lanes, as far as these accept them, so that they need not be routed. */
+export function passOn({ known, sendNow }: Knowledge, waiting: readonly WaitingQueue[]): PassedOn {
+  const passed = sendNow.backlog?.pass(waiting) ?? { left: waiting, passedIds: [] }
+  // At once, because a lane may return them while the others are routed.
+  known.delete(passed.passedIds)
+  return passed
 }
 
 export function earliest(dates: readonly (Date | null)[]): Date | null {

@@ -85,6 +85,29 @@ it('takes the events beside a backlog without it, unless their queue is unknown'
   expect(known.shortIdsOfRound(200)).toBeNull()
 })
 
+it('takes no more events of a queue than there is room for', () => {
+  const known = createKnownEvents(1000)
+  const ids = Array.from({ length: 300 }, (_, index) => `a${String(index).padStart(3, '0')}`)
+  const all = [...ids.map((id) => event(id)), event('b0', 'b'), event('b1', 'b')]
+  known.announce(
+    all.map(({ id }) => id),
+    all,
+  )
+  known.announce(['c0'], [])
+  known.accept()
+  const roomOf = (room: number) => (of: string) => (of === queue ? room : Infinity)
+  expect(known.idsOfRound({ limit: 1000, turn: 0, roomOf: roomOf(64) })).toEqual([
+    ...ids.slice(0, 64),
+    'b0',
+    'b1',
+    'c0',
+  ])
+  expect(known.idsOfRound({ limit: 1000, turn: 0, roomOf: roomOf(0) })).toEqual(['b0', 'b1', 'c0'])
+  known.delete(['c0'])
+  expect(known.shortIdsOfRound(1000, (of) => (of === other ? 1 : Infinity))).toEqual(['b0'])
+  expect(known.shortIdsOfRound(1000, (of) => (of === other ? 0 : Infinity))).toBeNull()
+})
+
 it('plans the events of the next round behind those of the running one', () => {
   const idsOf = (name: string, count: number) =>
     Array.from({ length: count }, (_, index) => name + String(index).padStart(3, '0'))

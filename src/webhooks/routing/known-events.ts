@@ -17,7 +17,7 @@ export interface KnownEvents {
   /** Returns the ids for a round: all, or about `limit`, and of each queue the oldest. */
   idsOfRound(round: RoundIds): string[]
   /** Returns the ids for a round without the backlogs of other queues; null if that is no shorter. */
-  shortIdsOfRound(limit: number): string[] | null
+  shortIdsOfRound(limit: number, roomOf?: RoomOf): string[] | null
   delete(ids: Iterable<string>): void
   /** True if an earlier event of the queue may wait to be routed. */
   isWaiting(queue: string): boolean
@@ -39,7 +39,14 @@ export interface RoundIds {
   readonly turn: number
   /** The ids of the round before it, which is under way. Default: none is. */
   readonly after?: readonly string[]
+  /** Default: any number. */
+  readonly roomOf?: RoomOf | undefined
 }
+
+/** How many events of a queue a round may have. */
+export type RoomOf = (queue: string) => number
+
+const anyNumber: RoomOf = () => Infinity
 
 export type AnnouncedEvent = Pick<QueuedEvent, 'id' | 'orgId' | 'topic'>
 
@@ -104,16 +111,22 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
     hasDropped: () => hasDropped,
     ids: () => [...known.keys()],
     size: () => known.size,
-    idsOfRound({ after = [], ...round }) {
+    idsOfRound({ after = [], roomOf = anyNumber, ...round }) {
       const before = new Set(after)
-      if (known.size <= round.limit) return [...known.keys()].filter((id) => !before.has(id))
-      const queues = [...knownOf].map(([queue, ids]) => ({ ids, taken: 0, queue }))
+      const queues = [...knownOf].map(([queue, ids]) => ({
+        ids,
+        taken: 0,
+        queue,
+        room: queue === null ? Infinity : roomOf(queue),
+      }))
+      if (known.size <= round.limit && queues.every(({ room }) => room === Infinity))
+        return [...known.keys()].filter((id) => !before.has(id))
       if (after.length > 0) {
         const taken = countOf(after.map((id) => known.get(id)))
         for (const each of queues) each.taken = taken.get(each.queue) ?? 0
       }
       const portions = planPortions(
-        queues.map(({ ids, taken }) => ids.size - taken),
+        queues.map(({ ids, taken, room }) => Math.min(ids.size - taken, room)),
         round,
       )
       return queues.flatMap(({ ids, taken }, index) => {
@@ -121,12 +134,16 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
         return taken === 0 ? first : first.filter((id) => !before.has(id))
       })
     },
-    shortIdsOfRound(limit) {
-      const queues = [...knownOf].map(([queue, ids]) => ({ ids, isKnown: queue !== null }))
+    shortIdsOfRound(limit, roomOf = anyNumber) {
+      const queues = [...knownOf].map(([queue, ids]) => ({
+        ids,
+        isKnown: queue !== null,
+        room: queue === null ? Infinity : roomOf(queue),
+      }))
       // Events whose queue is unknown may follow those of any other.
       const portions = queues.every(({ isKnown }) => isKnown)
         ? planShort(
-            queues.map(({ ids: { size } }) => size),
+            queues.map(({ ids: { size }, room }) => Math.min(size, room)),
             limit,
           )
         : null

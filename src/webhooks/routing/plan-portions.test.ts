@@ -6,6 +6,10 @@ it('gives each queue its share, if that fills a message', () => {
   expect(planPortions([5000, 3, 5000], { limit: 1000, turn: 0 })).toEqual([334, 3, 334])
 })
 
+it('divides a round among the queues that have events', () => {
+  expect(planPortions([0, 5000, 0], { limit: 1000, turn: 0 })).toEqual([0, 1000, 0])
+})
+
 it('fills messages of a few queues, and takes all events of queues that have few', () => {
   const waiting = [500, 2, 500, 500, 500, 7]
   const portions = [0, 1, 2, 3].map((turn) => planPortions(waiting, { limit: 60, turn }))

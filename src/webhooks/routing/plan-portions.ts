@@ -11,7 +11,7 @@ export function planPortions(
   waiting: readonly number[],
   { limit, turn }: { readonly limit: number; readonly turn: number },
 ): number[] {
-  const share = Math.ceil(limit / Math.max(waiting.length, 1))
+  const share = Math.ceil(limit / Math.max(waiting.filter((count) => count > 0).length, 1))
   if (share >= MAX_MESSAGE_EVENTS) return waiting.map((count) => Math.min(count, share))
   const queues = waiting.filter((count) => count > share).length
   const filled = Math.max(Math.floor((queues * share) / MAX_MESSAGE_EVENTS), 1)

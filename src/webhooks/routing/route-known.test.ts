@@ -19,8 +19,14 @@ it('leaves a queue to a search that was not ripe when it was read ahead, and is 
     ids.map((id) => ({ ...place, id })),
   )
   known.accept()
-  const found = { queues: [{ ...place, ripeAt, firstId: null }], waiting: [], hasMore: false }
-  const sendNow = createSendNow({ direct: null, known, isReady: () => true, onReturn: () => undefined })
+  const found = { queues: [{ ...place, ripeAt, firstId: null }], waiting: [], more: [] }
+  const sendNow = createSendNow({
+    direct: null,
+    known,
+    isReady: () => true,
+    onReturn: () => undefined,
+    onRoom: () => undefined,
+  })
   const knowledge = {
     ...createKnowledge({ known, sendNow }),
     isReady: true,

@@ -9,20 +9,21 @@ import { decideFloor, isSearchDue } from './decide-search.ts'
 import type { DirectDelivery } from '../delivery/deliver.worker.ts'
 import { type WebhookLimits, defaultWebhookLimits } from '../limits.ts'
 import { createOrgRoom } from './org-room.ts'
-import { type Knowledge, type Pass, type Routed, createKnowledge, earliest, isAwaited } from './knowledge.ts'
-import { createKnownEvents } from './known-events.ts'
+import { type Knowledge, type Pass, type Routed, createKnowledge, earliest, isAwaited, passOn } from './knowledge.ts'
+import { createKnownEvents, queueOf } from './known-events.ts'
+import type { WaitingQueue } from './plan-round.ts'
 import { routeKnown } from './route-known.ts'
 import { type Round, routeFound } from './route-round.ts'
 import { createSendNow } from './send-now.ts'
 import { setAsideAndReport } from './set-aside-events.ts'
-import { type FoundQueues, findQueues, firstKey, lowestId } from './store.ts'
+import { type FoundQueue, type FoundQueues, type QueueKey, findQueues, firstKey, lowestId } from './store.ts'
 
 const INTERVAL_MS = 500
 /** Every commit of an event wakes the router; wake-ups within this time share a round. */
 const MIN_GAP_MS = 10
 const MAX_QUEUES = 200
 /** The events that the router remembers. Beyond them it has to search the outbox. */
-const MAX_KNOWN = 50_000
+const MAX_KNOWN = 200_000
 /** A search of the whole outbox reads the dead rows that an open transaction retains, so it must be rare. */
 const SEARCH_PAUSE_FACTOR = 200
 
@@ -43,8 +44,11 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
     isReady: () => knowledge.isReady,
     onReturn(event) {
       known.announce([event.id], [event])
+      // It comes before the events that were read ahead.
+      knowledge.next = null
       poller.wake()
     },
+    onRoom: () => poller.wake(),
   })
   const knowledge = createKnowledge({ known, sendNow })
   const poller = startPoller({
@@ -139,6 +143,7 @@ function createRouter(
         // Not before: an event that is sent now must not overtake these.
         knowledge.known.delete(doneIds)
         knowledge.sendNow.forget(doneIds)
+        knowledge.sendNow.backlog?.endRound((queue) => knowledge.known.isRouting(queue))
         knowledge.sendNow.endRound()
         return next
       } catch (error) {
@@ -170,15 +175,17 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
   const search = { after, fromId, limit: MAX_QUEUES, now, events, turn: round.turn, exceptIds }
   const found = await findQueues(ctx.db, search)
   const tookMs = performance.now() - beganMs
-  const result = await routeFound(ctx, round, sendNow.excludeSending(found.waiting))
+  const { left, isPassed } = passKnown(knowledge, found.waiting)
+  const result = await routeFound(ctx, round, left)
   const doneIds = result.gone
+  const isMore = !found.more.every(isPassed)
   // A round that its limit did not make smaller shows nothing.
-  if (found.hasMore) {
+  if (isMore) {
     const routedMs = performance.now() - beganMs - tookMs
     const past = { events, tookMs: routedMs, searchMs: tookMs, isAwaited: isAwaited(knowledge) }
     knowledge.eventsPerSearch = decideRoundSize(past)
   }
-  const hasMore = pass.hasMore || !result.complete || found.hasMore
+  const hasMore = pass.hasMore || !result.complete || isMore
   const unripe = found.queues.filter(({ ripeAt }) => ripeAt > now)
   const nextAt = earliest([pass.nextAt, result.againAt, ...unripe.map(({ ripeAt }) => ripeAt)])
   const firstId = lowestOf(pass, found)
@@ -187,7 +194,7 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
   if (last !== undefined) return { result, doneIds, next: true }
   knowledge.fromId = decideFloor(pass.beganMs, firstId)
   knowledge.mustSearch = hasMore || result.againAt !== null || known.hasDropped() || knowledge.mustSearchAll
-  known.endSearch(!knowledge.mustSearch)
+  known.endSearch(!knowledge.mustSearch && found.more.length === 0)
   knowledge.isReady ||= !knowledge.mustSearch && !knowledge.hasUnknown
   knowledge.searchAt = nextAt
   if (fromId === lowestId)
@@ -196,6 +203,22 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
   const isLeft = known.ids().some((id) => !done.has(id))
   const mustGoOn = hasMore || knowledge.mustSearchAll
   return { result, doneIds, next: mustGoOn || (isLeft && result.againAt === null) ? true : nextAt }
+}
+
+/**
+ * Passes on what a search has found of backlogs whose events are known. The others are routed, because events before them may be
+ * unknown.
+ */
+function passKnown(knowledge: Knowledge, found: readonly FoundQueue[]) {
+  const { known, sendNow } = knowledge
+  const waiting = sendNow.excludeSending(found)
+  const isKnown = ({ events }: WaitingQueue): boolean => events.every(({ id }) => known.has(id))
+  const passed = passOn(knowledge, waiting.filter(isKnown))
+  const left = [...passed.left, ...waiting.filter((queue) => !isKnown(queue))]
+  const leftQueues = new Set(left.flatMap(({ events: [event] }) => (event === undefined ? [] : [queueOf(event)])))
+  const isPassed = (of: QueueKey): boolean =>
+    !leftQueues.has(queueOf(of)) && sendNow.backlog?.isPassing(queueOf(of)) === true
+  return { left, isPassed }
 }
 
 /** Only a pass from the lowest id finds events of other processes that were committed late. */

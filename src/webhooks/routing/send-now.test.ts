@@ -7,6 +7,7 @@ import type { EndOfUnrouted } from '../lanes/waiting-messages.ts'
 const started = new Map<string, EndOfUnrouted>()
 const returned: AnnouncedEvent[] = []
 let isReady = true
+let room: number | null = 256
 let accepts: (id: string, onEnd: EndOfUnrouted) => boolean
 let known: KnownEvents
 let sendNow: SendNow
@@ -14,11 +15,14 @@ beforeEach(() => {
   started.clear()
   returned.splice(0)
   isReady = true
+  room = 256
   accepts = () => true
   known = createKnownEvents(1000)
   sendNow = createSendNow({
     direct: {
-      accept(_lane, { id }, onEnd) {
+      roomForBacklog: () => room,
+      awaitRoom: () => undefined,
+      accept(_lane, { id }, { onEnd }) {
         if (!accepts(id, onEnd)) return false
         started.set(id, onEnd)
         return true
@@ -27,6 +31,7 @@ beforeEach(() => {
     known,
     isReady: () => isReady,
     onReturn: (event) => void returned.push(event),
+    onRoom: () => undefined,
   })
 })
 
@@ -145,6 +150,26 @@ it('passes no event on that the round has found, because that has routed it', ()
   known.delete(['1', '2'])
   sendNow.endRound()
   expect(started.size).toBe(0)
+})
+
+it('takes what a former run may have passed on of a backlog as sent, up to the first event that had to be routed', () => {
+  isReady = false
+  const webhook = { orgId: 'a', id: 'w', siteId: null, singleEvent: true, filter: null, byDevice: false }
+  const ids = Array.from({ length: 400 }, (_, index) => String(index).padStart(3, '0'))
+  const sentIds = (events: readonly FoundEvent[], subscribers = [webhook]) => {
+    const [queue] = sendNow.excludeSending([{ events, subscribers }])
+    return queue?.events.filter(({ sentTo }) => sentTo === 'w').map(({ id }) => id)
+  }
+  const all = ids.map((id) => found(id, null))
+  expect(sentIds(all.map((event) => ({ ...event, topic: 'alarms' })))).toEqual(ids.slice(0, 320))
+  // Another queue of the webhook has its own.
+  expect(sentIds(all.map((event) => (event.id === '010' ? { ...event, bytes: 5_000_000 } : event)))).toEqual(
+    ids.slice(0, 10),
+  )
+  const gathers = [{ ...webhook, singleEvent: false }]
+  expect(sentIds(all, gathers)).toEqual([])
+  isReady = true
+  expect(sentIds(all)).toEqual([])
 })
 
 it('takes the first events of each webhook as sent by a former run, until everything of the start is routed', () => {

@@ -2,12 +2,17 @@ import { type QueuedEvent, isQueuedEvent } from '../../events/store.ts'
 import type { WokenRow } from '../../platform/database/wakes.ts'
 import type { DirectDelivery } from '../delivery/deliver.worker.ts'
 import { type AnnouncedEvent, type KnownEvents, queueOf } from './known-events.ts'
+import { type PassBacklog, createPassBacklog, onlyHearerOf } from './pass-backlog.ts'
+import { MAX_IN_MEMORY } from '../limits.ts'
 import { messageBody } from './plan-messages.ts'
-import { MAX_EVENT_BYTES, type WaitingEvent, type WaitingQueue } from './plan-round.ts'
+import { MAX_EVENT_BYTES, type WaitingQueue } from './plan-round.ts'
 import type { FoundEvent, FoundQueue } from './store.ts'
+import type { EndOfUnrouted } from '../lanes/waiting-messages.ts'
 
 /** Sends events as soon as they are committed, before they are routed, and knows which may have been sent. */
 export interface SendNow {
+  /** Null if every event has to be routed. */
+  readonly backlog: PassBacklog | null
   /**
    * Passes the event of a commit to its lane, if the commit has only one and the lane accepts it.
    * @param ids The events of one commit.
@@ -29,14 +34,18 @@ export interface SendNow {
   forget(ids: Iterable<string>): void
 }
 
+type PassedEvent = AnnouncedEvent & { readonly json: string }
+
 interface SendNowOptions {
   /** Null if every event has to be routed. */
-  readonly direct: Pick<DirectDelivery, 'accept'> | null
+  readonly direct: Pick<DirectDelivery, 'accept' | 'roomForBacklog' | 'awaitRoom'> | null
   readonly known: KnownEvents
   /** False while the outbox may have earlier events. */
   readonly isReady: () => boolean
   /** Receives an event that a lane has returned. */
   readonly onReturn: (event: AnnouncedEvent) => void
+  /** Called when a lane has room for more events of a backlog. */
+  readonly onRoom: () => void
 }
 
 /**
@@ -49,6 +58,8 @@ const MAX_FOUND = 10_000
  * transactions commit in another order than that of their events.
  */
 const MAX_OF_FORMER_RUN = 64
+/** The same for the events of a queue that it may have passed on from a backlog: a lane has as many, and sends them in order. */
+const MAX_PASSED_BY_FORMER_RUN = MAX_IN_MEMORY + MAX_OF_FORMER_RUN
 
 /** Limits the events that are kept in memory until the end of a round, and their length. */
 const MAX_LATER = 1000
@@ -59,51 +70,77 @@ const MAX_LATER_LENGTH = 4096
  * router. Its row in the outbox stays until the result is written: after a crash it is routed, and the message has its id
  * again.
  */
-export function createSendNow({ direct, known, isReady, onReturn }: SendNowOptions): SendNow {
+export function createSendNow({ direct, known, isReady, onReturn, onRoom }: SendNowOptions): SendNow {
   const sending = new Set<string>()
-  const returned = new Set<string>()
+  /** Their webhooks by the ids of the events. */
+  const returned = new Map<string, string>()
   const found = new Set<string>()
-  /** The events that a former run may have sent, by their webhooks: how many there are, and the last one. */
+  /** The events that a former run may have sent, by their webhooks, or queues: how many there are, and the last one. */
   const ofFormerRun = new Map<string, { count: number; lastId: string }>()
   let isFormerRunRouted = false
   /** Events that were announced during the running round, and that it has not found. */
   const later = new Map<string, QueuedEvent>()
 
-  function startOne({ id, orgId, topic, webhookId, json }: QueuedEvent): boolean {
-    if (direct === null || webhookId === null || json === null || json.length > MAX_EVENT_BYTES) return false
-    if (!isReady()) return false
+  function startOne({ webhookId, json, ...event }: QueuedEvent): boolean {
+    if (webhookId === null || json === null || json.length > MAX_EVENT_BYTES) return false
+    return isReady() && pass({ ...event, json }, webhookId, false)
+  }
+
+  /** @returns True if the lane has the event. */
+  function pass({ id, orgId, topic, json }: PassedEvent, webhookId: string, isOfBacklog: boolean): boolean {
+    if (direct === null) return false
     const body = messageBody(topic, [{ json }])
     const message = { id, topic, body, attempt: 0, pauses: 0, orderKey: null, payload: null }
     sending.add(id)
-    const isAccepted = direct.accept({ orgId, webhookId }, message, (end) => {
+    const onEnd = (end: Parameters<EndOfUnrouted>[0]): void => {
       sending.delete(id)
-      if (end === 'written') return
-      if (end === 'returned') returned.add(id)
+      if (end === 'written') {
+        returned.delete(id)
+        return
+      }
+      if (end === 'returned') returned.set(id, webhookId)
       onReturn({ id, orgId, topic })
-    })
+    }
+    const isAccepted = direct.accept({ orgId, webhookId }, message, { onEnd, isOfBacklog })
     if (!isAccepted) sending.delete(id)
     // The lane may have returned it already.
     return sending.has(id)
   }
 
-  function mayBeOfFormerRun(id: string, webhookId: string): boolean {
-    const former = ofFormerRun.get(webhookId) ?? { count: 0, lastId: '' }
+  function mayBeOfFormerRun(id: string, key: string, max: number): boolean {
+    const former = ofFormerRun.get(key) ?? { count: 0, lastId: '' }
     if (id <= former.lastId) return true
-    if (former.count >= MAX_OF_FORMER_RUN) return false
-    ofFormerRun.set(webhookId, { count: former.count + 1, lastId: id })
+    if (former.count >= max) return false
+    ofFormerRun.set(key, { count: former.count + 1, lastId: id })
     return true
   }
 
-  function mayHaveBeenSent(id: string, webhookId: string): boolean {
-    return returned.has(id) || (!isFormerRunRouted && !known.has(id) && mayBeOfFormerRun(id, webhookId))
+  /** @param passedTo The webhook to which a former run may have passed the event on from a backlog. */
+  function sentToOf(event: FoundEvent, passedTo: string | null): string | null {
+    const { id, webhookId } = event
+    const returnedFrom = returned.get(id)
+    if (returnedFrom !== undefined) return returnedFrom
+    if (isFormerRunRouted || known.has(id)) return null
+    if (webhookId !== null && mayBeOfFormerRun(id, webhookId, MAX_OF_FORMER_RUN)) return webhookId
+    return passedTo !== null && mayBeOfFormerRun(id, queueOf(event), MAX_PASSED_BY_FORMER_RUN) ? passedTo : null
   }
 
-  function waitingOf(event: FoundEvent): WaitingEvent {
-    const { id, webhookId } = event
-    return Object.assign(event, { sentTo: webhookId !== null && mayHaveBeenSent(id, webhookId) ? webhookId : null })
+  function waitingOf({ events, subscribers }: FoundQueue): WaitingQueue {
+    // None behind an event that had to be routed was passed on.
+    let mayBePassed = true
+    const waiting = events.map((event) => {
+      const hearer = mayBePassed ? onlyHearerOf(event, subscribers) : null
+      mayBePassed = hearer !== null
+      return Object.assign(event, { sentTo: sentToOf(event, hearer?.id ?? null) })
+    })
+    return { events: waiting, subscribers }
   }
 
   return {
+    backlog:
+      direct === null
+        ? null
+        : createPassBacklog({ direct, onRoom, send: (event, webhookId) => pass(event, webhookId, true) }),
     start(ids, rows) {
       const all = [...ids]
       const isFound = all.filter((id) => found.delete(id)).length > 0
@@ -144,9 +181,7 @@ export function createSendNow({ direct, known, isReady, onReturn }: SendNowOptio
         if (found.size <= MAX_FOUND) break
         found.delete(id)
       }
-      return left
-        .filter(({ events }) => events.length > 0)
-        .map(({ events, subscribers }) => ({ events: events.map(waitingOf), subscribers }))
+      return left.filter(({ events }) => events.length > 0).map(waitingOf)
     },
     forget(ids) {
       for (const id of ids) returned.delete(id)

@@ -62,8 +62,8 @@ export interface FoundQueues {
   readonly queues: readonly OutboxQueue[]
   /** The oldest events of each ripe queue, with their subscribers. */
   readonly waiting: readonly FoundQueue[]
-  /** True if a queue may have more events. */
-  readonly hasMore: boolean
+  /** The queues that may have more events. */
+  readonly more: readonly QueueKey[]
 }
 
 /** The longest event whose text comes with it. It bounds the texts of a round. */
@@ -196,7 +196,7 @@ function foundOf(rows: readonly FoundRow[]): FoundQueues {
   return {
     queues: found.map(({ queue }) => queue),
     waiting: found.filter(({ events }) => events.length > 0),
-    hasMore: found.some(({ queue: { taken }, events }) => taken !== null && events.length >= taken),
+    more: found.flatMap(({ queue, events }) => (queue.taken !== null && events.length >= queue.taken ? [queue] : [])),
   }
 }
 

@@ -6,6 +6,7 @@ import { startWebhookWorkers } from '../../../src/webhooks/workers.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { countBrokenLanes } from '../lanes/broken-lanes.ts'
+import { addBacklog } from '../add-backlog.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
 import type { Receiver } from '../receiver.ts'
@@ -16,8 +17,10 @@ beforeEach(async () => {
   ;({ harness, receiver } = await startEngine(createTestClock()))
 })
 
-interface Killed {
+interface Killable {
   readonly ctx: Context
+  /** From now on, so many statements are executed less one; before the last one it is killed. */
+  killBefore(statement: number): void
   readonly isDead: () => boolean
   close(): Promise<void>
 }
@@ -28,11 +31,12 @@ function isSubmittable(argument: unknown): argument is { handleError(error: Erro
 }
 
 /** A context with connections of its own, which all break before a given statement, like those of a process that is killed. */
-function killedBefore(statement: number): Killed {
+function killable(): Killable {
   const { ctx, connection } = harness
   const clients = new Set<pg.Client>()
   let statements = 0
-  const isDead = (): boolean => statements >= statement
+  let last = Infinity
+  const isDead = (): boolean => statements >= last
   const pool = openPool(connection, () => {})
   pool.on('connect', (client) => {
     clients.add(client)
@@ -52,7 +56,14 @@ function killedBefore(statement: number): Killed {
     })
   })
   const db = openDb(pool, ctx.secrets)
-  return { ctx: { ...ctx, db, hotDb: db, keyDb: db, claimDb: db, queueDb: db }, isDead, close: () => endPool(pool) }
+  return {
+    ctx: { ...ctx, db, hotDb: db, keyDb: db, claimDb: db, queueDb: db },
+    killBefore(statement) {
+      last = statements + statement
+    },
+    isDead,
+    close: () => endPool(pool),
+  }
 }
 
 /** A context that executes all of its statements, and loses the answer to a given one: its outcome is unknown. */
@@ -86,7 +97,8 @@ it('loses nothing when it is killed before any of its statements', async () => {
     const message = `event of round ${statement}`
     await harness.audit(message)
     committed.add(message)
-    const killed = killedBefore(statement)
+    const killed = killable()
+    killed.killBefore(statement)
     const workers = await startWebhookWorkers(killed.ctx, { outbound: harness.outbound }).catch(() => null)
     await waitUntil('killed, or done before', async () => killed.isDead() || (await isDrained()))
     isDead = killed.isDead()
@@ -101,6 +113,37 @@ it('loses nothing when it is killed before any of its statements', async () => {
   // A statement that was under way at a kill may still record deliveries that the next run repeats.
   const delivered = deliveries.filter(({ status }) => status === 'success').map(({ messageId }) => messageId)
   expect(new Set(delivered).size).toBe(committed.size)
+}, 240_000)
+
+it('loses nothing of a backlog, and repeats at most 32 events, when it is killed before any of its statements', async () => {
+  const webhook = { url: receiver.url, topics: ['audits'], single_event_per_message: true, secret: 'backlog' }
+  await harness.addWebhook(webhook)
+  const committed: string[] = []
+  const stopped: Promise<void>[] = []
+  let statement = 0
+  for (let isDead = true; isDead;) {
+    statement += 1
+    const killed = killable()
+    const workers = await startWebhookWorkers(killed.ctx, { outbound: harness.outbound })
+    // The lane is held from now on.
+    const first = `first of round ${statement}`
+    await harness.audit(first)
+    await waitUntil('everything delivered', isDrained)
+    killed.killBefore(statement)
+    committed.push(first, ...(await addBacklog(harness, 100, `event of round ${statement}.`)))
+    await waitUntil('killed, or done before', async () => killed.isDead() || (await isDrained()))
+    isDead = killed.isDead()
+    stopped.push(workers.stop().then(() => killed.close()))
+    expect(await countBrokenLanes(harness)).toBe(0)
+  }
+  await Promise.all(stopped)
+  expect(received()).toEqual(new Set(committed))
+  expect(statement).toBeGreaterThan(4)
+  // A kill repeats what was not decided, with the same id and bytes.
+  expect(receiver.received.length - committed.length).toBeLessThanOrEqual(32 * (statement - 1))
+  const byId = Map.groupBy(receiver.received, ({ headers }) => headers['webhook-id'])
+  expect(byId.size).toBe(committed.length)
+  for (const same of byId.values()) expect(new Set(same.map(({ raw }) => raw.toString())).size).toBe(1)
 }, 240_000)
 
 it('loses nothing and keeps the order when the answer to any of its statements is lost', async () => {

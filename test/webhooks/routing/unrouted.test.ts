@@ -106,9 +106,10 @@ it('keeps the order of events that wait in a lane and of messages behind them wh
   for (let index = 0; index < 5; index += 1) await harness.audit(`m${index}`)
   await receiver.waitFor(3)
   clock.advance(10)
-  // The events of a commit with several are routed.
+  // The long events of a commit with several are routed.
+  const after = { notes: 'x'.repeat(5000) }
   await inTx(harness.ctx, async (tx) => {
-    for (const message of ['m5', 'm6']) await appendAudit(tx, harness.scope, { message, at: clock.now() })
+    for (const message of ['m5', 'm6']) await appendAudit(tx, harness.scope, { message, after, at: clock.now() })
   })
   await waitUntil('two are routed', async () => (await messages()).length === 2)
   clock.advance(10)

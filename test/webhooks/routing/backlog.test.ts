@@ -1,0 +1,157 @@
+import type { ServerResponse } from 'node:http'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { beforeEach, expect, it, onTestFinished } from 'vitest'
+import { inTx } from '../../../src/platform/database/db.ts'
+import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
+import { createTestClock } from '../../support/test-clock.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { countBrokenLanes } from '../lanes/broken-lanes.ts'
+import { addBacklog } from '../add-backlog.ts'
+import { startEngine } from '../engine.ts'
+import type { Harness } from '../harness.ts'
+import { type Receiver, startReceiver, status } from '../receiver.ts'
+
+const clock = createTestClock()
+const single = { topics: ['audits'], single_event_per_message: true, secret: 'backlog' }
+/** More than wait in a lane. */
+const EVENTS = 400
+let harness: Harness
+let receiver: Receiver
+/** The ids of all events, in the order of their commits. */
+let ids: string[]
+beforeEach(async () => {
+  ;({ harness, receiver } = await startEngine(clock))
+  ids = []
+  onTestFinished(harness.ctx.wakes.on('outbox', (more) => void ids.push(...more)))
+})
+
+const events = () => harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
+const messages = () => harness.ctx.db.selectFrom('webhookMessage').select(['id', 'attempt']).execute()
+const idOf = ({ headers }: Receiver['received'][number]) => String(headers['webhook-id'])
+const textsOf = ({ received }: Receiver) =>
+  received.flatMap(({ events: of }) => of.map(({ message }) => String(message)))
+const written = () =>
+  waitUntil('everything written', async () => (await events()).length === 0 && (await messages()).length === 0)
+
+/** Delivers a first message, so that the process has the lane. */
+async function warmUp(): Promise<void> {
+  await harness.audit('first')
+  await receiver.waitFor(1)
+  await written()
+  receiver.received.splice(0)
+  ids.splice(0)
+}
+
+it('sends a backlog of a held lane in its order and with the ids of its events, without messages', async () => {
+  await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  const held: ServerResponse[] = []
+  receiver.answer((_request, response) => void held.push(response))
+  const texts = await addBacklog(harness, EVENTS)
+  await receiver.waitFor(1)
+  expect([(await events()).length, await messages()]).toEqual([EVENTS, []])
+  receiver.answer(status(200))
+  for (const response of held) response.writeHead(200).end()
+  await written()
+  expect(receiver.received.map(idOf).toSorted()).toEqual(ids.toSorted())
+  expect(textsOf(receiver).toSorted()).toEqual(texts)
+  // At most 32 are undecided at a time, and requests in flight overtake each other.
+  const places = textsOf(receiver).map((text, index) => Math.abs(texts.indexOf(text) - index))
+  expect(Math.max(...places)).toBeLessThan(32)
+  expect(await countBrokenLanes(harness)).toBe(0)
+})
+
+it('makes messages of what its lane has no room for while the receiver does not answer', async () => {
+  await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  const held: ServerResponse[] = []
+  receiver.answer((_request, response) => void held.push(response))
+  const texts = await addBacklog(harness, EVENTS)
+  await receiver.waitFor(1)
+  expect(await messages()).toEqual([])
+  await waitUntil('the others are routed', async () => (await messages()).length >= EVENTS - 256 - held.length)
+  expect((await events()).length + (await messages()).length).toBe(EVENTS)
+  // The lane counts the messages.
+  expect(await countBrokenLanes(harness)).toBe(0)
+  receiver.answer(status(200))
+  for (const response of held) response.writeHead(200).end()
+  await written()
+  expect([...new Set(textsOf(receiver))].toSorted()).toEqual(texts)
+  expect(await countBrokenLanes(harness)).toBe(0)
+})
+
+it('routes the rest of a backlog for what its webhook is when it changes', async () => {
+  const other = await startReceiver()
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  const held: ServerResponse[] = []
+  receiver.answer((_request, response) => void held.push(response))
+  const texts = await addBacklog(harness, EVENTS)
+  await receiver.waitFor(1)
+  await updateWebhook(harness.ctx, harness.scope, { id, body: { url: other.url }, outbound: harness.outbound })
+  for (const response of held) response.writeHead(200).end()
+  await written()
+  const sent = textsOf(receiver)
+  expect(sent.length).toBeLessThan(32)
+  // The last one reports the change.
+  const rest = textsOf(other).filter((text) => text.startsWith('m'))
+  expect([...sent, ...rest].toSorted()).toEqual(texts)
+  await other.kill()
+})
+
+it('tries an event of a backlog again as a message with its id, and keeps the others', async () => {
+  await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  receiver.answer((_request, response, { events: [event] }) => {
+    response.writeHead(event?.['message'] === 'm100' ? 500 : 200).end()
+  })
+  const texts = await addBacklog(harness, EVENTS)
+  await waitUntil(
+    'the others are written',
+    async () => (await events()).length === 0 && (await messages()).length === 1,
+  )
+  receiver.answer(status(200))
+  clock.advance(60_000)
+  harness.wake()
+  await written()
+  expect(textsOf(receiver).toSorted()).toEqual([...texts, 'm100'].toSorted())
+  expect(new Set(receiver.received.map(idOf))).toEqual(new Set(ids))
+  expect(await countBrokenLanes(harness)).toBe(0)
+})
+
+it('repeats 32 events of a backlog after a crash, with their ids and bodies', async () => {
+  await harness.addWebhook({ url: receiver.url, ...single })
+  const crashing = await harness.start()
+  // Not from the pool, whose connections are broken.
+  const operator = new pg.Client(harness.connection)
+  await operator.connect()
+  await warmUp()
+  const texts = await inTx(harness.ctx, async (tx) => {
+    // No result can be written, as if the process had been killed before.
+    await sql`lock table webhook_delivery in share mode`.execute(tx)
+    const all = await addBacklog(harness, EVENTS)
+    await receiver.waitFor(32)
+    let isStopped = false
+    const stopping = crashing.stop().then(() => (isStopped = true))
+    await waitUntil('gave up', async () => {
+      await operator.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`)
+      return isStopped
+    })
+    await stopping
+    return all
+  })
+  await operator.end()
+  await harness.start()
+  await written()
+  const byId = Map.groupBy(receiver.received, idOf)
+  const repeated = [...byId.values()].filter((same) => same.length > 1)
+  expect(repeated.length).toBe(32)
+  for (const same of byId.values()) expect(new Set(same.map(({ raw }) => raw.toString())).size).toBe(1)
+  expect([...new Set(textsOf(receiver))].toSorted()).toEqual(texts)
+})
