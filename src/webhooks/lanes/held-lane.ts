@@ -73,6 +73,11 @@ const MAX_HELD_MS = 30_000
 const EXTEND_AFTER_MS = 10_000
 /** Limits the messages of a lane that a crash repeats: those in flight and those whose results are not yet written. */
 const MAX_UNDECIDED = 32
+/**
+ * A lane that gathers events takes one alone while it has fewer requests in flight: to route one costs about as much as to send
+ * this many.
+ */
+const GATHERING_FROM = 4
 /** A lane whose next message has to wait longer is released. */
 const MAX_PACING_MS = 250
 
@@ -210,8 +215,12 @@ export function holdLane(
   const isSimple = order === null && limit === null && (lane.webhook.doc['filter'] ?? null) === null
   const isSingle = lane.webhook.doc['single_event_per_message'] === true
 
-  /** True for a lane that gathers events while it is busy. */
-  const isGathering = (): boolean => !isSingle && (inFlight + waiting.count() > 0 || unwritten >= MAX_UNDECIDED)
+  /** True for a lane that gathers events and could not start one at once. */
+  function isGathering(): boolean {
+    if (isSingle) return false
+    const isBusy = waiting.count() > 0 || inFlight >= Math.min(width, GATHERING_FROM)
+    return isBusy || inFlight + unwritten >= MAX_UNDECIDED
+  }
 
   function mayAccept(): boolean {
     if (!isSimple || !hasAll || closing || isGathering()) return false

@@ -213,13 +213,42 @@ it('starts messages in the order of their commits, whether they are routed or no
   for (const name of names) await harness.audit(name)
   await waitUntil('everything arrived', () => textsOf(receiver).flat().length === 61)
   await written()
-  // A lane that gathers events has one of them in flight; only what waits for a claim is sent together.
+  // A lane that gathers events has few of them in flight; only what is routed is sent together.
   const arrived = textsOf(receiver)
     .flat()
     .filter((text) => text !== 'first')
   expect(arrived.toSorted()).toEqual(names.toSorted())
   const ids = receiver.received.map(idOf)
   expect(new Set(ids).size).toBe(ids.length)
+})
+
+it('sends events alone in a lane that gathers them until four requests are in flight, and routes the others', async () => {
+  await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
+  await harness.start()
+  // Each success lets the lane have one more request in flight, and the last one more than four.
+  const before = Array.from({ length: 5 }, (_, index) => `before ${index}`)
+  for (const [index, name] of before.entries()) {
+    await harness.audit(name)
+    await receiver.waitFor(index + 1)
+    await written()
+  }
+  const held: ServerResponse[] = []
+  receiver.answer((_request, response) => void held.push(response))
+  const names = Array.from({ length: 4 }, (_, index) => `m${index}`)
+  for (const name of names) await harness.audit(name)
+  await receiver.waitFor(9)
+  const ids = (await events()).map(({ id }) => id)
+  expect([ids.length, await messages()]).toEqual([4, []])
+  for (const name of ['m4', 'm5']) await harness.audit(name)
+  await waitUntil('the others are routed', async () => (await events()).length === 4)
+  expect((await messages()).length).toBeGreaterThan(0)
+  receiver.answer(status(200))
+  for (const response of held) response.writeHead(200).end()
+  await waitUntil('everything arrived', () => textsOf(receiver).flat().length === 11)
+  await written()
+  expect(receiver.received.slice(5, 9).map(idOf).toSorted()).toEqual(ids.toSorted())
+  expect(textsOf(receiver).flat().toSorted()).toEqual([...before, ...names, 'm4', 'm5'].toSorted())
+  expect(await countBrokenLanes(harness)).toBe(0)
 })
 
 it('sends the events of a commit in their order, although its last statement has a single one', async () => {
