@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Tx } from '../platform/database/db.ts'
-import { executeAtCommit, lastStatement } from '../platform/database/last-statement.ts'
+import { type Transactional, type Tx, executeAlone } from '../platform/database/db.ts'
+import { lastStatement } from '../platform/database/last-statement.ts'
 import { type RowOf, anyRowsAs, columnsOf, namesOf, valuesOf } from '../platform/database/rows.ts'
 import { type ParamOf, compileValues } from '../platform/database/statement.ts'
 import { type QueuedEvent, wakeRouter } from './store.ts'
@@ -111,15 +111,14 @@ interface EventColumns {
 }
 
 /**
- * Declares a change of one row that is sent with its audit record and the commit, as one statement. If the change finds no
- * row, nothing is recorded.
+ * Declares a change of one row that is sent with its audit record as one statement, which is a transaction of its own. If the
+ * change finds no row, nothing is recorded.
  * @param change An `update` that returns the row.
- * @returns A function that adds it to a transaction in which nothing else is written. The function that it returns has the row
- *   after inTx(), or undefined if there was none.
+ * @returns A function that makes the change, and returns the row, or undefined if there was none.
  */
 export function auditedChange<V extends AuditRow, R extends object>(
   change: (param: ParamOf<V>) => RawBuilder<R>,
-): (tx: Tx, values: V) => () => R | undefined {
+): (ctx: Transactional, values: V) => Promise<R | undefined> {
   const compile = compileValues<V, R & EventColumns>((param) => {
     const values = valuesOf(auditColumns, param('record'))
     const records = sql`(select one.* from (values (${values})) as one (${namesOf(auditColumns)})
@@ -130,13 +129,13 @@ export function auditedChange<V extends AuditRow, R extends object>(
         case when q.webhook_id is not null then h.json end as event_json
       from changed left join (queued q join heard h on h.id = q.id) on true`
   })
-  return (tx, values) => {
-    const { orgId } = values.record
-    const rows = executeAtCommit(tx, compile(tx, values), ([row]) => {
-      if (row === undefined || row.eventId === null) return
+  return async (ctx, values) => {
+    const [row] = await executeAlone(ctx, compile(ctx.db, values))
+    if (row !== undefined && row.eventId !== null) {
       const { eventId: id, eventWebhookId: webhookId, eventJson: json } = row
-      wakeRouter(tx, [{ id, orgId, topic: 'audits', webhookId, json }])
-    })
-    return () => rows()[0]
+      const event: QueuedEvent = { id, orgId: values.record.orgId, topic: 'audits', webhookId, json }
+      ctx.wakes.wake('outbox', [id], [event])
+    }
+    return row
   }
 }

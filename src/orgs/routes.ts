@@ -16,7 +16,7 @@ import { createSite } from './sites/create-site.ts'
 import { getOrg } from './store.ts'
 import { getSite, listSites } from './sites/store.ts'
 import { updateOrg } from './update-org.ts'
-import { updateSite } from './sites/update-site.ts'
+import { createUpdateSite } from './sites/update-site.ts'
 import {
   CloneOrgBody,
   CreateOrgBody,
@@ -84,6 +84,7 @@ export const orgOperations: Operation[] = [
 /** Source: contract, Orgs Sites and Sites. */
 export function siteOperations(context: Context): Operation[] {
   const readSites = sitesReader(context)
+  const updateSite = createUpdateSite()
   return [
     operation({
       id: 'listOrgSites',

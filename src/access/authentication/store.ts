@@ -174,7 +174,7 @@ function selectByTokens(db: Db, hashes: readonly Buffer[], siteIds: readonly (st
 }
 
 /** A change needs the content of a larger site as well, but then reads it alone: many requests share a query. */
-const MAX_SITE_BYTES = 16 * 1024
+export const MAX_SITE_BYTES = 16 * 1024
 
 function selectByTokensWithSites(db: Db, hashes: readonly Buffer[], siteIds: readonly (string | null)[]) {
   return selectByTokens(db, hashes, siteIds)

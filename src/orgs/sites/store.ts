@@ -4,7 +4,7 @@ import { inSites } from '../../access/store-sites.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { sizesOf } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
-import { type Db, type Reader, type Tx, countRows } from '../../platform/database/db.ts'
+import { type Db, type Reader, type Transactional, type Tx, countRows } from '../../platform/database/db.ts'
 import { type DocumentText, documentText } from '../../platform/sealing/document-column.ts'
 import { notFound } from '../../platform/errors.ts'
 import { executeAtCommit } from '../../platform/database/last-statement.ts'
@@ -13,6 +13,7 @@ import type { SiteTable, SiteVersion } from '../../access/tables.ts'
 import { type NewAuditRecord, auditedChange } from '../../events/store-audits.ts'
 
 export type Site = Selectable<SiteTable>
+export type VersionedSite = Site & SiteVersion
 
 export interface SiteContent {
   readonly name: string
@@ -92,24 +93,24 @@ interface VersionValues extends SiteValues {
   readonly record: NewAuditRecord
 }
 
-const updateVersion = auditedChange<VersionValues, Site>(
+const updateVersion = auditedChange<VersionValues, VersionedSite>(
   (param) => sql`
     update site set name = ${param('name')}, timezone = ${param('timezone')}, doc = ${param('doc')}, modified_at = ${param('at')}
-    where org_id = ${param('orgId')} and id = ${param('siteId')} and xmin = ${param('version')}::xid returning *
+    where org_id = ${param('orgId')} and id = ${param('siteId')} and xmin = ${param('version')}::xid
+    returning *, xmin::text as version
   `,
 )
 
 /**
- * Updates a site that was read without a lock, unless it has changed since, and inserts the record of the change. Nothing else
- * may be written in `tx`.
- * @returns A function that returns the row after the commit; undefined if the site has changed or is gone.
+ * Updates a site that was read without a lock, unless it has changed since, and inserts the record of the change.
+ * @returns The row with its new version; undefined if the site has changed or is gone.
  */
-export function updateVersionAtCommit(
-  tx: Tx,
+export function updateSiteVersion(
+  ctx: Transactional,
   { orgId, id: siteId, version }: SiteVersion,
   { site, record }: { readonly site: SiteContent; readonly record: NewAuditRecord },
-): () => Site | undefined {
-  return updateVersion(tx, { ...site, orgId, siteId, version, record, doc: documentText(site.doc) })
+): Promise<VersionedSite | undefined> {
+  return updateVersion(ctx, { ...site, orgId, siteId, version, record, doc: documentText(site.doc) })
 }
 
 /** Updates a locked site with the commit. @returns A function that returns the row after the commit. */

@@ -7,7 +7,8 @@ import { auditDocument } from './create-site.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Document } from '../../platform/json/document.ts'
 import { type SiteDocument, listChangedGroups, mergeSite } from '../org.ts'
-import { type Site, lockSiteAlone, updateSiteAtCommit, updateVersionAtCommit } from './store.ts'
+import { createSiteTurns } from './site-turns.ts'
+import { type Site, type VersionedSite, lockSiteAlone, updateSiteAtCommit, updateSiteVersion } from './store.ts'
 
 export interface SiteUpdate {
   readonly body: Document
@@ -18,15 +19,21 @@ export interface SiteUpdate {
 }
 
 /**
- * Replaces the top-level fields that `body` names; see mergeDocument(). Another change of a site is rare while a request
- * is served, so one that has been read already is changed without a lock if it is still the same, in one statement.
+ * Returns a function that replaces the top-level fields that `body` names; see mergeDocument(). A site that has been read
+ * already is changed without a lock if it is still the same, in one statement. Changes of a site take turns, and each begins with
+ * the content that the one before has written; see decision 374.
  * @throws AppError forbidden for a change of groups by a caller who may not make it.
  */
-export async function updateSite(ctx: Context, scope: SiteScope, update: SiteUpdate): Promise<Site> {
-  const { found } = update
-  const isOfScope = found !== null && found.orgId === scope.orgId && found.id === scope.siteId
-  const updated = isOfScope ? await updateFound(ctx, scope, { ...update, found }) : undefined
-  return updated ?? updateLocked(ctx, scope, update)
+export function createUpdateSite(): (ctx: Context, scope: SiteScope, update: SiteUpdate) => Promise<Site> {
+  const takeTurn = createSiteTurns()
+  return async (ctx, scope, update) => {
+    const { found } = update
+    const isOfScope = found !== null && found.orgId === scope.orgId && found.id === scope.siteId
+    const updated = isOfScope
+      ? await takeTurn(found, (latest) => updateFound(ctx, scope, { ...update, found: latest }))
+      : undefined
+    return updated ?? updateLocked(ctx, scope, update)
+  }
 }
 
 /** @returns Undefined if the site has changed since it was found, or if the change would be refused for what was found. */
@@ -34,14 +41,13 @@ async function updateFound(
   ctx: Context,
   scope: SiteScope,
   { found, ...update }: SiteUpdate & { readonly found: SiteVersion },
-): Promise<Site | undefined> {
+): Promise<VersionedSite | undefined> {
   const at = ctx.clock.now()
   const content = mergeSite(found, update.body)
   // What was found may be outdated. Only the locked site decides that a change is refused.
   if (isForbidden(found, content, update)) return undefined
   const record = auditRecord(scope, auditOf(scope, { before: found, content, at }))
-  const updated = await inTx(ctx, async (tx) => updateVersionAtCommit(tx, found, { site: { ...content, at }, record }))
-  return updated()
+  return updateSiteVersion(ctx, found, { site: { ...content, at }, record })
 }
 
 async function updateLocked(ctx: Context, scope: SiteScope, update: SiteUpdate): Promise<Site> {

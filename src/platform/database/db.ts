@@ -243,6 +243,20 @@ export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>):
   return result
 }
 
+/**
+ * Executes one statement that is a transaction of its own, without what inTx() does around it. The caller wakes the workers. If
+ * the connection breaks, the router is woken: the rows may be there.
+ * @throws AppError as inTx().
+ */
+export async function executeAlone<R>({ db, wakes }: Transactional, compiled: CompiledQuery<R>): Promise<R[]> {
+  try {
+    return (await db.executeQuery(compiled)).rows
+  } catch (error) {
+    if (isPassingError(error)) wakes.wake('outbox')
+    throw goneOf(error) ?? error
+  }
+}
+
 /** Does the same as inTx() for work on many rows by their keys; see openKeyPool(). */
 export function inTxByKeys<T>(ctx: TransactionalByKeys, work: (tx: Tx) => Promise<T>): Promise<T> {
   return inTx({ db: ctx.keyDb, wakes: ctx.wakes }, work)

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { addSite } from '../../support/fleets/devices.ts'
@@ -115,6 +116,21 @@ describe('a change of a site that was read with the token', () => {
     )
     expect(answer).toMatchObject({ status: 403, body: { detail: expect.stringContaining('sitegroup_ids') } })
     expect(await recordsOfSite()).toHaveLength(1)
+  })
+
+  it('is one statement, without a lock, also beside others of the same site', async () => {
+    const query = vi.spyOn(pg.Client.prototype, 'query')
+    const texts: string[] = []
+    try {
+      const answers = await Promise.all(Array.from({ length: 8 }, (_, index) => put({ [`field_${index}`]: index })))
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    } finally {
+      for (const [sent] of query.mock.calls as unknown[][]) texts.push(String(Reflect.get(Object(sent), 'text')).trim())
+      query.mockRestore()
+    }
+    expect(texts.filter((text) => ofVersion.test(text))).toHaveLength(8)
+    expect(texts.filter((text) => text.includes('for no key update'))).toEqual([])
+    expect(await recordsOfSite()).toHaveLength(8)
   })
 
   it('loses nothing beside many others', async () => {
