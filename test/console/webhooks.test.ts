@@ -94,7 +94,7 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await page.getByText(keys[0].public_key).waitFor()
     await page.getByText('Former secret signs').waitFor()
     await page.getByRole('button', { name: 'Enable…' }).click()
-    await page.getByRole('dialog').getByText('Waiting messages (0) are sent now.').waitFor()
+    await page.getByRole('dialog').getByText('Waiting messages (0) are sent now. Events').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).click()
     await page.getByText('Healthy').waitFor()
     expect(await page.getByRole('button', { name: 'Enable…' }).count()).toBe(0)

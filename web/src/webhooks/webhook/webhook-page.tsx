@@ -130,11 +130,12 @@ function EnableButton({ place, id, health }: EnableButtonProps) {
   const calls = useWebhookCalls(place)
   const queries = useQueryClient()
   const waiting = health === undefined ? '' : ` Waiting messages (${pendingText(health)}) are sent now.`
+  const parked = health === undefined || health.parked === 0 ? '' : ' Undelivered ones are sent by "Send all again".'
   return (
     <ConfirmButton
       action="Enable"
       isPrimary
-      effect={`Sends events again from now on.${waiting} Events that happened while the webhook was disabled are not sent.`}
+      effect={`Sends events again from now on.${waiting}${parked} Events that happened while the webhook was disabled are not sent.`}
       run={async () => {
         await calls.update(id, { enabled: true })
         await queries.invalidateQueries()
