@@ -1,3 +1,4 @@
+import { counted } from '../platform/counted.ts'
 import { type InOrg, type SitesScope, siteIdOf } from '../access/scope.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
@@ -95,7 +96,7 @@ async function appendTakeover(
 ): Promise<void> {
   for (const [orgUpgradeId, some] of Map.groupBy(taken, (target) => target.orgUpgradeId)) {
     const macs = some.slice(0, MAX_NAMED).map(({ mac }) => mac)
-    const message = `Upgrade ${id} takes ${some.length} devices over from upgrade ${orgUpgradeId}`
+    const message = `Upgrade ${id} takes ${counted(some.length, 'device')} over from upgrade ${orgUpgradeId}`
     const lost = { type: 'UPGRADE_DEVICES_TAKEN', upgrade_id: orgUpgradeId, total: some.length } as const
     const after = { id: orgUpgradeId, total: some.length, macs }
     await appendUpgradeChange(tx, scope, { ...lost, reason: takeoverReason(id), message, after }, now)
@@ -133,7 +134,7 @@ async function appendCreation(
     version: org.targetVersion,
     ...(siteId !== null && { site_id: siteId }),
   } as const
-  const message = `Upgrade ${org.planned} ${org.planned === 1 ? 'device' : 'devices'} to ${org.targetVersion}`
+  const message = `Upgrade ${counted(org.planned, 'device')} to ${org.targetVersion}`
   const after = { id: org.id, ...org.request, ...(org.notes.length > 0 && { notes: org.notes }) }
   const auditId = await appendUpgradeChange(tx, scope, { ...created, message, after }, now)
   // The engine ends all others.

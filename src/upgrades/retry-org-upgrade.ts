@@ -1,3 +1,4 @@
+import { counted } from '../platform/counted.ts'
 import type { OrgScope } from '../access/scope.ts'
 import { assignDevices } from '../devices/commands/store-upgrades.ts'
 import { lockImages } from '../firmware/store.ts'
@@ -67,7 +68,7 @@ export function retryOrgUpgrade(
     await reopenSiteUpgrades(tx, scope, plan.sites, nowMs)
     await reopenOrgUpgrade(tx, scope, { id, change: plan.org, nowMs })
     if (plan.releasesAll) await releaseGates(tx, scope, id, nowMs)
-    const message = `Retry ${retried.length} failed devices of upgrade ${id}`
+    const message = `Retry ${counted(retried.length, 'failed device')} of upgrade ${id}`
     const after = { id, total: retried.length, macs: retried.slice(0, MAX_NAMED).map(({ mac }) => mac) }
     const change = { type: 'UPGRADE_RETRIED', upgrade_id: id, total: retried.length, message, after } as const
     await appendUpgradeChange(tx, scope, change, now)

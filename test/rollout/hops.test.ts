@@ -53,7 +53,7 @@ const detailOf = async (id: string, device: SeededDevice | undefined) =>
 it('devices get the versions on the way to the one that is wanted, and count once', async () => {
   const { id } = await create({ version: NEW, strategy: 'big_bang' })
   expect((await read(id)).siteUpgrades.map(({ notes }) => String(notes[0]?.reason)).toSorted()).toEqual([
-    '1 devices reboot more than once: they install 1.5.0, then 2.0.0',
+    '1 device reboots more than once: it installs 1.5.0, then 2.0.0',
     '3 devices reboot more than once: they install 1.5.0, then 2.0.0',
   ])
   await install(devices, `${MIDDLE}-stock`)

@@ -1,3 +1,4 @@
+import { counted } from '../../platform/counted.ts'
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { decideOutcome } from '../../rollout/rounds/decide-outcome.ts'
@@ -60,7 +61,7 @@ export async function updateTakenOver(
       .where('orgId', '=', scope.orgId)
       .where('id', '=', id)
       .executeTakeFirstOrThrow()
-    const reason = `${some.length} edge appliances were ${takeoverReason(by)}`
+    const reason = `${counted(some.length, 'edge appliance was', 'edge appliances were')} ${takeoverReason(by)}`
     await updateLosing(tx, upgrade, { taken: some, reason, now })
   }
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../platform/counted.ts'
 import { awaitsImage } from '../phases/decide-downloads.ts'
 import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
 import type { CountsByPhase } from '../stops/decide-stop.ts'
@@ -119,7 +120,7 @@ export function noteTaken(
 ): { readonly reason: string }[] {
   return [...Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)]
     .map(([id, some]) => ({
-      reason: `${some.length === 1 ? `1 ${what} is` : `${some.length} ${what}s are`} taken over from upgrade ${id}`,
+      reason: `${counted(some.length, `${what} is`, `${what}s are`)} taken over from upgrade ${id}`,
     }))
     .toSorted((a, b) => (a.reason < b.reason ? -1 : 1))
 }

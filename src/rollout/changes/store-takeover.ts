@@ -1,3 +1,4 @@
+import { counted } from '../../platform/counted.ts'
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
@@ -165,7 +166,7 @@ async function updateSites(
   })
   const notes = changes.map(({ id, taken }) => ({
     ...{ orgId: scope.orgId, id },
-    notes: [{ reason: `${taken === 1 ? '1 device was' : `${taken} devices were`} taken over by upgrade ${by}` }],
+    notes: [{ reason: `${counted(taken, 'device was', 'devices were')} taken over by upgrade ${by}` }],
   }))
   await sql`
     update site_upgrade set notes = site_upgrade.notes || noted.notes

@@ -1,3 +1,4 @@
+import { counted } from '../../platform/counted.ts'
 import type { PlaceScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import { type TakenAppliance, updateTakenOver } from '../../mxedges/upgrades/store-takeover.ts'
@@ -24,7 +25,7 @@ export async function takeOver(
   for (const [loser, some] of Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)) {
     const ids = some.slice(0, MAX_NAMED).map(({ mxedgeId }) => mxedgeId)
     await appendAudit(tx, scope, {
-      message: `Upgrade ${id} takes ${some.length} edge appliances over from upgrade ${loser}`,
+      message: `Upgrade ${id} takes ${counted(some.length, 'edge appliance')} over from upgrade ${loser}`,
       after: { id: loser, total: some.length, mxedge_ids: ids, reason: takeoverReason(id) },
       at: at.now,
     })

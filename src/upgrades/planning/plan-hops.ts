@@ -1,3 +1,4 @@
+import { counted } from '../../platform/counted.ts'
 import { identifyVersion } from '../../firmware/version-identity.ts'
 import type { NewTarget } from '../../rollout/store-create.ts'
 import type { UpgradeHop, UpgradeNote } from '../../rollout/rollout.ts'
@@ -107,6 +108,11 @@ export function noteHops(plans: readonly ({ readonly kind: string } & Partial<Pl
       : [[...via, entry].map(({ version }) => version).join(', then ')],
   )
   return [...Map.groupBy(ways, (versions) => versions)].map(([versions, some]) => {
-    return { reason: `${some.length} devices reboot more than once: they install ${versions}` }
+    const devices = counted(
+      some.length,
+      'device reboots more than once: it installs',
+      'devices reboot more than once: they install',
+    )
+    return { reason: `${devices} ${versions}` }
   })
 }
