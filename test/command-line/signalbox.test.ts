@@ -176,6 +176,12 @@ describe('upgrades', () => {
     expect(refused).toMatch(/^upgrade \S+ began: 0 devices\nleft out: 3, in another upgrade\n$/)
     await upgrade('cancel', held.id)
     await advance()
+    const later = await upgrade('start', NEW, '--site', 'Berlin', '--start', '2096-12-01T02:00:00')
+    expect(later.out).toMatch(/^upgrade \S+ starts at 2096-1[12]-\d\d \d\d:\d\d:\d\d \S+: 3 devices\n$/)
+    const [, laterId = ''] = later.out.split(' ')
+    expect((await upgrade('show', laterId)).out).toMatch(/ START .*\n.* queued +2096-1/)
+    await upgrade('cancel', laterId)
+    await advance()
 
     const state = { hasEnded: false }
     const second = upgrade('start', NEW, '--watch').finally(() => (state.hasEnded = true))

@@ -35,7 +35,7 @@ export function startText(upgrade: JsonObject): string {
   const sites = rowsOf(upgrade['upgrades'] ?? []).map(({ upgrade: ofSite }) => objectOf(ofSite))
   const notes = sites.flatMap(({ notes: ofSite }) => rowsOf(ofSite ?? []))
   return [
-    `upgrade ${textOf(upgrade['id'])} began: ${devicesText(total - counts.skipped)}`,
+    `upgrade ${textOf(upgrade['id'])} ${startOf(sites)}: ${devicesText(total - counts.skipped)}`,
     ...(counts.skipped > 0 ? [`skipped: ${counts.skipped}, run the version already`] : []),
     ...reasonsText(
       'left out',
@@ -43,6 +43,11 @@ export function startText(upgrade: JsonObject): string {
     ),
     ...notesText([...rowsOf(upgrade['notes'] ?? []), ...notes.filter(({ mac }) => mac === undefined)]),
   ].join('\n')
+}
+
+function startOf(sites: readonly JsonObject[]): string {
+  const first = Math.min(...sites.map(({ start_time: start }) => Number(start)))
+  return Number.isFinite(first) && first * 1000 > Date.now() ? `starts at ${timeText(first)}` : 'began'
 }
 
 /** One line for each note; many sites may have the same. */
@@ -80,18 +85,19 @@ export function planText(plan: JsonObject, width: number): string {
 
 export function stateText(upgrade: JsonObject, names: ReadonlyMap<string, Json>, width: number): string {
   const rows = rowsOf(upgrade['upgrades'] ?? []).map(({ site_id: siteId, upgrade: ofSite }) => {
-    const { status, targets, held, stop_reason: reason } = objectOf(ofSite)
+    const { status, start_time: start, targets, held, stop_reason: reason } = objectOf(ofSite)
     const one: JsonObject = { upgrades: [{ upgrade: { targets: targets ?? {} } }] }
     const { total, counts } = progressOf(one)
     return {
       site: names.get(textOf(siteId)) ?? null,
       site_id: siteId ?? null,
       status: status ?? null,
+      start: timeText(start),
       devices: total,
       upgraded: counts.upgraded,
       failed: counts.failed,
-      waits_for: objectOf(held)['reason'] ?? reason ?? null,
+      reason: objectOf(held)['reason'] ?? reason ?? null,
     }
   })
-  return table(fields('site', 'site_id', 'status', 'devices', 'upgraded', 'failed', 'waits_for'), rows, width)
+  return table(fields('site', 'site_id', 'status', 'start', 'devices', 'upgraded', 'failed', 'reason'), rows, width)
 }

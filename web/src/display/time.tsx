@@ -1,4 +1,4 @@
-import { ago, clockTime, timeOfDay } from './times.ts'
+import { ago, clockTime, nearTime } from './times.ts'
 import { useNow } from './use-now.ts'
 
 interface SiteTimeProps {
@@ -47,14 +47,14 @@ export function ViewerTime({ at, siteZone }: ViewerTimeProps) {
   )
 }
 
-/** The time of day at a site; the date, and the time of the viewer, appear on hover. */
+/** The time of day at a site, with the date if it is not near; the date, and the time of the viewer, appear on hover. */
 export function SiteTimeOfDay({ at, zone }: SiteTimeProps) {
   return (
     <time
       dateTime={isoTime(at)}
       title={zone === undefined ? viewerAndUtc(at) : `${clockTime(at, zone)}; ${clockTime(at)} for you`}
     >
-      {timeOfDay(at, zone)}
+      {nearTime(at, zone)}
     </time>
   )
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ago, clockTime, duration, timeOfDay } from './times.ts'
+import { ago, clockTime, duration, nearTime, timeOfDay } from './times.ts'
 
 it.each([
   [0, 'now'],
@@ -32,4 +32,10 @@ it('shows a time in the zone of a site', () => {
   const newYearMs = Date.UTC(2026, 11, 31, 17)
   expect(clockTime(Date.UTC(2026, 11, 31, 14) / 1000, 'Asia/Tokyo', newYearMs)).toBe('31 Dec 2026, 23:00:00 GMT+9')
   expect(clockTime(Date.UTC(2026, 11, 31, 16) / 1000, 'Asia/Tokyo', newYearMs)).toBe('01 Jan, 01:00:00 GMT+9')
+})
+
+it('shows the date of a time that is not near', () => {
+  const at = Date.UTC(2026, 10, 27, 17) / 1000
+  expect(nearTime(at, 'Asia/Tokyo', Date.UTC(2026, 10, 27, 6))).toBe('02:00 GMT+9')
+  expect(nearTime(at, 'Asia/Tokyo', Date.UTC(2026, 10, 27, 4))).toBe('28 Nov, 02:00:00 GMT+9')
 })

@@ -43,6 +43,14 @@ export function timeOfDay(instantS: number, zone?: string): string {
   return formatterOf(timeParts, zone).format(new Date(instantS * 1000))
 }
 
+const NEAR_S = 12 * 3600
+
+/** Returns the time of day, or the whole time if it is more than half a day away, so that nobody takes it for today's. */
+export function nearTime(instantS: number, zone?: string, nowMs = Date.now()): string {
+  const isNear = Math.abs(instantS - nowMs / 1000) <= NEAR_S
+  return isNear ? timeOfDay(instantS, zone) : clockTime(instantS, zone, nowMs)
+}
+
 /** Returns a length of time by its two largest units, such as "3 d 4 h". */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
