@@ -12,6 +12,7 @@ const signs = {
   isLimited: false,
   pending: 0,
   isPendingExact: true,
+  parked: 0,
   failures: 0,
   openUntil: null,
   lastError: null,
@@ -48,6 +49,13 @@ it('says how often the receiver failed, what waits and why', () => {
     state: 'paused',
     reason: 'The last 7 attempts failed, and 3 messages wait',
   })
+})
+
+it('says how many messages can be replayed', () => {
+  const reasonOf = (parked: number) => decideState({ ...signs, enabled: false, pending: 2, parked }, now).reason
+  expect(reasonOf(1)).toBe('The webhook is disabled, and 2 messages wait (1 undelivered one can be replayed)')
+  expect(reasonOf(3)).toBe('The webhook is disabled, and 2 messages wait (3 undelivered ones can be replayed)')
+  expect(decideState({ ...signs, parked: 3 }, now).reason).toBeNull()
 })
 
 it('says that the receiver has asked for a pause', () => {

@@ -1,3 +1,4 @@
+import { counted } from '../../platform/counted.ts'
 import { BREAKER_FAILURES } from '../lanes/decide-lane.ts'
 import { type Disabled, serviceReasons } from './disabled.ts'
 
@@ -11,6 +12,8 @@ export interface WebhookSigns {
   readonly isLimited: boolean
   readonly pending: number
   readonly isPendingExact: boolean
+  /** Messages that were given up, and can be replayed; counted up to a limit. */
+  readonly parked: number
   /** Failed attempts since the last success. */
   readonly failures: number
   /** The time until which only pings are sent: the breaker is open, or the receiver has requested a pause. */
@@ -43,10 +46,11 @@ export function decideState(signs: WebhookSigns, now: Date): DecidedState {
   const working: DecidedState = signs.hasTopics
     ? { state: 'healthy', reason: null }
     : { state: 'idle', reason: NO_TOPICS }
-  const { enabled, disabledWhy, isLimited, pending, isPendingExact, failures, lastError } = signs
+  const { enabled, disabledWhy, isLimited, pending, isPendingExact, parked, failures, lastError } = signs
   const openUntil = openUntilOf(signs, now)
   const count = isPendingExact ? pending : `about ${pending}`
-  const waiting = pending === 1 ? '1 message waits' : `${count} messages wait`
+  const others = parked === 0 ? '' : ` (${counted(parked, 'undelivered one')} can be replayed)`
+  const waiting = `${pending === 1 ? '1 message waits' : `${count} messages wait`}${others}`
   if (!enabled) return { state: 'disabled', reason: `${disabledText(disabledWhy)}, and ${waiting}` }
   const last = lastError === null ? '' : `: ${lastError}`
   if (failures === 0) {
