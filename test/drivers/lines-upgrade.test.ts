@@ -16,6 +16,7 @@ import { seedOrg } from '../support/fleets/fleet.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { quickTicks } from '../support/servers/quick-ticks.ts'
 import { openLinePeer } from './lines/peer.ts'
 import { FAMILY, lines } from './lines/protocol.ts'
 import type { TestPeer } from './link-suite.ts'
@@ -57,7 +58,7 @@ async function startLines(): Promise<Gateway> {
     protocols: [lines],
     nodeId,
     monotonicMs: () => clock.now().getTime(),
-    limits: { tickMs: 10, sweepMs: 20 },
+    limits: quickTicks,
   })
   running.add(gateway)
   return gateway

@@ -20,6 +20,7 @@ import type { AnyJson } from '../support/contract/any-json.ts'
 import { addMxedge } from '../support/fleets/mxedges.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { quickTicks } from '../support/servers/quick-ticks.ts'
 
 /** A server with a gateway that agents can register at and connect to. */
 export interface EdgeWorld extends TestServer {
@@ -48,7 +49,7 @@ export async function startEdgeWorld(
       edge: { ...address, dataDir: server.dataDir, limits: quick },
     }),
     nodeId: randomUUID(),
-    limits: { tickMs: 10, sweepMs: 20 },
+    limits: quickTicks,
     monotonicMs: () => startMs + passedMs,
   })
   server.edge.port = gateway.portOf('edge')

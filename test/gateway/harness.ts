@@ -29,11 +29,11 @@ import { sha256Hex } from '../../src/platform/secrets.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import type { CommandState } from '../../src/devices/tables.ts'
 import type { DeviceType } from '../../src/events/device-type.ts'
+import { quickTicks } from '../support/servers/quick-ticks.ts'
 import { createTestContext } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-/** Real waits are short; the clock shortens long ones. */
-const quick = { lookMs: 1, tickMs: 10, sweepMs: 20 } satisfies AllLimits
+const quick = { lookMs: 1, ...quickTicks } satisfies AllLimits
 
 type AllLimits = Partial<Limits & UcentralLimits>
 

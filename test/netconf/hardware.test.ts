@@ -6,6 +6,7 @@ import { seedOrg } from '../support/fleets/fleet.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { quickTicks } from '../support/servers/quick-ticks.ts'
 import { startJunos, testNetconf, untilSession } from './harness.ts'
 
 /** Less than the time in which a device must reply, because the clock advances during its requests. */
@@ -22,7 +23,7 @@ beforeAll(async () => {
     protocols: [testNetconf(server.ctx, { pollMs: POLL_MS })],
     nodeId: randomUUID(),
     monotonicMs: () => clock.now().getTime(),
-    limits: { tickMs: 10, sweepMs: 20 },
+    limits: quickTicks,
   })
 })
 afterAll(async () => {

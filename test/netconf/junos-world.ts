@@ -7,6 +7,7 @@ import type { JunosFault, JunosForm } from '../../src/simulator/junos/junos-devi
 import { seedOrg } from '../support/fleets/fleet.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
+import { quickTicks } from '../support/servers/quick-ticks.ts'
 import { type JunosStart, type TestJunos, startJunos, testNetconf, untilSession } from './harness.ts'
 
 export const models = { switch: 'EX4100-48P', gateway: 'SRX345' } as const
@@ -40,7 +41,7 @@ export async function startJunosWorld(): Promise<JunosWorld> {
     protocols: [testNetconf(server.ctx)],
     nodeId: randomUUID(),
     monotonicMs: () => clock.now().getTime(),
-    limits: { tickMs: 10, sweepMs: 20 },
+    limits: quickTicks,
   })
   let device = { org: server.org, mac: '', siteId: '' }
   return {

@@ -18,6 +18,7 @@ import type { AnyJson } from '../support/contract/any-json.ts'
 import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
 import { startTestServer, type TestServer } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { quickTicks } from '../support/servers/quick-ticks.ts'
 
 const TIMEOUT_MS = 15_000
 
@@ -52,7 +53,7 @@ beforeAll(async () => {
   siteId = await addSite(server)
   const ca = await makeCa()
   const tls = await issueGatewayTls(ca, ['127.0.0.1'])
-  const options = { nodeId: randomUUID(), limits: { tickMs: 10, sweepMs: 50 } }
+  const options = { nodeId: randomUUID(), limits: quickTicks }
   openGateway = (port) => {
     const protocols = createProtocols({
       ucentral: { host: '127.0.0.1', port, tls },

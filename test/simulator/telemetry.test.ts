@@ -9,6 +9,7 @@ import type { AnyJson } from '../support/contract/any-json.ts'
 import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { quickTicks } from '../support/servers/quick-ticks.ts'
 
 const [apMac, switchMac] = ['02a0b0000001', '02a0b0000002']
 const devices = [
@@ -30,7 +31,7 @@ beforeAll(async () => {
     ucentral: { host: '127.0.0.1', port: 0, tls },
     edge: { host: '127.0.0.1', port: 0, tls, dataDir: server.dataDir },
   })
-  const limits = { tickMs: 10, sweepMs: 50 }
+  const limits = quickTicks
   const gateway = await startGateway(server.ctx, { nodeId: randomUUID(), limits, protocols })
   closers.push(() => gateway.stop())
   const fleet = await startFleet({
