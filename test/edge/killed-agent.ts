@@ -1,5 +1,6 @@
 // An agent whose runner kills it at points: it runs the commands of machine.sh. Its options are the first argument, as JSON.
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { createEdgeRole } from '../../src/agent/edge-role.ts'
 import { hookAppliance } from '../../src/agent/hooks/hooks.ts'
@@ -89,7 +90,11 @@ await runAgent({
   registration: { url: settings.url, code: settings.code },
   version: '0.1.0',
   log(what) {
-    if (what === 'connected') connectedBoot = read('boot')
+    if (what === 'connected') {
+      connectedBoot = read('boot')
+      // Node would store the compiled program only at an orderly end, and hundreds of agents are killed.
+      flushCompileCache()
+    }
     if (what === 'disconnected') connectedBoot = null
   },
   signal: new AbortController().signal,

@@ -1,8 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import type { Db } from '../../../src/platform/database/db.ts'
@@ -40,10 +37,8 @@ const PROGRAM = fileURLToPath(new URL('killed-change.ts', import.meta.url))
 /** Processes that start while a test prepares its upgrade. */
 const SPARE = 2
 
-export async function prepareKills(): Promise<KilledProcesses> {
-  // Most of the start of a process is the compilation of its modules, which the first one does for all.
-  const cache = await mkdtemp(join(tmpdir(), 'signalbox-killed-'))
-  const start = (): ChildProcess => fork(PROGRAM, { execArgv: [], env: { ...process.env, NODE_COMPILE_CACHE: cache } })
+export function prepareKills(): KilledProcesses {
+  const start = (): ChildProcess => fork(PROGRAM, { execArgv: [] })
   const spare = Array.from({ length: SPARE }, start)
   return {
     async kill(db, orders) {
@@ -66,7 +61,6 @@ export async function prepareKills(): Promise<KilledProcesses> {
         await ended
       })
       await Promise.all(ends)
-      await rm(cache, { recursive: true, force: true, maxRetries: 10 })
     },
   }
 }

@@ -1,6 +1,7 @@
 // A process that changes an upgrade and kills itself, as by `kill -9`, at the commit of the change: before it is sent or
 // after it is confirmed. Its orders are its first message.
 import { randomBytes } from 'node:crypto'
+import { flushCompileCache } from 'node:module'
 import pg from 'pg'
 import { pino } from 'pino'
 import { systemScope } from '../../../src/access/scope.ts'
@@ -62,6 +63,9 @@ function die(): Promise<never> {
   process.kill(process.pid, 'SIGKILL')
   return new Promise(() => {})
 }
+
+// Node would store the compiled modules only at an orderly end; the next process starts in half the time with them.
+flushCompileCache()
 
 process.once('message', (orders: Orders) => {
   dieAtCommit(orders)
