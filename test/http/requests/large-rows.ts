@@ -117,7 +117,7 @@ async function makeHistory(
     from generate_series(1, ${sql.lit(ROWS)}) n, generate_series(1, 8000) i`.execute(server.ctx.db)
   await insert(server, 'firmware_image', { ...common, id: ofRow, sha256: sql`n::text`, size_bytes: sql`1` })
   await sql`insert into firmware_version (org_id, model, version, image_id, created_at)
-    select ${org_id}, 'M' || i, n || '.' || repeat('1', 190), lpad(n::text, 32, '0')::uuid, now()
+    select ${org_id}, 'M' || i, n || '.' || repeat('x', 190), lpad(n::text, 32, '0')::uuid, now()
     from generate_series(1, ${sql.lit(ROWS)}) n, generate_series(1, 600) i`.execute(server.ctx.db)
 }
 
