@@ -72,6 +72,23 @@ export function commanded(state: CommandNow['state'], more: Partial<TargetNow> =
   return { ...planned, state: 'dl_requested', attempt: 1, bootCount: 3, command: command(state), ...more }
 }
 
+/** It downloads and reboots in two steps. */
+export const staging: DeviceNow = { ...online, commands: ['restart', 'stage', 'activate'] }
+
+/** A target in two steps, whose latest command is of this kind. */
+export function ordered(
+  kind: 'stage' | 'activate',
+  state: CommandNow['state'],
+  more: Partial<CommandNow> = {},
+): TargetNow {
+  const target = { ...planned, bootCount: 3, device: staging, command: command(state, { kind, ...more }) }
+  if (kind === 'activate') return { ...target, state: 'reboot_requested', staged: true, attempt: 2 }
+  return { ...target, state: 'dl_requested', attempt: 1 }
+}
+
+/** It has the image and waits for its reboot. */
+export const downloaded: TargetNow = { ...ordered('stage', 'done'), state: 'downloaded', staged: true }
+
 export const rebooting: TargetNow = { ...commanded('done'), state: 'rebooting', enteredMs: ms(60) }
 export const verifying: TargetNow = { ...rebooting, state: 'verifying', enteredMs: ms(100), device: updated }
 

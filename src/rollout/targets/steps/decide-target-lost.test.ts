@@ -10,27 +10,18 @@ import {
   ms,
   offline,
   online,
+  ordered,
   planned,
+  staging,
 } from '../../../../test/support/fleets/targets.ts'
 import { stepOf } from '../../rounds/decide-step.ts'
 import { defaultRolloutOptions, isTerminal } from '../../rollout.ts'
 import type { CommandNow, DeviceNow, TargetNow } from '../target.ts'
 
-const able: DeviceNow = {
-  ...online,
-  type: 'switch',
-  commands: ['restart', 'stage', 'activate'],
-  repeatable: ['activate'],
+const able: DeviceNow = { ...staging, type: 'switch', repeatable: ['activate'] }
+const losing = (more: Partial<CommandNow>, device: DeviceNow = able): TargetNow => {
+  return { ...ordered('activate', 'unknown', more), device }
 }
-const losing = (more: Partial<CommandNow>, device: DeviceNow = able): TargetNow => ({
-  ...planned,
-  state: 'reboot_requested',
-  attempt: 2,
-  bootCount: 3,
-  staged: true,
-  device,
-  command: command('unknown', { kind: 'activate', ...more }),
-})
 const attempts = { failedAttempts: 0, lostAttempts: 0 }
 const again = { kind: 'command', order: 'activate', ...attempts }
 const INSTALL_S = defaultRolloutOptions.installMs / 1000
@@ -137,11 +128,10 @@ describe('a lost command that its device, back again, no longer executes', () =>
   })
 
   test('downloads again even if the whole image was sent, because the device may not have got it', () => {
-    const stages = { ...online, commands: ['restart', 'stage', 'activate'] as const }
-    const lost = idle({ state: 'downloading', download: delivered, device: stages }, { kind: 'stage' })
+    const lost = idle({ state: 'downloading', download: delivered, device: staging }, { kind: 'stage' })
     expect(decide(lost)).toEqual({ kind: 'command', order: 'stage', ...once })
     const unknown = idle(
-      { state: 'downloading', download: delivered, device: stages },
+      { state: 'downloading', download: delivered, device: staging },
       { kind: 'stage', isIdle: false },
     )
     expect(decide(unknown)).toEqual(move('downloaded'))

@@ -1,27 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import {
   MINUTE,
-  command,
   decide,
+  downloaded,
   expected,
   move,
   ms,
   offline,
   online,
+  ordered,
   planned,
+  staging,
   updated,
 } from '../../../../test/support/fleets/targets.ts'
 import { defaultRolloutOptions } from '../../rollout.ts'
 import type { CommandNow, DownloadNow, TargetNow } from '../target.ts'
 
-const able = { ...online, commands: ['restart', 'stage', 'activate'] } as const
-const waiting: TargetNow = { ...planned, device: able }
-const sent = (kind: CommandNow['kind'], state: CommandNow['state'], more: Partial<CommandNow> = {}): TargetNow => {
-  const commanded = { ...waiting, attempt: 1, bootCount: 3, command: command(state, { kind, ...more }) }
-  if (kind === 'activate') return { ...commanded, state: 'reboot_requested', staged: true, attempt: 2 }
-  return { ...commanded, state: 'dl_requested' }
-}
-const downloaded: TargetNow = { ...sent('stage', 'done'), state: 'downloaded', staged: true }
+const waiting: TargetNow = { ...planned, device: staging }
 const delivered: DownloadNow = { bytesServed: 100, touchedMs: ms(30), delivered: true, fenced: false }
 const attempts = { failedAttempts: 0, lostAttempts: 0 }
 const order = (kind: CommandNow['kind'], counts: Partial<typeof attempts> = {}) => {
@@ -41,20 +36,20 @@ describe('before the reboots begin, a device', () => {
     ],
     [
       'that needs no upgrade waits',
-      { ...waiting, device: { ...able, firmware: '2.0' } },
+      { ...waiting, device: { ...staging, firmware: '2.0' } },
       { kind: 'wait', untilMs: ms(3600) },
     ],
     ['that does it in one step waits', planned, { kind: 'wait', untilMs: ms(3600) }],
     [
       'that can stage, but not activate, waits',
-      { ...waiting, device: { ...able, commands: ['stage', 'upgrade'] } },
+      { ...waiting, device: { ...staging, commands: ['stage', 'upgrade'] } },
       { kind: 'wait', untilMs: ms(3600) },
     ],
     ['that has the image waits', downloaded, { kind: 'wait', untilMs: ms(3600) }],
     ['whose download failed is asked again', { ...waiting, attempt: 1, retryAtMs: ms(50) }, order('stage')],
     [
       'that lost the ability to stage waits',
-      { ...sent('stage', 'cancelled'), device: online },
+      { ...ordered('stage', 'cancelled'), device: online },
       { ...move('planned'), ...attempts },
     ],
   ] as const)('%s', (_, target, decision) => {
@@ -70,30 +65,30 @@ describe('before the reboots begin, a device', () => {
 
 describe('a device that stages', () => {
   test('has the image when it says so, or got all of it and its answer is lost', () => {
-    expect(decide(sent('stage', 'done'))).toEqual(move('downloaded'))
+    expect(decide(ordered('stage', 'done'))).toEqual(move('downloaded'))
     for (const loss of ['timeout', 'connection_lost', 'gateway_lost'] as const)
-      expect(decide({ ...sent('stage', 'unknown', { loss }), download: delivered })).toEqual(move('downloaded'))
+      expect(decide({ ...ordered('stage', 'unknown', { loss }), download: delivered })).toEqual(move('downloaded'))
   })
 
   test('is fenced, and asked again, where its answer is lost and it did not get the image', () => {
-    const lost = sent('stage', 'unknown', { loss: 'gateway_lost' })
+    const lost = ordered('stage', 'unknown', { loss: 'gateway_lost' })
     expect(decide(lost)).toEqual({ kind: 'fence', commandId: 'c', imageId: 'i' })
     expect(decide({ ...lost, download: { ...delivered, delivered: false, fenced: true } })).toEqual(order('stage'))
   })
 
   test('that is stopped is cut off, or keeps an image that nobody activates', () => {
-    expect(decide(sent('stage', 'sent'), 61, stop)).toEqual({ kind: 'fence', commandId: 'c', imageId: 'i' })
-    const fenced = { ...sent('stage', 'sent'), download: { ...delivered, delivered: false, fenced: true } }
+    expect(decide(ordered('stage', 'sent'), 61, stop)).toEqual({ kind: 'fence', commandId: 'c', imageId: 'i' })
+    const fenced = { ...ordered('stage', 'sent'), download: { ...delivered, delivered: false, fenced: true } }
     expect(decide(fenced, 61, stop)).toEqual(move('cancelled'))
-    expect(decide({ ...sent('stage', 'sent'), download: delivered }, 61, stop)).toEqual(move('cancelled'))
+    expect(decide({ ...ordered('stage', 'sent'), download: delivered }, 61, stop)).toEqual(move('cancelled'))
   })
 
   test('onto its own version has not arrived because it booted in between', () => {
     const same = {
-      ...sent('stage', 'sent'),
+      ...ordered('stage', 'sent'),
       fromVersion: '2.0',
       force: true,
-      device: { ...updated, commands: able.commands },
+      device: { ...updated, commands: staging.commands },
     }
     expect(decide({ ...same, state: 'downloading', download: delivered }, 161)).toEqual({ kind: 'wait' })
   })
@@ -112,7 +107,9 @@ describe('a device that has the image', () => {
   })
 
   test('that somebody else upgraded is verified', () => {
-    expect(decide({ ...downloaded, device: { ...updated, commands: able.commands } }, 161)).toEqual(move('verifying'))
+    expect(decide({ ...downloaded, device: { ...updated, commands: staging.commands } }, 161)).toEqual(
+      move('verifying'),
+    )
   })
 
   test('downloads again in one step where it can do nothing else any more', () => {
@@ -122,27 +119,27 @@ describe('a device that has the image', () => {
 
 describe('a device that is asked to activate', () => {
   test('reboots when it says so, or where its answer is lost: nothing is sent again', () => {
-    expect(decide(sent('activate', 'done'))).toEqual(move('rebooting'))
+    expect(decide(ordered('activate', 'done'))).toEqual(move('rebooting'))
     for (const loss of ['timeout', 'connection_lost', 'gateway_lost'] as const)
-      expect(decide(sent('activate', 'unknown', { loss }))).toEqual(move('rebooting'))
-    expect(decide(sent('activate', 'sent'), defaultRolloutOptions.stallMs)).toEqual(move('rebooting'))
+      expect(decide(ordered('activate', 'unknown', { loss }))).toEqual(move('rebooting'))
+    expect(decide(ordered('activate', 'sent'), defaultRolloutOptions.stallMs)).toEqual(move('rebooting'))
   })
 
   test("can't be stopped once that was sent, and is not asked before", () => {
-    expect(decide(sent('activate', 'sent'), 61, stop)).toEqual({ kind: 'wait' })
-    expect(decide(sent('activate', 'queued'), 61, stop)).toEqual({ kind: 'withdraw', commandId: 'c' })
-    expect(decide(sent('activate', 'queued'), 61, held)).toEqual({ kind: 'withdraw', commandId: 'c' })
+    expect(decide(ordered('activate', 'sent'), 61, stop)).toEqual({ kind: 'wait' })
+    expect(decide(ordered('activate', 'queued'), 61, stop)).toEqual({ kind: 'withdraw', commandId: 'c' })
+    expect(decide(ordered('activate', 'queued'), 61, held)).toEqual({ kind: 'withdraw', commandId: 'c' })
   })
 
   test('keeps its image where the command was withdrawn', () => {
-    const withdrawn = sent('activate', 'cancelled')
+    const withdrawn = ordered('activate', 'cancelled')
     expect(decide(withdrawn, 61, held)).toEqual(move('downloaded'))
     expect(decide({ ...withdrawn, device: offline })).toEqual(move('deferred'))
     expect(decide(withdrawn)).toEqual(order('activate'))
   })
 
   test('downloads anew after a refusal, because it may have lost the image', () => {
-    const refused = sent('activate', 'rejected', { refusal: 'no image' })
+    const refused = ordered('activate', 'rejected', { refusal: 'no image' })
     const pause = { kind: 'pause', reason: 'no image', ...attempts, failedAttempts: 1, staged: false }
     expect(decide(refused)).toEqual({ ...pause, retryAtMs: ms(61) + defaultRolloutOptions.retryMs })
     const paused = { ...refused, staged: false, failedAttempts: 1, retryAtMs: ms(91) }
@@ -150,16 +147,16 @@ describe('a device that is asked to activate', () => {
   })
 
   test('and stays as it was is asked once more where its answer was lost, and downloads anew where it had said yes', () => {
-    const quiet: TargetNow = { ...sent('activate', 'unknown'), state: 'rebooting', enteredMs: ms(60) }
+    const quiet: TargetNow = { ...ordered('activate', 'unknown'), state: 'rebooting', enteredMs: ms(60) }
     expect(decide(quiet, 10 * MINUTE)).toEqual(order('activate', { lostAttempts: 1 }))
-    const liar: TargetNow = { ...sent('activate', 'done'), state: 'rebooting', enteredMs: ms(60) }
+    const liar: TargetNow = { ...ordered('activate', 'done'), state: 'rebooting', enteredMs: ms(60) }
     expect(decide(liar, 10 * MINUTE)).toEqual(order('stage', { failedAttempts: 1 }))
   })
 
   test('onto its own version has arrived once it booted after that', () => {
-    const device = { ...updated, commands: able.commands }
-    const same = { ...sent('activate', 'sent'), fromVersion: '2.0', force: true }
-    expect(decide({ ...same, device: { ...able, firmware: '2.0' } }, 161)).toEqual({ kind: 'wait' })
+    const device = { ...updated, commands: staging.commands }
+    const same = { ...ordered('activate', 'sent'), fromVersion: '2.0', force: true }
+    expect(decide({ ...same, device: { ...staging, firmware: '2.0' } }, 161)).toEqual({ kind: 'wait' })
     expect(decide({ ...same, device }, 161)).toEqual(move('verifying'))
   })
 })
@@ -169,13 +166,13 @@ describe('an upgrade that is to download only', () => {
 
   test('asks the device to download, and ends with that', () => {
     expect(decide(waiting, 61, only)).toEqual(order('stage'))
-    expect(decide(sent('stage', 'done'), 61, only)).toEqual({ ...move('staged'), staged: true })
-    const lost = { ...sent('stage', 'unknown', { loss: 'connection_lost' }), download: delivered }
+    expect(decide(ordered('stage', 'done'), 61, only)).toEqual({ ...move('staged'), staged: true })
+    const lost = { ...ordered('stage', 'unknown', { loss: 'connection_lost' }), download: delivered }
     expect(decide(lost, 61, only)).toMatchObject({ kind: 'move', to: 'staged' })
   })
 
   test('fails for a device that could only download and reboot in one step', () => {
-    expect(decide({ ...waiting, device: { ...able, commands: ['upgrade'] } }, 61, only)).toEqual(
+    expect(decide({ ...waiting, device: { ...staging, commands: ['upgrade'] } }, 61, only)).toEqual(
       move('failed', 'not_staged'),
     )
   })
@@ -191,7 +188,7 @@ describe('an upgrade that is to install only', () => {
   })
 
   test('fails where the device turns out not to have the image, instead of a download', () => {
-    const refused = { ...sent('activate', 'rejected', { refusal: 'not downloaded' }), staged: true }
+    const refused = { ...ordered('activate', 'rejected', { refusal: 'not downloaded' }), staged: true }
     const paused = decide(refused, 61, only)
     expect(paused).toMatchObject({ kind: 'pause', staged: false })
     const next = { ...refused, staged: false, failedAttempts: 1, retryAtMs: ms(90) }
