@@ -1,71 +1,58 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { send } from '../../bench/support/hostile/call.ts'
 import { networkAddress } from '../../bench/support/hostile/attack.ts'
 import { consumeMailQuota } from '../../src/accounts/mail/mail-quota.ts'
 import { inTx } from '../../src/platform/database/db.ts'
-import { type Browser, codeAt, createBrowser, isEmptyAnswer } from '../support/peers/browser.ts'
+import { codeAt, createBrowser, isEmptyAnswer } from '../support/peers/browser.ts'
 import { mailsTo, tokenIn, waitForMail } from '../support/peers/mails.ts'
 import { openPage } from '../support/peers/page.ts'
-import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
-import { type TestClock, createTestClock } from '../support/test-clock.ts'
+import { useBrowser } from '../support/peers/use-browser.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const MINUTE_MS = 60_000
 const newPassword = 'a horse of another colour'
 
-let clock: TestClock
-let server: TestServer
-let org: TestOrg
-let browser: Browser
-beforeAll(async () => {
-  clock = createTestClock()
-  server = await startTestServer(clock)
-})
-afterAll(() => server.close())
-beforeEach(async () => {
-  clock.advance(MINUTE_MS)
-  org = await server.addOrg()
-  browser = createBrowser(server)
-})
+const desk = useBrowser({ isSignedIn: false })
 
-const recover = (email: string, headers = {}) => server.call('POST', '/recover', { as: null, body: { email }, headers })
+const recover = (email: string, headers = {}) =>
+  desk.server.call('POST', '/recover', { as: null, body: { email }, headers })
 
 async function mailedToken(count = 1): Promise<string> {
-  expect(await recover(org.email)).toSatisfy(isEmptyAnswer)
-  return tokenIn(await waitForMail(server.dataDir, org.email, count))
+  expect(await recover(desk.org.email)).toSatisfy(isEmptyAnswer)
+  return tokenIn(await waitForMail(desk.server.dataDir, desk.org.email, count))
 }
 
 const reset = (token: string, password?: string) =>
-  browser.call('POST', `/recover/verify/${token}`, password === undefined ? '' : { password })
+  desk.browser.call('POST', `/recover/verify/${token}`, password === undefined ? '' : { password })
 
 describe('recovery', () => {
   it('sets a new password by the mailed link once, and ends all other sessions', async () => {
-    const other = createBrowser(server)
-    await other.login(org.email, org.password)
+    const other = createBrowser(desk.server)
+    await other.login(desk.org.email, desk.org.password)
     const token = await mailedToken()
     expect(await reset(token, newPassword)).toSatisfy(isEmptyAnswer)
-    expect((await browser.call('GET', '/self')).body.email).toBe(org.email)
+    expect((await desk.browser.call('GET', '/self')).body.email).toBe(desk.org.email)
     expect((await other.call('GET', '/self')).status).toBe(401)
-    expect((await createBrowser(server).login(org.email, org.password)).status).toBe(400)
-    expect((await createBrowser(server).login(org.email, newPassword)).status).toBe(200)
+    expect((await createBrowser(desk.server).login(desk.org.email, desk.org.password)).status).toBe(400)
+    expect((await createBrowser(desk.server).login(desk.org.email, newPassword)).status).toBe(200)
     expect((await reset(token, 'yet another password')).status).toBe(404)
-    expect((await waitForMail(server.dataDir, org.email, 2)).subject).toBe('Your password was changed')
-    const { body } = await browser.call('GET', `/orgs/${org.orgId}/logs`)
+    expect((await waitForMail(desk.server.dataDir, desk.org.email, 2)).subject).toBe('Your password was changed')
+    const { body } = await desk.browser.call('GET', `/orgs/${desk.org.orgId}/logs`)
     expect(body.results).toContainEqual(expect.objectContaining({ message: 'Recover password' }))
   })
 
   it('takes two connections of the database at a time, however many networks ask, and refuses what would wait too long', async () => {
-    const { hostname: host, port } = new URL(server.url)
+    const { hostname: host, port } = new URL(desk.server.url)
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
     const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>()
-    const holding = inTx(server.ctx, async (tx) => {
-      await consumeMailQuota(tx, `recovery of ${org.email}`, clock.now())
+    const holding = inTx(desk.server.ctx, async (tx) => {
+      await consumeMailQuota(tx, `recovery of ${desk.org.email}`, desk.clock.now())
       hold()
       await isOver
     })
     await isHeld
     const statuses: (number | undefined)[] = []
-    const body = JSON.stringify({ email: org.email })
+    const body = JSON.stringify({ email: desk.org.email })
     const asked = Array.from({ length: 540 }, async (_, index) => {
       const from = networkAddress(index % 50)
       const answer = await send({ host, port: Number(port) }, { method: 'POST', path: '/recover', body, from })
@@ -75,7 +62,7 @@ describe('recovery', () => {
     await waitUntil('the refusals', () => statuses.length === 40)
     expect(statuses.filter((status) => status === 429)).toHaveLength(38)
     expect(statuses.filter((status) => status === 200)).toHaveLength(2)
-    expect((await server.call('GET', '/self')).status).toBe(200)
+    expect((await desk.server.call('GET', '/self')).status).toBe(200)
     end()
     await Promise.all([holding, ...asked])
     expect(statuses.filter((status) => status === 200)).toHaveLength(502)
@@ -95,45 +82,48 @@ describe('recovery', () => {
   })
 
   it('gives the same reply and mails nothing if there is no account', async () => {
-    const unknown = `unknown-${org.email}`
-    const [forKnown, forUnknown] = [await recover(org.email), await recover(unknown)]
+    const unknown = `unknown-${desk.org.email}`
+    const [forKnown, forUnknown] = [await recover(desk.org.email), await recover(unknown)]
     expect(forUnknown.status).toBe(forKnown.status)
     expect(forUnknown.body).toEqual(forKnown.body)
-    await waitForMail(server.dataDir, org.email)
-    expect(await mailsTo(server.dataDir, unknown)).toEqual([])
+    await waitForMail(desk.server.dataDir, desk.org.email)
+    expect(await mailsTo(desk.server.dataDir, unknown)).toEqual([])
   })
 
   it('mails an address at most three times an hour', async () => {
     for (let i = 1; i <= 3; i += 1) await mailedToken(i)
-    expect((await recover(org.email)).status).toBe(200)
+    expect((await recover(desk.org.email)).status).toBe(200)
     // Mails to another address don't overtake earlier ones.
-    const other = await server.addOrg()
+    const other = await desk.server.addOrg()
     await recover(other.email)
-    await waitForMail(server.dataDir, other.email)
-    expect(await mailsTo(server.dataDir, org.email)).toHaveLength(3)
-    clock.advance(61 * MINUTE_MS)
+    await waitForMail(desk.server.dataDir, other.email)
+    expect(await mailsTo(desk.server.dataDir, desk.org.email)).toHaveLength(3)
+    desk.clock.advance(61 * MINUTE_MS)
     await mailedToken(4)
   })
 
   it('is mailed to an address even if registrations have used up its mails', async () => {
     const names = { first_name: 'A', last_name: 'B', org_name: 'C' }
     const register = () =>
-      server.call('POST', '/register', { as: null, body: { ...names, email: org.email, password: newPassword } })
+      desk.server.call('POST', '/register', {
+        as: null,
+        body: { ...names, email: desk.org.email, password: newPassword },
+      })
     for (let i = 1; i <= 4; i += 1) expect((await register()).status).toBe(200)
-    await waitForMail(server.dataDir, org.email, 3)
+    await waitForMail(desk.server.dataDir, desk.org.email, 3)
     expect((await reset(await mailedToken(4), newPassword)).status).toBe(200)
   })
 
   it('links to the configured URL, whatever host the request names', async () => {
-    await recover(org.email, { host: 'evil.test', 'x-forwarded-host': 'evil.test' })
-    const { text = '' } = await waitForMail(server.dataDir, org.email)
-    expect(text).toContain(`${server.ctx.baseUrl}/verify/recover?token=`)
+    await recover(desk.org.email, { host: 'evil.test', 'x-forwarded-host': 'evil.test' })
+    const { text = '' } = await waitForMail(desk.server.dataDir, desk.org.email)
+    expect(text).toContain(`${desk.server.ctx.baseUrl}/verify/recover?token=`)
     expect(text).not.toContain('evil.test')
   })
 
   it('expires after half an hour', async () => {
     const token = await mailedToken()
-    clock.advance(30 * MINUTE_MS)
+    desk.clock.advance(30 * MINUTE_MS)
     expect(await reset(token, newPassword)).toMatchObject({ status: 400, body: { detail: 'expired' } })
   })
 
@@ -141,8 +131,8 @@ describe('recovery', () => {
     const token = await mailedToken()
     const refused = await reset(token, 'password1')
     expect(refused).toMatchObject({ status: 400, body: { reason: 'is one of the most common passwords' } })
-    await server.call('PUT', `/orgs/${org.orgId}/setting`, {
-      as: org,
+    await desk.server.call('PUT', `/orgs/${desk.org.orgId}/setting`, {
+      as: desk.org,
       body: { password_policy: { enabled: true, min_length: 30 } },
     })
     expect((await reset(token, newPassword)).body.reason).toBe('must have at least 30 characters')
@@ -150,35 +140,35 @@ describe('recovery', () => {
   })
 
   it('still requires the second factor', async () => {
-    const owner = createBrowser(server)
-    await owner.login(org.email, org.password)
+    const owner = createBrowser(desk.server)
+    await owner.login(desk.org.email, desk.org.password)
     const { body } = await owner.call('GET', '/self/two_factor/token')
-    const code = () => codeAt(body.two_factor_secret, clock.now())
+    const code = () => codeAt(body.two_factor_secret, desk.clock.now())
     await owner.call('POST', '/self/two_factor/verify', { two_factor: code() })
     const answer = await reset(await mailedToken(), newPassword)
     expect(answer.body).toMatchObject({ two_factor_required: true, two_factor_passed: false })
-    expect((await browser.call('GET', `/orgs/${org.orgId}`)).status).toBe(401)
-    clock.advance(30_000)
-    expect((await browser.call('POST', '/login/two_factor', { two_factor: code() })).status).toBe(200)
-    expect((await browser.call('GET', `/orgs/${org.orgId}`)).status).toBe(200)
+    expect((await desk.browser.call('GET', `/orgs/${desk.org.orgId}`)).status).toBe(401)
+    desk.clock.advance(30_000)
+    expect((await desk.browser.call('POST', '/login/two_factor', { two_factor: code() })).status).toBe(200)
+    expect((await desk.browser.call('GET', `/orgs/${desk.org.orgId}`)).status).toBe(200)
   })
 
   it('opens a session without a body, for older clients, in which a password can be set', async () => {
     expect((await reset(await mailedToken())).status).toBe(200)
-    expect((await createBrowser(server).login(org.email, org.password)).status).toBe(400)
+    expect((await createBrowser(desk.server).login(desk.org.email, desk.org.password)).status).toBe(400)
     // A token could be an intruder's: only the session that the mail opened may set the password.
-    expect((await server.call('PUT', '/self', { as: org, body: { password: newPassword } })).status).toBe(401)
-    const { body } = await browser.call('POST', '/self/apitokens', {})
-    const holder = { ...org, token: body.key }
-    expect((await server.call('PUT', '/self', { as: holder, body: { password: newPassword } })).status).toBe(403)
-    expect((await browser.call('PUT', '/self', { password: newPassword })).status).toBe(200)
-    expect((await createBrowser(server).login(org.email, newPassword)).status).toBe(200)
+    expect((await desk.server.call('PUT', '/self', { as: desk.org, body: { password: newPassword } })).status).toBe(401)
+    const { body } = await desk.browser.call('POST', '/self/apitokens', {})
+    const holder = { ...desk.org, token: body.key }
+    expect((await desk.server.call('PUT', '/self', { as: holder, body: { password: newPassword } })).status).toBe(403)
+    expect((await desk.browser.call('PUT', '/self', { password: newPassword })).status).toBe(200)
+    expect((await createBrowser(desk.server).login(desk.org.email, newPassword)).status).toBe(200)
   })
 
   it('works for an account whose password is being guessed', async () => {
-    for (let i = 0; i < 6; i += 1) await createBrowser(server).login(org.email, `guess ${i}`)
+    for (let i = 0; i < 6; i += 1) await createBrowser(desk.server).login(desk.org.email, `guess ${i}`)
     expect((await reset(await mailedToken(), newPassword)).status).toBe(200)
-    expect((await createBrowser(server).login(org.email, newPassword)).status).toBe(200)
+    expect((await createBrowser(desk.server).login(desk.org.email, newPassword)).status).toBe(200)
   })
 
   it('accepts only the mailed token', async () => {
@@ -189,7 +179,7 @@ describe('recovery', () => {
 
 describe.each(['/verify/recover', '/verify/email'])('the page %s', (path) => {
   it('changes nothing by being opened, and is the same for every token', async () => {
-    const open = (token: string) => fetch(`${server.url}${path}?token=${token}`)
+    const open = (token: string) => fetch(`${desk.server.url}${path}?token=${token}`)
     const token = await mailedToken()
     const [mailed, other] = [await open(token), await open('<script>alert(1)</script>')]
     const policy = mailed.headers.get('content-security-policy') ?? ''
@@ -205,7 +195,7 @@ describe.each(['/verify/recover', '/verify/email'])('the page %s', (path) => {
 
 describe('pressing its button', () => {
   it('sets the password once it is acceptable', async () => {
-    const url = `${server.url}/verify/recover?token=${await mailedToken()}`
+    const url = `${desk.server.url}/verify/recover?token=${await mailedToken()}`
     const type = async (password: string) => (await openPage(url, { password })).press()
     expect(await type('password1')).toMatchObject({
       said: 'The password is one of the most common passwords.',
@@ -215,18 +205,18 @@ describe('pressing its button', () => {
       said: 'Your password is changed, and you are signed in.',
       again: false,
     })
-    expect((await createBrowser(server).login(org.email, newPassword)).status).toBe(200)
+    expect((await createBrowser(desk.server).login(desk.org.email, newPassword)).status).toBe(200)
     expect((await type('yet another password')).said).toBe('This link is not valid, or was used already.')
   })
 
   it('gives the account its new address', async () => {
-    const email = `new-${org.email}`
-    await browser.login(org.email, org.password)
-    expect((await browser.call('POST', '/self/update', { email })).status).toBe(200)
-    const link = /http\S+/.exec((await waitForMail(server.dataDir, email)).text ?? '')?.[0] ?? ''
+    const email = `new-${desk.org.email}`
+    await desk.browser.login(desk.org.email, desk.org.password)
+    expect((await desk.browser.call('POST', '/self/update', { email })).status).toBe(200)
+    const link = /http\S+/.exec((await waitForMail(desk.server.dataDir, email)).text ?? '')?.[0] ?? ''
     const pressed = await (await openPage(link)).press()
     expect(pressed).toMatchObject({ said: 'Your account has this address now.', again: false })
-    expect((await browser.call('GET', '/self')).body.email).toBe(email)
+    expect((await desk.browser.call('GET', '/self')).body.email).toBe(email)
     expect((await (await openPage(link)).press()).said).toBe('This link is not valid, or was used already.')
   })
 })
