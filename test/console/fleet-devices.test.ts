@@ -116,7 +116,7 @@ describe.skipIf(noChromium !== null)(
       await commands.getByLabel('Output of the command').getByText('192.0.2.7').first().waitFor()
     })
 
-    it('collects the support files of a device, saves them and deletes them', { timeout: WITHIN_MS }, async () => {
+    it('collects the support files of a device, saves them and deletes them', { timeout: 2 * WITHIN_MS }, async () => {
       const dialog = page.getByRole('dialog')
       const files = page.getByRole('region', { name: 'Support files' })
       await page.getByRole('button', { name: 'Collect support files…' }).click()
