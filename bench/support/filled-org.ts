@@ -84,7 +84,7 @@ export async function fillOrg(
     while ((await database.query('select from device_value_delta limit 1')).rowCount === 1) await delay(1000)
     // The server's own housekeeping would do this within minutes.
     await database.query(
-      'vacuum analyze site, device, device_registry, device_status, device_connection, device_version, device_fact, device_summary, device_count, device_value_count, device_value_delta',
+      'vacuum analyze site, device, device_registry, device_status, device_disconnection, device_version, device_fact, device_summary, device_count, device_value_count, device_value_delta',
     )
     const { rows } = await database.query<{ mac: string }>('select mac from made limit 50')
     return { siteId: siteIds[0] ?? '', macs: rows.map(({ mac }) => mac) }

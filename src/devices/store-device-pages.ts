@@ -122,8 +122,8 @@ interface Sorted {
 
 function hitsOf(scope: SitesScope, filter: DeviceFilter, { by, group }: Sorted): RawBuilder<unknown> {
   const sorted = group.by === undefined ? sql`` : sql`, ${group.by} as sorted`
-  // A device may have no row in a joined table, but then it has no value either.
-  const alone = by.of === undefined || group.isLast === true ? null : matchesAlone(scope, filter, by.of)
+  const hasRows = group.isLast !== true && group.isAbsent !== true
+  const alone = by.of === undefined || !hasRows ? null : matchesAlone(scope, filter, by.of)
   if (by.of !== undefined && alone !== null)
     return sql`select ${sql.ref(by.of)}.device_id as id ${sorted} from ${alone} and ${group.where}`
   const where = allOf([passes(scope, filter), group.where])

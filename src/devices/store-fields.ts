@@ -4,14 +4,16 @@ import { type Column, unreported } from '../http/lists/store-filters.ts'
 import { deviceIdsFrom } from './device.ts'
 
 /**
- * Tables that are joined to `device` only where a column of theirs is needed: device_status, _connection, _version,
+ * Tables that are joined to `device` only where a column of theirs is needed: device_status, _disconnection, _version,
  * _fact, _summary and _hardware.
  */
-export type Joined = 'status' | 'connection' | 'version' | 'fact' | 'summary' | 'hardware'
+export type Joined = 'status' | 'disconnection' | 'version' | 'fact' | 'summary' | 'hardware'
 
 /** A column of `device`, or of a joined table, by which devices are filtered, sorted and counted. */
 export interface DeviceColumn extends Column {
   readonly of?: Joined
+  /** The value of devices without a row in the joined table. Absent: they have none. */
+  readonly absent?: string
   /** The name of the field in the counters of values; absent if they don't count it. See migration 94. */
   readonly counter?: string
   /**
@@ -33,6 +35,8 @@ export interface DeviceGroup {
   readonly by?: RawBuilder<unknown>
   /** True if they have no value and hence come last in either direction. */
   readonly isLast?: true
+  /** True if they have no row in the joined table, and a value nevertheless. */
+  readonly isAbsent?: true
   /** True if they are the few Virtual Chassis, which an index on their status covers. */
   readonly isChassis?: true
 }
@@ -44,6 +48,13 @@ const name: DeviceColumn = { value: sql`device.name`, folded: sql`device.name_ke
 
 /** The few devices that are a Virtual Chassis: only their status contains members. An index has them. */
 export const hasMembers = sql`jsonb_array_length(status.members) > 1`
+
+const isConnected = sql`disconnection.device_id is null`
+const isDisconnected = sql`disconnection.device_id is not null`
+
+/** The device of a version is not connected. */
+const isDown = sql`exists (
+  select from device_disconnection down where down.org_id = version.org_id and down.device_id = version.device_id)`
 
 const isManaged = sql`device.doc ->> 'managed' = 'true'`
 
@@ -82,24 +93,30 @@ export const deviceFields = {
   },
   timestamp: { value: sql`device.modified_at`, always: true },
   modified_after: { value: sql`device.modified_at` },
-  disconnected_before: {
-    value: sql`connection.disconnected_at`,
-    of: 'connection',
-    indexedWhere: sql`connection.status = 'disconnected'`,
-  },
+  disconnected_before: { value: sql`disconnection.disconnected_at`, of: 'disconnection' },
   created_time: { value: sql`device.created_at`, always: true },
   status: {
-    value: sql`connection.status`,
-    of: 'connection',
+    value: sql`case when ${isConnected} then 'connected' else 'disconnected' end`,
+    isAnyOf: haveStatus,
+    of: 'disconnection',
+    absent: 'connected',
     counter: 'status',
     always: true,
-    groups: [{ where: sql`connection.status = 'connected'` }, { where: sql`connection.status = 'disconnected'` }],
+    groups: [{ where: isConnected, isAbsent: true }, { where: isDisconnected }],
   },
   version: { value: sql`version.firmware`, of: 'version', counter: 'version', byBytes: true },
   ip: { value: sql`fact.ip`, of: 'fact', byBytes: true },
   ext_ip: { value: sql`fact.ext_ip`, of: 'fact', byBytes: true },
   last_seen: { value: sql`status.last_seen_at`, of: 'status' },
-  uptime: { value: sql`connection.booted_at`, of: 'connection', falls: true },
+  uptime: {
+    value: sql`case when not ${isDown} then version.booted_at end`,
+    of: 'version',
+    falls: true,
+    groups: [
+      { where: sql`version.booted_at is not null and not ${isDown}`, by: sql`version.booted_at` },
+      { where: sql`(version.booted_at is null or ${isDown})`, isLast: true },
+    ],
+  },
   num_members: {
     value: sql`coalesce(jsonb_array_length(status.members), 1)`,
     of: 'status',
@@ -149,6 +166,14 @@ export const deviceFields = {
   lldp_system_desc: { ...inSummary('lldp_system_desc'), counter: 'lldp_system_desc', byBytes: true },
   lldp_system_name: { ...inSummary('lldp_system_name'), counter: 'lldp_system_name', byBytes: true },
 } satisfies Readonly<Record<string, DeviceColumn | typeof unreported>>
+
+function haveStatus(values: readonly string[]): RawBuilder<unknown> {
+  const known = [
+    ...(values.includes('connected') ? [isConnected] : []),
+    ...(values.includes('disconnected') ? [isDisconnected] : []),
+  ]
+  return known.length === 0 ? sql`false` : sql`(${sql.join(known, sql` or `)})`
+}
 
 function areClustered(values: readonly string[]): RawBuilder<unknown> {
   if (values.length > 1) return sql`true`

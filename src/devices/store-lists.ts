@@ -59,9 +59,18 @@ export function deviceFilterOf<F extends Filters>(fields: DeviceFields<F>, condi
     onlyUnassigned: false,
     more: others.map(({ column: on, condition }) => conditionOn(on, condition)),
     needs: others.flatMap(({ column: on }) => on?.of ?? []),
-    on: distinct(others.map(({ column: on }) => on?.of ?? 'device')),
+    on: distinct(others.flatMap(tablesOn)),
     compared: others,
   }
+}
+
+/** Devices without a row in a joined table are known by `device` alone. */
+function tablesOn({ column: on, condition }: Comparison): DeviceFilter['on'] {
+  if (on?.of === undefined) return ['device']
+  const { of, absent } = on
+  if (absent === undefined) return [of]
+  const isLeftOut = 'values' in condition && condition.patterns.length === 0 && !condition.values.includes(absent)
+  return isLeftOut ? [of] : ['device', of]
 }
 
 function distinct<T>(values: readonly T[]): T[] {
@@ -79,10 +88,10 @@ export function alsoPassing(
   return { ...filter, more: [...filter.more, ...more], needs: [...filter.needs, ...needs], on }
 }
 
-/** Rows are missing for a device that never connected, except in `connection`. */
+/** Rows are missing for a device that never connected, and in `disconnection` for one that is connected. */
 export const tablesOf: Readonly<Record<Joined, RawBuilder<unknown>>> = {
   status: sql`device_status`,
-  connection: sql`device_connection`,
+  disconnection: sql`device_disconnection`,
   version: sql`device_version`,
   fact: sql`device_fact`,
   summary: sql`device_summary`,

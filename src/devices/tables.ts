@@ -8,7 +8,7 @@ declare module '../platform/database/schema.ts' {
     deviceRegistry: DeviceRegistryTable
     device: DeviceTable
     deviceStatus: DeviceStatusTable
-    deviceConnection: DeviceConnectionTable
+    deviceDisconnection: DeviceDisconnectionTable
     deviceFact: DeviceFactTable
     deviceVersion: DeviceVersionTable
     deviceCommand: DeviceCommandTable
@@ -125,27 +125,23 @@ export interface DeviceFactTable {
   extIp: string | null
 }
 
-/** A copy of the version in the status, for searches; triggers of migration 121 maintain it. */
+/** A copy of the version and the boot in the status, for searches; triggers of migration 400 maintain it. */
 export interface DeviceVersionTable {
   orgId: string
   deviceId: string
-  type: DeviceType
+  /** When it booted last, also while it is not connected. */
+  bootedAt: Date | null
   firmware: string | null
+  type: DeviceType
 }
 
-/**
- * A copy of the columns that searches need from the connection of each device; triggers of migrations 66 and 205
- * maintain it.
- */
-export interface DeviceConnectionTable {
+/** The devices that are not connected, for searches; triggers of migration 400 maintain it. */
+export interface DeviceDisconnectionTable {
   orgId: string
   deviceId: string
-  type: DeviceType
-  status: 'connected' | 'disconnected'
-  /** Null while it is connected, and before its first connection. */
+  /** Null before its first connection. */
   disconnectedAt: Date | null
-  /** Null while it is not connected. */
-  bootedAt: Date | null
+  type: DeviceType
 }
 
 export type CommandKind =

@@ -83,6 +83,11 @@ it('updates look up the rows of their devices, however many others there are in 
     })
     await count('down', SOME, async (tx) => expect(await updateDisconnectedStatuses(tx, ids, at)).toHaveLength(SOME))
     await count('connected', SOME, (tx) => connect(tx, openings.slice(0, SOME)))
+    // Nearly always few devices are disconnected: a plan for a few serves many.
+    await sql`analyze device_disconnection`.execute(ctx.db)
+    const all = devices.map(({ id }) => id)
+    await count('all down', DEVICES, (tx) => updateDisconnectedStatuses(tx, all, at))
+    await count('all connected', DEVICES, (tx) => connect(tx, openings))
     await sql`update device_command set kind = 'upgrade', site_upgrade_id = id, state = 'unknown', epoch = 0,
       outcome = '{"why": "gateway_lost"}' where id = any(${ids})`.execute(ctx.db)
     await count('lost', SOME, async (tx) => expect(await listLostCalls(tx, ids)).toHaveLength(SOME))

@@ -53,6 +53,13 @@ test.each([
   'devices/search?sort=mxtunnel_status&type=all',
   'inventory/search?sort=-vc_mac&type=all',
   'inventory/search?sort=status&version=1.*',
+  'inventory/search?sort=-status',
+  'inventory/search?sort=status&status=connected',
+  'inventory/search?status=connected',
+  'inventory/search?status=connected&sort=-version',
+  'inventory/search?status=disconnected',
+  'inventory/search?status=disconnected&version=1.*&sort=name',
+  'inventory/search?disconnected_before=99999999999&status=disconnected&sort=mac',
   'devices/search?version=1.*&band_5_channel=36',
   'devices/search?version=1.*&sort=ip',
   'devices/search?version=1.*&hostname=*&sort=-lldp_port_id',
@@ -89,8 +96,29 @@ test('searches by connection follow connects, disconnects and claims', async () 
   await connectDevice(server.ctx, mac, { firmware: '7.1' })
   expect(await state()).toEqual([true, false, false])
   const { rows } = await sql<{ type: string }>`
-    select type from device_connection where device_id = ${deviceIdOf(mac)}`.execute(server.ctx.db)
+    select type from device_version where device_id = ${deviceIdOf(mac)}`.execute(server.ctx.db)
   expect(rows).toEqual([{ type: 'ap' }])
+})
+
+test('a sort by uptime has disconnected devices last, in either direction', async () => {
+  const devices = await claimNewDevices(server, 3, { model: 'AP76' })
+  const [first, last, down] = devices.map(({ mac }) => mac)
+  const sessions = []
+  for (const { mac } of devices) sessions.push(await connectDevice(server.ctx, mac, { firmware: '7.1' }))
+  for (const [minutes, mac] of [
+    [30, first],
+    [20, down],
+    [10, last],
+  ] as const)
+    await sql`update device_status set booted_at = now() - ${minutes} * interval '1 minute'
+      where device_id = ${deviceIdOf(mac ?? '')}`.execute(server.ctx.db)
+  await recordEnds(server.ctx, sessions.slice(2))
+  expect((await macsOf('devices/search?model=AP76&sort=uptime')).macs).toEqual([last, first, down])
+  expect((await macsOf('devices/search?model=AP76&sort=-uptime')).macs).toEqual([first, last, down])
+  const all = await macsOf('devices/search?sort=-uptime&limit=1000')
+  const of = (mac: string | undefined): number => all.macs.indexOf(mac ?? '')
+  expect(of(first)).toBeLessThan(of(last))
+  expect(of(last)).toBeLessThan(of(down))
 })
 
 /** The columns of the counted fields. */
@@ -119,7 +147,9 @@ async function expectCountedValues(when: string): Promise<void> {
   const values = Object.entries(countedColumns).map(([name, of]) => sql`(${name}, ${sql.ref(of)}::text)`)
   const { rows: had } = await sql`
     select device.org_id, field, device.type, value, count(*)::integer as count from device
-      left join device_connection connection on connection.device_id = device.id
+      cross join lateral (
+        select case when exists (select from device_status where device_id = device.id and connected)
+          then 'connected' else 'disconnected' end as status) connection
       left join device_version version on version.device_id = device.id
       left join device_summary summary on summary.device_id = device.id
       cross join lateral (values ${sql.join(values)}) as had (field, value)
@@ -194,6 +224,17 @@ test('values are counted whatever writes them, before and after their changes ar
   const { rows } = await sql`select from device_value_count where count = 0 union all select from device_value_delta
     `.execute(ctx.db)
   expect(rows).toEqual([])
+  // One statement deletes a connected device, and one that never was.
+  const [known, unknown] = await claimNewDevices(server, 2, { model: 'AP75' })
+  const gone = [known?.mac ?? '', unknown?.mac ?? ''].map(deviceIdOf)
+  await connectDevice(ctx, known?.mac ?? '', { firmware: '8.4' })
+  const disconnected = async () =>
+    (await sql`select from device_disconnection where device_id = any(${gone})`.execute(ctx.db)).rows.length
+  expect(await disconnected()).toBe(1)
+  await sql`delete from device where id = any(${gone})`.execute(ctx.db)
+  await expectCountedValues('deleted')
+  expect(await disconnected()).toBe(0)
+  await fold()
   // One statement changes devices in different ways, and one of them not at all.
   await sql`update device_status set connected = device_id <> ${first}, disconnected_at = now(),
     firmware = case when device_id = ${first} then '8.3' else firmware end where device_id = any(${[first, second]})

@@ -23,9 +23,9 @@ export async function listDownDevices(
 ): Promise<DownDevice[]> {
   const { rows } = await sql<DownDevice>`
     select device.org_id, device.id as device_id, device.site_id, device.mac, device.type, device.name
-    from device_connection connection
-    join device on device.org_id = connection.org_id and device.id = connection.device_id
-    where connection.status = 'disconnected' and connection.disconnected_at is not null
+    from device_disconnection disconnection
+    join device on device.org_id = disconnection.org_id and device.id = disconnection.device_id
+    where disconnection.disconnected_at is not null
       and not exists (
         select from device_outage outage
         where outage.org_id = device.org_id and outage.device_id = device.id)
@@ -36,12 +36,12 @@ export async function listDownDevices(
       and not exists (
         select from device_upgrade target
         where target.org_id = device.org_id and target.device_id = device.id and target.in_flight)
-      and not (connection.disconnected_at > ${rebootedSince} and exists (
+      and not (disconnection.disconnected_at > ${rebootedSince} and exists (
         select from device_command command
         where command.org_id = device.org_id and command.device_id = device.id and command.site_upgrade_id is null
           and command.kind in ('restart', 'restore_backup')
           and (command.state = 'sent' or command.finished_at > ${rebootedSince})))
-    order by connection.disconnected_at
+    order by disconnection.disconnected_at
     limit ${limit}
   `.execute(reader)
   return rows
@@ -56,9 +56,9 @@ export async function listRecoveredDevices(
     select alarm.org_id, alarm.subject as device_id from alarm
     where alarm.type = 'device_down' and alarm.ended_at is null
       and not exists (
-        select from device_connection connection
-        where connection.org_id = alarm.org_id and connection.device_id = alarm.subject::uuid
-          and connection.disconnected_at is not null)
+        select from device_disconnection disconnection
+        where disconnection.org_id = alarm.org_id and disconnection.device_id = alarm.subject::uuid
+          and disconnection.disconnected_at is not null)
     limit ${limit}
   `.execute(reader)
   return rows

@@ -12,8 +12,6 @@ export interface Column {
   readonly isAnyOf?: (values: readonly string[]) => RawBuilder<unknown>
   /** A condition for texts that begin with `prefix`, where a better one exists than LIKE. */
   readonly startsWith?: (prefix: string) => RawBuilder<unknown>
-  /** A condition that holds for every row with a value: that of the partial index that has them. */
-  readonly indexedWhere?: RawBuilder<unknown>
 }
 
 /** No row has a value: filters match nothing. */
@@ -79,12 +77,11 @@ function beginsWith(column: RawBuilder<unknown>, prefix: RawBuilder<unknown>): R
   return sql`(${column} ~>=~ ${prefix}::text and ${column} ~<~ (${prefix}::text || chr(1114111)))`
 }
 
-function isIn({ value, indexedWhere }: Column, { after, from, before }: Range): RawBuilder<unknown> {
+function isIn({ value }: Column, { after, from, before }: Range): RawBuilder<unknown> {
   const bounds = [
     ...(after === undefined ? [] : [sql`${value} > ${after}`]),
     ...(from === undefined ? [] : [sql`${value} >= ${from}`]),
     ...(before === undefined ? [] : [sql`${value} < ${before}`]),
-    ...(indexedWhere === undefined ? [] : [indexedWhere]),
   ]
   return sql`(${sql.join(bounds, sql` and `)})`
 }
