@@ -48,7 +48,7 @@ it('updates look up the rows of their devices, however many others there are in 
       const facts = new Map(some.map((one, index) => [devices[index]?.id, one.facts]))
       const statuses = opened.flatMap(({ deviceId, epoch }) => {
         const known = facts.get(deviceId)
-        const booted = { bootCount: 1, bootedAt: at, bootKnownMs: 1, connectedMs: 1, booted: true }
+        const booted = { bootCount: 1, bootedAt: at, bootKnownMs: 1, connectedMs: 1, booted: true, writtenBy: null }
         return known === undefined ? [] : [{ orgId, deviceId, epoch, connectedAt: at, facts: known, ...booted }]
       })
       expect(statuses).toHaveLength(some.length)

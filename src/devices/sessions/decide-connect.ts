@@ -19,16 +19,22 @@ export interface ConnectDecision {
   readonly restarted: boolean
 }
 
+type BootFacts = Pick<DeviceFacts, 'firmware' | 'boot_id'>
+
 /**
- * Decides what a connection means. Another version proves a boot, and so does another
- * boot id. The reason for connecting proves only that the client
- * started: `recovery` comes from its watchdog after five minutes offline, and each manual start repeats the cause of
- * the last boot. The first report of uptime will tell.
+ * True if a connection proves a boot since the last known one. Another version proves it, and so does another boot id.
+ * The reason for connecting proves only that the client started: `recovery` comes from its watchdog after five minutes
+ * offline, and each manual start repeats the cause of the last boot. The first report of uptime will tell.
  */
-export function decideConnect(known: KnownStatus, facts: Pick<DeviceFacts, 'firmware' | 'boot_id'>): ConnectDecision {
+export function provesBoot(known: Pick<KnownStatus, 'firmware' | 'bootId'>, facts: BootFacts): boolean {
   const otherVersion = known.firmware !== null && known.firmware !== facts.firmware
   const otherBoot = known.bootId !== null && facts.boot_id !== undefined && known.bootId !== facts.boot_id
-  const booted = otherVersion || otherBoot
+  return otherVersion || otherBoot
+}
+
+/** Decides what a connection means. */
+export function decideConnect(known: KnownStatus, facts: BootFacts): ConnectDecision {
+  const booted = provesBoot(known, facts)
   return {
     booted,
     cameUp: !known.connected && !known.outageUnreported,

@@ -3,7 +3,7 @@ import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.t
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
-import { decideConnect } from './decide-connect.ts'
+import { decideConnect, provesBoot } from './decide-connect.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
 import { eventDevice, groupByOrg } from './event-device.ts'
 import { listRevokedMacs } from '../certificates/store.ts'
@@ -17,6 +17,7 @@ import {
   type ConnectedStatus,
   type OpenedSession,
   type SessionOpening,
+  listClaimedStatuses,
   lockClaimedStatuses,
   openSessions,
   updateConnectedStatuses,
@@ -138,28 +139,17 @@ export interface Connection {
 
 /** Updates the status of the claimed devices and appends their events; unclaimed devices have neither. */
 export async function applyConnections(tx: Tx, connections: readonly Connection[], at: Date): Promise<void> {
-  const known = await lockClaimedStatuses(
-    tx,
-    connections.map(({ deviceId }) => deviceId),
-  )
+  const known = await updateStatuses(tx, connections)
   if (known.length === 0) return
+  // Statuses are locked before outages.
   const untold = await deleteOutages(tx, known)
   const byDevice = new Map(connections.map((connection) => [connection.deviceId, connection]))
-  const changes = known.flatMap((status) => {
-    const connection = byDevice.get(status.deviceId)
-    return connection === undefined ? [] : [changeOf(status, connection, untold.has(status.deviceId))]
-  })
-  await updateConnectedStatuses(
-    tx,
-    changes.map(({ status }) => status),
-  )
-  for (const [orgId, some] of groupByOrg(changes)) {
-    await appendDeviceEvents(
-      tx,
-      systemScope('gateway', orgId),
-      some.flatMap(({ deviceEvents }) => deviceEvents),
-      at,
-    )
+  for (const [orgId, some] of groupByOrg(known)) {
+    const deviceEvents = some.flatMap((status) => {
+      const connection = byDevice.get(status.deviceId)
+      return connection === undefined ? [] : eventsOf(status, connection, untold.has(status.deviceId))
+    })
+    await appendDeviceEvents(tx, systemScope('gateway', orgId), deviceEvents, at)
   }
   await appendCompletedRestores(
     tx,
@@ -175,34 +165,57 @@ export async function applyConnections(tx: Tx, connections: readonly Connection[
   )
 }
 
-interface Change {
-  readonly orgId: string
-  readonly status: ConnectedStatus
-  readonly deviceEvents: readonly DeviceEventInput[]
+/**
+ * Updates the statuses of the claimed devices. They are read without a lock first, which would be written; only those that
+ * another transaction has changed meanwhile are locked and read again.
+ * @returns The statuses as they were.
+ */
+async function updateStatuses(tx: Tx, connections: readonly Connection[]): Promise<ClaimedStatus[]> {
+  const byDevice = new Map(connections.map((connection) => [connection.deviceId, connection]))
+  const update = (statuses: readonly ClaimedStatus[], isLocked: boolean): Promise<Set<string>> =>
+    updateConnectedStatuses(
+      tx,
+      statuses.flatMap((status) => {
+        const connection = byDevice.get(status.deviceId)
+        return connection === undefined ? [] : [connectedStatus(status, connection, isLocked)]
+      }),
+    )
+  const read = await listClaimedStatuses(tx, [...byDevice.keys()])
+  const updated = await update(read, false)
+  if (updated.size === read.length) return read
+  const changed = read.flatMap(({ deviceId }) => (updated.has(deviceId) ? [] : [deviceId]))
+  const locked = await lockClaimedStatuses(tx, changed)
+  await update(locked, true)
+  return [...read.filter(({ deviceId }) => updated.has(deviceId)), ...locked]
 }
 
-function changeOf(known: ClaimedStatus, connection: Connection, outageUnreported: boolean): Change {
-  const { epoch, connectedAt, connectedMs, facts } = connection
-  const { booted, cameUp, restarted } = decideConnect({ ...known, outageUnreported }, facts)
-  const device = eventDevice({ ...known, firmware: facts.firmware })
-  const { reason } = facts
+function connectedStatus(
+  known: ClaimedStatus,
+  { epoch, connectedAt, connectedMs, facts }: Connection,
+  isLocked: boolean,
+): ConnectedStatus {
+  const booted = provesBoot(known, facts)
   return {
     orgId: known.orgId,
-    status: {
-      orgId: known.orgId,
-      deviceId: known.deviceId,
-      epoch,
-      connectedAt,
-      connectedMs,
-      facts,
-      bootCount: known.bootCount + (booted ? 1 : 0),
-      bootedAt: booted ? connectedAt : known.bootedAt,
-      bootKnownMs: booted ? connectedMs : (known.bootKnownMs ?? connectedMs),
-      booted,
-    },
-    deviceEvents: [
-      ...(restarted ? [{ device, what: 'RESTARTED' as const, ...(reason !== null && { reason }) }] : []),
-      ...(cameUp ? [{ device, what: 'CONNECTED' as const }] : []),
-    ],
+    deviceId: known.deviceId,
+    epoch,
+    connectedAt,
+    connectedMs,
+    facts,
+    bootCount: known.bootCount + (booted ? 1 : 0),
+    bootedAt: booted ? connectedAt : known.bootedAt,
+    bootKnownMs: booted ? connectedMs : (known.bootKnownMs ?? connectedMs),
+    booted,
+    writtenBy: isLocked ? null : known.writtenBy,
   }
+}
+
+function eventsOf(known: ClaimedStatus, { facts }: Connection, outageUnreported: boolean): DeviceEventInput[] {
+  const { cameUp, restarted } = decideConnect({ ...known, outageUnreported }, facts)
+  const device = eventDevice({ ...known, firmware: facts.firmware })
+  const { reason } = facts
+  return [
+    ...(restarted ? [{ device, what: 'RESTARTED' as const, ...(reason !== null && { reason }) }] : []),
+    ...(cameUp ? [{ device, what: 'CONNECTED' as const }] : []),
+  ]
 }

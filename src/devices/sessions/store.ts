@@ -1,9 +1,9 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import { type RowOf, columnsOf, insertRows, rowsAs, rowsUpdate } from '../../platform/database/rows.ts'
 import { splitRows } from '../../platform/database/split.ts'
-import { statement } from '../../platform/database/statement.ts'
+import { type Param, statement } from '../../platform/database/statement.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
 
@@ -102,11 +102,26 @@ export interface ClaimedStatus {
   readonly bootedAt: Date | null
   readonly bootKnownMs: number | null
   readonly bootId: string | null
+  /** The transaction that wrote the status last. */
+  readonly writtenBy: string
 }
 
 /** Locks the status rows of the claimed devices, and inserts missing ones. */
-export async function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]): Promise<ClaimedStatus[]> {
-  const known = await lockKnownStatuses(tx, deviceIds)
+export function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]): Promise<ClaimedStatus[]> {
+  return claimedStatuses(tx, deviceIds, lockKnown)
+}
+
+/** As lockClaimedStatuses(), but without locks; see updateConnectedStatuses(). */
+export function listClaimedStatuses(tx: Tx, deviceIds: readonly string[]): Promise<ClaimedStatus[]> {
+  return claimedStatuses(tx, deviceIds, listKnown)
+}
+
+async function claimedStatuses(
+  tx: Tx,
+  deviceIds: readonly string[],
+  read: (tx: Tx, values: DeviceIds) => Promise<ClaimedStatus[]>,
+): Promise<ClaimedStatus[]> {
+  const known = await read(tx, { deviceIds })
   // Nearly every device has been connected before.
   if (known.length === new Set(deviceIds).size) return known
   const found = new Set(known.map(({ deviceId }) => deviceId))
@@ -118,25 +133,27 @@ export async function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]):
       on conflict (org_id, device_id) do nothing)
     select id from claimed
   `.execute(tx)
-  return claimed.rows.length === 0 ? known : lockKnownStatuses(tx, deviceIds)
+  return claimed.rows.length === 0 ? known : read(tx, { deviceIds })
 }
 
-const lockKnown = statement<{ readonly deviceIds: readonly string[] }, ClaimedStatus>(
-  (param) => sql`
+const knownStatuses = (deviceIds: Param<DeviceIds, readonly string[]>): RawBuilder<ClaimedStatus> => sql`
     select status.org_id, status.device_id, device.mac, device.type, device.name, device.site_id, site.name as site_name,
       status.connected, status.connected_at, status.connected_ms, status.firmware, status.boot_count, status.booted_at,
-      status.boot_known_ms, status.boot_id, status.epoch, status.load
+      status.boot_known_ms, status.boot_id, status.epoch, status.load, status.xmin::text as written_by
     from device_status status
     join device on device.org_id = status.org_id and device.id = status.device_id
     left join site on site.org_id = device.org_id and site.id = device.site_id
-    where device.id = any(${param('deviceIds')})
-    order by device.id for update of status
-  `,
-)
+    where device.id = any(${deviceIds})
+    order by device.id`
 
-function lockKnownStatuses(tx: Tx, deviceIds: readonly string[]): Promise<ClaimedStatus[]> {
-  return lockKnown(tx, { deviceIds })
+interface DeviceIds {
+  readonly deviceIds: readonly string[]
 }
+
+const listKnown = statement<DeviceIds, ClaimedStatus>((param) => knownStatuses(param('deviceIds')))
+const lockKnown = statement<DeviceIds, ClaimedStatus>(
+  (param) => sql`${knownStatuses(param('deviceIds'))} for update of status`,
+)
 
 /** Returns the organization that has claimed the device. */
 export async function findOwner(reader: Reader, deviceId: string): Promise<string | undefined> {
@@ -160,6 +177,8 @@ export interface ConnectedStatus {
    * it is nearly always the same, and two changes of it are twenty entries of an index for searches by parts.
    */
   readonly booted: boolean
+  /** As the status was read; null: `tx` has locked it. */
+  readonly writtenBy: string | null
 }
 
 const statusColumns = columnsOf(
@@ -179,23 +198,32 @@ const statusColumns = columnsOf(
     bootKnownMs: 'float8',
     bootId: 'text',
   },
-  { booted: 'boolean' },
+  { booted: 'boolean', writtenBy: 'text' },
 )
 
-const updateConnected = rowsUpdate<RowOf<typeof statusColumns>>(statusColumns, () => ({
+const updateConnected = rowsUpdate<RowOf<typeof statusColumns>, {}, { deviceId: string }>(statusColumns, () => ({
   key: ['orgId', 'deviceId'],
   set: sql`connected = true, last_seen_at = greatest(device_status.last_seen_at, new.connected_at),
     load = case when not new.booted then device_status.load
       when device_status.load ? 'ip' then jsonb_build_object('ip', device_status.load -> 'ip') end`,
-  where: sql`device_status.epoch < new.epoch`,
+  where: sql`device_status.epoch < new.epoch
+    and (new.written_by is null or device_status.xmin::text = new.written_by)`,
+  returning: sql`device_status.device_id`,
 }))
 
-export async function updateConnectedStatuses(tx: Tx, statuses: readonly ConnectedStatus[]): Promise<void> {
+/**
+ * Updates statuses that `tx` has locked, or that no other transaction has changed since it read them. It locks the latter in
+ * one order only in a transaction by keys.
+ * @param statuses In ascending order of the device.
+ * @returns The ids of the devices whose statuses are updated.
+ */
+export async function updateConnectedStatuses(tx: Tx, statuses: readonly ConnectedStatus[]): Promise<Set<string>> {
   const rows = statuses.map(({ facts, ...status }) => {
     const { firmware, capabilities, members, boot_id: bootId = null, ext_ip: extIp } = facts
     return { ...status, firmware, capabilities, members, bootId, extIp }
   })
-  await updateConnected(tx, rows, {})
+  const updated = await updateConnected(tx, rows, {})
+  return new Set(updated.map(({ deviceId }) => deviceId))
 }
 
 /** Lists the present sessions of devices, with the facts of their connects. */
@@ -293,6 +321,6 @@ const updateDisconnected = statement<{ readonly deviceIds: readonly string[]; re
     where status.org_id = device.org_id and status.device_id = device.id and status.connected
     returning status.org_id, status.device_id, device.mac, device.type, device.name, device.site_id, device.site_name,
       true as connected, status.connected_at, status.connected_ms, status.firmware, status.boot_count, status.booted_at,
-      status.boot_known_ms, status.boot_id, status.epoch, status.load
+      status.boot_known_ms, status.boot_id, status.epoch, status.load, status.xmin::text as written_by
   `,
 )

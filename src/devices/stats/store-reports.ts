@@ -63,6 +63,6 @@ export async function lockFreeStatuses(tx: Tx, deviceIds: readonly string[]): Pr
   return rows.map(({ id }) => id)
 }
 
-export function updateReportedStatuses(tx: Tx, updates: readonly StatusUpdate[], at: Date): Promise<void> {
-  return updateReported(tx, updates, { at })
+export async function updateReportedStatuses(tx: Tx, updates: readonly StatusUpdate[], at: Date): Promise<void> {
+  await updateReported(tx, updates, { at })
 }

@@ -206,6 +206,8 @@ interface UpdateOptions<R> {
   readonly set?: RawBuilder<unknown>
   /** Further conditions. */
   readonly where?: RawBuilder<unknown>
+  /** The columns of the updated rows that rowsUpdate() returns. */
+  readonly returning?: RawBuilder<unknown>
 }
 
 /** Updates rows, a thousand per statement. */
@@ -228,14 +230,17 @@ export async function updateRows<R extends object>(
 /**
  * As updateRows(), but the statement is built once, because nothing in it but the rows and these values ever changes.
  * @param build Returns the further parts of the statement, in which values are parameters.
+ * @returns A function that returns what `returning` names of the updated rows.
  */
-export function rowsUpdate<R extends object, V extends object = {}>(
+export function rowsUpdate<R extends object, V extends object = {}, Out = unknown>(
   columns: Columns<R>,
   build: (param: ParamOf<V & GivenRows>) => UpdateOptions<R>,
-): (tx: Tx, rows: readonly R[], values: V) => Promise<void> {
+): (tx: Tx, rows: readonly R[], values: V) => Promise<Out[]> {
   const update = updateOf<V>(columns, build)
   return async (tx, rows, values) => {
-    for (const part of splitRows(rows)) await update(tx, { ...values, rows: part })
+    const returned: unknown[][] = []
+    for (const part of splitRows(rows)) returned.push(await update(tx, { ...values, rows: part }))
+    return returned.flat() as Out[]
   }
 }
 
@@ -252,6 +257,7 @@ interface UpdateParts {
   readonly key: readonly string[]
   readonly set?: RawBuilder<unknown> | undefined
   readonly where?: RawBuilder<unknown> | undefined
+  readonly returning?: RawBuilder<unknown> | undefined
 }
 
 function updateOf<V extends object>(
@@ -262,7 +268,7 @@ function updateOf<V extends object>(
   const names = Object.keys(columns.types).filter((name) => !columns.more.includes(name))
   const pairs = names.map((name) => ({ name, value: sql.ref(`new.${name}`) }))
   return statement<V & GivenRows, unknown>((param) => {
-    const { key, set, where } = build(param)
+    const { key, set, where, returning } = build(param)
     const assignments = [
       ...pairs.filter(({ name }) => !key.includes(name)).map(({ name, value }) => sql`${sql.ref(name)} = ${value}`),
       ...(set === undefined ? [] : [set]),
@@ -276,6 +282,7 @@ function updateOf<V extends object>(
     return sql`
       update ${sql.table(columns.table)} set ${sql.join(assignments)}
       from ${rowsAs('new', rows, param('rows'))} where ${sql.join(conditions, sql` and `)}
+      ${returning === undefined ? sql`` : sql`returning ${returning}`}
     `
   })
 }
