@@ -77,17 +77,24 @@ async function createWorld(): Promise<World> {
   }
 }
 
-it('counts a device that connects, wakes the other threads for it, and sends a command as soon as it is committed', async () => {
-  const { ctx, ca, orgId, start } = await createWorld()
-  const thread = await start()
+/** Connects a new device of the organization, of which the other threads hear. */
+async function connectDevice({ ctx, ca, orgId }: World, { ports }: GatewayThread) {
   const mac = newMac()
   const deviceId = await claimDevice(ctx, orgId, { mac, type: 'ap' })
   const woken = new Promise<void>((resolve) => ctx.wakes.on('rollouts', () => resolve()))
-  const device = await openDevice(thread.ports.ucentralPort, ca, { mac })
+  const device = await openDevice(ports.ucentralPort, ca, { mac })
   device.hello()
   await woken
-  await waitUntil('the connection is counted', () => thread.countLinks() === 1)
   await device.untilTelemetryCall()
+  return { mac, deviceId, device }
+}
+
+it('counts a device that connects, wakes the other threads for it, and sends a command as soon as it is committed', async () => {
+  const world = await createWorld()
+  const { ctx, orgId } = world
+  const thread = await world.start()
+  const { deviceId, device } = await connectDevice(world, thread)
+  await waitUntil('the connection is counted', () => thread.countLinks() === 1)
   const now = ctx.clock.now()
   const command = {
     id: uuidv7(),
@@ -110,15 +117,9 @@ it('counts a device that connects, wakes the other threads for it, and sends a c
 })
 
 it('sends an upgrade that is committed as sent', async () => {
-  const { ctx, ca, orgId, start } = await createWorld()
-  const thread = await start()
-  const mac = newMac()
-  const deviceId = await claimDevice(ctx, orgId, { mac, type: 'ap' })
-  const woken = new Promise<void>((resolve) => ctx.wakes.on('rollouts', () => resolve()))
-  const device = await openDevice(thread.ports.ucentralPort, ca, { mac })
-  device.hello()
-  await woken
-  await device.untilTelemetryCall()
+  const world = await createWorld()
+  const { ctx, orgId } = world
+  const { mac, deviceId, device } = await connectDevice(world, await world.start())
   const now = ctx.clock.now()
   const imageId = randomUUID()
   await insertImage(ctx, orgId, imageId)
@@ -179,13 +180,10 @@ it('serves devices while the thread that answers clients is blocked', async () =
 })
 
 it('asks devices to come back when it stops, and leaves no session and no log line behind', async () => {
-  const { ctx, ca, orgId, lines, start } = await createWorld()
-  const thread = await start()
-  const mac = newMac()
-  await claimDevice(ctx, orgId, { mac, type: 'ap' })
-  const device = await openDevice(thread.ports.ucentralPort, ca, { mac })
-  device.hello()
-  await device.untilTelemetryCall()
+  const world = await createWorld()
+  const { ctx, lines } = world
+  const thread = await world.start()
+  const { mac, device } = await connectDevice(world, thread)
   device.send('strange', {})
   await waitUntil('the line has arrived', () => lines.length > 0)
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 40, mac, what: 'unknown_method', msg: expect.any(String) })

@@ -30,8 +30,8 @@ export interface Harness {
   addWebhook(body: Record<string, unknown>, siteId?: string | null, of?: OrgScope): Promise<Webhook>
   /** Commits an audit record with its event. */
   audit(message: string, siteId?: string | null, of?: OrgScope): Promise<void>
-  /** Commits device events in one transaction. */
-  deviceEvents(names: readonly string[]): Promise<void>
+  /** Commits device events in one transaction. @param macOf Returns the MAC of the device with the name. */
+  deviceEvents(names: readonly string[], macOf?: (name: string) => string): Promise<void>
   /** Wakes the workers, as needed after the clock has advanced. */
   wake(): void
   start(options?: Partial<WebhookWorkerOptions>): Promise<{ stop(): Promise<void> }>
@@ -99,7 +99,7 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
       inTx(ctx, async (tx) => {
         await appendAudit(tx, of, { message, siteId, at: clock.now() })
       }),
-    deviceEvents: (names) =>
+    deviceEvents: (names, macOf = () => '001122334455') =>
       inTx(ctx, async (tx) => {
         const timestamp = clock.now().getTime() / 1000
         const events = names.map((name) => ({
@@ -110,7 +110,7 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
             device_name: name,
             device_type: 'ap' as const,
             ev_type: 'notice' as const,
-            mac: '001122334455',
+            mac: macOf(name),
             org_id: orgId,
             timestamp,
             type: 'AP_CONNECTED',

@@ -1,6 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { insertOutbox } from '../../../src/events/store.ts'
-import { inTx } from '../../../src/platform/database/db.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -39,24 +37,7 @@ const attemptsOf = (device: string) => attempts().filter((name) => name.startsWi
 
 /** Commits events; each name is a device and a number. */
 async function send(names: readonly string[]): Promise<void> {
-  const { orgId } = harness.scope
-  await inTx(harness.ctx, async (tx) => {
-    const events = names.map((name) => ({
-      orgId,
-      siteId: null,
-      topic: 'device-events' as const,
-      event: {
-        device_name: name,
-        device_type: 'ap' as const,
-        ev_type: 'notice' as const,
-        mac: name.charAt(0),
-        org_id: orgId,
-        timestamp: clock.now().getTime() / 1000,
-        type: 'AP_CONNECTED',
-      },
-    }))
-    await insertOutbox(tx, events, clock.now())
-  })
+  await harness.deviceEvents(names, (name) => name.charAt(0))
   clock.advance(1000)
   harness.wake()
 }
