@@ -2,6 +2,10 @@ import type { Signalbox } from './signalbox.ts'
 
 export const ROUNDS = 400
 const WARM_UP = 40
+/** Slow searches are repeated less often, because dozens of them with all rounds would take many minutes. */
+const ROUNDS_MS = 1000
+const WARM_UP_MS = 200
+const FEWEST_ROUNDS = 10
 
 /** The limit for 99 of 100 answers to a search. */
 const LIMIT_MS = 25
@@ -17,6 +21,7 @@ interface Times {
 /**
  * Measures from the first byte of each request to the last byte of the answer, one at a time on an open connection,
  * which is slightly more than the time of the server.
+ * @param rounds The most requests of each search.
  */
 export async function measureSearches(
   signalbox: Signalbox,
@@ -48,15 +53,23 @@ function judge(measured: Readonly<Record<string, Times>>): Record<string, unknow
 }
 
 async function measure({ url, authorization }: Signalbox, path: string, rounds: number): Promise<Times> {
-  const took: number[] = []
-  for (let round = -WARM_UP; round < rounds; round += 1) {
+  async function request(): Promise<number> {
     const start = performance.now()
     const answer = await fetch(url + path, { headers: { authorization } })
     const body = await answer.text()
-    if (round >= 0) took.push(performance.now() - start)
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${body.slice(0, 200)}`)
+    return performance.now() - start
   }
-  took.sort((a, b) => a - b)
+  await repeat(request, WARM_UP, WARM_UP_MS)
+  const took = (await repeat(request, rounds, ROUNDS_MS)).toSorted((a, b) => a - b)
   const at = (share: number): number => Math.round((took[Math.ceil(took.length * share) - 1] ?? Number.NaN) * 10) / 10
   return { p50_ms: at(0.5), p99_ms: at(0.99) }
+}
+
+/** Returns the times of as many requests as fit into `withinMs`: at least {@link FEWEST_ROUNDS}, at most `rounds`. */
+async function repeat(request: () => Promise<number>, rounds: number, withinMs: number): Promise<number[]> {
+  const took: number[] = []
+  const endMs = performance.now() + withinMs
+  while (took.length < rounds && (took.length < FEWEST_ROUNDS || performance.now() < endMs)) took.push(await request())
+  return took
 }
