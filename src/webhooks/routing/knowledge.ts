@@ -111,6 +111,8 @@ export function passOn({ known, sendNow }: Knowledge, waiting: readonly WaitingQ
   const passed = sendNow.backlog?.pass(waiting) ?? { left: waiting, passedIds: [] }
   // At once, because a lane may return them while the others are routed.
   known.delete(passed.passedIds)
+  // A search also passes on what was announced since the round began, such as events that a lane has returned.
+  for (const id of passed.passedIds) known.withdraw(id)
   return passed
 }
 
