@@ -91,6 +91,31 @@ describe('downloads in phases of the whole upgrade', () => {
   })
 })
 
+describe('a retry after the end of an upgrade', () => {
+  const holds = async (id: string) => (await rollout.read(id)).siteUpgrades.map(({ hold }) => hold?.by ?? null)
+
+  it('waits for the approval of a phase that nobody has approved', async () => {
+    await rollout.seed([switches(2), switches(2)])
+    const { ctx, org } = rollout
+    const tolerant = { download_strategy: 'big_bang', reboot_strategy: 'canary', max_failure_percentage: 100 } as const
+    const gates = [{ phase: 1, wait_for: 'approval' as const }]
+    const { id } = await rollout.create({ ...tolerant, canary_phases: [25], phase_gates: gates })
+    const rows = await ctx.db.selectFrom('upgradeTarget').select(['deviceId', 'phase']).execute()
+    const later = new Set(rows.filter(({ phase }) => phase === 2).map(({ deviceId }) => deviceId))
+    await play((device, attempt) => (later.has(device.id) ? 'refuses_content' : asTold(device, attempt)))
+    expect(countAll(await rollout.read(id))).toEqual({ upgraded: 1, failed: 3 })
+    await retryOrgUpgrade(ctx, org.scope, { id, macs: null })
+    await play((_, attempt) => (attempt % 2 === 0 ? 'does' : 'upgrades'))
+    expect(await commands()).not.toContain('activate -/2')
+    expect(await holds(id)).toEqual(['approval', 'approval'])
+    const { summary } = await readReport(ctx.db, org.scope, await getReported(ctx.db, org.scope, id))
+    expect(presentSummary(summary).phases).toMatchObject([{ gate: { passed: false } }, {}])
+    await approveOrgUpgrade(ctx, org.scope, { id, phase: 1, note: null })
+    await play((_, attempt) => (attempt % 2 === 0 ? 'does' : 'upgrades'))
+    expect(countAll(await rollout.read(id))).toEqual({ upgraded: 4 })
+  })
+})
+
 /** Returns the device of the first command. */
 function canary(): string {
   const [first = ''] = rollout.fleet.attempts.keys()

@@ -129,40 +129,46 @@ export function planRetry(
   const bySite = Map.groupBy(retried, ({ upgradeId }) => upgradeId)
   const isOver = sites.every(({ finishedAt }) => finishedAt !== null)
   const hold = isOver || org.hold?.by !== 'user' ? null : org.hold
-  // Absent devices are given up as after the last one.
-  const current = org.phases && (isOver ? org.phases.sizes.length : org.phases.current)
+  const phases =
+    org.phases &&
+    retryPhases(org.phases, isOver, {
+      pending: addByPhase(org.phases.pending, retried, 1),
+      failures: addByPhase(org.phases.failures, retried.filter(isHard), -1),
+    })
+  const downloads =
+    org.downloads &&
+    retryPhases(org.downloads, isOver, {
+      pending: addByPhase(org.downloads.pending, retried.flatMap(inDownloadPhase), 1),
+      failures: forgiveDownloads(org.downloads.failures, retried),
+    })
+  const open = { phase: phases?.current ?? null, downloadPhase: downloads?.current ?? null }
   return {
     sites: sites.flatMap((site) => {
       const mine = bySite.get(site.id)
-      return mine === undefined ? [] : [retrySite(site, mine, { nowMs, hold, current })]
+      return mine === undefined ? [] : [retrySite(site, mine, { nowMs, hold, open })]
     }),
-    org: {
-      hardFailures: org.hardFailures - retried.filter(isHard).length,
-      hold,
-      phases:
-        org.phases &&
-        retryPhases(org.phases, isOver, {
-          pending: addByPhase(org.phases.pending, retried, 1),
-          failures: addByPhase(org.phases.failures, retried.filter(isHard), -1),
-        }),
-      downloads:
-        org.downloads &&
-        retryPhases(org.downloads, isOver, {
-          pending: addByPhase(org.downloads.pending, retried.flatMap(inDownloadPhase), 1),
-          failures: forgiveDownloads(org.downloads.failures, retried),
-        }),
-    },
+    org: { hardFailures: org.hardFailures - retried.filter(isHard).length, hold, phases, downloads },
     releasesAll: (org.phases !== null || org.downloads !== null) && org.hold !== null && org.hold.by !== 'user',
   }
 }
 
-/** Once the upgrade has ended no phase waits for another one. */
+/**
+ * Once the upgrade has ended, absent devices are given up as after its last phase, and no phase waits for another one but
+ * behind an approval that nobody has given.
+ */
 function retryPhases(
-  { sizes, current, gatePassed }: OrgPhases,
+  { sizes, gates, current, gatePassed, approved }: OrgPhases,
   isOver: boolean,
   counts: Pick<RetriedPhases, 'pending' | 'failures'>,
 ): RetriedPhases {
-  return isOver ? { current: sizes.length, gatePassed: sizes.length, ...counts } : { current, gatePassed, ...counts }
+  if (!isOver) return { current, gatePassed, ...counts }
+  const waiting = Object.entries(counts.pending).flatMap(([phase, count]) => (count > 0 ? [Number(phase)] : []))
+  const last = waiting.reduce((latest, phase) => Math.max(latest, phase), 0)
+  const unapproved = sizes.findIndex(
+    (size, index) =>
+      index + 1 < last && size > 0 && gates?.[index]?.wait_for === 'approval' && !approved.includes(index + 1),
+  )
+  return { current: unapproved < 0 ? sizes.length : unapproved + 1, gatePassed: sizes.length, ...counts }
 }
 
 function inDownloadPhase({ downloadPhase: phase }: FailedTarget): { readonly phase: number }[] {
@@ -177,14 +183,16 @@ function forgiveDownloads(failures: CountsByPhase, retried: readonly FailedTarge
   )
 }
 
+/** The phases of the whole upgrade that are open. Null: each site has its own. */
+interface OpenPhases {
+  readonly phase: number | null
+  readonly downloadPhase: number | null
+}
+
 function retrySite(
   site: RetriedSite,
   retried: readonly FailedTarget[],
-  {
-    nowMs,
-    hold,
-    current,
-  }: { readonly nowMs: number; readonly hold: UpgradeHold | null; readonly current: number | null },
+  { nowMs, hold, open }: { readonly nowMs: number; readonly hold: UpgradeHold | null; readonly open: OpenPhases },
 ): SiteRetry {
   const { id, finishedAt, plan } = site
   const reopened = planReopening(site, retried, { nowMs, hold })
@@ -193,8 +201,11 @@ function retrySite(
     failures: forgiveDownloads(site.downloads.failures, retried),
   }
   if (finishedAt === null) return { id, ...reopened, downloads }
-  const last = plan.downloads?.phase_sizes.length ?? 1
-  const opened = { currentPhase: current ?? plan.phases, downloads: downloads && { ...downloads, current: last } }
+  const downloadPhase = open.downloadPhase ?? plan.downloads?.phase_sizes.length ?? 1
+  const opened = {
+    currentPhase: open.phase ?? plan.phases,
+    downloads: downloads && { ...downloads, current: downloadPhase },
+  }
   return { id, ...reopened, ...opened }
 }
 

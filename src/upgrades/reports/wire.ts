@@ -211,14 +211,14 @@ function presentPhases(summary: ReportSummary): Static<typeof SummaryReply>['pha
 
 /**
  * Returns the last phase that has opened. One that was stopped may go through its other phases without opening them, and a
- * retry continues with all phases, whether or not they had opened before.
+ * retry continues with all phases up to one that waits for its approval, whether or not they had opened before.
  */
 function openPhaseOf({ upgrade, sites, events, phases }: ReportSummary, opened: ReadonlyMap<number, number>): number {
   const isRetried = events.some(({ type }) => type === 'UPGRADE_RETRIED')
   if (!isRetried && sites.every(({ stopReason }) => stopReason === null)) return upgrade.currentPhase
   const last = phases.findLast(({ phase, upgraded, failed }) => opened.has(phase) || upgraded + failed > 0)
   const next = phases.find(({ phase }) => phase > (last?.phase ?? 1))
-  return next === undefined ? upgrade.currentPhase : next.phase - 1
+  return Math.min(upgrade.currentPhase, next === undefined ? Infinity : next.phase - 1)
 }
 
 function presentSite(site: ReportedSite, startedAt: number | null): Static<typeof SiteReply> {
