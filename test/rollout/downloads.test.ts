@@ -104,6 +104,9 @@ describe('a retry after the end of an upgrade', () => {
     const later = new Set(rows.filter(({ phase }) => phase === 2).map(({ deviceId }) => deviceId))
     await play((device, attempt) => (later.has(device.id) ? 'refuses_content' : asTold(device, attempt)))
     expect(countAll(await rollout.read(id))).toEqual({ upgraded: 1, failed: 3 })
+    // All sites have ended, so nothing waits.
+    const events = await ctx.db.selectFrom('upgradeEvent').select('event').execute()
+    expect(events.filter(({ event }) => event.type === 'UPGRADE_HELD')).toEqual([])
     await retryOrgUpgrade(ctx, org.scope, { id, macs: null })
     await play((_, attempt) => (attempt % 2 === 0 ? 'does' : 'upgrades'))
     expect(await commands()).not.toContain('activate -/2')

@@ -6,14 +6,10 @@ import type { UpgradeHold } from '../rollout.ts'
 /**
  * Pauses the organization upgrade and its unfinished site upgrades, except those that wait for a person already. A check
  * may end its wait at any time, so a pause takes its place. The caller has locked the organization upgrade.
+ * @returns The number of site upgrades paused.
  */
-export async function pauseSiteUpgrades(
-  tx: Tx,
-  scope: OrgScope,
-  orgUpgradeId: string,
-  hold: UpgradeHold,
-): Promise<void> {
-  await setHolds(tx, scope, orgUpgradeId, { hold: json(hold), dueMs: hold.since_ms, where: waitsForNobody })
+export function pauseSiteUpgrades(tx: Tx, scope: OrgScope, orgUpgradeId: string, hold: UpgradeHold): Promise<number> {
+  return setHolds(tx, scope, orgUpgradeId, { hold: json(hold), dueMs: hold.since_ms, where: waitsForNobody })
 }
 
 /**

@@ -263,7 +263,8 @@ async function applyPhases(
   }
   const paused = phases?.hold ? phases : downloads
   if (!paused?.hold) return
-  await pauseSiteUpgrades(tx, scope, org.id, paused.hold)
+  // The same round may have ended all sites.
+  if ((await pauseSiteUpgrades(tx, scope, org.id, paused.hold)) === 0) return
   const { reason, of } = paused.hold
   const phase = presentPhase({ phase: paused.current, of })
   const held = { type: 'UPGRADE_HELD', upgrade_id: org.id, ...phase, reason } as const
