@@ -283,8 +283,12 @@ export function holdLane(
     releasing = true
     try {
       if (failure !== null) throw failure.error
-      // This comes before the release of the lane, so that the next claim sees it.
-      if (gone) await disableGoneWebhook(ctx, lane)
+      if (gone) {
+        // The messages that the lane has written stay, but an event that is not a message by then finds no webhook.
+        await flusher.flush()
+        // This comes before the release of the lane, so that the next claim sees it.
+        await disableGoneWebhook(ctx, lane)
+      }
       const until = limit === null ? null : pausedUntil(pace, ctx.clock.now())
       const openUntil = latest(health.openUntil, until)
       const released = flusher.add({

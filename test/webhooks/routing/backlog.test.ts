@@ -7,12 +7,20 @@ import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { countBrokenLanes } from '../lanes/broken-lanes.ts'
-import { addBacklog } from '../add-backlog.ts'
+import { addBacklog, addEvents } from '../add-backlog.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
 import { type Receiver, startReceiver, status } from '../receiver.ts'
 
-const clock = createTestClock()
+const testClock = createTestClock()
+/** Goes on a little whenever it is read. */
+const clock = {
+  ...testClock,
+  now() {
+    testClock.advance(1)
+    return testClock.now()
+  },
+}
 const single = { topics: ['audits'], single_event_per_message: true, secret: 'backlog' }
 /** More than wait in a lane. */
 const EVENTS = 400
@@ -154,4 +162,22 @@ it('repeats 32 events of a backlog after a crash, with their ids and bodies', as
   expect(repeated.length).toBe(32)
   for (const same of byId.values()) expect(new Set(same.map(({ raw }) => raw.toString())).size).toBe(1)
   expect([...new Set(textsOf(receiver))].toSorted()).toEqual(texts)
+})
+
+it('keeps the events of a backlog whose receiver is gone, because they happened before', async () => {
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  receiver.answer(status(410))
+  const texts = await addBacklog(harness, 200)
+  await waitUntil('disabled', async () => {
+    const { enabled } = await harness.ctx.db.selectFrom('webhook').select('enabled').executeTakeFirstOrThrow()
+    return !enabled
+  })
+  await waitUntil('nothing is in the outbox', async () => (await events()).length === 0)
+  expect(await messages()).toHaveLength(200)
+  receiver.answer(status(200))
+  await updateWebhook(harness.ctx, harness.scope, { id, body: { enabled: true }, outbound: harness.outbound })
+  await written()
+  expect([...new Set(textsOf(receiver))].filter((text) => text.startsWith('m')).toSorted()).toEqual(texts)
 })
