@@ -83,7 +83,7 @@ async function removeUnroutable(
 }
 
 async function routeSteps(ctx: Context, steps: readonly RoundStep[], round: Round): Promise<RoundResult> {
-  const { now, direct, room, maxPending, charge } = round
+  const { direct, room, maxPending, charge } = round
   const events = await readTexts(ctx, steps)
   const planned = planMessages(events, uuidv7)
   const rooms = await room.find(ctx.db, countPerOrg(planned))
@@ -95,6 +95,8 @@ async function routeSteps(ctx: Context, steps: readonly RoundStep[], round: Roun
     routedBefore,
     routedTo,
   }))
+  // Not when the round began: lanes have accepted events before these since, and may write them as messages.
+  const now = ctx.clock.now()
   const options = { at: now, lease, vtimeFloor: direct?.vtimeFloor() ?? 0, maxPending }
   const { direct: lanes, ...written } = await routeMessages(ctx.queueDb, { steps: rows, ...admitted }, options)
   room.subtract(countPerOrg(written.inserted))

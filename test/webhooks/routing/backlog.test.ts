@@ -181,3 +181,22 @@ it('keeps the events of a backlog whose receiver is gone, because they happened 
   await written()
   expect([...new Set(textsOf(receiver))].filter((text) => text.startsWith('m')).toSorted()).toEqual(texts)
 })
+
+it('writes what a lane has accepted of a backlog so that what was routed behind it is sent later', async () => {
+  await harness.addWebhook({ url: receiver.url, ...single })
+  const workers = await harness.start()
+  await warmUp()
+  receiver.answer(() => {})
+  const [long, short] = [{ notes: 'x'.repeat(5000) }, { notes: '' }]
+  const names = Array.from({ length: 20 }, (_, index) => `m${String(index).padStart(2, '0')}`)
+  await addEvents(
+    harness,
+    names.map((message, index) => ({ message, after: index === 10 ? long : short })),
+  )
+  await waitUntil('the long event and those behind it are routed', async () => (await messages()).length === 10)
+  await workers.stop()
+  const rows = await harness.ctx.db.selectFrom('webhookMessage').select('body').orderBy('dueAt').orderBy('id').execute()
+  const waiting = rows.flatMap(({ body }) => /m\d\d/.exec(body.toString())?.[0] ?? [])
+  expect(waiting.length).toBeGreaterThan(10)
+  expect(waiting).toEqual(names.slice(-waiting.length))
+})
