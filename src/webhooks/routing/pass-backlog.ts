@@ -112,15 +112,15 @@ export function createPassBacklog({
 }
 
 /**
- * Returns the webhook that gets an event in a message of its own, if no other one gets the event; null otherwise, and if its
- * filter or the device of the event matters.
+ * Returns the webhook that gets an event in a message of its own, if no other one gets events of its queue: they would wait while
+ * its lane has no room. Returns null otherwise, and if its filter or the device of the event matters.
  */
 export function onlyHearerOf(
   event: Omit<WaitingEvent, 'sentTo'>,
-  subscribers: readonly Subscriber[],
+  [hearer, ...others]: readonly Subscriber[],
 ): Subscriber | null {
   if (event.routedTo !== null || event.bytes > MAX_EVENT_BYTES) return null
-  const [hearer, ...others] = subscribers.filter(({ siteId }) => siteId === null || siteId === event.siteId)
   if (hearer === undefined || others.length > 0) return null
+  if (hearer.siteId !== null && hearer.siteId !== event.siteId) return null
   return hearer.singleEvent && hearer.filter === null && !hearer.byDevice ? hearer : null
 }

@@ -182,6 +182,26 @@ it('keeps the events of a backlog whose receiver is gone, because they happened 
   expect([...new Set(textsOf(receiver))].filter((text) => text.startsWith('m')).toSorted()).toEqual(texts)
 })
 
+it('does not let the backlog of a webhook delay that of another one of its organization', async () => {
+  const other = await startReceiver()
+  const sites = [await harness.addSite('slow'), await harness.addSite('fast')] as const
+  await harness.addWebhook({ url: receiver.url, ...single }, sites[0])
+  await harness.addWebhook({ url: other.url, ...single }, sites[1])
+  await harness.start()
+  for (const site of sites) await harness.audit('first', site)
+  await receiver.waitFor(1)
+  await other.waitFor(1)
+  await written()
+  receiver.answer(() => {})
+  const of = (count: number, siteId: string) => Array.from({ length: count }, () => ({ message: 'm', siteId }))
+  await addEvents(harness, [...of(EVENTS, sites[0]), ...of(10, sites[1])])
+  await other.waitFor(11)
+  // Nothing waits for room in the lane of the slow receiver.
+  expect(await events()).toEqual([])
+  await receiver.kill()
+  await other.kill()
+})
+
 it('writes what a lane has accepted of a backlog so that what was routed behind it is sent later', async () => {
   await harness.addWebhook({ url: receiver.url, ...single })
   const workers = await harness.start()
