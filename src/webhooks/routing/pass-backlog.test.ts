@@ -107,6 +107,15 @@ it('reads as many events of a queue as its lane has room for, and any number onc
   expect([backlog.roomOf('a audits'), backlog.isPassing('a audits')]).toEqual([Infinity, false])
 })
 
+it('shares the room of a lane among the backlogs of several topics', () => {
+  pass([event('1')])
+  pass([event('2', { topic: 'alarms' })])
+  rooms.set('w', 192)
+  expect(['a audits', 'a alarms'].map((queue) => backlog.roomOf(queue))).toEqual([96, 96])
+  backlog.endRound((queue) => queue === 'a audits')
+  expect(backlog.roomOf('a audits')).toBe(192)
+})
+
 it('routes what is left of a backlog after a quarter of a minute, and passes on what comes when nothing is left', () => {
   pass([event('1')])
   nowMs = 15_001

@@ -54,6 +54,8 @@ export function createPassBacklog({
   nowMs = () => performance.now(),
 }: PassBacklogOptions): PassBacklog {
   const backlogs = new Map<string, Backlog>()
+  /** How many of them each webhook has: they share the room of its lane. */
+  const sharing = new Map<string, number>()
 
   const roomFor = ({ webhookId, sinceMs }: Backlog): number | null =>
     nowMs() - sinceMs > MAX_BACKLOG_MS ? null : direct.roomForBacklog(webhookId)
@@ -62,9 +64,21 @@ export function createPassBacklog({
 
   function backlogOf(queue: string, webhookId: string): Backlog {
     const known = backlogs.get(queue)
-    const backlog = known?.webhookId === webhookId ? known : { webhookId, sinceMs: nowMs() }
+    if (known?.webhookId === webhookId) return known
+    remove(queue)
+    const backlog = { webhookId, sinceMs: nowMs() }
     backlogs.set(queue, backlog)
+    sharing.set(webhookId, (sharing.get(webhookId) ?? 0) + 1)
     return backlog
+  }
+
+  function remove(queue: string): void {
+    const webhookId = backlogs.get(queue)?.webhookId
+    if (webhookId === undefined) return
+    backlogs.delete(queue)
+    const others = (sharing.get(webhookId) ?? 0) - 1
+    if (others > 0) sharing.set(webhookId, others)
+    else sharing.delete(webhookId)
   }
 
   /** @returns How many events were passed on, and whether the others may wait. */
@@ -97,7 +111,7 @@ export function createPassBacklog({
       const backlog = backlogs.get(queue)
       const room = backlog === undefined ? null : roomFor(backlog)
       if (backlog === undefined || room === null) return Infinity
-      if (room >= MIN_ROOM) return room
+      if (room >= MIN_ROOM) return Math.ceil(room / (sharing.get(backlog.webhookId) ?? 1))
       awaitRoom(backlog.webhookId)
       return 0
     },
@@ -106,7 +120,7 @@ export function createPassBacklog({
       return backlog !== undefined && roomFor(backlog) !== null
     },
     endRound(isLeft) {
-      for (const queue of backlogs.keys()) if (!isLeft(queue)) backlogs.delete(queue)
+      for (const queue of backlogs.keys()) if (!isLeft(queue)) remove(queue)
     },
   }
 }
