@@ -85,6 +85,7 @@ interface SubscriberRow extends OfQueue<Subscriber> {
 /** The row of a queue comes before its events and subscribers, both in the order of their ids. */
 type FoundRow = { readonly place: string } & (QueueRow | OfQueue<FoundEvent> | SubscriberRow)
 
+/** The ids to leave out are a query, because PostgreSQL hashes it. It would compare each event with every element of an array. */
 const search = statement<QueueSearch, FoundRow>(
   (param) => sql`
     with recursive queue as (
@@ -121,7 +122,7 @@ const search = statement<QueueSearch, FoundRow>(
       select q.place, e.* from found q cross join lateral (
         select o.id, o.org_id, o.created_at, o.site_id, o.bytes, o.routed_to, o.webhook_id, o.event from webhook_outbox o
         where q.ripe_at <= ${param('now')} and o.set_aside_at is null and o.org_id = q.org_id and o.topic = q.topic
-          and o.id >= q.first_id and o.id <> all(${param('exceptIds')}::uuid[])
+          and o.id >= q.first_id and o.id not in (select unnest(${param('exceptIds')}::uuid[]))
         order by o.id limit q.taken) e
     ) ${selectFound(param('now'))}
   `,
