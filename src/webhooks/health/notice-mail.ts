@@ -37,15 +37,17 @@ export function noticeMail(to: string, webhooks: readonly MailedWebhook[], baseU
   })
 }
 
-/** A mail has one link: to the page of the only webhook, with the last answers of its receiver, or to the list. */
+/** A mail has one link: to the page of the only webhook, with the last answers of its receiver, or to their list. */
 function actionFor(webhooks: readonly MailedWebhook[], baseUrl: string): Pick<MailContent, 'action'> {
   const [first, ...others] = webhooks
   if (first === undefined) return {}
   const { orgId, siteId, webhookId } = first
+  const isOfSite = siteId !== null && others.every((other) => other.siteId === siteId)
+  const site = isOfSite ? `?site=${siteId}` : ''
   const list = `${baseUrl}/orgs/${orgId}/webhooks`
-  if (others.length > 0) return { action: { label: 'Open the webhooks', url: list } }
-  const site = siteId === null ? '' : `?site=${siteId}`
-  return { action: { label: 'Open the webhook', url: `${list}/${webhookId}${site}` } }
+  return others.length > 0
+    ? { action: { label: 'Open the webhooks', url: `${list}${site}` } }
+    : { action: { label: 'Open the webhook', url: `${list}/${webhookId}${site}` } }
 }
 
 function sentenceOf({ webhookId, name, hours }: MailedWebhook): string {
