@@ -96,7 +96,8 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
         ...(phaseOf !== undefined && { phase_of: phaseOf }),
         ...(note !== undefined && { note }),
       })
-      session.output.show(answer, () => `phase ${phase} of upgrade ${id} approved`)
+      const what = phaseOf === 'downloads' ? 'download phase' : 'phase'
+      session.output.show(answer, () => `${what} ${phase} of upgrade ${id} approved`)
     })
 
   for (const { name, description, done } of actions)
