@@ -200,7 +200,7 @@ export async function lockOrgUpgrade(
   if (row === undefined) throw notFound(id)
 }
 
-/** Returns the person who created an upgrade; null for a token that belongs to nobody, and for a deleted account. */
+/** Returns the person who created an upgrade, whose account may be gone; null for a token that belongs to nobody. */
 export async function getCreatorId(reader: Reader, scope: InOrg, id: string): Promise<string | null> {
   const query = reader.selectFrom('orgUpgrade').select('adminId').where('orgId', '=', scope.orgId).where('id', '=', id)
   return (await query.executeTakeFirstOrThrow()).adminId
