@@ -9,7 +9,8 @@ import { planSigningKeys } from './signing/signing-keys.ts'
 import { updateLaneModes } from './lanes/store-modes.ts'
 import { getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
 import { disabledByRequest } from './health/disabled.ts'
-import { closeBreaker, rescheduleLane } from './lanes/store.ts'
+import { closeBreaker } from './lanes/store-breaker.ts'
+import { lockLanes, rescheduleLanes } from './lanes/store.ts'
 import type { Document } from '../platform/json/document.ts'
 import { type Webhook, auditDocument, mergeWebhook, webhookName, webhookOf } from './webhook.ts'
 import { assertSecretsGiven, keepUnseenQuery } from './unseen-secrets.ts'
@@ -77,10 +78,11 @@ export async function updateWebhook(
       at,
     })
     // Last, because the router waits for the lane from here to the commit.
-    if (concernsReceiver(body) || (content.enabled && !before.enabled))
-      await closeBreaker(tx, { orgId: scope.orgId, webhookId: id }, at)
-    await updateLaneModes(tx, { orgId: scope.orgId, webhookId: id }, content.doc)
-    await rescheduleLane(tx, { orgId: scope.orgId, webhookId: id })
+    const lane = { orgId: scope.orgId, webhookId: id }
+    await lockLanes(tx, [lane])
+    if (concernsReceiver(body) || (content.enabled && !before.enabled)) await closeBreaker(tx, lane, at)
+    await updateLaneModes(tx, lane, content.doc)
+    await rescheduleLanes(tx, [lane])
     wakeAfterCommit(tx, 'deliveries', [id])
     return webhookOf(ctx.secrets, row)
   })

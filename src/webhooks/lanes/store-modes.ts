@@ -6,7 +6,7 @@ import type { LaneKey } from './store.ts'
 
 /**
  * Updates the delivery mode of the lane of a webhook. A process that has the lane loses it if the mode changes.
- * rescheduleLane must follow.
+ * The lane must be new, or have been locked by lockLanes(); then rescheduleLanes() must follow.
  */
 export async function updateLaneModes(tx: Tx, { orgId, webhookId }: LaneKey, doc: Document): Promise<void> {
   const [keyed, pulled] = [orderOf(doc) === 'device', isPulled(doc)]

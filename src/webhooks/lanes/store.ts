@@ -8,9 +8,6 @@ export interface LaneKey {
   readonly webhookId: string
 }
 
-/** Bounds the time for which a lane is locked while its retries become due. */
-const MAX_ADVANCED = 1000
-
 /** A lane with the epoch of its holder. */
 export interface HeldLaneKey extends LaneKey {
   readonly epoch: string
@@ -79,7 +76,7 @@ export function dueFromWith(from: RawBuilder<unknown>): RawBuilder<Date> {
  * The lane must have been locked by an earlier statement: one that has to wait for the lock does not see the messages that
  * were added meanwhile, and the lane would not become due for them.
  */
-function nextAt(
+export function nextAt(
   openUntil: RawBuilder<unknown>,
   dueFrom: RawBuilder<unknown> = sql`l.due_from`,
 ): RawBuilder<Date | null> {
@@ -107,72 +104,6 @@ export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<vo
       where webhook_id = k.webhook_id and due_at >= '-infinity') m
     where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
-}
-
-/**
- * Makes the first thousand retries of a lane due now, because its receiver is back, or is another one: after many
- * failures they would wait for up to a day. Messages that were not tried keep their times, by which a replay is spread.
- * The lane must be locked. Rows that another transaction has locked are left out, because it may wait for the lane.
- */
-async function advanceRetries(tx: Tx, { orgId, webhookId }: LaneKey, now: Date): Promise<void> {
-  await sql`
-    with waiting as materialized (
-      select id from webhook_message
-      where org_id = ${orgId} and webhook_id = ${webhookId} and due_at > ${now} and attempt > 0
-      order by due_at, id limit ${MAX_ADVANCED} for update skip locked
-    ), advanced as (
-      update webhook_message message set due_at = ${now} from waiting where message.id = waiting.id returning message.id
-    )
-    update webhook_lane set due_from = least(due_from, ${now})
-    where org_id = ${orgId} and webhook_id = ${webhookId} and exists (select from advanced)
-  `.execute(tx)
-}
-
-/**
- * Closes the breaker of a lane whose receiver may have changed, and makes its retries due. A process that still waits for
- * the old receiver loses the lane, so that it can't open the breaker again.
- */
-export async function closeBreaker(tx: Tx, { orgId, webhookId }: LaneKey, now: Date): Promise<void> {
-  const { numUpdatedRows: closed } = await tx
-    .updateTable('webhookLane')
-    .set({ failures: 0, openUntil: null, failingSince: null, leaseUntil: null, leasedBy: null, epoch: sql`epoch + 1` })
-    .where('orgId', '=', orgId)
-    .where('webhookId', '=', webhookId)
-    .where((eb) => eb.or([eb('openUntil', 'is not', null), eb('failingSince', 'is not', null)]))
-    .executeTakeFirstOrThrow()
-  if (closed > 0n) await advanceRetries(tx, { orgId, webhookId }, now)
-}
-
-/**
- * Closes the breaker of a lane whose receiver is back, makes its retries due, and ends a pause that the receiver has
- * requested. Does nothing if there is neither. Like closeBreaker() it ends the lease, and the lane is due when its messages are.
- *
- * @param keepUntil The end of a pause that is kept, at the latest; null to keep none.
- * @returns False if it did nothing.
- */
-export async function reopenLane(
-  tx: Tx,
-  { orgId, webhookId }: LaneKey,
-  { now, keepUntil }: { readonly now: Date; readonly keepUntil: Date | null },
-): Promise<boolean> {
-  const isShut = sql`(l.open_until > ${now} or l.failing_since is not null)`
-  // A lane that is open is not locked, because that would delay its results.
-  const { rows: shut } = await sql`
-    select from webhook_lane l where l.org_id = ${orgId} and l.webhook_id = ${webhookId} and ${isShut} for update
-  `.execute(tx)
-  if (shut.length === 0) return false
-  await advanceRetries(tx, { orgId, webhookId }, now)
-  const openUntil = keepUntil === null ? sql`null` : sql`least(l.open_until, ${keepUntil}::timestamptz)`
-  // The lane is written once; see writeMixed().
-  const { numAffectedRows } = await sql`
-    update webhook_lane l
-    set failures = 0, open_until = ${openUntil}, failing_since = null, lease_until = null, leased_by = null,
-      epoch = l.epoch + 1, next_at = ${nextAt(openUntil)}
-    from webhook w
-    where w.org_id = ${orgId} and w.id = ${webhookId} and l.org_id = w.org_id and l.webhook_id = w.id
-      and ${isShut}
-  `.execute(tx)
-  return numAffectedRows !== undefined && numAffectedRows > 0n
 }
 
 /** Recomputes when a lane is due after a change of its webhook. It takes two look-ups, however many messages wait. */

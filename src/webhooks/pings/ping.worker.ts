@@ -10,7 +10,7 @@ import { rateLimitOf } from '../delivery-options.ts'
 import { type PoolCap, createPool } from '../delivery/pool.ts'
 import { type DeliverOptions, receiverOf } from '../requests/receiver.ts'
 import { insertDeliveries } from '../delivery/store.ts'
-import { reopenLane } from '../lanes/store.ts'
+import { reopenLane } from '../lanes/store-breaker.ts'
 import { type WaitingPing, deletePing, listPings } from './store.ts'
 
 export interface PingWorkerOptions extends DeliverOptions {

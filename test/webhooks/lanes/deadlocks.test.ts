@@ -14,9 +14,11 @@ import { disableGoneWebhook } from '../../../src/webhooks/health/disable-webhook
 import { upsertNotice } from '../../../src/webhooks/health/store-notices.ts'
 import { watchFailing } from '../../../src/webhooks/health/watch-failing.ts'
 import { createSpareCount } from '../../../src/webhooks/lanes/spare-count.ts'
+import { reopenLane } from '../../../src/webhooks/lanes/store-breaker.ts'
 import { lockWebhooks } from '../../../src/webhooks/store-removal.ts'
 import { deleteWebhookRow } from '../../../src/webhooks/store.ts'
 import { expireMessages, expireParkedMessages } from '../../../src/webhooks/tasks.ts'
+import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { type Harness, createHarness } from '../harness.ts'
@@ -97,6 +99,8 @@ async function together(lock: (tx: Tx) => Promise<unknown>, works: readonly (() 
   expect(repeated).toEqual([])
 }
 
+/** Lets the receiver of the webhook fail. */
+const fail = () => harness.ctx.db.updateTable('webhookLane').set({ failures: 1, failingSince: clock.now() }).execute()
 const remove = () => deleteWebhook(harness.ctx, harness.scope, webhookId)
 const lockWebhook = (tx: Tx) => sql`select from webhook where id = ${webhookId} for no key update`.execute(tx)
 const lockLane = (tx: Tx) => sql`select from webhook_lane where webhook_id = ${webhookId} for update`.execute(tx)
@@ -111,6 +115,37 @@ it('deletes a webhook while results delete its messages in another order', async
     await together(lockSecond, isFirst ? [results, remove] : [remove, results])
   }
   expect((await harness.waiting()).messages).toBe(0)
+})
+
+it('changes the receiver of a webhook while its lane is released', async () => {
+  const lane = await claimed(1)
+  await fail()
+  const lockSlightly = (tx: Tx) => sql`select from webhook_lane for key share`.execute(tx)
+  const health = { failures: 0, openUntil: null, failingSince: null, slotSeconds: 0 }
+  const release = async () => {
+    const released = flusher.add({ lane, spare: spare(), outcome: { release: health } })
+    void flusher.flush()
+    await released
+  }
+  const body = { rate_limit: { messages: 2, per: 'second' } }
+  const change = () => updateWebhook(harness.ctx, harness.scope, { id: webhookId, body, outbound: harness.outbound })
+  await together(lockSlightly, [release, change])
+})
+
+it('opens a lane without waiting for the deletion of its webhook, which waits for the lane', async () => {
+  await claimed(1)
+  await harness.ctx.db
+    .updateTable('webhookMessage')
+    .set({ attempt: 1, dueAt: addMs(clock.now(), 3600e3) })
+    .execute()
+  await fail()
+  const key = { orgId: harness.scope.orgId, webhookId }
+  const back = { now: clock.now(), keepUntil: null }
+  await inTx(harness.ctx, async (tx) => {
+    await sql`select from webhook where id = ${webhookId} for update`.execute(tx)
+    expect(await inTx(harness.ctx, (other) => reopenLane(other, key, back))).toBe(true)
+    await deleteWebhookRow(tx, harness.scope, webhookId)
+  })
 })
 
 it('deletes a webhook while a message of it is parked after its last attempt, or a week', async () => {

@@ -3,13 +3,8 @@ import { beforeEach, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
-import {
-  confirmLanes,
-  lockLanes,
-  releaseStrayLeases,
-  reopenLane,
-  rescheduleLane,
-} from '../../../src/webhooks/lanes/store.ts'
+import { reopenLane } from '../../../src/webhooks/lanes/store-breaker.ts'
+import { confirmLanes, lockLanes, releaseStrayLeases, rescheduleLane } from '../../../src/webhooks/lanes/store.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { countBrokenLanes } from './broken-lanes.ts'
