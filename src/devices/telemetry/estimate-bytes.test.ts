@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { estimateBytes } from './estimate-bytes.ts'
 import { type Telemetry, telemetryLimits } from './telemetry.ts'
 
-const { name, description, addresses } = telemetryLimits
+const { name, description, addresses, bssids } = telemetryLimits
 const counters = { rx_bytes: 2 ** 45, tx_bytes: 2 ** 45, rx_pkts: 2 ** 32, tx_pkts: 2 ** 32 }
 const mac = 'aabbccddee01'
 
@@ -50,6 +50,33 @@ function telemetryOf(text: (limit: number) => string, count: number): Telemetry 
   }
 }
 
+const nothing: Telemetry = {
+  ...{ unit: {}, radios: [], ports: [], interfaces: [], neighbors: [], wireless: [], wired: [] },
+}
+
+/** An entry of each kind with the longest texts and lists. JSON escapes each character of its texts. */
+function longestEntries() {
+  const { radios, ports, interfaces, neighbors, wireless, wired } = telemetryOf((limit) => '"'.repeat(limit), 1)
+  const ip = 'ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255'
+  const of = (count: number, text: string): string[] => Array.from({ length: count }, () => text)
+  const most = Number.MAX_SAFE_INTEGER
+  const counts = { rx_bytes: most, tx_bytes: most, rx_pkts: most, tx_pkts: most }
+  return {
+    radios: { ...radios[0], ...counts, bssids: of(bssids, mac) },
+    ports: { ...ports[0], ...counts, uplink: true, rx_errors: most, tx_errors: most, mac_count: most },
+    interfaces: {
+      ...interfaces[0],
+      ...counts,
+      ips: of(addresses, `${ip}/128`),
+      dns: of(addresses, ip),
+      dhcp_server: ip,
+    },
+    neighbors: { ...neighbors[0], mgmt_addrs: of(addresses, ip) },
+    wireless: { ...wireless[0], ...counts, ip },
+    wired: { ...wired[0], ip },
+  }
+}
+
 describe('estimateBytes', () => {
   it('is the size of usual telemetry as JSON, or up to twice as much', () => {
     fc.assert(
@@ -62,15 +89,16 @@ describe('estimateBytes', () => {
     )
   })
 
-  it('is at least a quarter of telemetry with the longest texts', () => {
-    const telemetry = telemetryOf((limit) => 'x'.repeat(limit), 8)
-    expect(4 * estimateBytes(telemetry)).toBeGreaterThan(JSON.stringify(telemetry).length)
-  })
+  it.each(['radios', 'ports', 'interfaces', 'neighbors', 'wireless', 'wired'] as const)(
+    'is at least a fifth of %s with the longest texts and lists',
+    (kind) => {
+      const entry = longestEntries()[kind]
+      const estimated = estimateBytes({ ...nothing, [kind]: [entry] }) - estimateBytes(nothing)
+      expect(5 * estimated).toBeGreaterThan(JSON.stringify(entry).length)
+    },
+  )
 
   it('counts each kind of entry', () => {
-    const nothing: Telemetry = {
-      ...{ unit: {}, radios: [], ports: [], interfaces: [], neighbors: [], wireless: [], wired: [] },
-    }
     const full = telemetryOf(() => 'x', 1)
     const kinds = ['radios', 'ports', 'interfaces', 'neighbors', 'scan', 'wireless', 'wired'] as const
     for (const kind of kinds)

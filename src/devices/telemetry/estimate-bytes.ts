@@ -14,7 +14,7 @@ const entryBytes = {
 
 /**
  * Estimates the bytes of telemetry as JSON from the numbers of its entries. Encoding it would cost as much as parsing a
- * tenth of the report. Entries with the longest permitted texts take up to four times as much.
+ * tenth of the report. An entry with the longest permitted texts and lists takes up to five times as much.
  */
 export function estimateBytes(telemetry: Telemetry): number {
   const { radios, ports, interfaces, neighbors, scan, wireless, wired } = telemetry
