@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type KnownStatus, decideConnect } from './decide-connect.ts'
+import { type KnownStatus, decideConnect, provesBoot } from './decide-connect.ts'
 
 const at = new Date('2026-11-20T12:00:00Z')
 const facts = { firmware: '1.0.0' }
@@ -11,43 +11,48 @@ const known: KnownStatus = {
   outageUnreported: false,
 }
 
-describe('decideConnect', () => {
-  test('treats a reconnect as no boot', () => {
-    expect(decideConnect(known, facts)).toEqual({ booted: false, cameUp: true, restarted: false })
+const reconnect = { cameUp: true, restarted: false }
+
+describe('a connection', () => {
+  test('is no boot by itself', () => {
+    expect(provesBoot(known, facts)).toBe(false)
+    expect(decideConnect(known, facts)).toEqual(reconnect)
   })
 
-  test.each(['recovery', 'upgradefailed', 'crashlog', 'coldboot', 'boot'])(
-    'treats the reason %s as no boot',
-    (reason) => {
-      const withReason = { ...facts, reason }
-      expect(decideConnect(known, withReason)).toMatchObject({ booted: false, restarted: false })
-    },
-  )
-
-  test('treats another version as a boot', () => {
-    expect(decideConnect(known, { firmware: '2.0.0' })).toMatchObject({ booted: true, restarted: true })
+  test.each(['recovery', 'upgradefailed', 'crashlog', 'coldboot', 'boot'])('is no boot by the reason %s', (reason) => {
+    const withReason = { ...facts, reason }
+    expect(provesBoot(known, withReason)).toBe(false)
+    expect(decideConnect(known, withReason)).toEqual(reconnect)
   })
 
-  test('treats another boot id as a boot, and the first one of a device as none', () => {
+  test('with another version is a boot', () => {
+    expect(provesBoot(known, { firmware: '2.0.0' })).toBe(true)
+    expect(decideConnect(known, { firmware: '2.0.0' })).toEqual({ cameUp: true, restarted: true })
+  })
+
+  test('with another boot id is a boot, and with the first one of a device none', () => {
     const named = { ...known, bootId: 'first' }
-    expect(decideConnect(named, { ...facts, boot_id: 'second' })).toMatchObject({ booted: true, restarted: true })
-    expect(decideConnect(named, { ...facts, boot_id: 'first' })).toMatchObject({ booted: false, restarted: false })
-    expect(decideConnect(named, facts)).toMatchObject({ booted: false })
-    expect(decideConnect(known, { ...facts, boot_id: 'first' })).toMatchObject({ booted: false })
+    const second = { ...facts, boot_id: 'second' }
+    expect(provesBoot(named, second)).toBe(true)
+    expect(decideConnect(named, second)).toMatchObject({ restarted: true })
+    expect(provesBoot(named, { ...facts, boot_id: 'first' })).toBe(false)
+    expect(provesBoot(named, facts)).toBe(false)
+    expect(provesBoot(known, { ...facts, boot_id: 'first' })).toBe(false)
   })
 
-  test('treats the first connection as no boot, whatever the version, because there was no other', () => {
+  test('that is the first one is no boot, whatever the version, because there was no other', () => {
     const fresh = { ...known, connectedAt: null, firmware: null }
-    expect(decideConnect(fresh, facts)).toEqual({ booted: false, restarted: false, cameUp: true })
+    expect(provesBoot(fresh, facts)).toBe(false)
+    expect(decideConnect(fresh, facts)).toEqual(reconnect)
   })
 
-  test('reports no connect of a device that was never reported as disconnected', () => {
+  test('is not reported for a device that was never reported as disconnected', () => {
     expect(decideConnect({ ...known, connected: true }, facts).cameUp).toBe(false)
     expect(decideConnect({ ...known, outageUnreported: true }, facts).cameUp).toBe(false)
   })
 
-  test('reports a boot even if the outage was not reported', () => {
+  test('is reported as a boot even if the outage was not reported', () => {
     const decision = decideConnect({ ...known, outageUnreported: true }, { firmware: '2.0.0' })
-    expect(decision).toEqual({ booted: true, cameUp: false, restarted: true })
+    expect(decision).toEqual({ cameUp: false, restarted: true })
   })
 })

@@ -11,8 +11,6 @@ export interface KnownStatus {
 }
 
 export interface ConnectDecision {
-  /** Evidence proves a boot since the last known one. */
-  readonly booted: boolean
   /** The outage that ends here had been announced. */
   readonly cameUp: boolean
   /** True if a known device has booted, which an event then reports. */
@@ -32,12 +30,10 @@ export function provesBoot(known: Pick<KnownStatus, 'firmware' | 'bootId'>, fact
   return otherVersion || otherBoot
 }
 
-/** Decides what a connection means. */
+/** Decides which events report a connection. */
 export function decideConnect(known: KnownStatus, facts: BootFacts): ConnectDecision {
-  const booted = provesBoot(known, facts)
   return {
-    booted,
     cameUp: !known.connected && !known.outageUnreported,
-    restarted: booted && known.connectedAt !== null,
+    restarted: provesBoot(known, facts) && known.connectedAt !== null,
   }
 }
