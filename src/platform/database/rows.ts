@@ -206,8 +206,6 @@ interface UpdateOptions<R> {
   readonly set?: RawBuilder<unknown>
   /** Further conditions. */
   readonly where?: RawBuilder<unknown>
-  /** The columns of the updated rows that rowsUpdate() returns. */
-  readonly returning?: RawBuilder<unknown>
 }
 
 /** Updates rows, a thousand per statement. */
@@ -227,6 +225,11 @@ export async function updateRows<R extends object>(
   for (const part of splitRows(rows)) await update(tx, { rows: part })
 }
 
+interface BuiltOptions<R> extends UpdateOptions<R> {
+  /** The columns of the updated rows that are returned. */
+  readonly returning?: RawBuilder<unknown>
+}
+
 /**
  * As updateRows(), but the statement is built once, because nothing in it but the rows and these values ever changes.
  * @param build Returns the further parts of the statement, in which values are parameters.
@@ -234,7 +237,7 @@ export async function updateRows<R extends object>(
  */
 export function rowsUpdate<R extends object, V extends object = {}, Out = unknown>(
   columns: Columns<R>,
-  build: (param: ParamOf<V & GivenRows>) => UpdateOptions<R>,
+  build: (param: ParamOf<V & GivenRows>) => BuiltOptions<R>,
 ): (tx: Tx, rows: readonly R[], values: V) => Promise<Out[]> {
   const update = updateOf<V>(columns, build)
   return async (tx, rows, values) => {
