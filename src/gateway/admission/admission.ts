@@ -65,7 +65,7 @@ export class Admission<T> {
 
   /** True while connections wait although the rate would admit one: too many handshakes are under way. */
   get lacksPlaces(): boolean {
-    return this.#waiting > 0 && this.#tokens >= 1 && ![...this.#queues].some((network) => this.#hasPlace(network))
+    return this.#waiting > 0 && this.#tokens >= 1 && !this.#queues.values().some((network) => this.#hasPlace(network))
   }
 
   /** Queues the connection; a later call of `decide` admits or refuses it. */
