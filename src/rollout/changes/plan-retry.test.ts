@@ -169,6 +169,38 @@ test('an upgrade that has ended goes on after its last phase, and is not paused 
   expect(plan.sites).toMatchObject([{ currentPhase: 3, phaseOpenedMs: NOW_MS, hold: null }])
 })
 
+describe('an upgrade that has ended and has gates with approvals', () => {
+  const approval = {
+    ...{ max_failures: null, max_failure_percentage: null, min_upgraded: 0 },
+    wait_for: 'approval',
+  } as const
+  const openAfter = (phase: number, changes: Partial<NonNullable<RetriedOrg['phases']>>) => {
+    const target = { ...one, phase, downloadPhase: phase }
+    const { org, sites } = createWorld([target], { finished: [true], scope: 'org' })
+    const phases = org.phases && { ...org.phases, gates: [approval, approval, null], ...changes }
+    const downloads = phases && ({ ...phases, of: 'downloads' } as const)
+    const plan = planRetry({ ...org, phases, downloads }, sites, [target], NOW_MS)
+    expect(plan.sites[0]?.currentPhase).toBe(plan.org.phases?.current)
+    return [plan.org.phases?.current, plan.org.downloads?.current]
+  }
+
+  test.each([
+    ['up to the first that nobody has given', 3, {}, 1],
+    ['up to the next one', 3, { approved: [1] }, 2],
+    ['as far as those given', 3, { approved: [1, 2] }, 3],
+    ['over one behind the devices', 1, {}, 3],
+    ['over one after an empty phase', 2, { sizes: [0, 20, 20] }, 3],
+    [
+      'over one that waits for something else',
+      2,
+      { gates: [{ ...approval, wait_for: 'pause' as const }, null, null] },
+      3,
+    ],
+  ])('goes on %s', (_, phase, changes, open) => {
+    expect(openAfter(phase, changes)).toEqual([open, open])
+  })
+})
+
 test('failures that a retry leaves may exceed a limit', () => {
   const failures = Array.from({ length: 4 }, () => ({ ...one }))
   const { org, sites } = createWorld(failures, { finished: [true], scope: 'org', percent: 5 })
