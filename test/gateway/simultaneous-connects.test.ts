@@ -1,9 +1,11 @@
 import { type KyselyPlugin, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
+import { applyConnections, recordConnects } from '../../src/devices/sessions/record-connect.ts'
 import type { SessionOpening } from '../../src/devices/sessions/store.ts'
 import type { Context } from '../../src/platform/context.ts'
+import { inTxByKeys } from '../../src/platform/database/db.ts'
+import { untilWaiting } from '../support/database/until-waiting.ts'
 import { claimNewDevices, connectDevice, makeDevices } from '../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { noCapabilities } from '../../src/devices/commands/capabilities.ts'
@@ -91,6 +93,28 @@ test('a status that changes between the look at it and its update is read again,
     { mac: first, ...expected, bootCount: 1 },
     { mac: second, ...expected, bootCount: 6 },
   ])
+})
+
+test('a status that another transaction is changing when it is updated is read again', async () => {
+  const [device] = await claimNewDevices(server, 1)
+  const mac = device?.mac ?? ''
+  await connectDevice(server.ctx, mac, { firmware: '1.0' })
+  let change: Promise<void> | undefined
+  const ctx = afterStatuses(async () => {
+    const { promise: isChanged, resolve } = Promise.withResolvers<void>()
+    change = server.ctx.db.transaction().execute(async (tx) => {
+      await sql`update device_status set boot_count = boot_count + 5 where device_id = ${deviceIdOf(mac)}`.execute(tx)
+      resolve()
+      await untilWaiting(server, 1)
+    })
+    await isChanged
+  })
+  // The gateway would wait for a short time only.
+  const { facts } = openingOf(mac, '2.0')
+  const connection = { deviceId: deviceIdOf(mac), epoch: '2', connectedAt: ctx.clock.now(), connectedMs: 1, facts }
+  await inTxByKeys(ctx, (tx) => applyConnections(tx, [connection], connection.connectedAt))
+  await change
+  expect(await statusesOf([mac])).toMatchObject([{ connected: true, bootCount: 6, firmware: '2.0' }])
 })
 
 test('two connections of each device at once leave the newest one, and each event once', async () => {
