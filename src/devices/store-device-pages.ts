@@ -134,7 +134,7 @@ function hitsOf(scope: SitesScope, filter: DeviceFilter, { by, group }: Sorted):
 
 /** The devices that the index of the sort has, whether they match or not, and those of them that match. */
 function candidatesOf(scope: SitesScope, filter: DeviceFilter, sorted: Sorted): NonNullable<Group['among']> {
-  const unfiltered = { ...filter, more: [], needs: [], on: [], compared: [] }
+  const unfiltered = { ...filter, more: [], needs: [], on: [], optional: [], compared: [] }
   const device = filter.on.includes('device')
     ? sql`select * from device where device.org_id = ${scope.orgId} and device.id = candidate.id offset 0`
     : sql`select ${scope.orgId}::uuid as org_id, candidate.id`

@@ -50,20 +50,19 @@ function isEverywhere(scope: SitesScope, { counted: { type: _, ...others }, only
 
 /**
  * A `from` clause with a row for each matching device, which can be counted from indexes only. Null if the conditions
- * are on `status`, which has no such indexes, or if the scope is one site, which has few devices.
+ * are on `status`, which has no such indexes, or if the scope is one site, which has few devices. It leaves `device` out
+ * where other tables know all that match.
  */
 function matchesIn(scope: SitesScope, filter: DeviceFilter): RawBuilder<unknown> | null {
-  const [first = 'device', ...others] = filter.on
   if (filter.on.includes('status')) return null
-  if (others.length === 0 && first === 'device') return sql`device where ${passes(scope, filter)}`
-  if (isOfOneSite(scope, filter)) return null
-  const everywhere = isEverywhere(scope, filter)
-  if (!everywhere || filter.on.includes('device'))
+  if (filter.needs.length > 0 && isOfOneSite(scope, filter)) return null
+  const [first, ...others] = filter.on.filter((name) => name !== 'device')
+  if (first === undefined || filter.on.includes('device') || !isEverywhere(scope, filter))
     return sql`${devicesFor(filter.needs)} where ${passes(scope, filter)}`
-  if (first === 'device') return null
-  const joins = others.flatMap((name) =>
-    name === 'device' ? [] : [sql` join ${tablesOf[name]} ${sql.ref(name)} using (org_id, device_id)`],
-  )
+  const optional = filter.optional.filter((name) => !filter.on.includes(name))
+  const same = (name: Joined): RawBuilder<unknown> =>
+    sql`join ${tablesOf[name]} ${sql.ref(name)} using (org_id, device_id)`
+  const joins = [...others.map((name) => sql` ${same(name)}`), ...optional.map((name) => sql` left ${same(name)}`)]
   return sql`${tablesOf[first]} ${sql.ref(first)} ${sql.join(joins, sql``)} where ${matches(scope, filter, first)}`
 }
 
@@ -79,7 +78,8 @@ function matches({ orgId }: InOrg, { counted: { type }, more }: DeviceFilter, fi
  * Null otherwise.
  */
 export function matchesAlone(scope: SitesScope, filter: DeviceFilter, name: Joined): RawBuilder<unknown> | null {
-  if (name === 'status' || !isEverywhere(scope, filter) || filter.on.some((other) => other !== name)) return null
+  if (name === 'status' || !isEverywhere(scope, filter)) return null
+  if (filter.optional.length > 0 || filter.on.some((other) => other !== name)) return null
   return sql`${tablesOf[name]} ${sql.ref(name)} where ${matches(scope, filter, name)}`
 }
 

@@ -18,8 +18,10 @@ export interface DeviceFilter {
   /** Conditions on `device`, and on the joined tables that it needs. */
   readonly more: readonly RawBuilder<unknown>[]
   readonly needs: readonly Joined[]
-  /** The tables that they are on. */
+  /** The tables that they are on and that have a row for each device that passes. */
   readonly on: readonly ('device' | Joined)[]
+  /** The other tables that they are on: devices that pass may have no row there. */
+  readonly optional: readonly Joined[]
   /** The comparisons of the first conditions in `more`, in their order. */
   readonly compared: readonly Comparison[]
 }
@@ -45,6 +47,7 @@ export const everyDevice: DeviceFilter = {
   more: [],
   needs: [],
   on: [],
+  optional: [],
   compared: [],
 }
 
@@ -59,18 +62,16 @@ export function deviceFilterOf<F extends Filters>(fields: DeviceFields<F>, condi
     onlyUnassigned: false,
     more: others.map(({ column: on, condition }) => conditionOn(on, condition)),
     needs: others.flatMap(({ column: on }) => on?.of ?? []),
-    on: distinct(others.flatMap(tablesOn)),
+    on: distinct(others.filter((other) => !passesAbsent(other)).map(({ column: on }) => on?.of ?? 'device')),
+    optional: distinct(others.filter(passesAbsent).flatMap(({ column: on }) => on?.of ?? [])),
     compared: others,
   }
 }
 
-/** Devices without a row in a joined table are known by `device` alone. */
-function tablesOn({ column: on, condition }: Comparison): DeviceFilter['on'] {
-  if (on?.of === undefined) return ['device']
-  const { of, absent } = on
-  if (absent === undefined) return [of]
-  const isLeftOut = 'values' in condition && condition.patterns.length === 0 && !condition.values.includes(absent)
-  return isLeftOut ? [of] : ['device', of]
+/** True if devices without a row in the joined table may pass. */
+function passesAbsent({ column: on, condition }: Comparison): boolean {
+  if (on?.absent === undefined) return false
+  return !('values' in condition) || condition.patterns.length > 0 || condition.values.includes(on.absent)
 }
 
 function distinct<T>(values: readonly T[]): T[] {
