@@ -7,7 +7,8 @@ const MAX_ADVANCED = 1000
 
 /**
  * Makes the first thousand retries of a lane due now, because its receiver is back, or is another one: after many
- * failures they would wait for up to a day. Messages that were not tried keep their times, by which a replay is spread.
+ * failures they would wait for up to a day. Messages that wait for such a retry, because they have its key, become due with it;
+ * otherwise later ones would overtake them. Others that were not tried keep their times, by which a replay is spread.
  *
  * The lane must have been locked by lockLanes(), and its `due_from` must then be no later than `now`.
  * @returns False if there was none.
@@ -15,11 +16,16 @@ const MAX_ADVANCED = 1000
 async function advanceRetries(tx: Tx, { orgId, webhookId }: LaneKey, now: Date): Promise<boolean> {
   const { rows } = await sql<{ some: boolean }>`
     with retried as materialized (
-      select id from webhook_message
+      select id, order_key, due_at from webhook_message
       where org_id = ${orgId} and webhook_id = ${webhookId} and due_at > ${now} and attempt > 0
       order by due_at, id limit ${MAX_ADVANCED}
     ), advanced as (
       update webhook_message m set due_at = ${now} from retried r where m.id = r.id
+    ), followed as (
+      update webhook_message f set due_at = ${now}
+      from (select distinct on (order_key) order_key, id, due_at from retried where order_key is not null order by order_key, id) r
+      where f.org_id = ${orgId} and f.webhook_id = ${webhookId} and f.order_key = r.order_key and f.id > r.id
+        and f.due_at > ${now} and f.due_at <= r.due_at and f.attempt = 0
     )
     select exists (select from retried) as some
   `.execute(tx)

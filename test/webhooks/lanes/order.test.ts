@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { addMs } from '../../../src/platform/time/clock.ts'
+import { pingWebhook } from '../../../src/webhooks/pings/ping-webhook.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -118,6 +120,26 @@ it.each(['device', 'webhook'] as const)('of a %s: is kept when the receiver asks
   expect(attempts()).toEqual(['a1', 'a2', 'a2', 'a3', 'a4'])
 })
 
+it('of a device: is kept when the receiver is back before a message is tried again', async () => {
+  const { id } = await addWebhook('device')
+  refused.add('a2')
+  await send(['a1', 'a2', 'b1', 'a3', 'a4'])
+  await left(3)
+  const later = { dueAt: addMs(clock.now(), 12 * 3600e3) }
+  await harness.ctx.db.updateTable('webhookMessage').set(later).where('attempt', '>', 0).execute()
+  // A claim delays those behind the one that is tried again.
+  await send(['b2'])
+  await waitUntil('b2 arrives', () => attemptsOf('b').length === 2)
+  await left(3)
+  await harness.ctx.db.updateTable('webhookLane').set({ failingSince: clock.now() }).execute()
+  refused.delete('a2')
+  await pingWebhook(harness.ctx, harness.scope, id)
+  await waitUntil('the receiver is back', async () => (await lane()).failingSince === null)
+  await send(['a5'])
+  await waitUntil('a5 arrives', () => attempts().includes('a5'))
+  expect(attemptsOf('a')).toEqual(['a1', 'a2', 'a2', 'a3', 'a4', 'a5'])
+})
+
 it('of a device: a message has events of one device, and hundreds of messages keep the order of each device', async () => {
   await addWebhook('device')
   const names = Array.from({ length: 150 }, (_, n) => `${'abcde'.charAt(n % 5)}${n}`)
@@ -177,7 +199,7 @@ it('of a webhook: holds for all that its lane had not started when it was reques
   const body = { url: receiver.url, topics: ['audits'], single_event_per_message: true }
   const { id } = await harness.addWebhook(body)
   await harness.audit('event 0')
-  await waitUntil('the lane is held', () => receiver.received.length === 1)
+  await waitUntil('the lane is held', () => receiver.received.flatMap(auditsOf).includes('event 0'))
   const held: (() => void)[] = []
   receiver.answer((_request, response) => void held.push(() => response.writeHead(200).end()))
   for (let n = 1; n <= 20; n += 1) await harness.audit(`event ${n}`)
