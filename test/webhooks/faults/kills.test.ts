@@ -66,18 +66,32 @@ function killable(): Killable {
   }
 }
 
-/** A context that executes all of its statements, and loses the answer to a given one: its outcome is unknown. */
-function losingAnswer(statement: number): { readonly ctx: Context; readonly isLost: () => boolean } {
+interface Losing {
+  readonly ctx: Context
+  /** From now on, the answer to so many statements less one arrives, and the next one is lost. */
+  loseAnswer(statement: number): void
+  readonly isLost: () => boolean
+}
+
+/** A context that executes all of its statements, and loses the answer to one: its outcome is unknown. */
+function losingAnswers(): Losing {
   let answers = 0
+  let lost = Infinity
   const { ctx } = harness
   const db = ctx.db.withPlugin({
     transformQuery: ({ node }) => node,
     transformResult: ({ result }) => {
       answers += 1
-      return answers === statement ? Promise.reject(new Error('Connection terminated')) : Promise.resolve(result)
+      return answers === lost ? Promise.reject(new Error('Connection terminated')) : Promise.resolve(result)
     },
   })
-  return { ctx: { ...ctx, db, hotDb: db, keyDb: db, claimDb: db, queueDb: db }, isLost: () => answers >= statement }
+  return {
+    ctx: { ...ctx, db, hotDb: db, keyDb: db, claimDb: db, queueDb: db },
+    loseAnswer(statement) {
+      lost = answers + statement
+    },
+    isLost: () => answers >= lost,
+  }
 }
 
 async function isDrained(): Promise<boolean> {
@@ -153,7 +167,8 @@ it('loses nothing and keeps the order when the answer to any of its statements i
   let statement = 0
   for (let isLost = true; isLost;) {
     statement += 1
-    const losing = losingAnswer(statement)
+    const losing = losingAnswers()
+    losing.loseAnswer(statement)
     const workers = await startWebhookWorkers(losing.ctx, { outbound: harness.outbound }).catch(() => null)
     for (const place of ['first', 'second', 'third']) {
       const message = `${place} of round ${statement}`
@@ -178,6 +193,31 @@ it('loses nothing and keeps the order when the answer to any of its statements i
   const deliveries = await harness.deliveries()
   expect(new Set(deliveries.map(({ status }) => status))).toEqual(new Set(['success']))
 }, 300_000)
+
+it('loses nothing of a backlog, and sends nothing twice, when the answer to any of its statements is lost', async () => {
+  const webhook = { url: receiver.url, topics: ['audits'], single_event_per_message: true, secret: 'backlog' }
+  await harness.addWebhook(webhook)
+  const committed: string[] = []
+  let statement = 0
+  for (let isLost = true; isLost;) {
+    statement += 1
+    const losing = losingAnswers()
+    const workers = await startWebhookWorkers(losing.ctx, { outbound: harness.outbound })
+    // The lane is held from now on.
+    const first = `first of round ${statement}`
+    await harness.audit(first)
+    await waitUntil('everything delivered', isDrained)
+    losing.loseAnswer(statement)
+    committed.push(first, ...(await addBacklog(harness, 300, `event of round ${statement}.`)))
+    await waitUntil('everything delivered', isDrained)
+    isLost = losing.isLost()
+    await workers.stop()
+    expect(await countBrokenLanes(harness)).toBe(0)
+  }
+  expect(statement).toBeGreaterThan(4)
+  const messages = receiver.received.flatMap(({ events }) => events.map(({ message }) => String(message)))
+  expect(messages.toSorted()).toEqual(committed.toSorted())
+}, 240_000)
 
 it('goes on after a restart of the database during a delivery', async () => {
   const { database } = harness.connection
