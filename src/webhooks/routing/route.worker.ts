@@ -11,7 +11,6 @@ import { type WebhookLimits, defaultWebhookLimits } from '../limits.ts'
 import { createOrgRoom } from './org-room.ts'
 import { type Knowledge, type Pass, type Routed, createKnowledge, earliest, isAwaited, passOn } from './knowledge.ts'
 import { createKnownEvents, queueOf } from './known-events.ts'
-import type { WaitingQueue } from './plan-round.ts'
 import { routeKnown } from './route-known.ts'
 import { type Round, routeFound } from './route-round.ts'
 import { createSendNow } from './send-now.ts'
@@ -212,9 +211,13 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
 function passKnown(knowledge: Knowledge, found: readonly FoundQueue[]) {
   const { known, sendNow } = knowledge
   const waiting = sendNow.excludeSending(found)
-  const isKnown = ({ events }: WaitingQueue): boolean => events.every(({ id }) => known.has(id))
-  const passed = passOn(knowledge, waiting.filter(isKnown))
-  const left = [...passed.left, ...waiting.filter((queue) => !isKnown(queue))]
+  // Before any is passed on, because it is not known from then on.
+  const others = new Set(waiting.filter(({ events }) => !events.every(({ id }) => known.has(id))))
+  const passed = passOn(
+    knowledge,
+    waiting.filter((queue) => !others.has(queue)),
+  )
+  const left = [...passed.left, ...others]
   const leftQueues = new Set(left.flatMap(({ events: [event] }) => (event === undefined ? [] : [queueOf(event)])))
   const isPassed = (of: QueueKey): boolean =>
     !leftQueues.has(queueOf(of)) && sendNow.backlog?.isPassing(queueOf(of)) === true

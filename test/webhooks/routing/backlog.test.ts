@@ -91,6 +91,21 @@ it('makes messages of what its lane has no room for while the receiver does not 
   expect(await countBrokenLanes(harness)).toBe(0)
 })
 
+it('sends each event of a backlog once while the outbox is searched', async () => {
+  await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  receiver.answer((_request, response) => {
+    response.writeHead(200).end()
+    // An event may have been committed that nobody has announced.
+    harness.ctx.wakes.wake('outbox')
+  })
+  const texts = await addBacklog(harness, 2 * EVENTS)
+  await written()
+  expect(textsOf(receiver).toSorted()).toEqual(texts.toSorted())
+  expect(await countBrokenLanes(harness)).toBe(0)
+})
+
 it('routes the rest of a backlog for what its webhook is when it changes', async () => {
   const other = await startReceiver()
   const { id } = await harness.addWebhook({ url: receiver.url, ...single })
