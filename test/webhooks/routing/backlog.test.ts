@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { inTx } from '../../../src/platform/database/db.ts'
+import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -103,6 +104,26 @@ it('sends each event of a backlog once while the outbox is searched', async () =
   const texts = await addBacklog(harness, 2 * EVENTS)
   await written()
   expect(textsOf(receiver).toSorted()).toEqual(texts.toSorted())
+  expect(await countBrokenLanes(harness)).toBe(0)
+})
+
+it('counts what of a backlog exceeds the limit of waiting messages', async () => {
+  await harness.addWebhook({ url: receiver.url, ...single })
+  const workers = await harness.start({ limits: { ...defaultWebhookLimits, pendingPerWebhook: 10 } })
+  await warmUp()
+  receiver.answer(() => {})
+  await addBacklog(harness, EVENTS)
+  const overflowed = async (): Promise<number> => {
+    const lane = await harness.ctx.db.selectFrom('webhookLane').select('overflowed').executeTakeFirstOrThrow()
+    return Number(lane.overflowed)
+  }
+  await waitUntil('the others are routed', async () => (await overflowed()) > 0)
+  // Then the lane writes what it has accepted; only events in flight are left in the outbox.
+  await workers.stop()
+  const waiting = (await messages()).length
+  expect((await overflowed()) + waiting + (await events()).length).toBe(EVENTS)
+  // What the lane had accepted is kept.
+  expect(waiting).toBeLessThanOrEqual(10 + 256)
   expect(await countBrokenLanes(harness)).toBe(0)
 })
 
