@@ -38,9 +38,12 @@ export async function startDevices(
     else reported.resolve(message)
   })
   const exited = once(child, 'exit')
-  void exited.then(([code]) => {
+  // The channel closes before the process counts as exited, and nothing may be sent in between.
+  child.once('disconnect', () => {
     clearInterval(timer)
     wakes.disconnect()
+  })
+  void exited.then(([code]) => {
     const error = new Error(`the process of the devices ended (${code})`)
     connected.reject(error)
     reported.reject(error)
