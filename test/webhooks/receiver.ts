@@ -92,3 +92,15 @@ export function signaturesOf({ headers, raw }: Received, secret: string) {
 }
 
 export const allValid = { v2: true, v1: true, standard: true }
+
+/** Leaves requests without an answer. @returns Their responses, also those of requests that come later. */
+export function holdAnswers(receiver: Receiver): ServerResponse[] {
+  const held: ServerResponse[] = []
+  receiver.answer((_request, response) => void held.push(response))
+  return held
+}
+
+/** Answers the requests that were held. */
+export function releaseAnswers(held: readonly ServerResponse[]): void {
+  for (const response of held) response.writeHead(200).end()
+}

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
@@ -11,7 +10,7 @@ import { countBrokenLanes } from '../lanes/broken-lanes.ts'
 import { addBacklog, addEvents } from '../add-backlog.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
-import { type Receiver, startReceiver, status } from '../receiver.ts'
+import { type Receiver, holdAnswers, releaseAnswers, startReceiver, status } from '../receiver.ts'
 
 const testClock = createTestClock()
 /** Goes on a little whenever it is read. */
@@ -56,13 +55,12 @@ it('sends a backlog of a held lane in its order and with the ids of its events, 
   await harness.addWebhook({ url: receiver.url, ...single })
   await harness.start()
   await warmUp()
-  const held: ServerResponse[] = []
-  receiver.answer((_request, response) => void held.push(response))
+  const held = holdAnswers(receiver)
   const texts = await addBacklog(harness, EVENTS)
   await receiver.waitFor(1)
   expect([(await events()).length, await messages()]).toEqual([EVENTS, []])
   receiver.answer(status(200))
-  for (const response of held) response.writeHead(200).end()
+  releaseAnswers(held)
   await written()
   expect(receiver.received.map(idOf).toSorted()).toEqual(ids.toSorted())
   expect(textsOf(receiver).toSorted()).toEqual(texts)
@@ -76,8 +74,7 @@ it('makes messages of what its lane has no room for while the receiver does not 
   await harness.addWebhook({ url: receiver.url, ...single })
   await harness.start()
   await warmUp()
-  const held: ServerResponse[] = []
-  receiver.answer((_request, response) => void held.push(response))
+  const held = holdAnswers(receiver)
   const texts = await addBacklog(harness, EVENTS)
   await receiver.waitFor(1)
   expect(await messages()).toEqual([])
@@ -86,7 +83,7 @@ it('makes messages of what its lane has no room for while the receiver does not 
   // The lane counts the messages.
   expect(await countBrokenLanes(harness)).toBe(0)
   receiver.answer(status(200))
-  for (const response of held) response.writeHead(200).end()
+  releaseAnswers(held)
   await written()
   expect([...new Set(textsOf(receiver))].toSorted()).toEqual(texts)
   expect(await countBrokenLanes(harness)).toBe(0)
@@ -132,12 +129,11 @@ it('routes the rest of a backlog for what its webhook is when it changes', async
   const { id } = await harness.addWebhook({ url: receiver.url, ...single })
   await harness.start()
   await warmUp()
-  const held: ServerResponse[] = []
-  receiver.answer((_request, response) => void held.push(response))
+  const held = holdAnswers(receiver)
   const texts = await addBacklog(harness, EVENTS)
   await receiver.waitFor(1)
   await updateWebhook(harness.ctx, harness.scope, { id, body: { url: other.url }, outbound: harness.outbound })
-  for (const response of held) response.writeHead(200).end()
+  releaseAnswers(held)
   await written()
   const sent = textsOf(receiver)
   expect(sent.length).toBeLessThan(32)

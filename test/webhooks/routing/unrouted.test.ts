@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { beforeEach, expect, it } from 'vitest'
@@ -10,7 +9,15 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { countBrokenLanes } from '../lanes/broken-lanes.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
-import { type Receiver, allValid, signaturesOf, startReceiver, status } from '../receiver.ts'
+import {
+  type Receiver,
+  allValid,
+  holdAnswers,
+  releaseAnswers,
+  signaturesOf,
+  startReceiver,
+  status,
+} from '../receiver.ts'
 
 const clock = createTestClock()
 const secret = 'unrouted'
@@ -39,8 +46,7 @@ it('sends an event of a held lane with its own id and writes no message', async 
   await harness.addWebhook({ url: receiver.url, ...single })
   await harness.start()
   await warmUp()
-  const held: ServerResponse[] = []
-  receiver.answer((_request, response) => void held.push(response))
+  const held = holdAnswers(receiver)
   await harness.audit('second')
   await receiver.waitFor(2)
   const [event] = await events()
@@ -59,8 +65,7 @@ it('keeps events that a held lane can not start at once, and sends them without 
   await harness.addWebhook({ url: receiver.url, ...single })
   await harness.start()
   await warmUp()
-  const held: ServerResponse[] = []
-  receiver.answer((_request, response) => void held.push(response))
+  const held = holdAnswers(receiver)
   const names = Array.from({ length: 12 }, (_, index) => `m${index}`)
   for (const name of names) await harness.audit(name)
   await receiver.waitFor(3)
@@ -69,7 +74,7 @@ it('keeps events that a held lane can not start at once, and sends them without 
   )
   expect([ids.length, await messages(), receiver.received.length]).toEqual([12, [], 3])
   receiver.answer(status(200))
-  for (const response of held) response.writeHead(200).end()
+  releaseAnswers(held)
   await receiver.waitFor(13)
   await written()
   expect(new Set(receiver.received.slice(1).map(idOf))).toEqual(new Set(ids))
@@ -82,13 +87,12 @@ it('routes the events that wait in a lane when its webhook changes', async () =>
   const { id } = await harness.addWebhook({ url: receiver.url, ...single })
   await harness.start()
   await warmUp()
-  const held: ServerResponse[] = []
-  receiver.answer((_request, response) => void held.push(response))
+  const held = holdAnswers(receiver)
   const names = Array.from({ length: 6 }, (_, index) => `m${index}`)
   for (const name of names) await harness.audit(name)
   await receiver.waitFor(3)
   await updateWebhook(harness.ctx, harness.scope, { id, body: { url: other.url }, outbound: harness.outbound })
-  for (const response of held) response.writeHead(200).end()
+  releaseAnswers(held)
   // The last one reports the change.
   await other.waitFor(5)
   await written()
@@ -101,8 +105,7 @@ it('keeps the order of events that wait in a lane and of messages behind them wh
   await harness.addWebhook({ url: receiver.url, ...single })
   await harness.start()
   await warmUp()
-  const held: ServerResponse[] = []
-  receiver.answer((_request, response) => void held.push(response))
+  const held = holdAnswers(receiver)
   for (let index = 0; index < 5; index += 1) await harness.audit(`m${index}`)
   await receiver.waitFor(3)
   clock.advance(10)
@@ -232,8 +235,7 @@ it('sends events alone in a lane that gathers them until four requests are in fl
     await receiver.waitFor(index + 1)
     await written()
   }
-  const held: ServerResponse[] = []
-  receiver.answer((_request, response) => void held.push(response))
+  const held = holdAnswers(receiver)
   const names = Array.from({ length: 4 }, (_, index) => `m${index}`)
   for (const name of names) await harness.audit(name)
   await receiver.waitFor(9)
@@ -243,7 +245,7 @@ it('sends events alone in a lane that gathers them until four requests are in fl
   await waitUntil('the others are routed', async () => (await events()).length === 4)
   expect((await messages()).length).toBeGreaterThan(0)
   receiver.answer(status(200))
-  for (const response of held) response.writeHead(200).end()
+  releaseAnswers(held)
   await waitUntil('everything arrived', () => textsOf(receiver).flat().length === 11)
   await written()
   expect(receiver.received.slice(5, 9).map(idOf).toSorted()).toEqual(ids.toSorted())
