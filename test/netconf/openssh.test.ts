@@ -11,6 +11,7 @@ import { fingerprintOf } from '../../src/devices/call-home/fingerprint.ts'
 import { Allowance } from '../../src/gateway/admission/allowance.ts'
 import { NetconfSession } from '../../src/gateway/netconf/session.ts'
 import { SshError, type SshOptions, openSsh } from '../../src/gateway/netconf/ssh.ts'
+import type { Rpc, RpcReply } from '../../src/gateway/netconf/rpc.ts'
 import { childOf } from '../../src/gateway/netconf/xml.ts'
 import { createTurns } from '../../src/gateway/admission/turns.ts'
 import { generateHostKey } from '../../src/simulator/junos/host-key.ts'
@@ -27,6 +28,7 @@ describe.skipIf(!isInstalled)(
     const hostKey = generateHostKey()
     const userKey = generateHostKey()
     const hostBlob = hostKey.public.split(' ')[1] ?? ''
+    const broken: string[] = []
     let folder: string
     let devicePort: number
     let daemon: ReturnType<typeof spawn>
@@ -104,11 +106,29 @@ describe.skipIf(!isInstalled)(
       })
     }
 
-    test('speak NETCONF in chunks, and answer unknown requests with an error', async () => {
+    /**
+     * Netconfd loses a request that it reads at once with the hello before it. Such a device is late: the gateway closes
+     * the session, and the device calls home again.
+     */
+    async function askUntilAnswered(rpc: Rpc): Promise<{ session: NetconfSession; first: RpcReply }> {
+      for (;;) {
+        const session = await greet()
+        const answer: { reply?: RpcReply } = {}
+        void session.request({ rpc, timeoutMs: 1000 }).then((reply) => (answer.reply = reply))
+        await waitUntil(
+          'an answer, or its deadline',
+          () => answer.reply !== undefined || session.isLate(performance.now()),
+        )
+        if (answer.reply !== undefined) return { session, first: answer.reply }
+        session.close()
+      }
+    }
+
+    /** A session in which both sides have sent their hello. */
+    async function greet(): Promise<NetconfSession> {
       const connection = await open()
       expect(connection.fingerprint).toBe(fingerprintOf(Buffer.from(hostBlob, 'base64')))
       const now = (): number => performance.now()
-      const broken: string[] = []
       const session = new NetconfSession(connection, {
         now,
         turns: createTurns(now),
@@ -117,8 +137,12 @@ describe.skipIf(!isInstalled)(
         onBroken: (why) => broken.push(why),
       })
       expect({ ready: await session.ready, broken }).toEqual({ ready: true, broken: [] })
-      const unknown = await session.request({ rpc: { name: 'get-system-information', content: true }, timeoutMs: 1000 })
-      expect(unknown).toEqual({ kind: 'error', text: 'definition not found' })
+      return session
+    }
+
+    test('speak NETCONF in chunks, and answer unknown requests with an error', async () => {
+      const { session, first } = await askUntilAnswered({ name: 'get-system-information', content: true })
+      expect(first).toEqual({ kind: 'error', text: 'definition not found' })
       const config = await session.request({
         rpc: { name: 'get-config', content: { source: { running: true } } },
         timeoutMs: 1000,
