@@ -64,7 +64,7 @@ export interface DownloadPlan extends OrgPhasePlan {
   readonly one_step?: true
 }
 
-/** Conditions on a phase for the next one to open. An empty phase passes. */
+/** Conditions on a phase for the next one to open. A phase that was planned without devices passes. */
 export interface PhaseGate {
   /** The number of hard failures in the phase beyond which the upgrade stops immediately; null: no such limit. */
   readonly max_failures: number | null
@@ -86,6 +86,8 @@ export interface PhaseGate {
   readonly url?: string
   /** The person who created the upgrade may not give the approval. Absent: they may. */
   readonly prevent_self_approval?: true
+  /** Other upgrades have taken over all devices of the phase: the next one still waits for the event. Absent: they have not. */
+  readonly emptied?: true
 }
 
 /**

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { isTerminal } from '../../src/rollout/rollout.ts'
+import { approveOrgUpgrade } from '../../src/upgrades/approve-org-upgrade.ts'
+import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { findSummary } from '../../src/upgrades/reports/store-summary.ts'
 import { getReported } from '../../src/upgrades/reports/store.ts'
@@ -23,6 +25,21 @@ async function fates(): Promise<Map<string, string[]>> {
   return new Map(
     [...Map.groupBy(rows, ({ deviceId }) => deviceId)].map(([id, some]) => [id, some.map(({ state }) => state)]),
   )
+}
+
+/** Takes over the devices of the first phase of an upgrade. */
+async function takeFirstPhase(orgUpgradeId: string) {
+  const { db } = rollout.ctx
+  const taken = await db
+    .selectFrom('upgradeTarget')
+    .innerJoin('siteUpgrade', 'siteUpgrade.id', 'upgradeTarget.upgradeId')
+    .select('deviceId')
+    .where('orgUpgradeId', '=', orgUpgradeId)
+    .where('phase', '=', 1)
+    .execute()
+  const ids = taken.map(({ deviceId }) => deviceId)
+  await db.updateTable('device').set({ name: 'taken' }).where('id', 'in', ids).execute()
+  return rollout.create({ supersede: true, rules: [{ match_name: 'taken' }] })
 }
 
 describe('an upgrade that supersedes another one', () => {
@@ -146,5 +163,29 @@ describe('an upgrade that supersedes another one', () => {
       { total: 2, reason: `taken over by upgrade ${young.id}` },
     ])
     await expectConsistent(ctx)
+  })
+
+  it.each([
+    ['approval', 'approval'],
+    ['pause', 'gate'],
+  ] as const)('opens no phase behind one that it empties before the %s that its gate demands', async (wait, by) => {
+    const phase_gates = [{ phase: 1, wait_for: wait }]
+    const old = await rollout.create({ ...canary, phase_gates, start_datetime: '2026-03-02T12:00:00Z' })
+    const young = await takeFirstPhase(old.id)
+    await rollout.play()
+    await expectConsistent(rollout.ctx)
+    expect(countAll(await rollout.read(young.id))).toEqual({ upgraded: 4 })
+    rollout.clock.advance(24 * 3600_000)
+    await rollout.play()
+    expect(countAll(await rollout.read(old.id))).toEqual({ cancelled: 4, planned: 4 })
+    const { siteUpgrades } = await rollout.read(old.id)
+    const reason = expect.stringMatching(/^phase 1 lost all its devices to other upgrades/) as string
+    expect(siteUpgrades.flatMap(({ hold }) => hold ?? [])[0]).toMatchObject({ by, reason })
+    const { ctx, org } = rollout
+    if (wait === 'approval') await approveOrgUpgrade(ctx, org.scope, { id: old.id, phase: 1, note: null })
+    else await resumeOrgUpgrade(ctx, org.scope, old.id)
+    await rollout.play()
+    await expectConsistent(ctx)
+    expect(countAll(await rollout.read(old.id))).toEqual({ cancelled: 4, upgraded: 4 })
   })
 })

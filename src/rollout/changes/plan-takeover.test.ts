@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { awaitsImage } from '../phases/decide-downloads.ts'
-import { type TakenTarget, planTakeover, shrinkDownloads, shrinkPending, shrinkPhases } from './plan-takeover.ts'
+import {
+  type TakenTarget,
+  planTakeover,
+  shrinkDownloads,
+  shrinkPending,
+  shrinkPhases,
+  shrinkPlan,
+} from './plan-takeover.ts'
 import { type TargetCounts, type UpgradePlan, noCounts, openCount } from '../rollout.ts'
 
 const PHASES = 3
@@ -91,8 +98,20 @@ test('a takeover leaves upgrades with counters that equal a recount, and every d
         expect(change.ends !== null).toBe(openCount(change.counts) === 0)
       }
       expect(shrinkPhases(inPhases(targets), taken)).toEqual(inPhases(left))
-      expect(shrinkDownloads({ phase_sizes: inDownloads(targets) }, taken).phase_sizes).toEqual(inDownloads(left))
+      expect(shrinkDownloads({ phase_sizes: inDownloads(targets), gates: null }, taken).phase_sizes).toEqual(
+        inDownloads(left),
+      )
       expect(shrinkPending(pendingOf(targets), taken)).toEqual(pendingOf(left))
     }),
   )
+})
+
+test('only a gate that waits for an event is marked, and only once a takeover leaves its phase empty', () => {
+  const numbers = { max_failures: null, max_failure_percentage: 5, min_upgraded: 1 }
+  const waits = { ...numbers, wait_for: 'approval' } as const
+  const plan = { phase_sizes: [2, 0, 1, 1], gates: [waits, waits, numbers, null] }
+  const [first, second] = [{ phase: 1 }, { phase: 1 }]
+  expect(shrinkPlan(plan, [first])).toEqual({ ...plan, phase_sizes: [1, 0, 1, 1] })
+  const emptied = { phase_sizes: [0, 0, 0, 0], gates: [{ ...waits, emptied: true }, waits, numbers, null] }
+  expect(shrinkPlan(plan, [first, second, { phase: 3 }, { phase: 4 }])).toEqual(emptied)
 })

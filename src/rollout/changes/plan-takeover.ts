@@ -2,7 +2,7 @@ import { counted } from '../../platform/counted.ts'
 import { awaitsImage } from '../phases/decide-downloads.ts'
 import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
 import type { CountsByPhase } from '../stops/decide-stop.ts'
-import { type DownloadPlan, type UpgradePlan, openCount } from '../rollout.ts'
+import { type OrgPhasePlan, type PhaseGate, type UpgradePlan, openCount } from '../rollout.ts'
 
 /** A target of which nothing has begun, so that another upgrade may take its device over. */
 export interface TakenTarget {
@@ -39,8 +39,8 @@ export type SiteTakeover = Pick<LosingSite, 'id' | 'orgUpgradeId' | 'counts' | '
 }
 
 /**
- * Plans the state of site upgrades that lose devices. These count as cancelled and belong to no phase any more, so a
- * phase without further devices passes its gate.
+ * Plans the state of site upgrades that lose devices. These count as cancelled and belong to no phase any more, so the
+ * numbers of a gate hold no phase without further devices.
  */
 export function planTakeover(sites: readonly LosingSite[], taken: readonly TakenTarget[]): SiteTakeover[] {
   const bySite = Map.groupBy(taken, ({ upgradeId }) => upgradeId)
@@ -80,12 +80,24 @@ export function endAfterTakeover(open: number, results: number): SiteTakeover['e
 }
 
 /** Returns the phases of the downloads without these targets. */
-export function shrinkDownloads<P extends Pick<DownloadPlan, 'phase_sizes'>>(
+export function shrinkDownloads<P extends OrgPhasePlan>(
   plan: P,
   taken: readonly Pick<TakenTarget, 'downloadPhase'>[],
 ): P {
-  const places = taken.flatMap(({ downloadPhase: phase }) => (phase === null ? [] : [{ phase }]))
-  return { ...plan, phase_sizes: shrinkPhases(plan.phase_sizes, places) }
+  return shrinkPlan(
+    plan,
+    taken.flatMap(({ downloadPhase: phase }) => (phase === null ? [] : [{ phase }])),
+  )
+}
+
+/** Returns the phases without these targets. Gates of phases that lose all their devices still wait for their event. */
+export function shrinkPlan<P extends OrgPhasePlan>(plan: P, taken: readonly Pick<TakenTarget, 'phase'>[]): P {
+  const { phase_sizes: before, gates } = plan
+  const sizes = shrinkPhases(before, taken)
+  const isEmptied = (index: number): boolean => (before[index] ?? 0) > 0 && sizes[index] === 0
+  const mark = (gate: PhaseGate | null, index: number): PhaseGate | null =>
+    gate?.wait_for !== undefined && isEmptied(index) ? { ...gate, emptied: true } : gate
+  return { ...plan, phase_sizes: sizes, gates: gates?.map(mark) ?? null }
 }
 
 /** Returns how many targets the phases of the downloads wait for without these targets. */

@@ -10,10 +10,9 @@ import {
   planTakeover,
   shrinkDownloads,
   shrinkPending,
-  shrinkPhases,
+  shrinkPlan,
   takeoverReason,
 } from './plan-takeover.ts'
-import type { OrgPhasePlan } from '../rollout.ts'
 import { appendedTo } from '../rounds/store.ts'
 import { haltTargets, markStopping } from '../stops/store.ts'
 import { encodeStep } from '../targets/timeline.ts'
@@ -199,10 +198,9 @@ async function updateOrg(tx: Tx, scope: InOrg, id: string, taken: readonly Taken
   const pending: Record<string, number> = { ...row.pendingByPhase }
   // Gates wait for no deferred device.
   for (const { phase, state } of taken) if (state === 'planned') pending[phase] = (pending[phase] ?? 0) - 1
-  const shrunk: OrgPhasePlan = { ...phasePlan, phase_sizes: shrinkPhases(phasePlan.phase_sizes, taken) }
   await tx
     .updateTable('orgUpgrade')
-    .set({ phasePlan: json(shrunk), pendingByPhase: json(pending) })
+    .set({ phasePlan: json(shrinkPlan(phasePlan, taken)), pendingByPhase: json(pending) })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()

@@ -16,7 +16,8 @@ interface Gates {
 
 /**
  * Returns what the gate after a phase waits for although enough of its devices were upgraded; null: the next phase may
- * open. An empty phase waits for nothing.
+ * open. A phase that was planned without devices waits for nothing. One that other upgrades have emptied waits, because
+ * nothing has shown yet that the next one may open.
  * @param phase The phase that has ended, from 1.
  */
 export function findWait(
@@ -24,8 +25,10 @@ export function findWait(
   { of, sizes, gates, gatePassed, approved }: Gates,
 ): Pick<UpgradeHold, 'by' | 'reason'> | null {
   const gate = gates?.[phase - 1] ?? null
-  const ended = `${wordsOf(of).phase} ${phase} ended`
-  if (gate?.wait_for === undefined || (sizes[phase - 1] ?? 0) === 0) return null
+  if (gate?.wait_for === undefined) return null
+  const { emptied = false } = gate
+  if ((sizes[phase - 1] ?? 0) === 0 && !emptied) return null
+  const ended = `${wordsOf(of).phase} ${phase} ${emptied ? 'lost all its devices to other upgrades' : 'ended'}`
   switch (gate.wait_for) {
     case 'pause':
       return gatePassed >= phase ? null : { by: 'gate', reason: `${ended}, after which a pause was requested` }
