@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { countByTurn, openArriving } from '../../../test/support/peers/arriving.ts'
 import { type Arrivals, createArrivals } from './arrivals.ts'
 
 const patient = { upgradeMs: 1e9, answerMs: 1e9, silentMs: 1e9 }
@@ -19,37 +18,7 @@ async function createWorld(handshakes: number, connections: number) {
     onRefused: (why) => expect.unreachable(why),
   })
   onTestFinished(() => arrivals.stop())
-  return { arrivals, begun, sockets: await openSockets(connections) }
-}
-
-/** Returns a server's sockets of open connections. */
-async function openSockets(count: number): Promise<Socket[]> {
-  const sockets: Socket[] = []
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const server = createServer({ pauseOnConnect: true }, (socket) => {
-    sockets.push(socket)
-    onTestFinished(() => void socket.destroy())
-    if (sockets.length === count) resolve()
-  })
-  onTestFinished(() => void server.close())
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  for (let index = 0; index < count; index += 1) {
-    const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
-    onTestFinished(() => void client.destroy())
-  }
-  await promise
-  return sockets
-}
-
-/** Runs turns of the event loop, and returns the number of handshakes that began in each. */
-async function countTurns(begun: readonly Socket[], turns: number): Promise<number[]> {
-  const counts: number[] = []
-  for (let turn = 0; turn < turns; turn += 1) {
-    const before = begun.length
-    await nextTurn()
-    counts.push(begun.length - before)
-  }
-  return counts
+  return { arrivals, begun, sockets: await openArriving(connections) }
 }
 
 function addAll(arrivals: Arrivals, sockets: readonly Socket[]): void {
@@ -60,19 +29,19 @@ test('at most 16 handshakes begin in a turn of the event loop', async () => {
   const { arrivals, begun, sockets } = await createWorld(200, 40)
   addAll(arrivals, sockets)
   expect(begun).toHaveLength(16)
-  expect(await countTurns(begun, 3)).toEqual([16, 8, 0])
+  expect(await countByTurn(begun, 3)).toEqual([16, 8, 0])
   expect(begun).toEqual(sockets)
 })
 
 test('handshakes that end together make room for as many, which begin in later turns', async () => {
   const { arrivals, begun, sockets } = await createWorld(80, 80)
   addAll(arrivals, sockets)
-  await countTurns(begun, 6)
+  await countByTurn(begun, 6)
   // A network gets a place only while it has fewer than are still free.
   expect(begun).toHaveLength(40)
   for (const socket of begun.slice()) arrivals.shakenHands(socket)
   expect(begun).toHaveLength(56)
-  expect(await countTurns(begun, 3)).toEqual([16, 8, 0])
+  expect(await countByTurn(begun, 3)).toEqual([16, 8, 0])
 })
 
 test('a connection that has become a session is left to it', async () => {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { Admission, type AdmissionLimits } from './admission.ts'
+import { admitByTurns } from './admit-by-turns.ts'
 import { InputWatch } from './input-watch.ts'
 
 /**
@@ -58,27 +59,19 @@ interface Arrival {
   readonly onClose: () => void
 }
 
-/**
- * The handshakes that begin in one turn of the event loop. The first messages of their peers have usually arrived, and all of
- * them are handled in the next turn.
- */
-const BEGUN_PER_TURN = 16
-
 /** How often the peers are listened to in the time for which they may be silent. Asking a socket what it has read takes a microsecond. */
 const LISTENS = 20
 
 export function createArrivals(options: ArrivalsOptions): Arrivals {
   const { now, upgradeMs, answerMs, silentMs, beginTls, onRefused } = options
   const admission = new Admission<Arrival>(options.admission)
+  const turns = admitByTurns(admission, { now, begin, refuse: ({ socket }) => refuse('busy', socket) })
   /** By remote address and port, which are the same for the raw socket and the TLS socket on top of it. */
   const arrivals = new Map<string, Arrival>()
   const handshakes = new Set<Arrival>()
   const input = new InputWatch()
   let listenedMs = -Infinity
   let timer: NodeJS.Timeout | null = null
-  let turnEnd: NodeJS.Immediate | null = null
-  let begunInTurn = 0
-  let isStopped = false
 
   function refuse(why: 'busy' | 'late' | 'silent', socket: Socket): void {
     arrivals.delete(endpointOf(socket))
@@ -93,23 +86,6 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     arrival.heardMs = now()
     handshakes.add(arrival)
     beginTls(arrival.socket)
-  }
-
-  function admit(): void {
-    if (isStopped) return
-    const { entered, refused } = admission.decide(now(), BEGUN_PER_TURN - begunInTurn)
-    for (const { socket } of refused) refuse('busy', socket)
-    for (const arrival of entered) begin(arrival)
-    begunInTurn += entered.length
-    if (entered.length > 0) admitAfterTurn()
-  }
-
-  function admitAfterTurn(): void {
-    turnEnd ??= setImmediate(() => {
-      turnEnd = null
-      begunInTurn = 0
-      admit()
-    })
   }
 
   function listen(nowMs: number): void {
@@ -145,7 +121,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
       timer = null
       input.look(now())
       listen(now())
-      admit()
+      turns.admit()
       evictSilent()
       if (arrivals.size > 0) lookAgain()
     }, options.lookMs)
@@ -154,7 +130,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
   function leave(arrival: Arrival | undefined): void {
     if (arrival === undefined || !handshakes.delete(arrival)) return
     admission.leave(arrival.address)
-    if (admission.waiting > 0) admit()
+    if (admission.waiting > 0) turns.admit()
   }
 
   const isDue = ({ dueMs }: Arrival): boolean => dueMs !== null && now() > dueMs
@@ -172,7 +148,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
       arrivals.set(endpoint, arrival)
       socket.on('close', arrival.onClose)
       admission.add(arrival, address, now())
-      admit()
+      turns.admit()
       lookAgain()
     },
     shakenHands: (socket) => leave(arrivals.get(endpointOf(socket))),
@@ -204,9 +180,8 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
       }
     },
     stop() {
-      isStopped = true
+      turns.stop()
       if (timer !== null) clearTimeout(timer)
-      if (turnEnd !== null) clearImmediate(turnEnd)
       for (const { socket } of arrivals.values()) socket.destroy()
     },
   }

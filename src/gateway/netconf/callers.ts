@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { Admission, type AdmissionLimits } from '../admission/admission.ts'
+import { admitByTurns } from '../admission/admit-by-turns.ts'
 import { InputWatch } from '../admission/input-watch.ts'
 
 /**
@@ -43,8 +44,9 @@ interface Caller {
 }
 
 export function createCallers(options: CallersOptions): Callers {
-  const { now, lookMs, preambleMs, helloMs, silentMs, begin, onRefused } = options
+  const { now, lookMs, preambleMs, helloMs, silentMs, onRefused } = options
   const admission = new Admission<Caller>(options.admission)
+  const turns = admitByTurns(admission, { now, begin, refuse: (caller) => refuse('busy', caller) })
   const callers = new Map<Socket, Caller>()
   const input = new InputWatch()
   let timer: NodeJS.Timeout | null = null
@@ -53,7 +55,7 @@ export function createCallers(options: CallersOptions): Callers {
   function remove(caller: Caller): void {
     if (!callers.delete(caller.socket) || caller.dueMs === null) return
     admission.leave(caller.address)
-    if (admission.waiting > 0) admit()
+    if (admission.waiting > 0) turns.admit()
   }
 
   function refuse(why: 'busy' | 'late' | 'silent', caller: Caller): void {
@@ -61,20 +63,12 @@ export function createCallers(options: CallersOptions): Callers {
     caller.socket.destroy()
   }
 
-  function admit(): void {
-    if (isStopped) return
-    const { entered, refused } = admission.decide(now())
-    for (const caller of refused) refuse('busy', caller)
-    for (const caller of entered) {
-      // The device may have left while it waited.
-      if (!callers.has(caller.socket)) {
-        admission.leave(caller.address)
-        continue
-      }
-      caller.silentSinceMs = now()
-      caller.dueMs = now() + preambleMs
-      begin(caller.socket, caller.address)
-    }
+  function begin(caller: Caller): void {
+    // The device may have left while it waited.
+    if (!callers.has(caller.socket)) return admission.leave(caller.address)
+    caller.silentSinceMs = now()
+    caller.dueMs = now() + preambleMs
+    options.begin(caller.socket, caller.address)
   }
 
   /** Frees as many places of silent devices as others need. */
@@ -94,7 +88,7 @@ export function createCallers(options: CallersOptions): Callers {
     timer = setTimeout(() => {
       timer = null
       input.look(now())
-      admit()
+      turns.admit()
       evictSilent()
       if (admission.waiting > 0) lookAgain()
     }, lookMs)
@@ -107,7 +101,7 @@ export function createCallers(options: CallersOptions): Callers {
       socket.on('error', () => socket.destroy())
       socket.once('close', () => remove(caller))
       admission.add(caller, address, now())
-      admit()
+      turns.admit()
       if (admission.waiting === 0) return
       if (timer === null) input.begin(now())
       lookAgain()
@@ -128,6 +122,7 @@ export function createCallers(options: CallersOptions): Callers {
     },
     stop() {
       isStopped = true
+      turns.stop()
       if (timer !== null) clearTimeout(timer)
       for (const { socket } of callers.values()) socket.destroy()
     },
