@@ -56,9 +56,9 @@ import { emptyConstOperations } from '../orgs/constants/routes-empty.ts'
 import { worldConstOperations } from '../orgs/constants/routes.ts'
 import { alarmStream } from '../orgs/alarms/routes-channels.ts'
 import { upgradeStream } from '../upgrades/live/routes-channels.ts'
-import { isImageOfOpenCommand } from '../mxedges/commands/store-image-use.ts'
+import { findCommandWithImage } from '../mxedges/commands/store-image-use.ts'
 import { agentRegistrationOperations } from '../mxedges/registration/routes.ts'
-import { isImageOfRunningMxedgeUpgrade } from '../mxedges/upgrades/store-records.ts'
+import { findMxedgeUpgradeWithImage } from '../mxedges/upgrades/store-records.ts'
 import { mxedgeUpgradeOperations } from '../upgrades/mxedges/routes.ts'
 import { mxedgeOperations } from '../mxedges/routes.ts'
 import { mxedgeUpgradeStream } from '../upgrades/mxedges/routes-channels.ts'
@@ -171,7 +171,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...deviceTransferOperations,
     ...deviceImageOperations(storage.imageFiles),
     ...deviceConstOperations,
-    ...firmwareOperations(storage.firmwareFiles, [isImageOfOpenCommand, isImageOfRunningMxedgeUpgrade]),
+    ...firmwareOperations(storage.firmwareFiles, [findCommandWithImage, findMxedgeUpgradeWithImage]),
     ...upgradeOperations(outbound),
     ...upgradeTargetOperations,
     ...upgradeReportOperations,

@@ -46,6 +46,12 @@ export interface ManifestFile {
   readonly problem: string | null
 }
 
+function unreadable(path: string, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  if (code === 'ENOENT' || code === 'ENOTDIR') return `There is no ${path}: name the folder that contains the manifest`
+  return `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`
+}
+
 /**
  * Reads the manifest of a folder, and all its files.
  * @throws CommandError usage for a file that is not a manifest.
@@ -53,7 +59,7 @@ export interface ManifestFile {
 export async function readManifest(folder: string): Promise<ManifestFile[]> {
   const path = join(folder, MANIFEST)
   const json = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new CommandError('usage', `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new CommandError('usage', unreadable(path, error))
   })
   const { images } = parseManifest(path, json)
   const root = await realpath(folder)

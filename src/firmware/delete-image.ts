@@ -3,9 +3,9 @@ import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/database/db.ts'
 import { AppError, notFound } from '../platform/errors.ts'
-import type { CatalogImage, FirmwareFiles, ImageUse } from './firmware.ts'
+import type { CatalogImage, FirmwareFiles, FindImageUser } from './firmware.ts'
 import { removeImageFile } from './storage/storage.ts'
-import { deleteImage, findImage, isImageInUse, lockImageForDelete } from './store.ts'
+import { deleteImage, findImage, findImageUser, lockImageForDelete } from './store.ts'
 
 /**
  * Deletes an image and its catalog entries; its file is removed after the commit.
@@ -16,15 +16,16 @@ export async function deleteFirmware(
   scope: OrgScope,
   {
     files,
-    uses,
+    users,
     imageId,
-  }: { readonly files: FirmwareFiles; readonly uses: readonly ImageUse[]; readonly imageId: string },
+  }: { readonly files: FirmwareFiles; readonly users: readonly FindImageUser[]; readonly imageId: string },
 ): Promise<void> {
   await inTx(ctx, async (tx) => {
     if (!(await lockImageForDelete(tx, scope, imageId))) throw notFound(imageId)
-    for (const isInUse of [isImageInUse, ...uses])
-      if (await isInUse(tx, scope, imageId))
-        throw new AppError('conflict', 'A running upgrade uses this image: cancel it, or wait for its end')
+    for (const findUser of [findImageUser, ...users]) {
+      const reason = await findUser(tx, scope, imageId)
+      if (reason !== null) throw new AppError('conflict', reason)
+    }
     const image = await findImage(tx, scope, imageId)
     await deleteImage(tx, scope, imageId)
     await appendAudit(tx, scope, {

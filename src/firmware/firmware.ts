@@ -59,8 +59,17 @@ export interface CatalogVersion extends VersionTraits {
   readonly createdAt: Date
 }
 
-/** Returns true while something outside the catalog needs the image, so that it can't be deleted. */
-export type ImageUse = (tx: Tx, scope: OrgScope, imageId: string) => Promise<boolean>
+/** Returns the reason why the image can't be deleted: something outside the catalog still needs it. Null: nothing does. */
+export type FindImageUser = (tx: Tx, scope: OrgScope, imageId: string) => Promise<string | null>
+
+export function usedByUpgrade(id: string | null): string {
+  return `Upgrade ${id} uses this image: cancel it, or wait for its end`
+}
+
+/** @param receiver Such as `a device`. */
+export function usedByCommand(receiver: string): string {
+  return `A command to ${receiver} uses this image: wait for its end`
+}
 
 /**
  * An image with the versions that it is offered as. They come from its upload, or from later uploads of the same bytes.

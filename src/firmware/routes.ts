@@ -8,7 +8,7 @@ import { Empty, Uuid } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
 import { deleteFirmware } from './delete-image.ts'
-import type { CatalogVersion, FirmwareFiles, ImageUse } from './firmware.ts'
+import type { CatalogVersion, FirmwareFiles, FindImageUser } from './firmware.ts'
 import { CheckBody, CheckReply, receiveCheck } from './uploads/routes-check.ts'
 import { receiveUpload } from './uploads/routes-upload.ts'
 import { findImage, listDeviceTypesByModel, listImages, listVersions } from './store.ts'
@@ -32,9 +32,9 @@ const params = { image_id: Uuid }
 /**
  * The firmware catalog, which also has the packages of edge appliances. Upload, list, get and delete of images are
  * Signalbox's own, because the published interface has none; the lists of versions are the interface's.
- * @param uses Other users of images; see ImageUse.
+ * @param users Other users of images; see FindImageUser.
  */
-export function firmwareOperations(files: FirmwareFiles, uses: readonly ImageUse[]): Operation[] {
+export function firmwareOperations(files: FirmwareFiles, users: readonly FindImageUser[]): Operation[] {
   return [
     uploadOperation(files),
     operation({
@@ -78,7 +78,7 @@ export function firmwareOperations(files: FirmwareFiles, uses: readonly ImageUse
       at: org(one, { needs: 'write' }),
       params,
       reply: Empty,
-      run: (ctx, { scope, params: { image_id: imageId } }) => deleteFirmware(ctx, scope, { files, uses, imageId }),
+      run: (ctx, { scope, params: { image_id: imageId } }) => deleteFirmware(ctx, scope, { files, users, imageId }),
     }),
     operation({
       id: { org: 'listOrgAvailableDeviceVersions', site: 'listSiteAvailableDeviceVersions' },

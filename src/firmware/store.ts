@@ -10,7 +10,7 @@ import { type Reader, type Tx, anyOf } from '../platform/database/db.ts'
 import { columnsOf, insertRows } from '../platform/database/rows.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { versionFilters } from './filters.ts'
-import type { CatalogImage, CatalogVersion, Image } from './firmware.ts'
+import { type CatalogImage, type CatalogVersion, type Image, usedByCommand, usedByUpgrade } from './firmware.ts'
 import { packagesOfImage } from './packages/store.ts'
 import { compareText, compareVersions } from './version-order.ts'
 
@@ -221,24 +221,27 @@ export async function lockImages(tx: Tx, scope: InOrg, imageIds: readonly string
   return rows.map(({ id }) => id)
 }
 
-/** True if a running upgrade, or a command that has not ended, will still download the image. */
-export async function isImageInUse(tx: Tx, scope: OrgScope, imageId: string): Promise<boolean> {
-  const target = tx
+/** Returns that an upgrade has yet to give a device the image, or that a command which has not ended will download it. */
+export async function findImageUser(tx: Tx, scope: OrgScope, imageId: string): Promise<string | null> {
+  const upgrade = await tx
     .selectFrom('deviceUpgrade')
-    .select(sql`1`.as('one'))
+    .select('orgUpgradeId')
     .where('orgId', '=', scope.orgId)
     .where((eb) => eb.or([eb('imageId', '=', imageId), sql<boolean>`jsonb_exists(later_images, ${imageId})`]))
-  const command = tx
+    .where('orgUpgradeId', 'is not', null)
+    .limit(1)
+    .executeTakeFirst()
+  if (upgrade !== undefined) return usedByUpgrade(upgrade.orgUpgradeId)
+  const command = await tx
     .selectFrom('deviceCommand')
-    .select(sql`1`.as('one'))
+    .select('id')
     .where('orgId', '=', scope.orgId)
     .where('kind', 'in', ['upgrade', 'stage'])
     .where(isOpen)
     .where('imageId', '=', imageId)
-  const row = await tx
-    .selectNoFrom((eb) => eb.or([eb.exists(target), eb.exists(command)]).as('inUse'))
-    .executeTakeFirstOrThrow()
-  return Boolean(row.inUse)
+    .limit(1)
+    .executeTakeFirst()
+  return command === undefined ? null : usedByCommand('a device')
 }
 
 /** The image's catalog entries are deleted in cascade. */

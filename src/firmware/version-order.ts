@@ -24,3 +24,12 @@ export function compareText(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1
 }
+
+/** Versions of different products differ in the text before the first number. */
+export function areComparable(a: string, b: string): boolean {
+  return prefixOf(a) === prefixOf(b)
+}
+
+function prefixOf(version: string): string {
+  return /^\D*/.exec(version)?.[0] ?? ''
+}

@@ -16,6 +16,7 @@ import {
   packageNames,
 } from './packages/package.ts'
 import type { ModelOffer, Offer, PackageOffer, UploadedImage } from './uploads/upload-image.ts'
+import { areComparable, compareVersions } from './version-order.ts'
 
 /** Device versions contain blanks and slashes: `OpenWrt 21.02 / TIP-v2.5.0`. */
 const versionText = { minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$' }
@@ -169,13 +170,16 @@ function parseModels({ models = '', tag, channel, reported, ...query }: Static<t
   if (names.length > MAX_MODELS) throw invalidField('models', `name at most ${MAX_MODELS} models`)
   const odd = names.find((name) => !Model.test(name))
   if (odd !== undefined) throw invalidField('models', `${odd} is not a model name`)
+  const { version, min_version: minVersion = null } = query
+  if (minVersion !== null && areComparable(version, minVersion) && compareVersions(minVersion, version) > 0)
+    throw invalidField('min_version', `is ${minVersion}, which is later than the version itself, ${version}`)
   return {
     kind: 'models',
     models: names,
     tag: tag ?? null,
     channel: channel ?? null,
-    reported: parseReported(reported).filter((text) => text !== query.version),
-    minVersion: query.min_version ?? null,
+    reported: parseReported(reported).filter((text) => text !== version),
+    minVersion,
   }
 }
 

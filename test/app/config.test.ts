@@ -107,7 +107,11 @@ describe('settings', () => {
     ['SIGNALBOX_DATABASE_URL', 'mysql://db', 'must be a URL that starts with postgres:// or postgresql://'],
     ['SIGNALBOX_FIRMWARE_SIGNATURES', 'required', 'is required, which needs SIGNALBOX_FIRMWARE_KEYS'],
     ['SIGNALBOX_S3_REGION', 'eu-west-1', 'needs SIGNALBOX_S3_BUCKET'],
-    ['SIGNALBOX_S3_BUCKET', 'a/b', 'a/b is not a valid name of a bucket'],
+    [
+      'SIGNALBOX_S3_BUCKET',
+      'a/b',
+      'a/b is not the name of a bucket, which has 3 to 63 letters, digits, dots, dashes and underscores',
+    ],
     ['SIGNALBOX_LOG_LEVEL', 'loud', 'must be one of trace, debug, info, warn, error, fatal, silent'],
     ['SIGNALBOX_TLS', 'on', 'must be one of off, self-signed'],
     ['SIGNALBOX_TLS_NAMES', 'api.example.net', 'needs SIGNALBOX_TLS=self-signed'],

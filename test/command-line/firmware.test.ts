@@ -55,6 +55,11 @@ it('reports by its exit code why nothing was uploaded', async () => {
   const upload = (...args: string[]) => runSignalbox(person(), ['firmware', 'upload', ...args])
   expect(await upload(join(folder, 'missing.bin'), '1.0.0', '--model', 'AP45')).toMatchObject({ code: 2 })
   expect(await upload(folder, '1.0.0', '--model', 'AP45')).toMatchObject({ code: 2 })
+  const absent = join(folder, 'absent')
+  expect(await runSignalbox(person(), ['firmware', 'import', absent])).toMatchObject({
+    code: 2,
+    err: `signalbox: There is no ${absent}/firmware.json: name the folder that contains the manifest\n`,
+  })
   expect(await upload(file, '1.0.0')).toMatchObject({
     code: 4,
     err: expect.stringMatching(/^signalbox: Invalid field models/),

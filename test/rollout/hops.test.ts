@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it } from 'vitest'
-import { isImageInUse } from '../../src/firmware/store.ts'
+import { findImageUser } from '../../src/firmware/store.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
@@ -171,10 +171,11 @@ it('an upgrade that is cancelled leaves a device at the version that it has got 
 })
 
 it('an image is in use while a device has yet to get it', async () => {
-  await create({ version: NEW, strategy: 'big_bang' })
+  const { id } = await create({ version: NEW, strategy: 'big_bang' })
   const { scope, imageId } = rollout.org
   await inTx(rollout.ctx, async (tx) => {
-    expect([await isImageInUse(tx, scope, imageId), await isImageInUse(tx, scope, middleId)]).toEqual([true, true])
-    expect(await isImageInUse(tx, scope, uuidv7())).toBe(false)
+    for (const used of [imageId, middleId])
+      expect(await findImageUser(tx, scope, used)).toMatch(`Upgrade ${id} uses this image`)
+    expect(await findImageUser(tx, scope, uuidv7())).toBeNull()
   })
 })

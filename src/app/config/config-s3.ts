@@ -35,7 +35,10 @@ export function parseS3Settings(env: Env, maxBytes: number): S3Settings | null {
     return null
   }
   if (!/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/i.test(bucket))
-    throw invalid('SIGNALBOX_S3_BUCKET', `${bucket} is not a valid name of a bucket`)
+    throw invalid(
+      'SIGNALBOX_S3_BUCKET',
+      `${bucket} is not the name of a bucket, which has 3 to 63 letters, digits, dots, dashes and underscores`,
+    )
   if (endpoint !== undefined && !isHttpUrl(endpoint))
     throw invalid('SIGNALBOX_S3_ENDPOINT', 'must be a URL that starts with https:// or http://')
   if (maxBytes > MAX_S3_OBJECT_BYTES)

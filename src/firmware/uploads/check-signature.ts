@@ -22,6 +22,6 @@ export function checkSignature(
   if (keys.length > 0 && !keys.some((key) => isSignedBy(key, { sha256, signature })))
     throw invalidField(
       'signature',
-      `is of none of the ${keys.length} keys that this server trusts, for the SHA-256 ${sha256}`,
+      `is by none of the keys that this server trusts (SIGNALBOX_FIRMWARE_KEYS), for the SHA-256 ${sha256}`,
     )
 }

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
+import { usedByCommand } from '../../firmware/firmware.ts'
 import type { Tx } from '../../platform/database/db.ts'
 
-/** True if a command that has not ended will download the image. */
-export async function isImageOfOpenCommand(tx: Tx, scope: OrgScope, imageId: string): Promise<boolean> {
+/** Returns that a command which has not ended will download the image; null: none will. */
+export async function findCommandWithImage(tx: Tx, scope: OrgScope, imageId: string): Promise<string | null> {
   const open = await tx
     .selectFrom('mxedgeCommand')
     .select('id')
@@ -13,5 +14,5 @@ export async function isImageOfOpenCommand(tx: Tx, scope: OrgScope, imageId: str
     .where(sql`params ->> 'image_id'`, '=', imageId)
     .limit(1)
     .execute()
-  return open.length > 0
+  return open.length > 0 ? usedByCommand('an edge appliance') : null
 }

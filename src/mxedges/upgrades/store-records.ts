@@ -4,6 +4,7 @@ import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
 import type { UpgradeHold } from '../../rollout/rollout.ts'
+import { usedByUpgrade } from '../../firmware/firmware.ts'
 import { resumedAt } from '../../rollout/gates/store-hold.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
 import { type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
@@ -103,19 +104,19 @@ export async function resumeUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, nowMs:
   noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
 }
 
-/** True if a target that has not ended will download the image. */
-export async function isImageOfRunningMxedgeUpgrade(tx: Tx, scope: OrgScope, imageId: string): Promise<boolean> {
+/** Returns that a target which has not ended will download the image; null: none will. */
+export async function findMxedgeUpgradeWithImage(tx: Tx, scope: OrgScope, imageId: string): Promise<string | null> {
   const target = await tx
     .selectFrom('mxedgeUpgrade as upgrade')
     .innerJoin('mxedgeUpgradeTarget as target', (on) =>
       on.onRef('target.orgId', '=', 'upgrade.orgId').onRef('target.upgradeId', '=', 'upgrade.id'),
     )
-    .select('target.mxedgeId')
+    .select('upgrade.id')
     .where('upgrade.orgId', '=', scope.orgId)
     .where('upgrade.finishedAt', 'is', null)
     .where(sql<boolean>`target.state <> ${noneOf(terminalStates)}`)
     .where(sql<boolean>`target.steps @> ${json([{ image_id: imageId }])}::jsonb`)
     .limit(1)
     .executeTakeFirst()
-  return target !== undefined
+  return target === undefined ? null : usedByUpgrade(target.id)
 }

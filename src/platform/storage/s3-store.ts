@@ -37,7 +37,10 @@ export function createS3Store(log: Logger, settings: S3Settings): ObjectStore {
       return await run(await opened.get())
     } catch (error) {
       log.error({ err: error, bucket: settings.bucket }, `the object store failed to ${what}`)
-      throw new AppError('unavailable', 'The store of firmware images gives unexpected answers: try again later')
+      throw new AppError(
+        'unavailable',
+        'The store of firmware images does not work at present: try again later. The log of the server has the reason',
+      )
     }
   }
 

@@ -2,8 +2,8 @@ import { counted } from '../../platform/counted.ts'
 import { identifyVersion } from '../../firmware/version-identity.ts'
 import type { NewTarget } from '../../rollout/store-create.ts'
 import type { UpgradeHop, UpgradeNote } from '../../rollout/rollout.ts'
-import { type Running, areComparable, findTooLow } from './plan-lowest.ts'
-import { compareVersions } from '../../firmware/version-order.ts'
+import { type Running, findTooLow } from './plan-lowest.ts'
+import { areComparable, compareVersions } from '../../firmware/version-order.ts'
 import { type CatalogEntry, isTrial } from './plan-versions.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { identifyVersion } from '../../firmware/version-identity.ts'
-import { compareVersions } from '../../firmware/version-order.ts'
+import { areComparable, compareVersions } from '../../firmware/version-order.ts'
 import type { CatalogEntry } from './plan-versions.ts'
 
 export interface Running {
@@ -28,13 +28,4 @@ export function findTooLow(
     if (compareVersions(running, minVersion) < 0) return `runs ${running}, ${needs}`
   }
   return null
-}
-
-/** Versions of different products differ in the text before the first number. */
-export function areComparable(a: string, b: string): boolean {
-  return prefixOf(a) === prefixOf(b)
-}
-
-function prefixOf(version: string): string {
-  return /^\D*/.exec(version)?.[0] ?? ''
 }

@@ -113,7 +113,10 @@ describe('a package', () => {
     const params = { service: 'tunterm', version: '1', image_id: id, from_version: null }
     await order({ ...server, org }, mxedge.id, { kind: 'upgrade_service', params })
     const remove = () => server.call('DELETE', `/orgs/${org.orgId}/firmware/${id}`, { as: org })
-    expect(await remove()).toMatchObject({ status: 400, body: { detail: expect.stringContaining('uses this image') } })
+    expect(await remove()).toMatchObject({
+      status: 400,
+      body: { detail: 'A command to an edge appliance uses this image: wait for its end' },
+    })
     await server.ctx.db
       .updateTable('mxedgeCommand')
       .set({ state: 'cancelled', finishedAt: new Date() })
