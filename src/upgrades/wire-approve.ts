@@ -18,6 +18,20 @@ export function parseApproval(id: string, { phase, phase_of: kind, note }: Stati
   return { id, phase, of: kind === 'downloads' ? kind : undefined, note: note ?? null }
 }
 
+/** The event that opened the phase after another one. */
+const openingFields = {
+  by: Type.Enum(['approval', 'check', 'resume']),
+  admin_id: Type.Optional(Uuid),
+  name: Type.String(),
+  note: Type.Optional(Type.String()),
+  timestamp: Timestamp,
+}
+
+export const OpeningReply = named(
+  'UpgradeGateOpening',
+  Type.Object(openingFields, { description: 'who opened the next phase last, when and why' }),
+)
+
 /** The people who approved phases. Ours. */
 export const ApprovalsReply = Type.Array(
   named(
@@ -25,19 +39,18 @@ export const ApprovalsReply = Type.Array(
     Type.Object({
       phase: Type.Integer(),
       phase_of: Type.Optional(Type.Literal('downloads')),
-      by: Type.Enum(['approval', 'check', 'resume']),
-      admin_id: Type.Optional(Uuid),
-      name: Type.String(),
-      note: Type.Optional(Type.String()),
-      timestamp: Timestamp,
+      ...openingFields,
     }),
   ),
 )
 
 export function presentApproval(approval: PhaseApproval): Static<typeof ApprovalsReply>[number] {
-  const { by, name, admin_id, note, at_s } = approval
+  return { ...presentPhase(approval), ...presentOpening(approval) }
+}
+
+/** Presents who opened the phase after the one of the approval. */
+export function presentOpening({ by, name, admin_id, note, at_s }: PhaseApproval): Static<typeof OpeningReply> {
   return {
-    ...presentPhase(approval),
     by,
     ...(admin_id !== null && { admin_id }),
     name,

@@ -149,7 +149,7 @@ describe('what people and programs hear of phases of the downloads', () => {
       'Invalid field phase_of: is reboots, but download phase 1 waits for an approval',
     )
     await expect(resumeOrgUpgrade(ctx, org.scope, id)).rejects.toThrow("can't be resumed")
-    await approveOrgUpgrade(ctx, org.scope, { ...approval, of: 'downloads' })
+    await approveOrgUpgrade(ctx, org.scope, { ...approval, of: 'downloads', note: 'All have room' })
     await play()
     expect(countAll(await rollout.read(id))).toEqual({ upgraded: 4 })
     expect((await rollout.read(id)).approvals).toMatchObject([{ phase: 1, of: 'downloads', by: 'approval' }])
@@ -162,7 +162,14 @@ describe('what people and programs hear of phases of the downloads', () => {
     const { summary } = await readReport(ctx.db, org.scope, await getReported(ctx.db, org.scope, id))
     const report = presentSummary(summary)
     expect(report.downloads).toMatchObject([
-      { phase: 1, total: 1, downloaded: 1, failed: 0, opened_at: expect.any(Number) },
+      {
+        ...{ phase: 1, total: 1, downloaded: 1, failed: 0, opened_at: expect.any(Number) },
+        gate: {
+          wait_for: 'approval',
+          passed: true,
+          opened_by: { by: 'approval', name: org.scope.actor.name, note: 'All have room' },
+        },
+      },
       { phase: 2, total: 3, downloaded: 3, failed: 0, opened_at: expect.any(Number) },
     ])
     expect(report.decisions).toMatchObject([{}, {}, { type: 'UPGRADE_APPROVED', phase: 1, phase_of: 'downloads' }])

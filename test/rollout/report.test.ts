@@ -132,7 +132,11 @@ it('a report says when phases opened and ended, and who opened them', async () =
   const { json } = await reportOf(id)
   const [first, second] = json.phases
   expect(second?.opened_at).toBeGreaterThanOrEqual((first?.ended_at ?? Infinity) + 60)
-  expect(first?.gate).toMatchObject({ wait_for: 'approval', passed: true })
+  expect(first?.gate).toMatchObject({
+    wait_for: 'approval',
+    passed: true,
+    opened_by: { by: 'approval', name: rollout.org.scope.actor.name, note: 'Looks good' },
+  })
   expect(json.decisions.map(({ type, note }) => [type, note])).toEqual([
     ['UPGRADE_CREATED', undefined],
     ['UPGRADE_HELD', undefined],

@@ -1,4 +1,4 @@
-import type { TargetCounts, UpgradePlan, UpgradeStatus } from '../../rollout/rollout.ts'
+import type { PhaseApproval, TargetCounts, UpgradePlan, UpgradeStatus } from '../../rollout/rollout.ts'
 import type { UpgradeEvent } from '../../rollout/events/store.ts'
 import type { UpgradeTarget } from '../targets/store.ts'
 
@@ -20,6 +20,11 @@ export interface ReportedUpgrade {
   readonly gates: UpgradePlan['gates']
   /** The last phase whose devices may be commanded: a retry of an ended upgrade opens them all. */
   readonly currentPhase: number
+  /** The same two of the downloads. Null: these have no phases. */
+  readonly downloadGates: UpgradePlan['gates']
+  readonly currentDownloads: number | null
+  /** Of the whole upgrade, in order. */
+  readonly approvals: readonly PhaseApproval[]
 }
 
 /** The known downtimes of devices. */

@@ -13,7 +13,10 @@ export async function getReported(reader: Reader, scope: OrgScope, id: string): 
     .select([
       'currentPhase',
       sql<number | null>`(request->>'failure_budget')::integer`.as('failureBudget'),
+      'approvals',
       sql<ReportedUpgrade['gates']>`nullif(phase_plan->'gates', 'null')`.as('gates'),
+      sql<ReportedUpgrade['gates']>`nullif(download_plan->'gates', 'null')`.as('downloadGates'),
+      sql<number | null>`(downloads->>'current')::integer`.as('currentDownloads'),
     ])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
@@ -38,6 +41,9 @@ export async function getReportedOfSite(reader: Reader, scope: SiteScope, id: st
       // The budget is one for all sites.
       sql<null>`null`.as('failureBudget'),
       sql<ReportedUpgrade['gates']>`nullif(plan->'gates', 'null')`.as('gates'),
+      sql<ReportedUpgrade['gates']>`nullif(plan->'downloads'->'gates', 'null')`.as('downloadGates'),
+      sql<number | null>`(site_upgrade.downloads->>'current')::integer`.as('currentDownloads'),
+      'orgUpgrade.approvals',
     ])
     .where('siteUpgrade.orgId', '=', scope.orgId)
     .where('siteUpgrade.siteId', '=', scope.siteId)

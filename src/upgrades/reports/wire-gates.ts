@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from '../../http/schemas.ts'
+import type { PhaseOf } from '../../rollout/rollout.ts'
+import { OpeningReply, presentOpening } from '../wire-approve.ts'
 import type { ReportedUpgrade } from './report.ts'
 
 export const GateReply = named(
@@ -23,23 +25,24 @@ export const GateReply = named(
         Type.Literal(true, { description: 'a person other than the one who created the upgrade gives the approval' }),
       ),
       passed: Type.Boolean({ description: 'whether the next phase is open' }),
+      opened_by: Type.Optional(OpeningReply),
     },
     { description: 'what the phase has to meet for the next one to open' },
   ),
 )
 
-interface ReportedGate extends Pick<ReportedUpgrade, 'gates'> {
-  readonly phase: number
+interface ReportedGate extends Pick<ReportedUpgrade, 'gates' | 'approvals'>, PhaseOf {
   /** The last phase that has opened. */
   readonly openPhase: number
 }
 
 /** Null where the phase has no gate. */
-export function presentGate({ gates, phase, openPhase }: ReportedGate): Static<typeof GateReply> | null {
+export function presentGate({ gates, approvals, phase, of, openPhase }: ReportedGate): Static<typeof GateReply> | null {
   const gate = gates?.[phase - 1] ?? null
   if (gate === null) return null
   const { max_failures: failures, max_failure_percentage: percent, min_upgraded: upgraded } = gate
   const { min_success_percentage: share, wait_for: waitFor, prevent_self_approval: another } = gate
+  const opening = approvals.findLast((one) => one.phase === phase && one.of === of)
   return {
     ...(failures !== null && { max_failures: failures }),
     ...(percent !== null && { max_failure_percentage: percent }),
@@ -48,5 +51,6 @@ export function presentGate({ gates, phase, openPhase }: ReportedGate): Static<t
     ...(waitFor !== undefined && { wait_for: waitFor }),
     ...(another !== undefined && { prevent_self_approval: another }),
     passed: openPhase > phase,
+    ...(opening !== undefined && { opened_by: presentOpening(opening) }),
   }
 }

@@ -43,6 +43,7 @@ const downloadFields = {
   downloaded: Type.Integer({ description: 'Devices that have got their image' }),
   failed: Type.Integer({ description: 'Devices that failed without it' }),
   opened_at: Type.Optional(Timestamp),
+  gate: Type.Optional(GateReply),
 }
 
 const SiteReply = named(
@@ -189,36 +190,54 @@ function openingsOf(events: ReportSummary['events'], of: 'downloads' | undefined
   return opened
 }
 
-function presentDownloads({ downloads, events }: ReportSummary): Static<typeof SummaryReply>['downloads'] {
+function presentDownloads(summary: ReportSummary): Static<typeof SummaryReply>['downloads'] {
+  const { upgrade, downloads, events } = summary
+  const { downloadGates: gates, currentDownloads, approvals } = upgrade
   const opened = openingsOf(events, 'downloads')
+  const ended = downloads.map(({ phase, downloaded, failed }) => ({ phase, ended: downloaded + failed }))
+  const openPhase = openPhaseOf(summary, { current: currentDownloads ?? 1, opened, phases: ended })
   return downloads.map(({ phase, total, downloaded, failed }) => {
     const at = opened.get(phase)
-    return { phase, total, downloaded, failed, ...(at !== undefined && { opened_at: at }) }
+    const gate = presentGate({ gates, approvals, phase, of: 'downloads', openPhase })
+    const counts = { phase, total, downloaded, failed }
+    return Object.assign(counts, at === undefined ? {} : { opened_at: at }, gate === null ? {} : { gate })
   })
 }
 
 function presentPhases(summary: ReportSummary): Static<typeof SummaryReply>['phases'] {
   const { upgrade, phases, events } = summary
   const opened = openingsOf(events, undefined)
-  const openPhase = openPhaseOf(summary, opened)
+  const { gates, approvals, currentPhase: current } = upgrade
+  const ended = phases.map((one) => ({ phase: one.phase, ended: one.upgraded + one.failed }))
+  const openPhase = openPhaseOf(summary, { current, opened, phases: ended })
   return phases.map(({ phase, total, upgraded, failed, endedAt }) => {
     const { started_at: start, ...rest } = timesOf(opened.get(phase) ?? null, endedAt === null ? null : epochS(endedAt))
     const counts = { phase, total, upgraded, failed }
-    const gate = presentGate({ gates: upgrade.gates, phase, openPhase })
+    const gate = presentGate({ gates, approvals, phase, openPhase })
     return Object.assign(counts, rest, start === undefined ? {} : { opened_at: start }, gate === null ? {} : { gate })
   })
+}
+
+/** The phases of the reboots or of the downloads. */
+interface Phases {
+  /** The last one whose devices may be commanded. */
+  readonly current: number
+  /** When they opened. */
+  readonly opened: ReadonlyMap<number, number>
+  /** How many devices of each have had a result. */
+  readonly phases: readonly { readonly phase: number; readonly ended: number }[]
 }
 
 /**
  * Returns the last phase that has opened. One that was stopped may go through its other phases without opening them, and a
  * retry continues with all phases up to one that waits for its approval, whether or not they had opened before.
  */
-function openPhaseOf({ upgrade, sites, events, phases }: ReportSummary, opened: ReadonlyMap<number, number>): number {
+function openPhaseOf({ sites, events }: ReportSummary, { current, opened, phases }: Phases): number {
   const isRetried = events.some(({ type }) => type === 'UPGRADE_RETRIED')
-  if (!isRetried && sites.every(({ stopReason }) => stopReason === null)) return upgrade.currentPhase
-  const last = phases.findLast(({ phase, upgraded, failed }) => opened.has(phase) || upgraded + failed > 0)
+  if (!isRetried && sites.every(({ stopReason }) => stopReason === null)) return current
+  const last = phases.findLast(({ phase, ended }) => opened.has(phase) || ended > 0)
   const next = phases.find(({ phase }) => phase > (last?.phase ?? 1))
-  return Math.min(upgrade.currentPhase, next === undefined ? Infinity : next.phase - 1)
+  return Math.min(current, next === undefined ? Infinity : next.phase - 1)
 }
 
 function presentSite(site: ReportedSite, startedAt: number | null): Static<typeof SiteReply> {
