@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import type { Allowance, Cost } from '../admission/allowance.ts'
 import { closeCodes } from './close-codes.ts'
@@ -55,6 +56,7 @@ export abstract class FrameSession {
   /** True once the device has sent a message that we drop; only the first one is logged as a warning. */
   isOdd = false
   readonly #socket: WebSocket
+  readonly #stream: Duplex
   readonly #host: FrameHost
   readonly #allowance: Allowance
   #queue: RawFrame[] = []
@@ -70,6 +72,7 @@ export abstract class FrameSession {
 
   constructor(socket: WebSocket, peer: FramePeer, host: FrameHost) {
     this.#socket = socket
+    this.#stream = peer.stream
     this.#host = host
     this.#allowance = peer.allowance
     this.address = peer.address
@@ -119,9 +122,14 @@ export abstract class FrameSession {
     return this.#socket.isPaused
   }
 
+  /** False also while a connection that the peer has closed waits for its end. */
+  get #isOpen(): boolean {
+    return this.#socket.readyState === this.#socket.OPEN && !this.#stream.readableEnded
+  }
+
   /** @returns False when the text was certainly not sent. */
   protected write(text: string): boolean {
-    if (this.#socket.readyState !== this.#socket.OPEN) return false
+    if (!this.#isOpen) return false
     if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) {
       this.terminate()
       return false
@@ -132,7 +140,7 @@ export abstract class FrameSession {
 
   ping(): void {
     this.pingedAtMs = this.#host.now()
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping()
+    if (this.#isOpen) this.#socket.ping()
   }
 
   closeWith(code: number, text: string): void {
@@ -178,7 +186,7 @@ export abstract class FrameSession {
   #onPing(data: Buffer): void {
     this.heardAtMs = this.#host.now()
     this.#spend({ frames: 1 })
-    if (!this.#mustWait() && this.#socket.readyState === this.#socket.OPEN) this.#socket.pong(data)
+    if (!this.#mustWait() && this.#isOpen) this.#socket.pong(data)
   }
 
   #spend(cost: Cost): void {

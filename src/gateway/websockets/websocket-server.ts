@@ -11,6 +11,7 @@ import type { GatewayTls } from '../certificates/device-ca.ts'
 import { serverChain } from '../certificates/server-chain.ts'
 import type { ConnectionGate } from '../../platform/queues/connection-gate.ts'
 import { type ArrivalTimes, type Arrivals, createArrivals } from '../admission/arrivals.ts'
+import { type Spread, spreadOverTurns } from '../admission/spread.ts'
 
 /** The largest frame; a larger one closes the session. */
 const MAX_FRAME_BYTES = 512 * 1024
@@ -22,6 +23,8 @@ const CLOSE_TIMEOUT_MS = 5000
  * and frees it at once. Without the limit it has 16 KB, for which the program's settings of malloc make a mapping each time.
  */
 const MAX_RECORD_BYTES = 4096
+/** The connections of a port that one turn of the event loop ends: each takes 0.1 ms, and a network that breaks ends thousands. */
+const ENDED_PER_TURN = 32
 /** Connections that the kernel queues for us; the default maximum of Linux is 4096. */
 const BACKLOG = 4096
 
@@ -134,7 +137,8 @@ function createTlsServer<I>(options: WebSocketServerOptions<I>, arrivals: Arriva
     options.onRefused('request', options.gate.addressOf(request.socket))
     response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
   })
-  https.on('upgrade', (request, socket, head) => upgrade({ sockets, options, arrivals }, { request, socket, head }))
+  const host = { sockets, options, arrivals, ends: spreadOverTurns(ENDED_PER_TURN) }
+  https.on('upgrade', (request, socket, head) => upgrade(host, { request, socket, head }))
   return https
 }
 
@@ -148,9 +152,11 @@ interface UpgradeHost<I> {
   readonly sockets: WebSocketServer
   readonly options: WebSocketServerOptions<I>
   readonly arrivals: Arrivals
+  /** Ends connections that their peers have closed. */
+  readonly ends: Spread
 }
 
-function upgrade<I>({ sockets, options, arrivals }: UpgradeHost<I>, { request, socket, head }: Upgrade): void {
+function upgrade<I>({ sockets, options, arrivals, ends }: UpgradeHost<I>, { request, socket, head }: Upgrade): void {
   if (!arrivals.checkInTime(request.socket)) return
   const address = options.gate.addressOf(request.socket)
   // ws handles the errors of a socket that it accepts; we must handle those of a socket that we refuse.
@@ -168,9 +174,31 @@ function upgrade<I>({ sockets, options, arrivals }: UpgradeHost<I>, { request, s
     arrivals.hold(request.socket)
     return
   }
+  const others = new Set(socket.listeners('end'))
   sockets.handleUpgrade(request, socket, head, (webSocket) => {
     arrivals.remove(request.socket)
+    endByTurns(webSocket, { socket, others, ends })
     options.onSession(webSocket, { ...peer, address, stream: socket })
+  })
+}
+
+type EndListener = (...args: unknown[]) => void
+
+/**
+ * Replaces the listener of ws for the end of the peer's data, which would end the connection at once, however many end in
+ * the same turn of the event loop.
+ * @param others The listeners for it that the socket had before ws.
+ */
+function endByTurns(
+  webSocket: WebSocket,
+  { socket, others, ends }: { socket: Duplex; others: ReadonlySet<unknown>; ends: Spread },
+): void {
+  // Otherwise Node.js ends it.
+  socket.allowHalfOpen = true
+  for (const listener of socket.listeners('end')) if (!others.has(listener)) socket.off('end', listener as EndListener)
+  socket.on('end', () => {
+    // Otherwise we have closed it as well, after the peer's close frame.
+    if (!socket.writableEnded) ends.run(() => webSocket.terminate())
   })
 }
 
