@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ensureConsole } from './console.mjs'
+import { ensureBuilt } from './builds.mjs'
 import { ensureInstalled } from './install.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -32,7 +32,10 @@ const PROGRAMS = {
   screenshots: 'scripts/screenshots.ts',
 }
 
-const OTHERS = ['build-console', 'test', 'check', 'format']
+const OTHERS = ['build-console', 'build-server', 'test', 'check', 'format']
+
+/** The server starts from its build in less time than from its sources; see decision 416. */
+const BUILT_SERVER = 'dist/server/server.mjs'
 
 /** The project's programs trade some speed for memory. The tools that check and test them do not: they need the time. */
 const SMALL_HEAP = {
@@ -90,18 +93,43 @@ async function runCommand() {
   if (program === undefined && !OTHERS.includes(command))
     throw new Error(`usage: node scripts/run.mjs ${[...Object.keys(PROGRAMS), ...OTHERS].join('|')} [arguments]`)
   await ensureInstalled(ROOT)
-  if (command === 'build-console') return { code: (await ensureConsole(ROOT, buildConsole)) ? 0 : 1, signal: null }
-  if (command === 'start' && !(await ensureConsole(ROOT, buildConsole)))
-    process.stderr.write('signalbox: the console could not be built; the service starts with its last build, if any\n')
-  if (program !== undefined) return runNode([join(ROOT, program), ...args], { ipc: true, cwd: process.cwd() })
+  if (command === 'build-console') return exitOf(await ensureBuilt(ROOT, 'console', buildConsole))
+  if (command === 'build-server') return exitOf(await ensureBuilt(ROOT, 'server', buildServer))
+  if (program !== undefined) {
+    const file = command === 'start' ? await prepareStart() : program
+    return runNode([join(ROOT, file), ...args], { ipc: true, cwd: process.cwd() })
+  }
   if (command === 'check') return runChecks()
   const own = command === 'test' ? [tool('vitest', 'vitest'), 'run'] : [tool('oxfmt', 'oxfmt')]
   return runNode([...own, ...args], { ipc: false, cwd: ROOT })
 }
 
-async function buildConsole(folder) {
-  const { code } = await runNode([join(ROOT, 'scripts/build-console.ts'), folder], { ipc: false, cwd: ROOT })
+/** Builds what the service needs. @returns The program to run: the built server, or its sources if there is no build of them. */
+async function prepareStart() {
+  if ((await ensureBuilt(ROOT, 'console', buildConsole)) === 'failed')
+    process.stderr.write('signalbox: the console could not be built; the service starts with its last build, if any\n')
+  // Installations without the packages of the build have only the sources.
+  if (!existsSync(join(ROOT, 'node_modules/rolldown'))) return PROGRAMS.start
+  const server = await ensureBuilt(ROOT, 'server', buildServer)
+  if (server === 'failed') process.stderr.write('signalbox: the server could not be built; it runs from its sources\n')
+  return server === 'current' ? BUILT_SERVER : PROGRAMS.start
+}
+
+function buildConsole(folder) {
+  return runBuild('scripts/build-console.ts', folder)
+}
+
+function buildServer(folder) {
+  return runBuild('scripts/build-server.ts', folder)
+}
+
+async function runBuild(program, folder) {
+  const { code } = await runNode([join(ROOT, program), folder], { ipc: false, cwd: ROOT })
   return code === 0
+}
+
+function exitOf(built) {
+  return { code: built === 'failed' ? 1 : 0, signal: null }
 }
 
 /** Runs all of them, even if the first ones fail. */

@@ -55,7 +55,7 @@ try {
 async function withServer(name: 'demo' | 'empty', take: (url: string, operatorKey: string) => Promise<void>) {
   const data = join(dataDir, name)
   const env = { SIGNALBOX_ROLLOUT_SOAK_S: '0' }
-  const server = spawnServer({ dataDir: data, demo: name === 'demo', env })
+  const server = await spawnServer({ dataDir: data, demo: name === 'demo', env })
   const ended = once(server, 'exit')
   try {
     const url = await readyUrl(server)

@@ -46,7 +46,7 @@ import { gatewayNameOf, openTls } from './tls.ts'
 import { isWildcard } from './wildcard.ts'
 import { type Workers, startWorkers } from './workers.ts'
 
-/** The folder into which the runner builds the console (scripts/console.mjs). */
+/** The folder into which the runner builds the console (scripts/builds.mjs). */
 const CONSOLE_DIR = fileURLToPath(new URL('../../dist/console', import.meta.url))
 
 /** All parts of the service stop within this time. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -185,4 +185,43 @@ test('builds the console at the first start and when its sources have changed, a
   expect(await startOnce('broken')).toContain('the console could not be built')
   expect(await built()).toBe('second')
   expect(await readdir(join(root, 'dist'))).toEqual(['console'])
+})
+
+/** The build runs a program of its own; it fails if the source demands it. */
+const SERVER_BUILD = `
+import { readFileSync, writeFileSync } from 'node:fs'
+const source = readFileSync('src/source.txt', 'utf8')
+if (source === 'broken') process.exit(1)
+writeFileSync(process.argv[2] + '/part-' + source.padEnd(8, '_') + '.mjs', '')
+writeFileSync(process.argv[2] + '/server.mjs', 'console.log("built of the ' + source + '", process.argv[2])')
+`
+
+test('runs the server from a build of its present sources, and from the sources if there is none', async () => {
+  const root = await makeTree()
+  await writeFile(join(root, 'src/bin/server.ts'), "console.log('the sources', process.argv[2])")
+  await writeFile(join(root, 'scripts/build-server.ts'), SERVER_BUILD)
+  const startOnce = async (source: string) => {
+    await writeFile(join(root, 'src/source.txt'), source)
+    const { stdout, stderr } = run(root, ['start', '--demo'])
+    if (stdout === null || stderr === null) throw new Error('no pipe')
+    const [printed, said] = await Promise.all([text(stdout), text(stderr)])
+    return { printed, isBuilt: said.includes('building the server'), isMissing: said.includes('could not be built') }
+  }
+  const sources = { printed: 'the sources --demo\n', isMissing: false, isBuilt: false }
+  expect(await startOnce('first')).toEqual(sources)
+
+  await mkdir(join(root, 'node_modules/rolldown'))
+  const first = { printed: 'built of the first --demo\n', isMissing: false, isBuilt: true }
+  expect(await startOnce('first')).toEqual(first)
+  expect(await startOnce('first')).toEqual({ ...first, isBuilt: false })
+  expect(await startOnce('second')).toEqual({ ...first, printed: 'built of the second --demo\n' })
+  expect(await startOnce('broken')).toEqual({ ...sources, isMissing: true, isBuilt: true })
+  expect(await readdir(join(root, 'dist'))).toEqual(['server'])
+  // A server of the first build may still run.
+  const parts = async () =>
+    (await readdir(join(root, 'dist/server'))).filter((name) => name.startsWith('part-')).toSorted()
+  expect(await parts()).toEqual(['part-first___.mjs', 'part-second__.mjs'])
+  await utimes(join(root, 'dist/server/part-first___.mjs'), 0, 0)
+  await startOnce('third')
+  expect(await parts()).toEqual(['part-second__.mjs', 'part-third___.mjs'])
 })

@@ -47,7 +47,7 @@ async function isFirst(lock: string): Promise<boolean> {
 
 /** Starts a server and stops it in order, so that it also leaves its modules in the cache of the run. */
 async function startOnce(dataDir: string): Promise<void> {
-  const child = spawnServer({ dataDir })
+  const child = await spawnServer({ dataDir })
   const exited = once(child, 'exit')
   await readyUrl(child)
   child.kill('SIGTERM')

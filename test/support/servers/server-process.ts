@@ -42,7 +42,7 @@ export async function startFirstServerProcess(
   options: ServerProcessOptions,
   atEnd: AtEnd = onTestFinished,
 ): Promise<ServerProcess> {
-  const child = spawnServer(options)
+  const child = await spawnServer(options)
   const exited = once(child, 'exit')
   const kill = async (signal: NodeJS.Signals): Promise<void> => {
     child.kill(signal)

@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-
-const program = fileURLToPath(new URL('../../../src/bin/server.ts', import.meta.url))
+import { builtServer } from './built-server.ts'
 
 export interface ServerProcessOptions {
   readonly dataDir: string
@@ -10,9 +8,9 @@ export interface ServerProcessOptions {
   readonly env?: Record<string, string>
 }
 
-/** Starts the server's process on free ports, without waiting for it. */
-export function spawnServer({ dataDir, demo = false, env = {} }: ServerProcessOptions): ChildProcess {
-  return spawn(process.execPath, [program, ...(demo ? ['--demo'] : [])], {
+/** Starts the process of the built server on free ports, without waiting for it. */
+export async function spawnServer({ dataDir, demo = false, env = {} }: ServerProcessOptions): Promise<ChildProcess> {
+  return spawn(process.execPath, [await builtServer(), ...(demo ? ['--demo'] : [])], {
     env: {
       ...process.env,
       SIGNALBOX_DATA_DIR: dataDir,
