@@ -1,15 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { type WriteStream, createWriteStream } from 'node:fs'
 import { mkdir, readFile, realpath } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { type Client, createClient } from '../../src/cli/client.ts'
 import { SOCKET_PORT, planSocketDir } from '../../src/platform/embedded-postgres/socket.ts'
+import { freePorts } from './free-ports.ts'
 
 const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
 
@@ -130,33 +129,4 @@ async function query<Row extends pg.QueryResultRow>(
   } finally {
     await database.end()
   }
-}
-
-/** Systems do not assign ports of this range to outgoing connections or to servers that request any free port. */
-const FIRST_PORT = 10_000
-const LAST_PORT = 30_000
-
-/**
- * Returns ports that are free now, and likely to stay free while the server is down. The server could choose free ones
- * itself, but they would change at each start.
- */
-async function freePorts(count: number): Promise<number[]> {
-  const ports: number[] = []
-  while (ports.length < count) {
-    const port = randomInt(FIRST_PORT, LAST_PORT)
-    if (!ports.includes(port) && (await isFree(port))) ports.push(port)
-  }
-  return ports
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer()
-  try {
-    await once(server.listen(port, '127.0.0.1'), 'listening')
-  } catch {
-    return false // The port is taken or not permitted.
-  }
-  server.close()
-  await once(server, 'close')
-  return true
 }

@@ -1,12 +1,14 @@
 // The transport against software of others: OpenSSH's server on a connection that it did not accept itself, with netconfd
 // behind it. That proves SSH, host keys, both framings and errors; netconfd is no Junos device.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { freePorts } from '../../soak/support/free-ports.ts'
 import { fingerprintOf } from '../../src/devices/call-home/fingerprint.ts'
 import { Allowance } from '../../src/gateway/admission/allowance.ts'
 import { NetconfSession } from '../../src/gateway/netconf/session.ts'
@@ -35,7 +37,7 @@ describe.skipIf(!isInstalled)(
 
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'signalbox-openssh-'))
-      devicePort = await freePort()
+      ;[devicePort = 0] = await freePorts(1)
       await writeFile(join(folder, 'host'), hostKey.private, { mode: 0o600 })
       await writeFile(join(folder, 'authorized'), `${userKey.public}\n`, { mode: 0o600 })
       const sockname = join(folder, 'ncxserver.sock')
@@ -68,7 +70,9 @@ describe.skipIf(!isInstalled)(
       await waitUntil('netconfd', () => existsSync(sockname))
     })
     afterAll(async () => {
+      const exited = once(daemon, 'exit')
       daemon.kill('SIGKILL')
+      await exited
       await rm(folder, { recursive: true })
     })
 
@@ -175,13 +179,3 @@ describe.skipIf(!isInstalled)(
     })
   },
 )
-
-function freePort(): Promise<number> {
-  const server = createServer()
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
-}

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { freePorts } from '../../../soak/support/free-ports.ts'
 import { serviceAccount } from '../../support/servers/service-account.ts'
 import { temporaryDir } from '../../support/temporary-dir.ts'
 import { createTestClock } from '../../support/test-clock.ts'
@@ -24,15 +25,6 @@ beforeAll(async () => {
 afterAll(() => harness.close())
 
 const json = { 'content-type': 'application/json' }
-
-async function freePort(): Promise<number> {
-  const server = createTcpServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // A server that listens on a port has no other address.
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** Starts a program and waits until its server answers. */
 async function startServer(command: string, args: readonly string[], url: string, env = {}): Promise<void> {
@@ -67,7 +59,7 @@ async function deliver(name: string): Promise<void> {
 
 describe.skipIf(moto === '')('SNS of moto, which SIGNALBOX_TEST_MOTO_SERVER names', () => {
   it('takes what aws-sns publishes, checks its signature, and passes it on', { timeout: 120_000 }, async () => {
-    const port = await freePort()
+    const [port = 0] = await freePorts(1)
     const url = `http://127.0.0.1:${port}`
     // The calls that prepare the account need no signatures.
     await startServer(moto, ['-H', '127.0.0.1', '-p', String(port)], `${url}/moto-api/`, {
@@ -123,7 +115,7 @@ describe.skipIf(moto === '')('SNS of moto, which SIGNALBOX_TEST_MOTO_SERVER name
 
 describe.skipIf(emulator === '')('the emulator of Pub/Sub, which SIGNALBOX_TEST_PUBSUB_EMULATOR names', () => {
   it('takes what google-pubsub publishes, and passes it on', { timeout: 120_000 }, async () => {
-    const port = await freePort()
+    const [port = 0] = await freePorts(1)
     const url = `http://127.0.0.1:${port}/v1/projects/project`
     await startServer('java', ['-jar', emulator, '--host=127.0.0.1', `--port=${port}`], `${url}/topics`)
     const call = async (method: string, path: string, body: object): Promise<unknown> =>
