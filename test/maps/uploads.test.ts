@@ -2,9 +2,10 @@ import { readdir } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { once } from 'node:events'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addSite } from '../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { picture, postForm } from './pictures.ts'
 
 let server: TestServer
@@ -32,10 +33,10 @@ it('an interrupted upload leaves no file', async () => {
   socket.write(`${head.join('\r\n')}\r\n\r\n${part}`)
   // A PNG with a long chunk of pixels.
   socket.write(Buffer.concat([Buffer.from('89504e470d0a1a0a00061a8049444154', 'hex'), Buffer.alloc(200_000)]))
-  await vi.waitFor(async () => expect(await incoming()).toHaveLength(1))
+  await waitUntil('the file', async () => (await incoming()).length === 1)
   socket.destroy()
   await once(socket, 'close')
-  await vi.waitFor(async () => expect(await incoming()).toEqual([]))
+  await waitUntil('no file', async () => (await incoming()).length === 0)
 })
 
 it('an image is served as an image only, and only to GET and HEAD', async () => {

@@ -1,10 +1,11 @@
 import { EventEmitter, once } from 'node:events'
 import pg from 'pg'
 import { pino } from 'pino'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endPool } from '../../src/platform/database/db.ts'
 import { startJobs } from '../../src/platform/time/jobs.ts'
 import { type TestDatabase, createTestDatabase } from '../support/database/database.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const log = pino({ level: 'silent' })
 let database: TestDatabase
@@ -64,10 +65,11 @@ test('registers scheduled jobs', async () => {
     log,
     tasks: [{ name: 'sweep', cron: '17 1 * * *', run: async () => {} }],
   })
-  await vi.waitFor(async () => {
+  const known = await waitUntil('a scheduled job', async () => {
     const { rows } = await pool.query('select identifier from graphile_worker._private_known_crontabs')
-    expect(rows).toEqual([{ identifier: 'sweep' }])
+    return rows.length > 0 && rows
   })
+  expect(known).toEqual([{ identifier: 'sweep' }])
   await jobs.stop()
 })
 

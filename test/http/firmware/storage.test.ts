@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { measureImages } from '../../../src/app/images.ts'
 import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { createThumbnails } from '../../../src/maps/create-thumbnails.ts'
@@ -19,6 +19,7 @@ import {
   type UploadBounds,
   startTestServer,
 } from '../../support/servers/server.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -98,7 +99,7 @@ describe('firmware images of an organization', () => {
       status: 400,
       detail: expect.stringContaining('Invalid field body: '),
     })
-    await vi.waitFor(async () => expect(await stored('firmware')).toEqual([]))
+    await waitUntil('no image', async () => (await stored('firmware')).length === 0)
     // The space that was reserved for it is free again.
     expect(await streamFirmware(16, 64 * KIB)).toMatchObject({ status: 200 })
   })
