@@ -1,13 +1,16 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { answerOf, pageOf, useServer } from '../../api/client.ts'
+import { type Page, type Schemas, answerOf, pageOf, useServer } from '../../api/client.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { sizeText } from '../../display/size.ts'
 import { SiteTime } from '../../display/time.tsx'
+import { isFileAwaited } from './awaited-file.ts'
 
 const SHOWN = 10
 /** The addresses of files work for an hour. */
 const RENEW_MS = 30 * 60_000
+/** The interval at which a file is looked for whose command has ended: nothing reports its arrival. */
+const AWAITED_MS = 2000
 
 interface SupportFilesProps {
   readonly siteId: string
@@ -19,6 +22,11 @@ interface SupportFilesProps {
 export function SupportFiles({ siteId, deviceId, zone }: SupportFilesProps) {
   const { api } = useServer()
   const queries = useQueryClient()
+  // The panel of commands reads them.
+  const { data: commands } = useQuery<Page<Schemas['DeviceCommand']>>({
+    queryKey: ['device commands', deviceId],
+    enabled: false,
+  })
   // Each command that ends reads the commands again, and with them the files.
   const queryKey = ['device commands', deviceId, 'support files']
   const { data } = useQuery({
@@ -29,7 +37,8 @@ export function SupportFiles({ siteId, deviceId, zone }: SupportFilesProps) {
           params: { path: { site_id: siteId, device_id: deviceId }, query: { limit: SHOWN } },
         }),
       ),
-    refetchInterval: RENEW_MS,
+    refetchInterval: ({ state: { data: files } }) =>
+      isFileAwaited({ commands: commands?.rows ?? [], files: files?.rows ?? [] }, Date.now()) ? AWAITED_MS : RENEW_MS,
   })
   if (data === undefined || data.rows.length === 0) return null
   return (
