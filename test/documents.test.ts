@@ -16,6 +16,20 @@ const roots = ['.', 'src', 'test']
 /** The output of `npm run build-agent` is named too, and is not in a clone. */
 const built = 'dist/'
 
+/** @returns The anchors that GitHub gives to the headings of a document. */
+function anchorsOf(name: string): Set<string> {
+  const text = readFileSync(pathOf(name), 'utf8').replaceAll(/^```.*?^```/gms, '')
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading)
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
 describe('the documents', () => {
   it.each(documents)('name only files that exist: %s', (name) => {
     const text = readFileSync(pathOf(name), 'utf8')
@@ -31,6 +45,14 @@ describe('the documents', () => {
     const text = readFileSync(pathOf(name), 'utf8')
     const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => path)
     const missing = links.filter((path) => !existsSync(pathOf(join(dirname(name), path))))
+    expect(missing).toEqual([])
+  })
+
+  it.each(documents)('link only to headings that exist: %s', (name) => {
+    const text = readFileSync(pathOf(name), 'utf8')
+    const missing = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)]
+      .map(([, path = '', anchor = '']) => ({ target: path === '' ? name : join(dirname(name), path), anchor }))
+      .filter(({ target, anchor }) => target.endsWith('.md') && !anchorsOf(target).has(anchor))
     expect(missing).toEqual([])
   })
 })

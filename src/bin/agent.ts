@@ -32,7 +32,7 @@ Signalbox, reports the state of the machine, and executes commands.
   --ca FILE         PEM file: the CA of an https server that no public CA has certified
   --gateway H:P     host and port to connect to, if not those that the service said at the registration
   --package-key FILE  PEM file: an Ed25519 public key; only packages that it has signed are installed
-  --hooks FILE      JSON file: the commands that control the services and ports; see docs/operations.md
+  --hooks FILE      JSON file: the commands that control the services and ports; see docs/edge-appliances.md
   --dry-run         changes nothing on the machine, and notes in DIR/dry-run.json what it would do
   --help            prints this text
 

@@ -180,7 +180,7 @@ test.each([
 })
 
 test('the example of the documentation is imported', async () => {
-  const docs = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const docs = await readFile(new URL('../../docs/firmware.md', import.meta.url), 'utf8')
   const [, example = ''] = /```json\n(\{\n {2}"images"[\s\S]*?)\n```/.exec(docs) ?? []
   const { images } = JSON.parse(example) as { images: { file: string; signature?: string }[] }
   const real = await Promise.all(

@@ -132,10 +132,10 @@ describe('on one demo', () => {
   })
 })
 
-it('registers with the commands of the operations manual', { timeout: 120_000 }, async () => {
+it('registers with the commands of the page of accounts', { timeout: 120_000 }, async () => {
   const folder = await temporaryDir()
   await startServerProcess({ dataDir: join(folder, 'data') })
-  const [registered, verified, self, ...rest] = await runCommands(folder, 'docs/operations.md')
+  const [registered, verified, self, ...rest] = await runCommands(folder, 'docs/accounts.md')
   expect(rest).toEqual([])
   expect([registered, verified]).toEqual([{}, {}])
   expect(self).toMatchObject({ email: 'ada@example.com', privileges: [{ org_name: 'Engines', role: 'admin' }] })

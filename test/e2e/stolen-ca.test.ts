@@ -1,4 +1,4 @@
-// The key of the built-in CA was stolen: the operator follows docs/operations.md, "Replacing the built-in CA".
+// The key of the built-in CA was stolen: the operator follows docs/certificates.md, "Replacing the built-in CA".
 import { spawn } from 'node:child_process'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
