@@ -1,71 +1,22 @@
-import { type IncomingMessage, createServer } from 'node:http'
+import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { Readable } from 'node:stream'
 import cookie from '@fastify/cookie'
-import Fastify, {
-  LogController,
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyPluginAsync,
-  type FastifyRequest,
-} from 'fastify'
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { uuidv7 } from '../platform/uuidv7.ts'
-import type { Authenticate } from '../access/authentication/authenticate.ts'
-import { canonicalAuthorization } from '../access/authentication/authorization.ts'
-import type { Caller } from '../access/authorize.ts'
-import { accountOf } from '../access/request-limits.ts'
-import { AppError } from '../platform/errors.ts'
-import { networkOf } from '../platform/outbound/network-of.ts'
 import { createConnectionGate } from '../platform/queues/connection-gate.ts'
 import type { Logger } from '../platform/log.ts'
-import { MAX_PUBLIC_BYTES, limitBodyTime, takeLargeBodies, waitBeforeBody } from './bodies/body-limits.ts'
+import { MAX_PUBLIC_BYTES, limitBodyTime } from './bodies/body-limits.ts'
 import { replyToBrokenRequest, replyToExpectation } from './connections/broken-requests.ts'
 import { assertOneHost, assertPlainBody, hasBody } from './connections/check-headers.ts'
 import { replyWithError } from './errors.ts'
-import { createAccountMemory } from './turns/account-memory.ts'
-import { TURN_MS, createFairTurns } from './turns/fair-turns.ts'
 import { createForwardedForCheck } from './connections/forwarded-for.ts'
 import { endSilentConnections } from './connections/end-silent.ts'
 import { guardConnections } from './connections/guard-connections.ts'
 import { takeJson } from './bodies/json.ts'
-import type { Requester } from './turns/lanes.ts'
 import { finishOperations } from './turns/finish-operations.ts'
-import { assertStays, noteCheck } from './turns/request-end.ts'
-import { kindOfRequest } from './turns/request-kind.ts'
-import { requesterOf } from './connections/requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
-import { isUuid } from './texts.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
-import { threadCpuMs } from './turns/thread-share.ts'
 import { compileValidator } from './validate.ts'
-import { MAX_REQUESTS_PER_ACCOUNT, bodyBytesOf, createWorkLimits, isUpload, takesTurns } from './turns/work-limits.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The caller. Only routes that are not `public` may read it. */
-    caller: Caller
-    /** True if the account of the caller uses so much that the requests of others go first; never for public routes. */
-    isHeavy: boolean
-    /** True if another process runs its operation, which then parses and checks the body as well. */
-    runsApart: boolean
-    /** Called in the middle of a long computation; see FairTurns. */
-    giveWay: () => Promise<void>
-    /** Adds milliseconds of another process to what the request costs. */
-    addCost: (ms: number) => void
-  }
-  interface FastifyContextConfig {
-    /** Needs no credentials. */
-    public?: boolean
-    /** Another process can run it. */
-    mayRunApart?: boolean
-    /** See Operation. */
-    readsSite?: boolean
-    /** A session may call it before its second factor. */
-    beforeSecondFactor?: boolean
-    /** Its refusals name many objects, so `reason` is always a list: see ListErrorReply. */
-    listsErrors?: boolean
-  }
-}
 
 /** A client that sends its headers more slowly occupies a socket for nothing. Uploads may take their time. */
 const timeouts = { headersTimeout: 15_000, keepAliveTimeout: 65_000, requestTimeout: 0 }
@@ -168,175 +119,6 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     done()
   })
   return http
-}
-
-interface ApiCallers {
-  readonly authenticate: Authenticate
-  /** Returns the name of the cookie with a session. */
-  readonly sessionCookie: () => string
-  /** Requests of one account that are in work at a time; default 100. */
-  readonly requestsPerAccount?: number
-  /** See createWorkLimits(), like the next one. */
-  readonly firstMs?: number
-  readonly maxUnreadBytes?: number
-  /** The longest time for which a request counts as in work for its account; default 100 ms. */
-  readonly turnMs?: number
-  /** Monotonic milliseconds. */
-  readonly now?: () => number
-  /** Milliseconds of processor time that this thread has used. */
-  readonly cpuMs?: () => number
-  /** Milliseconds for which its event loop was busy. */
-  readonly busyMs?: () => number
-}
-
-export interface ServedApi {
-  /**
-   * Counts work that earlier requests of an account have caused: milliseconds of the database on a machine without other
-   * work. If it is much, later requests of the account have to wait.
-   */
-  readonly charge: (account: string, databaseMs: number) => void
-}
-
-/** Adds the routes of the interface under /api/v1. Each requires credentials unless its config is `public`. */
-export async function serveApi(
-  http: FastifyInstance,
-  options: ApiCallers,
-  plugins: readonly FastifyPluginAsync[],
-): Promise<ServedApi> {
-  const {
-    authenticate,
-    sessionCookie,
-    requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT,
-    firstMs,
-    maxUnreadBytes,
-  } = options
-  const { turnMs = TURN_MS, now = () => performance.now(), cpuMs = threadCpuMs, busyMs = loopBusyMs } = options
-  const workLimits = createWorkLimits({ requestsPerAccount, firstMs, maxUnreadBytes, now })
-  const turns = createFairTurns({ maxInWork: requestsPerAccount, now, cpuMs, busyMs, turnMs })
-  const accounts = createAccountMemory()
-  await http.register(
-    async (api) => {
-      api.decorateRequest('caller')
-      api.decorateRequest('isHeavy', false)
-      api.decorateRequest('giveWay')
-      api.decorateRequest('addCost')
-      takeLargeBodies(api)
-      api.addHook('onRequest', async (request, reply) => {
-        // No cache may store answers that only this caller may read. Routes of pictures override this.
-        void reply.header('cache-control', 'no-store')
-        request.giveWay = () => turns.giveWay(reply.raw)
-        request.addCost = (ms) => turns.addCost(reply.raw, ms)
-        const { config } = request.routeOptions
-        if (config.public === true) return
-        const sessionId = request.cookies[sessionCookie()]
-        const { authorization } = request.headers
-        const credentials = authorization === undefined ? (sessionId ?? '') : canonicalAuthorization(authorization)
-        const hasTurn = isUpload(request.raw) || takesTurns(request.raw)
-        const exchange = { request: request.raw, response: reply.raw, kind: kindOfRequest(request) }
-        const takePlaces = async (account: string): Promise<void> => {
-          const who = whoIs(request, account)
-          let resume = (): void => undefined
-          const wait = (): void => void (resume = turns.countWaiting(who))
-          await workLimits.enter(account, exchange, wait).finally(() => resume())
-          if (hasTurn) await turns.enter(who, reply.raw)
-        }
-        const admit = (account: string): Promise<void> => waitBeforeBody(request.raw, takePlaces(account))
-        // The check of credentials is work, too, so a request waits for its turn before its caller is known.
-        const expected = accounts.find(credentials)
-        if (expected !== undefined) await admit(expected)
-        else if (hasTurn) await turns.enter(whoIs(request, undefined), reply.raw)
-        const check = identify(request, authenticate, sessionId)
-        noteCheck(reply.raw, check)
-        http.openWork.add(check)
-        request.caller = await check.catch((error: unknown) => {
-          if (error instanceof AppError && error.code === 'unauthenticated') accounts.forget(credentials)
-          throw error
-        })
-        // The body of a client that has left would never end.
-        assertStays(reply.raw)
-        const account = accountOf(request.caller.principal)
-        if (account !== expected) {
-          accounts.remember(credentials, account)
-          turns.leave(reply.raw)
-          workLimits.leave(reply.raw)
-          await admit(account)
-        }
-        if (request.caller.principal.secondFactor === 'missing' && config.beforeSecondFactor !== true)
-          throw new AppError('unauthenticated', 'Two factor authentication is required.')
-        request.isHeavy = turns.isHeavy(account)
-        const isLarge = !SAFE.has(request.method) && hasLargeBody(request.raw)
-        const isExpensive = request.isHeavy || (isLarge && !turns.isAlone(account))
-        request.runsApart = isExpensive && config.mayRunApart === true
-      })
-      api.addHook('preHandler', async (request, reply) => {
-        // The body has arrived: a body that arrives slowly occupies no place.
-        if (request.routeOptions.config.public === true && takesTurns(request.raw))
-          await turns.enter(whoIs(request, undefined), reply.raw)
-      })
-      api.addHook('onSend', (_request, reply, payload, done) => {
-        // A download may take long but costs the server little.
-        if (payload instanceof Readable) {
-          turns.leave(reply.raw)
-          workLimits.weighAnswer(reply.raw, 0)
-        }
-        if (typeof payload === 'string' || Buffer.isBuffer(payload)) workLimits.weighAnswer(reply.raw, payload.length)
-        done(null, payload)
-      })
-      for (const plugin of plugins) await api.register(plugin)
-    },
-    { prefix: '/api/v1' },
-  )
-  return { charge: (account, databaseMs) => turns.charge(account, databaseMs) }
-}
-
-/** Up to this size of its body, what a change does in this thread takes a few milliseconds, whatever the body contains. */
-const LARGE_BODY_BYTES = 128 * 1024
-
-function hasLargeBody(request: IncomingMessage): boolean {
-  return bodyBytesOf(request) > LARGE_BODY_BYTES
-}
-
-const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
-
-function whoIs(request: FastifyRequest, account: string | undefined): Requester {
-  const { method, ip, raw } = request
-  return {
-    account,
-    network: networkOf(ip),
-    requestKind: kindOfRequest(request),
-    kind: isUpload(raw) ? 'upload' : SAFE.has(method) ? 'read' : 'change',
-    // A body of undeclared length costs only what this thread spends on it.
-    bodyBytes: raw.headers['transfer-encoding'] === undefined ? bodyBytesOf(raw) : 0,
-  }
-}
-
-function loopBusyMs(): number {
-  return performance.eventLoopUtilization().active
-}
-
-async function identify(
-  request: FastifyRequest,
-  authenticate: Authenticate,
-  sessionId: string | undefined,
-): Promise<Caller> {
-  const csrf = request.headers['x-csrftoken']
-  const from = requesterOf(request)
-  const principal = await authenticate({
-    authorization: request.headers.authorization,
-    sessionId,
-    csrfToken: typeof csrf === 'string' ? csrf : undefined,
-    ...from,
-    unsafe: !SAFE.has(request.method),
-    siteId: siteIdOf(request),
-    readsSite: request.routeOptions.config.readsSite === true,
-  })
-  return { principal, ...from }
-}
-
-/** The path is checked later, so it may have anything there. */
-function siteIdOf({ params }: FastifyRequest): string | undefined {
-  const siteId: unknown = Reflect.get(Object(params), 'site_id')
-  return typeof siteId === 'string' && isUuid(siteId) ? siteId : undefined
 }
 
 /** Returns request ids that are unique across restarts; counting is cheaper than random bits for each request. */
