@@ -4,16 +4,15 @@ import { createMetrics } from '../platform/process/prometheus.ts'
 import { type Clock, systemClock } from '../platform/time/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { createCrowding } from '../platform/queues/crowding.ts'
+import { endPool, openDb } from '../platform/database/db.ts'
 import {
-  endPool,
   openClaimPool,
-  openDb,
   openHeavyPool,
   openHotPool,
   openKeyPool,
   openPool,
   openQueuePool,
-} from '../platform/database/db.ts'
+} from '../platform/database/pools.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import type { ServiceClock, TimeReading } from '../platform/time/service-clock.ts'

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg, OrgScope, SiteScope } from '../access/scope.ts'
-import { type Tx, isForeignKeyViolation } from '../platform/database/db.ts'
+import type { Tx } from '../platform/database/db.ts'
+import { isForeignKeyViolation } from '../platform/database/database-errors.ts'
 import { AppError } from '../platform/errors.ts'
 
 /**

@@ -1,5 +1,6 @@
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTxByKeys, isLockTimeout, limitLockWaits } from '../../platform/database/db.ts'
+import { type Tx, inTxByKeys, limitLockWaits } from '../../platform/database/db.ts'
+import { isLockTimeout } from '../../platform/database/database-errors.ts'
 import { lockUnlocked } from './store-registered.ts'
 
 /** How long a batch waits for another transaction. Those of devices and of reports take less. */

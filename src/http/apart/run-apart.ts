@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { accountOf } from '../../access/request-limits.ts'
 import type { Context } from '../../platform/context.ts'
-import { isLockTimeout } from '../../platform/database/db.ts'
+import { isLockTimeout } from '../../platform/database/database-errors.ts'
 import { AppError } from '../../platform/errors.ts'
 import { nextTurn } from '../../platform/queues/next-turn.ts'
 import { decodeText, parseJsonBody } from '../bodies/body.ts'

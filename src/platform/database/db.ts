@@ -7,15 +7,13 @@ import {
   type Transaction,
   sql,
 } from 'kysely'
-import { Socket } from 'node:net'
 import pg from 'pg'
-import { notFound } from '../errors.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Schema } from './schema.ts'
 import { endCounting } from './changes.ts'
 import { ColumnNames } from './column-names.ts'
-import { sharedReads } from './shared-reads.ts'
 import { collectLast, runLast } from './last-statement.ts'
+import { goneOf, isPassingError } from './database-errors.ts'
 import { decodeTimestamp } from './timestamp.ts'
 import { preparingPool } from './prepared.ts'
 import { createDocumentCodec } from '../sealing/document-codec.ts'
@@ -63,97 +61,6 @@ export function json(value: unknown): string {
 export async function countRows<T extends keyof Schema>(query: SelectQueryBuilder<Schema, T, object>): Promise<number> {
   const { count } = await query.select(sql<string>`count(*)`.as('count')).executeTakeFirstOrThrow()
   return Number(count)
-}
-
-/**
- * A new connection is a new process that logs in, reads the catalog and plans every statement, for which a request waits
- * tens of milliseconds. The driver's ten seconds would end connections between the moments in which they are needed.
- */
-const IDLE_MS = 5 * 60_000
-
-/** Connections to another machine may start TLS on the socket, which reads otherwise. */
-function socketOptions({ host }: pg.PoolConfig): pg.PoolConfig {
-  return host?.startsWith('/') === true ? { stream: () => new Socket({ onread: sharedReads }) } : {}
-}
-
-/** Opens the pool. `onError` receives errors of connections that break while idle; queries report their own errors. */
-export function openPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
-  const pool = new pg.Pool({
-    max: 16,
-    idleTimeoutMillis: IDLE_MS,
-    pipeline: true,
-    ...socketOptions(connection),
-    ...connection,
-  })
-  pool.on('error', onError)
-  // The pool listens to idle connections only, and an error event without a listener ends the process. Whatever uses
-  // the connection notices the break by its next query.
-  pool.on('connect', (client) => client.on('error', () => {}))
-  return pool
-}
-
-/**
- * A small pool for reads that every request needs: no other work delays them, and each is planned once per connection.
- * PostgreSQL would otherwise plan a lookup by a list of keys again for each list, because it takes an unknown list for
- * a long one; that costs twice as much as the lookup.
- */
-export function openHotPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
-  return openPool({ ...connection, max: 4, options: '-c plan_cache_mode=force_generic_plan' }, onError)
-}
-
-/**
- * A pool for work on many rows by their keys: each join looks its rows up in an index, one by one, and each statement is
- * planned for the present sizes of its tables. PostgreSQL would otherwise read whole tables that it expects to be small,
- * until it has analyzed them: each of the hundred rounds of a new large upgrade would then read all of it.
- */
-export function openKeyPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
-  return openPool({ ...connection, max: 4, options: optionsByKeys('force_custom_plan') }, onError)
-}
-
-/**
- * Does the same as openKeyPool() for the claims of workers, which are executed for every few queued rows. Each claim is
- * planned once per connection, because planning takes longer than execution. The statement of a claim must leave the
- * planner only the intended order and indexes, so it reads each table by a lateral query with a limit.
- */
-export function openClaimPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
-  return openPool({ ...connection, max: 2, options: optionsByKeys('force_generic_plan') }, onError)
-}
-
-/**
- * A pool for queues, tables that are now empty and then full: their rows are found by arrays of their ids, in an index. A plan
- * that was made while such a table was empty, or for statistics that say so, would read all of it, and while a transaction is
- * open, all rows that are gone as well. Each statement is planned once per connection, for any number of rows.
- */
-export function openQueuePool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
-  const off = ['jit', 'enable_mergejoin', 'enable_seqscan']
-  return openPool({ ...connection, max: 3, options: optionsOf('force_generic_plan', off) }, onError)
-}
-
-/**
- * One connection for reads, and some changes, of an account that uses more than its share of the server. An operation
- * that queries in the middle of a transaction, but outside of it, would wait forever. The processes that would help with
- * a large read have the usual priority, so there are none.
- * @param onOpen Receives the process of the database behind each new connection.
- */
-export function openHeavyPool(
-  connection: pg.PoolConfig,
-  { onError, onOpen }: { readonly onError: (error: Error) => void; readonly onOpen: (pid: number) => void },
-): pg.Pool {
-  const pool = openPool({ ...connection, max: 1, options: '-c max_parallel_workers_per_gather=0' }, onError)
-  pool.on('connect', (client) => {
-    if ('processID' in client && typeof client.processID === 'number') onOpen(client.processID)
-  })
-  return pool
-}
-
-type PlanCacheMode = 'force_custom_plan' | 'force_generic_plan'
-
-function optionsByKeys(plans: PlanCacheMode): string {
-  return optionsOf(plans, ['jit', 'enable_hashjoin', 'enable_mergejoin', 'enable_material', 'enable_seqscan'])
-}
-
-function optionsOf(plans: PlanCacheMode, off: readonly string[]): string {
-  return [`plan_cache_mode=${plans}`, ...off.map((name) => `${name}=off`)].map((each) => `-c ${each}`).join(' ')
 }
 
 /**
@@ -307,39 +214,4 @@ function joinSettings({ hash, merge, seq }: Record<'hash' | 'merge' | 'seq', str
 /** Makes each later statement of the transaction fail that waits longer for a lock; see isLockTimeout(). */
 export async function limitLockWaits(tx: Tx, ms: number): Promise<void> {
   await sql`set local lock_timeout = ${sql.lit(ms)}`.execute(tx)
-}
-
-export function isLockTimeout(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === '55P03'
-}
-
-/** True if a row with the same key exists. */
-export function isUniqueViolation(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && error.code === '23505'
-}
-
-/** True if a row that another one refers to is missing, or was about to be deleted. */
-export function isForeignKeyViolation(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && error.code === '23503'
-}
-
-/**
- * PostgreSQL's classes of errors that do not concern the statement itself: connection, conflict, resources, operator,
- * system.
- */
-const passingClasses = new Set(['08', '25', '40', '53', '55', '57', '58'])
-
-/** True if the same work may succeed later: the database is unreachable, busy, full or being stopped. */
-export function isPassingError(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return passingClasses.has(error.code?.slice(0, 2) ?? '')
-  // A broken connection is a plain Error of pg, or has a system error code. A RangeError or TypeError has neither.
-  if (!(error instanceof Error)) return false
-  return error.constructor === Error || ('code' in error && /^E(?!RR_)/.test(String(error.code)))
-}
-
-/** Foreign keys to an organization or a site have the names that PostgreSQL gives them. */
-function goneOf(error: unknown): Error | undefined {
-  if (!isForeignKeyViolation(error) || !/_org_id(_site_id)?_fkey$/.test(error.constraint ?? '')) return undefined
-  const [, id] = /=\((?:[^()]*, )?([^(),]+)\)/.exec(error.detail ?? '') ?? []
-  return notFound(id ?? '')
 }

@@ -1,4 +1,4 @@
-import { isPassingError } from '../database/db.ts'
+import { isPassingError } from '../database/database-errors.ts'
 import type { Logger } from '../log.ts'
 import { pause } from '../time/pause.ts'
 import { Spacing, type SpacingLimits } from './spacing.ts'

@@ -1,6 +1,7 @@
 import { Logger as WorkerLogger, parseCronItems, run } from 'graphile-worker'
 import type pg from 'pg'
-import { endPool, openPool } from '../database/db.ts'
+import { endPool } from '../database/db.ts'
+import { openPool } from '../database/pools.ts'
 import type { Logger } from '../log.ts'
 
 /** An ordinary chore: mail, sweeps, partitions. The database stores it until it has run. */

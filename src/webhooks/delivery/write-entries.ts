@@ -1,11 +1,5 @@
-import {
-  type Db,
-  type Transactional,
-  type Tx,
-  inTx,
-  isPassingError,
-  isUniqueViolation,
-} from '../../platform/database/db.ts'
+import { type Db, type Transactional, type Tx, inTx } from '../../platform/database/db.ts'
+import { isPassingError, isUniqueViolation } from '../../platform/database/database-errors.ts'
 import { deleteEvents } from '../../events/store-outbox.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Attempt } from './deliver-message.ts'
