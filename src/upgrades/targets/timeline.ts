@@ -1,7 +1,8 @@
 import { bucketOf } from '../buckets.ts'
 import type { TargetState } from '../../rollout/rollout.ts'
 import type { TimelineStep } from '../../rollout/targets/timeline.ts'
-import type { TargetCommand, TargetEvent, UpgradeTargetDetail } from './store.ts'
+import type { TargetCommand, UpgradeTargetDetail } from './store.ts'
+import type { TargetEvent } from './store-events.ts'
 
 /** An event of a target, its command or its device. */
 export interface TimelineItem {
