@@ -16,7 +16,8 @@ import { kindOfRequest } from './turns/request-kind.ts'
 import { requesterOf } from './connections/requester.ts'
 import { isUuid } from './texts.ts'
 import { threadCpuMs } from './turns/thread-share.ts'
-import { MAX_REQUESTS_PER_ACCOUNT, bodyBytesOf, createWorkLimits, isUpload, takesTurns } from './turns/work-limits.ts'
+import { bodyBytesOf, isUpload, takesTurns } from './turns/request-body.ts'
+import { MAX_REQUESTS_PER_ACCOUNT, createWorkLimits } from './turns/work-limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

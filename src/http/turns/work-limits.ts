@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tooManyRequests } from '../../platform/errors.ts'
-import { MAX_JSON_BYTES } from '../bodies/body-limits.ts'
+import { bodyBytesOf, isRead, isUpload, takesTurns } from './request-body.ts'
 import { assertStays, hasLeft, onceOver } from './request-end.ts'
 import { createUnreadAnswers } from './unread-answers.ts'
 
@@ -200,7 +200,7 @@ export function createWorkLimits({
       const expectedBytes = answers.get(entry.kind)?.bytes ?? UNKNOWN_ANSWER_BYTES
       if (expectedBytes > SMALL_BYTES) unread.assertRoom(account, expectedBytes)
       const all = bodyBytes + expectedBytes
-      const bytes = isSafe(request) ? all : Math.max(all, CHANGE_BYTES)
+      const bytes = isRead(request) ? all : Math.max(all, CHANGE_BYTES)
       if (bytes <= SMALL_BYTES) return
       if (work.waiting.size === 0 && fits(work, bytes)) {
         hold(entry, bytes)
@@ -276,28 +276,4 @@ function hold(entry: Entry, bytes: number): void {
     if (!fits(work, next.bytes)) return
     next.proceed()
   }
-}
-
-/** Returns the size of a JSON body; the largest that it may have if the request does not declare it. */
-export function bodyBytesOf({ headers }: IncomingMessage): number {
-  if (headers['content-type']?.toLowerCase().startsWith('application/json') !== true) return 0
-  if (headers['transfer-encoding'] !== undefined) return MAX_JSON_BYTES
-  return Number(headers['content-length'] ?? 0)
-}
-
-function isSafe({ method }: IncomingMessage): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
-/** True for a request with a body that is read as it arrives: it takes long, and holds little. That of a read is not. */
-export function isUpload(request: IncomingMessage): boolean {
-  if (isSafe(request)) return false
-  const { 'content-length': length = '0', 'transfer-encoding': coding, upgrade } = request.headers
-  const hasBody = coding !== undefined || Number(length) > 0
-  return upgrade === undefined && hasBody && bodyBytesOf(request) === 0
-}
-
-/** False for uploads and streams. */
-export function takesTurns(request: IncomingMessage): boolean {
-  return request.headers.upgrade === undefined && !isUpload(request)
 }
