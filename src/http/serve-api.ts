@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Authenticate } from '../access/authentication/authenticate.ts'
@@ -8,8 +8,8 @@ import { accountOf } from '../access/request-limits.ts'
 import { AppError } from '../platform/errors.ts'
 import { networkOf } from '../platform/outbound/network-of.ts'
 import { takeLargeBodies, waitBeforeBody } from './bodies/body-limits.ts'
-import { createAccountMemory } from './turns/account-memory.ts'
-import { TURN_MS, createFairTurns } from './turns/fair-turns.ts'
+import { type AccountMemory, createAccountMemory } from './turns/account-memory.ts'
+import { type FairTurns, TURN_MS, createFairTurns } from './turns/fair-turns.ts'
 import type { Requester } from './turns/lanes.ts'
 import { assertStays, noteCheck } from './turns/request-end.ts'
 import { kindOfRequest } from './turns/request-kind.ts'
@@ -17,7 +17,7 @@ import { requesterOf } from './connections/requester.ts'
 import { isUuid } from './texts.ts'
 import { threadCpuMs } from './turns/thread-share.ts'
 import { bodyBytesOf, isUpload, takesTurns } from './turns/request-body.ts'
-import { MAX_REQUESTS_PER_ACCOUNT, createWorkLimits } from './turns/work-limits.ts'
+import { MAX_REQUESTS_PER_ACCOUNT, type WorkLimits, createWorkLimits } from './turns/work-limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -89,7 +89,7 @@ export async function serveApi(
   const { turnMs = TURN_MS, now = () => performance.now(), cpuMs = threadCpuMs, busyMs = loopBusyMs } = options
   const workLimits = createWorkLimits({ requestsPerAccount, firstMs, maxUnreadBytes, now })
   const turns = createFairTurns({ maxInWork: requestsPerAccount, now, cpuMs, busyMs, turnMs })
-  const accounts = createAccountMemory()
+  const admission = { http, authenticate, sessionCookie, workLimits, turns, accounts: createAccountMemory() }
   await http.register(
     async (api) => {
       api.decorateRequest('caller')
@@ -102,47 +102,7 @@ export async function serveApi(
         void reply.header('cache-control', 'no-store')
         request.giveWay = () => turns.giveWay(reply.raw)
         request.addCost = (ms) => turns.addCost(reply.raw, ms)
-        const { config } = request.routeOptions
-        if (config.public === true) return
-        const sessionId = request.cookies[sessionCookie()]
-        const { authorization } = request.headers
-        const credentials = authorization === undefined ? (sessionId ?? '') : canonicalAuthorization(authorization)
-        const hasTurn = isUpload(request.raw) || takesTurns(request.raw)
-        const exchange = { request: request.raw, response: reply.raw, kind: kindOfRequest(request) }
-        const takePlaces = async (account: string): Promise<void> => {
-          const who = whoIs(request, account)
-          let resume = (): void => undefined
-          const wait = (): void => void (resume = turns.countWaiting(who))
-          await workLimits.enter(account, exchange, wait).finally(() => resume())
-          if (hasTurn) await turns.enter(who, reply.raw)
-        }
-        const admit = (account: string): Promise<void> => waitBeforeBody(request.raw, takePlaces(account))
-        // The check of credentials is work, too, so a request waits for its turn before its caller is known.
-        const expected = accounts.find(credentials)
-        if (expected !== undefined) await admit(expected)
-        else if (hasTurn) await turns.enter(whoIs(request, undefined), reply.raw)
-        const check = identify(request, authenticate, sessionId)
-        noteCheck(reply.raw, check)
-        http.openWork.add(check)
-        request.caller = await check.catch((error: unknown) => {
-          if (error instanceof AppError && error.code === 'unauthenticated') accounts.forget(credentials)
-          throw error
-        })
-        // The body of a client that has left would never end.
-        assertStays(reply.raw)
-        const account = accountOf(request.caller.principal)
-        if (account !== expected) {
-          accounts.remember(credentials, account)
-          turns.leave(reply.raw)
-          workLimits.leave(reply.raw)
-          await admit(account)
-        }
-        if (request.caller.principal.secondFactor === 'missing' && config.beforeSecondFactor !== true)
-          throw new AppError('unauthenticated', 'Two factor authentication is required.')
-        request.isHeavy = turns.isHeavy(account)
-        const isLarge = !SAFE.has(request.method) && hasLargeBody(request.raw)
-        const isExpensive = request.isHeavy || (isLarge && !turns.isAlone(account))
-        request.runsApart = isExpensive && config.mayRunApart === true
+        if (request.routeOptions.config.public !== true) await admitCaller(admission, request, reply.raw)
       })
       api.addHook('preHandler', async (request, reply) => {
         // The body has arrived: a body that arrives slowly occupies no place.
@@ -163,6 +123,64 @@ export async function serveApi(
     { prefix: '/api/v1' },
   )
   return { charge: (account, databaseMs) => turns.charge(account, databaseMs) }
+}
+
+interface Admission extends Pick<ApiCallers, 'authenticate' | 'sessionCookie'> {
+  readonly http: FastifyInstance
+  readonly workLimits: WorkLimits
+  readonly turns: FairTurns
+  readonly accounts: AccountMemory
+}
+
+/**
+ * Waits until the account of a request may have another one in work, and finds its caller.
+ * @throws AppError unauthenticated, rate_limited for too many requests, and what the check of the credentials throws.
+ */
+async function admitCaller(
+  { http, authenticate, sessionCookie, workLimits, turns, accounts }: Admission,
+  request: FastifyRequest,
+  response: ServerResponse,
+): Promise<void> {
+  const { config } = request.routeOptions
+  const sessionId = request.cookies[sessionCookie()]
+  const { authorization } = request.headers
+  const credentials = authorization === undefined ? (sessionId ?? '') : canonicalAuthorization(authorization)
+  const hasTurn = isUpload(request.raw) || takesTurns(request.raw)
+  const exchange = { request: request.raw, response, kind: kindOfRequest(request) }
+  const takePlaces = async (account: string): Promise<void> => {
+    const who = whoIs(request, account)
+    let resume = (): void => undefined
+    const wait = (): void => void (resume = turns.countWaiting(who))
+    await workLimits.enter(account, exchange, wait).finally(() => resume())
+    if (hasTurn) await turns.enter(who, response)
+  }
+  const admit = (account: string): Promise<void> => waitBeforeBody(request.raw, takePlaces(account))
+  // The check of credentials is work, too, so a request waits for its turn before its caller is known.
+  const expected = accounts.find(credentials)
+  if (expected !== undefined) await admit(expected)
+  else if (hasTurn) await turns.enter(whoIs(request, undefined), response)
+  const check = identify(request, authenticate, sessionId)
+  noteCheck(response, check)
+  http.openWork.add(check)
+  request.caller = await check.catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'unauthenticated') accounts.forget(credentials)
+    throw error
+  })
+  // The body of a client that has left would never end.
+  assertStays(response)
+  const account = accountOf(request.caller.principal)
+  if (account !== expected) {
+    accounts.remember(credentials, account)
+    turns.leave(response)
+    workLimits.leave(response)
+    await admit(account)
+  }
+  if (request.caller.principal.secondFactor === 'missing' && config.beforeSecondFactor !== true)
+    throw new AppError('unauthenticated', 'Two factor authentication is required.')
+  request.isHeavy = turns.isHeavy(account)
+  const isLarge = !SAFE.has(request.method) && hasLargeBody(request.raw)
+  const isExpensive = request.isHeavy || (isLarge && !turns.isAlone(account))
+  request.runsApart = isExpensive && config.mayRunApart === true
 }
 
 /** Up to this size of its body, what a change does in this thread takes a few milliseconds, whatever the body contains. */
