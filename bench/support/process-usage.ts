@@ -6,7 +6,7 @@ export async function residentKb(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1])
 }
 
-/** As residentKb(), including the running child processes except PostgreSQL. Linux only. */
+/** Does the same as residentKb(), including the running child processes except PostgreSQL. Linux only. */
 export async function residentKbWithChildren(pid: number): Promise<number> {
   const ids = (await readdir('/proc')).map(Number).filter((id) => id > 0)
   const all = await Promise.all(
@@ -29,7 +29,7 @@ export async function cpuSeconds(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S
 }
 
-/** As cpuSeconds(), including child processes, even those that have ended. Linux only. */
+/** Does the same as cpuSeconds(), including child processes, even those that have ended. Linux only. */
 export async function cpuSecondsWithChildren(pid: number): Promise<number> {
   const ids = (await readdir('/proc')).map(Number).filter((id) => id > 0)
   const all = await Promise.all(ids.map(async (id) => ({ id, fields: await statOf(id).catch(() => []) })))

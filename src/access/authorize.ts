@@ -47,7 +47,7 @@ export function authorize(caller: Caller, request: OrgRequest): OrgScope {
 }
 
 /**
- * As authorize(), but also admits callers whose privileges name single sites; the scope lists these sites.
+ * Does the same as authorize(), but also admits callers whose privileges name single sites; the scope lists these sites.
  * @throws AppError as authorize().
  */
 export function authorizeSites(caller: Caller, { orgId, needs }: OrgRequest): SitesScope {
@@ -88,7 +88,7 @@ export async function authorizeSite(
 }
 
 /**
- * As authorizeSite(), for a site that is known by its name.
+ * Does the same as authorizeSite() for a site that is known by its name.
  * @param siteName As decoded from a path, where some clients write a `+` for a space: the exact name is tried first.
  * @throws AppError as authorize(); not_found; conflict if several sites that the caller may act in have the name,
  *   because a guess could change the wrong one.

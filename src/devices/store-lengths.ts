@@ -30,7 +30,7 @@ export function knownCounts(scope: SitesScope, filter: DeviceFilter): RawBuilder
   return valueCounts(scope, counter, { type: filter.counted.type, of: only.condition })
 }
 
-/** As knownCounts(), for all devices, by a field. */
+/** Does the same as knownCounts() for all devices, by a field. */
 export function allKnownCounts(
   scope: SitesScope,
   filter: DeviceFilter,

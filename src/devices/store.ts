@@ -86,7 +86,7 @@ export async function shareCommandCandidates(
   return rows.map(candidateOf)
 }
 
-/** As shareCommandCandidates(), but transactions that lock the same device run one after the other. */
+/** Does the same as shareCommandCandidates(), but transactions that lock the same device run one after the other. */
 export async function lockCommandCandidates(
   tx: Tx,
   scope: SiteScope,

@@ -78,7 +78,7 @@ export async function findInstallerDevice(
   return rows[0]
 }
 
-/** As findInstallerDevice, with its hardware. */
+/** Does the same as findInstallerDevice(), and returns the hardware too. */
 export async function findInstallerChassis(
   reader: Reader,
   installer: Installer,
@@ -93,7 +93,7 @@ export async function findInstallerChassis(
   return rows[0]
 }
 
-/** As findInstallerDevice, locked against other changes until `tx` ends. */
+/** Does the same as findInstallerDevice(), and locks the device against other changes until `tx` ends. */
 export async function lockInstallerDevice(
   tx: Tx,
   installer: Installer,

@@ -25,12 +25,12 @@ export function findMap(reader: Reader, scope: SiteScope, mapId: string): Promis
   return selectMaps(reader, scope).where('id', '=', mapId).executeTakeFirst()
 }
 
-/** As findMap(), locked against other changes until `tx` ends. */
+/** Does the same as findMap(), and locks the row against other changes until `tx` ends. */
 export function lockMap(tx: Tx, scope: SiteScope, mapId: string): Promise<SiteMap | undefined> {
   return selectMaps(tx, scope).where('id', '=', mapId).forUpdate().executeTakeFirst()
 }
 
-/** As findMap(); the map can't be deleted until `tx` ends. */
+/** Does the same as findMap(); the map can't be deleted until `tx` ends. */
 export function shareMapOfSite(tx: Tx, scope: SiteScope, mapId: string): Promise<SiteMap | undefined> {
   return selectMaps(tx, scope).where('id', '=', mapId).forKeyShare().executeTakeFirst()
 }

@@ -26,7 +26,7 @@ export function mergeOrg(before: Org | null, body: Document): OrgDocument {
   return { name: requireName(merged), doc: omitFields(merged, [...readOnlyOf('Org'), 'name']) }
 }
 
-/** As mergeOrg(). @throws AppError invalid for a zone that the IANA database does not have. */
+/** Does the same as mergeOrg(). @throws AppError invalid for a zone that the IANA database does not have. */
 export function mergeSite(before: Omit<Site, 'docBytes'> | null, body: Document): SiteDocument {
   const merged = mergeDocument({ ...before?.doc, name: before?.name, timezone: before?.timezone ?? 'UTC' }, body)
   const timezone = merged['timezone'] ?? 'UTC'

@@ -68,7 +68,7 @@ export async function shareOrg(tx: Tx, scope: InOrg): Promise<void> {
   if (!(await shareOrgIfAny(tx, scope))) throw notFound(scope.orgId)
 }
 
-/** As shareOrg(), but returns false if there is none. */
+/** Does the same as shareOrg(), but returns false if there is none. */
 export async function shareOrgIfAny(tx: Tx, { orgId }: Pick<InOrg, 'orgId'>): Promise<boolean> {
   return (
     (await tx.selectFrom('org').select('id').where('id', '=', orgId).forKeyShare().executeTakeFirst()) !== undefined

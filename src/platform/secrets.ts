@@ -85,7 +85,7 @@ export function sha256(text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }
 
-/** As sha256(), in lower-case hex. */
+/** Returns sha256() in lower-case hex. */
 export function sha256Hex(text: string): string {
   return hash('sha256', text, 'hex')
 }

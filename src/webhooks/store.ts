@@ -47,7 +47,7 @@ export async function getWebhook(reader: Reader, scope: PlaceScope, id: string):
   return row
 }
 
-/** As lockWebhook(), but returns undefined if there is none. */
+/** Does the same as lockWebhook(), but returns undefined if there is none. */
 export function lockWebhookIfAny(tx: Tx, scope: PlaceScope, id: string): Promise<WebhookRow | undefined> {
   return selectWebhooks(tx, scope).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
 }

@@ -65,7 +65,7 @@ export async function strike({ world, signal, count }: AttackRun, call: HostileC
   return answer
 }
 
-/** As strike(), with the session of the attacking tenant. */
+/** Does the same as strike(), with the session of the attacking tenant. */
 export function strikeAsTenant(run: AttackRun, call: HostileCall): Promise<HostileAnswer> {
   return strike(run, { ...call, headers: { ...run.tenant.headers, ...call.headers } })
 }

@@ -52,7 +52,8 @@ export interface LoginThrottle {
   /** Resets the count of wrong attempts after a right one. */
   succeed(key: string): void
   /**
-   * As take(), for the password of an account: each guesser has its own count, and unknown guessers share another one.
+   * Does the same as take() for the password of an account: each guesser has its own count, and unknown guessers share
+   * another one.
    */
   takeGuess(account: string, guesser: Guesser): void
   /** Resets the count of the guesser, who is known from now on. */

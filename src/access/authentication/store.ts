@@ -85,7 +85,7 @@ function selectAccess(db: Db) {
 
 /** The question of a request: whose token it has and, if its path names a site, in which organization that is. */
 export interface TokenQuestion {
-  /** Of the token's SHA-256. */
+  /** The SHA-256 of the token, in hexadecimal. */
   readonly hexHash: string
   readonly siteId: string | null
 }
@@ -259,7 +259,7 @@ export async function findSitesNamed(db: Db, { orgId, siteIds }: SitesOfOrg, nam
   return rows.map(({ id }) => id)
 }
 
-/** As findSitesNamed(), but a `+` equals a space. */
+/** Does the same as findSitesNamed(), but a `+` equals a space. */
 export async function findSitesNamedLike(db: Db, { orgId, siteIds }: SitesOfOrg, name: string): Promise<string[]> {
   const rows = await selectSiteIds(db, { orgId, siteIds })
     .where(sql<string>`replace(name, '+', ' ')`, '=', name.replaceAll('+', ' '))

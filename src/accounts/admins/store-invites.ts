@@ -37,7 +37,7 @@ export async function getInvite(reader: Reader, scope: OrgScope, id: string): Pr
   return row
 }
 
-/** As getInvite(), and locks the invitation until `tx` ends. */
+/** Does the same as getInvite(), and locks the invitation until `tx` ends. */
 export async function lockInvite(tx: Tx, scope: OrgScope, id: string): Promise<Invite> {
   const row = await selectInvite(tx, scope, id).forUpdate().executeTakeFirst()
   if (row === undefined) throw notFound(id)

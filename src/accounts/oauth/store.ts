@@ -91,7 +91,7 @@ export async function findAdminByIdentity(
 }
 
 /**
- * As findAdminByIdentity(), and locks the account until `tx` ends.
+ * Does the same as findAdminByIdentity(), and locks the account until `tx` ends.
  *
  * @unscoped As findAdminByIdentity().
  */

@@ -133,7 +133,7 @@ export async function timeOutCommands(
   return endForgotten(tx, isForgotten, at)
 }
 
-/** As timeOutCommands() for commands of upgrades, which no index has: it reads all commands. */
+/** Does the same as timeOutCommands() for commands of upgrades, which no index has: it reads all commands. */
 export async function timeOutUpgradeCommands(tx: Tx, sentBeforeMs: number, at: Date): Promise<readonly EndedCommand[]> {
   const isForgotten = sql`command.site_upgrade_id is not null and command.state = 'sent'
     and coalesce(command.progress_ms, command.sent_ms) < ${sentBeforeMs}`

@@ -57,7 +57,7 @@ export async function lockFreeLostCommands(tx: Tx, deviceIds: readonly string[])
 /** A device that is back, and reports or shows what it executes. */
 export interface IdleDevice {
   readonly deviceId: string
-  /** Of its present session: older ones carried the lost commands. */
+  /** The epoch of its present session: older ones carried the lost commands. */
   readonly epoch: string
   /** The ids of the commands that it is executing, or whose outcome it is about to report. */
   readonly executing: readonly string[]

@@ -24,7 +24,7 @@ export const places: Code = {
 
 /** The codes by which events are searched. */
 export interface SearchedCodes {
-  /** Of the organization. */
+  /** The code of the organization. */
   readonly org: number
   /** Null: all of the organization. */
   readonly places: readonly number[] | null

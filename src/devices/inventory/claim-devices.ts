@@ -17,7 +17,7 @@ export function claimDevices(ctx: Context, scope: InOrg, codes: readonly string[
   return inTx(ctx, (tx) => claimDevicesIn(tx, scope, { codes, at: ctx.clock.now() }))
 }
 
-/** As claimDevices(), in the transaction of a larger change. */
+/** Does the same as claimDevices(), in the transaction of a larger change. */
 export async function claimDevicesIn(
   tx: Tx,
   scope: InOrg,

@@ -111,7 +111,7 @@ export function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]): Promi
   return claimedStatuses(tx, deviceIds, lockKnown)
 }
 
-/** As lockClaimedStatuses(), but without locks; see updateConnectedStatuses(). */
+/** Does the same as lockClaimedStatuses(), but without locks; see updateConnectedStatuses(). */
 export function listClaimedStatuses(tx: Tx, deviceIds: readonly string[]): Promise<ClaimedStatus[]> {
   return claimedStatuses(tx, deviceIds, listKnown)
 }

@@ -45,7 +45,7 @@ export function presentApReport(device: ReportedDevice): Shown {
   }
 }
 
-/** As presentApReport(), for a switch or a gateway. Source: contract, `stats_switch`, `stats_gateway`. */
+/** Does the same as presentApReport() for a switch or a gateway. Source: contract, `stats_switch`, `stats_gateway`. */
 export function presentWiredReport(device: ReportedDevice): Shown {
   const { unit, ports, interfaces, neighbors } = device.report
   const wired = { total: { num_wired_clients: unit.num_wired } }

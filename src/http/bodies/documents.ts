@@ -57,7 +57,7 @@ export function assertUnchanged(
   }
 }
 
-/** As assertUnchanged(); nor may a client unset these fields by `"-field": ""` if the record has a value. */
+/** Does the same as assertUnchanged(), and refuses to unset these fields by `"-field": ""` if the record has a value. */
 export function assertKept(
   present: Readonly<Record<string, unknown>>,
   body: Readonly<Record<string, unknown>>,

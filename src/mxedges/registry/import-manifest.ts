@@ -4,7 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { lockRegistryOf, upsertManifest } from './store.ts'
 
-/** As importManifest() for devices; edge appliances have their own registry. */
+/** Does for edge appliances what importManifest() does for devices; they have their own registry. */
 export async function importMxedgeManifest(
   ctx: Context,
   rows: readonly ManifestRow<'mxedge'>[],

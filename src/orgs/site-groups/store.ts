@@ -45,7 +45,7 @@ export async function getSiteGroup(reader: Reader, scope: SitesScope, id: string
   return group
 }
 
-/** As getSiteGroup(), locked against other changes of the group itself until `tx` ends. */
+/** Does the same as getSiteGroup(), and locks the row against other changes of the group itself until `tx` ends. */
 export async function lockSiteGroup(tx: Tx, scope: OrgScope, id: string): Promise<SiteGroup> {
   const row = await tx
     .selectFrom('siteGroup')

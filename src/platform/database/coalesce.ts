@@ -16,7 +16,7 @@ export function coalesceReads<V>(
 }
 
 /**
- * As coalesceReads(), for reads that can't be combined into one query: equal reads share one load and its answer, which
+ * Does the same as coalesceReads() for reads that can't be combined into one query: equal reads share one load and its answer, which
  * no caller may change. Different reads don't wait for each other.
  * @param load Depends on the read only. Its key is the whole read as JSON, so no answer reaches the caller of another
  *   read.

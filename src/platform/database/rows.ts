@@ -99,7 +99,7 @@ export function rowsAs<R extends object, V = unknown>(
 }
 
 /**
- * As rowsAs(), for a statement that is executed often and has the same best plan for any number of rows. PostgreSQL sees the
+ * Does the same as rowsAs() for a statement that is executed often and has the same best plan for any number of rows. PostgreSQL sees the
  * number of rows in the values of rowsAs(), and plans the statement anew each time, which may cost more than its execution.
  */
 export function anyRowsAs<R extends object, V = unknown>(
@@ -231,7 +231,7 @@ interface BuiltOptions<R> extends UpdateOptions<R> {
 }
 
 /**
- * As updateRows(), but the statement is built once, because nothing in it but the rows and these values ever changes.
+ * Does the same as updateRows(), but the statement is built once, because nothing in it but the rows and these values ever changes.
  * @param build Returns the further parts of the statement, in which values are parameters.
  * @returns A function that returns what `returning` names of the updated rows.
  */

@@ -22,7 +22,7 @@ export async function decodeImage(path: string, limits: DecodeLimits): Promise<D
   return inTurn(() => decode({ path, shrink: null }, limits))
 }
 
-/** As decodeImage(), and writes a smaller copy. When this throws, the caller removes a partial copy. */
+/** Does the same as decodeImage(), and writes a smaller copy. When this throws, the caller removes a partial copy. */
 export async function shrinkImageFile(path: string, shrink: Shrink, limits: DecodeLimits): Promise<Decoded> {
   return inTurn(() => decode({ path, shrink }, limits))
 }

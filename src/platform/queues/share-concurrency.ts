@@ -29,7 +29,7 @@ interface Holder {
 }
 
 /**
- * As limitConcurrency(), but no holder has all places, and no work waits in one for the lock of another. The next place gets
+ * Does the same as limitConcurrency(), but no holder has all places, and no work waits in one for the lock of another. The next place gets
  * the waiting holder that has the fewest, and among these the one that got one the longest ago.
  */
 export function shareConcurrency({ running: places, perHolder, ...limit }: SharedConcurrencyLimit): SharedLimited {
