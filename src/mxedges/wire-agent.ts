@@ -10,7 +10,7 @@ import type { PersonOrder } from './commands/queue-command.ts'
 import type { MxedgeCommand } from './commands/store.ts'
 import { isVirtual } from './models.ts'
 import type { Mxedge } from './mxedge.ts'
-import { type AgentStart, userDataOf } from './user-data.ts'
+import { type AgentStart, userDataOf } from './registration/user-data.ts'
 
 export const serviceParams = {
   mxedge_id: Uuid,

@@ -22,7 +22,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { type ImageFiles, removeImage } from '../../platform/images/image-files.ts'
-import { moveLocked } from '../assign-mxedges.ts'
+import { moveLocked } from './assign-mxedges.ts'
 import { removeMxedge } from '../delete-mxedge.ts'
 import { lockMxedgesBy } from '../store.ts'
 

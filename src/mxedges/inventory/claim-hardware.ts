@@ -6,7 +6,7 @@ import type { RegisteredDevice } from '../../devices/registry/store.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
-import { claimMxedges } from '../claim-mxedge.ts'
+import { claimMxedges } from './claim-mxedge.ts'
 import type { RegisteredMxedge } from '../registry/store.ts'
 
 export type RegisteredHardware = RegisteredDevice | (RegisteredMxedge & { readonly type: 'mxedge' })

@@ -1,13 +1,13 @@
-import type { OrgScope } from '../access/scope.ts'
-import { shareSiteName } from '../devices/store.ts'
-import { appendAudit } from '../events/append.ts'
-import { appendMxedgeEvents } from '../events/append-mxedge.ts'
-import { shareOrg } from '../orgs/store.ts'
-import type { Context } from '../platform/context.ts'
-import { type Tx, inTx } from '../platform/database/db.ts'
-import { notFound } from '../platform/errors.ts'
-import { type Mxedge, mxedgeOfEvent, titleOf } from './mxedge.ts'
-import { lockMxedges, moveMxedges } from './store.ts'
+import type { OrgScope } from '../../access/scope.ts'
+import { shareSiteName } from '../../devices/store.ts'
+import { appendAudit } from '../../events/append.ts'
+import { appendMxedgeEvents } from '../../events/append-mxedge.ts'
+import { shareOrg } from '../../orgs/store.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import { type Mxedge, mxedgeOfEvent, titleOf } from '../mxedge.ts'
+import { lockMxedges, moveMxedges } from '../store.ts'
 
 /** Ids as sent, each once. */
 export interface AssignReport {

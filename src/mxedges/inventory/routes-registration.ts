@@ -1,10 +1,10 @@
-import type { ClaimGuesses } from '../devices/inventory/claim-guesses.ts'
-import { org } from '../http/at.ts'
-import { type Operation, operation } from '../http/operation.ts'
-import { Empty, ListErrorReply, Uuid } from '../http/schemas.ts'
+import type { ClaimGuesses } from '../../devices/inventory/claim-guesses.ts'
+import { org } from '../../http/at.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Empty, ListErrorReply, Uuid } from '../../http/schemas.ts'
 import { assignMxedges, unassignMxedges } from './assign-mxedges.ts'
 import { claimMxedge, claimedMxedge } from './claim-mxedge.ts'
-import { restartRegistration } from './restart-registration.ts'
+import { restartRegistration } from '../registration/restart-registration.ts'
 import {
   AssignMxedgesBody,
   AssignMxedgesReply,
@@ -12,7 +12,7 @@ import {
   ClaimMxedgeReply,
   UnassignMxedgesBody,
   presentAssign,
-} from './wire.ts'
+} from '../wire.ts'
 
 const tag = 'Orgs MxEdges'
 
