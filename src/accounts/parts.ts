@@ -6,7 +6,7 @@ import type { TokenUses } from '../access/authentication/token-uses.ts'
 import type { Mailer } from '../platform/outbound/mail.ts'
 import type { OutboundHttp } from '../platform/outbound/outbound-http.ts'
 
-/** The operator's settings for accounts, from the environment; see app/config/config/config-accounts.ts. */
+/** The operator's settings for accounts, from the environment; see app/config/config-accounts.ts. */
 export interface AccountSettings extends HourlyLimits {
   /**
    * `invite` admits people with an invite code or the token of an invitation, `closed` only those with such a token.

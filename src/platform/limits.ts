@@ -1,5 +1,5 @@
 /**
  * The operator's limits for each account, organization and site. Each noun adds its limits in its limits.ts;
- * app/config/config/config-limits.ts has the settings.
+ * app/config/config-limits.ts has the settings.
  */
 export interface Limits {}
