@@ -1,16 +1,13 @@
 // Connections that their peers close at the same time, as when a network breaks.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { Allowance } from '../../src/gateway/admission/allowance.ts'
 import { createTurns } from '../../src/gateway/admission/turns.ts'
-import { issueDeviceCertificate, issueGatewayTls, makeCa } from '../../src/gateway/certificates/device-ca.ts'
-import { defaultLimits } from '../../src/gateway/ucentral/limits.ts'
 import { FrameSession, type UnpackedFrame } from '../../src/gateway/websockets/frame-session.ts'
-import { type Peer, startWebSocketServer } from '../../src/gateway/websockets/websocket-server.ts'
-import { createConnectionGate, defaultConnections } from '../../src/platform/queues/connection-gate.ts'
+import type { Peer } from '../../src/gateway/websockets/websocket-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { startTestListener } from './websocket-listener.ts'
 
 const CONNECTIONS = 80
 /** As the gateway declares it. */
@@ -52,26 +49,12 @@ class TestSession extends FrameSession {
 }
 
 async function openSessions(): Promise<{ sessions: TestSession[]; devices: WebSocket[] }> {
-  const ca = await makeCa()
   const sessions: TestSession[] = []
-  const server = await startWebSocketServer({
-    host: '127.0.0.1',
-    port: 0,
-    tls: await issueGatewayTls(ca, ['127.0.0.1']),
-    gate: createConnectionGate(defaultConnections, pino({ level: 'silent' })),
-    admission: defaultLimits.admission,
-    now,
-    times: defaultLimits,
-    identify: (name) => name,
-    mayOpen: () => true,
+  const server = await startTestListener({
     onSession: (socket, peer) => void sessions.push(new TestSession(socket, peer)),
     onRefused: (why) => expect.unreachable(why),
   })
-  const { certificatePem: cert, keyPem: key } = await issueDeviceCertificate(ca, '020000000001')
-  const devices = Array.from({ length: CONNECTIONS }, () => {
-    const device = new WebSocket(`wss://127.0.0.1:${server.port}/`, { ca: ca.certificatePem, cert, key })
-    return device.on('error', () => {})
-  })
+  const devices = Array.from({ length: CONNECTIONS }, () => server.connect().on('error', () => {}))
   onTestFinished(async () => {
     for (const device of devices) device.terminate()
     await server.close()

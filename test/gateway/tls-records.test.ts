@@ -1,12 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, type Server, connect, createServer } from 'node:net'
-import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { WebSocket } from 'ws'
-import { issueDeviceCertificate, issueGatewayTls, makeCa } from '../../src/gateway/certificates/device-ca.ts'
-import { defaultLimits } from '../../src/gateway/ucentral/limits.ts'
-import { startWebSocketServer } from '../../src/gateway/websockets/websocket-server.ts'
-import { createConnectionGate, defaultConnections } from '../../src/platform/queues/connection-gate.ts'
+import { startTestListener } from './websocket-listener.ts'
 
 /** A record has a header of five bytes, of which the last two are the length of the rest. */
 const HEADER_BYTES = 5
@@ -35,26 +30,11 @@ async function startTap(port: number, lengths: number[]): Promise<Server> {
 }
 
 test('a large message to a device is sent in records that need no large buffer', async () => {
-  const ca = await makeCa()
   const text = 'x'.repeat(50_000)
-  const server = await startWebSocketServer({
-    host: '127.0.0.1',
-    port: 0,
-    tls: await issueGatewayTls(ca, ['127.0.0.1']),
-    gate: createConnectionGate(defaultConnections, pino({ level: 'silent' })),
-    admission: defaultLimits.admission,
-    now: () => performance.now(),
-    times: defaultLimits,
-    identify: (name) => name,
-    mayOpen: () => true,
-    onSession: (socket) => socket.send(text),
-    onRefused: () => {},
-  })
+  const server = await startTestListener({ onSession: (socket) => socket.send(text) })
   const lengths: number[] = []
   const tap = await startTap(server.port, lengths)
-  const { certificatePem: cert, keyPem: key } = await issueDeviceCertificate(ca, '020000000001')
-  const { port } = tap.address() as AddressInfo
-  const device = new WebSocket(`wss://127.0.0.1:${port}/`, { ca: ca.certificatePem, cert, key })
+  const device = server.connect((tap.address() as AddressInfo).port)
   onTestFinished(async () => {
     device.terminate()
     tap.close()

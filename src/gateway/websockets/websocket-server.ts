@@ -78,7 +78,11 @@ export async function startWebSocketServer<I>(options: WebSocketServerOptions<I>
     admission: options.admission,
     now: options.now,
     ...options.times,
-    beginTls: (socket) => void https.emit('connection', socket),
+    beginTls(socket) {
+      https.emit('connection', socket)
+      // Node.js waits for the socket to connect, as an accepted one has, and would keep five objects for that; see decision 408.
+      socket.removeAllListeners('connect')
+    },
     onRefused: (why, socket) => options.onRefused(why, options.gate.addressOf(socket)),
   })
   const https = createTlsServer(options, arrivals)
