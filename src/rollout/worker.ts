@@ -1,6 +1,7 @@
 import { type OrgScope, systemScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTxByKeys } from '../platform/database/db.ts'
+import { saveMemoryFor } from '../platform/process/save-memory.ts'
 import { nextTurn } from '../platform/queues/next-turn.ts'
 import { type Poller, startPoller } from '../platform/time/poller.ts'
 import { splitRows } from '../platform/database/split.ts'
@@ -12,6 +13,7 @@ import { type OrgRound, decideOrgUpgrade } from './rounds/decide-org-upgrade.ts'
 import { decidePartly, postponeRead } from './rounds/decide-partly.ts'
 import { type UnfinishedRead, decidePortion } from './rounds/decide-portion.ts'
 import { type RolloutOptions, openCount } from './rollout.ts'
+import { leavesMuchGarbage } from './rounds/decide-garbage.ts'
 import { countRounds } from './metrics.ts'
 import { listWitnesses, updateGrace } from './grace/store.ts'
 import {
@@ -42,6 +44,8 @@ const SHARED_TARGETS = 4
 const MIN_GAP_MS = 200
 /** In relation to RolloutOptions.targetsPerRound: a round of so many changed devices gains nothing if it waits for more. */
 const FULL_PART = 0.5
+/** Longer than V8 needs for a collection, and than it takes until the next full round. */
+const SAVING_MS = 10_000
 /** Clocks that a time server disciplines drift less between two rounds. */
 const CLOCK_STEP_MS = 1000
 
@@ -212,6 +216,7 @@ export async function advanceSiteUpgrades(
     const reading = { orgUpgrades, targetsPerRound: options.targetsPerRound, unfinished }
     const locked = await lockSiteUpgrades(tx, scope, { claims, changes, ...reading, ...limits })
     const lookMs = performance.now() - startedMs
+    if (leavesMuchGarbage(orgUpgrades, locked, options)) saveMemoryFor(SAVING_MS, 'some')
     // Of a large phase, each part of the round takes some dozens of milliseconds.
     await nextTurn()
     const decide = (siteUpgrades: readonly LockedSiteUpgrade[]): OrgRound<LockedSiteUpgrade>[] => {

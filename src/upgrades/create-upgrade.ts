@@ -10,6 +10,7 @@ import { writeParts } from '../platform/database/write-parts.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { appendUpgradeChange, appendUpgradeEvents, wantsDeviceEvents } from '../rollout/events/append-events.ts'
 import { type NewUpgrade, deviceOfCandidate, insertUpgrade } from '../rollout/store-create.ts'
+import { LARGE_PLAN } from '../rollout/rollout.ts'
 import { type TakenTarget, takeoverReason } from '../rollout/changes/plan-takeover.ts'
 import { lockTakeable, updateTakenOver } from '../rollout/changes/store-takeover.ts'
 import { assignDevices, takeDevices } from '../devices/commands/store-upgrades.ts'
@@ -22,8 +23,6 @@ import { usePlan } from './previews/use-plan.ts'
 /** An audit record names no more devices. */
 const MAX_NAMED = 100
 
-/** The plan of so many devices takes tens of megabytes until it has been written. */
-const MANY = 20_000
 /** Longer than any step of the creation takes, and than V8 needs afterwards to return the memory. */
 const SAVING_MS = 10_000
 
@@ -42,7 +41,7 @@ export async function createUpgrade(
   request: UpgradeRequest,
 ): Promise<CreatedUpgrade> {
   const prepared = await prepareUpgrade(ctx, tx, scope, request)
-  const saveMemory = (): void => (prepared.plans.length < MANY ? undefined : saveMemoryFor(SAVING_MS))
+  const saveMemory = (): void => (prepared.plans.length < LARGE_PLAN ? undefined : saveMemoryFor(SAVING_MS, 'most'))
   saveMemory()
   const claim = await claimDevices(tx, scope, { request, prepared })
   const fresh = await inTurns(planUpgradeInSteps(request, { ...prepared, ...claim }))

@@ -9,8 +9,8 @@ const EVERY_MS = 250
 const LEAST_LIMIT_MB = 400
 
 /**
- * The two degrees of saving. The second ends as soon as it has an effect, so memory that it leaves for two minutes is in
- * use; the first one may take garbage for use.
+ * The two degrees of saving that follow from the resident memory. The second ends as soon as it has an effect, so memory
+ * that it leaves for two minutes is in use; the first one may take garbage for use.
  */
 const rules = {
   some: { leastLimitMb: LEAST_LIMIT_MB, enoughPart: 0.8, room: 1.25 },
@@ -34,6 +34,7 @@ const flags = {
   none: ['--no-optimize-for-size', '--incremental-marking-hard-trigger=0'],
   some: ['--optimize-for-size', '--incremental-marking-hard-trigger=60'],
   more: ['--optimize-for-size', '--incremental-marking-hard-trigger=25'],
+  most: ['--optimize-for-size', '--incremental-marking-hard-trigger=10'],
 } as const
 
 /**
@@ -48,15 +49,16 @@ const LINK_MB = 0.077
  */
 const CLOSED_LINK_MS = 120_000
 
-/** Until when memory is saved, whatever the process has; monotonic. */
-let untilMs = 0
+/** Until when memory is saved at least to this degree, whatever the process has; monotonic. */
+const untilMs = { some: 0, most: 0 }
 
 /**
- * Saves as much memory as possible for a while: for work that holds much more than usual for a moment. V8 otherwise lets the heap grow to
- * two and a half times of that, and keeps the pages. It changes nothing without saveMemory().
+ * Saves memory for a while. V8 otherwise lets a heap grow to two and a half times of what is in use, and keeps the pages. It changes
+ * nothing without saveMemory().
+ * @param degree `most`: for work that holds much more than usual for a moment; `some`: for work that leaves much garbage for longer.
  */
-export function saveMemoryFor(ms: number): void {
-  untilMs = Math.max(untilMs, performance.now() + ms)
+export function saveMemoryFor(ms: number, degree: keyof typeof untilMs): void {
+  untilMs[degree] = Math.max(untilMs[degree], performance.now() + ms)
 }
 
 interface Options {
@@ -96,7 +98,10 @@ export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options):
     const part = (now.cpuMs - last.cpuMs) / Math.max(1, now.nowMs - last.nowMs)
     if (idleness !== null) idleness = decideIdle(idleness, { part, nowMs: now.nowMs })
     last = now
-    set(more.isOn || now.nowMs < untilMs ? 'more' : some.isOn || idleness?.isIdle === true ? 'some' : 'none')
+    const asked = (which: keyof typeof untilMs): boolean => now.nowMs < untilMs[which]
+    if (asked('most')) set('most')
+    else if (more.isOn) set('more')
+    else set(some.isOn || asked('some') || idleness?.isIdle === true ? 'some' : 'none')
   }
 
   function set(decided: keyof typeof flags): void {
