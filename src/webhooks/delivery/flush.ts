@@ -7,8 +7,8 @@ import { type FlushEntry, bytesOf, writeEntries } from './write-entries.ts'
 /** Writes the results of deliveries to the database. While it has no room, no further request may start. */
 export type Flusher = Gatherer<FlushEntry>
 
-/** Results within this time share a transaction. Nothing waits for it: a lane sends on until it has 32 unwritten ones. */
-const wait = { ms: 100, count: 128 }
+/** Results within this time share a statement. Nothing waits for it: a lane that has many unwritten ones has them written at once. */
+const wait = { ms: 250, count: 128 }
 const batch: PartLimits = { count: 500, bytes: 4 * 1024 * 1024 }
 /** Limits for results that wait or are being written. Requests in flight when a limit is reached still add theirs. */
 export const defaultMaxUnwritten: PartLimits = { count: 2000, bytes: 16 * 1024 * 1024 }

@@ -73,6 +73,8 @@ const MAX_HELD_MS = 30_000
 const EXTEND_AFTER_MS = 10_000
 /** Limits the messages of a lane that a crash repeats: those in flight and those whose results are not yet written. */
 const MAX_UNDECIDED = 32
+/** So many results of a lane are written without waiting for more, so that it need not stop at the limit while they are written. */
+const MANY_UNWRITTEN = 16
 /**
  * A lane that gathers events takes one alone while it has fewer requests in flight: to route one costs about as much as to send
  * this many.
@@ -145,6 +147,8 @@ export function holdLane(
         fail(error)
       },
     )
+    // Once for each batch: those that come while it is written wait for more.
+    if (unwritten === MANY_UNWRITTEN) void flusher.flush()
   }
 
   function settle(attempt: Attempt | null, message: DueMessage, onEnd: EndOfUnrouted | null): void {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import pg from 'pg'
-import { beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { appendAudit } from '../../../src/events/append.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
@@ -27,6 +27,7 @@ let receiver: Receiver
 beforeEach(async () => {
   ;({ harness, receiver } = await startEngine(clock))
 })
+afterEach(() => void vi.useRealTimers())
 
 const events = () => harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
 const messages = () => harness.ctx.db.selectFrom('webhookMessage').select(['id', 'attempt', 'body']).execute()
@@ -251,6 +252,18 @@ it('sends events alone in a lane that gathers them until four requests are in fl
   expect(receiver.received.slice(5, 9).map(idOf).toSorted()).toEqual(ids.toSorted())
   expect(textsOf(receiver).flat().toSorted()).toEqual([...before, ...names, 'm4', 'm5'].toSorted())
   expect(await countBrokenLanes(harness)).toBe(0)
+})
+
+it('writes the results of a lane without waiting for more once it has sixteen of them', async () => {
+  await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  // Now results wait for more of them without end.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  await Promise.all(Array.from({ length: 16 }, (_, index) => harness.audit(`m${index}`)))
+  await receiver.waitFor(17)
+  await written()
+  expect(await harness.ctx.db.selectFrom('webhookDelivery').select('messageId').execute()).toHaveLength(17)
 })
 
 it('sends the events of a commit in their order, although its last statement has a single one', async () => {
