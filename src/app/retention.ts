@@ -7,6 +7,7 @@ import {
   agingAuditLog,
   agingDeviceEvents,
   agingMxedgeEvents,
+  agingPlaces,
   agingSystemEvents,
 } from '../events/store-retention.ts'
 import { agingDownloads } from '../firmware/store-retention.ts'
@@ -30,7 +31,7 @@ export interface Retention {
 /** Records that only grow with time, by the setting that bounds them. */
 const aging: readonly { readonly setting: keyof Retention; readonly rows: readonly AgingRows[] }[] = [
   { setting: 'auditDays', rows: [agingAuditLog, agingAccountLog] },
-  { setting: 'eventDays', rows: [agingDeviceEvents, agingSystemEvents, agingMxedgeEvents, agingAlarms] },
+  { setting: 'eventDays', rows: [agingDeviceEvents, agingPlaces, agingSystemEvents, agingMxedgeEvents, agingAlarms] },
   { setting: 'commandDays', rows: [agingCommands, agingMxedgeCommands, agingDownloads] },
   { setting: 'upgradeDays', rows: [...agingUpgrades, agingMxedgeUpgrades] },
 ]

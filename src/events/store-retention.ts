@@ -13,6 +13,14 @@ export const agingDeviceEvents: AgingRows = {
   isOld: (before) =>
     sql`${hourOf(sql`created_at`)} <= ${hourOf(sql`${before}::timestamptz`)} and created_at < ${before}`,
 }
+/** Places of deleted sites, once they have no events any more. */
+export const agingPlaces: AgingRows = {
+  owner: 'org_id',
+  table: 'event_place',
+  isOld: (before) => sql`deleted_at < ${before} and not exists (
+    select from device_event_row event where event.org = event_place.org
+      and ${hourOf(sql`event.created_at`)} <= ${hourOf(sql`${before}::timestamptz`)} and event.place = event_place.code)`,
+}
 export const agingSystemEvents: AgingRows = { ...byOrg, table: 'system_event' }
 export const agingMxedgeEvents: AgingRows = { ...byOrg, table: 'mxedge_event' }
 /** Open alarms stay, whatever their age. */

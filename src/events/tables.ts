@@ -81,6 +81,8 @@ export interface EventPlaceTable {
   siteId: string | null
   /** The code of the organization itself. */
   org: number
+  /** When its site was deleted; null: it exists, or the place is an organization. */
+  deletedAt: Date | null
 }
 
 /** See device-event-types.ts, which has most codes; others are kinds of former releases. */

@@ -3,6 +3,7 @@ import { lockGrants } from '../accounts/grants/store.ts'
 import { revokeGrants } from '../accounts/grants/revoke-grants.ts'
 import { appendMxedgeEvents } from '../events/append-mxedge.ts'
 import { appendAudit } from '../events/append.ts'
+import { endPlace } from '../events/store-removal.ts'
 import { unassignMxedges } from '../mxedges/store-removal.ts'
 import { auditDocument } from '../orgs/sites/create-site.ts'
 import { deleteSiteRow, removeInstallerSite } from '../orgs/store-removal.ts'
@@ -30,6 +31,7 @@ export async function deleteSite(ctx: Context, scope: SiteScope): Promise<void> 
     await removeInstallerSite(tx, scope, site.id)
     const mxedges = await unassignMxedges(tx, scope, at)
     await deleteSiteRow(tx, scope)
+    await endPlace(tx, scope, at)
     const before = { ...auditDocument(site), ...lost, ...(mxedges.length > 0 && { mxedges: mxedges.map(nameOf) }) }
     const auditId = await appendAudit(tx, scope, { message, siteId: site.id, siteName: site.name, before, at })
     const text = `Unassigned: site ${site.name} was deleted`

@@ -4,8 +4,11 @@ import { pino } from 'pino'
 import { UUID, uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { kindOf } from '../../src/events/device-event-types.ts'
-import { agingDeviceEvents } from '../../src/events/store-retention.ts'
+import { agingDeviceEvents, agingPlaces } from '../../src/events/store-retention.ts'
 import { type Retention, deletePastRetention, retentionTasks } from '../../src/app/retention.ts'
+import { type SiteScope, systemScopeOf } from '../../src/access/scope.ts'
+import { deleteOldRows } from '../../src/platform/database/retention.ts'
+import { deleteSite } from '../../src/removal/delete-site.ts'
 import { addMs } from '../../src/platform/time/clock.ts'
 import { eventPlace } from '../support/database/event-place.ts'
 import { type SeededDevice, type SeededOrg, seedOrg } from '../support/fleets/fleet.ts'
@@ -50,8 +53,8 @@ async function addRecord(days: number, of = orgId()): Promise<void> {
     values (${of}, ${uuidv7()}, ${`${days} days`}, ${daysAgo(days)})`.execute(context.ctx.db)
 }
 
-async function addEvents(days: number, rows = 1): Promise<void> {
-  const { org, place } = eventPlace(orgId(), null)
+async function addEvents(days: number, rows = 1, siteId: string | null = null): Promise<void> {
+  const { org, place } = eventPlace(orgId(), siteId)
   await sql`insert into device_event_row (org, place, id, device_id, kind, device_name, event, created_at)
     select ${org}, ${place}, gen_random_uuid(), ${device(0).id}::uuid, ${kindOf('ap', 'CONNECTED')}::smallint, ${`${days} days`},
       '{}', ${daysAgo(days)}
@@ -142,6 +145,25 @@ describe('retention', () => {
     expect(await texts('device_event', 'device_name')).toEqual(['89 days'])
     expect(await texts('mxedge_event', 'type')).toEqual(['89 days'])
     expect(await count('webhook_outbox')).toBe(1)
+  })
+
+  it('deletes the place of a deleted site once the last of its events is old, and no other place', async () => {
+    const { db } = context.ctx
+    const siteId = uuidv7()
+    await sql`insert into site (org_id, id, name, timezone, doc, created_at, modified_at)
+      select org_id, ${siteId}::uuid, 'Closed', timezone, doc, created_at, modified_at from site limit 1`.execute(db)
+    const scope = systemScopeOf('operator', { orgId: orgId(), siteId }) as SiteScope
+    const places = () => count('event_place')
+    const before = await places()
+    await deleteSite(context.ctx, scope)
+    await prune()
+    expect(await places()).toBe(before)
+    await sql`update event_place set deleted_at = ${daysAgo(91)} where deleted_at is not null`.execute(db)
+    await addEvents(92, 1, siteId)
+    await deleteOldRows(context.ctx, [{ rows: [agingPlaces], before: daysAgo(90) }])
+    expect(await places()).toBe(before)
+    await prune()
+    expect([await places(), await count('device_event_row')]).toEqual([before - 1, 0])
   })
 
   it('deletes commands and their downloads 30 days after their end, except those of running upgrades', async () => {
