@@ -29,7 +29,7 @@ it(
     const headers = { authorization: `Token ${made['api_token']}` }
     expect((await fetch(`${server.url}/api/v1/orgs/${made['org_id']}`, { headers })).status).toBe(200)
     await expect(cli(dataDir, 'bootstrap', ...account)).rejects.toMatchObject({
-      stderr: expect.stringMatching(/a@b\.test has an account already\n$/),
+      stderr: expect.stringMatching(/^signalbox: The address a@b\.test has an account already \(POST [^ ]+: 400\)\n$/),
     })
 
     const rows = Array.from({ length: 4500 }, (_, index) => {
@@ -50,7 +50,9 @@ it(
       claim_code: 'CODE00000004096',
     })
     await expect(cli(dataDir, 'unclaimed', '020000001000', '--mxedges')).rejects.toMatchObject({
-      stderr: expect.stringMatching(/404 No unclaimed edge appliance has the MAC 020000001000\n$/),
+      stderr: expect.stringMatching(
+        /^signalbox: No unclaimed edge appliance has the MAC 020000001000 \(GET [^ ]+: 404\)\n$/,
+      ),
     })
 
     const storage = JSON.parse(await cli(dataDir, 'storage', '--json')) as Record<string, unknown>

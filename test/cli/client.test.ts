@@ -9,7 +9,7 @@ it('reports the detail of an error once, though its reason repeats a part of it'
     const { orgId, token } = server.org
     const options = { url: server.url, authorization: `Token ${token}`, dataDir: await temporaryDir() }
     await expect(createClient(options).call('GET', `/api/v1/orgs/${orgId}/sites?nonsense=1`)).rejects.toThrow(
-      /^GET [^ ]+: 400 Invalid field nonsense: is no parameter of this operation$/,
+      /^Invalid field nonsense: is no parameter of this operation \(GET [^ ]+: 400\)$/,
     )
   } finally {
     await server.close()

@@ -1,3 +1,4 @@
+import { counted } from '../../platform/counted.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { UpgradeNote } from '../../rollout/rollout.ts'
 import type { RequestedP2p } from '../org-upgrade.ts'
@@ -46,7 +47,7 @@ export function noteUnusedP2p({ isEnabled, clusterSize, parallelism }: Requested
 export function noteP2p({ batches, size, parallel, maxDownloads }: P2pBatches): UpgradeNote[] {
   if (batches === 0) return []
   const limit = maxDownloads === null ? 'all at once' : `so at most ${maxDownloads} devices at once`
-  const what = `${batches} batches of at most ${size} access points, ${parallel} batches at a time, ${limit}`
+  const what = `${counted(batches, 'batch', 'batches')} of at most ${counted(size, 'access point')}, ${counted(parallel, 'batch', 'batches')} at a time, ${limit}`
   return [
     { reason: `Downloads in ${what}; each device downloads from the service, because none offers its image to others` },
   ]
