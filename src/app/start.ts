@@ -20,6 +20,7 @@ import { type ConsoleFiles, readConsoleFiles } from '../http/console/console-fil
 import { renewDeviceCa } from '../gateway/certificates/renew-device-ca.ts'
 import type { Context } from '../platform/context.ts'
 import { createMailer } from '../platform/outbound/mail.ts'
+import { openUnsentMails } from '../platform/outbound/unsent-mails.ts'
 import { migrate } from '../platform/database/migrate.ts'
 import { warnOfOpenFilesLimit } from '../platform/process/open-files.ts'
 import { egressProxyOf } from '../platform/outbound/egress-proxy.ts'
@@ -138,7 +139,8 @@ async function startParts(
   // The operator's services may be anywhere.
   const operatorHttp = createOutboundHttp({ allowCidrs: ['0.0.0.0/0', '::/0'], allowLoopback: true })
   closing.add('operator http', () => operatorHttp.close())
-  const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom, dataDir: dataDir.path, log })
+  const unsent = openUnsentMails({ dataDir: dataDir.path, secrets, clock: ctx.clock, log })
+  const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom, dataDir: dataDir.path, log, unsent })
   closing.add('mailer', (withinMs) => mailer.close(withinMs), RESERVES_MS.mailer)
   const tokenUses = createTokenUses(ctx)
   closing.add('token uses', () => tokenUses.stop())
@@ -228,6 +230,8 @@ async function startParts(
   await writeServerFile(dataDir.path, url)
   closing.add('server file', () => removeServerFile(dataDir.path))
   await dataDir.giveToOwner()
+  // A mail server that hangs must not delay the start.
+  void unsent.sendAll(mailer)
   return { url, ...ports, operatorKey, countLinks, ctx, failed: Promise.race([database.lost, failed]) }
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { type AddressInfo, type Server, type Socket, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,6 +10,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { composeMail } from '../../src/accounts/mail/compose-mail.ts'
 import { postMail } from '../../src/accounts/mail/post-mail.ts'
 import { type Mailer, type MailerOptions, createMailer } from '../../src/platform/outbound/mail.ts'
+import { openUnsentMails } from '../../src/platform/outbound/unsent-mails.ts'
+import { createSecrets } from '../../src/platform/secrets.ts'
+import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { selfSigned } from '../webhooks/self-signed.ts'
 
@@ -224,6 +228,56 @@ describe('a mail server that misbehaves', () => {
     const sending = mailer.send(letter())
     await Promise.all([mailer.close(), expect(sending).rejects.toThrow()])
     await expect(mailer.send(letter())).rejects.toThrow('closed')
+  })
+})
+
+describe('mails that a stop interrupts', () => {
+  const secrets = createSecrets(randomBytes(32))
+  const clock = createTestClock()
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
+  const open = () => openUnsentMails({ dataDir, secrets, clock, log })
+  const stored = () => readdir(join(dataDir, 'mail', 'unsent'))
+
+  /** Stops while a mail server answers to none of the mails. */
+  async function interrupt(count: number): Promise<void> {
+    const port = await startRaw(() => {})
+    const mailer = openMailer(`smtp://127.0.0.1:${port}`, { unsent: open() })
+    const sending = Array.from({ length: count }, (_, index) => mailer.send(letter(`ada${index}@example.test`)))
+    await mailer.close(0)
+    await Promise.all(sending)
+  }
+
+  it('are sealed in files, and sent after the next start, each once', async () => {
+    await interrupt(3)
+    const [name = ''] = await stored()
+    const path = join(dataDir, 'mail', 'unsent', name)
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    expect((await readFile(path)).includes('token=')).toBe(false)
+    const { port, received } = await startSmtp({ disabledCommands: ['STARTTLS'] })
+    for (let start = 0; start < 2; start += 1) await open().sendAll(openMailer(`smtp://127.0.0.1:${port}`))
+    expect(received.map(({ to }) => to)).toEqual([0, 1, 2].map((index) => [`ada${index}@example.test`]))
+    expect(received[0]?.mail.text).toContain('http://signalbox.test/go?token=abc')
+    expect(await stored()).toEqual([])
+  })
+
+  it('stay where the next start is stopped, too', async () => {
+    await interrupt(2)
+    const port = await startRaw(() => {})
+    const unsent = open()
+    const mailer = openMailer(`smtp://127.0.0.1:${port}`, { unsent })
+    const sending = unsent.sendAll(mailer)
+    await mailer.close(0)
+    await sending
+    expect(await stored()).toHaveLength(2)
+  })
+
+  it('are not sent after a day, because their links have expired, which the log says', async () => {
+    await interrupt(1)
+    clock.advance(25 * 3600_000)
+    const { port, received } = await startSmtp({ disabledCommands: ['STARTTLS'] })
+    await open().sendAll(openMailer(`smtp://127.0.0.1:${port}`))
+    expect([received, await stored()]).toEqual([[], []])
+    expect(lines.at(-1)).toContain('the last stop interrupted it more than a day ago')
   })
 })
 

@@ -19,10 +19,18 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Resolves once the mail server has accepted it. @throws Error when it does not, in time. */
+  /**
+   * Resolves once the mail server has accepted it, or it is stored for the next start.
+   * @throws Error when the server does not accept it, in time.
+   */
   send(mail: Mail): Promise<void>
-  /** Gives mails in progress 3 s, or less time; later ones fail. */
+  /** Gives mails in progress 3 s, or less time. Unfinished and later ones are stored if there is a place for them, or fail. */
   close(withinMs?: number): Promise<void>
+}
+
+export interface MailStore {
+  /** Stores a mail until the next start. */
+  insert(mail: Mail): Promise<void>
 }
 
 export interface MailerOptions {
@@ -36,6 +44,8 @@ export interface MailerOptions {
   /** Folder for the files: `<dataDir>/mail/*.eml`. */
   readonly dataDir: string
   readonly log: Logger
+  /** Stores mails that close() interrupts. Absent: they are lost. */
+  readonly unsent?: MailStore
   /** Time limit for a mail as a whole, including its wait behind others; half a minute by default. */
   readonly sendWithinMs?: number
 }
@@ -59,11 +69,19 @@ export function createMailer(options: MailerOptions): Mailer {
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
   const underWay = new Set<Promise<void>>()
+  async function deliver(mail: Mail): Promise<void> {
+    try {
+      if (closing.signal.aborted) throw new Error('the mailer is closed')
+      await outlet.send(mail, AbortSignal.any([closing.signal, AbortSignal.timeout(sendWithinMs)]))
+    } catch (error) {
+      if (!closing.signal.aborted || options.unsent === undefined) throw error
+      await options.unsent.insert(mail)
+    }
+  }
   return {
     async send(mail) {
-      if (closing.signal.aborted) throw new Error('the mailer is closed')
       if (underWay.size >= MAX_UNDER_WAY) throw new Error(`${MAX_UNDER_WAY} mails are under way already`)
-      const sending = outlet.send(mail, AbortSignal.any([closing.signal, AbortSignal.timeout(sendWithinMs)]))
+      const sending = deliver(mail)
       underWay.add(sending)
       try {
         await sending
