@@ -224,8 +224,17 @@ function rejectAtAbort(signal: AbortSignal): Promise<never> {
   })
 }
 
-/** The reason for which OpenSSL takes any answer that is no TLS. */
-const NO_TLS = 'wrong version number'
+/** What reasons of OpenSSL mean for people; it takes any answer that is no TLS for a wrong version. */
+const tlsReasons: Readonly<Record<string, string>> = {
+  'wrong version number': 'the receiver does not speak it',
+  'tlsv13 alert certificate required': 'the receiver requires a client certificate',
+}
+
+/** An alert that comes after the handshake has its reason only in the message. */
+const alert = /:SSL routines:[^:]*:([^:]+):/
+
+/** The advice of Node.js to whoever runs it, after the reason. */
+const ADVICE = '; if the root CA is installed locally'
 
 /**
  * One line for people: messages of OpenSSL contain the places in its sources, and a failed dual-stack connect has its
@@ -234,7 +243,12 @@ const NO_TLS = 'wrong version number'
 function describe(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(describe).join('; ')
   if (!(error instanceof Error)) return String(error)
-  const reason = 'library' in error && 'reason' in error && error.library === 'SSL routines' ? error.reason : null
-  if (typeof reason === 'string') return `TLS failed: ${reason === NO_TLS ? 'the receiver does not speak it' : reason}`
-  return error.message || error.name
+  const reason = tlsReasonOf(error)
+  if (reason !== undefined) return `TLS failed: ${tlsReasons[reason] ?? reason}`
+  return error.message.split(ADVICE)[0] || error.name
+}
+
+function tlsReasonOf(error: Error): string | undefined {
+  const known = 'library' in error && 'reason' in error && error.library === 'SSL routines' ? error.reason : null
+  return typeof known === 'string' ? known : alert.exec(error.message)?.[1]
 }

@@ -376,6 +376,17 @@ describe('certificates', () => {
       kind: 'failed',
       error: expect.stringMatching(/^TLS failed: [a-z0-9 ]+$/),
     })
+    const mutual = createTlsServer({ ...certificate, requestCert: true, ca: certificate.cert }, () => {})
+    const send = (verifyCert: boolean, to: string) => outboundWith().send({ ...asked, url: to, verifyCert })
+    const asked = { method: 'POST' as const, headers: {}, body: Buffer.from('{}'), timeoutMs: 5000 }
+    expect(await send(false, `https://127.0.0.1:${await listen(mutual)}/`)).toMatchObject({
+      kind: 'failed',
+      error: 'TLS failed: the receiver requires a client certificate',
+    })
+    expect(await send(true, await tlsReceiver(certificate))).toMatchObject({
+      kind: 'failed',
+      error: 'self-signed certificate',
+    })
   })
 
   it('are verified unless the webhook disables this', async () => {
