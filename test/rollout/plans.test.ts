@@ -3,10 +3,11 @@ import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { OrgScope } from '../../src/access/scope.ts'
 import { type CommandToSend, claimQueuedCommands } from '../../src/devices/commands/store.ts'
+import { assignDevices } from '../../src/devices/commands/store-upgrades.ts'
 import { insertUpgradeCommands } from '../../src/devices/commands/store-upgrade-commands.ts'
 import { noCapabilities } from '../../src/devices/commands/capabilities.ts'
 import { finishCommands, markCommandsLost } from '../../src/devices/commands/store-ended.ts'
-import { type Tx, inTxByKeys, keepingPlans } from '../../src/platform/database/db.ts'
+import { type Tx, inTx, inTxByKeys, keepingPlans } from '../../src/platform/database/db.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { updateTargets } from '../../src/rollout/rounds/store.ts'
 import { findPortionEnds, targetQuery } from '../../src/rollout/targets/store.ts'
@@ -216,6 +217,21 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
     expect(await readTargets(test, later, { isDue: true })).toBe(DEVICES)
     expect(await readTargets(test, later, { isDue: false })).toBe(DEVICES)
     expect(await readPortion(test, later, PORTION)).toBe(PORTION)
+  })
+
+  it('has each of its devices looked up twice when it is created', { timeout: 60_000 }, async () => {
+    const { ctx } = test
+    await sql`alter table device_upgrade set (autovacuum_enabled = off)`.execute(ctx.db)
+    const { scope, sites } = await seedOrg(ctx, [{ devices: 3 * DEVICES }])
+    const ids = sites.flatMap(({ devices }) => devices.map(({ id }) => id))
+    const [upgradeId, orgUpgradeId, imageId] = [uuidv7(), uuidv7(), uuidv7()]
+    const wanted = ids.map((deviceId) => ({ deviceId, upgradeId, orgUpgradeId, imageId, laterImages: null }))
+    const read = await inTx(ctx, async (tx) => {
+      const before = await rowsRead(tx, 'device_upgrade')
+      expect(await assignDevices(tx, scope, wanted, ctx.clock.now())).toEqual(new Set(ids))
+      return (await rowsRead(tx, 'device_upgrade')) - before
+    })
+    expect(read).toBe(2 * ids.length)
   })
 
   it('leaves the settings of a transaction as they were', async () => {

@@ -55,7 +55,11 @@ export async function assignDevices(
   return new Set(assigned)
 }
 
-/** Updates the rows in their order, without locking them first: one that has changed meanwhile is compared again. */
+/**
+ * Updates the rows in their order, without locking them first: one that has changed meanwhile is compared again. PostgreSQL
+ * expects that every other row passes the `case`. A plain `is null` it expects of hardly any row while it knows nothing of
+ * the column, and then compares each row of the table with each given one.
+ */
 async function assignSome(
   tx: Tx,
   part: readonly RowOf<typeof assignedColumns>[],
@@ -69,7 +73,8 @@ async function assignSome(
       where known.upgrade_id is null
     )
     update device_upgrade own set ${setAssigned}, ${setScheduled(at)}
-    from free as new where own.org_id = new.org_id and own.device_id = new.device_id and own.upgrade_id is null
+    from free as new where own.org_id = new.org_id and own.device_id = new.device_id
+      and case when own.upgrade_id is null then true end
     returning own.device_id
   `.execute(tx)
   return rows
