@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { beforeEach, expect, it } from 'vitest'
 import { isInFlight, noCounts } from '../../src/rollout/rollout.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
@@ -45,6 +46,24 @@ it.each([
   ],
 ])('with %j devices of all sites begin as others end', async (limits, most) => {
   expect(await playCounting(limits)).toEqual(most)
+})
+
+it('devices begin in the order of the plan, whatever their ids', async () => {
+  const { id } = await rollout.create({ strategy: 'big_bang', max_downloads_per_site: 2 })
+  const targets = rollout.ctx.db.selectFrom('upgradeTarget').select(['upgradeId', 'deviceId', 'ordinal'])
+  await rollout.ctx.db
+    .updateTable('upgradeTarget')
+    .set({ ordinal: sql<number>`100 - ordinal` })
+    .execute()
+  const planned = Map.groupBy(await targets.orderBy('ordinal').execute(), ({ upgradeId }) => upgradeId)
+  await rollout.advance()
+  const begun = await targets.where('attempt', '=', 1).orderBy('ordinal').execute()
+  expect(begun).toHaveLength(6)
+  expect(Map.groupBy(begun, ({ upgradeId }) => upgradeId)).toEqual(
+    new Map([...planned].map(([upgradeId, some]) => [upgradeId, some.slice(0, 2)])),
+  )
+  await rollout.play()
+  expect(countAll(await rollout.read(id))).toEqual({ upgraded: 18 })
 })
 
 it('more failures than the budget of all sites stop an upgrade, also without phases', async () => {

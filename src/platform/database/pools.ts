@@ -85,8 +85,10 @@ export function openHeavyPool(
 
 type PlanCacheMode = 'force_custom_plan' | 'force_generic_plan'
 
+/** Each row is looked up once, so PostgreSQL would fill a cache of look-ups (`memoize`) in vain. */
 function optionsByKeys(plans: PlanCacheMode): string {
-  return optionsOf(plans, ['jit', 'enable_hashjoin', 'enable_mergejoin', 'enable_material', 'enable_seqscan'])
+  const off = ['jit', 'enable_hashjoin', 'enable_mergejoin', 'enable_material', 'enable_memoize', 'enable_seqscan']
+  return optionsOf(plans, off)
 }
 
 function optionsOf(plans: PlanCacheMode, off: readonly string[]): string {

@@ -43,7 +43,7 @@ export interface TargetLimits {
   readonly gatewayNode: string | null
 }
 
-/** Lists the targets that SiteUpgradeNow.targets describes, in the order of the plan. */
+/** Lists the targets that SiteUpgradeNow.targets describes, those of each site upgrade in the order of the plan. */
 export async function listTargets(
   tx: Tx,
   scope: OrgScope,
@@ -54,7 +54,8 @@ export async function listTargets(
   const { rows } = await tx.withoutPlugins().executeQuery(targetQuery(scope, siteUpgrades, limits).compile(tx))
   await nextTurn()
   const parse = createCapabilitiesParser()
-  return rows.map((row) => targetOf(row, parse))
+  // PostgreSQL would copy and sort the wide rows.
+  return rows.toSorted((a, b) => a.ordinal - b.ordinal).map((row) => targetOf(row, parse))
 }
 
 type TargetedSiteUpgrade = Omit<SiteUpgradeNow & { readonly id: string }, 'targets'> & {
@@ -180,7 +181,7 @@ export function targetQuery(
     isEarly: plan.stages && rebootAt > now,
   }))
   return sql<TargetRow>`
-    select t.upgrade_id as "upgradeId", t.mac, d.name, t.device_id as "deviceId", t.phase,
+    select t.upgrade_id as "upgradeId", t.ordinal, t.mac, d.name, t.device_id as "deviceId", t.phase,
       t.download_phase as "downloadPhase", t.rank, t.state, t.entered_ms as "enteredMs", t.from_version as "fromVersion",
       t.target_version as "targetVersion", t.reported, t.image_id as "imageId", t.path, ${flag(sql`t.force`)} as force, t.attempt,
       nullif(t.failed_attempts, 0) as "failedAttempts", nullif(t.lost_attempts, 0) as "lostAttempts",
@@ -227,6 +228,5 @@ export function targetQuery(
         or session.connected is not true
         or t.state = 'rolling_back' or ${versionRun('t', 's.firmware')} is not distinct from t.target_version
         or (${unanswered}) is not true)
-    order by t.upgrade_id, t.ordinal
   `
 }

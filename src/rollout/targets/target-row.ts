@@ -29,6 +29,8 @@ export interface TargetRow
   extends
     Omit<LockedTarget, keyof Decoded>,
     Flags<'force' | 'fetched' | 'staged' | 'up' | 'heard' | 'isBootKnown' | 'mayReboot' | 'delivered' | 'fenced'> {
+  /** Its place in the order of the plan. */
+  readonly ordinal: number
   readonly reported: readonly string[] | null
   /** Null: none. */
   readonly failedAttempts: number | null
