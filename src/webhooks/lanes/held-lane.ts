@@ -11,6 +11,7 @@ import { type DeliverOptions, receiverOf } from '../requests/receiver.ts'
 import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
 import type { WebhookLimits } from '../limits.ts'
 import type { LaneLoan } from '../routing/store-routed.ts'
+import { type RoomNotice, createRoomNotice } from './room-notice.ts'
 import { createSpareCount, maxSpareOf } from './spare-count.ts'
 import type { HeldLaneKey, KnownLane } from './store.ts'
 import { type Acceptance, type EndOfUnrouted, type WaitingMessage, createWaitingMessages } from './waiting-messages.ts'
@@ -30,8 +31,7 @@ export interface HeldLane {
   accept(message: DueMessage, acceptance: Acceptance): boolean
   /** How many events of a backlog it accepts now; null if they have to be routed. */
   roomForBacklog(): number | null
-  /** Calls `onRoom` once when it accepts so many events of a backlog, or none. Only the last call counts. */
-  awaitRoom(events: number, onRoom: () => void): void
+  readonly awaitRoom: RoomNotice['request']
   /**
    * Lends up to `wanted` of what the lane's row counts beyond its messages. endLoan() must follow, and the lane is not
    * released before. Null if it is being released.
@@ -120,7 +120,6 @@ export function holdLane(
   let hasAll = lane.hasAll && order !== 'device'
   // Messages that can't start before the lane is released would occupy memory that others need.
   if (limit !== null && !waiting.keepFirst(messagesWithin(limit, START_WITHIN_MS))) hasAll = false
-  let awaited: { readonly events: number; readonly onRoom: () => void } | null = null
   let closing = false
   let releasing = false
   let gone = false
@@ -250,17 +249,12 @@ export function holdLane(
 
   const roomForBacklog = (): number | null => (isSingle && mayAccept() ? waiting.room() : null)
 
-  function reportRoom(): void {
-    if (awaited === null || (roomForBacklog() ?? Infinity) < awaited.events) return
-    const { onRoom } = awaited
-    awaited = null
-    onRoom()
-  }
+  const roomNotice = createRoomNotice(roomForBacklog)
 
   function proceed(): void {
     while (startNext());
     if (closing) writeUnrouted()
-    reportRoom()
+    roomNotice.check()
     if (inFlight > 0) return
     if (waiting.count() === 0) idleSinceMs = performance.now()
     if (!hasAll && waiting.count() === 0) closing = true
@@ -331,9 +325,7 @@ export function holdLane(
       return true
     },
     roomForBacklog,
-    awaitRoom(events, onRoom) {
-      awaited = { events, onRoom }
-    },
+    awaitRoom: roomNotice.request,
     lend(wanted) {
       if (releasing) return null
       loans += 1
