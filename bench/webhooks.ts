@@ -8,19 +8,21 @@ import { type Child, startChild } from './support/child.ts'
 import { residentKb } from './support/process-usage.ts'
 import { deliverBare } from './support/bare-deliveries.ts'
 import type { ReceiverCommand } from './support/receiver.ts'
-import { measureCosts } from './support/webhook-costs.ts'
+import { measureBacklogs, measureBatches, measureCosts } from './support/webhook-costs.ts'
 import { type Engine, addEvent, ask, reportOf, withEngine } from './support/webhook-engine.ts'
 import { load, percentiles, reportWhen, untilDrained } from './support/webhook-load.ts'
 import { measurePuts } from './support/webhook-puts.ts'
 import { presentUsage, usageOf } from './support/webhook-usage.ts'
 
 /**
- * With `--portions` it measures only small portions, with `--costs` only the further costs of deliveries, with `--puts` only
- * those of changes by the API.
+ * With `--portions` it measures only small portions, with `--costs` only the further costs of deliveries, and of these with
+ * `--backlog` only backlogs, with `--batched` only batches, and with `--puts` only changes by the API.
  */
 export const options = {
   portions: { type: 'boolean' },
   costs: { type: 'boolean' },
+  backlog: { type: 'boolean' },
+  batched: { type: 'boolean' },
   puts: { type: 'boolean' },
 } as const
 
@@ -48,6 +50,9 @@ const BARE_S = 5
  * together; the time from a kill of the server to the first delivery; and the further costs (see measureCosts).
  */
 export async function run(values: OptionValues): Promise<Record<string, unknown>> {
+  if (values['costs'] === true) return measureCosts()
+  if (values['backlog'] === true) return measureBacklogs()
+  if (values['batched'] === true) return measureBatches()
   const receiver = await startChild({
     args: [program('support/receiver.ts')],
     ready: /^receiver ready (\S+)$/,
@@ -56,10 +61,6 @@ export async function run(values: OptionValues): Promise<Record<string, unknown>
     const put = await measurePuts(receiver)
     await receiver.stop()
     return { put }
-  }
-  if (values['costs'] === true) {
-    await receiver.stop()
-    return measureCosts()
   }
   const portions = await withEngine({ receiver, orgs: ORGS, paths: ['healthy'] }, (engine) =>
     measurePortions(engine, receiver),
