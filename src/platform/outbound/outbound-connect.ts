@@ -1,4 +1,5 @@
 import { type LookupFunction, type Socket, isIP } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { callbackify } from 'node:util'
 import type * as undici from 'undici'
 import type { AddressGuard } from './address-guard.ts'
@@ -12,6 +13,11 @@ import type { Connect } from './http-connections.ts'
 const CONNECT_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_MS = 1000
 const MAX_HEADER_BYTES = 16 * 1024
+/**
+ * The largest TLS record that is sent. OpenSSL allocates a buffer of this size for each record and frees it at once. Without the
+ * limit it has 16 KB, for which the program's settings of malloc make a mapping each time.
+ */
+const MAX_RECORD_BYTES = 8 * 1024
 
 type Undici = typeof undici
 
@@ -33,8 +39,12 @@ export function createGuardedConnect(loaded: Undici, options: ConnectorOptions):
   const connect = guardedConnector(loaded, options)
   return ({ host, hostname, protocol, port }, done) => {
     connect({ host, hostname: bare(hostname), protocol, port }, (...[error, socket]) => {
-      if (error !== null) done(error, null)
-      else done(null, { socket, remoteAddress: options.proxy === null ? (socket.remoteAddress ?? null) : null })
+      if (error !== null) {
+        done(error, null)
+        return
+      }
+      if (socket instanceof TLSSocket) socket.setMaxSendFragment(MAX_RECORD_BYTES)
+      done(null, { socket, remoteAddress: options.proxy === null ? (socket.remoteAddress ?? null) : null })
     })
   }
 }

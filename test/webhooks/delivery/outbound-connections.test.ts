@@ -8,6 +8,7 @@ import { createHttpConnections } from '../../../src/platform/outbound/http-conne
 import { type OutboundHttp, createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
 import { selfSigned } from '../self-signed.ts'
 import { listen } from './listen.ts'
+import { startTlsTap } from '../../support/tls-records.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 function openOutbound(): OutboundHttp {
@@ -122,6 +123,20 @@ it('connections carry one request at a time, each with its own answer, by TLS as
     await Promise.all(Array.from({ length: 10 }, (_, index) => send(`/${index}`)))
     expect(connections).toBeLessThanOrEqual(10)
   }
+})
+
+it('connections send a large request in TLS records that need no large buffer', async () => {
+  // The message fits into 8192 bytes; authentication and type follow it.
+  const maxBytes = 8192 + 256
+  const body = Buffer.alloc(50_000, 'x')
+  const server = createTlsServer(await selfSigned('127.0.0.1'), (request, response) => request.pipe(response))
+  const tap = await startTlsTap(await listen(server), 'to_server')
+  onTestFinished(() => tap.close())
+  const result = await post(openOutbound(), `https://127.0.0.1:${tap.port}/`, { body, verifyCert: false })
+  // An answer is read up to 16 KiB.
+  expect(result).toMatchObject({ kind: 'answer', status: 200, body: body.subarray(0, 16 * 1024) })
+  expect(tap.lengths.length).toBeGreaterThan(body.length / maxBytes)
+  expect(Math.max(...tap.lengths)).toBeLessThan(maxBytes)
 })
 
 it('connections send no header that contains a line end', async () => {
