@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../platform/uuidv7.ts'
 import type { InOrg } from '../access/scope.ts'
-import { type Reader, type Tx, anyOf, json } from '../platform/database/db.ts'
+import { EncodedJson, type Reader, type Tx, anyOf } from '../platform/database/db.ts'
 import { copyRows } from '../platform/database/copy-rows.ts'
 import { columnsOf, insertRows } from '../platform/database/rows.ts'
-import { splitByBytes } from '../platform/database/split.ts'
+import { splitByBytesLazily } from '../platform/database/split.ts'
 import { writeParts } from '../platform/database/write-parts.ts'
 import { type WokenRow, wakeAfterCommit } from '../platform/database/wakes.ts'
 import type { Topic, TopicEvents } from './topics.ts'
@@ -22,8 +22,15 @@ export type NewOutboxEvent = {
 /** Bounds the rows of one statement. */
 export const partLimits = { count: 1000, bytes: 4 * 1024 * 1024 }
 
-function partsOf<T extends { readonly event: object }>(rows: readonly T[]): T[][] {
-  return splitByBytes(rows, ({ event }) => json(event).length, partLimits)
+/** Encodes events once, for their lengths and for the database, and splits them. */
+function encodedParts<T extends { readonly event: object }>(
+  rows: Iterable<T>,
+): Generator<(Omit<T, 'event'> & { readonly event: EncodedJson })[]> {
+  return splitByBytesLazily(encodedRows(rows), ({ event }) => event.text.length, partLimits)
+}
+
+function* encodedRows<T extends { readonly event: object }>(rows: Iterable<T>) {
+  for (const row of rows) yield Object.assign({}, row, { event: new EncodedJson(row.event) })
 }
 
 const outboxColumns = columnsOf('webhookOutbox', {
@@ -44,10 +51,14 @@ const MAX_FILTERED_BY_INSERT = 8
  */
 export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at: Date): Promise<void> {
   const isFew = events.length <= MAX_FILTERED_BY_INSERT
-  const rows = (isFew ? events : await findHeard(tx, events)).map((row) => Object.assign({ id: uuidv7() }, row))
+  const rows = isFew ? events : await findHeard(tx, events)
   const insert = isFew ? insertHeard : copyAll
-  await writeParts(partsOf(rows), async (part) => {
-    const heard = await insert(tx, part, at)
+  await writeParts(encodedParts(rows), async (part) => {
+    const heard = await insert(
+      tx,
+      part.map((row) => Object.assign(row, { id: uuidv7() })),
+      at,
+    )
     wakeRouter(
       tx,
       heard.map(({ id, orgId, topic }) => ({ id, orgId, topic, webhookId: null, json: null })),
@@ -55,7 +66,7 @@ export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at
   })
 }
 
-type OutboxRow = NewOutboxEvent & { readonly id: string }
+type OutboxRow = Omit<NewOutboxEvent, 'event'> & { readonly id: string; readonly event: EncodedJson }
 
 /** @returns The rows that a webhook subscribes to. The others are not inserted. */
 async function insertHeard(tx: Tx, rows: readonly OutboxRow[], at: Date): Promise<readonly OutboxRow[]> {
@@ -161,5 +172,5 @@ export async function insertMxedgeEvents(
     type: event.type,
     event,
   }))
-  for (const part of partsOf(rows)) await insertRows(tx, mxedgeEventColumns, part, { every: { createdAt: at } })
+  for (const part of encodedParts(rows)) await insertRows(tx, mxedgeEventColumns, part, { every: { createdAt: at } })
 }

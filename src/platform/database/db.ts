@@ -52,9 +52,20 @@ export function containing(part: string): string {
   return `%${escapeLike(part)}%`
 }
 
+/** A value for a jsonb column that is encoded already, because its length was needed first. */
+export class EncodedJson {
+  // Rows declare the column as an object of any members.
+  readonly [name: string]: unknown
+  readonly text: string
+
+  constructor(value: object) {
+    this.text = JSON.stringify(value)
+  }
+}
+
 /** Encodes a value for a jsonb column; `documentText` encodes those of documents. */
 export function json(value: unknown): string {
-  return JSON.stringify(value)
+  return value instanceof EncodedJson ? value.text : JSON.stringify(value)
 }
 
 /** Counts the rows of a query that selects nothing yet. */

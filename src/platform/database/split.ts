@@ -30,18 +30,26 @@ export function* splitRowsLazily<T>(rows: Iterable<T>, perPart = ROWS_PER_STATEM
 
 /** Splits a list into parts within the limits, in order. An item that exceeds them becomes a separate part. */
 export function splitByBytes<T>(items: readonly T[], sizeOf: (item: T) => number, limits: PartLimits): T[][] {
-  const parts: T[][] = []
+  return [...splitByBytesLazily(items, sizeOf, limits)]
+}
+
+/** Splits items as splitByBytes() does, but makes each part only when it is needed. */
+export function* splitByBytesLazily<T>(
+  items: Iterable<T>,
+  sizeOf: (item: T) => number,
+  limits: PartLimits,
+): Generator<T[]> {
+  let part: T[] = []
   let bytes = 0
   for (const item of items) {
     const size = sizeOf(item)
-    const last = parts.at(-1)
-    if (last === undefined || last.length >= limits.count || bytes + size > limits.bytes) {
-      parts.push([item])
-      bytes = size
-    } else {
-      last.push(item)
-      bytes += size
+    if (part.length > 0 && (part.length >= limits.count || bytes + size > limits.bytes)) {
+      yield part
+      part = []
+      bytes = 0
     }
+    part.push(item)
+    bytes += size
   }
-  return parts
+  if (part.length > 0) yield part
 }
