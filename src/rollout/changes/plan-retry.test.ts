@@ -189,7 +189,13 @@ describe('an upgrade that has ended and has gates with approvals', () => {
     ['up to the next one', 3, { approved: [1] }, 2],
     ['as far as those given', 3, { approved: [1, 2] }, 3],
     ['over one behind the devices', 1, {}, 3],
-    ['over one after an empty phase', 2, { sizes: [0, 20, 20] }, 3],
+    ['over one after a phase that was planned without devices', 2, { sizes: [0, 20, 20] }, 3],
+    [
+      'up to one after a phase that other upgrades have emptied',
+      2,
+      { sizes: [0, 20, 20], gates: [{ ...approval, emptied: true as const }, null, null] },
+      1,
+    ],
     [
       'over one that waits for something else',
       2,

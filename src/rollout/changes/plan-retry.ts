@@ -8,6 +8,7 @@ import {
 import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
 import type { OrgPhases } from '../phases/decide-org-phases.ts'
 import { ofDownloads } from '../gates/decide-hold.ts'
+import { findWaitingGate } from '../gates/decide-wait.ts'
 import type { OrgUpgradeNow } from '../rounds/decide-org-upgrade.ts'
 import { isHardReason } from '../rounds/decide-step.ts'
 import type { UpgradeHold } from '../rollout.ts'
@@ -164,10 +165,12 @@ function retryPhases(
   if (!isOver) return { current, gatePassed, ...counts }
   const waiting = Object.entries(counts.pending).flatMap(([phase, count]) => (count > 0 ? [Number(phase)] : []))
   const last = waiting.reduce((latest, phase) => Math.max(latest, phase), 0)
-  const unapproved = sizes.findIndex(
-    (size, index) =>
-      index + 1 < last && size > 0 && gates?.[index]?.wait_for === 'approval' && !approved.includes(index + 1),
-  )
+  const unapproved = sizes.findIndex((_size, index) => {
+    const phase = index + 1
+    return (
+      phase < last && findWaitingGate(phase, { sizes, gates })?.wait_for === 'approval' && !approved.includes(phase)
+    )
+  })
   return { current: unapproved < 0 ? sizes.length : unapproved + 1, gatePassed: sizes.length, ...counts }
 }
 

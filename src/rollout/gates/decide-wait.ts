@@ -14,21 +14,34 @@ interface Gates {
   readonly approved: readonly number[]
 }
 
+/** A gate that waits for an event. */
+type WaitingGate = PhaseGate & Required<Pick<PhaseGate, 'wait_for'>>
+
+/**
+ * Returns the gate after a phase if it waits for an event. A phase that was planned without devices waits for nothing. One
+ * that other upgrades have emptied waits, because nothing has shown yet that the next one may open.
+ * @param phase From 1.
+ */
+export function findWaitingGate(phase: number, { sizes, gates }: Pick<Gates, 'sizes' | 'gates'>): WaitingGate | null {
+  const gate = gates?.[phase - 1] ?? null
+  if (gate?.wait_for === undefined) return null
+  const { wait_for: waitFor, emptied = false } = gate
+  return (sizes[phase - 1] ?? 0) === 0 && !emptied ? null : { ...gate, wait_for: waitFor }
+}
+
 /**
  * Returns what the gate after a phase waits for although enough of its devices were upgraded; null: the next phase may
- * open. A phase that was planned without devices waits for nothing. One that other upgrades have emptied waits, because
- * nothing has shown yet that the next one may open.
+ * open.
  * @param phase The phase that has ended, from 1.
  */
 export function findWait(
   phase: number,
   { of, sizes, gates, gatePassed, approved }: Gates,
 ): Pick<UpgradeHold, 'by' | 'reason'> | null {
-  const gate = gates?.[phase - 1] ?? null
-  if (gate?.wait_for === undefined) return null
-  const { emptied = false } = gate
-  if ((sizes[phase - 1] ?? 0) === 0 && !emptied) return null
-  const ended = `${wordsOf(of).phase} ${phase} ${emptied ? 'lost all its devices to other upgrades' : 'ended'}`
+  const gate = findWaitingGate(phase, { sizes, gates })
+  if (gate === null) return null
+  const isEmptied = gate.emptied === true
+  const ended = `${wordsOf(of).phase} ${phase} ${isEmptied ? 'lost all its devices to other upgrades' : 'ended'}`
   switch (gate.wait_for) {
     case 'pause':
       return gatePassed >= phase ? null : { by: 'gate', reason: `${ended}, after which a pause was requested` }
