@@ -80,12 +80,23 @@ const CHECKS = [
   { name: 'scopes', args: () => [join(ROOT, 'scripts', 'check-scopes.mjs')] },
 ]
 
+/** A signal for this process has ended a build, so nothing is started after it. */
+class Stopped extends Error {
+  constructor(signal) {
+    super(`stopped by ${signal}`)
+    this.signal = signal
+  }
+}
+
 const [command = '', ...args] = process.argv.slice(2)
 try {
   mirror(await runCommand())
 } catch (error) {
-  process.stderr.write(`signalbox: ${error.message}\n`)
-  process.exitCode = 1
+  if (error instanceof Stopped) mirror({ code: null, signal: error.signal })
+  else {
+    process.stderr.write(`signalbox: ${error.message}\n`)
+    process.exitCode = 1
+  }
 }
 
 async function runCommand() {
@@ -124,7 +135,8 @@ function buildServer(folder) {
 }
 
 async function runBuild(program, folder) {
-  const { code } = await runNode([join(ROOT, program), folder], { ipc: false, cwd: ROOT })
+  const { code, signal } = await runNode([join(ROOT, program), folder], { ipc: false, cwd: ROOT })
+  if (FORWARDED.includes(signal)) throw new Stopped(signal)
   return code === 0
 }
 

@@ -225,3 +225,20 @@ test('runs the server from a build of its present sources, and from the sources 
   await startOnce('third')
   expect(await parts()).toEqual(['part-second__.mjs', 'part-third___.mjs'])
 })
+
+test('a signal during a build ends the start', async () => {
+  const root = await makeTree()
+  await writeFile(join(root, 'src/bin/server.ts'), "console.log('started')")
+  const beginning = "process.stderr.write('begun\\n'); setInterval(() => {}, 1000)"
+  await writeFile(join(root, 'scripts/build-server.ts'), beginning)
+  await mkdir(join(root, 'node_modules/rolldown'), { recursive: true })
+  const runner = run(root, ['start'])
+  let [printed, said] = ['', '']
+  runner.stdout?.on('data', (chunk) => (printed += String(chunk)))
+  runner.stderr?.on('data', (chunk) => (said += String(chunk)))
+  await waitUntil('the build runs', () => said.includes('begun'))
+  runner.kill('SIGTERM')
+  expect(await once(runner, 'close')).toEqual([null, 'SIGTERM'])
+  expect(printed).toBe('')
+  expect(await readdir(join(root, 'dist'))).toEqual([])
+})
