@@ -12,8 +12,13 @@ const BUILDS = {
   server: { sources: 'src', inputs: ['scripts/build-server.ts'], stays: /-[\w-]{8}\.mjs$/ },
 }
 
-/** After this time, files of former builds no longer stay. */
+/** Files of former builds stay for so long after they have been replaced. */
 const STAYS_MS = 7 * 24 * 3600e3
+/** The file of a build that has the times at which its files of former builds were replaced. */
+const REPLACED = '.replaced'
+
+/** No build takes as long. What is left of one after this time was killed. */
+const KILLED_MS = 3600e3
 
 const COMMON_INPUTS = ['package-lock.json', 'scripts/builds.mjs']
 
@@ -28,26 +33,60 @@ const COMMON_INPUTS = ['package-lock.json', 'scripts/builds.mjs']
  */
 export async function ensureBuilt(root, name, build) {
   if (!existsSync(join(root, BUILDS[name].sources))) return 'unchanged'
-  const wanted = hashSources(root, BUILDS[name])
   const folder = join(root, 'dist', name)
-  if (readText(join(folder, '.sources')) === wanted) return 'current'
+  // After a build, the sources may have changed, and a process that began before may have put a build of former ones there.
+  for (;;) {
+    const wanted = hashSources(root, BUILDS[name])
+    if (isBuiltOf(folder, wanted)) return 'current'
+    const end = await buildOnce({ dist: join(root, 'dist'), name, wanted }, build)
+    if (end !== 'built') return end
+  }
+}
+
+/** @returns {Promise<'built' | 'unchanged' | 'failed'>} */
+async function buildOnce({ dist, name, wanted }, build) {
+  const folder = join(dist, name)
   // Two concurrent starts build twice; the first that is done puts its build in place.
-  const fresh = join(root, 'dist', `.${name}-${process.pid}`)
+  const fresh = join(dist, `.${name}-${process.pid}`)
   try {
+    deleteKilled(dist, name)
+    rmSync(fresh, { recursive: true, force: true })
     mkdirSync(fresh, { recursive: true })
   } catch (error) {
     if (['EACCES', 'EPERM', 'EROFS'].includes(error.code)) return 'unchanged'
-    throw error
+    return fail(error)
   }
   try {
     process.stderr.write(`signalbox: building the ${name}\n`)
     if (!(await build(fresh))) return 'failed'
     writeFileSync(join(fresh, '.sources'), wanted)
     // Another process may have put the same build there meanwhile, and somebody may be reading it.
-    if (readText(join(folder, '.sources')) !== wanted) replace(folder, fresh, BUILDS[name].stays)
-    return 'current'
+    if (!isBuiltOf(folder, wanted)) replace(folder, fresh, BUILDS[name].stays)
+    return 'built'
+  } catch (error) {
+    return fail(error)
   } finally {
     rmSync(fresh, { recursive: true, force: true })
+  }
+}
+
+function isBuiltOf(folder, hash) {
+  return readText(join(folder, '.sources')) === hash
+}
+
+/** The disk may be full, or files of another user's build may not be moved. Errors without a code are not those of files. */
+function fail(error) {
+  if (error.code === undefined) throw error
+  process.stderr.write(`signalbox: ${error.message}\n`)
+  return 'failed'
+}
+
+function deleteKilled(dist, name) {
+  if (!existsSync(dist)) return
+  const builds = readdirSync(dist).filter((entry) => entry.startsWith(`.${name}-`) && /-\d+$/.test(entry))
+  for (const path of builds.map((entry) => join(dist, entry))) {
+    const { mtimeMs = Infinity } = statSync(path, { throwIfNoEntry: false }) ?? {}
+    if (Date.now() - mtimeMs > KILLED_MS) rmSync(path, { recursive: true, force: true })
   }
 }
 
@@ -55,23 +94,29 @@ function replace(folder, fresh, stays) {
   const former = `${fresh}-former`
   try {
     renameSync(folder, former)
-    for (const name of readdirSync(former))
-      if (stays.test(name) && !existsSync(join(fresh, name)) && isRecent(join(former, name)))
-        renameSync(join(former, name), join(fresh, name))
+    keepFormer(former, fresh, stays)
   } catch (error) {
     if (error.code !== 'ENOENT') throw error
   }
   try {
     renameSync(fresh, folder)
   } catch (error) {
-    // Another process has put the same build there between the two steps.
+    // Another process has put its build there between the two steps.
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
   }
   rmSync(former, { recursive: true, force: true })
 }
 
-function isRecent(path) {
-  return Date.now() - statSync(path).mtimeMs < STAYS_MS
+/** Moves the files that stay, and records since when they are those of a former build. */
+function keepFormer(former, fresh, stays) {
+  const times = JSON.parse(readText(join(former, REPLACED)) || '{}')
+  const nowMs = Date.now()
+  const kept = readdirSync(former)
+    .filter((file) => stays.test(file) && !existsSync(join(fresh, file)))
+    .map((file) => [file, times[file] ?? nowMs])
+    .filter(([, replacedMs]) => nowMs - replacedMs < STAYS_MS)
+  for (const [file] of kept) renameSync(join(former, file), join(fresh, file))
+  writeFileSync(join(fresh, REPLACED), JSON.stringify(Object.fromEntries(kept)))
 }
 
 function hashSources(root, { sources, inputs }) {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, readFile, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -192,6 +192,7 @@ const SERVER_BUILD = `
 import { readFileSync, writeFileSync } from 'node:fs'
 const source = readFileSync('src/source.txt', 'utf8')
 if (source === 'broken') process.exit(1)
+if (source === 'edited') writeFileSync('src/source.txt', 'edited!')
 writeFileSync(process.argv[2] + '/part-' + source.padEnd(8, '_') + '.mjs', '')
 writeFileSync(process.argv[2] + '/server.mjs', 'console.log("built of the ' + source + '", process.argv[2])')
 `
@@ -221,9 +222,31 @@ test('runs the server from a build of its present sources, and from the sources 
   const parts = async () =>
     (await readdir(join(root, 'dist/server'))).filter((name) => name.startsWith('part-')).toSorted()
   expect(await parts()).toEqual(['part-first___.mjs', 'part-second__.mjs'])
-  await utimes(join(root, 'dist/server/part-first___.mjs'), 0, 0)
+  // How long it has run before makes no difference.
+  await utimes(join(root, 'dist/server/part-second__.mjs'), 0, 0)
+  await writeFile(join(root, 'dist/server/.replaced'), '{"part-first___.mjs":0}')
   await startOnce('third')
   expect(await parts()).toEqual(['part-second__.mjs', 'part-third___.mjs'])
+  expect(await startOnce('edited')).toEqual({ ...first, printed: 'built of the edited! --demo\n' })
+})
+
+test('starts without a build where none can be put, and deletes what is left of one that was killed', async () => {
+  const root = await makeTree()
+  await writeFile(join(root, 'src/bin/server.ts'), "console.log('the sources')")
+  await writeFile(join(root, 'src/source.txt'), 'only')
+  await writeFile(join(root, 'scripts/build-server.ts'), SERVER_BUILD)
+  await mkdir(join(root, 'node_modules/rolldown'), { recursive: true })
+  const printed = async (): Promise<string> => {
+    const { stdout } = run(root, ['start'])
+    return stdout === null ? 'none' : text(stdout)
+  }
+  await writeFile(join(root, 'dist'), 'no folder')
+  expect(await printed()).toBe('the sources\n')
+  await rm(join(root, 'dist'))
+  for (const name of ['.server-1', '.server-2']) await mkdir(join(root, 'dist', name), { recursive: true })
+  await utimes(join(root, 'dist/.server-1'), 0, 0)
+  expect(await printed()).toBe('built of the only undefined\n')
+  expect((await readdir(join(root, 'dist'))).toSorted()).toEqual(['.server-2', 'server'])
 })
 
 test('a signal during a build ends the start', async () => {
