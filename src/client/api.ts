@@ -130,9 +130,12 @@ function parseJson(text: string): Json {
   }
 }
 
+/** A proxy before the server refuses requests by a page, or by an empty answer. */
 function detailOf(body: Json): string {
   const { detail } = objectOf(body)
-  return typeof detail === 'string' ? detail : JSON.stringify(body)
+  if (typeof detail === 'string') return detail
+  const shown = JSON.stringify(body)
+  return shown === '{}' ? 'The answer has no reason' : `The answer has no reason, but is ${shown}`
 }
 
 /** Returns the fields of an answer; none for one that is no object. */
