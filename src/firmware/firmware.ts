@@ -62,7 +62,7 @@ export interface CatalogVersion extends VersionTraits {
 /** Returns the reason why the image can't be deleted: something outside the catalog still needs it. Null: nothing does. */
 export type FindImageUser = (tx: Tx, scope: OrgScope, imageId: string) => Promise<string | null>
 
-export function usedByUpgrade(id: string | null): string {
+export function usedByUpgrade(id: string): string {
   return `Upgrade ${id} uses this image: cancel it, or wait for its end`
 }
 

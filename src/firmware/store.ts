@@ -231,7 +231,8 @@ export async function findImageUser(tx: Tx, scope: OrgScope, imageId: string): P
     .where('orgUpgradeId', 'is not', null)
     .limit(1)
     .executeTakeFirst()
-  if (upgrade !== undefined) return usedByUpgrade(upgrade.orgUpgradeId)
+  const upgradeId = upgrade?.orgUpgradeId ?? null
+  if (upgradeId !== null) return usedByUpgrade(upgradeId)
   const command = await tx
     .selectFrom('deviceCommand')
     .select('id')
