@@ -143,6 +143,7 @@ export interface UpgradeTargetDetail extends UpgradeTarget {
 
 /** A device whose connection keeps breaking gets a command for each attempt. */
 const MAX_COMMANDS = 200
+
 /** @throws AppError not_found */
 export async function getUpgradeTarget(
   reader: Reader,
