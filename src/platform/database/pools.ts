@@ -85,7 +85,7 @@ export function openHeavyPool(
 
 type PlanCacheMode = 'force_custom_plan' | 'force_generic_plan'
 
-/** Each row is looked up once, so PostgreSQL would fill a cache of look-ups (`memoize`) in vain. */
+/** Nearly all rows are looked up once, so PostgreSQL would fill a cache of look-ups (`memoize`) in vain. See decision 400. */
 function optionsByKeys(plans: PlanCacheMode): string {
   const off = ['jit', 'enable_hashjoin', 'enable_mergejoin', 'enable_material', 'enable_memoize', 'enable_seqscan']
   return optionsOf(plans, off)
