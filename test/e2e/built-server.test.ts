@@ -17,7 +17,13 @@ const source = (path: string): string => fileURLToPath(new URL(`../../src/${path
 /** The programs of the processes that a process has started. */
 function programsOf(pid = 0): readonly string[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-  return children.flatMap((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0'))
+  return children.flatMap((child) => {
+    try {
+      return readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0')
+    } catch {
+      return [] // It has ended meanwhile.
+    }
+  })
 }
 
 it.skipIf(process.platform !== 'linux')(
