@@ -20,6 +20,11 @@ const REPLACED = '.replaced'
 /** No build takes as long. What is left of one after this time was killed. */
 const KILLED_MS = 3600e3
 
+/** Builds in a row. The sources hardly change during more of them. */
+const MAX_BUILDS = 3
+
+const NOT_PERMITTED = new Set(['EACCES', 'EPERM', 'EROFS'])
+
 const COMMON_INPUTS = ['package-lock.json', 'scripts/builds.mjs']
 
 /**
@@ -35,9 +40,10 @@ export async function ensureBuilt(root, name, build) {
   if (!existsSync(join(root, BUILDS[name].sources))) return 'unchanged'
   const folder = join(root, 'dist', name)
   // After a build, the sources may have changed, and a process that began before may have put a build of former ones there.
-  for (;;) {
+  for (let builds = 0; ; builds += 1) {
     const wanted = hashSources(root, BUILDS[name])
     if (isBuiltOf(folder, wanted)) return 'current'
+    if (builds === MAX_BUILDS) return 'failed'
     const end = await buildOnce({ dist: join(root, 'dist'), name, wanted }, build)
     if (end !== 'built') return end
   }
@@ -53,7 +59,7 @@ async function buildOnce({ dist, name, wanted }, build) {
     rmSync(fresh, { recursive: true, force: true })
     mkdirSync(fresh, { recursive: true })
   } catch (error) {
-    if (['EACCES', 'EPERM', 'EROFS'].includes(error.code)) return 'unchanged'
+    if (NOT_PERMITTED.has(error.code)) return 'unchanged'
     return fail(error)
   }
   try {
@@ -74,7 +80,7 @@ function isBuiltOf(folder, hash) {
   return readText(join(folder, '.sources')) === hash
 }
 
-/** The disk may be full, or files of another user's build may not be moved. Errors without a code are not those of files. */
+/** The disk may be full. Errors without a code are not those of files. */
 function fail(error) {
   if (error.code === undefined) throw error
   process.stderr.write(`signalbox: ${error.message}\n`)
@@ -94,21 +100,31 @@ function replace(folder, fresh, stays) {
   const former = `${fresh}-former`
   try {
     renameSync(folder, former)
-    keepFormer(former, fresh, stays)
   } catch (error) {
     if (error.code !== 'ENOENT') throw error
   }
+  ifPermitted(() => keepFormer(former, fresh, stays))
   try {
     renameSync(fresh, folder)
   } catch (error) {
     // Another process has put its build there between the two steps.
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
   }
-  rmSync(former, { recursive: true, force: true })
+  ifPermitted(() => rmSync(former, { recursive: true, force: true }))
+}
+
+/** Files of another user's build can be neither moved nor deleted, and are left. */
+function ifPermitted(change) {
+  try {
+    change()
+  } catch (error) {
+    if (!NOT_PERMITTED.has(error.code)) throw error
+  }
 }
 
 /** Moves the files that stay, and records since when they are those of a former build. */
 function keepFormer(former, fresh, stays) {
+  if (!existsSync(former)) return
   const times = JSON.parse(readText(join(former, REPLACED)) || '{}')
   const nowMs = Date.now()
   const kept = readdirSync(former)
@@ -133,12 +149,12 @@ function hashSources(root, { sources, inputs }) {
   return hash.digest('hex')
 }
 
-/** Returns an empty string if the file does not exist. */
+/** Returns an empty string if the file does not exist, or this user may not read it. */
 function readText(path) {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return ''
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'EACCES') return ''
     throw error
   }
 }
