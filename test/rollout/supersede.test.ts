@@ -27,15 +27,15 @@ async function fates(): Promise<Map<string, string[]>> {
   )
 }
 
-/** Takes over the devices of the first phase of an upgrade. */
-async function takeFirstPhase(orgUpgradeId: string) {
+/** Takes over the devices of a phase of an upgrade. */
+async function takePhase(orgUpgradeId: string, phase: number) {
   const { db } = rollout.ctx
   const taken = await db
     .selectFrom('upgradeTarget')
     .innerJoin('siteUpgrade', 'siteUpgrade.id', 'upgradeTarget.upgradeId')
     .select('deviceId')
     .where('orgUpgradeId', '=', orgUpgradeId)
-    .where('phase', '=', 1)
+    .where('phase', '=', phase)
     .execute()
   const ids = taken.map(({ deviceId }) => deviceId)
   await db.updateTable('device').set({ name: 'taken' }).where('id', 'in', ids).execute()
@@ -171,7 +171,7 @@ describe('an upgrade that supersedes another one', () => {
   ] as const)('opens no phase behind one that it empties before the %s that its gate demands', async (wait, by) => {
     const phase_gates = [{ phase: 1, wait_for: wait }]
     const old = await rollout.create({ ...canary, phase_gates, start_datetime: '2026-03-02T12:00:00Z' })
-    const young = await takeFirstPhase(old.id)
+    const young = await takePhase(old.id, 1)
     await rollout.play()
     await expectConsistent(rollout.ctx)
     expect(countAll(await rollout.read(young.id))).toEqual({ upgraded: 4 })
@@ -182,10 +182,38 @@ describe('an upgrade that supersedes another one', () => {
     const reason = expect.stringMatching(/^phase 1 lost all its devices to other upgrades/) as string
     expect(siteUpgrades.flatMap(({ hold }) => hold ?? [])[0]).toMatchObject({ by, reason })
     const { ctx, org } = rollout
+    const report = presentSummary(await findSummary(ctx.db, org.scope, await getReported(ctx.db, org.scope, old.id)))
+    expect(report.phases).toMatchObject([{ phase: 1, total: 0, gate: { wait_for: wait, passed: false } }, { total: 4 }])
     if (wait === 'approval') await approveOrgUpgrade(ctx, org.scope, { id: old.id, phase: 1, note: null })
     else await resumeOrgUpgrade(ctx, org.scope, old.id)
     await rollout.play()
     await expectConsistent(ctx)
     expect(countAll(await rollout.read(old.id))).toEqual({ cancelled: 4, upgraded: 4 })
+  })
+
+  it('leaves an emptied phase in the report of the old one, where its gate is still to be opened', async () => {
+    const phase_gates = [{ phase: 2, wait_for: 'approval' as const }]
+    const start_datetime = '2026-03-02T12:00:00Z'
+    const { id } = await rollout.create({ ...canary, canary_phases: [25, 50], phase_gates, start_datetime })
+    await takePhase(id, 2)
+    rollout.clock.advance(24 * 3600_000)
+    await rollout.play()
+    const { ctx, org } = rollout
+    const report = async () =>
+      presentSummary(await findSummary(ctx.db, org.scope, await getReported(ctx.db, org.scope, id)))
+    const opened_at = expect.any(Number) as number
+    const emptied = { phase: 2, total: 0, opened_at, ended_at: opened_at }
+    expect((await report()).phases).toMatchObject([
+      { phase: 1, total: 2, upgraded: 2 },
+      { ...emptied, gate: { wait_for: 'approval', passed: false } },
+      { phase: 3, total: 4, upgraded: 0 },
+    ])
+    await approveOrgUpgrade(ctx, org.scope, { id, phase: 2, note: null })
+    await rollout.play()
+    expect((await report()).phases).toMatchObject([
+      {},
+      { ...emptied, gate: { passed: true, opened_by: { by: 'approval' } } },
+      { upgraded: 4 },
+    ])
   })
 })

@@ -10,6 +10,7 @@ import type {
   ReportedSite,
   ReportedUpgrade,
 } from './report.ts'
+import { withEmptied } from './emptied-phases.ts'
 import { isLeftOut, isReported, listReportedEvents } from './store.ts'
 
 /** Reasons and versions are texts of devices, so their number is unbounded. */
@@ -28,8 +29,12 @@ export async function findSummary(reader: Reader, scope: InOrg, upgrade: Reporte
     versions: await groupVersions(reader, scope, upgrade),
     failures: await groupFailures(reader, scope, upgrade),
     leftOut: await groupLeftOut(reader, scope, upgrade),
-    phases: await listReportedPhases(reader, scope, upgrade),
-    downloads: await listReportedDownloads(reader, scope, upgrade),
+    phases: withEmptied(await listReportedPhases(reader, scope, upgrade), upgrade.gates, (phase) => ({
+      ...{ phase, total: 0, upgraded: 0, failed: 0, endedAt: null },
+    })),
+    downloads: withEmptied(await listReportedDownloads(reader, scope, upgrade), upgrade.downloadGates, (phase) => ({
+      ...{ phase, total: 0, downloaded: 0, failed: 0 },
+    })),
     events: await listReportedEvents(reader, scope, upgrade),
   }
 }

@@ -208,10 +208,13 @@ function presentPhases(summary: ReportSummary): Static<typeof SummaryReply>['pha
   const { upgrade, phases, events } = summary
   const opened = openingsOf(events, undefined)
   const { gates, approvals, currentPhase: current } = upgrade
-  const ended = phases.map((one) => ({ phase: one.phase, ended: one.upgraded + one.failed }))
-  const openPhase = openPhaseOf(summary, { current, opened, phases: ended })
+  const results = phases.map((one) => ({ phase: one.phase, ended: one.upgraded + one.failed }))
+  const openPhase = openPhaseOf(summary, { current, opened, phases: results })
   return phases.map(({ phase, total, upgraded, failed, endedAt }) => {
-    const { started_at: start, ...rest } = timesOf(opened.get(phase) ?? null, endedAt === null ? null : epochS(endedAt))
+    const openedAt = opened.get(phase) ?? null
+    // A phase that other upgrades have emptied ends as soon as it opens.
+    const ended = total === 0 ? openedAt : endedAt && epochS(endedAt)
+    const { started_at: start, ...rest } = timesOf(openedAt, ended)
     const counts = { phase, total, upgraded, failed }
     const gate = presentGate({ gates, approvals, phase, openPhase })
     return Object.assign(counts, rest, start === undefined ? {} : { opened_at: start }, gate === null ? {} : { gate })

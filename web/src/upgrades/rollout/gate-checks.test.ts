@@ -18,8 +18,10 @@ it('compares each rule of a gate with its present value', () => {
   ])
 })
 
-it('asks nothing of an empty phase', () => {
-  expect(checkGate({ ...phase, total: 0, upgraded: 0, failed: 0 })).toEqual([])
+it('compares no numbers of a phase that other upgrades have emptied', () => {
+  const empty = { ...phase, total: 0, upgraded: 0, failed: 0 }
+  expect(checkGate(empty)).toEqual([{ rule: 'an approval', value: 'not given yet', isMet: false }])
+  expect(checkGate({ ...empty, gate: { min_upgraded: 1, passed: true } })).toEqual([])
 })
 
 it('knows that the gate of the last phase leads nowhere', () => {

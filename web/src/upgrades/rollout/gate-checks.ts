@@ -1,6 +1,7 @@
 import type { Hold, Report } from '../upgrade.ts'
 
 type Phase = Report['phases'][number]
+type Gate = NonNullable<Phase['gate']>
 
 /** A condition of a gate with what it is compared with. */
 export interface GateCheck {
@@ -17,11 +18,19 @@ const waits = {
 
 const BY_ANOTHER = 'an approval by a person other than the creator'
 
-/** Returns what the phase has to meet for the next one to open; nothing for an empty phase, which always passes. */
-export function checkGate({ gate, total, failed, upgraded }: Phase): readonly GateCheck[] {
-  if (gate === undefined || total === 0) return []
+/**
+ * Returns what the phase has to meet for the next one to open. An empty phase meets all numbers; other upgrades have taken
+ * over its devices, and the next one still waits for a person or a check.
+ */
+export function checkGate(phase: Phase): readonly GateCheck[] {
+  const { gate, total } = phase
+  if (gate === undefined) return []
+  return total === 0 ? checkWait(gate) : [...checkNumbers(gate, phase), ...checkWait(gate)]
+}
+
+function checkNumbers(gate: Gate, { total, failed, upgraded }: Phase): readonly GateCheck[] {
   const { max_failures: failures, max_failure_percentage: percent, min_upgraded: atLeast } = gate
-  const { min_success_percentage: share, wait_for: wait } = gate
+  const { min_success_percentage: share } = gate
   const checks: (GateCheck | null)[] = [
     failures === undefined
       ? null
@@ -39,15 +48,14 @@ export function checkGate({ gate, total, failed, upgraded }: Phase): readonly Ga
           value: `${upgraded} of ${total}`,
           isMet: 100 * upgraded >= share * total,
         },
-    wait === undefined
-      ? null
-      : {
-          rule: gate.prevent_self_approval ? BY_ANOTHER : waits[wait].rule,
-          value: gate.passed ? 'done' : waits[wait].open,
-          isMet: gate.passed,
-        },
   ]
   return checks.filter((check) => check !== null)
+}
+
+function checkWait({ wait_for: wait, prevent_self_approval: byAnother, passed }: Gate): readonly GateCheck[] {
+  if (wait === undefined) return []
+  const rule = byAnother ? BY_ANOTHER : waits[wait].rule
+  return [{ rule, value: passed ? 'done' : waits[wait].open, isMet: passed }]
 }
 
 /** Returns the gates that lie between two phases, in the order of the phases. */
