@@ -63,7 +63,7 @@ export type OutboundResult =
 export interface OutboundHttp {
   send(outbound: OutboundRequest): Promise<OutboundResult>
   /**
-   * As fetch() of the platform, for libraries that need it and for answers of any size. The signal ends the whole
+   * Does the same as fetch() of the platform, for libraries that need it and for answers of any size. The signal ends the whole
    * request, the caller bounds the answer.
    * @throws Error if there is no answer.
    */

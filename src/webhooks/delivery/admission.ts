@@ -23,7 +23,7 @@ const MIB = 1024 * 1024
 
 /** Allows each organization a quarter of the total. */
 const quartered = (total: number): PoolCap => ({ total, perOrg: total / 4 })
-/** As quartered(), and more while a quarter stays free for others. */
+/** Allows the same as quartered(), and more while a quarter stays free for others. */
 const shared = (total: number): PoolCap => ({ ...quartered(total), keptFree: total / 4 })
 
 export const defaultCaps: Caps = {

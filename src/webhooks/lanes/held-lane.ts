@@ -65,8 +65,9 @@ export interface HeldLane {
 /** After this time a lane starts no further message, so that a change of the webhook takes effect soon. */
 const START_WITHIN_MS = 3000
 /**
- * Is less than the lease, by the time in which requests end and results are written. A request with two access tokens may
- * take longer: nobody claims the lane then, because this process leaves out the lanes that it has, and no other one runs.
+ * Limits how long after its lease a lane is confirmed: for less time than the lease, because requests end and results are
+ * written after it. A request with two access tokens may take longer: nobody claims the lane then, because this process leaves
+ * out the lanes that it has, and no other one runs.
  */
 const MAX_HELD_MS = 30_000
 /** The lease of a lane in steady use is extended from this time on. */

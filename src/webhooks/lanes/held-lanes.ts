@@ -17,17 +17,17 @@ export interface HeldLanes {
   hold(lane: ClaimedLane): void
   /** Sends new messages of lanes: some have just been leased for them, others are already open. */
   take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
-  /** As DirectLease.lend(). endLoans() must follow. */
+  /** Does the same as DirectLease.lend(). endLoans() must follow. */
   lend(lane: LaneKey, wanted: number): LaneLoan | null
   /** @param lanes What was used of the loans; null if it is unknown. */
   endLoans(lanes: readonly DirectLane[] | null): void
   /** New messages have to be claimed: their lanes send none that is routed later before them. */
   miss(messages: readonly LaneKey[]): void
-  /** As DirectDelivery.accept(). */
+  /** Does the same as DirectDelivery.accept(). */
   accept(lane: LaneKey, message: DueMessage, acceptance: Acceptance): boolean
-  /** As DirectDelivery.roomForBacklog(). */
+  /** Does the same as DirectDelivery.roomForBacklog(). */
   roomForBacklog(webhookId: string): number | null
-  /** As DirectDelivery.awaitRoom(). */
+  /** Does the same as DirectDelivery.awaitRoom(). */
   awaitRoom(webhookId: string, events: number, onRoom: () => void): void
   ids(): string[]
   keys(): HeldLaneKey[]

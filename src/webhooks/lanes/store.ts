@@ -86,7 +86,7 @@ export function nextAt(
     having min(m.due_at) is not null) end`
 }
 
-/** As nextAt(), for a lane whose first message `m.first_due_at` is known; null if it has none. */
+/** The value of nextAt() for a lane whose first message `m.first_due_at` is known; null if it has none. */
 const nextAtOfFirst = sql`case when w.enabled and not l.pulled and m.first_due_at is not null
   then greatest(m.first_due_at, l.open_until) end`
 

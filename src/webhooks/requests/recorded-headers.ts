@@ -41,7 +41,7 @@ export function reduceHeaders(headers: Readonly<Record<string, string>>, recorde
   return { others, signatures }
 }
 
-/** As ReducedHeaders, with the others as JSON text. */
+/** ReducedHeaders with the others as JSON text. */
 export interface HeadersOfRecord {
   readonly others: string
   readonly signatures: Buffer | null
