@@ -1,0 +1,44 @@
+import { uuidv7 } from 'uuidv7'
+import { expect, it } from 'vitest'
+import { inTx } from '../../../src/platform/database/db.ts'
+import { defaultCaps } from '../../../src/webhooks/delivery/admission.ts'
+import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
+import { createTestClock } from '../../support/test-clock.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { startEngine } from '../engine.ts'
+import { holdAnswers, releaseAnswers } from '../receiver.ts'
+
+const single = { topics: ['audits'], single_event_per_message: true }
+
+it('a lane that was claimed ends its turn soon if another organization waits for a slot', async () => {
+  const { harness, receiver, clock } = await startEngine(createTestClock())
+  const other = await harness.addOrg()
+  const { id: webhookId } = await harness.addWebhook({ url: receiver.url, ...single })
+  const { id: waitingId } = await harness.addWebhook({ url: `${receiver.url}/waits`, ...single }, null, other)
+  const body = Buffer.from('{"topic":"audits","events":[]}')
+  const of = { orgId: harness.scope.orgId, webhookId, topic: 'audits', body, eventCount: 1, orderKey: null }
+  const messages = Array.from({ length: 20 }, () => ({ ...of, id: uuidv7() }))
+  await inTx(harness.ctx, async (tx) => {
+    await enqueueMessages(tx, messages, clock.now())
+  })
+  const held = holdAnswers(receiver)
+  // The only slot stays with the first request.
+  const caps = { ...defaultCaps, fresh: { total: 1, perOrg: 1 }, lateMs: 600_000, slowMs: 600_000 }
+  await harness.start({ caps })
+  await receiver.waitFor(1)
+  await harness.audit('waits', null, other)
+  const lanes = harness.ctx.db
+    .selectFrom('webhookLane')
+    .where('webhookId', '=', waitingId)
+    .where('leaseUntil', 'is', null)
+  await waitUntil(
+    'the other lane waits',
+    async () => (await lanes.where('nextAt', 'is not', null).select('epoch').execute()).length > 0,
+  )
+  const began = performance.now()
+  // Whatever was confirmed before lasts for three seconds.
+  await waitUntil('a late answer', () => performance.now() - began > 4000)
+  releaseAnswers(held)
+  await receiver.waitFor(2)
+  expect(receiver.received[1]?.path).toBe('/hook/waits')
+}, 60_000)
