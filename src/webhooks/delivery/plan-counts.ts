@@ -7,9 +7,13 @@ export interface CountPlan extends HeldLaneKey {
   readonly keeps: boolean
   /** What is subtracted from the row in addition to the deleted messages, unless it has been counted anew since this epoch. */
   readonly spare: number
+  /** The same of the lease before it, which was lost, with its epoch. */
+  readonly formerSpare: number
+  readonly formerEpoch: string
   /** The number of messages that the batch is to delete. */
   readonly messages: number
   readonly count: SpareCount
+  readonly formerCount: SpareCount | null
 }
 
 /** The facts about a result that concern the count of its lane. */
@@ -23,20 +27,29 @@ export interface CountedResult {
 }
 
 /**
- * Plans the counts of the lanes, and takes from memory what is to be subtracted. Results of a lost lease, beside those of
- * the next one of the same lane, don't concern its count.
+ * Plans the counts of the lanes, and takes from memory what is to be subtracted. Of several lost leases beside the next one of
+ * the same lane, only the last one is considered: otherwise the row counts too much, until the lane is counted anew.
  */
 export function planCounts(results: readonly CountedResult[]): CountPlan[] {
   const ofLanes = Map.groupBy(results, ({ lane }) => lane.webhookId)
   return [...ofLanes.values()].flatMap((all) => {
-    const newest = all.reduce((a, b) => (BigInt(b.lane.epoch) > BigInt(a.lane.epoch) ? b : a), all[0] as CountedResult)
+    const [newest, former] = newestOf(all)
+    if (newest === undefined) return []
     const { orgId, webhookId, epoch } = newest.lane
     const messages = all.filter(({ deletes }) => deletes).length
     const isCorrected = all.some(({ correctsRow }) => correctsRow)
-    const keeps = !isCorrected && all.every(({ spare }) => spare === newest.spare) && newest.spare.fits(messages)
+    const keeps = !isCorrected && former === undefined && newest.spare.fits(messages)
     const spare = keeps ? 0 : newest.spare.take(Infinity)
-    return [{ orgId, webhookId, epoch, keeps, spare, messages, count: newest.spare }]
+    const formerSpare = former?.spare.take(Infinity) ?? 0
+    const ofFormer = { formerSpare, formerEpoch: former?.lane.epoch ?? epoch, formerCount: former?.spare ?? null }
+    return [{ orgId, webhookId, epoch, keeps, spare, messages, count: newest.spare, ...ofFormer }]
   })
+}
+
+/** Returns a result of each lease of a lane, the newest lease first. */
+function newestOf(results: readonly CountedResult[]): CountedResult[] {
+  const ofLeases = new Map(results.map((result) => [result.spare, result]))
+  return [...ofLeases.values()].toSorted((a, b) => Number(BigInt(b.lane.epoch) - BigInt(a.lane.epoch)))
 }
 
 /**
@@ -49,7 +62,10 @@ export function keepCounts(plans: readonly CountPlan[], kept: ReadonlyMap<string
 
 /** Must follow when nothing of a batch is written. */
 export function returnSpare(plans: readonly CountPlan[]): void {
-  for (const { spare, count } of plans) count.add(spare)
+  for (const { spare, count, formerSpare, formerCount } of plans) {
+    count.add(spare)
+    formerCount?.add(formerSpare)
+  }
 }
 
 interface Deletions {
@@ -76,8 +92,14 @@ export function laneResults(
     const isKept = plan !== undefined && isHeld(plan) && plan.keeps && from === null
     const messages = changeOf.get(webhookId) ?? 0
     kept.set(webhookId, isKept ? messages : 0)
-    const sum = messages + (plan === undefined || isRecounted(plan) ? 0 : plan.spare)
+    const sum = messages + (plan === undefined ? 0 : spareOf(plan, isRecounted))
     if (!isKept && (sum !== 0 || from !== null)) results.push({ orgId, webhookId, messages: sum, addedFrom: from })
   }
   return { results, kept }
+}
+
+/** Returns what to subtract in addition to the deleted messages. */
+function spareOf(plan: CountPlan, isRecounted: Deletions['isRecounted']): number {
+  const { orgId, webhookId, spare, formerSpare, formerEpoch: epoch } = plan
+  return (isRecounted(plan) ? 0 : spare) + (isRecounted({ orgId, webhookId, epoch }) ? 0 : formerSpare)
 }

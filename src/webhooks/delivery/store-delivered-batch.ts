@@ -23,7 +23,7 @@ const releaseColumns = columnsOf(
 const countColumns = columnsOf(
   'webhookLane',
   { orgId: 'uuid', webhookId: 'uuid', epoch: 'bigint' },
-  { keeps: 'boolean', spare: 'integer', messages: 'integer' },
+  { keeps: 'boolean', spare: 'integer', formerSpare: 'integer', formerEpoch: 'bigint', messages: 'integer' },
 )
 
 /** A release by the holder with this epoch. */
@@ -74,7 +74,8 @@ const writeBatch = statement<BatchValues, BatchRow>(
       order by l.org_id, l.webhook_id for key share of l
     ), locked as materialized (
       select l.org_id, l.webhook_id, l.epoch, l.pending, k.messages as expected, k.keeps as is_to_keep, false as keeps,
-        case when l.counted_epoch <= k.epoch then k.spare else 0 end as spare
+        case when l.counted_epoch <= k.epoch then k.spare else 0 end
+          + case when l.counted_epoch <= k.former_epoch then k.former_spare else 0 end as spare
       from webhook_lane l join count_plan k on l.org_id = k.org_id and l.webhook_id = k.webhook_id
       where k.webhook_id = any((select array_agg(webhook_id) from shared where not keeps)::uuid[])
       order by l.org_id, l.webhook_id for update of l

@@ -325,6 +325,41 @@ it.each([[true], [false]])(
   },
 )
 
+it.each([
+  { isRecounted: false, fails: false },
+  { isRecounted: false, fails: true },
+  { isRecounted: true, fails: false },
+  { isRecounted: true, fails: true },
+])(
+  'corrects the count of a lane that was lost beside the results of its next holder: %j',
+  async ({ isRecounted, fails }) => {
+    const lane = await claimed(4)
+    const [first, second, third] = lane.messages.map(({ id }) => delivered(lane, id))
+    if (first === undefined || second === undefined || third === undefined) throw new Error('no messages')
+    const flusher = createFlusher(harness.ctx, counters)
+    await flusher.add({ lane, spare, outcome: { attempt: first, unrouted: null } })
+    await flusher.add({ lane, spare, outcome: { attempt: second, unrouted: null } })
+    expect(await laneRow()).toMatchObject({ pending: 4 })
+    if (isRecounted) await inTx(harness.ctx, (tx) => recountLanes(tx, [lane]))
+    const lost = await harness.ctx.db
+      .updateTable('webhookLane')
+      .set({ epoch: sql`epoch + 1` })
+      .returning('epoch')
+      .executeTakeFirstOrThrow()
+    const next = { lane: { ...lane, epoch: lost.epoch }, spare: createSpareCount(200) }
+    const release = { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 }
+    const later = { status: 'failure', final: false, nextAttempt: clock.now() } as const
+    const attempt: Attempt = fails ? { ...third, record: { ...third.record, ...later } } : third
+    await Promise.all([
+      flusher.add({ lane, spare, outcome: { release } }),
+      flusher.add({ ...next, outcome: { attempt, unrouted: null } }),
+    ])
+    const waiting = fails ? 2 : 1
+    expect(await harness.waiting()).toEqual({ messages: waiting, pending: waiting })
+    expect([spare.isZero(), next.spare.isZero()]).toEqual([true, true])
+  },
+)
+
 it('keeps the count of a lane whose results are written together with failures', async () => {
   const lane = await claimed(3)
   const [first, second, third] = lane.messages.map(({ id }) => delivered(lane, id))
