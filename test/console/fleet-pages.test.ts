@@ -212,11 +212,19 @@ describe.skipIf(noChromium !== null)(
       for (const link of [null, ...(await links.all())]) {
         await link?.click()
         if (link !== null) await page.locator('nav [aria-current=page]', { hasText: await link.innerText() }).waitFor()
-        await page.getByRole('button', { name: 'As curl' }).click()
-        const command = await page.getByRole('dialog').locator('pre').innerText()
-        await page.keyboard.press('Escape')
-        await page.getByRole('dialog').waitFor({ state: 'detached' })
-        const [, url = ''] = /'(http[^']+)'/.exec(command) ?? []
+        const url = await waitUntil('the call of the page', async () => {
+          await page.getByRole('button', { name: 'As curl' }).click()
+          // The former page may still have been there, whose dialog disappears with it.
+          const command = await page
+            .getByRole('dialog')
+            .locator('pre')
+            .innerText({ timeout: 2000 })
+            .catch(() => '')
+          await page.keyboard.press('Escape')
+          await page.getByRole('dialog').waitFor({ state: 'detached' })
+          const found = /'(http[^']+)'/.exec(command)?.[1] ?? null
+          return found !== null && called.has(found) ? null : found
+        })
         expect({ url, status: (await fetch(url, { headers })).status }).toMatchObject({ status: 200 })
         called.add(url)
       }
