@@ -30,10 +30,17 @@ export async function findSummary(reader: Reader, scope: InOrg, upgrade: Reporte
     failures: await groupFailures(reader, scope, upgrade),
     leftOut: await groupLeftOut(reader, scope, upgrade),
     phases: withEmptied(await listReportedPhases(reader, scope, upgrade), upgrade.gates, (phase) => ({
-      ...{ phase, total: 0, upgraded: 0, failed: 0, endedAt: null },
+      phase,
+      total: 0,
+      upgraded: 0,
+      failed: 0,
+      endedAt: null,
     })),
     downloads: withEmptied(await listReportedDownloads(reader, scope, upgrade), upgrade.downloadGates, (phase) => ({
-      ...{ phase, total: 0, downloaded: 0, failed: 0 },
+      phase,
+      total: 0,
+      downloaded: 0,
+      failed: 0,
     })),
     events: await listReportedEvents(reader, scope, upgrade),
   }
