@@ -4,7 +4,8 @@ import { createMetrics } from '../platform/process/prometheus.ts'
 import { type Clock, systemClock } from '../platform/time/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { createCrowding } from '../platform/queues/crowding.ts'
-import { endPool, openDb } from '../platform/database/db.ts'
+import { openDb } from '../platform/database/db.ts'
+import { endPool } from '../platform/database/end-pool.ts'
 import {
   openClaimPool,
   openHeavyPool,
@@ -49,8 +50,8 @@ export interface OpenContext {
   listen(): void
   /** Reads the service time for another thread. */
   readonly readTime: () => TimeReading
-  /** Persists the service time and closes the connections. */
-  close(): Promise<void>
+  /** Persists the service time and closes the connections. @param withinMs As of endPool(). */
+  close(withinMs?: number): Promise<void>
 }
 
 /** Composes the context of a program: the only place where its parts are put together. */
@@ -65,8 +66,9 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
   const onOpen = (pid: number): void => void lowerBackend?.(pid)
   const heavyPools = [0, 1].map(() => openHeavyPool(connection, { onError: onLost, onOpen }))
   const pools = [pool, hotPool, keyPool, claimPool, queuePool, ...heavyPools]
-  const closePools = async (): Promise<void> => {
-    await Promise.all(pools.map(endPool))
+  const closePools = async (withinMs?: number): Promise<void> => {
+    const ended = await Promise.allSettled(pools.map((each) => endPool(each, withinMs)))
+    for (const each of ended) if (each.status === 'rejected') throw each.reason
   }
   const base = {
     db: openDb(pool, secrets),
@@ -106,7 +108,7 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
     },
     listen: () => serviceClock.listen(),
     readTime: () => serviceClock.read(),
-    close: () => serviceClock.stop().finally(closePools),
+    close: (withinMs) => serviceClock.stop().finally(() => closePools(withinMs)),
   }
 }
 

@@ -124,7 +124,7 @@ async function startParts(
     limits: config.limits,
     ...(database.isEmbedded && { lowerBackend }),
   })
-  closing.add('context', () => context.close(), RESERVES_MS.context)
+  closing.add('context', (withinMs) => context.close(withinMs), RESERVES_MS.context)
   const { ctx } = context
   await checkMasterKey(ctx, join(dataDir.path, 'secret.key'))
   await sealTables(ctx)

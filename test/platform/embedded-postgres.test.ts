@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDataDir } from '../../src/platform/data-dir.ts'
-import { endPool } from '../../src/platform/database/db.ts'
+import { endPool } from '../../src/platform/database/end-pool.ts'
 import { openHeavyPool } from '../../src/platform/database/pools.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { findNobody } from '../../src/platform/embedded-postgres/account.ts'
@@ -104,7 +104,7 @@ test('the connections of heavy accounts have a lower priority than this process'
   expect(pids.map((pid) => getPriority(pid))).toEqual(pids.map(() => lowerThan(getPriority())))
   const own = await groupNiceness('self')
   if (own !== undefined) for (const pid of pids) expect(await groupNiceness(pid)).toBe(lowerThan(own))
-  await Promise.all(pools.map(endPool))
+  await Promise.all(pools.map((pool) => endPool(pool)))
   // It does nothing for a process that has ended.
   await lowerBackend(pids[0] ?? 0)
 })

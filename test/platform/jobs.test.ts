@@ -1,8 +1,9 @@
 import { EventEmitter, once } from 'node:events'
-import pg from 'pg'
+import type pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { endPool } from '../../src/platform/database/db.ts'
+import { endPool } from '../../src/platform/database/end-pool.ts'
+import { openPool } from '../../src/platform/database/pools.ts'
 import { startJobs } from '../../src/platform/time/jobs.ts'
 import { type TestDatabase, createTestDatabase } from '../support/database/database.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -13,8 +14,7 @@ let pool: pg.Pool
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  pool = new pg.Pool({ ...database.connection, max: 1 })
-  pool.on('error', () => {})
+  pool = openPool({ ...database.connection, max: 1 }, () => {})
 })
 afterAll(async () => {
   await endPool(pool)

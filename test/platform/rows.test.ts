@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import pg from 'pg'
+import type pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemScope } from '../../src/access/scope.ts'
-import { type Db, anyOf, endPool, openDb } from '../../src/platform/database/db.ts'
+import { type Db, anyOf, openDb } from '../../src/platform/database/db.ts'
+import { endPool } from '../../src/platform/database/end-pool.ts'
+import { openPool } from '../../src/platform/database/pools.ts'
 import { copyRows } from '../../src/platform/database/copy-rows.ts'
 import { columnsOf, insertRows, rowsAs, rowsUpdate, updateRows } from '../../src/platform/database/rows.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
@@ -17,7 +19,7 @@ let pool: pg.Pool
 let db: Db
 beforeAll(async () => {
   database = await createTestDatabase()
-  pool = new pg.Pool({ ...database.connection, max: 1 })
+  pool = openPool({ ...database.connection, max: 1 }, () => {})
   db = openDb(pool, createSecrets(randomBytes(32)))
 })
 afterAll(async () => {

@@ -74,23 +74,6 @@ export async function countRows<T extends keyof Schema>(query: SelectQueryBuilde
   return Number(count)
 }
 
-/**
- * Ends the pool and waits until every connection is closed. `pool.end` resolves while they are still closing, and a
- * database that is stopped then logs an error for each.
- */
-export async function endPool(pool: pg.Pool): Promise<void> {
-  let open = pool.totalCount
-  const closed = new Promise<void>((resolve) => {
-    if (open === 0) resolve()
-    pool.on('remove', () => {
-      open -= 1
-      if (open <= 0) resolve()
-    })
-  })
-  await pool.end()
-  await closed
-}
-
 /** @param secrets Seals the secrets in documents (sealing/document-codec.ts). */
 export function openDb(pool: pg.Pool, secrets: Secrets): Db {
   const names = new ColumnNames()

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import pg from 'pg'
+import { createPoolSockets } from './end-pool.ts'
 import { sharedReads } from './shared-reads.ts'
 
 /**
@@ -9,19 +10,21 @@ import { sharedReads } from './shared-reads.ts'
 const IDLE_MS = 5 * 60_000
 
 /** Connections to another machine may start TLS on the socket, which reads otherwise. */
-function socketOptions({ host }: pg.PoolConfig): pg.PoolConfig {
-  return host?.startsWith('/') === true ? { stream: () => new Socket({ onread: sharedReads }) } : {}
+function openSocket({ host }: pg.PoolConfig): Socket {
+  return new Socket(host?.startsWith('/') === true ? { onread: sharedReads } : {})
 }
 
 /** Opens the pool. `onError` receives errors of connections that break while idle; queries report their own errors. */
 export function openPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
+  const sockets = createPoolSockets()
   const pool = new pg.Pool({
     max: 16,
     idleTimeoutMillis: IDLE_MS,
     pipeline: true,
-    ...socketOptions(connection),
+    stream: () => sockets.add(openSocket(connection)),
     ...connection,
   })
+  sockets.assign(pool)
   pool.on('error', onError)
   // The pool listens to idle connections only, and an error event without a listener ends the process. Whatever uses
   // the connection notices the break by its next query.

@@ -1,6 +1,6 @@
 import { Logger as WorkerLogger, parseCronItems, run } from 'graphile-worker'
 import type pg from 'pg'
-import { endPool } from '../database/db.ts'
+import { endPool } from '../database/end-pool.ts'
 import { openPool } from '../database/pools.ts'
 import type { Logger } from '../log.ts'
 

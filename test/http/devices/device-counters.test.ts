@@ -1,9 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { deviceIdOf } from '../../../src/devices/device.ts'
-import { endPool } from '../../../src/platform/database/db.ts'
+import { endPool } from '../../../src/platform/database/end-pool.ts'
+import { openPool } from '../../../src/platform/database/pools.ts'
 import { addSite, claimNewDevices, makeDevices } from '../../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
 
@@ -11,7 +12,7 @@ let server: TestServer
 let pool: pg.Pool
 beforeAll(async () => {
   server = await startTestServer()
-  pool = new pg.Pool({ ...server.database.connection, max: 4 })
+  pool = openPool({ ...server.database.connection, max: 4 }, () => {})
 })
 afterAll(async () => {
   await endPool(pool)

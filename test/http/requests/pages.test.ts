@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { type KyselyPlugin, sql } from 'kysely'
-import pg from 'pg'
+import type pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemScope } from '../../../src/access/scope.ts'
 import { listAdmins } from '../../../src/accounts/admins/store-admins.ts'
 import { type List, pageOf } from '../../../src/http/lists/store-pages.ts'
-import { type Db, endPool, openDb } from '../../../src/platform/database/db.ts'
+import { type Db, openDb } from '../../../src/platform/database/db.ts'
+import { endPool } from '../../../src/platform/database/end-pool.ts'
+import { openPool } from '../../../src/platform/database/pools.ts'
 import { documentText } from '../../../src/platform/sealing/document-column.ts'
 import { createSecrets } from '../../../src/platform/secrets.ts'
 import { type TestDatabase, createTestDatabase } from '../../support/database/database.ts'
@@ -17,7 +19,7 @@ let pool: pg.Pool
 let db: Db
 beforeAll(async () => {
   database = await createTestDatabase()
-  pool = new pg.Pool({ ...database.connection, max: 2 })
+  pool = openPool({ ...database.connection, max: 2 }, () => {})
   db = openDb(pool, createSecrets(randomBytes(32)))
 })
 afterAll(async () => {
