@@ -8,9 +8,16 @@ function setUp() {
   vi.useFakeTimers()
   const errors: string[] = []
   const given: [string, number][] = []
+  const late: string[] = []
+  const log = {
+    warn: ({ part }: { readonly part: string }) => void late.push(part),
+    error: ({ part, err }: { readonly part: string; readonly err: unknown }) =>
+      void errors.push(`${part}: ${err instanceof Error ? err.message : String(err)}`),
+  }
   const closing = createClosing()
   return {
     errors,
+    late,
     given,
     /** Adds a part that takes a time; it ends no sooner than it wants to. */
     add: (name: string, takesMs: number, reserveMs?: number): void => {
@@ -26,7 +33,7 @@ function setUp() {
       const beganMs = Date.now()
       const closed = closing.close({
         withinMs,
-        onError: (name, error) => errors.push(`${name}: ${error instanceof Error ? error.message : String(error)}`),
+        log,
         now: () => Date.now(),
       })
       await vi.runAllTimersAsync()
@@ -39,11 +46,12 @@ function setUp() {
 }
 
 it('gives each part, newest first, what is left less the reserves of those after it', async () => {
-  const { add, close, given, errors } = setUp()
+  const { add, close, given, errors, late } = setUp()
   add('database', 10, 2000)
   add('http', 300)
   add('gateway', 4000, 500)
   expect(await close(10_000)).toBe(4310)
+  expect(late).toEqual(['gateway'])
   expect(given).toEqual([
     ['gateway', 10_000 - 2100],
     ['http', 10_000 - 4000 - 2000],

@@ -1,3 +1,5 @@
+import type { Logger } from '../platform/log.ts'
+import { nameLateStop } from '../platform/time/late-stop.ts'
 import { pause } from '../platform/time/pause.ts'
 
 /** Stops a part. @param withinMs The part ends by force what has not ended until then. */
@@ -6,7 +8,8 @@ export type StopPart = (withinMs: number) => Promise<void> | void
 export interface CloseOptions {
   /** The time that all parts have together. */
   readonly withinMs: number
-  readonly onError: (name: string, error: unknown) => void
+  /** Gets the names of parts whose stop takes long or fails. */
+  readonly log: Pick<Logger, 'warn' | 'error'>
   /** Monotonic milliseconds. */
   readonly now?: () => number
 }
@@ -41,14 +44,14 @@ export function createClosing(): Closing {
     add(name, stop, reserveMs = RESERVE_MS) {
       started.push({ name, stop, reserveMs })
     },
-    async close({ withinMs, onError, now = () => performance.now() }) {
+    async close({ withinMs, log, now = () => performance.now() }) {
       const endMs = now() + withinMs
       for (let last = started.pop(); last !== undefined; last = started.pop()) {
         const reservedMs = started.reduce((sum, { reserveMs }) => sum + reserveMs, 0)
         try {
-          await stopWithin(last, Math.max(endMs - now() - reservedMs, last.reserveMs))
+          await stopWithin(last, log, Math.max(endMs - now() - reservedMs, last.reserveMs))
         } catch (error) {
-          onError(last.name, error)
+          log.error({ part: last.name, err: error }, 'did not stop cleanly')
         }
       }
     },
@@ -56,7 +59,7 @@ export function createClosing(): Closing {
 }
 
 /** @throws Error if the part has not stopped within the time; the error of the part if it fails. */
-async function stopWithin({ stop }: Started, withinMs: number): Promise<void> {
+async function stopWithin({ name, stop }: Started, log: Pick<Logger, 'warn'>, withinMs: number): Promise<void> {
   const stopped = Promise.resolve(stop(withinMs * OWN_SHARE))
   const settled = new AbortController()
   let isStopped = false
@@ -65,7 +68,7 @@ async function stopWithin({ stop }: Started, withinMs: number): Promise<void> {
     settled.abort()
   }
   void stopped.then(end, end)
-  await pause(withinMs, settled.signal)
+  await nameLateStop(log, name, pause(withinMs, settled.signal))
   if (!isStopped) throw new Error(`had not stopped after ${Math.round(withinMs)} ms`)
   await stopped
 }

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../platform/time/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { createCrowding } from '../platform/queues/crowding.ts'
 import { openDb } from '../platform/database/db.ts'
-import { endPool } from '../platform/database/end-pool.ts'
+import { countPool, endPool } from '../platform/database/end-pool.ts'
 import {
   openClaimPool,
   openHeavyPool,
@@ -16,6 +16,7 @@ import {
 } from '../platform/database/pools.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
+import { nameLateStop } from '../platform/time/late-stop.ts'
 import type { ServiceClock, TimeReading } from '../platform/time/service-clock.ts'
 import { type RunningServiceClock, startServiceClock } from '../platform/time/start-service-clock.ts'
 import { createWakes } from '../platform/database/wakes.ts'
@@ -65,9 +66,21 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
   const queuePool = openQueuePool(connection, onLost)
   const onOpen = (pid: number): void => void lowerBackend?.(pid)
   const heavyPools = [0, 1].map(() => openHeavyPool(connection, { onError: onLost, onOpen }))
-  const pools = [pool, hotPool, keyPool, claimPool, queuePool, ...heavyPools]
+  const named: readonly (readonly [string, pg.Pool])[] = [
+    ['db', pool],
+    ['hotDb', hotPool],
+    ['keyDb', keyPool],
+    ['claimDb', claimPool],
+    ['queueDb', queuePool],
+    ...heavyPools.map((each) => ['heavyDbs', each] as const),
+  ]
+  const pools = named.map(([, each]) => each)
   const closePools = async (withinMs?: number): Promise<void> => {
-    const ended = await Promise.allSettled(pools.map((each) => endPool(each, withinMs)))
+    const ended = await Promise.allSettled(
+      named.map(([name, each]) =>
+        nameLateStop(log, `connections of ${name}`, endPool(each, withinMs), () => countPool(each)),
+      ),
+    )
     for (const each of ended) if (each.status === 'rejected') throw each.reason
   }
   const base = {

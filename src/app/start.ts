@@ -83,8 +83,7 @@ export async function startServer(config: Config): Promise<Running> {
   const logOutput = openLogOutput()
   const log = createLog(config.logLevel, logOutput)
   const closing = createClosing()
-  const onError = (part: string, err: unknown): void => log.error({ part, err }, 'did not stop cleanly')
-  const stop = once((withinMs: number = STOP_WITHIN_MS) => closing.close({ withinMs, onError }))
+  const stop = once((withinMs: number = STOP_WITHIN_MS) => closing.close({ withinMs, log }))
   try {
     return { ...(await startParts(config, { log, logOutput, closing })), log, stop }
   } catch (error) {

@@ -21,10 +21,7 @@ async function main(): Promise<void> {
     })
     process.stdout.write(applied.length === 0 ? 'nothing to do\n' : applied.map((name) => `applied ${name}\n`).join(''))
   } finally {
-    await closing.close({
-      withinMs: STOP_WITHIN_MS,
-      onError: (part, error) => log.error({ part, err: error }, 'did not stop cleanly'),
-    })
+    await closing.close({ withinMs: STOP_WITHIN_MS, log })
   }
 }
 

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
+import { sql } from 'kysely'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { countPool, endPool } from '../../src/platform/database/end-pool.ts'
 import { openPool } from '../../src/platform/database/pools.ts'
+import { LATE_STOP_MS } from '../../src/platform/time/late-stop.ts'
 import { type TestDatabase, createTestDatabase } from '../support/database/database.ts'
+import { createTestContext } from '../support/servers/server.ts'
 
 const SOON_MS = 100
 
@@ -158,4 +161,30 @@ it('refuses a pool whose connections it does not know', async () => {
   const pool = new pg.Pool(database.connection)
   await expect(endPool(pool)).rejects.toThrow('The pool was not opened by openPool()')
   await pool.end()
+})
+
+it('names the pool for which the stop of a context waits', async () => {
+  const context = await createTestContext()
+  const { ctx } = context
+  const warn = vi.spyOn(ctx.log, 'warn').mockImplementation(() => {})
+  const { promise: isDone, resolve: end } = Promise.withResolvers<void>()
+  const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>()
+  const work = ctx.keyDb.transaction().execute(async (tx) => {
+    await sql`select 1`.execute(tx)
+    begin()
+    await isDone
+  })
+  await hasBegun
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const closed = context.close()
+  // The stop of the service clock comes before.
+  await vi.waitUntil(() => vi.getTimerCount() > 2)
+  vi.advanceTimersByTime(LATE_STOP_MS)
+  vi.useRealTimers()
+  end()
+  await work
+  await closed
+  const counts = { part: 'connections of keyDb', open: 1, inUse: 1, waiting: 0 }
+  expect(warn.mock.calls).toContainEqual([counts, 'has not stopped yet'])
 })

@@ -4,6 +4,7 @@ import { appendAudit } from '../../src/events/append.ts'
 import { insertOutbox } from '../../src/events/store.ts'
 import { createSite } from '../../src/orgs/sites/create-site.ts'
 import { type Clock, addMs } from '../../src/platform/time/clock.ts'
+import { nameLateStop } from '../../src/platform/time/late-stop.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound/outbound-http.ts'
@@ -145,8 +146,8 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
       return { messages: messages.length, pending: lanes.reduce((sum, { pending }) => sum + pending, 0) }
     },
     async close() {
-      for (const workers of running) await workers.stop()
-      await outbound.close()
+      for (const workers of running) await nameLateStop(ctx.log, 'webhook workers', workers.stop())
+      await nameLateStop(ctx.log, 'outbound http', outbound.close())
       await context.close()
     },
   }

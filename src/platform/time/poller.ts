@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { nameLateStop } from './late-stop.ts'
 import { pause } from './pause.ts'
 import type { WakeName } from '../database/wakes.ts'
 
@@ -91,7 +92,7 @@ export function startPoller(options: PollerOptions): Poller {
     stop() {
       unsubscribe?.()
       stopping.abort()
-      return done
+      return nameLateStop(log, 'round', done)
     },
   }
 }

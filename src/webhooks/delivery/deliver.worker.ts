@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../../platform/context.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import { inTx } from '../../platform/database/db.ts'
+import { nameLateStop } from '../../platform/time/late-stop.ts'
 import { startPoller } from '../../platform/time/poller.ts'
 import type { PartLimits } from '../../platform/database/split.ts'
 import { type Caps, type Vacancy, createAdmission } from './admission.ts'
@@ -191,8 +192,8 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
       await Promise.race([ended, delay(Math.min(GRACE_MS, withinMs / 2), undefined, { ref: false })])
       admission.stop()
       const written = flusher.stop()
-      await ended
-      await written
+      await nameLateStop(ctx.log, 'webhook lanes', ended, () => ({ webhookIds: lanes.ids() }))
+      await nameLateStop(ctx.log, 'delivery results', written)
       aging.stop()
     },
   }

@@ -3,6 +3,7 @@ import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { createGatherer } from '../../platform/queues/gather.ts'
+import { nameLateStop } from '../../platform/time/late-stop.ts'
 import { startPoller } from '../../platform/time/poller.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { type Attempt, deliverMessage } from '../delivery/deliver-message.ts'
@@ -115,8 +116,9 @@ export function startPingWorker(ctx: Context, options: PingWorkerOptions): { sto
       await Promise.race([ended, delay(Math.min(GRACE_MS, withinMs / 2), undefined, { ref: false })])
       for (const cut of cutting) cut.abort()
       const written = results.stop()
-      await ended
-      await written
+      const pings = (): object => ({ webhookIds: [...running.keys()] })
+      await nameLateStop(ctx.log, 'pings in flight', ended, pings)
+      await nameLateStop(ctx.log, 'results of pings', written)
     },
   }
 }

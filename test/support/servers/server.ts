@@ -5,7 +5,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
 import { type Passwords, createPasswords } from '../../../src/access/authentication/password.ts'
 import { createRequestLimits } from '../../../src/access/request-limits.ts'
 import { type TokenUses, createTokenUses } from '../../../src/access/authentication/token-uses.ts'
@@ -30,10 +29,12 @@ import type { Limits } from '../../../src/platform/limits.ts'
 import { createMailer } from '../../../src/platform/outbound/mail.ts'
 import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
 import { createSecrets, loadMasterKey } from '../../../src/platform/secrets.ts'
+import { nameLateStop } from '../../../src/platform/time/late-stop.ts'
 import type { ServiceClock } from '../../../src/platform/time/service-clock.ts'
 import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
 import type { AnyJson } from '../contract/any-json.ts'
 import { type TestDatabase, createTestDatabase } from '../database/database.ts'
+import { createTestLog } from './test-log.ts'
 
 /** A context with a separate database. */
 export interface TestContext extends Pick<OpenContext, 'setAddress' | 'readTime'> {
@@ -58,7 +59,7 @@ export async function createTestContext(
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-data-of-test-'))
   const context = await openContext({
     connection: { ...database.connection, max: 8 },
-    log: pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
+    log: createTestLog(),
     secrets: createSecrets(hasKeyFile ? await loadMasterKey(dataDir) : randomBytes(32)),
     baseUrl: 'http://127.0.0.1',
     clock,
@@ -70,8 +71,8 @@ export async function createTestContext(
     database,
     dataDir,
     async close() {
-      await context.close()
-      await database.drop()
+      await nameLateStop(context.ctx.log, 'context', context.close())
+      await nameLateStop(context.ctx.log, 'database', database.drop())
       await rm(dataDir, { recursive: true, force: true })
     },
   }
@@ -285,11 +286,11 @@ export async function startTestServer(
       return { status: answer.status, headers: answer.headers, body: parse(await answer.text()) }
     },
     async close() {
-      await http.close()
-      await tokenUses.stop()
-      await mailer.close()
-      await operatorHttp.close()
-      await outbound.close()
+      await nameLateStop(ctx.log, 'http', http.close())
+      await nameLateStop(ctx.log, 'token uses', tokenUses.stop())
+      await nameLateStop(ctx.log, 'mailer', mailer.close())
+      await nameLateStop(ctx.log, 'operator http', operatorHttp.close())
+      await nameLateStop(ctx.log, 'outbound http', outbound.close())
       await context.close()
     },
   }
