@@ -94,6 +94,11 @@ it('a check that fails is asked again after growing pauses, also where the servi
   await ask()
   await ask()
   expect(asked).toHaveLength(1)
+  // Who reads that it waits learns that the check does not decide.
+  const reason = 'phase 1 ended and waits for its check, which gave the status 503 at attempt 1 of 7'
+  expect(await read(id)).toMatchObject({ hold: { by: 'check', reason } })
+  const paused = (await rollout.read(id)).siteUpgrades.flatMap(({ hold }) => (hold === null ? [] : [hold.reason]))
+  expect(new Set(paused)).toEqual(new Set([reason]))
   rollout.clock.advance(5000)
   // The service dies after the question: nothing of the answer is written.
   const dying = { ...outbound, send: () => Promise.reject(new Error('killed')) }
@@ -115,7 +120,9 @@ it('an answer after the cancellation is ignored, and a forbidden address gives n
   await ask(strict)
   await strict.close()
   expect(asked).toEqual([])
-  expect(await read(id)).toMatchObject({ hold: { by: 'check' } })
+  expect((await read(id)).hold?.reason).toMatch(
+    /^phase 1 .* its check, which gave no answer at attempt 1 of 7: .*127\.0\.0\.1/,
+  )
   rollout.clock.advance(5000)
   await ask(meanwhile(() => cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)))
   expect(asked).toHaveLength(1)

@@ -40,17 +40,29 @@ export function findWait(
 ): Pick<UpgradeHold, 'by' | 'reason'> | null {
   const gate = findWaitingGate(phase, { sizes, gates })
   if (gate === null) return null
-  const isEmptied = gate.emptied === true
-  const ended = `${wordsOf(of).phase} ${phase} ${isEmptied ? 'lost all its devices to other upgrades' : 'ended'}`
+  const ended = endOf(phase, { of, isEmptied: gate.emptied === true })
   switch (gate.wait_for) {
     case 'pause':
       return gatePassed >= phase ? null : { by: 'gate', reason: `${ended}, after which a pause was requested` }
     case 'check':
-      return gatePassed >= phase ? null : { by: 'check', reason: `${ended} and waits for its check` }
+      return gatePassed >= phase ? null : { by: 'check', reason: waitForCheck(ended) }
     case 'approval':
       // Resuming the upgrade after too many failures is no approval.
       return approved.includes(phase) ? null : { by: 'approval', reason: `${ended} and waits for ${approvalOf(gate)}` }
   }
+}
+
+/** @param isEmptied Other upgrades have taken all its devices. */
+export function endOf(
+  phase: number,
+  { of, isEmptied }: { readonly of: UpgradeHold['of']; readonly isEmptied: boolean },
+): string {
+  return `${wordsOf(of).phase} ${phase} ${isEmptied ? 'lost all its devices to other upgrades' : 'ended'}`
+}
+
+/** @param ended See endOf(). @param failure What the last call of the check gave, if it was no decision. */
+export function waitForCheck(ended: string, failure?: string): string {
+  return `${ended} and waits for its check${failure === undefined ? '' : `, which ${failure}`}`
 }
 
 function approvalOf({ prevent_self_approval: another }: PhaseGate): string {

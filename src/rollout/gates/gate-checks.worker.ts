@@ -6,12 +6,15 @@ import type { OutboundHttp } from '../../platform/outbound/outbound-http.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../events/append-events.ts'
+import { noteUpgrades } from '../events/note-upgrades.ts'
 import { type CheckVerdict, decideCheck } from './decide-check.ts'
 import { wordsOf } from './decide-hold.ts'
+import { endOf, waitForCheck } from './decide-wait.ts'
 import { presentPhase } from '../phases/present-phase.ts'
 import { type DueCheck, claimChecks, lockWaiting, replaceHold, updateCheckDue } from './store-checks.ts'
 import { resumeSiteUpgrades } from './store-hold.ts'
 import { insertApproval } from '../phases/store.ts'
+import type { UpgradeHold } from '../rollout.ts'
 
 const INTERVAL_MS = 2000
 const TIMEOUT_MS = 10_000
@@ -62,12 +65,13 @@ async function askCheck(
   if (result.kind === 'aborted') return
   const answer =
     result.kind === 'answer'
-      ? { status: result.status, body: result.body.toString('utf8') }
-      : { status: null, body: '' }
+      ? { status: result.status, body: result.body.toString('utf8'), error: null }
+      : { status: null, body: '', error: result.error }
   const verdict = decideCheck({ attempt, ...answer })
   const scope = systemScope('rollout', orgId)
   await inTx(ctx, async (tx) => {
-    if (await lockWaiting(tx, scope, check)) await applyVerdict(ctx, tx, scope, { check, verdict })
+    const hold = await lockWaiting(tx, scope, check)
+    if (hold !== null) await applyVerdict(ctx, tx, scope, { check, verdict, hold })
   })
 }
 
@@ -79,15 +83,19 @@ async function applyVerdict(
   ctx: Context,
   tx: Tx,
   scope: OrgScope,
-  { check, verdict }: { readonly check: DueCheck; readonly verdict: CheckVerdict },
+  { check, verdict, hold }: { readonly check: DueCheck; readonly verdict: CheckVerdict; readonly hold: UpgradeHold },
 ): Promise<void> {
   const now = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
   const { id, phase, of } = check
   await updateCheckDue(tx, scope, id, verdict.kind === 'retry' ? nowMs + verdict.afterMs : null)
   switch (verdict.kind) {
-    case 'retry':
+    case 'retry': {
+      const ended = endOf(phase, { of: hold.of, isEmptied: check.isEmptied })
+      await replaceHold(tx, scope, id, { ...hold, reason: waitForCheck(ended, verdict.failure) })
+      noteUpgrades(tx, scope, [{ orgUpgradeId: id, id: null }])
       return
+    }
     case 'hold':
       await replaceHold(tx, scope, id, {
         ...{ by: 'gate', reason: verdict.reason, since_s: epochS(now), since_ms: nowMs },

@@ -12,6 +12,8 @@ export interface DueCheck {
   /** Null: of the reboots. */
   readonly of: 'downloads' | null
   readonly url: string
+  /** Other upgrades have taken all devices of the phase. */
+  readonly isEmptied: boolean
   /** The start of the pause to which the check belongs, in service time. */
   readonly sinceMs: number
   /** The number of this attempt, from 1. It also voids the claim once another worker has claimed the check. */
@@ -47,7 +49,8 @@ export async function claimChecks(
       select org_id, id, null, current_phase, phase_plan, upgraded_by_phase, failures_by_phase
       from claimed where hold->>'of' is null
     )
-    select org_id, id, of, phase, plan->'gates'->(phase - 1)->>'url' as url, (hold->>'since_ms')::float8 as since_ms,
+    select org_id, id, of, phase, plan->'gates'->(phase - 1)->>'url' as url,
+      coalesce((plan->'gates'->(phase - 1)->>'emptied')::boolean, false) as is_emptied, (hold->>'since_ms')::float8 as since_ms,
       check_attempts as attempt, (plan->'phase_sizes'->>(phase - 1))::integer as total,
       coalesce((upgraded->>phase::text)::integer, 0) as upgraded,
       coalesce((failures->>phase::text)::integer, 0) as failed, check_due_ms is not null as is_wanted
@@ -58,13 +61,13 @@ export async function claimChecks(
 
 /**
  * Locks the organization upgrade if it still waits for this attempt of its check.
- * @returns False: a person has resumed, paused or stopped it, or another pause or attempt has begun.
+ * @returns Its pause; null: a person has resumed, paused or stopped it, or another pause or attempt has begun.
  */
 export async function lockWaiting(
   tx: Tx,
   scope: OrgScope,
   { id, attempt, sinceMs }: Pick<DueCheck, 'id' | 'attempt' | 'sinceMs'>,
-): Promise<boolean> {
+): Promise<UpgradeHold | null> {
   const row = await tx
     .selectFrom('orgUpgrade')
     .select('hold')
@@ -74,7 +77,8 @@ export async function lockWaiting(
     .forUpdate()
     .executeTakeFirst()
   // Each pause counts its attempts from zero.
-  return row?.hold?.by === 'check' && row.hold.since_ms === sinceMs
+  const hold = row?.hold ?? null
+  return hold?.by === 'check' && hold.since_ms === sinceMs ? hold : null
 }
 
 /** Sets the time of the next call of the check; null: never. The caller has locked the organization upgrade. */
