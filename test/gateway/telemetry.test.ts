@@ -129,6 +129,7 @@ test('buckets of ten minutes are stored when they are over; the present one is i
       .selectFrom('deviceSeries')
       .select(['createdAt', 'samples', 'rxBytes', 'uptime'])
       .where('deviceId', '=', deviceId)
+      .orderBy('createdAt')
       .execute()
   for (let minute = 0; minute < 12; minute += 1) {
     await report(device, 60 * (minute + 1), linkWith(600 * minute))

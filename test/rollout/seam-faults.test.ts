@@ -62,7 +62,7 @@ it('each phase of the downloads opens once, and each device downloads and reboot
   expect(countAll(await rollout.read(id))).toEqual({ upgraded: 3 })
   expect(await commandsOf()).toEqual([0, 1, 2].map(() => ['stage', 'activate']))
   const query = rollout.ctx.db.selectFrom('upgradeEvent').select('event').where('orgUpgradeId', '=', id)
-  const opened = (await query.execute()).filter(({ event }) => event.type === 'UPGRADE_PHASE_OPENED')
+  const opened = (await query.orderBy('id').execute()).filter(({ event }) => event.type === 'UPGRADE_PHASE_OPENED')
   expect(opened.map(({ event }) => [event.phase_of, event.phase])).toEqual([
     ['downloads', 2],
     ['downloads', 3],

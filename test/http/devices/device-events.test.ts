@@ -231,6 +231,7 @@ it('says which devices a person has changed, and in which record of the audit lo
     .select('event')
     .where('topic', '=', 'device-events')
     .where('siteId', '=', place)
+    .orderBy('id')
     .execute()
   const changed = sent.filter(({ event }) => event?.['type'] === 'AP_CONFIG_CHANGED_BY_USER')
   expect(changed.map(({ event }) => event?.['mac'])).toEqual([first.mac, second.mac])
