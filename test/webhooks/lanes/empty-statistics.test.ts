@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it } from 'vitest'
 import { insertOutbox } from '../../../src/events/store.ts'
-import { inTx } from '../../../src/platform/database/db.ts'
+import { type Tx, inTx } from '../../../src/platform/database/db.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -63,6 +63,7 @@ async function whileFullOfGoneRows(work: () => Promise<void>): Promise<void> {
         for (const table of ['webhook_message', 'webhook_outbox'])
           await sql`delete from ${sql.table(table)}`.execute(tx)
         await tx.updateTable('webhookLane').set({ pending, nextAt }).where('webhookId', '=', webhookId).execute()
+        await reportReads(tx)
       })
       // The messages that follow are due later.
       clock.advance(1000)
@@ -88,7 +89,14 @@ async function pagesRead(work: () => Promise<void>): Promise<number> {
   return (await count()) - before
 }
 
-const analyze = () => sql`analyze webhook_message, webhook_outbox`.execute(harness.ctx.db)
+const analyze = () =>
+  inTx(harness.ctx, async (tx) => {
+    await sql`analyze webhook_message, webhook_outbox`.execute(tx)
+    await reportReads(tx)
+  })
+
+/** Reports what the connection has read at the end of the transaction. Otherwise it may do so during what is measured. */
+const reportReads = (tx: Tx) => sql`select pg_stat_force_next_flush()`.execute(tx)
 
 /** Commits events one by one. */
 async function commitEvents(count: number): Promise<void> {
