@@ -105,6 +105,28 @@ describe('an upgrade with include_new', () => {
     expect(includeDueMs).toBeNull()
   })
 
+  it('no longer notes why it left out a device that it takes in', async () => {
+    await rollout.seed([2, 1, 1])
+    const [first] = rollout.devices(1)
+    const [second] = rollout.devices(2)
+    if (first === undefined || second === undefined) throw new Error('no devices')
+    await rollout.fleet.disconnect([first, second])
+    const [, ...elsewhere] = rollout.org.sites
+    const earlier = await Promise.all(
+      elsewhere.map((site) => rollout.create({ site_ids: [site.id], all_sites: false })),
+    )
+    await move([first, second], 0)
+    const { id } = await begin()
+    const noted = async () => (await rollout.read(id)).siteUpgrades.flatMap(({ notes }) => notes)
+    const leftOut = ({ mac }: SeededDevice) => ({ mac, reason: 'in another upgrade' })
+    expect(await noted()).toEqual(expect.arrayContaining([leftOut(first), leftOut(second)]))
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, earlier[0]?.id ?? '')
+    await rollout.play()
+    await rollout.fleet.connect([first])
+    await look()
+    expect(await noted()).toEqual([leftOut(second)])
+  })
+
   it('looks at a few devices at a time, and at all of them in turn, and two workers take each of them in once', async () => {
     await rollout.seed([2, 7])
     const { id } = await begin()

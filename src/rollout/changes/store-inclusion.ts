@@ -225,6 +225,7 @@ export async function insertIncluded(
   })
   const timeline = encodeStep({ state: 'planned', at: now, reason: 'joined the upgrade' })
   await insertTargets(tx, scope, plan.targets, { enteredAt: now, timeline })
+  await deleteNotes(tx, scope, plan)
   const { phases, downloads } = plan
   await tx
     .updateTable('orgUpgrade')
@@ -242,4 +243,16 @@ export async function insertIncluded(
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()
+}
+
+/** Deletes the notes that say why the plan left out devices that are now targets. */
+async function deleteNotes(tx: Tx, scope: InOrg, { sites, targets }: InclusionPlan): Promise<void> {
+  const isJoined = sql<boolean>`coalesce(note->>'mac' = any(${targets.map(({ mac }) => mac)}::text[]), false)`
+  await sql`
+    update site_upgrade set notes = (
+      select coalesce(jsonb_agg(note order by place) filter (where not ${isJoined}), '[]')
+      from jsonb_array_elements(notes) with ordinality as noted (note, place))
+    where org_id = ${scope.orgId} and id = any(${sites.map(({ id }) => id)}::uuid[])
+      and exists (select from jsonb_array_elements(notes) as note where ${isJoined})
+  `.execute(tx)
 }
