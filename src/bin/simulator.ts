@@ -5,7 +5,7 @@ import { parseConfig } from '../app/config/config.ts'
 import { openDeviceCa } from '../gateway/certificates/device-ca.ts'
 import { AppError } from '../platform/errors.ts'
 import { createLog, type LogLevel } from '../platform/log.ts'
-import { type FaultPlan, type FaultTargets, parseFaultTargets, parseMac } from '../simulator/faults.ts'
+import { type FaultPlan, type FaultTargets, checkFaults, parseFaultTargets, parseMac } from '../simulator/faults.ts'
 import { type FleetPlan, generateFleet, parseFleet } from '../simulator/fleet-plan.ts'
 import { type Fleet, startFleet } from '../simulator/fleet.ts'
 import { type JunosConfig, parseJunosConfig } from '../simulator/junos/junos-config.ts'
@@ -43,7 +43,7 @@ interface Flags {
 }
 
 const notes = `
-WHO is a share of all devices (10%) or MACs with commas between.
+WHO is a share of all devices (10%) or MACs with commas between. Junos devices have no faults.
 
 An access point downloads first and then answers an upgrade, a switch answers at once and reports
 by events. The version of an image is what its first line says,
@@ -75,7 +75,7 @@ function commandLine(): Command {
     )
     .option(
       '--fleet <file>',
-      'devices, a JSON array of {mac, serial, model, type: ap|switch, firmware, members?: [{mac, serial, model}], cluster?}; with protocol: "junos" and type: switch|gateway, a device that calls home over NETCONF',
+      'devices, a JSON array of {mac, serial, model, type: ap|switch, firmware, members?: [{mac, serial, model}], cluster?, methods?: [stage|activate|restore_backup|snapshot]}; with protocol: "junos" and type: switch|gateway, a device that calls home over NETCONF',
     )
     .option('--junos-config <file>', 'the commands of GET /orgs/{org_id}/ocdevices/outbound_ssh_cmd, for Junos devices')
     .addOption(option('--netconf <host:port>', '  where they call home, if not as the commands say', parseAddress))
@@ -199,6 +199,11 @@ async function run(flags: Flags): Promise<void> {
   if (flags.gateway.port === 0)
     throw new AppError('invalid', 'SIGNALBOX_UCENTRAL_PORT is 0, so --gateway must name the port that the server chose')
   const { devices, junos } = await planOf(flags)
+  const faults = faultsOf(flags)
+  checkFaults(
+    faults,
+    devices.map(({ mac }) => mac),
+  )
   let fleet: Fleet | null = null
   let junosFleet: JunosFleet | null = null
   const stop = (): void => void Promise.all([fleet?.stop(), junosFleet?.stop()]).then(() => process.exit(0))
@@ -220,7 +225,7 @@ async function run(flags: Flags): Promise<void> {
     ca,
     devices,
     log: createLog(flags.logLevel),
-    faults: faultsOf(flags),
+    faults,
     pace: flags,
     ...(flags.report !== undefined && { report: flags.report }),
     ...(flags.stateDir !== undefined && { stateDir: flags.stateDir }),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { assignFaults, parseFaultTargets, parseMac } from './faults.ts'
+import { describe, expect, it, test } from 'vitest'
+import { assignFaults, checkFaults, parseFaultTargets, parseMac } from './faults.ts'
 
 const macs = fc.uniqueArray(
   fc.nat(2 ** 32).map((n) => n.toString(16).padStart(12, '0')),
@@ -31,6 +31,14 @@ describe('parseMac', () => {
       ),
     )
   })
+})
+
+test('a fault of a device that can have none is refused with its option', () => {
+  const fleet = ['02000000a001', '02000000a002']
+  expect(() => checkFaults({ old_version: { macs: ['02000000a001', '02000000b001'] } }, fleet)).toThrow(
+    '--old-version names 02000000b001, which is no uCentral device of the fleet',
+  )
+  expect(() => checkFaults({ old_version: { macs: fleet }, flap: { share: 1 } }, fleet)).not.toThrow()
 })
 
 describe('assignFaults', () => {

@@ -32,6 +32,22 @@ export function parseMac(text: string): string {
 }
 
 /**
+ * Refuses MACs of devices that can't have faults, because the simulation would otherwise run without them.
+ * @param macs Of the access points and switches of the fleet.
+ * @throws AppError `invalid`
+ */
+export function checkFaults(plan: FaultPlan, macs: readonly string[]): void {
+  for (const fault of faults) {
+    const targets = plan[fault]
+    if (targets === undefined || !('macs' in targets)) continue
+    const other = targets.macs.find((mac) => !macs.includes(mac))
+    const option = `--${fault.replaceAll('_', '-')}`
+    if (other !== undefined)
+      throw new AppError('invalid', `${option} names ${other}, which is no uCentral device of the fleet`)
+  }
+}
+
+/**
  * Returns the faults of each device that has any. A share selects the same devices in each run, but different ones for
  * each fault.
  */

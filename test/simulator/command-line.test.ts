@@ -72,6 +72,10 @@ describe('simulate', () => {
     expect(peer.sessions).toHaveLength(1)
     expect(await failure([], { ...settings, SIGNALBOX_UCENTRAL_PORT: '0' })).toMatch(/^simulate: .*--gateway/)
     expect(await failure([], { ...settings, SIGNALBOX_UCENTRAL_PORT: 'x' })).toMatch(/^simulate: .*_UCENTRAL_PORT/)
+    // A Junos device, or a typing error: the simulation would run without the fault.
+    expect(await failure(['--count', '1', '--flap', '02:bb:00:00:00:02'], settings)).toBe(
+      'simulate: --flap names 02bb00000002, which is no uCentral device of the fleet\n',
+    )
   })
 
   it.each(['SIGINT', 'SIGTERM'] as const)('closes its connections and ends on %s', async (signal) => {
