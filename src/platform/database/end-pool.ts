@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import type pg from 'pg'
 import { pause } from '../time/pause.ts'
 
-/** Closing a connection takes milliseconds, and a second on a busy machine. */
-const END_WITHIN_MS = 5000
+/** Closing a connection takes milliseconds, and seconds on a machine that is much too busy. */
+const END_WITHIN_MS = 10_000
 
 /** What the types of the driver lack. */
 interface PoolQueue {
