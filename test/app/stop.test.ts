@@ -63,7 +63,8 @@ it('stops within its time although a client, its operation, a receiver and a tra
 
   const beganMs = performance.now()
   await running.stop(WITHIN_MS)
-  expect(performance.now() - beganMs).toBeLessThan(WITHIN_MS + 1000)
+  // This is less than those parts would take one after the other, also on a busy machine.
+  expect(performance.now() - beganMs).toBeLessThan(WITHIN_MS + 2000)
   expect(await held).toBe('cut off')
   // Parts that stop after those that hang have stopped as well: another server may have the folder and the database.
   const next = await startServer(config)
