@@ -50,6 +50,7 @@ export async function startFirstServerProcess(
   }
   atEnd(() => kill('SIGKILL'))
   const url = await readyUrl(child)
+  showErrorsOfFailure(child)
   const demo = options.demo === true
   return {
     child,
@@ -57,4 +58,13 @@ export async function startFirstServerProcess(
     demo: demo ? (JSON.parse(await readFile(join(options.dataDir, 'demo.json'), 'utf8')) as Demo) : null,
     kill,
   }
+}
+
+/** Shows what a server has reported that ends with an error, because the code alone does not say why. */
+function showErrorsOfFailure(child: ChildProcess): void {
+  let reported = ''
+  child.stderr?.on('data', (text: Buffer) => (reported += text.toString()))
+  child.once('close', (code) => {
+    if (code !== null && code !== 0) process.stderr.write(`The server ended with ${code}: ${reported}\n`)
+  })
 }
