@@ -77,12 +77,18 @@ it('the answer of the check opens the next phase at all sites, and the record sh
 it('a check that says no leaves the upgrade to a person', async () => {
   reply = { status: 200, body: { open: false, reason: 'loss is 4 %' } }
   const id = await createHeld()
+  const waiting = (await read(id)).hold
+  rollout.clock.advance(60e3)
   await ask()
   await rollout.play()
   rollout.clock.advance(3600e3)
   await ask()
   expect(asked).toHaveLength(1)
-  expect(await read(id)).toMatchObject({ hold: { by: 'gate', reason: 'the check says: loss is 4 %' } })
+  const { hold } = await read(id)
+  expect(hold).toMatchObject({ by: 'gate', reason: 'the check says: loss is 4 %' })
+  // Absent devices get the time of the check as well.
+  expect(hold?.since_ms).toBe(waiting?.since_ms)
+  expect(hold?.since_s).toBeGreaterThan(waiting?.since_s ?? Infinity)
   await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
   await rollout.play()
   expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'resume' }] })

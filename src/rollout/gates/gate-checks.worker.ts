@@ -97,8 +97,9 @@ async function applyVerdict(
       return
     }
     case 'hold':
+      // The wait for absent devices is extended by the time of the check as well.
       await replaceHold(tx, scope, id, {
-        ...{ by: 'gate', reason: verdict.reason, since_s: epochS(now), since_ms: nowMs },
+        ...{ by: 'gate', reason: verdict.reason, since_s: epochS(now), since_ms: hold.since_ms },
         ...(of !== null && { of }),
       })
       await appendUpgradeChange(
