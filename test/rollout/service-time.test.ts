@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type RolloutOptions, defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts, followWallClock } from '../../src/rollout/worker.ts'
 import { createOrgUpgrade } from '../../src/upgrades/create-org-upgrade.ts'
+import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { getOrgUpgrade } from '../../src/upgrades/store.ts'
 import { parseOrgUpgrade } from '../../src/upgrades/wire-parse.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
@@ -183,6 +184,28 @@ describe('a device that got the image', () => {
   it('is forced onto its own version: a power cycle before it fetched the image is no upgrade', async () => {
     await fleet.connect(devices, NEW)
     const id = await create({ force: true, version: NEW })
+    await play('silent', 1)
+    await fleet.disconnect(devices)
+    await fleet.connect(devices, NEW, 'boot')
+    await advance()
+    times.pass(options.soakMs)
+    await advance()
+    expect((await countsOf(id))['upgraded']).toBeUndefined()
+    await play('upgrades')
+    times.pass(options.soakMs)
+    await advance()
+    expect(await countsOf(id)).toEqual({ upgraded: 4 })
+  })
+
+  it('is forced onto its own version again: the image of its failed run counts no more', async () => {
+    await fleet.connect(devices, NEW)
+    const id = await create({ force: true, version: NEW, max_failure_percentage: 100 })
+    await play('dies', 2)
+    times.pass(options.rebootTimeoutMs.ap)
+    await advance()
+    expect(await countsOf(id)).toEqual({ failed: 4 })
+    await fleet.connect(devices, NEW)
+    await retryOrgUpgrade(test.ctx, org.scope, { id, macs: null })
     await play('silent', 1)
     await fleet.disconnect(devices)
     await fleet.connect(devices, NEW, 'boot')

@@ -66,8 +66,8 @@ export interface Retrying {
 }
 
 /**
- * Records the failures of the targets, and begins another run of each. It stays on record whether the image had reached
- * the device, because a device that may have the image is no witness of an outage.
+ * Records the failures of the targets, and begins another run of each. An image that reached the device before counts no
+ * more: a forced installation has to fetch it again.
  */
 export async function insertTargetRuns(
   tx: Tx,
@@ -94,7 +94,7 @@ export async function insertTargetRuns(
   await sql`
     update upgrade_target target set
       run = target.run + 1, state = 'planned', reason = null, failed_attempts = 0, lost_attempts = 0,
-      retry_at_ms = null, staged = false, command_id = null, boot_count = null, down_at = null, up_at = null,
+      retry_at_ms = null, fetched = false, staged = false, command_id = null, boot_count = null, down_at = null, up_at = null,
       timeline = ${appendedTo(sql`target.timeline`, sql`${line}::text`)},
       entered_at = ${now}::timestamptz, entered_ms = ${nowMs}::float8,
       from_version = case when target.force or ${running} <> target.target_version

@@ -15,8 +15,9 @@ export interface WitnessQuery {
  * Lists, by site, the organization's devices that are connected or lost their connection, and that can't run a version
  * in question: they reported another one, and a device that lost its connection did not have the whole image of any
  * upgrade. So a device counts that was commanded and vanished before it could flash, but no device that an upgrade took
- * down. The targets of a device are found by its id only, and only for lost devices: otherwise PostgreSQL would search
- * the primary key by the organization and read all its targets for each device.
+ * down, and none that is retried, because the image of an earlier run may have reached it. The targets of a device are
+ * found by its id only, and only for lost devices: otherwise PostgreSQL would search the primary key by the organization
+ * and read all its targets for each device.
  */
 export async function listWitnesses(
   tx: Tx,
@@ -40,7 +41,7 @@ export async function listWitnesses(
           on download.org_id = target.org_id and download.command_id = target.command_id
         where target.org_id = device.org_id
           and (target.state <> ${noneOf(terminalStates)} or target.entered_ms >= ${sinceMs}::float8)
-          and (target.fetched or target.staged or download.delivered_at is not null
+          and (target.run > 1 or target.fetched or target.staged or download.delivered_at is not null
             or target.state in ('verifying', 'snapshotting', 'rolling_back', 'upgraded', 'failed'))) else true end
     group by device.site_id
   `.execute(tx)
