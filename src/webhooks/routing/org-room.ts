@@ -35,8 +35,8 @@ export function createOrgRoom(maxPending: number, nowMs: () => number = () => pe
 
   return {
     async find(db, wanted) {
-      const unknown = [...wanted].filter(([orgId, messages]) => !isKnown(orgId, messages)).map(([orgId]) => orgId)
       if (rooms.size > MAX_ORGS) rooms.clear()
+      const unknown = [...wanted].filter(([orgId, messages]) => !isKnown(orgId, messages)).map(([orgId]) => orgId)
       if (unknown.length > 0) {
         const pending = await countPendingOf(db, unknown)
         for (const orgId of unknown)
