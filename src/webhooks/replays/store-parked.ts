@@ -41,7 +41,8 @@ export async function parkMessages(tx: Tx, attempts: readonly LastAttempt[], rea
 }
 
 /**
- * Moves the messages of a lane that were created before `before`. The lane must be locked, and recounted afterwards.
+ * Moves the messages of a lane that were created before `before`. One that is parked already, because it was replayed as a
+ * delivery, is parked anew. The lane must be locked, and recounted afterwards.
  * @returns How many there were, except pings, which are deleted.
  */
 export async function parkMessagesOlderThan(
@@ -58,6 +59,7 @@ export async function parkMessagesOlderThan(
       (org_id, id, webhook_id, topic, body, event_count, order_key, attempt, reason, created_at, parked_at)
     select org_id, id, webhook_id, topic, body, event_count, order_key, attempt, 'expired', created_at, ${at}::timestamptz
     from expired where topic <> 'ping'
+    on conflict (org_id, id) do update set attempt = excluded.attempt, reason = excluded.reason, parked_at = excluded.parked_at
   `.execute(tx)
   return Number(numAffectedRows ?? 0n)
 }
@@ -107,8 +109,8 @@ export interface ReplayBatch {
 
 /**
  * Returns parked messages to their lane, the oldest first, with the same ids and bytes and all attempts ahead of them. The
- * webhook must be locked.
- * @returns How many there were.
+ * webhook must be locked. One whose copy waits in the lane already is only parked no more.
+ * @returns How many wait again.
  */
 export async function requeueParkedMessages(
   tx: Tx,
@@ -134,6 +136,7 @@ export async function requeueParkedMessages(
     ), queued as (
       insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, order_key, due_at, created_at)
       select org_id, id, webhook_id, topic, body, event_count, order_key, ${dueAt(at, before)}, ${at}::timestamptz from taken
+      on conflict do nothing
       returning id
     ), counted as (
       select count(*)::int as count from queued

@@ -4,12 +4,16 @@ import { defaultWebhookLimits as limits } from '../../../src/webhooks/limits.ts'
 import { replayMessages } from '../../../src/webhooks/replays/replay-messages.ts'
 import { type ReplayFilter, replayPace } from '../../../src/webhooks/replays/store-parked.ts'
 import { findActivity } from '../../../src/webhooks/health/store.ts'
+import { expireMessages } from '../../../src/webhooks/tasks.ts'
+import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { MAX_ATTEMPTS } from '../../../src/webhooks/delivery/decide-retry.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
 import { type Receiver, allValid, signaturesOf, status } from '../receiver.ts'
+
+const WEEK_MS = 7 * 24 * 3600e3
 
 let clock: TestClock
 let harness: Harness
@@ -122,4 +126,35 @@ it('replays more than fits one transaction, and counts what it has replayed', as
   expect([...portions].map(([place, { length }]) => [place, length])).toEqual(
     Array.from({ length: 24 }, (_, place) => [place, 50]),
   )
+})
+
+it('a parked message whose copy waits can be replayed, and expires', async () => {
+  const { id } = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
+  const workers = await harness.start()
+  await harness.audit('one')
+  await receiver.waitFor(1)
+  await waitUntil('the record', async () => (await harness.deliveries()).length === 1)
+  await waitUntil('the lane is released', async () => (await harness.waiting()).pending === 0)
+  await workers.stop()
+  await updateWebhook(harness.ctx, harness.scope, { id, body: { enabled: false }, outbound: harness.outbound })
+  await harness.ctx.db.deleteFrom('webhookOutbox').execute()
+  const copy = () => replayMessages(harness.ctx, harness.scope, { id, limits, status: 'delivered', filter: all })
+  const expire = async (): Promise<void> => {
+    clock.advance(WEEK_MS + 1000)
+    await expireMessages(harness.ctx)
+  }
+  clock.advance(1000)
+  await copy()
+  await expire()
+  await copy()
+  expect([(await parked()).length, (await harness.waiting()).messages]).toEqual([1, 1])
+  expect(await replay(id)).toBe(0)
+  expect([(await parked()).length, (await harness.waiting()).messages]).toEqual([0, 1])
+  await expire()
+  await copy()
+  const before = await parked()
+  await expire()
+  const after = await parked()
+  expect([before.length, after.length, (await harness.waiting()).messages]).toEqual([1, 1, 0])
+  expect(after[0]?.parkedAt.getTime()).toBeGreaterThan(before[0]?.parkedAt.getTime() ?? Infinity)
 })
