@@ -1,9 +1,9 @@
 import type { Clock } from '../../platform/time/clock.ts'
 import { isObject } from '../../platform/json/is-object.ts'
 import type { RequestSignal } from '../../platform/outbound/cutter.ts'
+import { HEADER_VALUE } from '../../platform/outbound/header-syntax.ts'
 import type { OutboundHttp, OutboundResult } from '../../platform/outbound/outbound-http.ts'
 import { sha256Hex } from '../../platform/secrets.ts'
-import { headerFault } from './headers.ts'
 import { type TokenGrant, encodeAssertion, encodeClient } from './oauth2.ts'
 
 /** `failed`: the token server gave none; `aborted`: by the signal. */
@@ -43,6 +43,8 @@ type Granted = Exclude<TokenResult, { kind: 'token' }> | { kind: 'token'; token:
 
 /** More than the number of webhooks with concurrent deliveries; the oldest token is dropped first. */
 const MAX_TOKENS = 10_000
+/** Common servers accept as much in one header. Tokens with many claims have thousands of characters. */
+const MAX_TOKEN_LENGTH = 8000
 /** The default if the server does not report how long a token is valid. */
 const DEFAULT_VALID_S = 300
 /** A token is not sent shortly before it expires. */
@@ -115,8 +117,9 @@ function readToken(
   const answer = parseObject(result.body.toString('utf8'))
   if (result.status !== 200) return `answered ${result.status}${errorCodeOf(answer)}`
   const token = answer?.['access_token']
-  if (typeof token !== 'string' || token === '' || headerFault({ Authorization: token }) !== null)
-    return 'the answer has no access_token'
+  if (typeof token !== 'string' || token === '') return 'the answer has no access_token'
+  if (!HEADER_VALUE.test(token)) return 'the access_token contains characters that headers may not have'
+  if (token.length > MAX_TOKEN_LENGTH) return `the access_token is longer than ${MAX_TOKEN_LENGTH} characters`
   const validS = Number(answer?.['expires_in'] ?? DEFAULT_VALID_S)
   return { token, validS: Number.isFinite(validS) ? validS : DEFAULT_VALID_S }
 }

@@ -150,11 +150,30 @@ describe('a webhook of type oauth2', () => {
     ])
   })
 
+  it('sends a token with thousands of characters, as those with many claims have', async () => {
+    const token = 'a'.repeat(8000)
+    tokens.answer = [200, JSON.stringify({ access_token: token })]
+    await harness.addWebhook(grant())
+    await harness.start()
+    await harness.audit('first')
+    await receiver.waitFor(1)
+    expect(authorizations()).toEqual([`Bearer ${token}`])
+  })
+
   it.each([
     ['a refusal', [401, '{"error": "invalid_client", "secret": "s3cret"}'], 'answered 401: invalid_client'],
     ['an answer without a token', [200, '{"token_type": "Bearer"}'], 'the answer has no access_token'],
     ['an answer that is not JSON', [200, '<html>'], 'the answer has no access_token'],
-    ['a token with a line end', [200, '{"access_token": "a\\r\\nX: b"}'], 'the answer has no access_token'],
+    [
+      'a token with a line end',
+      [200, '{"access_token": "a\\r\\nX: b"}'],
+      'the access_token contains characters that headers may not have',
+    ],
+    [
+      'a token that is too long',
+      [200, JSON.stringify({ access_token: 'a'.repeat(8001) })],
+      'the access_token is longer than 8000 characters',
+    ],
   ] as const)('sends nothing after %s, says why, and tries again', async (_what, answer, why) => {
     await harness.addWebhook(grant())
     const works = tokens.answer
