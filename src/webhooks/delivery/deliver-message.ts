@@ -31,6 +31,8 @@ export async function deliverMessage(
   const startedMs = performance.now()
   const result = await sendMessage(options, delivery, request)
   if (result.kind === 'aborted') return null
+  // An attempt may take longer than the pause after it.
+  const endedAt = ctx.clock.now()
   const attempt = message.attempt + 1
   const status = result.kind === 'answer' ? result.status : null
   const asked = {
@@ -38,7 +40,7 @@ export async function deliverMessage(
     topic: message.topic,
     status,
     retryAfter: retryAfterOf(result),
-    at,
+    at: endedAt,
   }
   const verdict = decideRetry(asked, options.random())
   const { others, signatures } = reduceRequest(receiver, request, { messageId: message.id, createdAt: at })
@@ -61,7 +63,7 @@ export async function deliverMessage(
       createdAt: at,
       durationMs: Math.round(performance.now() - startedMs),
       final: verdict.kind === 'delivered' || verdict.kind === 'give_up',
-      nextAttempt: 'afterMs' in verdict ? addMs(at, verdict.afterMs) : null,
+      nextAttempt: 'afterMs' in verdict ? addMs(endedAt, verdict.afterMs) : null,
       exchange: {
         reqHeaders: others,
         headersReduced: true,

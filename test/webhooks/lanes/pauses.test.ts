@@ -189,3 +189,21 @@ it('sends to another address although a request to the old one still hangs', asy
   expect(await lane()).toMatchObject({ failures: 0, openUntil: null })
   await other.kill()
 })
+
+it('the pause after a failure begins at its end, because an attempt may take longer than the pause', async () => {
+  receiver.answer((_request, response) => {
+    clock.advance(15_000)
+    response.writeHead(500).end()
+  })
+  await harness.start()
+  await harness.audit('slow')
+  await waitUntil('the failure', async () => (await harness.deliveries()).length > 0)
+  const record = await harness.ctx.db
+    .selectFrom('webhookDelivery')
+    .select(['createdAt', 'nextAttempt'])
+    .where('attempt', '=', 1)
+    .executeTakeFirstOrThrow()
+  const afterMs = (record.nextAttempt?.getTime() ?? 0) - record.createdAt.getTime()
+  expect(afterMs).toBeGreaterThanOrEqual(15_000 + 4000)
+  expect(afterMs).toBeLessThanOrEqual(15_000 + 6000)
+})
