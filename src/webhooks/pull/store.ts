@@ -28,7 +28,7 @@ export interface Pull {
   /** Messages after this place. */
   readonly after: bigint
   readonly now: Date
-  /** False: only pings are returned. */
+  /** False: of the messages that were not handed out yet, only pings are returned. */
   readonly enabled: boolean
   readonly limit: number
   /** Limits the bodies together; the first message is returned whatever its size. */
@@ -57,9 +57,15 @@ export async function numberMessages(
   `.execute(tx)
 }
 
-/** Lists messages in the order of their places. */
-export async function listNumbered(tx: Tx, { orgId, webhookId }: LaneKey, pull: Pull): Promise<PulledMessage[]> {
-  const { after, enabled, limit, bytes } = pull
+/**
+ * Lists messages in the order of their places. While the webhook is disabled, these are those that were handed out before, and pings:
+ * an acknowledgment concerns all places up to one, so none may be hidden.
+ */
+export async function listNumbered(
+  tx: Tx,
+  { orgId, webhookId }: LaneKey,
+  { after, limit, bytes }: Pick<Pull, 'after' | 'limit' | 'bytes'>,
+): Promise<PulledMessage[]> {
   const { rows } = await sql<PulledMessage>`
     select id, topic, body, seq from (
       select id, topic, body, pull_seq as seq, row_number() over by_place as place,
@@ -67,7 +73,6 @@ export async function listNumbered(tx: Tx, { orgId, webhookId }: LaneKey, pull: 
       from (
         select * from webhook_message
         where org_id = ${orgId} and webhook_id = ${webhookId} and pull_seq > ${String(after)}::bigint
-          and (${enabled} or topic = 'ping')
         order by pull_seq limit ${limit}) m
       window by_place as (order by pull_seq)) sized
     where place = 1 or bytes <= ${bytes} order by seq

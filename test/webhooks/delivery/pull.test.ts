@@ -88,6 +88,19 @@ it('shows no message before one that was acknowledged, although it was committed
   expect((await pull(id, first.cursor)).messages.map(({ id: messageId }) => messageId)).toEqual([early])
 })
 
+it('returns what was handed out also while it is disabled, so that an acknowledgment of a ping concerns nothing unseen', async () => {
+  const { id } = await harness.addWebhook({ type: 'pull', topics: ['audits'] })
+  await harness.audit('handed out')
+  await waiting(id, 1)
+  const first = await pull(id)
+  await updateWebhook(harness.ctx, harness.scope, { id, body: { enabled: false }, outbound: harness.outbound })
+  await pingWebhook(harness.ctx, harness.scope, id)
+  const all = await pull(id)
+  expect(all.messages.map(({ topic }) => topic)).toEqual(['audits', 'ping'])
+  expect(all.messages[0]?.id).toBe(first.messages[0]?.id)
+  expect(await ack(id, all.cursor)).toBe(2)
+})
+
 it('hands out only pings while it is disabled, and sends what is left once it has an address', async () => {
   const { id } = await harness.addWebhook({ type: 'pull', topics: ['audits'], ed25519_signatures: true })
   await harness.audit('kept')
