@@ -1,0 +1,67 @@
+import { createServer as createHttpServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { describe, expect, it } from 'vitest'
+import { selfSigned } from '../self-signed.ts'
+import { listen } from './listen.ts'
+import { outboundWith, post } from './outbound.ts'
+
+describe('certificates', () => {
+  async function tlsReceiver(certificate: { readonly key: string; readonly cert: string }): Promise<string> {
+    const server = createTlsServer(certificate, (_request, response) => response.end('hello'))
+    return `https://127.0.0.1:${await listen(server)}/`
+  }
+
+  it.each([
+    ['has expired', () => selfSigned('127.0.0.1', new Date(Date.now() - 3600e3)), /certificate has expired/],
+    ['is for another host', () => selfSigned('127.0.0.2'), /IP: 127\.0\.0\.1 is not in the cert's list/],
+    ['is valid', () => selfSigned('127.0.0.1'), null],
+  ] as const)('of a trusted authority: one that %s', async (_what, create, error) => {
+    const certificate = await create()
+    const trusted = getCACertificates('default')
+    setDefaultCACertificates([...trusted, certificate.cert])
+    try {
+      const answer = await post(outboundWith(), await tlsReceiver(certificate))
+      if (error === null) expect(answer).toMatchObject({ kind: 'answer', status: 200 })
+      else expect(answer).toMatchObject({ kind: 'failed', error: expect.stringMatching(error) })
+    } finally {
+      setDefaultCACertificates(trusted)
+    }
+  })
+
+  it('say that a receiver does not speak TLS, and why it refuses the connection', async () => {
+    const plain = createHttpServer()
+    const url = `https://127.0.0.1:${await listen(plain)}/`
+    const error = 'TLS failed: the receiver does not speak it'
+    expect(await post(outboundWith(), url)).toMatchObject({ kind: 'failed', error })
+    const certificate = await selfSigned('127.0.0.1')
+    const old = createTlsServer({ ...certificate, minVersion: 'TLSv1', maxVersion: 'TLSv1.1' }, () => {})
+    expect(await post(outboundWith(), `https://127.0.0.1:${await listen(old)}/`)).toMatchObject({
+      kind: 'failed',
+      error: expect.stringMatching(/^TLS failed: [a-z0-9 ]+$/),
+    })
+    const mutual = createTlsServer({ ...certificate, requestCert: true, ca: certificate.cert }, () => {})
+    const send = (verifyCert: boolean, to: string) => outboundWith().send({ ...asked, url: to, verifyCert })
+    const asked = { method: 'POST' as const, headers: {}, body: Buffer.from('{}'), timeoutMs: 5000 }
+    expect(await send(false, `https://127.0.0.1:${await listen(mutual)}/`)).toMatchObject({
+      kind: 'failed',
+      error: 'TLS failed: the receiver requires a client certificate',
+    })
+    expect(await send(true, await tlsReceiver(certificate))).toMatchObject({
+      kind: 'failed',
+      error: 'self-signed certificate',
+    })
+  })
+
+  it('are verified unless the webhook disables this', async () => {
+    const url = await tlsReceiver(await selfSigned('127.0.0.1'))
+    const outbound = outboundWith()
+    const body = Buffer.from('{}')
+    const send = (verifyCert: boolean) =>
+      outbound.send({ url, method: 'POST', headers: {}, body, verifyCert, timeoutMs: 5000 })
+    // The request without verification is the first: its connection must not serve the one with verification.
+    expect(await send(false)).toMatchObject({ kind: 'answer', status: 200 })
+    expect(await send(true)).toMatchObject({ kind: 'failed', error: expect.stringMatching(/self.signed/) })
+    expect(await send(false)).toMatchObject({ kind: 'answer', status: 200 })
+  })
+})
