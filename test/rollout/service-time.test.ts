@@ -166,6 +166,21 @@ describe('a step of the wall clock', () => {
   })
 })
 
+/** Expects that devices which run the version already are upgraded by an installation, and not by a power cycle before it. */
+async function expectFetchBeforeUpgrade(id: string): Promise<void> {
+  await play('silent', 1)
+  await fleet.disconnect(devices)
+  await fleet.connect(devices, NEW, 'boot')
+  await advance()
+  times.pass(options.soakMs)
+  await advance()
+  expect((await countsOf(id))['upgraded']).toBeUndefined()
+  await play('upgrades')
+  times.pass(options.soakMs)
+  await advance()
+  expect(await countsOf(id)).toEqual({ upgraded: 4 })
+}
+
 describe('a device that got the image', () => {
   it('and stays on the old version without a boot gets the command again', async () => {
     const id = await create()
@@ -184,17 +199,7 @@ describe('a device that got the image', () => {
   it('is forced onto its own version: a power cycle before it fetched the image is no upgrade', async () => {
     await fleet.connect(devices, NEW)
     const id = await create({ force: true, version: NEW })
-    await play('silent', 1)
-    await fleet.disconnect(devices)
-    await fleet.connect(devices, NEW, 'boot')
-    await advance()
-    times.pass(options.soakMs)
-    await advance()
-    expect((await countsOf(id))['upgraded']).toBeUndefined()
-    await play('upgrades')
-    times.pass(options.soakMs)
-    await advance()
-    expect(await countsOf(id)).toEqual({ upgraded: 4 })
+    await expectFetchBeforeUpgrade(id)
   })
 
   it('is forced onto its own version again: the image of its failed run counts no more', async () => {
@@ -206,16 +211,6 @@ describe('a device that got the image', () => {
     expect(await countsOf(id)).toEqual({ failed: 4 })
     await fleet.connect(devices, NEW)
     await retryOrgUpgrade(test.ctx, org.scope, { id, macs: null })
-    await play('silent', 1)
-    await fleet.disconnect(devices)
-    await fleet.connect(devices, NEW, 'boot')
-    await advance()
-    times.pass(options.soakMs)
-    await advance()
-    expect((await countsOf(id))['upgraded']).toBeUndefined()
-    await play('upgrades')
-    times.pass(options.soakMs)
-    await advance()
-    expect(await countsOf(id)).toEqual({ upgraded: 4 })
+    await expectFetchBeforeUpgrade(id)
   })
 })

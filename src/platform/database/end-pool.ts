@@ -48,8 +48,8 @@ export function countPool(pool: pg.Pool): PoolCounts {
 
 /**
  * Ends the pool and waits until every connection is closed. `pool.end` resolves while they are still closing, and a
- * database that is stopped then logs an error for each. Callers that still wait for a connection get an error; the driver would leave
- * them waiting forever.
+ * database that is stopped then logs an error for each. Callers that still wait for a connection get an error; the
+ * driver would leave them waiting forever.
  * @param pool One of openPool().
  * @param withinMs Connections that have not closed by then are cut.
  * @throws Error with the counts of the pool if connections were cut.

@@ -58,8 +58,8 @@ export async function numberMessages(
 }
 
 /**
- * Lists messages in the order of their places. While the webhook is disabled, these are those that were handed out before, and pings:
- * an acknowledgment concerns all places up to one, so none may be hidden.
+ * Lists messages in the order of their places. While the webhook is disabled, these are pings and what was handed out
+ * before: an acknowledgment concerns all places up to one, so none may be hidden.
  */
 export async function listNumbered(
   tx: Tx,
