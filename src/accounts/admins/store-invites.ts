@@ -24,7 +24,7 @@ export async function lockInviteByToken(tx: Tx, { orgId }: OrgScope, tokenHash: 
   return hits.forUpdate().executeTakeFirst()
 }
 
-/** Finds the invitation of an address, and locks it. Lock the organization first. */
+/** Finds the invitation of an address, and locks it. Lock the organization first if `tx` locks it at all. */
 export async function lockInviteOf(tx: Tx, { orgId }: InOrg, email: string): Promise<Invite | undefined> {
   const hits = tx.selectFrom('invite').selectAll().where('orgId', '=', orgId).where('email', '=', email)
   return hits.forUpdate().executeTakeFirst()
@@ -37,7 +37,7 @@ export async function getInvite(reader: Reader, scope: OrgScope, id: string): Pr
   return row
 }
 
-/** Does the same as getInvite(), and locks the invitation until `tx` ends. */
+/** Does the same as getInvite(), and locks the invitation until `tx` ends; see lockInviteOf(). */
 export async function lockInvite(tx: Tx, scope: OrgScope, id: string): Promise<Invite> {
   const row = await selectInvite(tx, scope, id).forUpdate().executeTakeFirst()
   if (row === undefined) throw notFound(id)

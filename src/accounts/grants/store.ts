@@ -1,8 +1,7 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { documentText } from '../../platform/sealing/document-column.ts'
-import { AppError } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import type { InviteDocument } from '../tables.ts'
 import { lockOrg } from '../../orgs/store.ts'
@@ -21,60 +20,23 @@ export interface Grants {
 }
 
 /**
- * Locks the organization, after everything that other transactions lock before it: SSOs, roles, tokens and invitations.
- * Until `tx` ends nothing can be granted in it.
- *
- * @throws AppError conflict in the rare case that a grant was added concurrently and is being changed at the same time.
+ * Locks the organization and then everything in it that has privileges and is not an admin. Until `tx` ends nothing can
+ * be granted in it.
  */
 export async function lockGrants(tx: Tx, scope: InOrg): Promise<Grants> {
-  await listHolders(tx, scope, 'wait')
   await lockOrg(tx, scope)
-  // Holders that were added concurrently: a transaction that has locked one may wait for the organization, so don't
-  // wait.
-  const { ssoIds, grants } = await listHolders(tx, scope, 'skip')
-  const locked = new Set([...ssoIds, ...idsOf(grants)])
-  const present = await listHolders(tx, scope, 'none')
-  if ([...present.ssoIds, ...idsOf(present.grants)].some((id) => !locked.has(id)))
-    throw new AppError('conflict', 'The organization was changed at the same time; try again')
-  return grants
-}
-
-const idsOf = ({ tokens, roles, invites }: Grants) => [...tokens, ...roles, ...invites].map(({ id }) => id)
-
-/** `wait` locks the rows, `skip` locks the rows that no other transaction has locked and leaves out the rest. */
-type Locking = 'wait' | 'skip' | 'none'
-
-const lockClauses: Readonly<Record<Locking, RawBuilder<unknown>>> = {
-  wait: sql`for update`,
-  skip: sql`for update skip locked`,
-  none: sql``,
-}
-
-async function listHolders(
-  tx: Tx,
-  { orgId }: InOrg,
-  locking: Locking,
-): Promise<{ readonly ssoIds: readonly string[]; readonly grants: Grants }> {
-  const lock = lockClauses[locking]
-  const ofSsos = tx.selectFrom('sso').select('id').where('orgId', '=', orgId).orderBy('id')
-  const ofRoles = tx.selectFrom('ssoRole').select(['id', 'name', 'privileges']).where('orgId', '=', orgId).orderBy('id')
-  const ofTokens = tx
-    .selectFrom('apiToken')
-    .select(['id', 'name', 'privileges'])
-    .where('orgId', '=', orgId)
-    .orderBy('id')
-  const ofInvites = tx.selectFrom('invite').select(['id', 'email', 'doc']).where('orgId', '=', orgId).orderBy('id')
-  const ssos = await ofSsos.modifyEnd(lock).execute()
-  const roles = await ofRoles.modifyEnd(lock).execute()
-  const tokens = await ofTokens.modifyEnd(lock).execute()
-  const invites = await ofInvites.modifyEnd(lock).execute()
+  const { orgId } = scope
+  const privileged = ['id', 'name', 'privileges'] as const
+  const ofRoles = tx.selectFrom('ssoRole').select(privileged).where('orgId', '=', orgId)
+  const ofTokens = tx.selectFrom('apiToken').select(privileged).where('orgId', '=', orgId)
+  const ofInvites = tx.selectFrom('invite').select(['id', 'email', 'doc']).where('orgId', '=', orgId)
+  const roles = await ofRoles.orderBy('id').forUpdate().execute()
+  const tokens = await ofTokens.orderBy('id').forUpdate().execute()
+  const invites = await ofInvites.orderBy('id').forUpdate().execute()
   return {
-    ssoIds: ssos.map(({ id }) => id),
-    grants: {
-      roles,
-      tokens: tokens.map(({ id, name, privileges }) => ({ id, name, privileges: privileges ?? [] })),
-      invites: invites.map(({ id, email, doc }) => ({ id, name: email, doc, privileges: doc.privileges })),
-    },
+    roles,
+    tokens: tokens.map(({ id, name, privileges }) => ({ id, name, privileges: privileges ?? [] })),
+    invites: invites.map(({ id, email, doc }) => ({ id, name: email, doc, privileges: doc.privileges })),
   }
 }
 

@@ -19,9 +19,8 @@ export async function deleteAdminsOfSso(
 ): Promise<{ readonly deleted: string[]; readonly unknown: string[] }> {
   const wanted = [...new Set(emails.map((email) => email.trim().toLowerCase()))]
   return inTx(ctx, async (tx) => {
-    // Lock in the same order as a login does.
-    const sso = await lockSso(tx, scope, ssoId)
     await lockOrg(tx, scope)
+    const sso = await lockSso(tx, scope, ssoId)
     const found = new Set(await deleteSsoAdminsByEmail(tx, scope, { ssoId, emails: wanted }))
     const deleted = wanted.filter((email) => found.has(email))
     if (deleted.length > 0)

@@ -1,6 +1,5 @@
 import { type Actor, type OrgScope, actorScope, adminScope, systemScope } from '../../access/scope.ts'
 import { actorName } from '../../access/principal.ts'
-import { lockOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { sha256 } from '../../platform/secrets.ts'
@@ -33,13 +32,12 @@ export type SsoLoginOutcome =
 /**
  * Opens a session for the account of the subject at this identity provider, which is created at the first login. No
  * other account is considered, least of all by an e-mail address. The person's current roles decide their privileges.
+ * The caller has locked the organization.
  */
 export async function loginBySso(ctx: Context, tx: Tx, login: SsoLogin): Promise<SsoLoginOutcome> {
   const { sso, assertion, subject, ssoSession, endsAt, from } = login
   const now = ctx.clock.now()
-  // Lock the organization before the account, as all changes of privileges do.
   const scope = systemScope('accounts', sso.orgId)
-  await lockOrg(tx, scope)
   const roles = await listPrivilegesByRole(tx, scope)
   const decision = decidePerson({ assertion, doc: sso.doc, roles })
   if (decision.kind === 'refuse') return decision

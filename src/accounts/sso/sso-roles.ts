@@ -66,6 +66,7 @@ export async function updateSsoRole(
   const { id, caller, content } = change
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
+    await lockOrg(tx, scope)
     const before = await lockSsoRole(tx, scope, id)
     const { name = before.name, privileges = before.privileges } = content
     const after = { ...before, name, privileges: [...privileges], modifiedAt: at }
@@ -87,8 +88,8 @@ export async function deleteSsoRole(ctx: Context, scope: OrgScope, id: string): 
   })
 }
 
+/** The caller has locked the organization. */
 async function assertNameFree(tx: Tx, scope: OrgScope, { name, id }: SsoRole): Promise<void> {
-  await lockOrg(tx, scope)
   const taken = await findSsoRoleByName(tx, scope, { name, id })
   if (taken !== undefined) throw invalidField('name', 'another SSO role has it')
 }

@@ -53,8 +53,8 @@ export async function updateSso(
 ): Promise<Sso> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    const before = await lockSso(tx, scope, id)
     await assertGrantable(tx, scope, { caller, privileges: fullAdmin })
+    const before = await lockSso(tx, scope, id)
     const after = { ...before, doc: mergeSso(before.doc, body), modifiedAt: at }
     await updateSsoRow(tx, scope, after)
     const message = `Update SSO "${after.doc.name}"`
@@ -66,9 +66,8 @@ export async function updateSso(
 /** Deletes the SSO with its accounts and their sessions, because nothing vouches for them any more. */
 export async function deleteSso(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   await inTx(ctx, async (tx) => {
-    // Lock in the same order as a login does.
-    const before = await lockSso(tx, scope, id)
     await lockOrg(tx, scope)
+    const before = await lockSso(tx, scope, id)
     const accounts = await deleteSsoAdmins(tx, scope, id)
     await deleteSsoRow(tx, scope, id)
     await appendAudit(tx, scope, {

@@ -26,6 +26,7 @@ export async function getSsoRole(reader: Reader, scope: OrgScope, id: string): P
   return row
 }
 
+/** Lock the organization first if `tx` locks it at all. */
 export async function lockSsoRole(tx: Tx, scope: OrgScope, id: string): Promise<SsoRole> {
   const row = await selectSsoRole(tx, scope, id).forUpdate().executeTakeFirst()
   if (row === undefined) throw notFound(id)

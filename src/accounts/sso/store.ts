@@ -23,6 +23,7 @@ export async function getSso(reader: Reader, scope: OrgScope, id: string): Promi
   return row
 }
 
+/** Lock the organization first. */
 export async function lockSso(tx: Tx, scope: OrgScope, id: string): Promise<Sso> {
   const row = await selectSso(tx, scope, id).forUpdate().executeTakeFirst()
   if (row === undefined) throw notFound(id)

@@ -62,10 +62,10 @@ export async function updateOrgToken(
   { id, caller, change }: { readonly id: string; readonly caller: Caller; readonly change: Partial<OrgTokenRequest> },
 ): Promise<Token> {
   return inTx(ctx, async (tx) => {
+    if (change.privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges: change.privileges })
     const before = await lockToken(tx, scope, id)
     const { name = before.name, privileges = before.privileges ?? [], srcIps = before.srcIps } = change
     if (addressesOf(srcIps) !== addressesOf(before.srcIps)) throw invalidField('src_ips', "can't be changed")
-    if (change.privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
     const after = { ...before, name, privileges: [...privileges], srcIps: srcIps && [...srcIps] }
     await updateToken(tx, scope, after)
     await appendAudit(tx, scope, {

@@ -27,7 +27,7 @@ export async function getToken(reader: Reader, owner: TokenOwner, id: string): P
   return token
 }
 
-/** Does the same as getToken(), and locks the token until `tx` ends. */
+/** Does the same as getToken(), and locks the token until `tx` ends. Lock the organization first if `tx` locks it at all. */
 export async function lockToken(tx: Tx, owner: TokenOwner, id: string): Promise<Token> {
   const token = await selectTokens(tx, owner).where('apiToken.id', '=', id).forUpdate('apiToken').executeTakeFirst()
   if (token === undefined) throw notFound(id)

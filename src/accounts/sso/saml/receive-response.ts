@@ -1,4 +1,5 @@
 import { type Actor, systemScope } from '../../../access/scope.ts'
+import { lockAdditions } from '../../../orgs/store.ts'
 import type { Context } from '../../../platform/context.ts'
 import { type Tx, inTx } from '../../../platform/database/db.ts'
 import { notFound } from '../../../platform/errors.ts'
@@ -77,6 +78,8 @@ async function acceptAssertion(
   const { assertion, request } = accept
   const now = ctx.clock.now()
   const scope = systemScope('accounts', accept.sso.orgId)
+  // All changes of privileges lock the organization first, to prevent deadlocks.
+  await lockAdditions(tx, scope)
   // An SSO that is being deleted admits no sign-in.
   const sso = await shareSso(tx, scope, accept.sso.id)
   if (sso === undefined) return refuse('The SSO has been deleted')
