@@ -6,6 +6,7 @@ import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embe
 import { createLog } from '../../src/platform/log.ts'
 import { migrate } from '../../src/platform/database/migrate.ts'
 import type { TestServer } from './database/database.ts'
+import { deadlockLog } from './database/deadlock-log.ts'
 import { makeRunDir } from './servers/run-dir.ts'
 
 const log = createLog('error')
@@ -77,7 +78,13 @@ async function startServer(dataDir: string): Promise<RunningServer> {
 
 async function startTemporaryServer(dataDir: string): Promise<RunningServer> {
   // Several test files use it at a time, each with the connections of a service or two.
-  const server = await startEmbeddedPostgres({ dataDir, log, durable: false, maxConnections: 200 })
+  const reports = deadlockLog((text) => process.stderr.write(text))
+  const server = await startEmbeddedPostgres({
+    dataDir,
+    log: createLog('debug', reports),
+    durable: false,
+    maxConnections: 200,
+  })
   const { connection } = server
   return {
     admin: { ...connection, user: 'postgres', database: 'postgres' },
