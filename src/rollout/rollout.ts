@@ -78,6 +78,15 @@ export const LARGE_PLAN = 20_000
 /** The only failure without a cause in the upgrade: it counts against no limit. */
 export const OFFLINE = 'offline'
 
+/** The reason of a cancelled target whose device, or edge appliance, has left the organization. */
+export const REMOVED = 'removed'
+
+/** The reason of a cancelled target whose edge appliance was exchanged for another one. */
+export const REPLACED = 'replaced'
+
+/** The reason of a cancelled target whose edge appliance has left the site of the upgrade. */
+export const LEFT_SITE = 'left the site'
+
 /** The server had no room for the download of the device, in each of its attempts. */
 export const DOWNLOAD_REFUSED = 'download_refused'
 

@@ -20,6 +20,8 @@ export interface SiteUpgradeNow {
   /** As Now.graceUntilMs, but for this site. */
   readonly graceUntilMs: number | null
   readonly counts: TargetCounts
+  /** How many of the cancelled targets no stop has ended. */
+  readonly released: number
   readonly hardFailures: FailuresByPhase
   readonly upgradedByPhase: CountsByPhase
   /** Null: the downloads have no phases. */
@@ -43,6 +45,7 @@ export interface SiteUpgradeChange extends Pick<
   | 'currentPhase'
   | 'phaseOpenedMs'
   | 'counts'
+  | 'released'
   | 'hardFailures'
   | 'upgradedByPhase'
   | 'downloads'

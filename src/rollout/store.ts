@@ -188,6 +188,7 @@ export async function lockSiteUpgrades(
       'siteUpgrade.waitsUntil',
       'siteUpgrade.graceUntilMs',
       'siteUpgrade.counts',
+      'siteUpgrade.released',
       'siteUpgrade.hardFailures',
       'siteUpgrade.upgradedByPhase',
       'siteUpgrade.downloads',

@@ -2,13 +2,18 @@ import { expect } from 'vitest'
 import type { Context } from '../../src/platform/context.ts'
 import { awaitsImage } from '../../src/rollout/phases/decide-downloads.ts'
 import { imagesOf, splitImages } from '../../src/rollout/targets/hops/hops.ts'
-import { isInFlight, isTerminal } from '../../src/rollout/rollout.ts'
+import { NOT_REBOOTED, REMOVED, isInFlight, isTerminal } from '../../src/rollout/rollout.ts'
+
+function isRelease(reason: string | null): boolean {
+  return reason === REMOVED || reason === NOT_REBOOTED || (reason ?? '').startsWith('taken over by upgrade ')
+}
 
 /** Asserts the invariants of all upgrades in every committed state. */
 export async function expectConsistent({ db }: Context): Promise<void> {
   const siteUpgrades = await db
     .selectFrom('siteUpgrade')
     .select(['id', 'orgUpgradeId', 'counts', 'total', 'finishedAt', 'stopping', 'currentPhase', 'upgradedByPhase'])
+    .select(['released', 'stopReason'])
     .execute()
   const targets = await db
     .selectFrom('upgradeTarget')
@@ -17,11 +22,15 @@ export async function expectConsistent({ db }: Context): Promise<void> {
     .orderBy('deviceId')
     .execute()
   const bySiteUpgrade = Map.groupBy(targets, ({ upgradeId }) => upgradeId)
-  for (const { id, counts, total, upgradedByPhase } of siteUpgrades) {
+  for (const { id, counts, total, upgradedByPhase, released, stopping, stopReason } of siteUpgrades) {
     const mine = bySiteUpgrade.get(id) ?? []
     expect(mine).toHaveLength(total)
     for (const [state, count] of Object.entries(counts))
       expect(mine.filter((one) => one.state === state)).toHaveLength(count)
+    const gone = mine.filter(({ state, reason }) => state === 'cancelled' && isRelease(reason))
+    expect(released).toBeLessThanOrEqual(gone.length)
+    // Another upgrade may have taken over targets that a stop would have ended.
+    if (stopping === null && stopReason === null) expect(released).toBe(counts.cancelled)
     const upgraded = Map.groupBy(
       mine.filter(({ state }) => state === 'upgraded'),
       ({ phase }) => String(phase),

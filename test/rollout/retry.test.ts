@@ -177,6 +177,27 @@ it('no device is retried that another upgrade has, that was removed, or whose up
   expect(first).toEqual({ mac: busy.mac, reason: 'the upgrade of its site was cancelled' })
 })
 
+it('an upgrade that a limit stopped, and that has lost its other devices, is completed by a retry', async () => {
+  const { id } = await rollout.create({ reboot_strategy: 'serial', max_failure_percentage: 0 })
+  await rollout.advance()
+  const later = await rollout.create({ supersede: true, start_datetime: '2026-03-02T12:00:00Z' })
+  await play(() => 'keeps_old')
+  const reason = expect.stringContaining('more than 0 % of') as string
+  expect(await read(id)).toMatchObject({
+    status: ['failed', 'failed'],
+    counts: { failed: 2, cancelled: 18 },
+    stopReason: reason,
+  })
+  await retry(id)
+  await play()
+  expect(await read(id)).toMatchObject({
+    status: ['completed', 'completed'],
+    counts: { upgraded: 2, cancelled: 18 },
+    stopReason: null,
+  })
+  expect(countAll(await rollout.read(later.id))).toEqual({ planned: 18 })
+})
+
 it('a retry is written as a whole or not at all, and the engine continues it after a crash', async () => {
   const { id } = await rollout.create({ reboot_strategy: 'big_bang' })
   await play(() => 'keeps_old')

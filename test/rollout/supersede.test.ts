@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { isTerminal } from '../../src/rollout/rollout.ts'
+import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { approveOrgUpgrade } from '../../src/upgrades/approve-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
@@ -7,6 +8,7 @@ import { findSummary } from '../../src/upgrades/reports/store-summary.ts'
 import { getReported } from '../../src/upgrades/reports/store.ts'
 import { presentSummary } from '../../src/upgrades/reports/wire.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
+import { NEW, type SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, statusOf, useRollout } from './harness.ts'
 
@@ -163,6 +165,81 @@ describe('an upgrade that supersedes another one', () => {
       { total: 2, reason: `taken over by upgrade ${young.id}` },
     ])
     await expectConsistent(ctx)
+  })
+
+  describe('and leaves to the old one devices that have their image already', () => {
+    /** Begins with one device at each site, which then has its image. */
+    async function beginSerial() {
+      const { id } = await rollout.create({ strategy: 'serial' })
+      await rollout.advance()
+      await rollout.fleet.answer(() => 'fetches')
+      await rollout.advance()
+      expect(countAll(await rollout.read(id))).toEqual({ downloading: 2, planned: 6 })
+      return { id, begun: rollout.devices().filter((device) => rollout.fleet.attempts.has(device.id)) }
+    }
+    const cancel = (id: string) => cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    async function finish(devices: readonly SeededDevice[]): Promise<void> {
+      await rollout.fleet.disconnect(devices)
+      await rollout.fleet.connect(devices, NEW)
+      await rollout.play()
+      await expectConsistent(rollout.ctx)
+    }
+
+    it('lets a cancellation that comes too late for these end it as completed', async () => {
+      const { id, begun } = await beginSerial()
+      await rollout.create({ supersede: true, start_datetime: '2026-03-02T12:00:00Z' })
+      await cancel(id)
+      await finish(begun)
+      expect(countAll(await rollout.read(id))).toEqual({ upgraded: 2, cancelled: 6 })
+      const completed = { status: 'completed', stopReason: null }
+      expect((await rollout.read(id)).siteUpgrades).toMatchObject([completed, completed])
+      const ends = await rollout.ctx.db
+        .selectFrom('upgradeEvent')
+        .select('event')
+        .where('orgUpgradeId', '=', id)
+        .execute()
+      expect(ends.flatMap(({ event }) => ('status' in event ? [event.status] : []))).toEqual(
+        Array.from({ length: 3 }, () => 'completed'),
+      )
+    })
+
+    it('takes nothing from a cancellation that came before it', async () => {
+      const { id, begun } = await beginSerial()
+      await cancel(id)
+      // The engine has not ended the targets yet.
+      await rollout.create({ supersede: true, start_datetime: '2026-03-02T12:00:00Z' })
+      await finish(begun)
+      expect(countAll(await rollout.read(id))).toEqual({ upgraded: 2, cancelled: 6 })
+      expect(statusOf(await rollout.read(id))).toEqual(['cancelled', 'cancelled'])
+    })
+
+    it('counts a device that has left no more than one that was taken over', async () => {
+      const { id, begun } = await beginSerial()
+      const [left, ...others] = rollout.devices().filter((device) => !begun.includes(device))
+      const { db } = rollout.ctx
+      await db
+        .updateTable('device')
+        .set({ name: 'taken' })
+        .where(
+          'id',
+          'in',
+          others.map((one) => one.id),
+        )
+        .execute()
+      await rollout.create({
+        supersede: true,
+        rules: [{ match_name: 'taken' }],
+        start_datetime: '2026-03-02T12:00:00Z',
+      })
+      await db
+        .deleteFrom('device')
+        .where('id', '=', left?.id ?? '')
+        .execute()
+      await cancel(id)
+      await finish(begun)
+      expect(countAll(await rollout.read(id))).toEqual({ upgraded: 2, cancelled: 6 })
+      expect(statusOf(await rollout.read(id))).toEqual(['completed', 'completed'])
+    })
   })
 
   it.each([

@@ -1,3 +1,4 @@
+import { LEFT_SITE } from '../../rollout/rollout.ts'
 import { WINDOW_TOO_SHORT } from '../../rollout/targets/steps/decide-window.ts'
 import { findNextStep } from './decide-step.ts'
 import { installMs } from './decide-window.ts'
@@ -124,7 +125,7 @@ export function isStopped({ appliance }: Present, { stopping }: Pick<TargetRules
 export function stop(target: Present): TargetDecision {
   const { step, steps, appliance } = target
   if (step > 0) return end(target, 'cancelled', `after ${step} of ${steps.length} steps`)
-  return end(target, 'cancelled', appliance.hasLeft ? 'left the site' : null)
+  return end(target, 'cancelled', appliance.hasLeft ? LEFT_SITE : null)
 }
 
 export function stepOf(target: Pick<MxedgeTargetNow, 'steps' | 'step'>): MxedgeStep {

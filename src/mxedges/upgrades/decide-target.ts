@@ -1,4 +1,4 @@
-import { OFFLINE } from '../../rollout/rollout.ts'
+import { OFFLINE, REMOVED, REPLACED } from '../../rollout/rollout.ts'
 import {
   type Present,
   advance,
@@ -21,8 +21,8 @@ import type { MxedgeTargetNow, TargetDecision, TargetRules } from './target.ts'
 /** Decides the next change of a target that has not ended. */
 export function decideTarget(target: MxedgeTargetNow, rules: TargetRules): TargetDecision {
   const { appliance } = target
-  if (appliance === null) return end(target, 'cancelled', 'removed')
-  if (appliance.isReplaced) return end(target, 'cancelled', 'replaced')
+  if (appliance === null) return end(target, 'cancelled', REMOVED)
+  if (appliance.isReplaced) return end(target, 'cancelled', REPLACED)
   const present = { ...target, appliance }
   switch (target.state) {
     case 'planned':

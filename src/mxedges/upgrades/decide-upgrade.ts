@@ -1,7 +1,7 @@
 import { epochS } from '../../platform/time/clock.ts'
 import { findHoldReason } from '../../rollout/gates/decide-hold.ts'
 import { decideOutcome } from '../../rollout/rounds/decide-outcome.ts'
-import { countByPhase, isHardFailure, isSuccess } from '../../rollout/rounds/decide-step.ts'
+import { countByPhase, countReleased, isHardFailure, isSuccess } from '../../rollout/rounds/decide-step.ts'
 import { type CountsByPhase, type FailuresByPhase, findStopReason } from '../../rollout/stops/decide-stop.ts'
 import type { UpgradeHold } from '../../rollout/rollout.ts'
 import { wallOf } from '../../rollout/targets/steps/decide-window.ts'
@@ -33,6 +33,8 @@ export interface MxedgeUpgradeNow<T extends MxedgeTargetNow = MxedgeTargetNow> {
   readonly currentPhase: number
   readonly phaseOpenedMs: number | null
   readonly counts: MxedgeTargetCounts
+  /** How many of the cancelled targets no stop has ended. */
+  readonly released: number
   readonly hardFailures: FailuresByPhase
   readonly upgradedByPhase: CountsByPhase
   readonly targets: readonly T[]
@@ -83,7 +85,7 @@ export function decideUpgrade<T extends MxedgeTargetNow>(
 
 interface Round<T extends MxedgeTargetNow> extends Pick<
   MxedgeUpgradeNow,
-  'counts' | 'hardFailures' | 'upgradedByPhase'
+  'counts' | 'released' | 'hardFailures' | 'upgradedByPhase'
 > {
   readonly steps: MxedgeUpgradeDecision<T>['steps']
   readonly withdrawn: readonly string[]
@@ -121,6 +123,7 @@ function decideTargets<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, 
     steps,
     withdrawn: decided.flatMap(({ decision }) => (decision.kind === 'withdraw' ? [decision.commandId] : [])),
     counts: countSteps(upgrade.counts, steps),
+    released: upgrade.released + countReleased(named, rules.stopping),
     hardFailures: countByPhase(upgrade.hardFailures, named.filter(isHardFailure)),
     upgradedByPhase: countByPhase(upgrade.upgradedByPhase, named.filter(isSuccess)),
     isSettled: upgrade.targets
@@ -180,9 +183,12 @@ function finishRound<T extends MxedgeTargetNow>(
     upgrade: changed(upgrade, { ...results, waitsUntil, ...more }),
     isDue,
   })
-  const { counts } = results
+  const { counts, released } = results
   if (openCount(counts) === 0)
-    return decide({ ...decideOutcome(upgrade, counts), hold: null, waitsUntil: null, finishedAt: at.now }, false)
+    return decide(
+      { ...decideOutcome({ ...upgrade, released }, counts), hold: null, waitsUntil: null, finishedAt: at.now },
+      false,
+    )
   const isMoving = counts.downloading > 0 || inFlightStates.some((state) => counts[state] > 0)
   const isReady = steps.some(({ state }) => state === 'downloaded')
   // Targets of phases that were not open are read, and cancelled, in the next round.
@@ -217,8 +223,8 @@ function deadlineMs(
 
 function changed(upgrade: MxedgeUpgradeNow, change: Partial<MxedgeUpgradeChange>): MxedgeUpgradeChange {
   const { status, stopping, stopReason, hold, currentPhase, phaseOpenedMs } = upgrade
-  const { counts, hardFailures, upgradedByPhase } = upgrade
-  const results = { counts, hardFailures, upgradedByPhase }
+  const { counts, released, hardFailures, upgradedByPhase } = upgrade
+  const results = { counts, released, hardFailures, upgradedByPhase }
   return {
     status,
     stopping,

@@ -2,7 +2,13 @@ import { counted } from '../../platform/counted.ts'
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { decideOutcome } from '../../rollout/rounds/decide-outcome.ts'
-import { endAfterTakeover, shrinkPhases, takeFromCounts, takeoverReason } from '../../rollout/changes/plan-takeover.ts'
+import {
+  endAfterTakeover,
+  releaseTaken,
+  shrinkPhases,
+  takeFromCounts,
+  takeoverReason,
+} from '../../rollout/changes/plan-takeover.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
 import { type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { inFlightStates, waitingStates } from './upgrade.ts'
@@ -73,15 +79,17 @@ async function updateLosing(
 ): Promise<void> {
   const counts = takeFromCounts(upgrade.counts, taken)
   const open = [...waitingStates, ...inFlightStates].reduce((sum, state) => sum + counts[state], 0)
-  const ends = endAfterTakeover(open, counts.upgraded + counts.failed)
+  const released = releaseTaken({ stopping, released: upgrade.released }, taken.length)
+  const ends = endAfterTakeover(open, counts)
   const outcome =
     ends === 'cancelled'
       ? { status: ends, stopping: ends, stopReason: reason }
-      : decideOutcome({ stopping, stopReason, plan }, counts)
+      : decideOutcome({ stopping, stopReason, plan, released }, counts)
   await tx
     .updateTable('mxedgeUpgrade')
     .set({
       counts: json(counts),
+      released,
       plan: json({ ...plan, phase_sizes: shrinkPhases(plan.phase_sizes, taken) }),
       notes: json([...notes, { reason }]),
       ...(ends !== null && { ...outcome, hold: null, finishedAt: now }),

@@ -38,7 +38,7 @@ export function lockRunningUpgrades(tx: Tx, scope: InOrg, now: Date): Promise<Lo
   return tx
     .selectFrom('mxedgeUpgrade')
     .select(['id', 'siteId', 'status', 'stopping', 'stopReason', 'hold', 'gatePassed', 'startAt', 'plan'])
-    .select(['currentPhase', 'phaseOpenedMs', 'counts', 'hardFailures', 'upgradedByPhase', 'waitsUntil'])
+    .select(['currentPhase', 'phaseOpenedMs', 'counts', 'released', 'hardFailures', 'upgradedByPhase', 'waitsUntil'])
     .where('orgId', '=', scope.orgId)
     .where(isRunning(now))
     .orderBy('id')

@@ -58,6 +58,8 @@ const site = fc
     const losing: LosingSite = {
       id: 's',
       orgUpgradeId: 'o',
+      stopping: null,
+      released: 0,
       counts: { ...noCounts, ...others, planned: count('planned'), deferred: count('deferred') },
       plan: {
         ...plan,
@@ -95,6 +97,16 @@ describe('a site upgrade that loses devices', () => {
     )
   })
 
+  it('releases them, unless it stops and would have ended them itself', () => {
+    const stops = fc.constantFrom(null, 'failed' as const, 'cancelled' as const)
+    fc.assert(
+      fc.property(site, fc.nat(3), stops, ({ losing, taken }, released, stopping) => {
+        const [change] = planTakeover([{ ...losing, released, stopping }], taken)
+        if (change !== undefined) expect(change.released).toBe(stopping === null ? released + taken.length : released)
+      }),
+    )
+  })
+
   it('ends where none is left: as cancelled where it had done nothing, else by what it has done', () => {
     fc.assert(
       fc.property(site, ({ losing, taken }) => {
@@ -114,14 +126,14 @@ describe('a site upgrade that loses devices', () => {
         const [second] = planTakeover([{ ...losing, ...first }], taken.slice(cut))
         const last = second ?? first
         const [once] = planTakeover([losing], taken)
-        expect([last?.counts, last?.plan, last?.ends]).toEqual([once?.counts, once?.plan, once?.ends])
+        expect({ ...last, taken: null }).toEqual({ ...once, taken: null })
       }),
     )
   })
 })
 
 it('sites that lose nothing do not change', () => {
-  const other = { id: 'other', orgUpgradeId: 'o', counts: noCounts, plan }
+  const other = { id: 'other', orgUpgradeId: 'o', stopping: null, released: 0, counts: noCounts, plan }
   const taken = {
     deviceId: 'd',
     mac: 'm',

@@ -84,7 +84,8 @@ test('a takeover leaves upgrades with counters that equal a recount, and every d
       const left = targets.filter(({ deviceId }) => !isTaken.has(deviceId))
       const of = (id: string, some: readonly Target[]): Target[] => some.filter(({ upgradeId }) => upgradeId === id)
       const sites = ['a', 'b'].map((id) => {
-        return { id, orgUpgradeId: 'org', counts: countOf(of(id, targets)), plan: planOf(of(id, targets)) }
+        const mine = of(id, targets)
+        return { id, orgUpgradeId: 'org', stopping: null, released: 0, counts: countOf(mine), plan: planOf(mine) }
       })
       const changes = planTakeover(sites, taken)
       expect(changes.map(({ id }) => id)).toEqual(
@@ -94,6 +95,7 @@ test('a takeover leaves upgrades with counters that equal a recount, and every d
         const [before, after] = [of(change.id, targets), of(change.id, left)]
         expect(change.taken).toBe(before.length - after.length)
         expect(change.counts).toEqual({ ...countOf(after), cancelled: change.taken })
+        expect(change.released).toBe(change.taken)
         expect(change.plan).toEqual({ ...planOf(after), planned: before.length })
         expect(change.ends !== null).toBe(openCount(change.counts) === 0)
       }

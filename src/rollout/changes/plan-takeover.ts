@@ -1,5 +1,6 @@
 import { counted } from '../../platform/counted.ts'
 import { awaitsImage } from '../phases/decide-downloads.ts'
+import { type EndCounts, countResults } from '../rounds/decide-outcome.ts'
 import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
 import type { CountsByPhase } from '../stops/decide-stop.ts'
 import { type OrgPhasePlan, type PhaseGate, type UpgradePlan, openCount } from '../rollout.ts'
@@ -23,13 +24,13 @@ export function takeoverReason(by: string): string {
 }
 
 /** A site upgrade that loses devices. */
-export interface LosingSite extends Pick<SiteUpgradeNow, 'counts' | 'plan'> {
+export interface LosingSite extends Pick<SiteUpgradeNow, 'counts' | 'released' | 'stopping' | 'plan'> {
   readonly id: string
   readonly orgUpgradeId: string
 }
 
 /** The members of a site upgrade that a takeover changes; it is due immediately. */
-export type SiteTakeover = Pick<LosingSite, 'id' | 'orgUpgradeId' | 'counts' | 'plan'> & {
+export type SiteTakeover = Pick<LosingSite, 'id' | 'orgUpgradeId' | 'counts' | 'released' | 'plan'> & {
   readonly taken: number
   /**
    * The end of an upgrade without remaining devices: `cancelled`, or the engine's decision from its former results.
@@ -55,8 +56,9 @@ export function planTakeover(sites: readonly LosingSite[], taken: readonly Taken
       ...(downloads !== undefined && { downloads: shrinkDownloads(downloads, mine) }),
     }
     const { id, orgUpgradeId } = site
-    const ends = endAfterTakeover(openCount(counts), counts.upgraded + counts.staged + counts.failed)
-    return [{ id, orgUpgradeId, counts, plan, taken: mine.length, ends }]
+    const released = releaseTaken(site, mine.length)
+    const ends = endAfterTakeover(openCount(counts), counts)
+    return [{ id, orgUpgradeId, counts, released, plan, taken: mine.length, ends }]
   })
 }
 
@@ -73,10 +75,15 @@ export function takeFromCounts<
   }
 }
 
-/** Decides how an upgrade ends that has lost targets; see SiteTakeover. @param results How many others have had a result. */
-export function endAfterTakeover(open: number, results: number): SiteTakeover['ends'] {
+/** Returns how many targets an upgrade has released after it has lost some. A stop would have ended them itself. */
+export function releaseTaken({ released, stopping }: Pick<LosingSite, 'released' | 'stopping'>, taken: number): number {
+  return stopping === null ? released + taken : released
+}
+
+/** Decides how an upgrade ends that has lost targets; see SiteTakeover. @param open How many targets have not ended. */
+export function endAfterTakeover(open: number, counts: EndCounts): SiteTakeover['ends'] {
   if (open > 0) return null
-  return results > 0 ? 'by_results' : 'cancelled'
+  return countResults(counts) > 0 ? 'by_results' : 'cancelled'
 }
 
 /** Returns the phases of the downloads without these targets. */

@@ -78,7 +78,13 @@ export interface Takeover {
 }
 
 const keyColumns = columnsOf('upgradeTarget', { orgId: 'uuid', upgradeId: 'uuid', deviceId: 'uuid' })
-const siteColumns = columnsOf('siteUpgrade', { orgId: 'uuid', id: 'uuid', counts: 'jsonb', plan: 'jsonb' })
+const siteColumns = columnsOf('siteUpgrade', {
+  orgId: 'uuid',
+  id: 'uuid',
+  counts: 'jsonb',
+  released: 'integer',
+  plan: 'jsonb',
+})
 
 /**
  * Removes devices from their upgrades, which end if no device remains. The caller has locked the targets by
@@ -145,7 +151,7 @@ async function endSites(
 function listLosing(tx: Tx, scope: InOrg, taken: readonly TakenTarget[]): Promise<LosingSite[]> {
   return tx
     .selectFrom('siteUpgrade')
-    .select(['id', 'orgUpgradeId', 'counts', 'plan'])
+    .select(['id', 'orgUpgradeId', 'counts', 'released', 'stopping', 'plan'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf([...new Set(taken.map(({ upgradeId }) => upgradeId))]))
     .execute()

@@ -50,6 +50,7 @@ function site(targets: readonly TargetNow[], more: Partial<UpgradePlan> = {}): S
     phaseOpenedMs: ms(0),
     graceUntilMs: null,
     counts: { ...noCounts, ...counts },
+    released: 0,
     hardFailures: {},
     upgradedByPhase: {},
     downloads: { current: 1, gate_passed: 0, failures: {}, downloaded: {} },

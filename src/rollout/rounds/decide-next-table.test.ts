@@ -66,6 +66,7 @@ function site(
     phaseOpenedMs: status === 'queued' ? null : ms(0),
     graceUntilMs: null,
     counts: { ...noCounts, ...counts, ...(status === 'upgrading' ? {} : { upgraded: 0, skipped: 1 }) },
+    released: 0,
     hardFailures: {},
     downloads: null,
     isDue: true,

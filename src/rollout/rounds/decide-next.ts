@@ -5,7 +5,16 @@ import { findHoldReason, ofDownloads } from '../gates/decide-hold.ts'
 import { type CountsByPhase, type FailuresByPhase, findPhaseStopReason, findStopReason } from '../stops/decide-stop.ts'
 import { decideOutcome, isAnyInFlight, statusOf } from './decide-outcome.ts'
 import { phaseRulesOf } from '../phases/decide-phase-rules.ts'
-import { type Step, beginsSnapshot, countByPhase, countSteps, isHardFailure, isSuccess, stepOf } from './decide-step.ts'
+import {
+  type Step,
+  beginsSnapshot,
+  countByPhase,
+  countReleased,
+  countSteps,
+  isHardFailure,
+  isSuccess,
+  stepOf,
+} from './decide-step.ts'
 import { decideTarget } from '../targets/steps/decide-target.ts'
 import { beginsWithin, findClosedUntil, wallOf } from '../targets/steps/decide-window.ts'
 import { graceOf } from '../grace/limit-grace.ts'
@@ -109,6 +118,7 @@ function partsOf({ plan }: SiteUpgradeNow): Pick<TargetRules, 'only' | 'snapshot
 
 interface Round extends Omit<SiteUpgradeDecision, 'siteUpgrade'> {
   readonly counts: TargetCounts
+  readonly released: number
   readonly hardFailures: FailuresByPhase
   readonly upgradedByPhase: CountsByPhase
   readonly downloads: SiteDownloads | null
@@ -147,6 +157,7 @@ function decideTargets(siteUpgrade: SiteUpgradeNow, at: TargetRules & { readonly
     withdrawn: decided.flatMap(({ decision }) => (decision.kind === 'withdraw' ? [decision.commandId] : [])),
     fences: decided.flatMap(({ decision: { kind, ...key } }) => (kind === 'fence' && 'imageId' in key ? [key] : [])),
     counts: countSteps(siteUpgrade.counts, steps),
+    released: siteUpgrade.released + countReleased(steps, at.stopping),
     hardFailures: countByPhase(siteUpgrade.hardFailures, steps.filter(isHardFailure)),
     upgradedByPhase: countByPhase(siteUpgrade.upgradedByPhase, steps.filter(isSuccess)),
     downloads: siteUpgrade.downloads && countDownloads(siteUpgrade.downloads, steps),
@@ -178,12 +189,12 @@ function isWaiting(state: TargetState): boolean {
 
 /** Opens the next phase, ends the upgrade, or sets the time of the next round. */
 function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, options }: Now): SiteUpgradeDecision {
-  const { steps, withdrawn, fences, counts, hardFailures, upgradedByPhase, downloads } = round
+  const { steps, withdrawn, fences, counts, released, hardFailures, upgradedByPhase, downloads } = round
   const rebootsMs = rebootMs(siteUpgrade, { now, nowMs })
   const isEarly = rebootsMs > nowMs
   const openedMs = openedAtMs(siteUpgrade, { nowMs, isEarly })
   const waitsUntil = round.opensMs === null ? null : wallOf(round.opensMs, { now, nowMs })
-  const results = { counts, hardFailures, upgradedByPhase, downloads, waitsUntil }
+  const results = { counts, released, hardFailures, upgradedByPhase, downloads, waitsUntil }
   const base = { ...results, phaseOpenedMs: openedMs, status: statusOf(siteUpgrade.status, counts) }
   const decide = (more: Partial<SiteUpgradeChange>): SiteUpgradeDecision => ({
     steps,
@@ -192,7 +203,10 @@ function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, option
     siteUpgrade: change(siteUpgrade, { ...base, ...more }),
   })
   if (openCount(counts) === 0)
-    return decide({ ...decideOutcome(siteUpgrade, counts), hold: null, finishedAt: now, dueMs: null, waitsUntil: null })
+    return decide({
+      ...decideOutcome({ ...siteUpgrade, released }, counts),
+      ...{ hold: null, finishedAt: now, dueMs: null, waitsUntil: null },
+    })
   if (withdrawn.length > 0 || fences.length > 0) return decide({ dueMs: nowMs })
   // The next round reads and cancels the targets of phases that were not read.
   if (siteUpgrade.stopping !== null)
@@ -278,8 +292,8 @@ function deadlineMs(
 const nothing = { steps: [], withdrawn: [], fences: [] } satisfies Omit<SiteUpgradeDecision, 'siteUpgrade'>
 
 function change(siteUpgrade: SiteUpgradeNow, changed: Partial<SiteUpgradeChange>): SiteUpgradeChange {
-  const { status, stopping, stopReason, hold, currentPhase, phaseOpenedMs, counts, hardFailures } = siteUpgrade
-  const { upgradedByPhase, downloads } = siteUpgrade
+  const { status, stopping, stopReason, hold, currentPhase, phaseOpenedMs, counts, released } = siteUpgrade
+  const { hardFailures, upgradedByPhase, downloads } = siteUpgrade
   return {
     status,
     stopping,
@@ -288,6 +302,7 @@ function change(siteUpgrade: SiteUpgradeNow, changed: Partial<SiteUpgradeChange>
     currentPhase,
     phaseOpenedMs,
     counts,
+    released,
     hardFailures,
     upgradedByPhase,
     downloads,

@@ -14,9 +14,9 @@ const plan: UpgradePlan = {
   timezone: 'UTC',
 }
 
-function statusOf(stopping: 'failed' | 'cancelled' | null, counts: Partial<TargetCounts>): string {
+function statusOf(stopping: 'failed' | 'cancelled' | null, counts: Partial<TargetCounts>, released = 0): string {
   const stopReason = stopping === null ? null : 'a reason'
-  const outcome = decideOutcome({ stopping, stopReason, plan }, { ...noCounts, ...counts })
+  const outcome = decideOutcome({ stopping, stopReason, plan, released }, { ...noCounts, ...counts })
   // A reason is shown only where something was stopped.
   expect(outcome.stopReason).toBe(outcome.stopping === null ? null : stopReason)
   expect([null, outcome.status]).toContain(outcome.stopping)
@@ -48,6 +48,22 @@ describe('a site upgrade', () => {
     expect(statusOf('cancelled', counts)).toBe(status)
   })
 
+  test.each([
+    // The cancellation came too late for all others.
+    [{ upgraded: 38, cancelled: 2 }, 2, 'completed'],
+    [{ staged: 38, cancelled: 2 }, 2, 'completed'],
+    [{ upgraded: 37, failed: 1, cancelled: 2 }, 2, 'completed'],
+    [{ failed: 38, cancelled: 2 }, 2, 'failed'],
+    [{ upgraded: 38, cancelled: 2 }, 1, 'cancelled'],
+    [{ failed: 38, cancelled: 2 }, 1, 'cancelled'],
+    // It has lost all its devices: its end is a cancellation, too.
+    [{ cancelled: 40 }, 40, 'cancelled'],
+    [{ skipped: 10, cancelled: 30 }, 30, 'cancelled'],
+    [{ skipped: 40 }, 0, 'completed'],
+  ])('that was cancelled, with %o of which it had released %i, is %s', (counts, released, status) => {
+    expect(statusOf('cancelled', counts, released)).toBe(status)
+  })
+
   test('that a limit stopped has failed', () => {
     expect(statusOf('failed', { upgraded: 30, failed: 3, cancelled: 7 })).toBe('failed')
     expect(statusOf('failed', { upgraded: 37, failed: 3 })).toBe('failed')
@@ -55,12 +71,16 @@ describe('a site upgrade', () => {
 })
 
 test('after a retry of failed targets, an upgrade that a limit had stopped has failed for what it cancelled then', () => {
-  const retried = { stopping: null, stopReason: 'more than 5 % of 40 devices failed', plan }
+  const retried = { stopping: null, stopReason: 'more than 5 % of 40 devices failed', plan, released: 0 }
   const counts = { ...noCounts, upgraded: 3 }
   expect(decideOutcome(retried, { ...counts, cancelled: 37 })).toEqual({
     status: 'failed',
     stopping: 'failed',
     stopReason: retried.stopReason,
   })
-  expect(decideOutcome(retried, counts)).toEqual({ status: 'completed', stopping: null, stopReason: null })
+  const completed = { status: 'completed', stopping: null, stopReason: null }
+  expect(decideOutcome(retried, counts)).toEqual(completed)
+  // They were taken over, or have left.
+  expect(decideOutcome({ ...retried, released: 37 }, { ...counts, cancelled: 37 })).toEqual(completed)
+  expect(decideOutcome({ ...retried, released: 36 }, { ...counts, cancelled: 37 }).status).toBe('failed')
 })

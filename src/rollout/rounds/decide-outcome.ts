@@ -6,23 +6,44 @@ export interface Stopping {
   readonly stopReason: string | null
 }
 
+/** The ends of targets, of devices or of edge appliances. */
+export interface EndCounts extends Pick<TargetCounts, 'upgraded' | 'failed' | 'cancelled'> {
+  /** Absent: no target can end so. */
+  readonly staged?: number
+}
+
+/** An upgrade, all of whose targets have ended. */
+export interface Ended extends Stopping {
+  readonly plan: Pick<UpgradePlan, 'planned'>
+  /** How many of the cancelled targets no stop has ended: see countReleased() and planTakeover(). */
+  readonly released: number
+}
+
 /**
- * Decides the result of an upgrade from those of its targets, all of which have ended. Without any success it has
- * failed, whether or not a limit stopped it. A cancellation that came too late for every target has cancelled nothing.
+ * Decides the result of an upgrade from those of its targets. Without any success it has failed, whether or not a limit
+ * stopped it. A cancellation that came too late for every target has cancelled nothing; released targets, which another
+ * upgrade has taken over for example, are not its work.
  */
 export function decideOutcome(
-  { stopping, stopReason, plan }: Stopping & { readonly plan: Pick<UpgradePlan, 'planned'> },
-  counts: Pick<TargetCounts, 'failed' | 'cancelled'>,
+  { stopping, stopReason, plan, released }: Ended,
+  counts: EndCounts,
 ): Stopping & { readonly status: Extract<UpgradeStatus, 'completed' | 'failed' | 'cancelled'> } {
-  if (stopping === 'failed' || (stopping === 'cancelled' && counts.cancelled > 0))
+  const isStopped = counts.cancelled > released
+  // An upgrade that has lost all its devices has completed nothing.
+  const isEmpty = counts.cancelled > 0 && countResults(counts) === 0
+  if (stopping === 'failed' || (stopping === 'cancelled' && (isStopped || isEmpty)))
     return { status: stopping, stopping, stopReason }
   // A limit had stopped it before its failed targets were retried. The targets that were cancelled then are still
   // missing.
-  if (stopping === null && stopReason !== null && counts.cancelled > 0)
-    return { status: 'failed', stopping: 'failed', stopReason }
+  if (stopping === null && stopReason !== null && isStopped) return { status: 'failed', stopping: 'failed', stopReason }
   // Devices that were skipped when planning are not among the planned ones.
   const nothingWorked = counts.failed > 0 && counts.failed + counts.cancelled >= plan.planned
   return { status: nothingWorked ? 'failed' : 'completed', stopping: null, stopReason: null }
+}
+
+/** Counts the targets that have succeeded or failed. */
+export function countResults({ upgraded, staged = 0, failed }: EndCounts): number {
+  return upgraded + staged + failed
 }
 
 /** The status never goes back: a site upgrade that has rebooted devices stays `upgrading`. */

@@ -27,6 +27,7 @@ const siteUpgrade = {
   phaseOpenedMs: 50_000,
   graceUntilMs: null,
   counts: { ...noCounts, planned: 1, verifying: 1 },
+  released: 0,
   hardFailures: {},
   upgradedByPhase: {},
   downloads: null,

@@ -30,6 +30,7 @@ const siteUpgrade: Omit<SiteUpgradeNow, 'targets'> = {
   phaseOpenedMs: 50_000,
   graceUntilMs: null,
   counts: { ...noCounts, planned: 8, verifying: 2 },
+  released: 0,
   hardFailures: {},
   upgradedByPhase: {},
   downloads: null,

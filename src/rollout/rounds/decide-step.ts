@@ -1,5 +1,13 @@
 import type { CountsByPhase } from '../stops/decide-stop.ts'
-import { OFFLINE, type TargetCounts, type TargetState, type UpgradeHop } from '../rollout.ts'
+import {
+  LEFT_SITE,
+  OFFLINE,
+  REMOVED,
+  REPLACED,
+  type TargetCounts,
+  type TargetState,
+  type UpgradeHop,
+} from '../rollout.ts'
 import type { TargetDecision, TargetNow, UpgradeOrder } from '../targets/target.ts'
 
 /** The next state of a target. */
@@ -66,6 +74,18 @@ interface EndOfTarget {
   readonly target: { readonly state: string }
   readonly to: string
   readonly reason: string | null
+}
+
+/**
+ * Counts the steps that cancel targets without a stop: of devices that have left, or that nothing has rebooted.
+ * @param isStopping True if the upgrade stops. Devices that have left would not have been upgraded in any case.
+ */
+export function countReleased(steps: readonly EndOfTarget[], isStopping: boolean): number {
+  return steps.filter(({ to, reason }) => to === 'cancelled' && (!isStopping || hasLeft(reason))).length
+}
+
+function hasLeft(reason: string | null): boolean {
+  return reason === REMOVED || reason === REPLACED || reason === LEFT_SITE
 }
 
 /** A device that is restored counts when its restore begins, because limits must not wait for the end of it. */

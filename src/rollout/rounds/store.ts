@@ -96,6 +96,7 @@ export const roundColumns = {
   currentPhase: 'integer',
   phaseOpenedMs: 'float8',
   counts: 'jsonb',
+  released: 'integer',
   hardFailures: 'jsonb',
   upgradedByPhase: 'jsonb',
   finishedAt: 'timestamptz',

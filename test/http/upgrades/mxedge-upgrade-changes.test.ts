@@ -159,6 +159,39 @@ describe('supersede', () => {
     expect(await find(world, fresh.id)).toMatchObject({ status: 'completed', counts: { success: 2 } })
   })
 
+  test('leaves it to the others whether a cancellation came too late for them', async () => {
+    const { db } = world.ctx
+    const old = await upgrade(world, tunterm({ strategy: 'serial' }))
+    const [first = ''] = await idsBy(old.id, 'queued')
+    await advanceMxedgeUpgrades(world.ctx, world.org.orgId, defaultMxedgeUpgradeOptions)
+    const fresh = await upgrade(world, tunterm({ start_time: later(), supersede: true }))
+    await db.updateTable('mxedgeCommand').set({ state: 'sent' }).where('upgradeId', '=', old.id).execute()
+    expect((await act(old.id, 'cancel')).status).toBe(200)
+    await db.updateTable('mxedgeCommand').set({ state: 'done' }).where('upgradeId', '=', old.id).execute()
+    const report = json(running('2.0.0'))
+    await db.updateTable('mxedgeSession').set({ report }).where('mxedgeId', '=', first).execute()
+    await play()
+    const ended = await find(world, old.id)
+    expect(ended).toMatchObject({ status: 'completed', counts: { success: 1, cancelled: 2 } })
+    expect(ended).not.toHaveProperty('stop_reason')
+    await act(fresh.id, 'cancel')
+    await play()
+  })
+
+  test('lets a retry complete an upgrade that a limit stopped without cancelling anything', async () => {
+    const old = await upgrade(world, tunterm({ strategy: 'serial', max_failure_percentage: 0 }))
+    const [first] = await idsBy(old.id, 'queued')
+    await advanceMxedgeUpgrades(world.ctx, world.org.orgId, defaultMxedgeUpgradeOptions)
+    const fresh = await upgrade(world, tunterm({ start_time: later(), supersede: true }))
+    await play([first])
+    expect(await find(world, old.id)).toMatchObject({ status: 'failed', counts: { failed: 1, cancelled: 2 } })
+    await act(old.id, 'retry')
+    await play()
+    expect(await find(world, old.id)).toMatchObject({ status: 'completed', counts: { success: 1, cancelled: 2 } })
+    await act(fresh.id, 'cancel')
+    await play()
+  })
+
   test('ends an upgrade that has lost all of them', async () => {
     const old = await upgrade(world, tunterm({ start_time: later() }))
     const fresh = await upgrade(world, tunterm({ start_time: later(), supersede: true }))

@@ -79,6 +79,7 @@ export function newWorld(traits: readonly MemberTraits[], plan: Partial<MxedgeUp
       currentPhase: 1,
       phaseOpenedMs: null,
       counts: { ...noCounts, planned: traits.length },
+      released: 0,
       hardFailures: {},
       upgradedByPhase: {},
       targets: [],

@@ -125,6 +125,7 @@ export function createWorld(
     phaseOpenedMs: null,
     graceUntilMs: null,
     counts: { ...noCounts, planned: fleet.length },
+    released: 0,
     hardFailures: {},
     upgradedByPhase: {},
     downloads: isApart ? { current: 1, gate_passed: 0, failures: {}, downloaded: {} } : null,

@@ -1,5 +1,6 @@
 import { nextOrder } from './decide-order.ts'
 import { findWindowWait } from './decide-window.ts'
+import { REMOVED } from '../../rollout.ts'
 import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from '../target.ts'
 
 /** Doublings of the pause between attempts; from then on it stays the same. */
@@ -72,7 +73,7 @@ export function commandNext(
   return { kind: 'command', order, ...counted }
 }
 
-export const gone: TargetDecision = { kind: 'move', to: 'cancelled', reason: 'removed' }
+export const gone: TargetDecision = { kind: 'move', to: 'cancelled', reason: REMOVED }
 
 export function fail(reason: string): Extract<TargetDecision, { kind: 'move' }> {
   return { kind: 'move', to: 'failed', reason }

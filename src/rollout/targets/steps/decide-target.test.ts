@@ -50,6 +50,7 @@ describe('a planned or deferred target', () => {
     expect(decide(planned, 61, { held: true })).toEqual({ kind: 'wait' })
     expect(decide(deferred, 61, { held: true, offlineDeadlineMs: ms(61) })).toEqual({ kind: 'wait' })
     expect(decide({ ...planned, device: null }, 61, { held: true })).toEqual(move('cancelled', 'removed'))
+    expect(decide({ ...planned, device: null }, 61, { stopping: true })).toEqual(move('cancelled', 'removed'))
   })
 
   test('is cancelled by a stop', () => {

@@ -11,8 +11,8 @@ const wait: TargetDecision = { kind: 'wait' }
 export function decideWaiting(target: TargetNow, rules: TargetRules): TargetDecision {
   const { device, retryAtMs } = target
   const { nowMs, stopping, held, offlineDeadlineMs, graceUntilMs } = rules
-  if (stopping) return { kind: 'move', to: 'cancelled' }
   if (device === null) return gone
+  if (stopping) return { kind: 'move', to: 'cancelled' }
   if (held) return wait
   if (isOverdue(target, rules)) return { kind: 'move', to: 'cancelled', reason: NOT_REBOOTED }
   if (target.downloadPhase !== null && nowMs < rules.rebootMs) return decideDownload(target, device, rules)
