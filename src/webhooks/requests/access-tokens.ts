@@ -5,13 +5,14 @@ import { HEADER_VALUE } from '../../platform/outbound/header-syntax.ts'
 import type { OutboundHttp, OutboundResult } from '../../platform/outbound/outbound-http.ts'
 import { sha256Hex } from '../../platform/secrets.ts'
 import { type TokenGrant, encodeAssertion, encodeClient } from './oauth2.ts'
+import { SharedRequest } from './shared-request.ts'
 
 /** `failed`: the token server gave none; `aborted`: by the signal. */
 export type TokenResult =
   | {
       readonly kind: 'token'
       readonly token: string
-      /** False: it existed before, so the receiver may refuse it although it would accept a new one. */
+      /** False: it existed before the call, so the receiver may refuse it although it would accept a new one. */
       readonly isNew: boolean
     }
   | { readonly kind: 'failed'; readonly error: string; readonly remoteAddress: null }
@@ -28,15 +29,16 @@ export interface TokenRequest {
 
 /** The access tokens of webhooks, each until it expires. They are in memory only. */
 export interface AccessTokens {
+  /** Returns the token of a webhook. Calls while it is requested wait for the same request, each until its own signal. */
   get(request: TokenRequest): Promise<TokenResult>
-  /** Forgets a token that the receiver has refused. */
-  forget(webhookId: string): void
+  /** Forgets a token that the receiver has refused. A newer one stays. */
+  forget(webhookId: string, token: string): void
 }
 
 interface Held {
   /** The hash of the grant: other credentials need another token. */
   readonly grantHash: string
-  readonly result: Promise<Granted>
+  readonly request: SharedRequest<Granted>
 }
 
 type Granted = Exclude<TokenResult, { kind: 'token' }> | { kind: 'token'; token: string; usableUntilMs: number }
@@ -53,32 +55,37 @@ const MARGIN_MS = 10_000
 export function createAccessTokens(clock: Clock, outbound: OutboundHttp): AccessTokens {
   const held = new Map<string, Held>()
 
-  async function getHeld({ webhookId }: TokenRequest, grantHash: string): Promise<Granted | null> {
+  /** Returns the request that gives the token, or that gave one which is still usable. */
+  function findHeld(webhookId: string, grantHash: string): SharedRequest<Granted> | null {
     const known = held.get(webhookId)
     if (known?.grantHash !== grantHash) return null
-    const result = await known.result
-    const isUsable = result.kind === 'token' && result.usableUntilMs > clock.now().getTime()
-    return isUsable ? result : null
+    const { isRunning, result } = known.request
+    const isUsable = result?.kind === 'token' && result.usableUntilMs > clock.now().getTime()
+    return isRunning || isUsable ? known.request : null
+  }
+
+  function start(token: TokenRequest, grantHash: string): SharedRequest<Granted> {
+    const request = new SharedRequest((signal) => requestToken(clock, outbound, { ...token, signal }))
+    held.delete(token.webhookId)
+    held.set(token.webhookId, { grantHash, request })
+    const [oldest] = held.keys()
+    if (held.size > MAX_TOKENS && oldest !== undefined) held.delete(oldest)
+    return request
   }
 
   return {
-    async get(request) {
-      const { webhookId, grant } = request
+    async get(token) {
+      const { webhookId, grant, signal } = token
+      if (signal.aborted) return { kind: 'aborted' }
       const grantHash = sha256Hex(JSON.stringify({ ...grant, url: grant.url.href }))
-      const known = await getHeld(request, grantHash)
-      if (known?.kind === 'token') return { kind: 'token', token: known.token, isNew: false }
-      const entry = { grantHash, result: requestToken(clock, outbound, request) }
-      held.delete(webhookId)
-      held.set(webhookId, entry)
-      const [oldest] = held.keys()
-      if (held.size > MAX_TOKENS && oldest !== undefined) held.delete(oldest)
-      const result = await entry.result
-      if (result.kind === 'token') return { kind: 'token', token: result.token, isNew: true }
-      if (held.get(webhookId) === entry) held.delete(webhookId)
-      return result
+      const request = findHeld(webhookId, grantHash) ?? start(token, grantHash)
+      const isNew = request.isRunning
+      const result = (await request.wait(signal)) ?? { kind: 'aborted' }
+      return result.kind === 'token' ? { kind: 'token', token: result.token, isNew } : result
     },
-    forget(webhookId) {
-      held.delete(webhookId)
+    forget(webhookId, token) {
+      const result = held.get(webhookId)?.request.result
+      if (result?.kind === 'token' && result.token === token) held.delete(webhookId)
     },
   }
 }

@@ -37,7 +37,7 @@ async function sendWithToken(
   if (first.kind !== 'token') return first
   const result = await send(options, delivery, withToken(request, first.token))
   if (result.kind !== 'answer' || result.status !== 401) return result
-  options.tokens.forget(delivery.receiver.webhookId)
+  options.tokens.forget(delivery.receiver.webhookId, first.token)
   if (!first.isNew) {
     const second = await getToken(options, delivery, grant)
     if (second.kind === 'token') return send(options, delivery, withToken(request, second.token))

@@ -1,49 +1,12 @@
-import { type Server, createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ServerResponse } from 'node:http'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
 import { type Receiver, status } from '../receiver.ts'
-
-interface TokenServer {
-  readonly url: string
-  readonly requests: { readonly authorization: string | undefined; readonly form: Record<string, string> }[]
-  /** The answer from now on: status and body. */
-  answer: readonly [number, string]
-  close(): void
-}
-
-/** An authorization server that counts its tokens: `token-1`, `token-2`, ... */
-async function startTokenServer(): Promise<TokenServer> {
-  const requests: TokenServer['requests'] = []
-  const http: Server = createServer((request, response) => {
-    let text = ''
-    request.on('data', (part) => (text += String(part)))
-    request.on('end', () => {
-      requests.push({
-        authorization: request.headers.authorization,
-        form: Object.fromEntries(new URLSearchParams(text)),
-      })
-      const [code, body] = tokenServer.answer
-      response.writeHead(code, { 'content-type': 'application/json' }).end(body.replace('#', String(requests.length)))
-    })
-  })
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
-  const { port } = http.address() as AddressInfo
-  const tokenServer: TokenServer = {
-    url: `http://127.0.0.1:${port}/token`,
-    requests,
-    answer: [200, '{"access_token": "token-#", "token_type": "Bearer", "expires_in": 3600}'],
-    close: () => {
-      http.closeAllConnections()
-      http.close()
-    },
-  }
-  return tokenServer
-}
+import { type TokenServer, startTokenServer } from './token-server.ts'
 
 let clock: TestClock
 let harness: Harness
@@ -53,7 +16,6 @@ beforeEach(async () => {
   ;({ clock, harness, receiver } = await startEngine(createTestClock()))
   tokens = await startTokenServer()
 })
-afterEach(() => tokens.close())
 
 const grant = () => ({
   type: 'oauth2',
@@ -148,6 +110,24 @@ describe('a webhook of type oauth2', () => {
       [1, 200],
       [1, 200],
     ])
+  })
+
+  it('gets one token for all messages in flight when the receiver no longer takes the one from before', async () => {
+    await harness.addWebhook({ ...grant(), single_event_per_message: true })
+    for (const message of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await harness.audit(message)
+    const held: ServerResponse[] = []
+    // Each of the first successes allows one more message in flight.
+    receiver.answer((_request, response) => {
+      if (receiver.received.length > 4) held.push(response)
+      else response.writeHead(200).end()
+    })
+    await harness.start()
+    await waitUntil('three messages in flight', () => held.length === 3)
+    receiver.answer(status(200))
+    for (const response of held) response.writeHead(401).end()
+    await receiver.waitFor(10)
+    expect(authorizations().slice(-3)).toEqual(['Bearer token-2', 'Bearer token-2', 'Bearer token-2'])
+    expect(tokens.requests).toHaveLength(2)
   })
 
   it('sends a token with thousands of characters, as those with many claims have', async () => {
