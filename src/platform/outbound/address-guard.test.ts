@@ -64,6 +64,66 @@ describe('createAddressGuard', () => {
       expect(open(address)).toBe(false)
   })
 
+  describe('with every range opened', () => {
+    const everything = createAddressGuard({ allowCidrs: ['0.0.0.0/0', '::/0'], allowLoopback: true })
+
+    it.each([
+      '169.254.169.254',
+      '169.254.170.2',
+      '169.254.170.23',
+      '169.254.42.42',
+      '169.254.0.23',
+      '100.100.100.200',
+      '168.63.129.16',
+      '192.0.0.192',
+      'fd00:ec2::254',
+      'FD00:0EC2:0:0:0:0:0:254',
+      'fd00:ec2::23',
+      'fd20:ce::254',
+      'fd00:c1::a9fe:a9fe',
+      'fd00:a9fe:a9fe::1',
+      'fd00:42::42',
+      'fe80::a9fe:a9fe',
+      '::ffff:169.254.169.254',
+      '::ffff:a9fe:a9fe',
+      '::ffff:0:a9fe:a9fe',
+      '::169.254.169.254',
+      '::a9fe:a9fe',
+      '64:ff9b::169.254.169.254',
+      '64:ff9b::a9fe:aa17',
+      '64:ff9b:1::a9fe:a9fe',
+      '64:ff9b:1:2:3:4:6464:64c8',
+      '64:ff9b:1:a9fe:a9:fe00::',
+      '64:ff9b:1:a9fe:a9:fe00:1234:5678',
+      '64:ff9b:1:ffa9:fe:a9fe::',
+      '64:ff9b:1:abcd:a9:fea9:fe00:0',
+      '2002:a9fe:a9fe::',
+      '2002:a9fe:a9fe:1:2:3:4:5',
+      '2002:a9fe:aa02::1',
+      '2002:6464:64c8::1',
+    ])('blocks the metadata service at %s', (address) => {
+      expect(everything(address)).toBe(false)
+    })
+
+    it.each([
+      '169.254.169.253',
+      '10.0.0.5',
+      '100.100.100.201',
+      'fd00:ec2::253',
+      'fd00:c1::a9fe:a9ff',
+      'fd00:a9fe:a9fe::2',
+      '::ffff:10.0.0.5',
+      '::1',
+      '64:ff9b::10.0.0.5',
+      '64:ff9b:1:a9fe:a9:fd00::',
+      '64:ff9b:2:a9fe:a9:fe00::',
+      '2002:a9fe:a9fd::1',
+      '2003:a9fe:a9fe::1',
+    ])('lets %s be called', (address) => {
+      expect(everything(address)).toBe(true)
+    })
+  })
+
   it('never lets a private IPv4 address through in any spelling of IPv6', () => {
     const octet = fc.integer({ min: 0, max: 255 })
     fc.assert(

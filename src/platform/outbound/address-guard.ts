@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { addressListOf } from './address-list.ts'
+import { isMetadataAddress } from './metadata-addresses.ts'
 
 export interface AddressPolicy {
   /** Ranges of addresses that may be called although they are not public, such as `10.0.0.0/8`. */
@@ -37,13 +38,10 @@ const blockedV4 = [
 const globalV6 = ['2000::/3']
 /** Exceptions within it: protocol assignments with Teredo and ORCHID, documentation, 6to4. */
 const blockedV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
-/** Clouds hand out credentials here to any caller: no range that an operator opens includes these addresses. */
-const metadata = ['169.254.169.254/32', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32', 'fd00:ec2::254/128']
 const loopback = ['127.0.0.0/8', '::1/128']
 
 /** @throws Error naming the first of `policy.allowCidrs` that is no CIDR range. */
 export function createAddressGuard(policy: AddressPolicy): AddressGuard {
-  const never = addressListOf(metadata)
   const allowed = addressListOf([...policy.allowCidrs, ...(policy.allowLoopback ? loopback : [])])
   const blocked = addressListOf([...blockedV4, ...blockedV6])
   const global = addressListOf(globalV6)
@@ -52,8 +50,9 @@ export function createAddressGuard(policy: AddressPolicy): AddressGuard {
     // A zone (`fe80::1%eth0`) only occurs in local addresses, and BlockList does not know it.
     if (family === 0 || address.includes('%')) return false
     const type = family === 4 ? 'ipv4' : 'ipv6'
+    // No range that an operator opens includes these addresses.
+    if (isMetadataAddress(address)) return false
     // BlockList also compares mapped addresses (::ffff:a.b.c.d) with the IPv4 ranges.
-    if (never.check(address, type)) return false
     if (allowed.check(address, type)) return true
     return !blocked.check(address, type) && (family === 4 || global.check(address, type))
   }
