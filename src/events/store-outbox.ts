@@ -113,8 +113,14 @@ export async function requeueSetAsideEvents(tx: Tx): Promise<number> {
   return Number(result.numUpdatedRows)
 }
 
-/** @returns The number of deleted events. */
-export async function deleteEventsSetAsideBefore(tx: Tx, before: Date): Promise<number> {
-  const result = await tx.deleteFrom('webhookOutbox').where('setAsideAt', '<', before).executeTakeFirst()
-  return Number(result.numDeletedRows)
+/** Deletes events that were set aside before `before`, the oldest ones first. @returns The number of deleted events. */
+export async function deleteEventsSetAsideBefore(
+  tx: Tx,
+  { before, limit }: { readonly before: Date; readonly limit: number },
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from webhook_outbox where id = any(array(
+      select id from webhook_outbox where set_aside_at < ${before} order by set_aside_at limit ${limit} for update skip locked))
+  `.execute(tx)
+  return Number(numAffectedRows ?? 0n)
 }

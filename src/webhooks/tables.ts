@@ -74,6 +74,7 @@ export interface WebhookLaneTable {
   overflowed: Generated<string>
   overflowedAt: Date | null
   countedEpoch: Generated<string>
+  unreported: Generated<number>
 }
 
 export interface WebhookDeliveryTable {

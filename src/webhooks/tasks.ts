@@ -1,17 +1,12 @@
-import { systemScopeOf } from '../access/scope.ts'
-import { appendSystemEvent } from '../events/append-system.ts'
-import { addMs } from '../platform/time/clock.ts'
 import type { Context } from '../platform/context.ts'
-import { type Tx, inTx } from '../platform/database/db.ts'
+import { inTx } from '../platform/database/db.ts'
 import { preparePartitions } from '../platform/database/partitions.ts'
+import { eachInTurn } from '../platform/time/each-in-turn.ts'
 import type { Task } from '../platform/time/jobs.ts'
 import type { Mailer } from '../platform/outbound/mail.ts'
 import { keptDays } from './partitions.ts'
-import { deleteEventsSetAsideBefore } from '../events/store-outbox.ts'
-import { shareOrgIfAny } from '../orgs/store.ts'
-import { shareWebhooks } from './delivery/store-unrouted.ts'
-import { findWebhookOf, listLanesOlderThan } from './lanes/store-expiry.ts'
-import { deleteMessagesParkedBefore, parkMessagesOlderThan } from './replays/store-parked.ts'
+import { expireMessages } from './expiry/expire-messages.ts'
+import { expireParkedMessages, expireSetAsideEvents } from './expiry/expire-stored.ts'
 import { watchFailing } from './health/watch-failing.ts'
 import { type LaneKey, listDoubtfulLanes, lockLanes, recountLanes } from './lanes/store.ts'
 
@@ -27,16 +22,24 @@ export function webhookTasks(ctx: Context, mailer: Mailer): Task[] {
       },
     },
     { name: 'webhook_failing', cron: '* * * * *', run: () => watchFailing(ctx, mailer) },
-    {
-      name: 'webhook_expiry',
-      cron: '20 * * * *',
-      run: async () => {
-        await expireMessages(ctx)
-        await expireParkedMessages(ctx)
-        await expireSetAsideEvents(ctx)
-      },
-    },
+    { name: 'webhook_expiry', cron: '20 * * * *', run: (_payload, signal) => runExpiry(ctx, signal) },
   ]
+}
+
+const expirySteps = [
+  { step: 'waiting messages', run: expireMessages },
+  { step: 'parked messages', run: expireParkedMessages },
+  { step: 'events set aside', run: expireSetAsideEvents },
+] as const
+
+/** Parks and deletes what has been stored for long enough. Each step has its turn, whatever happens to the others. */
+export async function runExpiry(ctx: Context, signal?: AbortSignal): Promise<void> {
+  const run = async (of: (typeof expirySteps)[number]): Promise<void> => {
+    await of.run(ctx, signal)
+  }
+  await eachInTurn(expirySteps, run, (error, { step }) =>
+    ctx.log.error({ err: error, step }, 'a step of webhook_expiry failed; trying again later'),
+  )
 }
 
 /**
@@ -64,67 +67,4 @@ export async function sweepLanes(ctx: Context): Promise<number> {
     ctx.wakes.wake('deliveries')
   }
   return defects.length
-}
-
-/** How long a message waits for a receiver that is down, or for a disabled webhook to be enabled again. */
-const KEPT_MS = 7 * 24 * 3600e3
-
-/**
- * Parks messages that have waited too long. An open breaker sends fewer messages than may arrive, so without
- * this the messages for a dead receiver would grow without limit.
- *
- * @returns How many were parked.
- */
-export async function expireMessages(ctx: Context): Promise<number> {
-  const before = addMs(ctx.clock.now(), -KEPT_MS)
-  let parked = 0
-  for (const lane of await listLanesOlderThan(ctx.db, before)) {
-    const ofLane = await inTx(ctx, async (tx) => {
-      // What is inserted refers to both, and a deletion locks them before the lane.
-      if (!(await shareOrgIfAny(tx, lane))) return 0
-      await shareWebhooks(tx, [lane])
-      await lockLanes(tx, [lane])
-      const parked = await parkMessagesOlderThan(tx, lane, { before, at: ctx.clock.now() })
-      await recountLanes(tx, [lane])
-      if (parked > 0) await reportParked(tx, lane, { messages: parked, at: ctx.clock.now() })
-      return parked
-    })
-    ctx.log.warn({ ...lane, messages: ofLane }, 'webhook messages parked that nobody took for a week')
-    parked += ofLane
-  }
-  return parked
-}
-
-async function reportParked(
-  tx: Tx,
-  lane: LaneKey,
-  { messages: count, at }: { readonly messages: number; readonly at: Date },
-): Promise<void> {
-  const webhook = await findWebhookOf(tx, lane)
-  if (webhook === undefined) return
-  const { orgId, webhookId } = lane
-  const { siteId, name } = webhook
-  const [messages, have] = count === 1 ? ['1 message', 'has'] : [`${count} messages`, 'have']
-  const text = `${messages} of webhook "${name}" ${have} not been taken by its receiver for a week, and can be replayed for another one`
-  const details = { count, webhook_id: webhookId }
-  const event = { type: 'WEBHOOK_MESSAGES_DROPPED', siteId, text, details } as const
-  await appendSystemEvent(tx, systemScopeOf('webhooks', { orgId, siteId }), event, at)
-}
-
-/** How long a parked message can be replayed. */
-const PARKED_MS = 7 * 24 * 3600e3
-
-/** @returns The number of deleted messages. */
-export async function expireParkedMessages(ctx: Context): Promise<number> {
-  const before = addMs(ctx.clock.now(), -PARKED_MS)
-  return inTx(ctx, (tx) => deleteMessagesParkedBefore(tx, before))
-}
-
-/** How long events that could not be routed are stored for the operator. */
-const SET_ASIDE_KEPT_MS = 30 * 24 * 3600e3
-
-/** @returns The number of deleted events. */
-export async function expireSetAsideEvents(ctx: Context): Promise<number> {
-  const before = addMs(ctx.clock.now(), -SET_ASIDE_KEPT_MS)
-  return inTx(ctx, (tx) => deleteEventsSetAsideBefore(tx, before))
 }

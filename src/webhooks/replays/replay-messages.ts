@@ -12,12 +12,10 @@ import { planDelivered } from './plan-delivered.ts'
 import { lockPending } from '../store-limits.ts'
 import { listDelivered, requeueDelivered } from './store-delivered.ts'
 import { rescheduleLane } from '../lanes/store.ts'
-import { type ReplayFilter, replayPace, requeueParkedMessages } from './store-parked.ts'
+import { type ReplayFilter, parkedPortion, replayPace, requeueParkedMessages } from './store-parked.ts'
 import { getWebhook, lockWebhook } from '../store.ts'
 import { webhookName } from '../webhook.ts'
 
-/** Bounds one transaction, during which the router waits for the lane. */
-const BATCH = { count: 500, bytes: 4 * 1024 * 1024 }
 /** Bounds one request. */
 const MAX_BATCHES = 20
 
@@ -55,7 +53,7 @@ async function replayParked(ctx: Context, scope: PlaceScope, { id, filter, limit
     const lane = { orgId: scope.orgId, webhookId: id }
     const before = replayed
     const requeue = (tx: Tx, { at, room }: BatchState): Promise<number> => {
-      const part = { ...BATCH, count: Math.min(BATCH.count, room) }
+      const part = { ...parkedPortion, count: Math.min(parkedPortion.count, room) }
       return requeueParkedMessages(tx, lane, { filter, limits: part, at, before })
     }
     const moved = await replayBatch(ctx, scope, { id, limits, what: 'parked', least: 1, before, requeue })
@@ -69,11 +67,11 @@ async function replayDelivered(ctx: Context, scope: PlaceScope, { id, filter, li
   // Messages that this replay delivers again are not part of it.
   const now = ctx.clock.now()
   const bounded = { ...filter, end: filter.end !== null && filter.end < now ? filter.end : now }
-  const most = { count: BATCH.count * MAX_BATCHES, bytes: BATCH.bytes * MAX_BATCHES }
+  const most = { count: parkedPortion.count * MAX_BATCHES, bytes: parkedPortion.bytes * MAX_BATCHES }
   const found = await listDelivered(ctx.db, scope, { webhookId: id, filter: bounded, limit: most.count + 1 })
   const { messages, nextStart } = planDelivered(found, most)
   let [replayed, before] = [0, 0]
-  for (const delivered of splitByBytes(messages, ({ length }) => length, BATCH)) {
+  for (const delivered of splitByBytes(messages, ({ length }) => length, parkedPortion)) {
     const place = before
     const requeue = (tx: Tx, { at, byDevice }: BatchState): Promise<number> => {
       const dueAt = (n: number): Date => addMs(at, Math.floor((place + n) / replayPace.count) * replayPace.pauseMs)

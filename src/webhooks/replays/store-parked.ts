@@ -40,28 +40,59 @@ export async function parkMessages(tx: Tx, attempts: readonly LastAttempt[], rea
   `.execute(tx)
 }
 
+/** Bounds a statement that moves messages between a lane and the parking, during which the router waits for the lane. */
+export const parkedPortion = { count: 500, bytes: 4 * 1024 * 1024 } as const
+
+export interface OldMessages {
+  readonly before: Date
+  readonly at: Date
+  /** Leaves out messages that are due earlier; null for none. Otherwise portions would read what former ones have deleted. */
+  readonly from: Date | null
+}
+
+export interface MovedMessages {
+  readonly parked: number
+  /** Those that were parked, and pings. */
+  readonly deleted: number
+  /** When the last one was due; null if there was none. */
+  readonly lastDueAt: Date | null
+}
+
 /**
- * Moves the messages of a lane that were created before `before`. One that is parked already, because it was replayed as a
- * delivery, is parked anew. The lane must be locked, and recounted afterwards.
- * @returns How many there were, except pings, which are deleted.
+ * Moves a portion of the messages of a lane that were created before `before`: those that are due first. One that is parked already,
+ * because it was replayed as a delivery, is parked anew. Pings are deleted. The lane must be locked, and its count is left
+ * to the caller.
  */
 export async function parkMessagesOlderThan(
   tx: Tx,
   { orgId, webhookId }: LaneKey,
-  { before, at }: { readonly before: Date; readonly at: Date },
-): Promise<number> {
-  const { numAffectedRows } = await sql`
-    with expired as (
-      delete from webhook_message
-      where org_id = ${orgId} and webhook_id = ${webhookId} and due_at >= '-infinity' and created_at < ${before} returning *
+  { before, at, from }: OldMessages,
+): Promise<MovedMessages> {
+  const { count, bytes } = parkedPortion
+  const { rows } = await sql<MovedMessages>`
+    with old as materialized (
+      select id from (
+        select id, row_number() over earlier as place, sum(octet_length(body)) over earlier as bytes
+        from (
+          select id, due_at, body from webhook_message
+          where org_id = ${orgId} and webhook_id = ${webhookId} and created_at < ${before}
+            and due_at >= coalesce(${from}::timestamptz, '-infinity')
+          order by due_at, id limit ${count}) m
+        window earlier as (order by due_at, id)) sized
+      where place = 1 or bytes <= ${bytes}
+    ), expired as (
+      delete from webhook_message where id = any(array(select id from old)) returning *
+    ), parked as (
+      insert into webhook_parked_message
+        (org_id, id, webhook_id, topic, body, event_count, order_key, attempt, reason, created_at, parked_at)
+      select org_id, id, webhook_id, topic, body, event_count, order_key, attempt, 'expired', created_at, ${at}::timestamptz
+      from expired where topic <> 'ping'
+      on conflict (org_id, id) do update set attempt = excluded.attempt, reason = excluded.reason, parked_at = excluded.parked_at
+      returning id
     )
-    insert into webhook_parked_message
-      (org_id, id, webhook_id, topic, body, event_count, order_key, attempt, reason, created_at, parked_at)
-    select org_id, id, webhook_id, topic, body, event_count, order_key, attempt, 'expired', created_at, ${at}::timestamptz
-    from expired where topic <> 'ping'
-    on conflict (org_id, id) do update set attempt = excluded.attempt, reason = excluded.reason, parked_at = excluded.parked_at
+    select (select count(*)::int from parked) as parked, count(*)::int as deleted, max(due_at) as last_due_at from expired
   `.execute(tx)
-  return Number(numAffectedRows ?? 0n)
+  return rows[0] ?? { parked: 0, deleted: 0, lastDueAt: null }
 }
 
 /** Lists the parked messages of a webhook of this very place, oldest first. */
@@ -157,14 +188,18 @@ function dueAt(at: Date, before: number): RawBuilder<Date> {
 }
 
 /**
- * Deletes old messages, without those that another transaction has locked: the deletion of their webhook, or a replay, locks them
- * in another order.
+ * Deletes old messages, the oldest ones first, without those that another transaction has locked: the deletion of their webhook, or
+ * a replay, locks them in another order.
  * @returns The number of deleted messages.
  */
-export async function deleteMessagesParkedBefore(tx: Tx, before: Date): Promise<number> {
+export async function deleteMessagesParkedBefore(
+  tx: Tx,
+  { before, limit }: { readonly before: Date; readonly limit: number },
+): Promise<number> {
   const { numAffectedRows } = await sql`
     with old as materialized (
-      select org_id, id from webhook_parked_message where parked_at < ${before} for update skip locked
+      select org_id, id from webhook_parked_message where parked_at < ${before}
+      order by parked_at limit ${limit} for update skip locked
     )
     delete from webhook_parked_message p using old where p.org_id = old.org_id and p.id = old.id
   `.execute(tx)

@@ -3,7 +3,7 @@ import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { preparePartitions } from '../../../src/platform/database/partitions.ts'
 import { keptDays } from '../../../src/webhooks/partitions.ts'
-import { expireMessages, expireParkedMessages, expireSetAsideEvents, sweepLanes } from '../../../src/webhooks/tasks.ts'
+import { sweepLanes } from '../../../src/webhooks/tasks.ts'
 import { type Harness, createHarness } from '../harness.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 
@@ -131,57 +131,5 @@ describe('sweepLanes', () => {
     await harness.ctx.db.updateTable('webhookLane').set({ leaseUntil: null, leasedBy: null }).execute()
     expect(await sweepLanes(harness.ctx)).toBe(0)
     expect(await harness.waiting()).toEqual({ messages: 1, pending: 1 })
-  })
-})
-
-describe('expireMessages', () => {
-  it('parks messages that were not delivered for a week, and adjusts their lanes', async () => {
-    const siteId = await harness.addSite('Depot')
-    const dead = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'], name: 'Dead' }, siteId)
-    const alive = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
-    await addMessage(dead.id)
-    await addMessage(dead.id)
-    clock.advance(DAY_MS)
-    await addMessage(dead.id)
-    await addMessage(alive.id)
-    expect(await sweepLanes(harness.ctx)).toBe(2)
-    clock.advance(6 * DAY_MS)
-    expect(await expireMessages(harness.ctx)).toBe(0)
-    clock.advance(1)
-    expect(await expireMessages(harness.ctx)).toBe(2)
-    expect(await harness.waiting()).toEqual({ messages: 2, pending: 2 })
-    const parked = await harness.ctx.db.selectFrom('webhookParkedMessage').select(['webhookId', 'reason']).execute()
-    expect(parked).toEqual([1, 2].map(() => ({ webhookId: dead.id, reason: 'expired' })))
-    clock.advance(7 * DAY_MS)
-    expect(await expireParkedMessages(harness.ctx)).toBe(0)
-    clock.advance(1)
-    expect(await expireParkedMessages(harness.ctx)).toBe(2)
-    const events = await harness.ctx.db
-      .selectFrom('systemEvent')
-      .select(['type', 'siteId', 'text', 'details'])
-      .execute()
-    expect(events).toEqual([
-      {
-        type: 'WEBHOOK_MESSAGES_DROPPED',
-        siteId,
-        text: expect.stringMatching(/^2 messages of webhook "Dead" have /),
-        details: { count: 2, webhook_id: dead.id },
-      },
-    ])
-    expect(await sweepLanes(harness.ctx)).toBe(0)
-  })
-})
-
-describe('expireSetAsideEvents', () => {
-  it('deletes events thirty days after they were set aside, and no others', async () => {
-    await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
-    await harness.audit('set aside')
-    await harness.ctx.db.updateTable('webhookOutbox').set({ setAsideAt: clock.now(), setAsideReason: 'test' }).execute()
-    await harness.audit('waits')
-    clock.advance(30 * DAY_MS)
-    expect(await expireSetAsideEvents(harness.ctx)).toBe(0)
-    clock.advance(1)
-    expect(await expireSetAsideEvents(harness.ctx)).toBe(1)
-    expect(await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()).toHaveLength(1)
   })
 })
