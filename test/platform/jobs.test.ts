@@ -14,7 +14,7 @@ let pool: pg.Pool
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  pool = openPool({ ...database.connection, max: 1 }, () => {})
+  pool = openPool({ ...database.connection, max: 2 }, () => {})
 })
 afterAll(async () => {
   await endPool(pool)
@@ -95,4 +95,67 @@ test('stop notifies the running task and waits for it', async () => {
   await started
   await jobs.stop()
   expect(ended).toBe(true)
+})
+
+/** A task that ends when the test wants it. */
+function createGated(name: string) {
+  const started = Promise.withResolvers<void>()
+  const end = Promise.withResolvers<void>()
+  const run = async (): Promise<void> => {
+    started.resolve()
+    await end.promise
+  }
+  return { started: started.promise, end: () => end.resolve(), task: { name, run } }
+}
+
+const listOpen = async (): Promise<unknown[]> =>
+  (await pool.query(`select task_identifier from graphile_worker.jobs`)).rows
+
+/** True if a runner has stopped listening for new tasks. */
+async function isDeaf(): Promise<boolean> {
+  const { rows } = await pool.query(
+    `select from pg_stat_activity where datname = current_database() and query like 'UNLISTEN%' and state = 'idle'`,
+  )
+  return rows.length > 0
+}
+
+test('a stop waits until the end of a task is recorded, however late the task ends', async () => {
+  const { started, end, task } = createGated('late')
+  await waitUntil('the former runner is gone', async () => !(await isDeaf()))
+  const jobs = await startJobs({ connection: database.connection, log, tasks: [task] })
+  await jobs.add('late', {})
+  await started
+  const stopped = jobs.stop()
+  // The second answer arrives after the runner has read that it is deaf.
+  await waitUntil('nothing but the task is waited for', async () => (await isDeaf()) && isDeaf())
+  end()
+  await stopped
+  expect(await listOpen()).toEqual([])
+})
+
+test('tasks run again after the end of one could not be recorded', async () => {
+  const { started, end, task } = createGated('cut')
+  await waitUntil('the former runner is gone', async () => !(await isDeaf()))
+  const next = createGated('next')
+  const jobs = await startJobs({ connection: database.connection, log, tasks: [task, next.task] })
+  await jobs.add('cut', {})
+  await started
+  const holder = await pool.connect()
+  await holder.query('begin; select from graphile_worker._private_jobs for update')
+  end()
+  await waitUntil('the record of its end is cut', async () => {
+    const { rows } = await pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and query like '%delete from%'`,
+    )
+    return rows.length > 0
+  })
+  await holder.query('rollback')
+  holder.release()
+  await waitUntil('the runner ends', isDeaf)
+  await jobs.add('next', {})
+  await next.started
+  next.end()
+  await jobs.stop()
+  expect(await listOpen()).toEqual([{ task_identifier: 'cut' }])
 })

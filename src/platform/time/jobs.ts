@@ -1,8 +1,10 @@
-import { Logger as WorkerLogger, parseCronItems, run } from 'graphile-worker'
+import { EventEmitter } from 'node:events'
+import { type Runner, type RunnerOptions, Logger as WorkerLogger, parseCronItems, run } from 'graphile-worker'
 import type pg from 'pg'
 import { endPool } from '../database/end-pool.ts'
 import { openPool } from '../database/pools.ts'
 import type { Logger } from '../log.ts'
+import { pause } from './pause.ts'
 
 /** An ordinary chore: mail, sweeps, partitions. The database stores it until it has run. */
 export interface Task {
@@ -20,7 +22,7 @@ export interface Task {
 export interface Jobs {
   /** Requests a run of a registered task. */
   add(name: string, payload: unknown): Promise<void>
-  /** Waits for running tasks; those that ignore their signal are repeated later. */
+  /** Waits for running tasks, and until their ends are recorded; those that ignore their signal are repeated later. */
   stop(): Promise<void>
 }
 
@@ -39,43 +41,85 @@ const MAX_CONNECTIONS = CONCURRENCY + 1
 const POLL_MS = 10_000
 const STOP_WITHIN_MS = 5000
 const BACKFILL_MS = 24 * 3600e3
+const AGAIN_MS = 1000
 
 /**
  * Runs the tasks with graphile-worker, which installs and updates its own schema, `graphile_worker`. A due run happens
- * once, even when a server is killed and another one replaces it.
+ * once, even when a server is killed and another one replaces it. If the end of a task can't be recorded, its run is repeated
+ * hours later, as after a crash.
  */
 export async function startJobs({ connection, log: parent, tasks }: JobsOptions): Promise<Jobs> {
   const log = parent.child({ worker: 'jobs' })
   const stopping = new AbortController()
+  const { signal } = stopping
   const lost = (error: Error): void => log.warn({ err: error }, 'database connection lost')
   const pool = openPool({ ...connection, max: MAX_CONNECTIONS }, lost)
   pool.on('connect', (client) => client.on('error', lost))
-  const runner = await run({
-    pgPool: pool,
-    logger: workerLogger(log),
+  /** Null: it has ended by itself. */
+  let runner: Runner | null = null
+  let restarted = Promise.resolve()
+
+  async function begin(): Promise<Runner> {
+    const events = new EventEmitter()
+    events.once('pool:gracefulShutdown', () => {
+      if (!signal.aborted) restarted = beginAgain()
+    })
+    return run({ ...runnerOptions(tasks, signal), events, pgPool: pool, logger: workerLogger(log) })
+  }
+
+  /** A runner ends by itself if it can't record the end of a task. */
+  async function beginAgain(): Promise<void> {
+    runner = null
+    for (;;) {
+      await pause(AGAIN_MS, signal)
+      if (signal.aborted) return
+      try {
+        runner = await begin()
+        return
+      } catch (error) {
+        log.error({ err: error }, 'the chores can not begin again yet')
+      }
+    }
+  }
+
+  const { addJob } = (runner = await begin().catch(async (error: unknown) => {
+    await endPool(pool)
+    throw error
+  }))
+  return {
+    async add(name, payload) {
+      await addJob(name, payload)
+    },
+    async stop() {
+      stopping.abort()
+      await restarted
+      await runner?.stop()
+      await endPool(pool)
+    },
+  }
+}
+
+function runnerOptions(tasks: readonly Task[], signal: AbortSignal): RunnerOptions {
+  return {
     concurrency: CONCURRENCY,
     // The process ends in the order that app/ decides.
     noHandleSignals: true,
-    preset: { worker: { pollInterval: POLL_MS, gracefulShutdownAbortTimeout: STOP_WITHIN_MS } },
-    taskList: Object.fromEntries(tasks.map((task) => [task.name, (payload) => task.run(payload, stopping.signal)])),
+    preset: {
+      worker: {
+        pollInterval: POLL_MS,
+        gracefulShutdownAbortTimeout: STOP_WITHIN_MS,
+        // Without these, nothing waits for the record of the end of a task, and if it fails, as after the end of the pool, the
+        // rejection ends the process.
+        completeJobBatchDelay: 0,
+        failJobBatchDelay: 0,
+      },
+    },
+    taskList: Object.fromEntries(tasks.map((task) => [task.name, (payload) => task.run(payload, signal)])),
     parsedCronItems: parseCronItems(
       tasks.flatMap(({ name, cron }) =>
         cron === undefined ? [] : [{ task: name, match: cron, options: { backfillPeriod: BACKFILL_MS } }],
       ),
     ),
-  }).catch(async (error: unknown) => {
-    await endPool(pool)
-    throw error
-  })
-  return {
-    async add(name, payload) {
-      await runner.addJob(name, payload)
-    },
-    async stop() {
-      stopping.abort()
-      await runner.stop()
-      await endPool(pool)
-    },
   }
 }
 
