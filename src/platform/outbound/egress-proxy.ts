@@ -74,7 +74,7 @@ function requestTunnel({ url, authorization }: EgressProxy, target: string, sign
   }
   const request = url.protocol === 'https:' ? requestHttps(url, options) : requestHttp(url, options)
   return new Promise((resolve, reject) => {
-    request.once('error', (error) => reject(new Error(`the proxy could not be used: ${error.message}`)))
+    request.once('error', (error) => reject(new Error(`the proxy could not be used: ${codeOf(error)}`)))
     request.once('connect', ({ statusCode = 0 }, socket, head) => {
       if (statusCode >= 200 && statusCode <= 299 && head.length === 0 && socket instanceof Socket) {
         resolve(socket)
@@ -85,4 +85,9 @@ function requestTunnel({ url, authorization }: EgressProxy, target: string, sign
     })
     request.end()
   })
+}
+
+/** Users see the error, and messages contain the address of the proxy. */
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }

@@ -8,6 +8,7 @@ import type { EgressProxy } from './egress-proxy.ts'
 import { lazily } from '../lazily.ts'
 import { type Agents, type ClientIdentity, createAgents } from './outbound-agents.ts'
 import type { RequestSignal } from './cutter.ts'
+import { describeError } from './describe-error.ts'
 import { type CommonHeaders, type Target, targetOf } from './encode-request.ts'
 import { type HttpConnections, createHttpConnections } from './http-connections.ts'
 import { bare, createGuardedAgent, createGuardedConnect, refusalOf } from './outbound-connect.ts'
@@ -172,7 +173,7 @@ async function send(sender: Sender, outbound: OutboundRequest): Promise<Outbound
     return await sendTo(sender, { target, endMs }, outbound)
   } catch (error) {
     if (signal?.aborted === true) return { kind: 'aborted' }
-    const text = sender.deadlines.nowMs() >= endMs ? lateText(timeoutMs) : describe(error)
+    const text = sender.deadlines.nowMs() >= endMs ? lateText(timeoutMs) : describeError(error)
     return { kind: 'failed', error: text, remoteAddress: null }
   }
 }
@@ -186,7 +187,7 @@ function sendTo(
   return new Promise((resolve) => {
     dispatch({ connections, deadlines }, request, (result) => {
       if (result.kind !== 'failed') resolve(result)
-      else resolve({ ...result, error: result.error === null ? lateText(timeoutMs) : describe(result.error) })
+      else resolve({ ...result, error: result.error === null ? lateText(timeoutMs) : describeError(result.error) })
     })
   })
 }
@@ -222,33 +223,4 @@ function rejectAtAbort(signal: AbortSignal): Promise<never> {
     if (signal.aborted) fail()
     else signal.addEventListener('abort', fail, { once: true })
   })
-}
-
-/** What reasons of OpenSSL mean for people; it takes any answer that is no TLS for a wrong version. */
-const tlsReasons: Readonly<Record<string, string>> = {
-  'wrong version number': 'the receiver does not speak it',
-  'tlsv13 alert certificate required': 'the receiver requires a client certificate',
-}
-
-/** An alert that comes after the handshake has its reason only in the message. */
-const alert = /:SSL routines:[^:]*:([^:]+):/
-
-/** The advice of Node.js to whoever runs it, after the reason. */
-const ADVICE = '; if the root CA is installed locally'
-
-/**
- * One line for people: messages of OpenSSL contain the places in its sources, and a failed dual-stack connect has its
- * reasons only in its parts.
- */
-function describe(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(describe).join('; ')
-  if (!(error instanceof Error)) return String(error)
-  const reason = tlsReasonOf(error)
-  if (reason !== undefined) return `TLS failed: ${tlsReasons[reason] ?? reason}`
-  return error.message.split(ADVICE)[0] || error.name
-}
-
-function tlsReasonOf(error: Error): string | undefined {
-  const known = 'library' in error && 'reason' in error && error.library === 'SSL routines' ? error.reason : null
-  return typeof known === 'string' ? known : alert.exec(error.message)?.[1]
 }

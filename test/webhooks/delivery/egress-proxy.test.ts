@@ -8,6 +8,7 @@ import { createDeadlines } from '../../../src/platform/time/deadlines.ts'
 import { startNameServer } from '../../support/peers/name-server.ts'
 import { selfSigned } from '../self-signed.ts'
 import { listen } from './listen.ts'
+import { post } from './outbound.ts'
 
 /** Starts a proxy that connects to any requested address, with the login `user:pass`. */
 async function startProxy(): Promise<{ readonly asked: string[]; readonly port: number }> {
@@ -76,7 +77,25 @@ it('a proxy that refuses, or is not there, fails the call with what it said', as
   const error = 'the proxy answered 407'
   expect(await outboundThrough(port, '')('http://127.0.0.1:9/')).toEqual({ kind: 'failed', error, remoteAddress: null })
   const gone = await outboundThrough(9, '')('http://127.0.0.1:9/')
-  expect(gone).toMatchObject({ kind: 'failed', error: expect.stringMatching(/^the proxy could not be used: /) })
+  expect(gone).toMatchObject({ kind: 'failed', error: 'the proxy could not be used: ECONNREFUSED' })
+})
+
+it('no error shows the address of the proxy, nor its name', async () => {
+  const tls = await listen(createTlsServer(await selfSigned('10.0.0.1')))
+  const plain = await listen(createHttpServer())
+  for (const [url, error] of [
+    [`https://127.0.0.1:${tls}`, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+    [`https://127.0.0.1:${plain}`, expect.stringMatching(/^[A-Z_0-9]+$/)],
+    ['http://proxy.invalid:3128', 'ENOTFOUND'],
+  ] as const) {
+    const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true, proxy: egressProxyOf(url) })
+    onTestFinished(() => outbound.close())
+    const result = await post(outbound, 'http://127.0.0.1:9/')
+    if (result.kind !== 'failed') throw new Error(`The call has ended with ${result.kind}`)
+    const start = 'the proxy could not be used: '
+    expect(result.error.slice(0, start.length)).toBe(start)
+    expect(result.error.slice(start.length)).toEqual(error)
+  }
 })
 
 const silence = async (): Promise<number> => listen(createHttpServer().on('connect', () => {}))

@@ -84,6 +84,12 @@ describe('responses of receivers', () => {
     expect(await post(outboundWith(), babbling.url)).toMatchObject({ kind: 'failed' })
   })
 
+  it('count as failed if there is no way to the receiver, and the error has no address of this machine', async () => {
+    const outbound = outboundWith({ allowCidrs: ['224.0.0.0/4'] })
+    const result = await post(outbound, 'http://224.0.0.1/')
+    expect(result).toMatchObject({ kind: 'failed', error: expect.stringMatching(/^connect E[A-Z]+ 224\.0\.0\.1:80$/) })
+  })
+
   it('count as failed if the receiver accepts a large message and never reads it', async () => {
     const sockets: Socket[] = []
     const port = await listen(createServer({ pauseOnConnect: true }, (socket) => void sockets.push(socket)))

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest'
+import { describeError } from './describe-error.ts'
+
+const tls = (reason: string) => Object.assign(new Error('error:0A:SSL'), { library: 'SSL routines', reason })
+
+it.each([
+  ['connect ECONNREFUSED 192.0.2.1:80', new Error('connect ECONNREFUSED 192.0.2.1:80')],
+  ['connect ENETUNREACH 192.0.2.1:80', new Error('connect ENETUNREACH 192.0.2.1:80 - Local (10.0.0.7:40112)')],
+  ['connect ENETUNREACH 2001:db8::1:443', new Error('connect ENETUNREACH 2001:db8::1:443 - Local (:::0)')],
+  ['a; b', new AggregateError([new Error('a'), new Error('b - Local (0.0.0.0:0)')])],
+  ['TLS failed: the receiver does not speak it', tls('wrong version number')],
+  ['TLS failed: ee key too small', tls('ee key too small')],
+  ['TypeError', new TypeError('')],
+  ['text', 'text'],
+])('%s is what people are told', (text, error) => {
+  expect(describeError(error)).toBe(text)
+})
