@@ -3,7 +3,7 @@ import { mergeDocument, omitFields } from '../http/bodies/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Secrets } from '../platform/secrets.ts'
-import { parseClientIdentity } from './requests/client-certificate.ts'
+import { assertClientIdentity, parseClientIdentity } from './requests/client-certificate.ts'
 import { headerFault } from './requests/headers.ts'
 import type { WebhookRow } from './store.ts'
 import { assertOptions, isPulled } from './delivery-options.ts'
@@ -63,7 +63,8 @@ export function mergeWebhook(before: WebhookContent | null, body: Document, site
   if (typeof enabled !== 'boolean') throw invalidField('enabled', 'must be a boolean')
   checkHeaders(headers)
   assertOptions(merged)
-  parseClientIdentity(merged)
+  const identity = parseClientIdentity(merged)
+  if (identity !== null && ('client_cert' in body || 'client_key' in body)) assertClientIdentity(identity)
   const secrets = Object.fromEntries(secretFields.flatMap((name) => (name in merged ? [[name, merged[name]]] : [])))
   return {
     enabled,

@@ -12,7 +12,7 @@ import { addMs } from '../../src/platform/time/clock.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { type SeededOrg, seedOrg } from '../support/fleets/fleet.ts'
 import { type TestContext, createTestContext } from '../support/servers/server.ts'
-import { selfSigned } from '../webhooks/self-signed.ts'
+import { selfSigned, withoutEnd } from '../webhooks/self-signed.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 const GIB = 1024 ** 3
@@ -273,6 +273,14 @@ describe('a condition of one organization', () => {
     clock.advance(HOUR_MS + 1)
     await watch()
     expect(await typesOf(org)).toEqual(['WEBHOOK_OVERFLOWING', 'WEBHOOK_OVERFLOW_ENDED'])
+  })
+
+  it('is reported although the client certificate of a webhook has no valid end', async () => {
+    const { cert } = await selfSigned('10.0.0.1')
+    await addWebhook({ client_cert: withoutEnd(cert) })
+    await context.ctx.db.updateTable('webhookLane').set({ overflowed: '3', overflowedAt: clock.now() }).execute()
+    await watch()
+    expect(await typesOf(org)).toEqual(['WEBHOOK_OVERFLOWING'])
   })
 
   it('is that the client certificate of an enabled webhook expires, until it is disabled', async () => {

@@ -60,7 +60,7 @@ export interface ConnectorOptions extends AgentKind {
 /** Literal addresses never reach `lookup`, so they are checked separately; the connected address is checked again. */
 function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions): undici.buildConnector.connector {
   const { mayCall, names, proxy, verifyCert, identity, signal } = options
-  const connect = buildConnector({
+  const build = buildConnector({
     timeout: CONNECT_TIMEOUT_MS,
     allowH2: false,
     maxCachedSessions: 0,
@@ -72,6 +72,15 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
     autoSelectFamily: true,
     signal,
   })
+  // TLS throws if it can't use the certificate.
+  const connect: undici.buildConnector.connector = (target, done) => {
+    try {
+      build(target, done)
+    } catch (error) {
+      target.httpSocket?.destroy()
+      done(error instanceof Error ? error : new Error(String(error)), null)
+    }
+  }
   return (target, done) => {
     const host = bare(target.hostname)
     if (isIP(host) !== 0 && !mayCall(host)) {

@@ -1,9 +1,12 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
 import type { Document } from '../../platform/json/document.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { Reader } from '../../platform/database/db.ts'
+import { tlsReasonOf } from '../../platform/outbound/describe-error.ts'
 import type { ClientIdentity } from '../../platform/outbound/outbound-agents.ts'
 import { type NamedWebhook, listClientCertificates } from '../health/store-failing.ts'
+import { MAX_RSA_BITS, isLongRsa } from './rsa-limit.ts'
 
 /**
  * Returns the client identity of deliveries for receivers that require a certificate; null without one.
@@ -23,10 +26,25 @@ export function parseClientIdentity(fields: Document): ClientIdentity | null {
   return { cert, key }
 }
 
-/** Returns when the certificate of a valid webhook expires; null without one. */
+/**
+ * Validates an identity that a client has just given. One of an earlier release may be invalid.
+ * @throws AppError invalid, which names the field.
+ */
+export function assertClientIdentity({ cert, key }: ClientIdentity): void {
+  if (clientCertificateEnd({ client_cert: cert }) === null) throw invalidField('client_cert', 'has no valid end')
+  if (isLongRsa(createPrivateKey(key))) throw invalidField('client_key', `must have at most ${MAX_RSA_BITS} bits`)
+  try {
+    createSecureContext({ cert, key })
+  } catch (error) {
+    throw invalidField('client_cert', `is refused by TLS: ${tlsReasonOf(error) ?? 'it is invalid'}`)
+  }
+}
+
+/** Returns when the certificate of a webhook expires; null without one, and for one whose end is no time. */
 export function clientCertificateEnd(fields: Document): Date | null {
   const cert = textOf(fields, 'client_cert')
-  return cert === null ? null : new Date(new X509Certificate(cert).validTo)
+  const end = cert === null ? null : new Date(new X509Certificate(cert).validTo)
+  return end === null || Number.isNaN(end.getTime()) ? null : end
 }
 
 export interface ExpiringCertificate extends NamedWebhook {

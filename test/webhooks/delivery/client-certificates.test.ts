@@ -4,11 +4,12 @@ import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
+import { mergeWebhook } from '../../../src/webhooks/webhook.ts'
 import { presentWebhook } from '../../../src/webhooks/wire.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type Harness, createHarness } from '../harness.ts'
-import { selfSigned } from '../self-signed.ts'
+import { selfSigned, withoutEnd } from '../self-signed.ts'
 
 const clock = createTestClock()
 let harness: Harness
@@ -80,6 +81,15 @@ it('a receiver that asks for a certificate gets that of the webhook, and nothing
   expect(clients).toEqual(['10.0.0.1', '10.0.0.1'])
 })
 
+const fieldsOf = ({ cert, key }: { readonly cert: string; readonly key: string }) => ({
+  client_cert: cert,
+  client_key: key,
+})
+
+const rsaPair = async (bits: number) => fieldsOf(await selfSigned('10.0.0.3', { rsaBits: bits }))
+
+const endless = () => fieldsOf({ ...known, cert: withoutEnd(known.cert) })
+
 it.each([
   ['a certificate alone', () => ({ client_cert: known.cert }), 'client_key: is required with client_cert'],
   ['a key alone', () => ({ client_key: known.key }), 'client_cert: is required with client_key'],
@@ -95,6 +105,16 @@ it.each([
     () => ({ client_cert: known.cert, client_key: known.key, url: 'http://127.0.0.1:9/' }),
     'client_cert: needs a url',
   ],
+  ['a certificate without an end', endless, 'client_cert: has no valid end'],
+  ['a key that TLS takes for too weak', () => rsaPair(1024), 'client_cert: is refused by TLS: ee key too small'],
+  ['a key that takes long to sign', () => rsaPair(4608), 'client_key: must have at most 4096 bits'],
 ])('a webhook with %s is refused', async (_what, body, why) => {
-  await expect(harness.addWebhook({ url, topics: [], ...body() })).rejects.toThrow(`Invalid field ${why}`)
+  await expect(harness.addWebhook({ url, topics: [], ...(await body()) })).rejects.toThrow(`Invalid field ${why}`)
+})
+
+it('a webhook with such a certificate from an earlier release can be shown and changed', async () => {
+  const webhook = await harness.addWebhook({ url, topics: [], ...fieldsOf(known) })
+  const stored = { ...webhook, doc: { ...webhook.doc, client_cert: endless().client_cert } }
+  expect(presentWebhook(stored, 'all')).not.toHaveProperty('client_cert_expires_time')
+  expect(mergeWebhook(stored, { enabled: false }, null)).toMatchObject({ enabled: false })
 })

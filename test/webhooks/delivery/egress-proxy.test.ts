@@ -98,6 +98,20 @@ it('no error shows the address of the proxy, nor its name', async () => {
   }
 })
 
+it('a client certificate that TLS refuses fails the call, through the proxy and without it', async () => {
+  const { port } = await startProxy()
+  const identity = await selfSigned('10.0.0.1', { rsaBits: 1024 })
+  const tls = await listen(createTlsServer(await selfSigned('127.0.0.1')))
+  for (const proxy of [egressProxyOf(`http://user:pa%20ss@127.0.0.1:${port}`), null]) {
+    const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true, proxy })
+    onTestFinished(() => outbound.close())
+    const url = `https://127.0.0.1:${tls}/`
+    const request = { url, method: 'POST', headers: {}, body: null, verifyCert: false, timeoutMs: 10_000 } as const
+    const error = 'TLS failed: ee key too small'
+    expect(await outbound.send({ ...request, identity })).toEqual({ kind: 'failed', error, remoteAddress: null })
+  }
+})
+
 const silence = async (): Promise<number> => listen(createHttpServer().on('connect', () => {}))
 
 it.each([

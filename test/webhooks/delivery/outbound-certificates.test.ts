@@ -13,7 +13,11 @@ describe('certificates', () => {
   }
 
   it.each([
-    ['has expired', () => selfSigned('127.0.0.1', new Date(Date.now() - 3600e3)), /certificate has expired/],
+    [
+      'has expired',
+      () => selfSigned('127.0.0.1', { notAfter: new Date(Date.now() - 3600e3) }),
+      /certificate has expired/,
+    ],
     ['is for another host', () => selfSigned('127.0.0.2'), /IP: 127\.0\.0\.1 is not in the cert's list/],
     ['is valid', () => selfSigned('127.0.0.1'), null],
   ] as const)('of a trusted authority: one that %s', async (_what, create, error) => {
