@@ -3,7 +3,7 @@ import type { InOrg, SitesScope } from '../../access/scope.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { kindsOf } from '../../events/device-event-types.ts'
 import type { StoredDeviceEvent } from '../../events/store-device-events.ts'
-import { hourOf, macBytesOf } from '../../events/store-hours.ts'
+import { hourOf, macEndOf } from '../../events/store-hours.ts'
 import type { Conditions } from '../../http/lists/filters.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import type { Counts, Sort, TimeRange } from '../../http/lists/search.ts'
@@ -11,7 +11,7 @@ import { largeOf } from '../../http/lists/store-bounds.ts'
 import { type Column, type Columns, column, conditionsOn, unreported } from '../../http/lists/store-filters.ts'
 import { countsOf, pageOf } from '../../http/lists/store-pages.ts'
 import type { Reader } from '../../platform/database/db.ts'
-import { deviceIdsFrom, macOfDeviceId } from '../device.ts'
+import { deviceIdOf, deviceIdsFrom, macOfDeviceId } from '../device.ts'
 import { allOf } from '../store-lists.ts'
 import { memberSorts } from './filters.ts'
 import { type Code, type SearchedCodes, findSearchedCodes, inCodes, kinds, places } from './store-codes.ts'
@@ -56,15 +56,21 @@ export interface FoundEvent {
 }
 
 const macValue = sql`right(event.device_id::text, 12)`
-const macBytes = macBytesOf(sql`event.device_id`)
-const bytesOfMac = (mac: string): Buffer => Buffer.from(mac, 'hex')
+const macEnd = macEndOf(sql`event.device_id`)
+/** The digits of a MAC address before its end. */
+const DIGITS_BEFORE_END = 6
+const endOfMac = (mac: string): Buffer => Buffer.from(mac.slice(DIGITS_BEFORE_END), 'hex')
 
+/** The index finds the ends of addresses, also those of a prefix that is long enough to limit them. */
 const mac: Column = {
   value: macValue,
-  isAnyOf: (macs) => sql`${macBytes} = any(${macs.map(bytesOfMac)}::bytea[])`,
-  startsWith: (prefix) => {
-    const [first, last] = deviceIdsFrom(prefix).map((id) => bytesOfMac(macOfDeviceId(id)))
-    return sql`${macBytes} between ${first}::bytea and ${last}::bytea`
+  isAnyOf: (macs) =>
+    sql`(${macEnd} = any(${macs.map(endOfMac)}::bytea[]) and event.device_id = any(${macs.map(deviceIdOf)}::uuid[]))`,
+  startsWith(prefix) {
+    const ids = deviceIdsFrom(prefix)
+    const [first, last] = ids.map((id) => endOfMac(macOfDeviceId(id)))
+    const ends = prefix.length > DIGITS_BEFORE_END ? [sql`${macEnd} between ${first}::bytea and ${last}::bytea`] : []
+    return sql`(${allOf([...ends, sql`event.device_id between ${ids[0]}::uuid and ${ids[1]}::uuid`])})`
   },
 }
 

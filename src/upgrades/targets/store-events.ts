@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import { RESTORE_TEXT } from '../../devices/commands/command.ts'
 import { type DeviceEventName, families } from '../../events/device-event-types.ts'
-import { hourOf, macBytesOf } from '../../events/store-hours.ts'
+import { hourOf, isOfDevice } from '../../events/store-hours.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
 import { isInFlight } from '../../rollout/rollout.ts'
@@ -68,7 +68,7 @@ export async function findEndOfEvents(
     .selectFrom('deviceEvent')
     .select('createdAt')
     .where('orgId', '=', scope.orgId)
-    .where(macBytesOf(sql`device_id`), '=', macBytesOf(sql`${deviceId}::uuid`))
+    .where(isOfDevice(sql`device_id`, deviceId))
     .where(hour, '>=', hourOf(sql`${endedAt}::timestamptz`))
     .where('createdAt', '>=', endedAt)
     .where('createdAt', '<=', last)
@@ -98,7 +98,7 @@ export async function listTargetEvents(
     .select(['type', 'createdAt as at'])
     .select([sql<string | null>`event->>'reason'`.as('reason'), sql<string | null>`event->>'text'`.as('text')])
     .where('orgId', '=', scope.orgId)
-    .where(macBytesOf(sql`device_id`), '=', macBytesOf(sql`${deviceId}::uuid`))
+    .where(isOfDevice(sql`device_id`, deviceId))
     .where(hour, '>=', hourOf(sql`${since}::timestamptz`))
     .where('createdAt', '>=', since)
     .where('type', '=', anyOf(typesOf(shownEvents)))

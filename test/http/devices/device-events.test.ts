@@ -1,10 +1,12 @@
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemScope } from '../../../src/access/scope.ts'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { kindOf } from '../../../src/events/device-event-types.ts'
 import type { OpenedSession } from '../../../src/devices/sessions/store.ts'
 import { recordReports } from '../../../src/devices/stats/record-report.ts'
 import { json } from '../../../src/platform/database/db.ts'
+import { listTargetEvents } from '../../../src/upgrades/targets/store-events.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { eventPlace } from '../../support/database/event-place.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
@@ -123,9 +125,12 @@ it('has events of several hours, sites and instants in one order, however it is 
   const otherSite = await addSite(server)
   const day = '2020-02-01'
   const times = ['00:00:00', '00:59:59.999', '01:00:00', '01:00:00', '03:20:00', '03:20:00', '23:59:59.999']
-  const made = times.flatMap((time) =>
-    [siteId, otherSite, null].map((place) => ({ id: uuidv7(), at: new Date(`${day}T${time}Z`), place })),
+  const moments = times.flatMap((time) =>
+    [siteId, otherSite, null].map((place) => ({ at: new Date(`${day}T${time}Z`), place })),
   )
+  // The ids are in no order of time, as those of several processes within a moment.
+  const ids = moments.map(() => uuidv7()).toReversed()
+  const made = moments.map((moment, index) => Object.assign(moment, { id: ids[index] ?? '' }))
   const { orgId } = server.org
   const rows = made.map(({ id, at, place }) => {
     const row = { id, deviceId: deviceIdOf(ap.mac), kind: kindOf('ap', 'PORT_UP'), createdAt: at }
@@ -154,6 +159,35 @@ it('has events of several hours, sites and instants in one order, however it is 
   const decade = `start=${second('00:30:00')}&end=${second('00:30:00') + 10 * 365 * 86_400}&type=AP_PORT_UP`
   expect((await site(`search?${decade}`)).body.total).toBe(6)
   expect((await org(`search?start=${second('01:00:00')}&end=${second('00:00:00')}`)).body.total).toBe(0)
+})
+
+it('finds the events of a device among those of devices with the same begin or end of the MAC address', async () => {
+  const macs = ['a0b0c0112233', 'a0b0c1112233', 'a0b0c0112234', 'a0b0c0ff2233']
+  const since = new Date('2020-03-01T10:30:00Z')
+  const rows = macs.map((mac) => {
+    const row = { id: uuidv7(), deviceId: deviceIdOf(mac), kind: kindOf('ap', 'CONNECTED'), createdAt: since }
+    return { ...row, ...eventPlace(server.org.orgId, null), event: json({ text: mac }) }
+  })
+  await server.ctx.db.insertInto('deviceEventRow').values(rows).execute()
+  const range = `start=${since.getTime() / 1000}&end=${since.getTime() / 1000}`
+  const found = async (query: string): Promise<string[]> => {
+    const { body } = await org(`search?${range}&${query}`)
+    return body.results.map(({ mac }: { mac: string }) => mac).toSorted()
+  }
+  const [first = '', second = '', third = '', fourth = ''] = macs
+  for (const mac of macs) expect(await found(`mac=${mac}`)).toEqual([mac])
+  expect(await found(`mac=${second},${third}`)).toEqual([third, second])
+  expect(await found(`mac=${first},a0b0c1*`)).toEqual([first, second])
+  expect(await found('mac=a0b0c*')).toEqual([first, third, fourth, second])
+  expect(await found('mac=a0b0c0*')).toEqual([first, third, fourth])
+  expect(await found('mac=a0b0c01*')).toEqual([first, third])
+  expect(await found('mac=a0b0c011223*')).toEqual([first, third])
+  expect(await found('mac=a0b0c0112233*')).toEqual([first])
+  const scope = systemScope('operator', server.org.orgId)
+  for (const mac of macs) {
+    const events = await listTargetEvents(server.ctx.db, scope, { deviceId: deviceIdOf(mac), since, end: null })
+    expect(events.map(({ text }) => text)).toEqual([mac])
+  }
 })
 
 describe('ports', () => {
