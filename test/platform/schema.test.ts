@@ -127,6 +127,7 @@ it('declares the tables of the migrations, with their columns, types and nulls',
 /** Tables that the deletion of an organization does not reach by foreign keys, and the fate of their rows. */
 const WITHOUT_FOREIGN_KEY: Readonly<Record<string, string>> = {
   audit_log: 'kept as long as the operator keeps the audit log',
+  device_command: 'deleted by the triggers of device',
   device_disconnection: 'deleted by the trigger of device',
   device_series: 'deleted with its device by devices/store, or with its partition',
   device_value_count: 'deleted by devices/store-value-counts',

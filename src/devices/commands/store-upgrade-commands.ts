@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, keepingPlans } from '../../platform/database/db.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
 import { type RowOf, columnsOf, namesOf, rowsAs } from '../../platform/database/rows.ts'
 import { splitRows } from '../../platform/database/split.ts'
 import { statement } from '../../platform/database/statement.ts'
@@ -63,11 +63,8 @@ export async function insertUpgradeCommands(
   if (commands.length === 0) return
   const rows = commands.map((command) => rowOf(orgId, command))
   const callIds = new Map<string, number | null>()
-  // Each refers to its device.
-  await keepingPlans(tx, async () => {
-    for (const part of splitRows(rows))
-      for (const { id, callId } of await insertUnlessKnown(tx, { rows: part, at, atMs })) callIds.set(id, callId)
-  })
+  for (const part of splitRows(rows))
+    for (const { id, callId } of await insertUnlessKnown(tx, { rows: part, at, atMs })) callIds.set(id, callId)
   const sent = commands.flatMap((command) => sentOf(orgId, command, callIds.get(command.id) ?? null))
   if (sent.length > 0)
     wakeAfterCommit(

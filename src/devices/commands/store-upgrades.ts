@@ -114,6 +114,8 @@ export interface DeviceUpgradeStep {
   readonly inFlight: boolean
   /** The upgrade releases the device. */
   readonly ends: boolean
+  /** The transaction has inserted a command for the device. */
+  readonly isCommanded: boolean
 }
 
 const stepColumns = columnsOf(
@@ -129,22 +131,43 @@ const stepColumns = columnsOf(
   { isKept: 'boolean', ends: 'boolean' },
 )
 
-/** Records steps of upgrades for their devices. */
+/**
+ * Records steps of upgrades for their devices. A device that is deleted at the same time gets no command: its deletion waits for the
+ * updated row, and then finds the command, or else the row is gone. See migration 491.
+ * @throws Error if a commanded device has been deleted.
+ */
 export async function updateDeviceUpgrades(
   tx: Tx,
   scope: InOrg,
   steps: readonly DeviceUpgradeStep[],
   at: Date,
 ): Promise<void> {
-  for (const part of splitRows(inOrderOfIds(steps))) await updateSome(tx, scope, part, at)
+  let missing = steps.length
+  for (const part of splitRows(inOrderOfIds(steps))) missing -= await updateSome(tx, scope, part, at)
+  if (missing > 0) await assertNotDeleted(tx, scope, steps)
 }
 
-async function updateSome(tx: Tx, scope: InOrg, steps: readonly DeviceUpgradeStep[], at: Date): Promise<void> {
+/** Not every step has a device. */
+async function assertNotDeleted(tx: Tx, { orgId }: InOrg, steps: readonly DeviceUpgradeStep[]): Promise<void> {
+  const commanded = steps.filter(({ isCommanded }) => isCommanded).map(({ deviceId }) => deviceId)
+  const kept = await tx
+    .selectFrom('deviceUpgrade')
+    .select('deviceId')
+    .where('orgId', '=', orgId)
+    .where('deviceId', '=', anyOf(commanded))
+    .execute()
+  const found = new Set(kept.map(({ deviceId }) => deviceId))
+  const deleted = commanded.find((deviceId) => !found.has(deviceId))
+  if (deleted !== undefined) throw new Error(`Device ${deleted} has been deleted while an upgrade commanded it`)
+}
+
+/** @returns How many rows it has updated. */
+async function updateSome(tx: Tx, scope: InOrg, steps: readonly DeviceUpgradeStep[], at: Date): Promise<number> {
   const rows = steps.map(({ deviceId, shown, inFlight, ends }) => {
     const { progress = null, status = null, will_retry: willRetry = null } = shown === 'kept' ? {} : (shown ?? {})
     return { orgId: scope.orgId, deviceId, inFlight, ends, progress, status, willRetry, isKept: shown === 'kept' }
   })
-  await sql`
+  const { numAffectedRows } = await sql`
     update device_upgrade own set
       progress = case when new.is_kept then own.progress else new.progress end,
       status = case when new.is_kept then own.status else new.status end,
@@ -160,6 +183,7 @@ async function updateSome(tx: Tx, scope: InOrg, steps: readonly DeviceUpgradeSte
     where own.org_id = new.org_id and own.device_id = new.device_id
   `.execute(tx)
   noteStats(tx, rows)
+  return Number(numAffectedRows ?? 0)
 }
 
 /** All code that changes rows of several devices locks them in the order of the ids, to prevent deadlocks. */

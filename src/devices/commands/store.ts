@@ -55,7 +55,10 @@ export function paramsColumns({
 export const paramsOfCommand = sql`coalesce(command.params,
   jsonb_build_object('image_id', command.image_id, 'version', command.version))`
 
-/** Queues commands of people; insertUpgradeCommands() inserts those of upgrades. */
+/**
+ * Queues commands of people; insertUpgradeCommands() inserts those of upgrades. The caller has locked the devices, or rows that are
+ * deleted with them, so that no command outlives its device: see migration 491.
+ */
 export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly NewCommand[]): Promise<void> {
   if (commands.length === 0) return
   const rows = commands.map((command) => ({ ...command, ...paramsColumns(command) }))

@@ -176,17 +176,6 @@ export function inUnflushedTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T
 }
 
 /**
- * Runs `work` in a transaction by keys, and lets PostgreSQL keep the plans of its statements. It would otherwise plan the
- * check of a foreign key again for every row, which takes thirty times as long as the check.
- */
-export async function keepingPlans<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
-  await sql`set local plan_cache_mode = auto`.execute(tx)
-  const result = await work()
-  await sql`set local plan_cache_mode to default`.execute(tx)
-  return result
-}
-
-/**
  * Runs `work` so that PostgreSQL looks up each row of a join by an index, as in a transaction by keys: rows are then locked in
  * the order in which they are given.
  */

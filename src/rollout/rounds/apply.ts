@@ -102,10 +102,11 @@ export async function applyRounds(
   await appendRoundEvents(tx, scope, rounds, at)
 }
 
-function deviceUpgradeStep({ target, to, failedAttempts }: TargetStep): DeviceUpgradeStep {
+function deviceUpgradeStep({ target, to, failedAttempts, newCommandId }: TargetStep): DeviceUpgradeStep {
   const isAfter = target.state === 'snapshotting' || target.state === 'rolling_back'
   const shown = isAfter ? 'kept' : showProgress(to, failedAttempts)
-  return { deviceId: target.deviceId, shown, inFlight: isInFlight(to), ends: isTerminal(to) }
+  const isCommanded = newCommandId !== null
+  return { deviceId: target.deviceId, shown, inFlight: isInFlight(to), ends: isTerminal(to), isCommanded }
 }
 
 async function applyHops(tx: Tx, scope: OrgScope, steps: readonly TargetStep[], at: Now): Promise<void> {
