@@ -22,6 +22,8 @@ const OLDEST_POSTGRES = 15
  */
 export async function migrate(connection: pg.ClientConfig, dir: string = migrationsDir): Promise<string[]> {
   const client = new pg.Client(connection)
+  // The statement in progress fails, or the next one; an error event without a listener would end the process.
+  client.on('error', () => {})
   await client.connect()
   try {
     await checkVersion(client)
@@ -80,7 +82,8 @@ async function apply(client: pg.Client, { name, text, sha256 }: Migration): Prom
     await client.query('insert into migration (name, sha256) values ($1, $2)', [name, sha256])
     await client.query('commit')
   } catch (error) {
-    await client.query('rollback')
+    // A connection that was cut needs none.
+    await client.query('rollback').catch(() => undefined)
     const why = error instanceof Error ? error.message : String(error)
     throw new AppError('unavailable', `migration ${name} failed: ${why}`)
   }

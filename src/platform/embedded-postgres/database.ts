@@ -23,6 +23,8 @@ export async function connectWhenReady(address: SocketAddress, exited: Promise<u
   void exited.then(() => ended.abort())
   while (!ended.signal.aborted) {
     const client = new Client({ host: address.host, port: address.port, user: SUPERUSER, database: 'postgres' })
+    // Whatever uses the connection notices a break; an error event without a listener would end the process.
+    client.on('error', () => {})
     try {
       await client.connect()
       return client

@@ -58,3 +58,12 @@ test('a migration that ran with a different text is detected', async () => {
     message: 'the database is of another release: its 9999_more.sql is not ours',
   })
 })
+
+test('a migration whose connection is cut fails with the reason, as any other', async () => {
+  const { connection } = await openDatabase()
+  const folder = await withMigration('9999_cut.sql', 'select pg_terminate_backend(pg_backend_pid())')
+  await expect(migrate(connection, folder)).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'migration 9999_cut.sql failed: terminating connection due to administrator command',
+  })
+})
