@@ -21,6 +21,8 @@ async function main(): Promise<void> {
 }
 
 async function serve(config: Config, demo: boolean): Promise<void> {
+  // The reader of the output may be gone, or its disk full, which must interrupt neither the service nor its stop.
+  process.stdout.on('error', () => {})
   // The simulated Junos devices of the demo call home to any port.
   const starting = startServer(demo ? { ...config, netconfPort: config.netconfPort ?? 0 } : config)
   saveMemory({ started: starting.then((running) => () => running.countLinks()) })
@@ -29,8 +31,6 @@ async function serve(config: Config, demo: boolean): Promise<void> {
     if (ending.signal.aborted) return
     ending.abort()
     setTimeout(() => process.exit(code || 1), SHUTDOWN_WITHIN_MS).unref()
-    // The reader of the output may be gone already, which must not interrupt the stop.
-    process.stdout.on('error', () => {})
     print('signalbox stopping')
     void stopInOrder(starting, performance.now() + STOP_WITHIN_MS).finally(() => process.exit(code))
   }

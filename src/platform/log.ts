@@ -1,17 +1,8 @@
 import { type Logger, pino, stdSerializers } from 'pino'
+import { type LogOutput, openLogOutput } from './log-output.ts'
 
 export type { Logger } from 'pino'
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
-
-/** The receiver of a log's lines. */
-export interface LogOutput {
-  write(line: string): void
-}
-
-/** Opens standard error: standard output belongs to the results of commands. */
-export function openLogOutput(): LogOutput {
-  return pino.destination({ fd: 2, sync: false })
-}
 
 /** Writes JSON lines. */
 export function createLog(level: LogLevel, output: LogOutput = openLogOutput()): Logger {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { chown, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,6 +20,15 @@ vi.setConfig({ testTimeout: 2 * DATABASE_MADE_MS })
 const tracesOfRun = (dataDir: string): string[] =>
   ['server.json', 'postgres/cluster/postmaster.pid'].filter((name) => existsSync(join(dataDir, name)))
 
+const envOf = (dataDir: string): NodeJS.ProcessEnv => ({
+  ...process.env,
+  SIGNALBOX_DATA_DIR: dataDir,
+  SIGNALBOX_PORT: '0',
+  SIGNALBOX_UCENTRAL_PORT: '0',
+  SIGNALBOX_EDGE_PORT: '0',
+  SIGNALBOX_LOG_LEVEL: 'warn',
+})
+
 it('stops gracefully when Ctrl-C arrives twice, from the terminal and from the runner', async () => {
   const dataDir = join(await temporaryDir(), 'data')
   const { child } = await startServerProcess({ dataDir })
@@ -38,15 +47,7 @@ it('stops gracefully when Ctrl-C arrives twice, from the terminal and from the r
 
 it('stops gracefully when it is signalled during its start', async () => {
   const dataDir = join(await temporaryDir(), 'data')
-  const env = {
-    ...process.env,
-    SIGNALBOX_DATA_DIR: dataDir,
-    SIGNALBOX_PORT: '0',
-    SIGNALBOX_UCENTRAL_PORT: '0',
-    SIGNALBOX_EDGE_PORT: '0',
-    SIGNALBOX_LOG_LEVEL: 'warn',
-  }
-  const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [program], { env: envOf(dataDir), stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   let printed = ''
   child.stdout.on('data', (chunk) => (printed += String(chunk)))
@@ -63,6 +64,25 @@ it('stops gracefully when it is signalled during its start', async () => {
   expect(() => process.kill(pid, 0)).toThrow(/ESRCH/)
   expect(tracesOfRun(dataDir)).toEqual([])
   expect(printed).not.toContain('signalbox ready')
+})
+
+it.skipIf(process.platform !== 'linux')('starts and stops gracefully where nothing can be printed', async () => {
+  const dataDir = join(await temporaryDir(), 'data')
+  // Each write fails, as to a file on a full disk.
+  const full = openSync('/dev/full', 'w')
+  onTestFinished(() => closeSync(full))
+  const env = { ...envOf(dataDir), SIGNALBOX_LOG_LEVEL: 'debug' }
+  const child = spawn(process.execPath, [program], { env, stdio: ['ignore', full, full] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const exited = once(child, 'exit')
+  await waitUntil(
+    'it runs',
+    () => child.exitCode !== null || existsSync(join(dataDir, 'server.json')),
+    DATABASE_MADE_MS,
+  )
+  child.kill('SIGTERM')
+  expect(await exited).toEqual([0, null])
+  expect(tracesOfRun(dataDir)).toEqual([])
 })
 
 it.skipIf(process.getuid?.() !== 0)("leaves no file that belongs to root in another user's folder", async () => {

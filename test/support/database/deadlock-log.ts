@@ -1,4 +1,4 @@
-import type { LogOutput } from '../../../src/platform/log.ts'
+import type { LogOutput } from '../../../src/platform/log-output.ts'
 
 /** The level of errors in the lines of the log. */
 const ERROR = 50
