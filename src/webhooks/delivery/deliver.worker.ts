@@ -100,6 +100,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     const maxBytes = Math.min(bytes, MAX_BYTES_PER_CLAIM)
     if (limit === 0 || maxBytes === 0 || of.onlyWebhookIds?.length === 0) return { lanes: [], hasMore: false }
     const leaseUntil = addMs(now, LEASE_MS)
+    lanes.beginClaim()
     const claiming = inTx(ctx, (tx) => claimLanes(tx, { clock: ctx.clock, runId, leaseUntil, limit, maxBytes, ...of }))
     const claimed = await claiming.catch((error: unknown) => {
       // The claim may have been committed all the same.

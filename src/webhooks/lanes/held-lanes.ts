@@ -13,6 +13,8 @@ import type { Acceptance } from './waiting-messages.ts'
 
 /** The lanes that this process has leased, by the ids of their webhooks. */
 export interface HeldLanes {
+  /** Must be called before each claim: it finds everything that was routed until then. */
+  beginClaim(): void
   /** Sends the messages of a lane that has just been leased. */
   hold(lane: ClaimedLane): void
   /** Sends new messages of lanes: some have just been leased for them, others are already open. */
@@ -63,7 +65,7 @@ const CONFIRM_WITH_OTHERS_MS = 500
 export function createHeldLanes(ctx: Context, { admission, onHold, ...options }: HoldOptions): HeldLanes {
   const lanes = new Map<string, HeldLane>()
   const running = new Set<Promise<void>>()
-  /** Webhooks whose messages were routed while their lane was being claimed, so that the claim may lack them. */
+  /** Webhooks whose messages were routed since the last claim began, so that it may lack them. */
   const missed = new Set<string>()
   let isConfirming = false
   const loans = new Map<HeldLane, number>()
@@ -96,6 +98,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
   }
 
   return {
+    beginClaim: () => missed.clear(),
     hold,
     take(direct, messages) {
       const ofWebhooks = Map.groupBy(messages, ({ webhookId }) => webhookId)

@@ -88,3 +88,19 @@ it('keeps the order of messages when a lane is claimed while a round without a l
   expect(receiver.received.map(({ events }) => events[0]?.['message'])).toEqual(['first', 'second', 'third'])
   await waitUntil('everything written', async () => (await harness.waiting()).pending === 0)
 })
+
+it('keeps a lane for further events if what was routed without a lease came before its claim', async () => {
+  const { id } = await harness.addWebhook({ url: receiver.url, topics: ['audits'], single_event_per_message: true })
+  const { inserted } = await route(messageOf(id, 'first'), null)
+  worker.take([], inserted)
+  harness.ctx.wakes.wake('deliveries')
+  await receiver.waitFor(1)
+  await waitUntil('the result', async () => (await harness.waiting()).messages === 0)
+  const { orgId, body, ...message } = messageOf(id, 'second')
+  const accepted = Promise.withResolvers<string>()
+  const due = { ...message, body, attempt: 0, pauses: 0, payload: null }
+  const acceptance = { onEnd: accepted.resolve, isOfBacklog: false }
+  expect(worker.accept({ orgId, webhookId: id }, due, acceptance)).toBe(true)
+  expect(await accepted.promise).toBe('written')
+  expect(receiver.received.map(({ events }) => events[0]?.['message'])).toEqual(['first', 'second'])
+})
