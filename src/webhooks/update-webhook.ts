@@ -7,6 +7,8 @@ import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { assertCallable } from '../platform/assert-callable.ts'
 import { planSigningKeys } from './signing/signing-keys.ts'
 import { updateLaneModes } from './lanes/store-modes.ts'
+import { isPulled } from './delivery-options.ts'
+import { passPingsToFetch } from './pings/ping-webhook.ts'
 import { getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
 import { disabledByRequest } from './health/disabled.ts'
 import { closeBreaker } from './lanes/store-breaker.ts'
@@ -82,6 +84,7 @@ export async function updateWebhook(
     await lockLanes(tx, [lane])
     if (concernsReceiver(body) || (content.enabled && !before.enabled)) await closeBreaker(tx, lane, at)
     await updateLaneModes(tx, lane, content.doc)
+    if (isPulled(content.doc)) await passPingsToFetch(tx, lane, at)
     await rescheduleLanes(tx, [lane])
     wakeAfterCommit(tx, 'deliveries', [id])
     return webhookOf(ctx.secrets, row)

@@ -20,6 +20,36 @@ export function countPings(tx: Tx, { orgId, webhookId }: LaneKey): Promise<numbe
   return countRows(tx.selectFrom('webhookPing').where('orgId', '=', orgId).where('webhookId', '=', webhookId))
 }
 
+/** Bounds the messages that are read to count pings among them. */
+const MAX_SEARCHED = 1000
+
+/** Counts the pings among the newest thousand messages that a receiver has to fetch. */
+export async function countFetchedPings(tx: Tx, { orgId, webhookId }: LaneKey): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count
+    from (
+      select topic from webhook_message
+      where org_id = ${orgId} and webhook_id = ${webhookId} and due_at >= '-infinity'
+      order by due_at desc, id desc limit ${MAX_SEARCHED}) newest
+    where topic = 'ping'
+  `.execute(tx)
+  return rows[0]?.count ?? 0
+}
+
+/** Deletes the waiting pings of a webhook, whose lane must be locked. @returns These pings, oldest first. */
+export async function takePings(
+  tx: Tx,
+  { orgId, webhookId }: LaneKey,
+): Promise<{ readonly id: string; readonly body: Buffer }[]> {
+  const taken = await tx
+    .deleteFrom('webhookPing')
+    .where('orgId', '=', orgId)
+    .where('webhookId', '=', webhookId)
+    .returning(['id', 'body'])
+    .execute()
+  return taken.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}
+
 export interface PingSearch {
   readonly limit: number
   readonly exceptOrgIds: readonly string[]

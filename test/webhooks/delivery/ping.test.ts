@@ -7,6 +7,8 @@ import { defaultCaps } from '../../../src/webhooks/delivery/admission.ts'
 import { BREAKER_FAILURES } from '../../../src/webhooks/lanes/decide-lane.ts'
 import { deleteWebhook } from '../../../src/webhooks/delete-webhook.ts'
 import { pingWebhook } from '../../../src/webhooks/pings/ping-webhook.ts'
+import { pullMessages } from '../../../src/webhooks/pull/pull-messages.ts'
+import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { lockLanes } from '../../../src/webhooks/lanes/store.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -216,4 +218,22 @@ it('does not let a limited webhook exceed its rate', async () => {
   clock.advance(60_000)
   harness.wake()
   await drained()
+})
+
+const change = (id: string, body: Record<string, unknown>) =>
+  updateWebhook(harness.ctx, harness.scope, { id, body, outbound: harness.outbound })
+
+it('is fetched if the webhook becomes one whose messages are fetched while it waits', async () => {
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
+  await ping(id)
+  await ping(id)
+  const ids = (await pings()).map((row) => row.id).toSorted((a, b) => (a < b ? -1 : 1))
+  await change(id, { type: 'pull', url: null })
+  expect(await pings()).toEqual([])
+  await harness.start()
+  const { messages } = await pullMessages(harness.ctx, harness.scope, { id, cursor: 0n, limit: 10 })
+  expect(messages.map((message) => [message.topic, message.id])).toEqual(ids.map((each) => ['ping', each]))
+  expect(await harness.deliveries()).toEqual([])
+  expect(await harness.waiting()).toEqual({ messages: 2, pending: 2 })
+  expect(receiver.received).toEqual([])
 })

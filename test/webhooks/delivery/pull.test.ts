@@ -101,6 +101,18 @@ it('returns what was handed out also while it is disabled, so that an acknowledg
   expect(await ack(id, all.cursor)).toBe(2)
 })
 
+it('refuses pings while ten of them wait, and takes others once these are acknowledged', async () => {
+  const { id } = await harness.addWebhook({ type: 'pull', topics: [] })
+  const ping = () => pingWebhook(harness.ctx, harness.scope, id)
+  for (let count = 0; count < 10; count += 1) await ping()
+  await expect(ping()).rejects.toThrow('10 pings of the webhook wait')
+  const { messages, cursor } = await pull(id)
+  expect(messages).toHaveLength(10)
+  expect(await ack(id, cursor)).toBe(10)
+  await ping()
+  expect(await lane(id)).toMatchObject({ pending: 1 })
+})
+
 it('hands out only pings while it is disabled, and sends what is left once it has an address', async () => {
   const { id } = await harness.addWebhook({ type: 'pull', topics: ['audits'], ed25519_signatures: true })
   await harness.audit('kept')
