@@ -52,6 +52,19 @@ export function lockWebhookIfAny(tx: Tx, scope: PlaceScope, id: string): Promise
   return selectWebhooks(tx, scope).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
 }
 
+/** Does the same, and returns undefined also if the webhook has changed since this version of it was read. */
+export function lockUnchangedWebhook(
+  tx: Tx,
+  scope: PlaceScope,
+  { id, version }: { readonly id: string; readonly version: string },
+): Promise<WebhookRow | undefined> {
+  return selectWebhooks(tx, scope)
+    .where('id', '=', id)
+    .where(sql`xmin::text`, '=', version)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+}
+
 /**
  * Locks the webhook until `tx` ends. The router does not wait for it.
  * @throws AppError not_found.

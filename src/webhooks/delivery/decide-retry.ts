@@ -36,12 +36,17 @@ export function decideRetry(attempted: Attempted, random: number): Verdict {
   if (status !== null && isSuccess(status)) return { kind: 'delivered' }
   // The person who requested a ping needs its result now, not that of a later retry.
   if (topic === 'ping') return { kind: 'give_up' }
-  if (status === 410) return { kind: 'gone' }
+  if (isGone(status)) return { kind: 'gone' }
   const askedMs = askedPauseMs(attempted)
   if (askedMs > 0) return { kind: 'pause', afterMs: askedMs }
   const pause = pauses[attempt - 1]
   if (pause === undefined) return { kind: 'give_up' }
   return { kind: 'retry', afterMs: Math.round(pause * (0.8 + 0.4 * random)) }
+}
+
+/** True if the receiver refuses all further messages. */
+export function isGone(status: number | null): boolean {
+  return status === 410
 }
 
 export function isSuccess(status: number): boolean {

@@ -8,16 +8,22 @@ import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { ClaimedLane } from '../delivery/store.ts'
 import { rescheduleLane } from '../lanes/store.ts'
 import { serviceReasons } from './disabled.ts'
-import { type WebhookRow, lockWebhookIfAny, updateWebhookRow } from '../store.ts'
+import { type WebhookRow, lockUnchangedWebhook, updateWebhookRow } from '../store.ts'
 import { webhookName } from '../webhook.ts'
 
-/** Disables a webhook whose receiver answered 410. Does nothing if the webhook has been deleted since. */
-export async function disableGoneWebhook(ctx: Context, { orgId, webhookId, webhook }: ClaimedLane): Promise<void> {
+/**
+ * Disables a webhook whose receiver answered 410. Does nothing if the webhook has been deleted or changed since the message was
+ * sent: another receiver may be meant now.
+ */
+export async function disableGoneWebhook(
+  ctx: Context,
+  { orgId, webhookId, webhook }: Pick<ClaimedLane, 'orgId' | 'webhookId' | 'webhook'>,
+): Promise<void> {
   const scope = systemScopeOf('webhooks', { orgId, siteId: webhook.siteId })
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     if (!(await shareOrgIfAny(tx, scope))) return
-    const row = await lockWebhookIfAny(tx, scope, webhookId)
+    const row = await lockUnchangedWebhook(tx, scope, { id: webhookId, version: webhook.version })
     if (row?.enabled) await disableWebhook(tx, scope, { row, why: 'gone', at })
   })
 }

@@ -7,10 +7,12 @@ import { nameLateStop } from '../../platform/time/late-stop.ts'
 import { startPoller } from '../../platform/time/poller.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { type Attempt, deliverMessage } from '../delivery/deliver-message.ts'
+import { isGone } from '../delivery/decide-retry.ts'
 import { rateLimitOf } from '../delivery-options.ts'
 import { type PoolCap, createPool } from '../delivery/pool.ts'
 import { type DeliverOptions, receiverOf } from '../requests/receiver.ts'
 import { insertDeliveries } from '../delivery/store.ts'
+import { disableGoneWebhook } from '../health/disable-webhook.ts'
 import { reopenLane } from '../lanes/store-breaker.ts'
 import { type WaitingPing, deletePing, listPings } from './store.ts'
 
@@ -123,9 +125,14 @@ export function startPingWorker(ctx: Context, options: PingWorkerOptions): { sto
   }
 }
 
-/** Records an attempt. One that succeeded shows that the receiver is back, and its messages are sent. */
+/**
+ * Records an attempt. One that succeeded shows that the receiver is back, and its messages are sent. After a 410 the webhook is
+ * disabled, as after that of any other message.
+ */
 async function writeResult(ctx: Context, { ping, attempt }: PingResult): Promise<void> {
   const { orgId, webhookId, webhook } = ping
+  // Before the record: after a crash the ping is sent again.
+  if (isGone(attempt.record.statusCode)) await disableGoneWebhook(ctx, ping)
   const limit = rateLimitOf(webhook.doc)
   const now = ctx.clock.now()
   // The next message of a limited webhook may start by then at the latest.

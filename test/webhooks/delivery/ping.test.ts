@@ -220,8 +220,42 @@ it('does not let a limited webhook exceed its rate', async () => {
   await drained()
 })
 
+const enabled = async () =>
+  (await harness.ctx.db.selectFrom('webhook').select(['enabled', 'disabledWhy']).execute()).map(
+    ({ enabled: isEnabled, disabledWhy }) => [isEnabled, disabledWhy],
+  )
 const change = (id: string, body: Record<string, unknown>) =>
   updateWebhook(harness.ctx, harness.scope, { id, body, outbound: harness.outbound })
+
+it('disables the webhook when it is answered by 410, like any other message', async () => {
+  receiver.answer(status(410))
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single, name: 'Old' })
+  await harness.start()
+  await ping(id)
+  await waitUntil('the record', async () => (await recordedPings()).length === 1)
+  expect(await recordedPings()).toMatchObject([{ status: 'failure', statusCode: 410, final: true }])
+  expect(await enabled()).toEqual([[false, 'gone']])
+  const disabled = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'details']).execute()
+  expect(disabled).toEqual([{ type: 'WEBHOOK_DISABLED', details: { webhook_id: id } }])
+  // A webhook that is disabled already stays as it is.
+  await ping(id)
+  await waitUntil('the next record', async () => (await recordedPings()).length === 2)
+  expect(await harness.ctx.db.selectFrom('systemEvent').select('id').execute()).toHaveLength(1)
+  expect(await pings()).toEqual([])
+})
+
+it('does not disable the webhook when the receiver that it had before answers 410', async () => {
+  const { reply, held } = hangExceptPings()
+  receiver.answer((request, response, message) => reply(request, response, { ...message, topic: '' }))
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await ping(id)
+  await pinged(receiver)
+  await change(id, { url: `${receiver.url}/next` })
+  for (const response of held) response.writeHead(410).end()
+  await waitUntil('the record', async () => (await recordedPings()).length === 1)
+  expect(await enabled()).toEqual([[true, null]])
+})
 
 it('is fetched if the webhook becomes one whose messages are fetched while it waits', async () => {
   const { id } = await harness.addWebhook({ url: receiver.url, ...single })
