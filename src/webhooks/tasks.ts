@@ -1,5 +1,5 @@
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/database/db.ts'
+import { type Tx, inTx } from '../platform/database/db.ts'
 import { preparePartitions } from '../platform/database/partitions.ts'
 import { eachInTurn } from '../platform/time/each-in-turn.ts'
 import type { Task } from '../platform/time/jobs.ts'
@@ -8,7 +8,7 @@ import { keptDays } from './partitions.ts'
 import { expireMessages } from './expiry/expire-messages.ts'
 import { expireParkedMessages, expireSetAsideEvents } from './expiry/expire-stored.ts'
 import { watchFailing } from './health/watch-failing.ts'
-import { type LaneKey, listDoubtfulLanes, lockLanes, recountLanes } from './lanes/store.ts'
+import { type DoubtfulLane, type LaneKey, listDoubtfulLanes, lockLanes, recountLanes } from './lanes/store.ts'
 
 /** Returns the chores of webhooks, for startJobs(). */
 export function webhookTasks(ctx: Context, mailer: Mailer): Task[] {
@@ -48,23 +48,41 @@ export async function runExpiry(ctx: Context, signal?: AbortSignal): Promise<voi
  * is logged as an error.
  *
  * @returns The number of defects.
+ * @throws Error if some lanes could not be corrected; all others are then.
  */
 export async function sweepLanes(ctx: Context): Promise<number> {
   const [defects, recounted] = [[] as LaneKey[], [] as LaneKey[]]
-  for (const lane of await listDoubtfulLanes(ctx.db, ctx.clock.now())) {
-    await inTx(ctx, async (tx) => {
-      await lockLanes(tx, [lane])
-      // The lane was read without a lock, so another transaction may have been changing it.
-      const [still] = await listDoubtfulLanes(tx, ctx.clock.now(), lane)
-      if (still === undefined) return
-      await recountLanes(tx, [lane])
-      ;(still.isDefect ? defects : recounted).push(lane)
-    })
+  const sweep = async (lane: LaneKey): Promise<void> => {
+    const still = await inTx(ctx, (tx) => correctLane(tx, lane, ctx.clock.now()))
+    if (still !== undefined) (still.isDefect ? defects : recounted).push(lane)
   }
+  try {
+    await eachInTurn(await listDoubtfulLanes(ctx.db, ctx.clock.now()), sweep, (error, { orgId, webhookId }) =>
+      ctx.log.error({ err: error, orgId, webhookId }, 'a webhook lane could not be corrected; trying again later'),
+    )
+  } finally {
+    report(ctx, { defects, recounted })
+  }
+  return defects.length
+}
+
+/** @returns What was wrong with the lane; undefined if nothing is, because another transaction was changing it when it was read. */
+async function correctLane(tx: Tx, lane: LaneKey, now: Date): Promise<DoubtfulLane | undefined> {
+  await lockLanes(tx, [lane])
+  const [still] = await listDoubtfulLanes(tx, now, lane)
+  if (still !== undefined) await recountLanes(tx, [lane])
+  return still
+}
+
+interface SweptLanes {
+  readonly defects: readonly LaneKey[]
+  readonly recounted: readonly LaneKey[]
+}
+
+function report(ctx: Context, { defects, recounted }: SweptLanes): void {
   if (recounted.length > 0) ctx.log.info({ lanes: recounted.length }, 'webhook lanes counted messages that were gone')
   if (defects.length > 0) {
     ctx.log.error({ lanes: defects.length }, 'webhook lanes were out of step with their messages')
     ctx.wakes.wake('deliveries')
   }
-  return defects.length
 }

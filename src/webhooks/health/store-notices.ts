@@ -47,12 +47,16 @@ export interface UnmailedNotice extends LaneKey {
   readonly name: string
 }
 
-/** Lists notices to mail, those of an organization together. */
+/**
+ * Lists notices to mail, those of an organization together. One is true as long as the webhook has failed since then and was disabled
+ * for nothing else: a later notice, or none, replaces it.
+ */
 export async function listUnmailedNotices(reader: Reader): Promise<UnmailedNotice[]> {
   const { rows } = await sql<UnmailedNotice>`
     select n.org_id, n.webhook_id, w.site_id, n.hours, coalesce(w.doc ->> 'name', '') as name
     from webhook_notice n join webhook w on w.org_id = n.org_id and w.id = n.webhook_id
-    where n.mailed_hours < n.hours
+      join webhook_lane l on l.org_id = n.org_id and l.webhook_id = n.webhook_id and l.failing_since = n.failing_since
+    where n.mailed_hours < n.hours and (w.enabled or w.disabled_why = 'failing')
     order by n.org_id, n.webhook_id
   `.execute(reader)
   return rows

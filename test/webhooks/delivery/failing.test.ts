@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os'
-import { uuidv7 } from 'uuidv7'
+import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type Mailer, createMailer } from '../../../src/platform/outbound/mail.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
@@ -7,6 +7,7 @@ import { watchFailing } from '../../../src/webhooks/health/watch-failing.ts'
 import { type Smtp, startSmtp } from '../../support/peers/smtp.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import { addAdmin } from '../add-admin.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
 import { type Receiver, status } from '../receiver.ts'
@@ -29,15 +30,6 @@ beforeEach(async () => {
   smtp.mails.length = 0
 })
 afterEach(() => mailer.close())
-
-async function addAdmin(email: string, role: 'admin' | 'read' = 'admin'): Promise<void> {
-  const [id, createdAt] = [uuidv7(), clock.now()]
-  const { orgId } = harness.scope
-  const person = { id, email, firstName: 'A', lastName: 'B', passwordHash: 'none', createdAt }
-  await harness.ctx.db.insertInto('admin').values(person).execute()
-  const privilege = { orgId, id: uuidv7(), adminId: id, scope: 'org' as const, role }
-  await harness.ctx.db.insertInto('privilege').values(privilege).execute()
-}
 
 const lane = (id: string) =>
   harness.ctx.db.selectFrom('webhookLane').selectAll().where('webhookId', '=', id).executeTakeFirstOrThrow()
@@ -64,9 +56,9 @@ const shown = () =>
   smtp.mails.map(({ to, subject }) => [to?.[0]?.address, subject]).toSorted((a, b) => (String(a) < String(b) ? -1 : 1))
 
 it('mails the admins after an hour, a day and three days of failing, and then disables the webhook', async () => {
-  await addAdmin('ada@example.test')
-  await addAdmin('grace@example.test')
-  await addAdmin('reader@example.test', 'read')
+  await addAdmin(harness, 'ada@example.test')
+  await addAdmin(harness, 'grace@example.test')
+  await addAdmin(harness, 'reader@example.test', 'read')
   const workers = await harness.start()
   const [id = ''] = await addFailing('Alerts <https://evil.test>')
   await workers.stop()
@@ -119,7 +111,7 @@ it('mails the admins after an hour, a day and three days of failing, and then di
 })
 
 it('mails once about many webhooks, later when the mail server is back, and not at all after a success', async () => {
-  await addAdmin('ada@example.test')
+  await addAdmin(harness, 'ada@example.test')
   await harness.start()
   const [first = '', second = '', healed = '', paused = ''] = await addFailing('Many', 4)
   const away = createMailer({
@@ -142,4 +134,43 @@ it('mails once about many webhooks, later when the mail server is back, and not 
   expect(mail?.text).toContain(`Open the webhooks:\nhttp://127.0.0.1/orgs/${harness.scope.orgId}/webhooks\n`)
   await watchFailing(harness.ctx, mailer)
   expect(smtp.mails).toHaveLength(1)
+})
+
+it('mails as soon as the organization has an admin, and not about a webhook that has recovered or was disabled until then', async () => {
+  await harness.start()
+  const [first = '', healed = '', paused = ''] = await addFailing('Lonely', 3)
+  await watchAfter(first, 1)
+  await addAdmin(harness, 'reader@example.test', 'read')
+  await watchAfter(first, 2)
+  expect(smtp.mails).toEqual([])
+  await harness.ctx.db.updateTable('webhookLane').set({ failingSince: null }).where('webhookId', '=', healed).execute()
+  await updateWebhook(harness.ctx, harness.scope, { id: paused, body: { enabled: false }, outbound: harness.outbound })
+  await addAdmin(harness, 'ada@example.test')
+  await watchAfter(first, 3)
+  expect(shown()).toEqual([['ada@example.test', 'A webhook fails']])
+  expect(smtp.mails[0]?.text).toContain(first)
+  for (const id of [healed, paused]) expect(smtp.mails[0]?.text).not.toContain(id)
+  await watchAfter(first, 4)
+  expect(smtp.mails).toHaveLength(1)
+})
+
+it('goes on with other webhooks when one can not be noted, and fails in the end', async () => {
+  await addAdmin(harness, 'ada@example.test')
+  const workers = await harness.start()
+  const [first = '', second = ''] = (await addFailing('Both', 2)).toSorted((a, b) => (a < b ? -1 : 1))
+  await workers.stop()
+  const { db } = harness.ctx
+  await sql`
+    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$
+  `.execute(db)
+  await sql`
+    create trigger refuse before insert on webhook_notice for each row
+    when (new.webhook_id = ${sql.lit(first)}) execute function refuse()
+  `.execute(db)
+  await expect(watchAfter(first, 1)).rejects.toThrow(/^1 of 2 parts failed$/)
+  expect(smtp.mails[0]?.text).toContain(second)
+  expect(smtp.mails[0]?.text).not.toContain(first)
+  await sql`drop trigger refuse on webhook_notice`.execute(db)
+  await watchAfter(first, 1.1)
+  expect(smtp.mails[1]?.text).toContain(first)
 })

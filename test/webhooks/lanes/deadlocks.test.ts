@@ -22,6 +22,7 @@ import { expireParkedMessages } from '../../../src/webhooks/expiry/expire-stored
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { createTestClock } from '../../support/test-clock.ts'
+import { addAdmin } from '../add-admin.ts'
 import { type Harness, createHarness } from '../harness.ts'
 
 const clock = createTestClock()
@@ -203,6 +204,8 @@ it('deletes an organization while a webhook of it is disabled, because its recei
 it('deletes the webhooks of an organization in any order while mails about their failures are noted', async () => {
   const { ctx, scope } = harness
   await harness.addWebhook({ url, topics: ['audits'] })
+  await addAdmin(harness, 'ada@example.test')
+  await fail()
   const webhooks = await ctx.db.selectFrom('webhook').select('id').orderBy('id').execute()
   for (const { id } of webhooks)
     await inTx(ctx, (tx) =>

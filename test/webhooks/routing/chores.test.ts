@@ -120,6 +120,29 @@ describe('sweepLanes', () => {
     expect(await sweepLanes(harness.ctx)).toBe(0)
   })
 
+  it('goes on with the other lanes when one can not be corrected, and fails in the end', async () => {
+    const body = { url: 'http://127.0.0.1:9/', topics: ['audits'] }
+    const webhooks = [await harness.addWebhook(body), await harness.addWebhook(body)]
+    for (const { id } of webhooks) await addMessage(id)
+    const [first = '', second = ''] = webhooks.map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1))
+    const { db } = harness.ctx
+    await sql`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$
+    `.execute(db)
+    await sql`
+      create trigger refuse before update on webhook_lane for each row
+      when (new.webhook_id = ${sql.lit(first)}) execute function refuse()
+    `.execute(db)
+    await expect(sweepLanes(harness.ctx)).rejects.toThrow(/^1 of 2 parts failed$/)
+    const lanes = db.selectFrom('webhookLane').select(['webhookId', 'pending']).orderBy('webhookId')
+    expect(await lanes.execute()).toEqual([
+      { webhookId: first, pending: 0 },
+      { webhookId: second, pending: 1 },
+    ])
+    await sql`drop trigger refuse on webhook_lane`.execute(db)
+    expect(await sweepLanes(harness.ctx)).toBe(1)
+  })
+
   it('corrects the count of a lane whose holder has died, which is no defect', async () => {
     const webhook = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
     await addMessage(webhook.id)
