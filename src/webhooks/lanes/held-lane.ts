@@ -1,8 +1,7 @@
 import type { Context } from '../../platform/context.ts'
 import type { Slot, Turn } from '../delivery/admission.ts'
 import { IDLE_AFTER_FAILURE_MS, MIN_IDLE_MS, decideIdleMs } from './decide-idle.ts'
-import { FIRST_WIDTH, type LaneHealth, decideHealth, decideWidth, latest } from './decide-lane.ts'
-import { decideStart, firstPace, messagesWithin, pausedUntil } from './decide-pace.ts'
+import { latest } from './decide-lane.ts'
 import { type Attempt, deliverMessage } from '../delivery/deliver-message.ts'
 import { orderOf, rateLimitOf } from '../delivery-options.ts'
 import { disableGoneWebhook } from '../health/disable-webhook.ts'
@@ -11,6 +10,8 @@ import { type DeliverOptions, receiverOf } from '../requests/receiver.ts'
 import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
 import type { WebhookLimits } from '../limits.ts'
 import type { LaneLoan } from '../routing/store-routed.ts'
+import { createLaneOutcomes } from './lane-outcomes.ts'
+import { createLanePace } from './lane-pace.ts'
 import { type RoomNotice, createRoomNotice } from './room-notice.ts'
 import { createSpareCount, maxSpareOf } from './spare-count.ts'
 import type { HeldLaneKey, KnownLane } from './store.ts'
@@ -104,27 +105,23 @@ export function holdLane(
   let leasedMs = heldMs
   let confirmedMs = heldMs
   const ended = Promise.withResolvers<boolean>()
-  let health: LaneHealth = { failures: lane.failures, openUntil: lane.openUntil, failingSince: lane.failingSince }
   const order = orderOf(lane.webhook.doc)
+  const outcomes = createLaneOutcomes(ctx.clock, { before: lane, order })
   const waiting = createWaitingMessages(turn, { order, first: lane.messages })
   const spare = createSpareCount(maxSpareOf(limits))
   let loans = 0
-  let width = FIRST_WIDTH
   let inFlight = 0
   let unwritten = 0
   let isWritingCount = false
   let slotMs = 0
   let idleSinceMs = heldMs
-  const limit = rateLimitOf(lane.webhook.doc)
-  let pace = firstPace(lane.openUntil)
+  const pace = createLanePace(ctx.clock, { limit: rateLimitOf(lane.webhook.doc), from: lane.openUntil })
   /** False when the database has messages that may be due and are not in memory. */
   let hasAll = lane.hasAll && order !== 'device'
   // Messages that can't start before the lane is released would occupy memory that others need.
-  if (limit !== null && !waiting.keepFirst(messagesWithin(limit, START_WITHIN_MS))) hasAll = false
+  if (!waiting.keepFirst(pace.messagesWithin(START_WITHIN_MS))) hasAll = false
   let closing = false
   let releasing = false
-  let gone = false
-  let hasFailedMessage = false
   let failure: { readonly error: unknown } | null = null
 
   function fail(error: unknown): void {
@@ -157,16 +154,9 @@ export function holdLane(
       onEnd?.('returned')
       return
     }
-    const isDelivered = attempt.verdict.kind === 'delivered'
-    hasFailedMessage ||= !isDelivered
-    width = decideWidth(width, isDelivered)
-    gone ||= attempt.verdict.kind === 'gone'
-    health = decideHealth(health, { succeeded: isDelivered, askedMs: attempt.askedMs }, ctx.clock.now())
-    const retryAt = attempt.record.nextAttempt
-    // The whole lane waits for the message.
-    if (order === 'webhook' && retryAt !== null) health = { ...health, openUntil: latest(health.openUntil, retryAt) }
-    if (!waiting.end(message, retryAt === null)) hasAll = false
-    closing ||= gone || health.openUntil !== null
+    outcomes.add(attempt)
+    if (!waiting.end(message, attempt.record.nextAttempt === null)) hasAll = false
+    closing ||= outcomes.isGone() || outcomes.health().openUntil !== null
     // Last, because `onEnd` must be called once, even if the above fails.
     add(attempt, message, onEnd)
   }
@@ -190,7 +180,7 @@ export function holdLane(
 
   /** False if the rate limit of the webhook delays the next message. A lane that would wait for long is released instead. */
   function isInTime(): boolean {
-    const until = limit === null ? null : pausedUntil(pace, ctx.clock.now())
+    const until = pace.pausedUntil()
     if (until === null) return true
     closing ||= until.getTime() - ctx.clock.now().getTime() > MAX_PACING_MS
     return false
@@ -199,7 +189,7 @@ export function holdLane(
   /** @returns False if the lane may start nothing now. */
   function startNext(): boolean {
     const next = waiting.next()
-    if (next === undefined || closing || inFlight >= width || !isInTime()) return false
+    if (next === undefined || closing || inFlight >= outcomes.width() || !isInTime()) return false
     if (inFlight + unwritten >= MAX_UNDECIDED) {
       void flusher.flush()
       return false
@@ -211,18 +201,18 @@ export function holdLane(
       return false
     }
     waiting.start(next)
-    if (limit !== null) pace = decideStart(limit, pace, ctx.clock.now()) ?? pace
+    pace.start()
     void send(next, slot)
     return true
   }
 
-  const isSimple = order === null && limit === null && (lane.webhook.doc['filter'] ?? null) === null
+  const isSimple = order === null && !pace.isLimited && (lane.webhook.doc['filter'] ?? null) === null
   const isSingle = lane.webhook.doc['single_event_per_message'] === true
 
   /** True for a lane that gathers events and could not start one at once. */
   function isGathering(): boolean {
     if (isSingle) return false
-    const isBusy = waiting.count() > 0 || inFlight >= Math.min(width, GATHERING_FROM)
+    const isBusy = waiting.count() > 0 || inFlight >= Math.min(outcomes.width(), GATHERING_FROM)
     return isBusy || inFlight + unwritten >= MAX_UNDECIDED
   }
 
@@ -276,20 +266,20 @@ export function holdLane(
   }
 
   /** True when the lane has messages that may be due soon. */
-  const isLeft = (): boolean => !hasAll || hasFailedMessage || waiting.count() > 0
+  const isLeft = (): boolean => !hasAll || outcomes.hasFailed() || waiting.count() > 0
 
   async function release(): Promise<void> {
     releasing = true
     try {
       if (failure !== null) throw failure.error
-      if (gone) {
+      if (outcomes.isGone()) {
         // The messages that the lane has written stay, but an event that is not a message by then finds no webhook.
         await flusher.flush()
         // This comes before the release of the lane, so that the next claim sees it.
         await disableGoneWebhook(ctx, lane)
       }
-      const until = limit === null ? null : pausedUntil(pace, ctx.clock.now())
-      const openUntil = latest(health.openUntil, until)
+      const health = outcomes.health()
+      const openUntil = latest(health.openUntil, pace.pausedUntil())
       const released = flusher.add({
         lane,
         spare,
@@ -344,7 +334,7 @@ export function holdLane(
     },
     stateToConfirm(afterMs) {
       const now = performance.now()
-      if (!isSimple || closing || !hasAll || hasFailedMessage || health.failures > 0) return null
+      if (!isSimple || closing || !hasAll || outcomes.hasFailed() || outcomes.health().failures > 0) return null
       if (now - confirmedMs < afterMs || now - leasedMs > MAX_HELD_MS) return null
       const { orgId, webhookId, epoch, webhook } = lane
       // The lease of an idle lane suffices for the time that it is held.
@@ -363,11 +353,12 @@ export function holdLane(
     age(lanes) {
       const now = performance.now()
       const idleMs = isIdle() ? now - idleSinceMs : 0
+      const hasFailedMessage = outcomes.hasFailed()
       const most = decideIdleMs({ usedMs: idleSinceMs - heldMs, accepts: isSimple, hasFailedMessage, lanes })
       if (idleMs >= most || now - confirmedMs >= START_WITHIN_MS) {
         closing = true
         proceed()
-      } else if (limit !== null) proceed()
+      } else if (pace.isLimited) proceed()
       else if (idleMs >= MIN_IDLE_MS) writeCount()
     },
   }

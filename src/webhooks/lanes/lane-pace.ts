@@ -1,0 +1,31 @@
+import type { Clock } from '../../platform/time/clock.ts'
+import { type RateLimit, decideStart, firstPace, messagesWithin, pausedUntil } from './decide-pace.ts'
+
+/** The pace at which a held lane starts its messages. */
+export interface LanePace {
+  readonly isLimited: boolean
+  /** Returns until when no message may start; null if one may start now. */
+  pausedUntil(): Date | null
+  /** Must be called when a message starts. */
+  start(): void
+  /** Returns how many messages may start within so many milliseconds. */
+  messagesWithin(ms: number): number
+}
+
+/** @param from When the first message may start, at the earliest; null if it may at once. */
+export function createLanePace(
+  clock: Clock,
+  { limit, from }: { readonly limit: RateLimit | null; readonly from: Date | null },
+): LanePace {
+  if (limit === null)
+    return { isLimited: false, pausedUntil: () => null, start: () => {}, messagesWithin: () => Infinity }
+  let pace = firstPace(from)
+  return {
+    isLimited: true,
+    pausedUntil: () => pausedUntil(pace, clock.now()),
+    start() {
+      pace = decideStart(limit, pace, clock.now()) ?? pace
+    },
+    messagesWithin: (ms) => messagesWithin(limit, ms),
+  }
+}
