@@ -15,7 +15,7 @@ export interface NewAdmin {
 }
 
 /**
- * Makes transactions that give the address to an account take turns, until `tx` ends.
+ * Makes transactions that give the address to an account take turns, until `tx` ends. Lock organizations before it.
  *
  * @param email In lower case.
  * @unscoped No account may have the address yet.

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { untilWaiting } from '../support/database/until-waiting.ts'
 import { addPerson } from '../support/people.ts'
@@ -79,6 +80,32 @@ describe.each(changes)('%s and the deletion of a site that it names', (_what, ch
     const world = await makeWorld()
     const calls = [() => change(world), () => server.call('DELETE', `/sites/${world.siteId}`, { as: world.org })]
     const answers = await behindEachOther(world, when === 'before' ? calls : calls.toReversed())
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200])
+  })
+})
+
+describe('a registration with an invitation', () => {
+  const name = { first_name: 'Ada', last_name: 'Lovelace', org_name: 'Engines' }
+  const person = { ...name, password: 'a horse of another colour', account_only: true }
+
+  it.each([
+    ['repeated', (world: World, email: string) => world.call('POST', 'invites', { email, privileges })],
+    ['changed', (world: World, _email: string, id: string) => world.call('PUT', `invites/${id}`, { privileges })],
+  ])('and the same invitation, %s, wait for each other without a deadlock', async (_what, change) => {
+    const world = await makeWorld()
+    const email = `${randomUUID()}@example.test`
+    const { body: invite } = await world.call('POST', 'invites', { email, privileges })
+    const referer_invite_token = tokenIn(await waitForMail(server.dataDir, email))
+    await server.call('POST', '/register', { as: null, body: { ...person, email, referer_invite_token } })
+    const token = tokenIn(await waitForMail(server.dataDir, email, 2))
+    const answers = await server.ctx.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('invite').select('id').where('id', '=', invite.id).forUpdate().execute()
+      const changing = change(world, email, invite.id)
+      await untilWaiting(server, 1)
+      const verifying = server.call('POST', `/register/verify/${token}`, { as: null })
+      await untilWaiting(server, 2)
+      return [changing, verifying]
+    })
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200])
   })
 })

@@ -1,5 +1,5 @@
 import { actorOf } from '../../access/authorize.ts'
-import { type Actor, actorScope } from '../../access/scope.ts'
+import { type Actor, actorScope, systemScope } from '../../access/scope.ts'
 import { lockOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
@@ -61,11 +61,10 @@ export interface InviteClaim {
 export async function acceptInvite(ctx: Context, tx: Tx, claim: InviteClaim): Promise<InviteOutcome | 'unknown'> {
   const { inviteTokenHash, admin, actor } = claim
   const now = ctx.clock.now()
-  const orgId = await findOrgOfInvite(tx, inviteTokenHash)
+  // Between the check and the change, nobody may demote the inviter or make the admin a member in another way.
+  const orgId = await lockOrgOfInvite(tx, inviteTokenHash)
   if (orgId === undefined) return 'unknown'
   const scope = actorScope(actor, orgId)
-  // Between the check and the change, nobody may demote the inviter or make the admin a member in another way.
-  await lockOrg(tx, scope)
   const invite = await lockInviteByToken(tx, scope, inviteTokenHash)
   if (invite === undefined) return 'unknown'
   const { invitedBy, doc } = invite
@@ -82,4 +81,16 @@ export async function acceptInvite(ctx: Context, tx: Tx, claim: InviteClaim): Pr
   const message = `Accept Invite of "${admin.email}"`
   await recordPrivileges(tx, scope, { adminId: admin.id, message, before: [], after, at: now })
   return 'applied'
+}
+
+/**
+ * Locks the organization of the invitation, and returns its id; undefined if no invitation has the token. Lock no account
+ * and no address before it: those who invite lock the organization first.
+ *
+ * @param tokenHash SHA-256 of the token in the mailed link.
+ */
+export async function lockOrgOfInvite(tx: Tx, tokenHash: Buffer): Promise<string | undefined> {
+  const orgId = await findOrgOfInvite(tx, tokenHash)
+  if (orgId !== undefined) await lockOrg(tx, systemScope('accounts', orgId))
+  return orgId
 }

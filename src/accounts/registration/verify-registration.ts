@@ -10,7 +10,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { RegistrationDocument, UnfitPassword } from '../tables.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { appendAccountChange } from '../account-log.ts'
-import { acceptInvite } from '../admins/accept-invite.ts'
+import { acceptInvite, lockOrgOfInvite } from '../admins/accept-invite.ts'
 import type { LoginThrottle } from '../../access/authentication/login-throttle.ts'
 import type { Passwords } from '../../access/authentication/password.ts'
 import type { AccountSettings } from '../parts.ts'
@@ -53,6 +53,7 @@ export async function verifyRegistration(
     if (usedAt !== null || doc.first_name === undefined) throw new AppError('invalid', 'already registered')
     if (expiresAt <= at) throw new AppError('invalid', 'expired')
     const pending = { email, passwordHash, doc }
+    if (doc.invite_token_hash !== undefined) await lockOrgOfInvite(tx, Buffer.from(doc.invite_token_hash, 'hex'))
     const adminId = uuidv7()
     const name = { firstName: doc.first_name, lastName: doc.last_name }
     const actor: Actor = { adminId, name: actorName({ ...name, email, tokenName: '' }), ...from }
