@@ -52,6 +52,9 @@ describe('decideRetry', () => {
     [' 120 ', pause(120e3)],
     ['1', pause(1000)],
     ['Fri, 20 Nov 2026 12:10:00 GMT', pause(600e3)],
+    ['Friday, 20-Nov-26 12:10:00 GMT', pause(600e3)],
+    ['Fri Nov 20 12:10:00 2026', pause(600e3)],
+    ['Tue Dec  1 12:10:00 2026', pause(24 * HOUR)],
     ['999999999999999999999', pause(24 * HOUR)],
     ['Fri, 20 Nov 2037 12:10:00 GMT', pause(24 * HOUR)],
     ['0', retryIn5s],
@@ -59,6 +62,8 @@ describe('decideRetry', () => {
     ['1.5', retryIn5s],
     ['soon', retryIn5s],
     ['Mon, 1', retryIn5s],
+    ['Fri Nov 20 12:10:00', retryIn5s],
+    ['Fri Foo 20 12:10:00 2026', retryIn5s],
     ['Fri, 20 Nov 2020 12:10:00 GMT', retryIn5s],
     ['', retryIn5s],
   ])('decides by Retry-After %j: %j', (retryAfter, expected) => {

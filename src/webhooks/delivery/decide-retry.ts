@@ -61,7 +61,11 @@ export function askedPauseMs({ status, retryAfter, at }: Pick<Attempted, 'status
   return ms > 0 ? Math.min(Math.max(ms, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS) : 0
 }
 
+/** The only form of a date without a zone. It means GMT, but `Date.parse` takes it for local time. RFC 9110, 5.6.7. */
+const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/
+
 /** `Date.parse` accepts almost any text with a number in it. */
 function httpDate(text: string): number {
+  if (ASCTIME.test(text)) return Date.parse(`${text} GMT`)
   return /^[A-Z][a-z]{2,8}, .*GMT$/.test(text) ? Date.parse(text) : Number.NaN
 }
