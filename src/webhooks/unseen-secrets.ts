@@ -1,7 +1,8 @@
+import { omitFields } from '../http/bodies/documents.ts'
 import type { Document } from '../platform/json/document.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { MergedWebhook, WebhookContent } from './webhook.ts'
-import { withoutQuery } from './requests/without-query.ts'
+import { withoutQueries } from './requests/without-query.ts'
 
 /** A change by a caller who does not see the secrets of the webhook. */
 export interface BlindChange {
@@ -10,11 +11,13 @@ export interface BlindChange {
   readonly after: MergedWebhook
 }
 
-/** Leaves out an address that is sent back in its redacted form, so that the stored query remains. */
-export function keepUnseenQuery(before: WebhookContent, body: Document): Document {
-  const { url, ...others } = body
-  const stored = before.doc['url']
-  return typeof stored === 'string' && url === withoutQuery(stored) ? others : body
+/** Leaves out addresses that are sent back in their redacted form, so that the stored queries remain. */
+export function keepUnseenQueries(before: WebhookContent, body: Document): Document {
+  const redacted = withoutQueries(before.doc)
+  return omitFields(
+    body,
+    Object.keys(redacted).filter((name) => body[name] === redacted[name]),
+  )
 }
 
 /**
@@ -25,7 +28,7 @@ export function keepUnseenQuery(before: WebhookContent, body: Document): Documen
 export function assertSecretsGiven({ before, body, after }: BlindChange): void {
   const cause = causeOf(before, after)
   if (cause === null) return
-  const { headers, url } = before.doc
+  const { headers } = before.doc
   const secrets = { ...before.secrets, ...(isSet(headers) && { headers }) }
   for (const name of Object.keys(secrets)) {
     if (!(name in body) && !(`-${name}` in body))
@@ -34,16 +37,13 @@ export function assertSecretsGiven({ before, body, after }: BlindChange): void {
         `must be given again, or set to null, with another ${cause}: you do not see the stored value`,
       )
   }
-  const { url: next } = after.doc
   // The query goes wherever the address goes.
-  if (
-    cause === 'verify_cert' &&
-    typeof url === 'string' &&
-    url === next &&
-    url !== withoutQuery(url) &&
-    !('url' in body)
-  )
-    throw invalidField('url', 'must be given again with another verify_cert: you do not see its query')
+  if (cause !== 'verify_cert') return
+  for (const [name, redacted] of Object.entries(withoutQueries(before.doc))) {
+    const isKept = before.doc[name] === after.doc[name] && !(name in body)
+    if (isKept && before.doc[name] !== redacted)
+      throw invalidField(name, 'must be given again with another verify_cert: you do not see its query')
+  }
 }
 
 function causeOf(before: MergedWebhook, after: MergedWebhook): string | null {

@@ -15,7 +15,7 @@ import { closeBreaker } from './lanes/store-breaker.ts'
 import { lockLanes, rescheduleLanes } from './lanes/store.ts'
 import type { Document } from '../platform/json/document.ts'
 import { type Webhook, auditDocument, mergeWebhook, webhookName, webhookOf } from './webhook.ts'
-import { assertSecretsGiven, keepUnseenQuery } from './unseen-secrets.ts'
+import { assertSecretsGiven, keepUnseenQueries } from './unseen-secrets.ts'
 import { retireSecrets, sealWebhookSecrets } from './webhook-secrets.ts'
 
 export interface WebhookChange {
@@ -49,7 +49,7 @@ export async function updateWebhook(
 ): Promise<Webhook> {
   const at = ctx.clock.now()
   const siteId = siteIdOf(scope)
-  const bodyFor = (stored: Webhook): Document => (isBlind ? keepUnseenQuery(stored, sent) : sent)
+  const bodyFor = (stored: Webhook): Document => (isBlind ? keepUnseenQueries(stored, sent) : sent)
   // Resolving the name takes time and uses the network, so it comes before the transaction.
   const known = webhookOf(ctx.secrets, await getWebhook(ctx.db, scope, id))
   const { urls } = mergeWebhook(known, bodyFor(known), siteId)

@@ -12,7 +12,7 @@ import { topicFault } from './topics.ts'
 import { hiddenSecrets, receiverTypeOf, typeSecrets } from './types/index.ts'
 import { parseAddress } from './types/receiver-type.ts'
 import { type RetiredSecret, openWebhookSecrets } from './webhook-secrets.ts'
-import { withoutQuery } from './requests/without-query.ts'
+import { withoutQueries } from './requests/without-query.ts'
 
 /** The fields of a webhook that a client sets, in their stored parts. */
 export interface WebhookContent {
@@ -110,7 +110,5 @@ export function webhookOf(secrets: Secrets, row: WebhookRow): Webhook {
 /** Returns a webhook for the audit log, which shows that secrets are set but not their values, and no query of an address. */
 export function auditDocument({ doc, enabled, topics, secrets }: WebhookContent): Record<string, unknown> {
   const set = Object.fromEntries(Object.keys(secrets ?? {}).map((name) => [name, '***']))
-  const { url } = doc
-  const shown = { ...omitFields(doc, ['headers']), ...(typeof url === 'string' && { url: withoutQuery(url) }) }
-  return { ...shown, ...set, enabled, topics }
+  return { ...omitFields(doc, ['headers']), ...withoutQueries(doc), ...set, enabled, topics }
 }

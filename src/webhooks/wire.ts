@@ -11,9 +11,11 @@ import type { WebhookTopic } from './topics.ts'
 import { clientCertificateEnd } from './requests/client-certificate.ts'
 import { webhookTypes } from './types/index.ts'
 import { type Webhook, hiddenFields } from './webhook.ts'
-import { withoutQuery } from './requests/without-query.ts'
+import { withoutQueries } from './requests/without-query.ts'
 
 const TextOrNull = Type.Union([Type.String(), Type.Null()])
+
+const MAX_URL_LENGTH = 2000
 
 const settable = {
   name: Type.Optional(TextOrNull),
@@ -76,7 +78,7 @@ const settable = {
   oauth2_grant_type: Type.Optional(Type.Enum(['client_credentials', 'password'])),
   oauth2_password: Type.Optional(Type.String()),
   oauth2_scopes: Type.Optional(Type.Array(Type.String())),
-  oauth2_token_url: Type.Optional(Type.String()),
+  oauth2_token_url: Type.Optional(Type.String({ maxLength: MAX_URL_LENGTH })),
   oauth2_username: Type.Optional(Type.String()),
   aws_topic_arn: Type.Optional(Type.String({ description: 'for type aws-sns; url is the endpoint of its region' })),
   aws_access_key_id: Type.Optional(Type.String()),
@@ -87,7 +89,7 @@ const settable = {
   assetfilter_ids: Type.Optional(Type.Array(Uuid)),
 }
 
-const Url = textOf('url', { minLength: 1, maxLength: 2000 })
+const Url = textOf('url', { minLength: 1, maxLength: MAX_URL_LENGTH })
 
 /** Each type needs other fields, but none needs nothing. */
 export const CreateWebhookBody = named(
@@ -123,12 +125,11 @@ export const WebhookReply = named(
 
 /**
  * @param reveal Secrets and headers that it doesn't reveal are left out. They are not masked, because a client that sends
- * the webhook back would store the mask. So is the query of its address.
+ * the webhook back would store the mask. So are the queries of its addresses.
  */
 export function presentWebhook(webhook: Webhook, reveal: Reveal): Static<typeof WebhookReply> {
   const { siteId } = webhook
   const certificateEnd = clientCertificateEnd(webhook.doc)
-  const { url } = webhook.doc
   const all: Document = { ...webhook.doc, ...omitFields(webhook.secrets ?? {}, hiddenFields) }
   const secret = ['headers', ...Object.keys(webhook.secrets ?? {})]
   return {
@@ -141,7 +142,7 @@ export function presentWebhook(webhook: Webhook, reveal: Reveal): Static<typeof 
             all,
             secret.filter((name) => !isDeepStrictEqual(all[name], reveal.written[name])),
           ),
-          ...(typeof url === 'string' && url !== reveal.written['url'] && { url: withoutQuery(url) }),
+          ...withoutQueries(webhook.doc, reveal.written),
         }),
     id: webhook.id,
     org_id: webhook.orgId,

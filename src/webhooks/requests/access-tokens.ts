@@ -6,6 +6,7 @@ import type { OutboundHttp, OutboundResult } from '../../platform/outbound/outbo
 import { sha256Hex } from '../../platform/secrets.ts'
 import { type TokenGrant, encodeAssertion, encodeClient } from './oauth2.ts'
 import { SharedRequest } from './shared-request.ts'
+import { withoutQuery } from './without-query.ts'
 
 /** `failed`: the token server gave none; `aborted`: by the signal. */
 export type TokenResult =
@@ -112,7 +113,11 @@ async function requestToken(clock: Clock, outbound: OutboundHttp, request: Token
   if (result.kind === 'aborted') return result
   const answer = readToken(result)
   if (typeof answer === 'string')
-    return { kind: 'failed', error: `no access token from ${grant.url.href}: ${answer}`, remoteAddress: null }
+    return {
+      kind: 'failed',
+      error: `no access token from ${withoutQuery(grant.url.href)}: ${answer}`,
+      remoteAddress: null,
+    }
   return { kind: 'token', token: answer.token, usableUntilMs: sentAt.getTime() + answer.validS * 1000 - MARGIN_MS }
 }
 

@@ -65,3 +65,24 @@ it('shows the query of an address to those who see secrets alone, and in no reco
   expect(JSON.stringify(body)).toContain(shownUrl)
   expect(JSON.stringify(body)).not.toMatch(/hunter\d/)
 })
+
+it('treats the query of the address of tokens like that of the webhook', async () => {
+  await setReveal(false)
+  const [tokenUrl, shown] = ['http://127.0.0.1:9/token?key=hunter5', 'http://127.0.0.1:9/token']
+  const oauth2 = { type: 'oauth2', oauth2_client_id: 'client', oauth2_client_secret: 'hunter6' }
+  const sent = { url: shownUrl, topics: ['audits'], ...oauth2, oauth2_token_url: tokenUrl }
+  const created = await server.call('POST', hooks, { body: sent })
+  const hook = (method: string, body?: object) =>
+    server.call(method, `${hooks}/${created.body.id}`, { ...(body && { body }) })
+  await setReveal(true)
+  expect((await hook('GET')).body.oauth2_token_url).toBe(shown)
+  expect((await hook('PUT', { name: 'y', oauth2_token_url: shown })).body).toMatchObject({ oauth2_token_url: shown })
+  const blind = { verify_cert: false, oauth2_client_secret: 'mine' }
+  expect((await hook('PUT', blind)).body.detail).toContain('oauth2_token_url: must be given again')
+  const { body } = await server.call('GET', `/orgs/${server.org.orgId}/logs?limit=10`)
+  expect(JSON.stringify(body)).toContain(shown)
+  expect(JSON.stringify(body)).not.toMatch(/hunter\d/)
+  expect((await hook('PUT', { ...blind, oauth2_token_url: tokenUrl })).body.oauth2_token_url).toBe(tokenUrl)
+  await setReveal(false)
+  expect((await hook('GET')).body).toMatchObject({ oauth2_token_url: tokenUrl, verify_cert: false, name: 'y' })
+})

@@ -43,7 +43,7 @@ describe('a webhook of type oauth2', () => {
     expect(authorizations()).toEqual(['Bearer token-1', 'Bearer token-1'])
     const basic = `Basic ${Buffer.from('client%3A1:s%C3%A9cret').toString('base64')}`
     expect(tokens.requests).toEqual([
-      { authorization: basic, form: { grant_type: 'client_credentials', scope: 'read write' } },
+      { path: '/token', authorization: basic, form: { grant_type: 'client_credentials', scope: 'read write' } },
     ])
     clock.advance(3600e3)
     await deliver('third')
@@ -171,6 +171,16 @@ describe('a webhook of type oauth2', () => {
     clock.advance(60e3)
     harness.wake()
     await receiver.waitFor(1)
+  })
+
+  it('sends the query of the address of tokens, and does not show it in the error of a delivery', async () => {
+    await harness.addWebhook({ ...grant(), oauth2_token_url: `${tokens.url}?key=hunter2` })
+    tokens.answer = [500, '']
+    await harness.start()
+    await harness.audit('first')
+    const error = await waitUntil('the failure', async () => (await harness.deliveries())[0]?.error ?? null)
+    expect(error).toBe(`no access token from ${tokens.url}: answered 500`)
+    expect(tokens.requests[0]?.path).toBe('/token?key=hunter2')
   })
 
   it('keeps neither the credentials nor the token in the record of deliveries', async () => {

@@ -2,9 +2,16 @@ import { type ServerResponse, createServer } from 'node:http'
 import { waitUntil } from '../../support/wait-until.ts'
 import { listen } from './listen.ts'
 
+interface TokenServerRequest {
+  /** With the query. */
+  readonly path: string | undefined
+  readonly authorization: string | undefined
+  readonly form: Record<string, string>
+}
+
 export interface TokenServer {
   readonly url: string
-  readonly requests: { readonly authorization: string | undefined; readonly form: Record<string, string> }[]
+  readonly requests: TokenServerRequest[]
   /** The answer from now on: status and body. */
   answer: readonly [number, string]
   /** True while requests wait for release(). */
@@ -30,7 +37,7 @@ export async function startTokenServer(): Promise<TokenServer> {
     request.on('data', (part) => (text += String(part)))
     request.on('end', () => {
       const form = Object.fromEntries(new URLSearchParams(text))
-      const number = requests.push({ authorization: request.headers.authorization, form })
+      const number = requests.push({ path: request.url, authorization: request.headers.authorization, form })
       if (!tokenServer.isHolding) {
         answerOne(response, number)
         return
