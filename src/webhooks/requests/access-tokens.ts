@@ -94,7 +94,8 @@ export function createAccessTokens(clock: Clock, outbound: OutboundHttp): Access
 async function requestToken(clock: Clock, outbound: OutboundHttp, request: TokenRequest): Promise<Granted> {
   const { orgId, grant, verifyCert, timeoutMs, signal } = request
   const sentAt = clock.now()
-  const assertion = grant.assertion && { assertion: encodeAssertion(grant.assertion, grant.url, sentAt) }
+  const form = completeForm(grant, sentAt)
+  if (form === null) return failure(grant, 'the private key of the service account cannot sign')
   const result = await outbound.send({
     url: grant.url.href,
     method: 'POST',
@@ -104,7 +105,7 @@ async function requestToken(clock: Clock, outbound: OutboundHttp, request: Token
       'Accept-Encoding': 'identity',
       ...(grant.client !== null && { Authorization: encodeClient(grant.client) }),
     },
-    body: Buffer.from(new URLSearchParams({ ...grant.form, ...assertion }).toString()),
+    body: Buffer.from(new URLSearchParams(form).toString()),
     verifyCert,
     timeoutMs,
     signal,
@@ -112,13 +113,23 @@ async function requestToken(clock: Clock, outbound: OutboundHttp, request: Token
   })
   if (result.kind === 'aborted') return result
   const answer = readToken(result)
-  if (typeof answer === 'string')
-    return {
-      kind: 'failed',
-      error: `no access token from ${withoutQuery(grant.url.href)}: ${answer}`,
-      remoteAddress: null,
-    }
+  if (typeof answer === 'string') return failure(grant, answer)
   return { kind: 'token', token: answer.token, usableUntilMs: sentAt.getTime() + answer.validS * 1000 - MARGIN_MS }
+}
+
+/** Returns the form with its signed statement; null if the key that a client gave can't sign. */
+function completeForm({ form, assertion, url }: TokenGrant, at: Date): Record<string, string> | null {
+  if (assertion === null) return form
+  try {
+    return { ...form, assertion: encodeAssertion(assertion, url, at) }
+  } catch {
+    // Webhooks of earlier releases may have any key. The message of OpenSSL says nothing to their owners.
+    return null
+  }
+}
+
+function failure({ url }: TokenGrant, why: string): Granted {
+  return { kind: 'failed', error: `no access token from ${withoutQuery(url.href)}: ${why}`, remoteAddress: null }
 }
 
 /** Returns the fault of an answer without a token. The answer itself may contain credentials. */

@@ -1,8 +1,9 @@
-import { createPrivateKey } from 'node:crypto'
+import { type KeyObject, createPrivateKey } from 'node:crypto'
 import type { Document } from '../../platform/json/document.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { isObject } from '../../platform/json/is-object.ts'
 import type { TokenGrant } from '../requests/oauth2.ts'
+import { MAX_RSA_BITS, isLongRsa } from '../requests/rsa-limit.ts'
 import {
   type ReceiverType,
   explanationOf,
@@ -16,6 +17,9 @@ import {
 const TYPE = 'google-pubsub'
 const FIELD = 'google_service_account'
 
+/** Shorter keys may not be able to sign at all. */
+const MIN_RSA_BITS = 2048
+
 /** A topic of Google Cloud Pub/Sub: `url` is the address by which its interface publishes to it. */
 export const googlePubsubType: ReceiverType = {
   ...plainType,
@@ -25,7 +29,10 @@ export const googlePubsubType: ReceiverType = {
     const { pathname } = parseAddress('url', fields['url'])
     if (!/^\/v1\/projects\/[^/]+\/topics\/[^/]+:publish$/.test(pathname))
       throw invalidField('url', `must end in /v1/projects/PROJECT/topics/TOPIC:publish for type ${TYPE}`)
-    return { [FIELD]: grantOf(fields).url }
+    const { url, assertion } = grantOf(fields)
+    if (assertion !== null && isOfWrongLength(createPrivateKey(assertion.keyPem)))
+      throw invalidField(FIELD, `private_key must have ${MIN_RSA_BITS} to ${MAX_RSA_BITS} bits`)
+    return { [FIELD]: url }
   },
   open: (fields) => ({
     ...plainEncoder,
@@ -83,4 +90,8 @@ function isRsaKey(pem: string): boolean {
     // The caller names the field.
     return false
   }
+}
+
+function isOfWrongLength(key: KeyObject): boolean {
+  return isLongRsa(key) || (key.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS
 }

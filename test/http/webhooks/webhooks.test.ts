@@ -34,6 +34,7 @@ const pubsubWith = (change: Record<string, unknown>) => ({
   google_service_account: JSON.stringify({ ...account, ...change }),
 })
 const pubsub = pubsubWith({})
+const keyOf = (bits: number) => ({ private_key: serviceAccount('', bits).file['private_key'] })
 const person = { oauth2_grant_type: 'password', oauth2_username: 'ada', oauth2_password: 'pass word' }
 
 async function create(body: Record<string, unknown> = {}): Promise<Record<string, unknown> & { id: string }> {
@@ -205,6 +206,8 @@ describe('webhooks of an organization', () => {
     ['google-pubsub without an account', { ...pubsub, google_service_account: undefined }, 'google_service_account'],
     ['google-pubsub with no JSON', { ...pubsub, google_service_account: '{' }, 'google_service_account'],
     ['google-pubsub with a key of no kind', pubsubWith({ private_key: 'x' }), 'google_service_account'],
+    ['google-pubsub with a key that is too short', pubsubWith(keyOf(512)), 'google_service_account'],
+    ['google-pubsub with a key that takes long to sign', pubsubWith(keyOf(4608)), 'google_service_account'],
     [
       'google-pubsub with a private address of tokens',
       pubsubWith({ token_uri: 'http://10.0.0.5/' }),

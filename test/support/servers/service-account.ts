@@ -7,10 +7,10 @@ export interface ServiceAccount {
   readonly publicKey: string
 }
 
-/** Creates the key of a service account whose tokens come from `tokenUri`. */
-export function serviceAccount(tokenUri: string): ServiceAccount {
+/** Creates the key of a service account whose tokens come from `tokenUri`. @param bits The length of the key. */
+export function serviceAccount(tokenUri: string, bits = 2048): ServiceAccount {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', {
-    modulusLength: 2048,
+    modulusLength: bits,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   })

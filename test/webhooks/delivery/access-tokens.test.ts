@@ -28,6 +28,16 @@ const request = (signal = new Cutter(), id = 'client') => ({
   timeoutMs: 20_000,
   signal,
 })
+/** An RSA key of 256 bits, which OpenSSL no longer creates. */
+const TINY_KEY = `-----BEGIN PRIVATE KEY-----
+MIHDAgEAMA0GCSqGSIb3DQEBAQUABIGuMIGrAgEAAiEAsjLEiOe9Ib6rUDFMugZJ
+zQxv7+AUJStl7t68og3NbicCAwEAAQIgZqb6MoeUmzDUTTDpKyxeLEuzS8MJk/Ti
+b9yegg0sIJkCEQDb/iUeUFcmXV3O9LUsyYVjAhEAz11nyz4GKZtove7J+tDBbQIR
+AMu+HHJuxcfqQK8jQ4gvOzECECvCZFLphddl6laae5koUIkCEQCFyM6k9zrMF8ts
+FV980iyo
+-----END PRIVATE KEY-----
+`
+
 const isNew = (token: string) => ({ kind: 'token', token, isNew: true })
 const isOld = (token: string) => ({ kind: 'token', token, isNew: false })
 const aborted = { kind: 'aborted' }
@@ -76,6 +86,15 @@ describe('access tokens', () => {
     expect(texts.map(idOf)).toEqual([basic('former'), basic('present')])
     expect(await tokens.get(request(new Cutter(), 'present'))).toEqual(isOld(String(texts[1])))
   })
+})
+
+it('fails if the key of a service account cannot sign', async () => {
+  const assertion = { issuer: 'me', keyPem: TINY_KEY, keyId: null, scope: 'all' }
+  const { grant, ...others } = request()
+  const error = `no access token from ${server.url}: the private key of the service account cannot sign`
+  const failed = { kind: 'failed', error, remoteAddress: null }
+  expect(await tokens.get({ ...others, grant: { ...grant, assertion } })).toEqual(failed)
+  expect(server.requests).toEqual([])
 })
 
 describe('a message that is cut while it waits for an access token', () => {
