@@ -13,7 +13,7 @@ import { openWebhookSecrets, signingSecrets } from '../webhook-secrets.ts'
 /** Bounds an answer. */
 const MAX_BYTES = 4 * 1024 * 1024
 /** Bounds one transaction, during which the router waits for the lane. */
-const ACK_BATCH = 500
+const ACK_BATCH = { count: 500, bytes: MAX_BYTES }
 
 /** A message as its receiver would get it. */
 export interface HandedMessage {
@@ -81,16 +81,16 @@ export async function acknowledgeMessages(
   const lane = { orgId: scope.orgId, webhookId: id }
   let acknowledged = 0
   for (;;) {
-    const count = await inTx(ctx, async (tx) => {
+    const { count, hasMore } = await inTx(ctx, async (tx) => {
       assertPulled(await lockWebhook(tx, scope, id))
       assertKnown(cursor, await lockPulledLane(tx, lane))
-      const ids = await listUpTo(tx, lane, { cursor, limit: ACK_BATCH })
+      const { ids, ...others } = await listUpTo(tx, lane, { cursor, ...ACK_BATCH })
       const records = ids.map((messageId) => ({ id: messageId, deliveryId: uuidv7() }))
       if (records.length > 0) await recordPulled(tx, lane, { records, at: ctx.clock.now() })
-      return records.length
+      return { count: records.length, ...others }
     })
     acknowledged += count
-    if (count < ACK_BATCH) return acknowledged
+    if (!hasMore) return acknowledged
   }
 }
 

@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
+import type { PartLimits } from '../../platform/database/split.ts'
 import type { LaneKey } from '../lanes/store.ts'
 
 /** A message that was handed out and not yet acknowledged. */
@@ -67,37 +68,43 @@ export async function listNumbered(
   { after, limit, bytes }: Pick<Pull, 'after' | 'limit' | 'bytes'>,
 ): Promise<PulledMessage[]> {
   const { rows } = await sql<PulledMessage>`
-    select id, topic, body, seq from (
-      select id, topic, body, pull_seq as seq, row_number() over by_place as place,
-        sum(octet_length(body)) over by_place as bytes
-      from (
-        select * from webhook_message
-        where org_id = ${orgId} and webhook_id = ${webhookId} and pull_seq > ${String(after)}::bigint
-        order by pull_seq limit ${limit}) m
-      window by_place as (order by pull_seq)) sized
-    where place = 1 or bytes <= ${bytes} order by seq
+    select id, topic, body, pull_seq as seq
+    from ${sizedMessages(sql`pull_seq > ${String(after)}::bigint`, { orgId, webhookId }, limit)}
+    where place = 1 or bytes <= ${bytes} order by pull_seq
   `.execute(tx)
   return rows
 }
 
+/** Selects the first messages that have places, each with the bytes up to it and the number of all. */
+function sizedMessages(
+  isWanted: RawBuilder<unknown>,
+  { orgId, webhookId }: LaneKey,
+  limit: number,
+): RawBuilder<unknown> {
+  return sql`(
+    select m.*, row_number() over by_place as place, sum(octet_length(body)) over by_place as bytes,
+      count(*) over () as found
+    from (
+      select id, topic, body, pull_seq from webhook_message
+      where org_id = ${orgId} and webhook_id = ${webhookId} and ${isWanted}
+      order by pull_seq limit ${limit}) m
+    window by_place as (order by pull_seq)) sized`
+}
+
 const recordColumns = columnsOf('webhookMessage', { id: 'uuid' }, { deliveryId: 'uuid' })
 
-/** Lists the ids of messages up to a place, the first ones. */
+/** Lists the ids of messages up to a place, the first ones; the first of all whatever its size. */
 export async function listUpTo(
   tx: Tx,
-  { orgId, webhookId }: LaneKey,
-  { cursor, limit }: { readonly cursor: bigint; readonly limit: number },
-): Promise<string[]> {
-  const rows = await tx
-    .selectFrom('webhookMessage')
-    .select('id')
-    .where('orgId', '=', orgId)
-    .where('webhookId', '=', webhookId)
-    .where('pullSeq', '<=', String(cursor))
-    .orderBy('pullSeq')
-    .limit(limit)
-    .execute()
-  return rows.map(({ id }) => id)
+  lane: LaneKey,
+  { cursor, count, bytes }: PartLimits & { readonly cursor: bigint },
+): Promise<{ readonly ids: readonly string[]; readonly hasMore: boolean }> {
+  const { rows } = await sql<{ id: string; found: number }>`
+    select id, found::int from ${sizedMessages(sql`pull_seq <= ${String(cursor)}::bigint`, lane, count)}
+    where place = 1 or bytes <= ${bytes} order by pull_seq
+  `.execute(tx)
+  const found = rows[0]?.found ?? 0
+  return { ids: rows.map(({ id }) => id), hasMore: found === count || rows.length < found }
 }
 
 /** Deletes messages and stores a record of each as a delivery. The lane must be locked. */

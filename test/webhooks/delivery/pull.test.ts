@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { inTx } from '../../../src/platform/database/db.ts'
@@ -86,6 +87,29 @@ it('shows no message before one that was acknowledged, although it was committed
   await add(early)
   expect(await ack(id, first.cursor)).toBe(1)
   expect((await pull(id, first.cursor)).messages.map(({ id: messageId }) => messageId)).toEqual([early])
+})
+
+it('acknowledges long messages in portions, during which the router waits for the lane', async () => {
+  const { id } = await harness.addWebhook({ type: 'pull', topics: [] })
+  const { orgId } = harness.scope
+  const body = Buffer.from(JSON.stringify({ topic: 'audits', events: [{ message: 'x'.repeat(1024 * 1024) }] }))
+  const add = (): Promise<void> =>
+    inTx(harness.ctx, (tx) => {
+      const message = { orgId, id: uuidv7(), webhookId: id, topic: 'audits', body, eventCount: 1, orderKey: null }
+      return enqueueMessages(tx, [message], clock.now())
+    })
+  for (let count = 0; count < 8; count += 1) await add()
+  const { messages, cursor } = await pull(id)
+  const rest = await pull(id, cursor)
+  const last = await pull(id, rest.cursor)
+  expect([messages, rest.messages, last.messages].map(({ length }) => length)).toEqual([3, 3, 2])
+  expect(await ack(id, last.cursor)).toBe(8)
+  const { rows } = await sql<{ transactions: number }>`
+    select count(distinct xmin::text)::int as transactions from webhook_delivery where webhook_id = ${id}
+  `.execute(harness.ctx.db)
+  expect(rows).toEqual([{ transactions: 3 }])
+  expect((await lane(id)).pending).toBe(0)
+  expect(await ack(id, last.cursor)).toBe(0)
 })
 
 it('returns what was handed out also while it is disabled, so that an acknowledgment of a ping concerns nothing unseen', async () => {
