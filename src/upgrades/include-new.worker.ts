@@ -69,7 +69,7 @@ async function includeNew(ctx: Context, upgrade: DueInclusion, maxDevices: numbe
   const { orgId, id, after } = upgrade
   const scope = systemScope('rollout', orgId)
   const open = await listOpenSites(ctx.db, scope, id)
-  if (open.length === 0) return updateInclusion(ctx.db, scope, id, { dueMs: null, after: null })
+  if (open.length === 0) return endInclusion(ctx, scope, id)
   const joining = decodeJoining(upgrade.joining)
   const later = joining.laterSites === null ? [] : await planLater(ctx, scope, { id, laterSites: joining.laterSites })
   const sites = [...open, ...later.map((site) => ({ ...site, windows: site.plan.windows ?? null }))]
@@ -85,6 +85,15 @@ async function includeNew(ctx: Context, upgrade: DueInclusion, maxDevices: numbe
   }
   const dueMs = ctx.serviceClock.nowMs() + (last === null ? INCLUDE_MS : NEXT_LOOK_MS)
   await updateInclusion(ctx.db, scope, id, { dueMs, after: last })
+}
+
+/** Ends the search of an upgrade that has ended at all sites, unless a retry has continued it since. */
+function endInclusion(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+  return inTx(ctx, async (tx) => {
+    await lockOrgUpgrades(tx, scope, [id])
+    if ((await listOpenSites(tx, scope, id)).length > 0) return
+    await updateInclusion(tx, scope, id, { dueMs: null, after: null })
+  })
 }
 
 /** Plans a site upgrade for each site with devices that was created after the upgrade. */

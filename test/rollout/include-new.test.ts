@@ -1,3 +1,4 @@
+import type { KyselyPlugin } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
 import { anyOf, inTx } from '../../src/platform/database/db.ts'
@@ -48,6 +49,21 @@ async function begin(
       rollout.clock.advance(5000)
       await rollout.play()
       await expectConsistent(rollout.ctx)
+    },
+  }
+}
+
+/** Does `work` once, after the site upgrades have been read. */
+function afterSites(work: () => Promise<unknown>): KyselyPlugin {
+  let isDone = false
+  return {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      const [row] = result.rows
+      if (isDone || row === undefined || !('closed' in row)) return result
+      isDone = true
+      await work()
+      return result
     },
   }
 }
@@ -213,6 +229,21 @@ describe('an upgrade with include_new', () => {
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 3, planned: 2 })
     await finish()
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 5 })
+  })
+
+  it('goes on to look for devices where a retry continues it while it finds that it has ended', async () => {
+    await rollout.seed([2, 1])
+    const { id } = await begin()
+    rollout.clock.advance(73 * 3600e3)
+    await rollout.play()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, failed: 1 })
+    const { ctx } = rollout
+    const retry = () => retryOrgUpgrade(ctx, rollout.org.scope, { id, macs: null })
+    await includeAll({ ...ctx, db: ctx.db.withPlugin(afterSites(retry)) })
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, planned: 1 })
+    await move(rollout.devices(1), 0)
+    await look()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, planned: 2 })
   })
 
   it('restarts them in the order of their site, together with those that have not ended', async () => {

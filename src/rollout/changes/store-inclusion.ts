@@ -39,7 +39,7 @@ export async function claimInclusions(
 
 /** Sets when the upgrade looks next, and after which device; null: never, as after its end. */
 export async function updateInclusion(
-  db: Db,
+  db: Db | Tx,
   scope: OrgScope,
   id: string,
   { dueMs, after }: { readonly dueMs: number | null; readonly after: string | null },
