@@ -13,11 +13,17 @@ import { type NewUpgrade, deviceOfCandidate, insertUpgrade } from '../rollout/st
 import { LARGE_PLAN } from '../rollout/rollout.ts'
 import { type TakenTarget, takeoverReason } from '../rollout/changes/plan-takeover.ts'
 import { lockTakeable, updateTakenOver } from '../rollout/changes/store-takeover.ts'
-import { assignDevices, takeDevices } from '../devices/commands/store-upgrades.ts'
+import { assignDevices, takeDevices, updateDeviceUpgrades } from '../devices/commands/store-upgrades.ts'
 import type { UpgradeRequest } from './org-upgrade.ts'
 import type { Planned } from './planning/plan-targets.ts'
 import { planUpgradeInSteps } from './planning/plan-upgrade.ts'
-import { type PreparedUpgrade, createAssignments, listUpgraded, prepareUpgrade } from './prepare-upgrade.ts'
+import {
+  type PreparedUpgrade,
+  createAssignments,
+  listDiverted,
+  listUpgraded,
+  prepareUpgrade,
+} from './prepare-upgrade.ts'
 import { usePlan } from './previews/use-plan.ts'
 
 /** An audit record names no more devices. */
@@ -50,17 +56,20 @@ export async function createUpgrade(
   await insertUpgrade(tx, scope, upgrade)
   await appendCreation(tx, scope, upgrade, { ...prepared, ...claim })
   saveMemory()
-  return { ...upgrade, plans: prepared.plans }
+  return { ...upgrade, plans: prepared.plans, busy: claim.busy }
 }
 
 interface Claim {
-  /** The ids of the devices that other upgrades keep: mostly none, so that no id of a large fleet is in a further set. */
+  /** The ids of the selected devices that other upgrades keep: mostly none, so that no id of a large fleet is in a further set. */
   readonly busy: ReadonlySet<string>
   /** The devices that other upgrades lose to this one. */
   readonly taken: readonly TakenTarget[]
 }
 
-/** Assigns the planned devices to the upgrade, except those that another upgrade keeps. */
+/**
+ * Assigns the planned devices to the upgrade, except those that another upgrade keeps. Devices that run their version already,
+ * and that are taken over, are in no upgrade afterwards.
+ */
 async function claimDevices(
   tx: Tx,
   scope: InOrg,
@@ -68,9 +77,10 @@ async function claimDevices(
 ): Promise<Claim> {
   const { id, plans, now, nowMs } = prepared
   const assignmentsOf = createAssignments(prepared)
+  const diverted = await listDiverted(tx, scope, plans)
   // The upgrades are locked before the devices, as by a retry.
-  const taken = request.supersede ? await lockTakeable(tx, scope, listUpgraded(plans)) : []
-  const busy = new Set<string>()
+  const taken = request.supersede ? await lockTakeable(tx, scope, [...listUpgraded(plans), ...diverted]) : []
+  const busy = new Set(diverted)
   // The parts are in the order in which devices are locked.
   for (const part of splitRows(plans)) {
     const wanted = assignmentsOf(part)
@@ -80,6 +90,10 @@ async function claimDevices(
   if (taken.length === 0) return { busy, taken }
   const takenIds = new Set(taken.map(({ deviceId }) => deviceId))
   await takeDevices(tx, scope, assignmentsOf(plans.filter(({ device }) => takenIds.has(device.id))), now)
+  const released = diverted.flatMap((deviceId) =>
+    takenIds.has(deviceId) ? [{ deviceId, shown: null, inFlight: false, ends: true, isCommanded: false }] : [],
+  )
+  await updateDeviceUpgrades(tx, scope, released, now)
   await updateTakenOver(tx, scope, taken, { by: id, now, nowMs })
   await appendTakeover(tx, scope, taken, prepared)
   for (const deviceId of takenIds) busy.delete(deviceId)
@@ -114,8 +128,8 @@ async function appendTakeover(
   await appendUpgradeEvents(tx, scope, events, now)
 }
 
-/** The written upgrade, and the plan for each selected device. */
-export interface CreatedUpgrade extends NewUpgrade {
+/** The written upgrade, the plan for each selected device, and the devices that other upgrades keep. */
+export interface CreatedUpgrade extends NewUpgrade, Pick<Claim, 'busy'> {
   readonly plans: readonly Planned[]
 }
 

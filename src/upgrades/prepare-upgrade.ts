@@ -9,6 +9,7 @@ import { AppError } from '../platform/errors.ts'
 import { inTurns, nextTurn } from '../platform/queues/next-turn.ts'
 import { splitImages } from '../rollout/targets/hops/hops.ts'
 import { type Candidate, listCandidates } from '../rollout/store-create.ts'
+import { listFinalVersions } from '../rollout/changes/store-takeover.ts'
 import { listReporting } from '../rollout/targets/health/store.ts'
 import type { RadioFactsByMac } from './radio/radio.ts'
 import { listRadioFacts } from './radio/store.ts'
@@ -135,6 +136,21 @@ async function listCabled(tx: Tx, scope: InOrg, plans: readonly Planned[]): Prom
 /** Lists the devices that would be upgraded, also those that another upgrade has. */
 export function listUpgraded(plans: readonly Planned[]): string[] {
   return plans.flatMap(({ kind, device }) => (kind === 'upgrade' ? [device.id] : []))
+}
+
+/** Lists the devices that run their version already, but that another upgrade is to give another one. */
+export async function listDiverted(tx: Tx, scope: InOrg, plans: readonly Planned[]): Promise<readonly string[]> {
+  const current = plans.flatMap((plan) => (plan.kind === 'skip' ? [plan] : []))
+  if (current.length === 0) return []
+  const versions = await listFinalVersions(
+    tx,
+    scope,
+    current.map(({ device }) => device.id),
+  )
+  return current.flatMap(({ device, entry }) => {
+    const version = versions.get(device.id)
+    return version === undefined || version === entry.version ? [] : [device.id]
+  })
 }
 
 /** Returns a function that lists how devices would be assigned to the upgrade, also those that another one has. */

@@ -37,6 +37,31 @@ export async function listTakeable(
 }
 
 /**
+ * Returns the version that each of these devices has after the upgrade that has it. Devices that no upgrade has, or for which it
+ * only downloads, keep theirs and are left out.
+ */
+export async function listFinalVersions(
+  reader: Reader,
+  scope: InOrg,
+  deviceIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ deviceId: string; version: string }>`
+    with active as materialized (
+      select device_id, upgrade_id from device_upgrade
+      where org_id = ${scope.orgId} and device_id = ${anyOf(deviceIds)} and upgrade_id is not null)
+    select active.device_id, last.version from active
+    cross join lateral (
+      select coalesce(target.path->-1->>'version', target.target_version) as version
+      from upgrade_target target
+      join site_upgrade part on part.org_id = target.org_id and part.id = target.upgrade_id
+      where target.org_id = ${scope.orgId} and target.upgrade_id = active.upgrade_id and target.device_id = active.device_id
+        and part.plan->>'only' is distinct from 'stage'
+      limit 1) last
+  `.execute(reader)
+  return new Map(rows.map(({ deviceId, version }) => [deviceId, version]))
+}
+
+/**
  * Locks the upgrades that have these devices, in the common lock order: organization upgrades by id, then their site
  * upgrades by id.
  * @returns The targets that may be taken over; until `tx` ends none of them begins.

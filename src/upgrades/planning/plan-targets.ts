@@ -14,6 +14,8 @@ export interface PlannedSite {
   /** The id of the site upgrade. */
   readonly upgradeId: string
   readonly plans: readonly Planned[]
+  /** Ids of the devices that other upgrades keep. */
+  readonly busy: ReadonlySet<string>
   readonly phases: PhasePlan<Candidate>
   /** The phases of the downloads; null: devices download in the phases of their reboots. */
   readonly downloads: PhasePlan<Candidate> | null
@@ -22,7 +24,7 @@ export interface PlannedSite {
 
 /** Makes the targets of a site in the form to be written, one after the other, and then those that are skipped. */
 export function* planTargets(
-  { upgradeId, plans, phases, downloads, ranks }: PlannedSite,
+  { upgradeId, plans, busy, phases, downloads, ranks }: PlannedSite,
   { staged }: { readonly staged: boolean },
 ): Generator<NewTarget> {
   const plansOf = plansByDevice(plans)
@@ -36,7 +38,9 @@ export function* planTargets(
     yield { ...newTarget(upgradeId, plan), ...place, rank, staged, state: 'planned' }
   }
   const none = { phase: 0, downloadPhase: null, rank: null, ordinal: 0, staged: false }
-  for (const plan of plans) if (plan.kind === 'skip') yield { ...newTarget(upgradeId, plan), ...none, state: 'skipped' }
+  for (const plan of plans)
+    if (plan.kind === 'skip' && !busy.has(plan.device.id))
+      yield { ...newTarget(upgradeId, plan), ...none, state: 'skipped' }
 }
 
 /** A map of a large fleet takes as much memory as its plans, so it is made for each loop over the targets, when the planning is over. */

@@ -42,7 +42,7 @@ export interface UpgradeInputs {
   readonly reporting?: ReadonlySet<string>
   /** The switches and gateways of the sites. */
   readonly cabled: readonly CabledDevice[]
-  /** Ids of the devices that other upgrades keep. */
+  /** Ids of the selected devices that other upgrades keep. Also one that runs its version already, if it is to get another one. */
   readonly busy: ReadonlySet<string>
   /** The devices that are taken over from other upgrades. */
   readonly taken?: readonly TakenTarget[]
@@ -104,13 +104,13 @@ function* planSitesInSteps(
 ): Steps<Pick<NewUpgrade, 'sites' | 'targets'>> {
   const sites: NewSiteUpgrade[] = []
   const planned: PlannedSite[] = []
-  const all = { busy, reporting, scopes, ranks: facts.ranks, nowMs, maxFailurePercentage }
+  const all = { reporting, scopes, ranks: facts.ranks, nowMs, maxFailurePercentage }
   for (const { site, upgradeId } of siteUpgrades) {
     const phases = reboots.bySite.get(upgradeId)
     const siteTimes = times.get(site.id)
     if (phases === undefined || siteTimes === undefined) continue
     const downloads = loads?.bySite.get(upgradeId) ?? null
-    const mine = { upgradeId, site, times: siteTimes, plans: plansBySite.get(site.id) ?? [], phases, downloads }
+    const mine = { upgradeId, site, times: siteTimes, plans: plansBySite.get(site.id) ?? [], busy, phases, downloads }
     sites.push(yield* planSiteInSteps(request, { ...all, ...mine }, facts))
     planned.push({ ...mine, ranks: facts.ranks })
     yield
@@ -148,7 +148,7 @@ function* chooseInSteps({ siteUpgrades, plans, busy }: UpgradeInputs): Steps<Cho
     if (index % PLANS_PER_STEP === 0) yield
     const { device } = plan
     plansBySite.get(device.siteId)?.push(plan)
-    if (plan.kind === 'leave_out' || (plan.kind === 'upgrade' && busy.has(device.id))) continue
+    if (plan.kind === 'leave_out' || busy.has(device.id)) continue
     versions.add(plan.entry.version)
     if (plan.kind === 'upgrade') bySite.get(device.siteId)?.push(device)
   }
@@ -207,7 +207,6 @@ function planOrg(
 
 interface SitePlan extends SiteUpgradeOf, PlannedSite {
   readonly times: SiteTimes
-  readonly busy: ReadonlySet<string>
   readonly scopes: Omit<PhasingPlan, 'notes'>
   readonly reporting: ReadonlySet<string> | undefined
   readonly nowMs: number
@@ -218,9 +217,9 @@ interface LimitedSitePlan extends SitePlan {
 }
 
 function* planSiteInSteps(request: UpgradeRequest, sitePlan: LimitedSitePlan, facts: PlanFacts): Steps<NewSiteUpgrade> {
-  const { upgradeId, site, times, plans, phases, nowMs } = sitePlan
+  const { upgradeId, site, times, plans, busy, phases, nowMs } = sitePlan
   const planned = countPlaced(phases)
-  const skipped = plans.filter(({ kind }) => kind === 'skip').length
+  const skipped = plans.filter(({ kind, device }) => kind === 'skip' && !busy.has(device.id)).length
   const p2p = planSiteP2p(request, sitePlan)
   yield
   const plan = presentPlan(request, sitePlan)
@@ -249,7 +248,7 @@ function* planSiteInSteps(request: UpgradeRequest, sitePlan: LimitedSitePlan, fa
 
 function noteSite(request: UpgradeRequest, { times, plans, busy: others, reporting }: SitePlan): UpgradeNote[] {
   const mine = plans.filter(({ kind, device }) => kind === 'upgrade' && !others.has(device.id))
-  const busy = plans.filter(({ kind, device }) => kind === 'upgrade' && others.has(device.id))
+  const busy = plans.filter(({ device }) => others.has(device.id))
   return [
     ...times.warnings,
     ...plans.flatMap((plan) => (plan.kind === 'leave_out' ? [{ mac: plan.device.mac, reason: plan.reason }] : [])),

@@ -8,7 +8,7 @@ import { inUpgradeTx } from '../in-upgrade-tx.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { planPhasing } from '../planning/plan-downloads.ts'
 import { planUpgradeInSteps } from '../planning/plan-upgrade.ts'
-import { listUpgraded, prepareUpgrade } from '../prepare-upgrade.ts'
+import { listDiverted, listUpgraded, prepareUpgrade } from '../prepare-upgrade.ts'
 import { encodePlanInSteps } from './encode-plan.ts'
 import { planPreviewInSteps } from './plan-preview.ts'
 import type { UpgradePreview } from './preview.ts'
@@ -41,7 +41,7 @@ async function insertPlan(
   { request, origin, body }: PreviewOrigin & { readonly request: UpgradeRequest },
 ): Promise<UpgradePreview> {
   const prepared = await prepareUpgrade(ctx, tx, scope, request)
-  const wanted = listUpgraded(prepared.plans)
+  const wanted = [...listUpgraded(prepared.plans), ...(await listDiverted(tx, scope, prepared.plans))]
   const busy = new Set(await listActiveDevices(tx, scope, wanted))
   const taken = request.supersede ? await listTakeable(tx, scope, wanted) : []
   for (const { deviceId } of taken) busy.delete(deviceId)

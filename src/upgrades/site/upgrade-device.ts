@@ -44,9 +44,8 @@ async function upgradeLone(
 ): Promise<DeviceUpgrade> {
   const created = await createUpgrade(ctx, tx, scope, request)
   const [siteUpgrade] = created.sites
-  const [plan] = created.plans
-  if (siteUpgrade === undefined || plan === undefined) throw notFound(deviceId)
-  if (plan.kind === 'upgrade' && created.org.planned === 0) throw await refuseBusy(tx, scope, deviceId)
+  if (siteUpgrade === undefined || created.plans.length === 0) throw notFound(deviceId)
+  if (created.busy.size > 0) throw await refuseBusy(tx, scope, deviceId)
   return { status: statusOf(created, ctx.clock.now()), at: created.org.createdAt, upgradeId: siteUpgrade.id }
 }
 

@@ -32,7 +32,7 @@ export interface SsrRequest {
 export async function createSsrUpgrade(ctx: Context, scope: SitesScope, wanted: SsrRequest): Promise<SsrUpgrade> {
   return inUpgradeTx(ctx, scope, async (tx) => {
     const created = await createUpgrade(ctx, tx, scope, await findRouters(tx, scope, wanted))
-    if (created.sites.every(({ total }) => total === 0) && created.plans.some(({ kind }) => kind === 'upgrade'))
+    if (created.sites.every(({ total }) => total === 0) && created.busy.size > 0)
       throw new AppError('invalid', 'Every router that is named is in another upgrade')
     return getSsrUpgrade(tx, scope, created.org.id)
   })

@@ -299,3 +299,28 @@ test('a preview of an upgrade of routers starts nothing, and is carried out by i
   const plan = await server.call('POST', one, { body: { version: '6.2.0', dry_run: true } })
   expect(plan.body).toMatchObject({ total: 0, skipped: [{ mac: router?.mac, reason: 'in another upgrade' }] })
 })
+
+test('leaves a router alone that runs the version, if another upgrade is to install another one', async () => {
+  const [router] = routers
+  const one = `/sites/${siteId}/ssr/${router?.id}/upgrade`
+  const facts = { firmware: '6.1.0', model: 'SSR120', type: 'gateway', capabilities } as const
+  await connectDevice(server.ctx, router?.mac ?? '', facts)
+  const current = { version: '6.1.0' }
+  const staged = await server.call('POST', one, {
+    body: { version: '6.2.0', reboot_at: -1, start_time: nowS() + 3600 },
+  })
+  expect(staged).toMatchObject({ status: 200, body: { counts: { queued: 1 } } })
+  for (const supersede of [false, true]) {
+    const { body } = await server.call('POST', one, { body: { ...current, supersede } })
+    expect([body.status, body.notes]).toEqual(['completed', undefined])
+  }
+  const body = { version: '6.2.0', start_time: nowS() + 3600, supersede: true }
+  const { body: old } = await server.call('POST', one, { body })
+  expect(await server.call('POST', one, { body: current })).toMatchObject({
+    status: 400,
+    body: { detail: 'Every router that is named is in another upgrade' },
+  })
+  const taken = await server.call('POST', one, { body: { ...current, supersede: true } })
+  expect(taken).toMatchObject({ status: 200, body: { status: 'completed' } })
+  expect((await detail(old.id)).targets.cancelled).toEqual([router?.mac])
+})

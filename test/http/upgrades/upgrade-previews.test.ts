@@ -243,4 +243,55 @@ describe('a plan that supersedes another upgrade', () => {
     expect(detail.body).toMatchObject({ status: 'cancelled', phase: 0 })
     expect(detail.body.reason).toMatch(/^taken over by upgrade /)
   })
+
+  it('counts devices as right that run the version, if it can take them out of the other upgrade', async () => {
+    const start_time = Math.floor(Date.now() / 1000) + 3600
+    const { body: old } = await post({ all_sites: true, version: NEW, start_time })
+    const keep = { all_sites: true, version: OLD }
+    const left = await preview(keep)
+    expect([left.total, left.skipped.map(({ reason }: AnyJson) => reason)]).toEqual([
+      0,
+      Array(5).fill('in another upgrade'),
+    ])
+    const plan = await preview({ ...keep, supersede: true })
+    expect(plan.skipped.map(({ reason }: AnyJson) => reason)).toEqual(Array(5).fill(`runs ${OLD} already`))
+    expect(plan.notes).toEqual([{ reason: `5 devices are taken over from upgrade ${old.id}` }])
+    expect(await openOf(old.id)).toBe(5)
+    expect(await post({ plan_id: plan.plan_id })).toMatchObject({ status: 200, body: { id: plan.plan_id } })
+    expect(await openOf(old.id)).toBe(0)
+  })
+
+  it('no longer fits if another upgrade is to change devices that it found right', async () => {
+    const keep = { all_sites: true, version: OLD }
+    const plan = await preview(keep)
+    expect(plan.skipped).toHaveLength(5)
+    const { body: old } = await post({
+      all_sites: true,
+      version: NEW,
+      start_time: Math.floor(Date.now() / 1000) + 3600,
+    })
+    const { status, body } = await post({ plan_id: plan.plan_id })
+    expect([status, body.total]).toEqual([409, 5])
+    expect(new Set(body.differences.map(({ reason }: AnyJson) => reason))).toEqual(
+      new Set(["can't be upgraded any more: in another upgrade"]),
+    )
+    expect(await openOf(old.id)).toBe(5)
+  })
+
+  it('refuses a device that runs the version and is in another upgrade, and takes it over', async () => {
+    const start_time = Math.floor(Date.now() / 1000) + 3600
+    const { body: old } = await post({ all_sites: true, version: NEW, start_time })
+    const [first = ''] = macsOf(0)
+    const { server, admin } = harness
+    const upgrade = (body: object) =>
+      server.call('POST', `/sites/${siteId(0)}/devices/${idOf(first)}/upgrade`, {
+        body: { version: OLD, ...body },
+        as: admin,
+      })
+    expect(await upgrade({})).toMatchObject({ status: 400, body: { detail: 'The device is in another upgrade' } })
+    expect(await upgrade({ supersede: true })).toMatchObject({ status: 200, body: { status: 'success' } })
+    expect(await openOf(old.id)).toBe(4)
+    const { body: device } = await server.call('GET', `/sites/${siteId(0)}/stats/devices/${idOf(first)}`, { as: admin })
+    expect(device.fwupdate).toBeUndefined()
+  })
 })
