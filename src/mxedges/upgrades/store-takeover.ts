@@ -11,7 +11,7 @@ import {
 } from '../../rollout/changes/plan-takeover.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
 import { type Tx, anyOf, json } from '../../platform/database/db.ts'
-import { inFlightStates, waitingStates } from './upgrade.ts'
+import { type MxedgeStep, inFlightStates, waitingStates } from './upgrade.ts'
 import type { MxedgeUpgrade } from './store-records.ts'
 
 /** Locks the upgrades of the organization that have not ended, in the order of their ids, as the worker does. */
@@ -33,17 +33,19 @@ export interface TakenAppliance {
   readonly orgUpgradeId: string
   readonly phase: number
   readonly state: 'planned' | 'deferred'
+  /** What the upgrade has yet to install. */
+  readonly steps: readonly MxedgeStep[]
 }
 
 /** Lists those of the appliances that another upgrade may take over. The caller has locked their upgrades. */
 export async function listTakeable(tx: Tx, scope: InOrg, mxedgeIds: readonly string[]): Promise<TakenAppliance[]> {
-  const { rows } = await sql<TakenAppliance>`
-    select mxedge_id, upgrade_id as org_upgrade_id, phase, state from mxedge_upgrade_target
+  const { rows } = await sql<TakenAppliance & { readonly step: number }>`
+    select mxedge_id, upgrade_id as org_upgrade_id, phase, state, steps, step from mxedge_upgrade_target
     where org_id = ${scope.orgId} and mxedge_id = ${anyOf(mxedgeIds)} and command_id is null
       and state in ('planned', 'deferred')
     order by mxedge_id
   `.execute(tx)
-  return rows
+  return rows.map(({ step, ...target }) => Object.assign(target, { steps: target.steps.slice(step) }))
 }
 
 /** Cancels the targets in the upgrades that lose them, and ends upgrades without further ones. */

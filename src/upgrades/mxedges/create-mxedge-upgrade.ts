@@ -22,7 +22,7 @@ import { listTimezones } from '../store.ts'
 import { encodeJoining } from './plan-joining.ts'
 import { type PlannedTarget, planMxedgeUpgrade } from './plan-mxedge-upgrade.ts'
 import { type PlannedPlaces, limitToWindows, planPlaces } from './plan-places.ts'
-import { planSteps, refuseUnknownVersions } from './plan-steps.ts'
+import { leadsAway, planSteps, refuseUnknownVersions } from './plan-steps.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 import { takeOver } from './take-over.ts'
 import { useMxedgePlan } from './use-mxedge-plan.ts'
@@ -113,7 +113,10 @@ export async function planUpgrade(
   await shareImages(tx, scope, targets)
   const skipped = targets.length - plan.planned
   const upgraded = new Set(targets.flatMap(({ reason, appliance }) => (reason === null ? [appliance.id] : [])))
-  const taken = takeable.filter(({ mxedgeId }) => upgraded.has(mxedgeId))
+  const currentOf = new Map(chosen.map(({ appliance, current = [] }) => [appliance.id, current]))
+  const taken = takeable.filter(
+    ({ mxedgeId, steps }) => upgraded.has(mxedgeId) || leadsAway(steps, currentOf.get(mxedgeId) ?? []),
+  )
   const upgrade = {
     id,
     siteId,

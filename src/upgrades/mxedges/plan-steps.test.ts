@@ -10,7 +10,7 @@ import {
 import { compareVersions } from '../../firmware/packages/compare-versions.ts'
 import { type PackageName, channels, packageNames } from '../../firmware/packages/package.ts'
 import { fitsDistro, isOffered } from '../../firmware/packages/resolve-package.ts'
-import { planSteps, refuseUnknownVersions } from './plan-steps.ts'
+import { leadsAway, planSteps, refuseUnknownVersions } from './plan-steps.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 
 type Wanted = Parameters<typeof planSteps>[1]
@@ -23,6 +23,7 @@ const wants = (versions: Partial<Record<PackageName, string>>, more: Partial<Wan
 })
 
 describe('the steps of an appliance', () => {
+  const distroStep = { distro: true, from: 'bookworm', to: 'trixie' } as const
   const catalog = [
     packageOf(),
     packageOf({ version: '2.2.0', channel: 'beta' }),
@@ -59,7 +60,14 @@ describe('the steps of an appliance', () => {
 
   test('leave out a service that runs the version', () => {
     const own = [packageOf({ version: '2.0.0' })]
-    expect(planSteps(candidate, wants({ tunterm: 'latest' }), own).reasons).toEqual(['tunterm runs 2.0.0 already'])
+    const planned = planSteps(candidate, wants({ tunterm: 'latest' }), own)
+    expect(planned).toMatchObject({ steps: [], reasons: ['tunterm runs 2.0.0 already'] })
+    const [current] = planned.current ?? []
+    if (current === undefined) throw new Error('no step')
+    expect(current).toMatchObject({ service: 'tunterm', from: '2.0.0', to: '2.0.0' })
+    expect(leadsAway([{ ...current, to: '2.1.0' }], [current])).toBe(true)
+    for (const other of [current, { ...current, service: 'mxagent', to: '2.1.0' }, distroStep])
+      expect(leadsAway([other], [current])).toBe(false)
   })
 
   test('lower a version where that is allowed', () => {
@@ -86,10 +94,20 @@ describe('the steps of an appliance', () => {
     [{ reported: null }, 'it has never connected'],
     [{ reported: { ...reported, methods: [] } }, 'its agent has no method distro.upgrade'],
     [{ reported: { ...reported, distro: null } }, 'it does not report its distribution'],
-    [{ reported: { ...reported, distro: 'trixie' } }, 'it runs the distribution trixie already'],
   ])('are none, with the first reason, for %j', (traits, reason) => {
     const planned = planSteps({ ...candidate, ...traits }, { ...nothing, distro: 'trixie' }, [])
     expect(planned).toEqual({ steps: [], reasons: [reason] })
+  })
+
+  test('leave out the distribution that it runs', () => {
+    const planned = planSteps(
+      { ...candidate, reported: { ...reported, distro: 'trixie' } },
+      { ...nothing, distro: 'trixie' },
+      [],
+    )
+    const current = [{ distro: true, from: 'trixie', to: 'trixie' }]
+    expect(planned).toEqual({ steps: [], reasons: ['it runs the distribution trixie already'], current })
+    expect(leadsAway([{ distro: true, from: 'trixie', to: 'next' }], planned.current ?? [])).toBe(true)
   })
 })
 

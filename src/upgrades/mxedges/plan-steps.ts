@@ -13,6 +13,8 @@ import type { MxedgeUpgradeRequest } from './request.ts'
 export interface PlannedSteps {
   readonly steps: readonly MxedgeStep[]
   readonly reasons: readonly string[]
+  /** The requested steps that change nothing, because the appliance has their versions already. Absent: none. */
+  readonly current?: readonly MxedgeStep[]
 }
 
 type Wanted = Pick<MxedgeUpgradeRequest, 'channel' | 'distro' | 'versions' | 'downgrades'>
@@ -27,17 +29,42 @@ export function planSteps(appliance: Candidate, wanted: Wanted, catalog: readonl
   if (!reported.methods.includes(method)) return skip(`its agent has no method ${method}`)
   if (wanted.distro !== null) {
     if (reported.distro === null) return skip('it does not report its distribution')
-    if (reported.distro === wanted.distro) return skip(`it runs the distribution ${wanted.distro} already`)
-    return { steps: [{ distro: true, from: reported.distro, to: wanted.distro }], reasons: [] }
+    return splitCurrent([{ distro: true, from: reported.distro, to: wanted.distro }])
   }
   const planned = packageNames.flatMap((service) => {
     const version = wanted.versions.get(service)
     return version === undefined ? [] : [planService(reported, { ...wanted, service, wanted: version }, catalog)]
   })
+  return splitCurrent(planned)
+}
+
+/** @param planned Steps, and reasons for services that have none. */
+function splitCurrent(planned: readonly (MxedgeStep | string)[]): PlannedSteps {
+  const steps = planned.filter((each) => typeof each !== 'string')
+  const current = steps.filter(isCurrent)
   return {
-    steps: planned.filter((each) => typeof each !== 'string'),
-    reasons: planned.filter((each) => typeof each === 'string'),
+    steps: steps.filter((step) => !isCurrent(step)),
+    reasons: planned.flatMap((each) => {
+      if (typeof each === 'string') return [each]
+      return isCurrent(each) ? [describeCurrent(each)] : []
+    }),
+    ...(current.length > 0 && { current }),
   }
+}
+
+function isCurrent({ from, to }: MxedgeStep): boolean {
+  return from === to
+}
+
+function describeCurrent(step: MxedgeStep): string {
+  return 'distro' in step ? `it runs the distribution ${step.to} already` : `${step.service} runs ${step.to} already`
+}
+
+/** True if the steps of another upgrade lead away from a version that the appliance has already. */
+export function leadsAway(others: readonly MxedgeStep[], current: readonly MxedgeStep[]): boolean {
+  const isSame = (a: MxedgeStep, b: MxedgeStep): boolean =>
+    'service' in a && 'service' in b ? a.service === b.service : 'distro' in a && 'distro' in b
+  return current.some((own) => others.some((other) => isSame(own, other) && other.to !== own.to))
 }
 
 function skip(reason: string): PlannedSteps {
@@ -61,7 +88,6 @@ function planService(
   if (found === null)
     return `there is no ${service} ${wanted} for its distribution${distro === null ? '' : ` ${distro}`}`
   const { version: to, imageId: image_id } = found
-  if (to === from) return `${service} runs ${to} already`
   const allow_downgrade = downgrades.has(service)
   if (!allow_downgrade && compareVersions(to, from) < 0)
     return `${service} ${to} is lower than its ${from}, and allow_downgrades.${service} is not set`

@@ -206,6 +206,21 @@ describe('supersede', () => {
     await play()
   })
 
+  test('takes appliances out of an upgrade that leads away from the version that they run', async () => {
+    await upgrade(world, tunterm())
+    await play()
+    const old = await upgrade(world, tunterm({ versions: { tunterm: '3.0.0' }, start_time: later() }))
+    const fresh = await upgrade(world, tunterm({ supersede: true }))
+    expect(fresh).toMatchObject({ counts: { queued: 0, skipped: 3 } })
+    expect(fresh.notes).toContainEqual({ reason: `3 edge appliances are taken over from upgrade ${old.id}` })
+    expect(fresh.notes).toContainEqual({ mxedge_id: boxes[0], reason: 'skipped: tunterm runs 2.0.0 already' })
+    expect(await find(world, old.id)).toMatchObject({ status: 'cancelled', counts: { cancelled: 3 } })
+    const same = await upgrade(world, tunterm({ versions: { tunterm: '3.0.0' } }))
+    expect(same).toMatchObject({ counts: { queued: 3 } })
+    await play()
+    expect(await find(world, same.id)).toMatchObject({ status: 'completed', counts: { success: 3 } })
+  })
+
   test('also works for a change of a queued upgrade', async () => {
     const old = await upgrade(world, tunterm({ mxedge_ids: boxes.slice(0, 1), start_time: later() }))
     const fresh = await upgrade(world, tunterm({ mxedge_ids: boxes.slice(1), start_time: later() }))
