@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   command,
@@ -10,7 +11,7 @@ import {
   planned,
   updated,
 } from '../../../../test/support/fleets/targets.ts'
-import { beginsWithin, findWindowWait, sendBy } from './decide-window.ts'
+import { beginsWithin, findClosedUntil, findWindowWait, sendBy } from './decide-window.ts'
 import { defaultRolloutOptions } from '../../rollout.ts'
 import type { TargetNow, TargetRules } from '../target.ts'
 
@@ -98,4 +99,15 @@ test('instants of windows become times of the service', () => {
     5000 + 10 * MINUTE,
   ])
   expect(beginsWithin({ timezone: 'UTC' }, at)(90 * MINUTE)).toBe(5000)
+})
+
+test('a window that is open is open at every instant of the service, which has fractions of milliseconds', () => {
+  const windows = [{ start: '12:00', end: '13:00' }]
+  const wall = fc.integer({ min: 0, max: 60 * MINUTE - 1 }).map((ms) => new Date(Date.UTC(2026, 5, 13, 12) + ms))
+  fc.assert(
+    fc.property(wall, fc.double({ min: 0, max: 1e10, noNaN: true }), (now, nowMs) => {
+      const beginMs = beginsWithin({ windows, timezone: 'UTC' }, { now, nowMs })
+      expect([beginMs(0), findClosedUntil({ nowMs, beginMs })]).toEqual([nowMs, null])
+    }),
+  )
 })

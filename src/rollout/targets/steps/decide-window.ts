@@ -18,7 +18,8 @@ export function beginsWithin(
     if (answered !== undefined) return answered
     const fromMs = now.getTime()
     const openingMs = findOpening(windows, timezone, { fromMs, needMs })
-    const beginMs = openingMs === null ? null : nowMs + openingMs - fromMs
+    // The difference first: the sum with a wall time would lose the fraction of nowMs, and an open window would open later.
+    const beginMs = openingMs === null ? null : nowMs + (openingMs - fromMs)
     known.set(needMs, beginMs)
     return beginMs
   }
