@@ -31,3 +31,17 @@ it('tells phases that are open, ended, ahead and never opened', () => {
   expect(states('running')).toEqual(['ended', 'open', 'ahead'])
   expect(states('cancelled')).toEqual(['ended', 'ended', 'closed'])
 })
+
+it('knows phases that tell no time by their results, and the one after them', () => {
+  const phases = [
+    { phase: 1, total: 1, upgraded: 1, failed: 0, opened_at: 1, ended_at: 2 },
+    { phase: 2, total: 2, upgraded: 1, failed: 1, ended_at: 3 },
+    { phase: 3, total: 1, upgraded: 0, failed: 1, ended_at: 4 },
+    { phase: 4, total: 1, upgraded: 0, failed: 0 },
+    { phase: 5, total: 2, upgraded: 0, failed: 1 },
+  ]
+  const states = (status: 'running' | 'cancelled', some = phases) =>
+    countPhases({ phases: some, devices: [], status }).map(({ state }) => state)
+  expect(states('running')).toEqual(['ended', 'ended', 'ended', 'open', 'ahead'])
+  expect(states('cancelled', phases.slice(0, 4))).toEqual(['ended', 'ended', 'ended', 'closed'])
+})

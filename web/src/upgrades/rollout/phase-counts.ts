@@ -1,4 +1,5 @@
 import { type Report, isRunning } from '../upgrade.ts'
+import { lastOpenedOf, openPhaseOf } from './verdict.ts'
 
 /** A phase with the number of its devices in each state. */
 export interface PhaseCounts {
@@ -24,6 +25,7 @@ export function countPhases({
   devices,
   status,
 }: Pick<Report, 'phases' | 'devices' | 'status'>): readonly PhaseCounts[] {
+  const open = (isRunning(status) ? openPhaseOf({ phases }) : lastOpenedOf(phases)) ?? 0
   const byPhase = Map.groupBy(devices, ({ phase }) => phase)
   return phases.map(({ phase, total, upgraded, failed, opened_at: openedAt, ended_at: endedAt }) => {
     const own = byPhase.get(phase) ?? []
@@ -40,7 +42,7 @@ export function countPhases({
       waiting: Math.max(0, total - upgraded - failed - underWay - cancelled),
       openedAt: openedAt ?? null,
       endedAt: endedAt ?? null,
-      state: openedAt === undefined ? (over ? 'closed' : 'ahead') : over ? 'ended' : 'open',
+      state: phase > open && !(over && failed > 0) ? (over ? 'closed' : 'ahead') : over ? 'ended' : 'open',
     }
   })
 }

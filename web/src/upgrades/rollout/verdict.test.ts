@@ -83,4 +83,16 @@ it('offers nothing while it is being stopped and devices still restart', () => {
 it('knows the open phase', () => {
   expect(openPhaseOf({ phases })).toBe(2)
   expect(openPhaseOf({ phases: [] })).toBeNull()
+  const ended = { total: 1, upgraded: 1, failed: 0, ended_at: 30 }
+  const ahead = { phase: 3, total: 90, upgraded: 0, failed: 0 }
+  expect(openPhaseOf({ phases: [{ ...ended, phase: 1, opened_at: 10 }, { ...ended, phase: 2 }, ahead] })).toBe(3)
+  const gate = { wait_for: 'pause', passed: false } as const
+  expect(
+    openPhaseOf({
+      phases: [
+        { ...ended, phase: 1, opened_at: 10, gate },
+        { ...ahead, phase: 2 },
+      ],
+    }),
+  ).toBe(1)
 })

@@ -52,13 +52,30 @@ export function budgetText({
   return `${failed} of ${stops - 1} tolerated failures, stops at ${stops}`
 }
 
-/** Returns the number of the last phase that has opened; null before the first. */
-export function openPhaseOf({
-  phases,
-}: {
-  readonly phases: readonly { readonly phase: number; readonly opened_at?: number | undefined }[]
-}): number | null {
-  return phases.findLast(({ opened_at: openedAt }) => openedAt !== undefined)?.phase ?? null
+interface OpenedPhase extends Pick<Report['phases'][number], 'phase' | 'opened_at' | 'ended_at' | 'gate'> {
+  readonly upgraded?: number
+}
+
+/**
+ * Returns the number of the last phase that is known to have opened; null before the first. Phases of `serial` and `rrm` after the
+ * first tell no time. A failure proves nothing: the download may have failed, which may precede the phase.
+ */
+export function lastOpenedOf(phases: readonly OpenedPhase[]): number | null {
+  return (
+    phases.findLast(({ opened_at: openedAt, upgraded = 0 }) => openedAt !== undefined || upgraded > 0)?.phase ?? null
+  )
+}
+
+/**
+ * Returns the number of the phase in which a running upgrade is; null before the first. A phase without a gate is followed by
+ * the next one as soon as it has ended.
+ */
+export function openPhaseOf({ phases }: { readonly phases: readonly OpenedPhase[] }): number | null {
+  const opened = lastOpenedOf(phases)
+  if (opened === null) return null
+  const rest = phases.filter(({ phase }) => phase >= opened)
+  const open = rest.find(({ ended_at: endedAt, gate }) => endedAt === undefined || gate !== undefined)
+  return open?.phase ?? rest.at(-1)?.phase ?? null
 }
 
 /** The actions of a person on an upgrade. */
