@@ -21,6 +21,7 @@ const SHOWN = 100
 export function SitePanel({ report, upgrade, sites }: SitePanelProps) {
   const now = useNow()
   const planned = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.start_time]))
+  const waits = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.waits_until]))
   const startOf = (site: ReportedSite): number | undefined => site.started_at ?? planned.get(site.site_id)
   const rows = order(report.sites)
   const spans = spanSites(
@@ -49,20 +50,26 @@ export function SitePanel({ report, upgrade, sites }: SitePanelProps) {
             {rows.slice(0, SHOWN).map((site) => {
               const { tone, text } = upgradeStates[site.status]
               const start = startOf(site)
+              const opensAt = waits.get(site.site_id)
+              const zone = sites?.get(site.site_id)?.timezone
               return (
                 <tr key={site.site_id}>
                   <th scope="row">{site.site_name ?? 'A deleted site'}</th>
                   <td>
                     <StateMark tone={tone}>{text}</StateMark>
+                    {opensAt !== undefined && (
+                      <span className="muted">
+                        {' '}
+                        · its window opens <SiteTimeOfDay at={opensAt} zone={zone} />
+                      </span>
+                    )}
                   </td>
                   <td>
                     {site.upgraded} of {site.total}
                     {site.failed > 0 && <strong className="bad"> · {site.failed} failed</strong>}
                   </td>
                   <td className="wide">{site.downtime.devices === 0 ? '–' : duration(site.downtime.longest)}</td>
-                  <td>
-                    {start === undefined ? '–' : <SiteTimeOfDay at={start} zone={sites?.get(site.site_id)?.timezone} />}
-                  </td>
+                  <td>{start === undefined ? '–' : <SiteTimeOfDay at={start} zone={zone} />}</td>
                   <td className="wide">
                     <SpanBar span={spans.get(site.site_id)} tone={tone} />
                   </td>
