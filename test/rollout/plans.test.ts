@@ -234,6 +234,27 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
     expect(read).toBe(2 * ids.length)
   })
 
+  it('has its targets written in the order of their keys, whatever their phases', async () => {
+    const { ctx } = test
+    const { scope } = await seedOrg(ctx, [{ devices: 40 }, { devices: 60 }])
+    await createOrgUpgrade(
+      ctx,
+      scope,
+      parseOrgUpgrade({ all_sites: true, strategy: 'canary', canary_phases: [10, 100] }),
+    )
+    const { rows } = await sql<{ key: string; phase: number; ordinal: number }>`
+      select upgrade_id || ' ' || device_id as key, phase, ordinal from upgrade_target order by ctid`.execute(ctx.db)
+    const keys = rows.map(({ key }) => key)
+    expect(keys).toHaveLength(100)
+    expect(keys).toEqual(keys.toSorted())
+    const first = rows.filter(({ phase }) => phase === 1)
+    expect(first).toHaveLength(10)
+    expect(first.map(({ key }) => key)).not.toEqual(keys.slice(0, 10))
+    // Places continue from phase to phase of a site.
+    expect(Math.max(...first.map(({ ordinal }) => ordinal))).toBeLessThanOrEqual(10)
+    expect(Math.max(...rows.map(({ ordinal }) => ordinal))).toBe(60)
+  })
+
   it('leaves the settings of a transaction as they were', async () => {
     const { scope, siteUpgrades } = await commandAll(test, 1)
     await inTxByKeys(test.ctx, async (tx) => {

@@ -22,32 +22,53 @@ export interface PlannedSite {
   readonly ranks: Ranks
 }
 
-/** Makes the targets of a site in the form to be written, one after the other, and then those that are skipped. */
+/**
+ * Makes the targets of a site in the form to be written, one after the other in the order of `plans`, which is that of the ids of the
+ * devices: so the indexes of targets get their entries one behind the other.
+ */
 export function* planTargets(
   { upgradeId, plans, busy, phases, downloads, ranks }: PlannedSite,
   { staged }: { readonly staged: boolean },
 ): Generator<NewTarget> {
-  const plansOf = plansByDevice(plans)
-  const downloadPhases = new Map<Candidate, number>()
-  if (downloads !== null) for (const { target, phase } of placesOf(downloads)) downloadPhases.set(target, phase)
-  for (const { target, phase, ordinal } of placesOf(phases)) {
-    const plan = plansOf.get(target)
-    if (plan === undefined) throw new Error(`The device ${target.mac} is in a phase and not in the plan`)
-    const place = { phase, downloadPhase: downloadPhases.get(target) ?? null, ordinal }
-    const rank = ranks.get(target.mac) ?? null
-    yield { ...newTarget(upgradeId, plan), ...place, rank, staged, state: 'planned' }
-  }
+  const places = readPlaces(phases)
+  const downloadPlaces = downloads && readPlaces(downloads)
   const none = { phase: 0, downloadPhase: null, rank: null, ordinal: 0, staged: false }
-  for (const plan of plans)
+  let placed = 0
+  for (const plan of plans) {
     if (plan.kind === 'skip' && !busy.has(plan.device.id))
       yield { ...newTarget(upgradeId, plan), ...none, state: 'skipped' }
+    if (plan.kind !== 'upgrade') continue
+    const { device } = plan
+    const place = places.find(device)
+    if (place === null) continue
+    placed += 1
+    const downloadPhase = downloadPlaces?.find(device)?.phase ?? null
+    const rank = ranks.get(device.mac) ?? null
+    yield { ...newTarget(upgradeId, plan), ...place, downloadPhase, rank, staged, state: 'planned' }
+  }
+  if (placed < places.count) throw new Error(`Only ${placed} of ${places.count} devices in phases are in the plan`)
+}
+
+interface Places {
+  readonly count: number
+  find(device: Candidate): { readonly phase: number; readonly ordinal: number } | null
 }
 
 /** A map of a large fleet takes as much memory as its plans, so it is made for each loop over the targets, when the planning is over. */
-function plansByDevice(plans: readonly Planned[]): ReadonlyMap<Candidate, Upgradable> {
-  const byDevice = new Map<Candidate, Upgradable>()
-  for (const plan of plans) if (plan.kind === 'upgrade') byDevice.set(plan.device, plan)
-  return byDevice
+function readPlaces(plan: PhasePlan<Candidate>): Places {
+  const ordinals = new Map<Candidate, number>()
+  const phaseOf = [0]
+  for (const { target, phase, ordinal } of placesOf(plan)) {
+    ordinals.set(target, ordinal)
+    phaseOf.push(phase)
+  }
+  return {
+    count: ordinals.size,
+    find(device) {
+      const ordinal = ordinals.get(device)
+      return ordinal === undefined ? null : { phase: phaseOf[ordinal] ?? 0, ordinal }
+    },
+  }
 }
 
 function newTarget(
