@@ -34,33 +34,32 @@ interface Tunnel {
   /** Literal addresses of the same host, tried in this order: the proxy resolves no name. */
   readonly addresses: readonly string[]
   readonly port: number
-  /** For each of the addresses. */
+  /** For all addresses together. */
   readonly timeLimit: TimeLimit
 }
 
+/** The owner of a name chooses how many addresses it has, and each costs a connection to the proxy. */
+const MAX_ADDRESSES = 8
+
 /**
- * Opens a connection through the proxy by CONNECT.
+ * Opens a connection through the proxy by CONNECT. A silent address leaves time for those after it.
  * @throws Error with the proxy's answer for the last address.
  */
-export async function openTunnel(proxy: EgressProxy, { addresses, ...tunnel }: Tunnel): Promise<Socket> {
+export async function openTunnel(proxy: EgressProxy, { addresses, port, timeLimit }: Tunnel): Promise<Socket> {
+  const { deadlines } = timeLimit
+  const endMs = deadlines.nowMs() + timeLimit.ms
+  const tried = addresses.slice(0, MAX_ADDRESSES)
   let last: unknown = new Error('the name has no address')
-  for (const address of addresses) {
+  for (const [index, address] of tried.entries()) {
+    const target = `${isIPv6(address) ? `[${address}]` : address}:${port}`
+    const ms = Math.max(endMs - deadlines.nowMs(), 0) / (tried.length - index)
     try {
-      return await connectTo(proxy, address, tunnel)
+      return await withinTime({ ...timeLimit, ms }, (signal) => requestTunnel(proxy, target, signal))
     } catch (error) {
       last = error
     }
   }
   throw last
-}
-
-function connectTo(
-  proxy: EgressProxy,
-  address: string,
-  { port, timeLimit }: Omit<Tunnel, 'addresses'>,
-): Promise<Socket> {
-  const target = `${isIPv6(address) ? `[${address}]` : address}:${port}`
-  return withinTime(timeLimit, (signal) => requestTunnel(proxy, target, signal))
 }
 
 /** @param target As in `CONNECT`: an address and a port. */
@@ -74,7 +73,9 @@ function requestTunnel({ url, authorization }: EgressProxy, target: string, sign
   }
   const request = url.protocol === 'https:' ? requestHttps(url, options) : requestHttp(url, options)
   return new Promise((resolve, reject) => {
-    request.once('error', (error) => reject(new Error(`the proxy could not be used: ${codeOf(error)}`)))
+    request.once('error', (error) =>
+      reject(new Error(`the proxy could not be used: ${signal.aborted ? 'no answer in time' : codeOf(error)}`)),
+    )
     request.once('connect', ({ statusCode = 0 }, socket, head) => {
       if (statusCode >= 200 && statusCode <= 299 && head.length === 0 && socket instanceof Socket) {
         resolve(socket)

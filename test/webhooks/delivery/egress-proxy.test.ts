@@ -4,7 +4,7 @@ import { type Socket, connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { egressProxyOf, openTunnel } from '../../../src/platform/outbound/egress-proxy.ts'
 import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
-import { createDeadlines } from '../../../src/platform/time/deadlines.ts'
+import { type Expiring, createDeadlines } from '../../../src/platform/time/deadlines.ts'
 import { startNameServer } from '../../support/peers/name-server.ts'
 import { selfSigned } from '../self-signed.ts'
 import { listen } from './listen.ts'
@@ -110,6 +110,36 @@ it('a client certificate that TLS refuses fails the call, through the proxy and 
     const error = 'TLS failed: ee key too small'
     expect(await outbound.send({ ...request, identity })).toEqual({ kind: 'failed', error, remoteAddress: null })
   }
+})
+
+it('tries only the first addresses of a name with many', async () => {
+  const { asked, port } = await startProxy()
+  const proxy = egressProxyOf(`http://127.0.0.1:${port}`)
+  const addresses = Array.from({ length: 30 }, (_, index) => `127.0.0.${index + 1}`)
+  const timeLimit = { deadlines: createDeadlines(), ms: 60_000, signal: new AbortController().signal }
+  await expect(openTunnel(proxy, { addresses, port: 9, timeLimit })).rejects.toThrow('the proxy answered 407')
+  expect(asked).toEqual(addresses.slice(0, 8).map((address) => `${address}:9`))
+})
+
+it('waits for all addresses of a name no longer than for one, and a silent one leaves time for the next', async () => {
+  const addresses = ['127.0.0.1', '127.0.0.2', '127.0.0.3']
+  const server = createHttpServer().on('connect', (request, client: Socket) => {
+    if (request.url === '127.0.0.3:9') client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
+  })
+  const proxy = egressProxyOf(`http://127.0.0.1:${await listen(server)}`)
+  const deadlines = createDeadlines()
+  const added: number[] = []
+  const watched = {
+    nowMs: () => 0,
+    add(ms: number, expiring: Expiring) {
+      added.push(ms)
+      return deadlines.add(added.length < addresses.length ? 50 : 60_000, expiring)
+    },
+  }
+  const timeLimit = { deadlines: watched, ms: 9000, signal: new AbortController().signal }
+  await expect(openTunnel(proxy, { addresses, port: 9, timeLimit })).rejects.toThrow('the proxy answered 502')
+  // The clock of this test stands still.
+  expect(added).toEqual([3000, 4500, 9000])
 })
 
 const silence = async (): Promise<number> => listen(createHttpServer().on('connect', () => {}))
