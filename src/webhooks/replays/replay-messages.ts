@@ -52,12 +52,15 @@ async function replayParked(ctx: Context, scope: PlaceScope, { id, filter, limit
   for (let batch = 0; batch < MAX_BATCHES; batch += 1) {
     const lane = { orgId: scope.orgId, webhookId: id }
     const before = replayed
-    const requeue = (tx: Tx, { at, room }: BatchState): Promise<number> => {
+    let isEmpty = false
+    const requeue = async (tx: Tx, { at, room }: BatchState): Promise<number> => {
       const part = { ...parkedPortion, count: Math.min(parkedPortion.count, room) }
-      return requeueParkedMessages(tx, lane, { filter, limits: part, at, before })
+      const { queued, taken } = await requeueParkedMessages(tx, lane, { filter, limits: part, at, before })
+      isEmpty = taken === 0
+      return queued
     }
     const moved = await replayBatch(ctx, scope, { id, limits, what: 'parked', least: 1, before, requeue })
-    if (moved === null || moved === 0) break
+    if (moved === null || isEmpty) break
     replayed += moved
   }
   return { replayed, nextStart: null }

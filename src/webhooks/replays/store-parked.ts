@@ -138,18 +138,24 @@ export interface ReplayBatch {
   readonly before: number
 }
 
+interface Requeued {
+  /** How many wait again. */
+  readonly queued: number
+  /** How many are no longer parked. */
+  readonly taken: number
+}
+
 /**
  * Returns parked messages to their lane, the oldest first, with the same ids and bytes and all attempts ahead of them. The
  * webhook must be locked. One whose copy waits in the lane already is only parked no more.
- * @returns How many wait again.
  */
 export async function requeueParkedMessages(
   tx: Tx,
   { orgId, webhookId }: LaneKey,
   { filter, limits, at, before }: ReplayBatch,
-): Promise<number> {
+): Promise<Requeued> {
   const { ids, topic, reason, start, end } = filter
-  const { rows } = await sql<{ count: number }>`
+  const { rows } = await sql<Requeued>`
     with found as (
       select id from (
         select p.id, row_number() over oldest as place, sum(octet_length(p.body)) over oldest as bytes
@@ -170,14 +176,14 @@ export async function requeueParkedMessages(
       on conflict do nothing
       returning id
     ), counted as (
-      select count(*)::int as count from queued
+      select count(*)::int as queued, (select count(*)::int from taken) as taken from queued
     ), changed as (
-      update webhook_lane l set pending = l.pending + counted.count, due_from = ${dueFromWith(sql`${at}::timestamptz`)}
+      update webhook_lane l set pending = l.pending + counted.queued, due_from = ${dueFromWith(sql`${at}::timestamptz`)}
       from counted where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
     )
-    select count from counted
+    select queued, taken from counted
   `.execute(tx)
-  return rows[0]?.count ?? 0
+  return rows[0] ?? { queued: 0, taken: 0 }
 }
 
 /** The due times of replayed messages in the order in which they were parked: live messages come in between. */

@@ -128,6 +128,24 @@ it('replays more than fits one transaction, and counts what it has replayed', as
   )
 })
 
+it('goes on after a portion of messages whose copies all wait', async () => {
+  const { id: webhookId } = await harness.addWebhook({ url: receiver.url, topics: ['audits'], enabled: false })
+  const { orgId } = harness.scope
+  const at = clock.now()
+  const body = Buffer.from('{}')
+  const messageOf = (id: string) => ({ orgId, id, webhookId, topic: 'audits', body, eventCount: 1, createdAt: at })
+  const ids = Array.from({ length: 501 }, () => uuidv7())
+  const copies = ids.slice(0, 500).map((id) => Object.assign(messageOf(id), { dueAt: at }))
+  await harness.ctx.db.insertInto('webhookMessage').values(copies).execute()
+  await harness.ctx.db.updateTable('webhookLane').set({ pending: 500 }).where('webhookId', '=', webhookId).execute()
+  const parkedBy = { attempt: 12, reason: 'expired' as const, parkedAt: at }
+  const rows = ids.map((id) => Object.assign(messageOf(id), parkedBy))
+  await harness.ctx.db.insertInto('webhookParkedMessage').values(rows).execute()
+  expect(await replay(webhookId)).toBe(1)
+  expect(await parked()).toEqual([])
+  expect(await harness.waiting()).toEqual({ messages: 501, pending: 501 })
+})
+
 it('a parked message whose copy waits can be replayed, and expires', async () => {
   const { id } = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
   const workers = await harness.start()
