@@ -1,6 +1,7 @@
 import type { Document } from '../platform/json/document.ts'
 import { mergeDocument, omitFields } from '../http/bodies/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
+import { omitSecrets } from '../orgs/secrets/secrets.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { assertClientIdentity, parseClientIdentity } from './requests/client-certificate.ts'
@@ -110,5 +111,5 @@ export function webhookOf(secrets: Secrets, row: WebhookRow): Webhook {
 /** Returns a webhook for the audit log, which shows that secrets are set but not their values, and no query of an address. */
 export function auditDocument({ doc, enabled, topics, secrets }: WebhookContent): Record<string, unknown> {
   const set = Object.fromEntries(Object.keys(secrets ?? {}).map((name) => [name, '***']))
-  return { ...omitFields(doc, ['headers']), ...withoutQueries(doc), ...set, enabled, topics }
+  return { ...omitSecrets(omitFields(doc, ['headers'])), ...withoutQueries(doc), ...set, enabled, topics }
 }

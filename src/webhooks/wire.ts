@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { omitFields } from '../http/bodies/documents.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { textOf } from '../http/texts.ts'
-import type { Reveal } from '../orgs/secrets/secrets.ts'
+import { type Reveal, presentSecrets } from '../orgs/secrets/secrets.ts'
 import { epochS } from '../platform/time/clock.ts'
 import type { Document } from '../platform/json/document.ts'
 import { MAX_FILTER_LENGTH, MAX_OVERLAP_S, MAX_RATE, deliveryOrders, ratePeriods } from './delivery-options.ts'
@@ -139,7 +139,7 @@ export function presentWebhook(webhook: Webhook, reveal: Reveal): Static<typeof 
       ? all
       : {
           ...omitFields(
-            all,
+            presentSecrets(all, reveal),
             secret.filter((name) => !isDeepStrictEqual(all[name], reveal.written[name])),
           ),
           ...withoutQueries(webhook.doc, reveal.written),

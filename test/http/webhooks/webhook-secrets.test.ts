@@ -66,6 +66,23 @@ it('shows the query of an address to those who see secrets alone, and in no reco
   expect(JSON.stringify(body)).not.toMatch(/hunter\d/)
 })
 
+it('hides secrets in fields that the service does not know', async () => {
+  await setReveal(false)
+  const own = { note: 'x', api_token: 'hunter7', portal: { user: 'ada', password: 'hunter8' } }
+  const { body: created } = await server.call('POST', hooks, { body: { url: shownUrl, topics: ['audits'], ...own } })
+  const hook = (method: string, body?: object) =>
+    server.call(method, `${hooks}/${created.id}`, { ...(body && { body }) })
+  expect((await hook('GET')).body).toMatchObject(own)
+  await setReveal(true)
+  const { body: hidden } = await hook('GET')
+  expect(hidden).toMatchObject({ note: 'x', portal: { user: 'ada' } })
+  expect(JSON.stringify(hidden)).not.toMatch(/hunter\d/)
+  expect((await hook('PUT', { api_token: 'hunter9' })).body.api_token).toBe('hunter9')
+  const { body } = await server.call('GET', `/orgs/${server.org.orgId}/logs?limit=10`)
+  expect(JSON.stringify(body)).toContain('"ada"')
+  expect(JSON.stringify(body)).not.toMatch(/hunter\d/)
+})
+
 it('treats the query of the address of tokens like that of the webhook', async () => {
   await setReveal(false)
   const [tokenUrl, shown] = ['http://127.0.0.1:9/token?key=hunter5', 'http://127.0.0.1:9/token']
