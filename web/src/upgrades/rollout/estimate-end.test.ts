@@ -8,7 +8,7 @@ const phases = [
   { phase: 4, total: 90, upgraded: 0, failed: 0 },
 ]
 
-const running = { report: { phases, status: 'running' }, hold: null, stopReason: null } as const
+const running = { report: { phases, status: 'running' }, hold: null, stopReason: null, sites: [] } as const
 
 it('takes the phases to come for as long as those that have ended', () => {
   expect(estimateEnd(running, 120)).toBe(300)
@@ -23,4 +23,6 @@ it('does not guess', () => {
   expect(estimateEnd({ ...running, report: { phases, status: 'completed' } }, 120)).toBeNull()
   expect(estimateEnd({ ...running, hold: { by: 'user', reason: '', timestamp: 1 } }, 120)).toBeNull()
   expect(estimateEnd({ ...running, stopReason: 'More than 5 % failed' }, 120)).toBeNull()
+  expect(estimateEnd({ ...running, sites: [{ upgrade: {} }, { upgrade: { waits_until: 9000 } }] }, 120)).toBeNull()
+  expect(estimateEnd({ ...running, sites: [{ upgrade: {} }] }, 120)).toBe(300)
 })

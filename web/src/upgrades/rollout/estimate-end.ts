@@ -1,18 +1,24 @@
-import { type Hold, type Report, isRunning } from '../upgrade.ts'
+import { type Hold, type Report, type Upgrade, isRunning } from '../upgrade.ts'
 
 interface Running {
   readonly report: Pick<Report, 'phases' | 'status'>
   readonly hold: Hold | null
   readonly stopReason: string | null
+  readonly sites: readonly { readonly upgrade: Pick<Upgrade['upgrades'][number]['upgrade'], 'waits_until'> }[]
 }
 
 /**
  * Estimates when an upgrade ends: the phases to come take as long as those that have ended took on average, because the
  * devices of a phase are upgraded at the same time. A phase that takes longer counts with what it has taken.
- * @returns Epoch seconds; null while there is nothing to judge by, while the upgrade waits for somebody, and once it has been stopped.
+ * @returns Epoch seconds; null while there is nothing to judge by, while the upgrade waits for somebody or, at a site, for a
+ *   maintenance window, and once it has been stopped.
  */
-export function estimateEnd({ report: { phases, status }, hold, stopReason }: Running, nowS: number): number | null {
+export function estimateEnd(
+  { report: { phases, status }, hold, stopReason, sites }: Running,
+  nowS: number,
+): number | null {
   if (!isRunning(status) || hold !== null || stopReason !== null) return null
+  if (sites.some(({ upgrade }) => upgrade.waits_until !== undefined)) return null
   const full = phases.filter(({ total }) => total > 0)
   const durations = full.flatMap(({ duration }) => duration ?? [])
   const open = full.find(

@@ -6,7 +6,7 @@ import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTimeOfDay } from '../../display/time.tsx'
 import { useNow } from '../../display/use-now.ts'
 import { type Site, sharedZone, useSites } from '../../orgs/sites.ts'
-import { holdOf, stateOf, stopReasonOf } from '../upgrade.ts'
+import { type Upgrade, holdOf, stateOf, stopReasonOf } from '../upgrade.ts'
 import { estimateEnd } from './estimate-end.ts'
 import { FloorPanel } from './floor-panel.tsx'
 import { PhasePanel } from './phase-panel.tsx'
@@ -59,7 +59,7 @@ export function RolloutPage() {
         <StateMark tone={tone}>{text}</StateMark>
         <span>{versionText(report)}</span>
         <span aria-live="polite">{verdictOf(state)}</span>
-        <EndEstimate state={state} sites={sites} />
+        <EndEstimate state={state} upgrade={upgrade} sites={sites} />
       </PageTitle>
       {hold !== null && <p className="note">{hold.reason}</p>}
       <PhasePanel report={report} hold={hold} />
@@ -77,13 +77,14 @@ export function RolloutPage() {
 
 interface EndEstimateProps {
   readonly state: State
+  readonly upgrade: Upgrade
   readonly sites: ReadonlyMap<string, Site> | undefined
 }
 
 /** When the upgrade will have ended, in the time of its sites where they share a zone. */
-function EndEstimate({ state, sites }: EndEstimateProps) {
+function EndEstimate({ state, upgrade, sites }: EndEstimateProps) {
   const { report } = state
-  const end = estimateEnd(state, useNow())
+  const end = estimateEnd({ ...state, sites: upgrade.upgrades }, useNow())
   if (end === null) return null
   const siteIds = report.sites.map(({ site_id: siteId }) => siteId)
   return (
