@@ -37,7 +37,7 @@ export interface AccessTokens {
 }
 
 interface Held {
-  /** The hash of the grant: other credentials need another token. */
+  /** The hash of the grant and of whether the certificate of the server is checked: a change of them needs another token. */
   readonly grantHash: string
   readonly request: SharedRequest<Granted>
 }
@@ -76,9 +76,9 @@ export function createAccessTokens(clock: Clock, outbound: OutboundHttp): Access
 
   return {
     async get(token) {
-      const { webhookId, grant, signal } = token
+      const { webhookId, grant, verifyCert, signal } = token
       if (signal.aborted) return { kind: 'aborted' }
-      const grantHash = sha256Hex(JSON.stringify({ ...grant, url: grant.url.href }))
+      const grantHash = sha256Hex(JSON.stringify({ ...grant, url: grant.url.href, verifyCert }))
       const request = findHeld(webhookId, grantHash) ?? start(token, grantHash)
       const isNew = request.isRunning
       const result = (await request.wait(signal)) ?? { kind: 'aborted' }

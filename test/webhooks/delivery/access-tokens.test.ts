@@ -74,6 +74,12 @@ describe('access tokens', () => {
     expect(await tokens.get(request())).toEqual(isNew('token-2'))
   })
 
+  it('are requested anew once the certificate of their server is checked', async () => {
+    await tokens.get({ ...request(), verifyCert: false })
+    expect(await tokens.get(request())).toEqual(isNew('token-2'))
+    expect(await tokens.get(request())).toEqual(isOld('token-2'))
+  })
+
   it('are of the credentials with which they are requested', async () => {
     server.isHolding = true
     const both = [tokens.get(request(new Cutter(), 'former')), tokens.get(request(new Cutter(), 'present'))]
