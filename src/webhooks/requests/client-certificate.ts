@@ -26,12 +26,17 @@ export function parseClientIdentity(fields: Document): ClientIdentity | null {
   return { cert, key }
 }
 
+/** TLS reads all certificates for each connection: those of a MiB take 20 ms, in which the process does nothing else. */
+const MAX_CERT_LENGTH = 32_768
+
 /**
  * Validates an identity that a client has just given. One of an earlier release may be invalid.
  * @throws AppError invalid, which names the field.
  */
 export function assertClientIdentity({ cert, key }: ClientIdentity): void {
   if (clientCertificateEnd({ client_cert: cert }) === null) throw invalidField('client_cert', 'has no valid end')
+  if (cert.length > MAX_CERT_LENGTH)
+    throw invalidField('client_cert', `must have at most ${MAX_CERT_LENGTH} characters with those of its issuers`)
   if (isLongRsa(createPrivateKey(key))) throw invalidField('client_key', `must have at most ${MAX_RSA_BITS} bits`)
   try {
     createSecureContext({ cert, key })

@@ -106,6 +106,11 @@ it.each([
     'client_cert: needs a url',
   ],
   ['a certificate without an end', endless, 'client_cert: has no valid end'],
+  [
+    'hundreds of certificates',
+    () => fieldsOf({ ...known, cert: known.cert.concat('\n').repeat(100) }),
+    'client_cert: must have at most 32768 characters',
+  ],
   ['a key that TLS takes for too weak', () => rsaPair(1024), 'client_cert: is refused by TLS: ee key too small'],
   ['a key that takes long to sign', () => rsaPair(4608), 'client_key: must have at most 4096 bits'],
 ])('a webhook with %s is refused', async (_what, body, why) => {
