@@ -362,6 +362,24 @@ describe('devices that run the version already, but are in another upgrade', () 
     )
   })
 
+  it('are released without a deadlock while others take them in at once, and are in one upgrade at most', async () => {
+    for (let round = 0; round < 6; round += 1) {
+      await Promise.all([
+        rollout.create({ version: NEW, supersede: true, start_datetime: later }),
+        rollout.create({ ...keep, supersede: true }),
+        rollout.create({ version: NEW, supersede: true, ...canary, start_datetime: later }),
+        rollout.create({ ...keep, supersede: true, strategy: 'serial' }),
+        rollout.advance(),
+      ])
+      await expectConsistent(rollout.ctx)
+    }
+    await rollout.create({ ...keep, supersede: true })
+    rollout.clock.advance(24 * 3600_000)
+    await rollout.play()
+    await expectConsistent(rollout.ctx)
+    expect(rollout.fleet.attempts.size).toBe(0)
+  })
+
   it('count as right if that one leads to the same version', async () => {
     const old = await rollout.create({ ...keep, force: true, start_datetime: later })
     for (const supersede of [false, true]) {

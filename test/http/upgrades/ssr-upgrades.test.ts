@@ -312,7 +312,8 @@ test('leaves a router alone that runs the version, if another upgrade is to inst
   expect(staged).toMatchObject({ status: 200, body: { counts: { queued: 1 } } })
   for (const supersede of [false, true]) {
     const { body } = await server.call('POST', one, { body: { ...current, supersede } })
-    expect([body.status, body.notes]).toEqual(['completed', undefined])
+    expect(body.status).toBe('completed')
+    expect((await detail(body.id)).notes).toEqual([])
   }
   const body = { version: '6.2.0', start_time: nowS() + 3600, supersede: true }
   const { body: old } = await server.call('POST', one, { body })
@@ -322,5 +323,6 @@ test('leaves a router alone that runs the version, if another upgrade is to inst
   })
   const taken = await server.call('POST', one, { body: { ...current, supersede: true } })
   expect(taken).toMatchObject({ status: 200, body: { status: 'completed' } })
+  expect((await detail(taken.body.id)).notes).toEqual([{ reason: `1 device is taken over from upgrade ${old.id}` }])
   expect((await detail(old.id)).targets.cancelled).toEqual([router?.mac])
 })
