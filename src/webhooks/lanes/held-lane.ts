@@ -330,6 +330,7 @@ export function holdLane(
     close,
     closeChanged() {
       for (const { unrouted } of waiting.takeUnrouted()) unrouted.onEnd('unsent')
+      outcomes.change()
       close()
     },
     stateToConfirm(afterMs) {

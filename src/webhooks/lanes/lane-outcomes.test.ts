@@ -55,3 +55,18 @@ it('pauses the whole lane until its message is tried again only if all messages 
   broken.add(retryIn(5000))
   expect(broken.health().openUntil).toEqual(addMs(now, 60_000))
 })
+
+it('counts no failure that ends after a change of the webhook, but lets the lane wait for its message', () => {
+  const outcomes = outcomesOf()
+  outcomes.add(retryIn(5000))
+  outcomes.change()
+  for (let count = 0; count < BREAKER_FAILURES; count += 1) outcomes.add(retryIn(5000))
+  outcomes.add(attemptOf({ kind: 'pause', afterMs: 3600e3 }))
+  expect([outcomes.health(), outcomes.hasFailed()]).toEqual([{ failures: 1, openUntil: null, failingSince: now }, true])
+  outcomes.add(delivered)
+  expect(outcomes.health()).toEqual(healthy)
+  const ordered = outcomesOf(healthy, 'webhook')
+  ordered.change()
+  ordered.add(retryIn(5000))
+  expect(ordered.health()).toEqual({ ...healthy, openUntil: addMs(now, 5000) })
+})

@@ -9,6 +9,8 @@ type EndedAttempt = Pick<Attempt, 'askedMs' | 'verdict'> & { readonly record: Pi
 export interface LaneOutcomes {
   /** Must be called with each attempt, in the order in which they end. */
   add(attempt: EndedAttempt): void
+  /** The webhook may have another receiver now, so the failures of attempts that end later don't count. */
+  change(): void
   health(): LaneHealth
   /** How many requests the lane may have in flight. */
   width(): number
@@ -29,16 +31,20 @@ export function createLaneOutcomes(clock: Clock, { before, order }: OutcomesOpti
   let width = FIRST_WIDTH
   let isGone = false
   let hasFailed = false
+  let isChanged = false
   return {
     add({ askedMs, verdict: { kind }, record: { nextAttempt } }) {
       const succeeded = kind === 'delivered'
       hasFailed ||= !succeeded
       width = decideWidth(width, succeeded)
       isGone ||= kind === 'gone'
-      health = decideHealth(health, { succeeded, askedMs }, clock.now())
+      if (succeeded || !isChanged) health = decideHealth(health, { succeeded, askedMs }, clock.now())
       // The whole lane waits for the message.
       if (order === 'webhook' && nextAttempt !== null)
         health = { ...health, openUntil: latest(health.openUntil, nextAttempt) }
+    },
+    change() {
+      isChanged = true
     },
     health: () => health,
     width: () => width,

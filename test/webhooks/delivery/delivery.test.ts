@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { inTx } from '../../../src/platform/database/db.ts'
@@ -284,24 +283,6 @@ describe('a receiver that fails', () => {
     await updateWebhook(harness.ctx, harness.scope, { id, body: { enabled: true }, outbound: harness.outbound })
     await waitUntil('kept message sent', () => receiver.received.length >= 2)
     expect(receiver.received[1]?.events).toMatchObject([{ message: 'gone' }])
-  })
-
-  it('is not disabled by a 410 of the receiver that it had before', async () => {
-    const { id } = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
-    const held: ServerResponse[] = []
-    receiver.answer((_request, response) => void held.push(response))
-    await harness.start()
-    await harness.audit('moved')
-    await receiver.waitFor(1)
-    const next = await startReceiver()
-    await updateWebhook(harness.ctx, harness.scope, { id, body: { url: next.url }, outbound: harness.outbound })
-    for (const response of held) response.writeHead(410).end()
-    const moved = () => next.received.some(({ events }) => events.some(({ message }) => message === 'moved'))
-    await waitUntil('the message at the new address', moved)
-    expect((await harness.deliveries())[0]).toMatchObject({ statusCode: 410 })
-    const { enabled } = await harness.ctx.db.selectFrom('webhook').select('enabled').executeTakeFirstOrThrow()
-    expect(enabled).toBe(true)
-    await next.kill()
   })
 })
 
