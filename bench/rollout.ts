@@ -112,6 +112,7 @@ async function upgradeAll(
     run_ms_per_device: round((end - runStart) / devices),
     devices_per_s: Math.round(devices / ((end - runStart) / 1000)),
     wal_bytes_per_device: Math.round((after.walBytes - before.walBytes) / devices),
+    wal_full_pages_per_device: round((after.fullPages - before.fullPages) / devices),
     rows_written_per_device: round((after.rows - before.rows) / devices),
     server_cpu_ms_per_device: round((cpu + done.cpuMs) / devices),
     engine_cpu_ms_per_device: round(cpu / devices),

@@ -10,6 +10,8 @@ export async function flushStatistics(pools: readonly pg.Pool[]): Promise<void> 
 
 export interface Written {
   readonly walBytes: number
+  /** Copies of whole pages in the WAL, which follow each checkpoint. */
+  readonly fullPages: number
   /** The number of row versions. */
   readonly rows: number
 }
@@ -20,8 +22,8 @@ export interface Written {
  */
 export async function readWritten(pool: pg.Pool, pools: readonly pg.Pool[] = [pool]): Promise<Written> {
   await flushStatistics(pools)
-  const { rows } = await pool.query<{ wal: string; rows: string }>(`
-    select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as wal,
+  const { rows } = await pool.query<{ wal: string; pages: string; rows: string }>(`
+    select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as wal, (select wal_fpi from pg_stat_wal) as pages,
       (select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables) as rows`)
-  return { walBytes: Number(rows[0]?.wal), rows: Number(rows[0]?.rows) }
+  return { walBytes: Number(rows[0]?.wal), fullPages: Number(rows[0]?.pages), rows: Number(rows[0]?.rows) }
 }

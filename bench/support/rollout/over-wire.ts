@@ -144,8 +144,6 @@ interface Usage extends Written {
   readonly serverMs: number
   readonly postgresMs: number
   readonly simulatorMs: number
-  /** Copies of whole pages in the WAL, which follow each checkpoint. */
-  readonly fullPages: number
 }
 
 async function usageOf({ signalbox, database, postgresPid, fleet }: World): Promise<Usage> {
@@ -153,14 +151,8 @@ async function usageOf({ signalbox, database, postgresPid, fleet }: World): Prom
     serverMs: 1000 * (await cpuSeconds(signalbox.pid)),
     postgresMs: 1000 * (await cpuSecondsWithChildren(postgresPid)),
     simulatorMs: 1000 * (await cpuSeconds(fleet.pid)),
-    fullPages: await countFullPages(database),
     ...(await readWritten(database)),
   }
-}
-
-async function countFullPages(database: pg.Pool): Promise<number> {
-  const { rows } = await database.query<{ pages: string }>('select wal_fpi as pages from pg_stat_wal')
-  return Number(rows[0]?.pages)
 }
 
 async function postgresPidOf({ dataDir }: Signalbox): Promise<number> {
