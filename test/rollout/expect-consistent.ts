@@ -1,8 +1,16 @@
 import { expect } from 'vitest'
 import type { Context } from '../../src/platform/context.ts'
-import { awaitsImage } from '../../src/rollout/phases/decide-downloads.ts'
+import { awaitsImage, hasImage } from '../../src/rollout/phases/decide-downloads.ts'
 import { imagesOf, splitImages } from '../../src/rollout/targets/hops/hops.ts'
-import { NOT_REBOOTED, REMOVED, isInFlight, isTerminal } from '../../src/rollout/rollout.ts'
+import {
+  NOT_REBOOTED,
+  OFFLINE,
+  REMOVED,
+  type SiteDownloads,
+  type TargetState,
+  isInFlight,
+  isTerminal,
+} from '../../src/rollout/rollout.ts'
 
 function isRelease(reason: string | null): boolean {
   return reason === REMOVED || reason === NOT_REBOOTED || (reason ?? '').startsWith('taken over by upgrade ')
@@ -13,16 +21,16 @@ export async function expectConsistent({ db }: Context): Promise<void> {
   const siteUpgrades = await db
     .selectFrom('siteUpgrade')
     .select(['id', 'orgUpgradeId', 'counts', 'total', 'finishedAt', 'stopping', 'currentPhase', 'upgradedByPhase'])
-    .select(['released', 'stopReason'])
+    .select(['released', 'stopReason', 'downloads'])
     .execute()
   const targets = await db
     .selectFrom('upgradeTarget')
     .select(['upgradeId', 'deviceId', 'imageId', 'targetVersion', 'path'])
-    .select(['state', 'phase', 'reason', 'attempt', 'downloadPhase', 'staged'])
+    .select(['state', 'phase', 'reason', 'attempt', 'downloadPhase', 'staged', 'fetched'])
     .orderBy('deviceId')
     .execute()
   const bySiteUpgrade = Map.groupBy(targets, ({ upgradeId }) => upgradeId)
-  for (const { id, counts, total, upgradedByPhase, released, stopping, stopReason } of siteUpgrades) {
+  for (const { id, counts, total, upgradedByPhase, released, stopping, stopReason, downloads } of siteUpgrades) {
     const mine = bySiteUpgrade.get(id) ?? []
     expect(mine).toHaveLength(total)
     for (const [state, count] of Object.entries(counts))
@@ -36,6 +44,7 @@ export async function expectConsistent({ db }: Context): Promise<void> {
       ({ phase }) => String(phase),
     )
     expect(upgradedByPhase).toEqual(Object.fromEntries([...upgraded].map(([phase, some]) => [phase, some.length])))
+    if (downloads !== null) expectDownloads(downloads, mine)
   }
   const open = targets.filter(({ state }) => !isTerminal(state))
   const active = await db
@@ -55,6 +64,7 @@ export async function expectConsistent({ db }: Context): Promise<void> {
   for (const { id, downloadPlan, downloads } of loading) {
     const mine = siteUpgrades.filter(({ orgUpgradeId }) => orgUpgradeId === id)
     const all = mine.flatMap((site) => bySiteUpgrade.get(site.id) ?? [])
+    if (downloads !== null) expectDownloads(downloads, all)
     for (const [index, size] of downloadPlan?.phase_sizes.entries() ?? []) {
       const inPhase = all.filter(({ downloadPhase }) => downloadPhase === index + 1)
       expect(inPhase).toHaveLength(size)
@@ -82,4 +92,32 @@ export async function expectConsistent({ db }: Context): Promise<void> {
     const going = mine.filter(({ finishedAt, stopping }) => finishedAt === null && stopping === null)
     for (const { currentPhase } of going) expect(currentPhase).toBe(upgrade.currentPhase)
   }
+}
+
+interface LoadingTarget {
+  readonly state: TargetState
+  readonly reason: string | null
+  readonly downloadPhase: number | null
+  readonly staged: boolean
+  readonly fetched: boolean
+}
+
+function expectDownloads({ failures, downloaded }: Counters, targets: readonly LoadingTarget[]): void {
+  const failed = targets.filter((one) => one.state === 'failed' && one.reason !== OFFLINE && !hasImage(one))
+  expect({ failures: some(failures), downloaded: some(downloaded) }).toEqual({
+    failures: countByDownload(failed),
+    downloaded: countByDownload(targets.filter(hasImage)),
+  })
+}
+
+type Counters = Pick<SiteDownloads, 'failures' | 'downloaded'>
+
+function countByDownload(targets: readonly LoadingTarget[]): Record<string, number> {
+  const byPhase = Map.groupBy(targets, ({ downloadPhase }) => downloadPhase)
+  return Object.fromEntries([...byPhase].flatMap(([phase, all]) => (phase === null ? [] : [[phase, all.length]])))
+}
+
+/** Counters without those that are zero. */
+function some(counts: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0))
 }

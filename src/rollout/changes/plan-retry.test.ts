@@ -24,6 +24,13 @@ function countOf(targets: readonly FailedTarget[]): Record<string, number> {
   return counts
 }
 
+/** By phase of the downloads: how many of these targets had their image, and how many failed without it. */
+function countDownloadsOf(targets: readonly FailedTarget[]) {
+  const inPhases = targets.flatMap((one) => (one.downloadPhase === null ? [] : [{ ...one, phase: one.downloadPhase }]))
+  const had = inPhases.filter(({ hadImage }) => hadImage).map((one) => Object.assign(one, { reason: null }))
+  return { failures: countOf(inPhases.filter(({ hadImage }) => !hadImage)), downloaded: countOf(had) }
+}
+
 /** Counters without those that are zero. */
 function some(counts: Readonly<Record<string, number>> = {}): Record<string, number> {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0))
@@ -68,7 +75,7 @@ function createWorld(
       phaseOpenedMs: 1_000_000,
       counts: { ...noCounts, failed: mine.length, upgraded: 30 - mine.length },
       hardFailures: countOf(mine),
-      downloads: null,
+      downloads: { current: 1, gate_passed: 0, ...countDownloadsOf(mine) },
       finishedAt: isOver ? new Date(0) : null,
     }
   })
@@ -88,13 +95,20 @@ function createWorld(
   const limits = { maxInFlight: null, maxDownloads: null, maxDownloadsPerSite: null, failureBudget: budget }
   const more = { limits, inUse: { inFlight: 0, downloads: 0 }, hold }
   const base = { ...more, id: 'org', maxFailurePercentage: percent, planned: 30 * sites.length, hardFailures }
-  return { org: { ...base, phases: scope === 'org' ? phases : null, downloads: null }, sites, targets }
+  const { failures, downloaded } = countDownloadsOf(targets)
+  const downloads = { ...phases, of: 'downloads' as const, failures, upgraded: downloaded }
+  const isOfOrg = scope === 'org'
+  return {
+    org: { ...base, phases: isOfOrg ? phases : null, downloads: isOfOrg ? downloads : null },
+    sites,
+    targets,
+  }
 }
 
 const failed = fc.record({
   upgradeId: fc.constantFrom('0', '1'),
   phase: fc.integer({ min: 1, max: 3 }),
-  downloadPhase: fc.constant(null),
+  downloadPhase: fc.option(fc.integer({ min: 1, max: 3 })),
   hadImage: fc.boolean(),
   reason: fc.constantFrom('no_reconnect', 'not_applied', OFFLINE, null),
 })
@@ -116,10 +130,12 @@ describe('a retry', () => {
     fc.assert(
       fc.property(worlds, ({ org, sites, retried, left }) => {
         const plan = planRetry(org, sites, retried, NOW_MS)
-        for (const { id, counts, hardFailures } of plan.sites) {
+        for (const { id, counts, hardFailures, downloads } of plan.sites) {
           const mine = left.filter(({ upgradeId }) => upgradeId === id)
           expect(some(hardFailures)).toEqual(countOf(mine))
           expect(counts.failed).toBe(mine.length)
+          const { failures, downloaded } = countDownloadsOf(mine)
+          expect([some(downloads?.failures), some(downloads?.downloaded)]).toEqual([failures, downloaded])
           expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(30)
         }
         expect(plan.org.hardFailures).toBe(left.filter(({ reason }) => reason !== OFFLINE).length)
@@ -127,6 +143,10 @@ describe('a retry', () => {
         expect(some(plan.org.phases.failures)).toEqual(countOf(left))
         const waiting = Object.values(plan.org.phases.pending).reduce((sum, count) => sum + count, 0)
         expect(waiting).toBe(retried.length)
+        const { failures, downloaded, pending } = plan.org.downloads ?? {}
+        expect({ failures: some(failures), downloaded: some(downloaded) }).toEqual(countDownloadsOf(left))
+        const loading = retried.filter(({ downloadPhase }) => downloadPhase !== null)
+        expect(Object.values(pending ?? {}).reduce((sum, count) => sum + count, 0)).toBe(loading.length)
       }),
     )
   })

@@ -11,7 +11,7 @@ import { ofDownloads } from '../gates/decide-hold.ts'
 import { findWaitingGate } from '../gates/decide-wait.ts'
 import type { OrgUpgradeNow } from '../rounds/decide-org-upgrade.ts'
 import { isHardReason } from '../rounds/decide-step.ts'
-import type { UpgradeHold } from '../rollout.ts'
+import type { SiteDownloads, UpgradeHold } from '../rollout.ts'
 
 /** A failed target, as far as a retry needs it. */
 export interface FailedTarget {
@@ -83,7 +83,7 @@ export interface OrgRetry {
   /** Null: each site has its own phases. */
   readonly phases: RetriedPhases | null
   /** The phases of the downloads. Null: there are none, or each site has its own. */
-  readonly downloads: RetriedPhases | null
+  readonly downloads: RetriedDownloads | null
 }
 
 interface RetriedPhases {
@@ -91,6 +91,10 @@ interface RetriedPhases {
   readonly gatePassed: number
   readonly pending: CountsByPhase
   readonly failures: CountsByPhase
+}
+
+interface RetriedDownloads extends RetriedPhases {
+  readonly downloaded: CountsByPhase
 }
 
 export interface RetryPlan {
@@ -136,12 +140,7 @@ export function planRetry(
       pending: addByPhase(org.phases.pending, retried, 1),
       failures: addByPhase(org.phases.failures, retried.filter(isHard), -1),
     })
-  const downloads =
-    org.downloads &&
-    retryPhases(org.downloads, isOver, {
-      pending: addByPhase(org.downloads.pending, retried.flatMap(inDownloadPhase), 1),
-      failures: forgiveDownloads(org.downloads.failures, retried),
-    })
+  const downloads = org.downloads && retryDownloads(org.downloads, isOver, retried)
   const open = { phase: phases?.current ?? null, downloadPhase: downloads?.current ?? null }
   return {
     sites: sites.flatMap((site) => {
@@ -178,12 +177,30 @@ function inDownloadPhase({ downloadPhase: phase }: FailedTarget): { readonly pha
   return phase === null ? [] : [{ phase }]
 }
 
-function forgiveDownloads(failures: CountsByPhase, retried: readonly FailedTarget[]): CountsByPhase {
-  const forgiven = retried.filter((one) => isHard(one) && !one.hadImage).flatMap(inDownloadPhase)
-  // A device that had lost its image failed in the phase of its reboot.
-  return Object.fromEntries(
-    Object.entries(addByPhase(failures, forgiven, -1)).map(([phase, count]) => [phase, Math.max(0, count)]),
-  )
+function retryDownloads(downloads: OrgPhases, isOver: boolean, retried: readonly FailedTarget[]): RetriedDownloads {
+  const { pending, failures, upgraded: downloaded } = downloads
+  const phases = retryPhases(downloads, isOver, {
+    pending: addByPhase(pending, retried.flatMap(inDownloadPhase), 1),
+    failures,
+  })
+  return { ...phases, ...forgetDownloads({ failures, downloaded }, retried) }
+}
+
+/** The counters of the downloads without the retried targets, each of which downloads again. */
+function forgetDownloads(
+  { failures, downloaded }: Pick<SiteDownloads, 'failures' | 'downloaded'>,
+  retried: readonly FailedTarget[],
+): Pick<SiteDownloads, 'failures' | 'downloaded'> {
+  const had = retried.filter(({ hadImage }) => hadImage)
+  // A device that had its image failed in the phase of its reboot.
+  const failed = retried.filter((one) => isHard(one) && !one.hadImage)
+  return { failures: takeOff(failures, failed), downloaded: takeOff(downloaded, had) }
+}
+
+/** No count becomes negative, even where an earlier release has counted otherwise. */
+function takeOff(counts: CountsByPhase, targets: readonly FailedTarget[]): CountsByPhase {
+  const left = addByPhase(counts, targets.flatMap(inDownloadPhase), -1)
+  return Object.fromEntries(Object.entries(left).map(([phase, count]) => [phase, Math.max(0, count)]))
 }
 
 /** The phases of the whole upgrade that are open. Null: each site has its own. */
@@ -201,7 +218,7 @@ function retrySite(
   const reopened = planReopening(site, retried, { nowMs, hold })
   const downloads = site.downloads && {
     ...site.downloads,
-    failures: forgiveDownloads(site.downloads.failures, retried),
+    ...forgetDownloads(site.downloads, retried),
   }
   if (finishedAt === null) return { id, ...reopened, downloads }
   const downloadPhase = open.downloadPhase ?? plan.downloads?.phase_sizes.length ?? 1

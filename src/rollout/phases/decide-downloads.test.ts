@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   at,
@@ -11,9 +12,17 @@ import {
   updated,
 } from '../../../test/support/fleets/targets.ts'
 import { unlimited } from './decide-capacity.ts'
+import { countDownloads, hasImage, installingStates } from './decide-downloads.ts'
 import { decideNext } from '../rounds/decide-next.ts'
 import { phaseRulesOf } from './decide-phase-rules.ts'
-import { type UpgradePlan, defaultRolloutOptions, noCounts } from '../rollout.ts'
+import {
+  OFFLINE,
+  type SiteDownloads,
+  type TargetState,
+  type UpgradePlan,
+  defaultRolloutOptions,
+  noCounts,
+} from '../rollout.ts'
 import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
 import type { TargetNow } from '../targets/target.ts'
 
@@ -212,5 +221,72 @@ describe('the table of the states of a site upgrade whose downloads have phases'
   test.each(Object.keys(upgrades) as State[])('%s', (state) => {
     const row = Object.entries(found).map(([name, targets]) => [name, decided(state, targets)])
     expect(Object.fromEntries(row)).toEqual(table[state])
+  })
+})
+
+describe('the counters of a phase of the downloads', () => {
+  const downloads = { current: 1, gate_passed: 0, failures: {}, downloaded: {} }
+  const installs = (state: TargetState): boolean => installingStates.some((one) => one === state)
+  /** The target after a step, as the store writes it. */
+  const after = (target: TargetNow, to: TargetState, staged: boolean): TargetNow => {
+    return { ...target, state: to, staged, fetched: target.fetched || installs(to) }
+  }
+  const stepTo = (
+    target: TargetNow,
+    to: TargetState,
+    { staged, reason }: { staged: boolean; reason: string | null },
+  ) => {
+    return { target, to, reason, staged, failedAttempts: 0, lostAttempts: 0, retryAtMs: null, order: null }
+  }
+  const walk = (moves: readonly (readonly [TargetState, boolean])[], reason: string | null = 'refused') => {
+    let target: TargetNow = { ...planned, downloadPhase: 1 }
+    let counted: SiteDownloads = downloads
+    for (const [to, staged] of moves) {
+      counted = countDownloads(counted, [stepTo(target, to, { staged, reason })])
+      target = after(target, to, staged)
+    }
+    return { target, counted }
+  }
+
+  test('equal a recount after any steps of a run', () => {
+    const state = fc.constantFrom<TargetState>(
+      ...(['planned', 'deferred', 'dl_requested', 'downloading', 'downloaded', 'reboot_requested'] as const),
+      ...(['rebooting', 'verifying', 'snapshotting', 'rolling_back'] as const),
+    )
+    const end = fc.constantFrom<TargetState>('failed', 'cancelled', 'skipped', 'upgraded')
+    const move = fc.tuple(state, fc.boolean())
+    const reasons = fc.constantFrom('refused', OFFLINE)
+    fc.assert(
+      fc.property(fc.array(move, { maxLength: 8 }), fc.tuple(end, fc.boolean()), reasons, (moves, last, reason) => {
+        const restores = moves.findIndex(([to]) => to === 'rolling_back')
+        // A restore is the last step before the end.
+        const { target, counted } = walk([...moves.slice(0, restores < 0 ? Infinity : restores + 1), last], reason)
+        const has = hasImage(target)
+        expect(counted.downloaded).toEqual(has ? { 1: 1 } : expect.not.objectContaining({ 1: 1 }))
+        const failed = target.state === 'failed' && reason !== OFFLINE && !has
+        expect(counted.failures).toEqual(failed ? { 1: 1 } : {})
+      }),
+    )
+  })
+
+  test.each([
+    [
+      'a device that reboots, keeps its version and downloads again',
+      ['dl_requested', 'rebooting', 'dl_requested', 'failed'],
+      1,
+      0,
+    ],
+    ['a device that is verified at once', ['dl_requested', 'verifying', 'failed'], 1, 0],
+    ['a device that fails without its image', ['dl_requested', 'failed'], 0, 1],
+    [
+      'a device that lost its image before it rebooted',
+      ['downloaded', 'reboot_requested', 'dl_requested', 'failed'],
+      0,
+      1,
+    ],
+    ['a device that was away when it got its version', ['deferred', 'verifying', 'upgraded'], 1, 0],
+  ] as const)('%s', (_, states, downloaded, failures) => {
+    const { counted } = walk(states.map((state) => [state, state === 'downloaded'] as const))
+    expect([counted.downloaded[1] ?? 0, counted.failures[1] ?? 0]).toEqual([downloaded, failures])
   })
 })

@@ -12,17 +12,39 @@ export function awaitsImage({ state, staged }: { readonly state: TargetState; re
   return (state === 'planned' && !staged) || state === 'dl_requested' || state === 'downloading'
 }
 
+/**
+ * The states of a target that has installed its image, or is about to. One that was in any of them counts as having
+ * fetched the image until its run ends.
+ */
+export const installingStates = [
+  'rebooting',
+  'verifying',
+  'snapshotting',
+  'rolling_back',
+  'upgraded',
+] as const satisfies readonly TargetState[]
+const withImage: ReadonlySet<TargetState> = new Set([...installingStates, 'downloaded', 'reboot_requested', 'staged'])
+
+/**
+ * True if the target counts as downloaded in the phase of its download. One that lost a staged image before it rebooted
+ * does so until it has to download again.
+ */
+export function hasImage({ state, staged, fetched }: Pick<TargetNow, 'state' | 'staged' | 'fetched'>): boolean {
+  return staged || fetched || withImage.has(state)
+}
+
 /** The change of a step in the phase of its target's download. */
 interface DownloadMove {
   readonly phase: number
   /** The change in the number of targets that the phase waits for. */
   readonly pending: number
   readonly failed: boolean
-  /** The device has got its image. One that downloads and reboots in one step has it once it reboots. */
-  readonly downloaded: boolean
+  /**
+   * 1: the device has got its image. One that downloads and reboots in one step has it once it reboots. -1: it has lost
+   * the image.
+   */
+  readonly downloaded: number
 }
-
-const withoutImage: ReadonlySet<TargetState> = new Set(['deferred', 'failed', 'skipped', 'cancelled'])
 
 /** Lists the changes of the targets that are in phases of the downloads. */
 export function listDownloadMoves(steps: readonly Step[]): DownloadMove[] {
@@ -30,11 +52,11 @@ export function listDownloadMoves(steps: readonly Step[]): DownloadMove[] {
     const { target, to, staged } = step
     const { downloadPhase: phase } = target
     if (phase === null) return []
-    const awaited = awaitsImage(target)
     // The images of later hops are downloaded in the phases of the reboots.
-    const awaits = step.hop === undefined && awaitsImage({ state: to, staged })
-    const downloaded = awaited && !awaits && !withoutImage.has(to)
-    return [{ phase, pending: Number(awaits) - Number(awaited), failed: awaited && isHardFailure(step), downloaded }]
+    const isOnItsWay = step.hop !== undefined
+    const pending = Number(!isOnItsWay && awaitsImage({ state: to, staged })) - Number(awaitsImage(target))
+    const has = isOnItsWay || hasImage({ state: to, staged, fetched: target.fetched })
+    return [{ phase, pending, failed: isHardFailure(step) && !has, downloaded: Number(has) - Number(hasImage(target)) }]
   })
 }
 
@@ -58,7 +80,7 @@ export function countDownloads(downloads: SiteDownloads, steps: readonly Step[])
   return {
     ...downloads,
     failures: addDownloads(downloads.failures, moves, ({ failed }) => Number(failed)),
-    downloaded: addDownloads(downloads.downloaded, moves, (move) => Number(move.downloaded)),
+    downloaded: addDownloads(downloads.downloaded, moves, ({ downloaded }) => downloaded),
   }
 }
 

@@ -57,7 +57,7 @@ function countOrgDownloads(phases: OrgPhases, steps: readonly Step[]): OrgPhases
     ...phases,
     pending: addDownloads(phases.pending, moves, ({ pending }) => pending),
     failures: addDownloads(phases.failures, moves, ({ failed }) => Number(failed)),
-    upgraded: addDownloads(phases.upgraded, moves, ({ downloaded }) => Number(downloaded)),
+    upgraded: addDownloads(phases.upgraded, moves, ({ downloaded }) => downloaded),
   }
 }
 

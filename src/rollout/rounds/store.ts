@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
-import type { Tx } from '../../platform/database/db.ts'
+import { type Tx, anyOf } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../../platform/database/rows.ts'
 import { splitRows } from '../../platform/database/split.ts'
 import type { SiteUpgradeChange, Now } from '../site-upgrade-now.ts'
+import { installingStates } from '../phases/decide-downloads.ts'
 import type { TargetState } from '../rollout.ts'
 import { MAX_TIMELINE_CHARACTERS } from '../targets/timeline.ts'
 
@@ -63,7 +64,7 @@ async function updateSomeTargets(
     update upgrade_target target set
       state = change.state, reason = change.reason, attempt = change.attempt,
       failed_attempts = change.failed_attempts, lost_attempts = change.lost_attempts, retry_at_ms = change.retry_at_ms,
-      fetched = target.fetched or change.state = 'rebooting', staged = change.staged,
+      fetched = target.fetched or change.state = ${anyOf(installingStates)}, staged = change.staged,
       entered_at = case when change.state <> target.state or change.command_id is not null then ${now}::timestamptz else target.entered_at end,
       entered_ms = case when change.state <> target.state or change.command_id is not null then ${nowMs}::float8 else target.entered_ms end,
       boot_count = case when change.command_id is null then target.boot_count else status.boot_count end,

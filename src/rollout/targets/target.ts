@@ -111,7 +111,7 @@ export interface TargetNow {
   readonly lostAttempts: number
   /** The latest attempt had no effect; the next one goes out no earlier than this. */
   readonly retryAtMs: number | null
-  /** The image of an earlier attempt has reached the device. */
+  /** The image of an earlier attempt has reached the device, and it has installed it or was about to; see installingStates. */
   readonly fetched: boolean
   /** The device has the image, and `activate` would install it. */
   readonly staged: boolean
