@@ -24,7 +24,11 @@ export const GateReply = named(
       prevent_self_approval: Type.Optional(
         Type.Literal(true, { description: 'a person other than the one who created the upgrade gives the approval' }),
       ),
-      passed: Type.Boolean({ description: 'whether the next phase is open' }),
+      passed: Type.Optional(
+        Type.Boolean({
+          description: 'whether the next phase is open; absent after the last phase, which opens nothing',
+        }),
+      ),
       opened_by: Type.Optional(OpeningReply),
     },
     { description: 'what the phase has to meet for the next one to open' },
@@ -36,11 +40,12 @@ interface ReportedGate extends Pick<ReportedUpgrade, 'gates' | 'approvals'>, Pha
   readonly openPhase: number
 }
 
-/** Null where the phase has no gate. */
+/** Null where the phase has no gate. The last phase opens no other one, so only its `max_failures` has an effect. */
 export function presentGate({ gates, approvals, phase, of, openPhase }: ReportedGate): Static<typeof GateReply> | null {
   const gate = gates?.[phase - 1] ?? null
   if (gate === null) return null
   const { max_failures: failures, max_failure_percentage: percent, min_upgraded: upgraded } = gate
+  if (phase === gates?.length) return failures === null ? null : { max_failures: failures }
   const { min_success_percentage: share, wait_for: waitFor, prevent_self_approval: another } = gate
   const opening = approvals.findLast((one) => one.phase === phase && one.of === of)
   return {

@@ -55,7 +55,7 @@ function checkNumbers(gate: Gate, { total, failed, upgraded }: Phase): readonly 
 function checkWait({ wait_for: wait, prevent_self_approval: byAnother, passed }: Gate): readonly GateCheck[] {
   if (wait === undefined) return []
   const rule = byAnother ? BY_ANOTHER : waits[wait].rule
-  return [{ rule, value: passed ? 'done' : waits[wait].open, isMet: passed }]
+  return [{ rule, value: passed ? 'done' : waits[wait].open, isMet: passed === true }]
 }
 
 /** Returns the gates that lie between two phases, in the order of the phases. */
