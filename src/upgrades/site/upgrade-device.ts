@@ -22,7 +22,8 @@ export interface DeviceUpgrade {
 /**
  * Creates an upgrade of one device; see createUpgrade().
  * @param request It selects only the device.
- * @throws AppError not_found for a device that is not at the site; invalid if another upgrade has the device.
+ * @throws AppError not_found for a device that is not at the site; invalid if another upgrade has the device, or if it can't
+ *   be upgraded.
  */
 export async function upgradeDevice(
   ctx: Context,
@@ -44,7 +45,9 @@ async function upgradeLone(
 ): Promise<DeviceUpgrade> {
   const created = await createUpgrade(ctx, tx, scope, request)
   const [siteUpgrade] = created.sites
-  if (siteUpgrade === undefined || created.plans.length === 0) throw notFound(deviceId)
+  const [plan] = created.plans
+  if (siteUpgrade === undefined || plan === undefined) throw notFound(deviceId)
+  if (plan.kind === 'leave_out') throw new AppError('invalid', `The device can't be upgraded: ${plan.reason}`)
   if (created.busy.size > 0) throw await refuseBusy(tx, scope, deviceId)
   return { status: statusOf(created, ctx.clock.now()), at: created.org.createdAt, upgradeId: siteUpgrade.id }
 }

@@ -186,6 +186,16 @@ describe('an upgrade of a device', () => {
     expect((await call('GET', upgrades(0))).body).toHaveLength(1)
   })
 
+  it('is refused where no maintenance window is long enough for it', async () => {
+    const maintenance_windows = [{ start: '02:00', end: '02:10' }]
+    const { status, body } = await upgrade(1, { version: NEW, reboot: true, maintenance_windows })
+    expect([status, body.detail]).toEqual([
+      400,
+      expect.stringMatching(/^The device can't be upgraded: may take 20 min/),
+    ])
+    expect((await call('GET', upgrades(1))).body).toEqual([])
+  })
+
   it('needs a version that there is, and a device of the site', async () => {
     expect((await upgrade(0, {})).status).toBe(400)
     expect((await upgrade(0, { version: '9.9.9' })).body.detail).toMatch(/^Invalid field version: /)
@@ -212,6 +222,17 @@ describe('an upgrade of a device by its MAC', () => {
   it('takes the latest version where none is named', async () => {
     const { body } = await ofMac(device(1).mac)
     expect((await call('GET', upgrades(1, `/${body.upgrade_id}`))).body).toMatchObject({ targets: { total: 1 } })
+  })
+
+  it('is refused where the device can not be upgraded, without an upgrade of nothing', async () => {
+    await server.ctx.db
+      .deleteFrom('firmwareVersion')
+      .where('orgId', '=', admin.orgId)
+      .where('model', '=', 'SW24')
+      .execute()
+    const { status, body } = await ofMac(device(1).mac)
+    expect([status, body.detail]).toEqual([400, "The device can't be upgraded: no firmware latest for model SW24"])
+    expect((await call('GET', upgrades(1))).body).toEqual([])
   })
 
   it('is not found for access points and for devices of others', async () => {
