@@ -174,7 +174,7 @@ describe('searches', () => {
     ['count?band_24_channel=6', 400],
     ['count?distinct=lldp_mgmt_addr&lldp_system_desc=Core switch', 200],
   ])('know these fields where the contract has them: %s', async (query, status) => {
-    for (const of of [org, site]) expect((await of(`devices/${query}`)).status).toBe(status)
+    for (const at of [org, site]) expect((await at(`devices/${query}`)).status).toBe(status)
   })
 })
 

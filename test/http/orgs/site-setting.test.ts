@@ -61,8 +61,8 @@ describe('settings of a site', () => {
     [{ gateway_updown_threshold: true }],
   ])('refuse %j, like those of an organization', async (body) => {
     const before = await server.call('GET', path)
-    for (const of of [path, ofOrg()]) {
-      const answer = await put(body, of)
+    for (const place of [path, ofOrg()]) {
+      const answer = await put(body, place)
       expect(answer.status).toBe(400)
       expect(answer.body.detail).toContain(Object.keys(body)[0])
     }

@@ -48,7 +48,7 @@ it('leaves the events of an organization alone while one of its webhooks is lock
   startRouter(harness)
   await inTx(harness.ctx, async (tx) => {
     await lockWebhookAndLane(tx, scope, id)
-    for (const of of [scope, other]) await addEvent(harness, of, 'short')
+    for (const org of [scope, other]) await addEvent(harness, org, 'short')
     await waitUntil('the other one is routed', async () => (await messagesOf(harness, other)).count === 1)
     expect(await outbox(harness)).toMatchObject([{ orgId: scope.orgId, routedTo: null }])
     expect((await messagesOf(harness, scope)).count).toBe(0)
@@ -61,7 +61,7 @@ it('leaves the events of an organization alone while one of its webhooks is lock
 it('routes the events beside a backlog in a round of their own, before it', async () => {
   const { scope, ctx } = harness
   const other = await harness.addOrg()
-  for (const of of [scope, other]) await harness.addWebhook({ url, topics: ['audits'] }, null, of)
+  for (const org of [scope, other]) await harness.addWebhook({ url, topics: ['audits'] }, null, org)
   startRouter(harness)
   await addEvent(harness, scope, 'first')
   await waitUntil('a round has taken some time', async () => (await messagesOf(harness, scope)).count === 1)
@@ -207,7 +207,7 @@ it('reports what the database needs for many messages to the account that caused
   await harness.start({ charge: (...charge) => void charged.push(charge) })
   await inTx(harness.ctx, async (tx) => {
     await lockWebhookAndLane(tx, harness.scope, id)
-    for (const of of [harness.scope, other]) await addEvent(harness, of, 'short')
+    for (const org of [harness.scope, other]) await addEvent(harness, org, 'short')
     // The rounds that leave the event charge nothing.
     await waitUntil('the other one is routed', async () => (await messagesOf(harness, other)).count === 1)
     expect(charged).toEqual([])
