@@ -38,12 +38,12 @@ describe.skipIf(noChromium !== null)(
       ;({ server, page, org, siteId, complaints } = await openDemo())
     }, 240_000)
 
-    /** Upgrades one device by itself. */
-    async function upgradeDevice(site: string, mac: string, version: string): Promise<void> {
+    /** Upgrades one device by itself in an hour, so that until then it is in that upgrade. */
+    async function upgradeDeviceLater(site: string, mac: string, version: string): Promise<void> {
       const answer = await fetch(`${server.url}/api/v1/sites/${site}/devices/00000000-0000-0000-1000-${mac}/upgrade`, {
         method: 'POST',
         headers: { authorization: `Token ${server.demo?.api_token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ version }),
+        body: JSON.stringify({ version, start_time: Math.floor(Date.now() / 1000) + 3600 }),
       })
       expect({ status: answer.status, text: await answer.text() }).toMatchObject({ status: 200 })
     }
@@ -91,7 +91,7 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('button', { name: 'Preview the plan' }).click()
       await page.getByRole('button', { name: 'Start the upgrade…' }).click()
       await page.getByRole('dialog').getByText('restarts 7 devices at 1 site, in 2 phases').waitFor()
-      await upgradeDevice(server.demo?.site_ids[2] ?? '', TOKYO_EAP102, '3.2.0')
+      await upgradeDeviceLater(server.demo?.site_ids[2] ?? '', TOKYO_EAP102, '3.2.0')
       await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
       await page.getByText('Nothing was started: 1 fact that the plan relied on changed').waitFor()
       await page.getByText('Upgrades 6 devices in 2 phases').waitFor()
