@@ -57,7 +57,7 @@ export interface MergedWebhook extends WebhookContent {
  * @throws AppError invalid naming the field.
  */
 export function mergeWebhook(before: WebhookContent | null, body: Document, siteId: string | null): MergedWebhook {
-  const stored =
+  const stored: Document =
     before === null ? {} : { ...before.doc, ...before.secrets, enabled: before.enabled, topics: before.topics }
   const merged = omitFields(mergeDocument(stored, body), readOnlyOf('Webhook'))
   const { enabled = true, topics = [], type, headers, url } = merged
@@ -65,12 +65,16 @@ export function mergeWebhook(before: WebhookContent | null, body: Document, site
   checkHeaders(headers)
   assertOptions(merged)
   const identity = parseClientIdentity(merged)
-  if (identity !== null && ('client_cert' in body || 'client_key' in body)) assertClientIdentity(identity)
+  const isNew = ['client_cert', 'client_key'].some((name) => merged[name] !== stored[name])
+  if (identity !== null && isNew) assertClientIdentity(identity)
   const secrets = Object.fromEntries(secretFields.flatMap((name) => (name in merged ? [[name, merged[name]]] : [])))
   return {
     enabled,
     topics: checkTopics(topics, siteId),
-    urls: { ...(!isPulled(merged) && { url: parseAddress('url', url) }), ...receiverTypeOf(type).check(merged) },
+    urls: {
+      ...(!isPulled(merged) && { url: parseAddress('url', url) }),
+      ...receiverTypeOf(type).check(merged, stored),
+    },
     doc: omitFields(merged, ['enabled', 'topics', ...secretFields]),
     secrets: Object.keys(secrets).length === 0 ? null : secrets,
   }

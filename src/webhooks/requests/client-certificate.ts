@@ -30,7 +30,7 @@ export function parseClientIdentity(fields: Document): ClientIdentity | null {
 const MAX_CERT_LENGTH = 32_768
 
 /**
- * Validates an identity that a client has just given. One of an earlier release may be invalid.
+ * Validates an identity that differs from the stored one. One of an earlier release may be invalid.
  * @throws AppError invalid, which names the field.
  */
 export function assertClientIdentity({ cert, key }: ClientIdentity): void {

@@ -25,12 +25,13 @@ export const googlePubsubType: ReceiverType = {
   ...plainType,
   secrets: [FIELD],
   hidden: [FIELD],
-  check(fields) {
+  check(fields, stored) {
     const { pathname } = parseAddress('url', fields['url'])
     if (!/^\/v1\/projects\/[^/]+\/topics\/[^/]+:publish$/.test(pathname))
       throw invalidField('url', `must end in /v1/projects/PROJECT/topics/TOPIC:publish for type ${TYPE}`)
     const { url, assertion } = grantOf(fields)
-    if (assertion !== null && isOfWrongLength(createPrivateKey(assertion.keyPem)))
+    const isNew = stored['type'] !== TYPE || stored[FIELD] !== fields[FIELD]
+    if (isNew && assertion !== null && isOfWrongLength(createPrivateKey(assertion.keyPem)))
       throw invalidField(FIELD, `private_key must have ${MIN_RSA_BITS} to ${MAX_RSA_BITS} bits`)
     return { [FIELD]: url }
   },

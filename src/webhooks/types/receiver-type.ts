@@ -49,11 +49,13 @@ export interface ReceiverType {
   /** Secret fields that no answer shows. */
   readonly hidden: readonly string[]
   /**
-   * Validates the fields of a webhook, secrets included. @returns The addresses that deliveries call besides `url`, by the
-   * fields that name them.
+   * Validates the fields of a webhook, secrets included.
+   *
+   * @param stored The fields before the change, which an earlier release may have accepted; empty for a new webhook.
+   * @returns The addresses that deliveries call besides `url`, by the fields that name them.
    * @throws AppError invalid, which names the field.
    */
-  check(fields: Document): Readonly<Record<string, URL>>
+  check(fields: Document, stored: Document): Readonly<Record<string, URL>>
   /** @param fields The fields of a valid webhook, secrets included. */
   open(fields: Document, webhookId: string): Encoder
   /** Returns the reason for a failure in the body of an answer, in a few words; null if it contains none. */

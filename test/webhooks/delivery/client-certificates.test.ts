@@ -122,4 +122,7 @@ it('a webhook with such a certificate from an earlier release can be shown and c
   const stored = { ...webhook, doc: { ...webhook.doc, client_cert: endless().client_cert } }
   expect(presentWebhook(stored, 'all')).not.toHaveProperty('client_cert_expires_time')
   expect(mergeWebhook(stored, { enabled: false }, null)).toMatchObject({ enabled: false })
+  const { client_cert } = stored.doc
+  expect(mergeWebhook(stored, { enabled: false, client_cert }, null)).toMatchObject({ enabled: false })
+  expect(() => mergeWebhook(stored, { client_key: `${known.key}\n` }, null)).toThrow('client_cert: has no valid end')
 })

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { mergeWebhook } from '../../../src/webhooks/webhook.ts'
 import { serviceAccount } from '../../support/servers/service-account.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -111,6 +112,22 @@ it('google-pubsub publishes with a token of its service account, and says why it
     statusCode: null,
     error: `no access token from ${pubsub.url}/token: answered 400: invalid_grant`,
   })
+})
+
+it('a webhook whose service account of an earlier release has a short key can be changed', () => {
+  const accountOf = (bits: number) => JSON.stringify(serviceAccount('https://a.example/token', bits).file)
+  const hook = { type: 'google-pubsub', url: 'https://a.example/v1/projects/p/topics/t:publish' }
+  const google_service_account = accountOf(1024)
+  const valid = mergeWebhook(null, { ...hook, google_service_account: accountOf(2048) }, null)
+  const stored = { ...valid, secrets: { google_service_account } }
+  for (const body of [{}, { google_service_account }])
+    expect(mergeWebhook(stored, { enabled: false, ...body }, null)).toMatchObject({ enabled: false })
+  for (const [before, body] of [
+    [stored, { google_service_account: accountOf(1024) }],
+    [{ ...stored, doc: { ...stored.doc, type: 'http-post' } }, hook],
+    [null, { ...hook, google_service_account }],
+  ] as const)
+    expect(() => mergeWebhook(before, body, null)).toThrow('private_key must have 2048 to 4096 bits')
 })
 
 it('splunk gets each event in its envelope, or whole messages at its raw address', async () => {
