@@ -13,7 +13,7 @@ import { type NewUpgrade, deviceOfCandidate, insertUpgrade } from '../rollout/st
 import { LARGE_PLAN } from '../rollout/rollout.ts'
 import { type TakenTarget, takeoverReason } from '../rollout/changes/plan-takeover.ts'
 import { lockTakeable, updateTakenOver } from '../rollout/changes/store-takeover.ts'
-import { assignDevices, takeDevices, updateDeviceUpgrades } from '../devices/commands/store-upgrades.ts'
+import { assignDevices, lockAssignable, takeDevices, updateDeviceUpgrades } from '../devices/commands/store-upgrades.ts'
 import type { UpgradeRequest } from './org-upgrade.ts'
 import type { Planned } from './planning/plan-targets.ts'
 import { planUpgradeInSteps } from './planning/plan-upgrade.ts'
@@ -78,8 +78,11 @@ async function claimDevices(
   const { id, plans, now, nowMs } = prepared
   const assignmentsOf = createAssignments(prepared)
   const diverted = await listDiverted(tx, scope, plans)
+  const claimed = request.supersede ? [...listUpgraded(plans), ...diverted] : []
   // The upgrades are locked before the devices, as by a retry.
-  const taken = request.supersede ? await lockTakeable(tx, scope, [...listUpgraded(plans), ...diverted]) : []
+  const taken = claimed.length > 0 ? await lockTakeable(tx, scope, claimed) : []
+  const takenIds = new Set(taken.map(({ deviceId }) => deviceId))
+  if (taken.length > 0) await lockAssignable(tx, scope, { deviceIds: claimed, taken: [...takenIds] })
   const busy = new Set(diverted)
   // The parts are in the order in which devices are locked.
   for (const part of splitRows(plans)) {
@@ -88,7 +91,6 @@ async function claimDevices(
     for (const { deviceId } of wanted) if (!assigned.has(deviceId)) busy.add(deviceId)
   }
   if (taken.length === 0) return { busy, taken }
-  const takenIds = new Set(taken.map(({ deviceId }) => deviceId))
   await takeDevices(tx, scope, assignmentsOf(plans.filter(({ device }) => takenIds.has(device.id))), now)
   const released = diverted.flatMap((deviceId) =>
     takenIds.has(deviceId) ? [{ deviceId, shown: null, inFlight: false, ends: true, isCommanded: false }] : [],

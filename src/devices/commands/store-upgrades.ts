@@ -80,6 +80,23 @@ async function assignSome(
   return rows
 }
 
+/**
+ * Locks the rows of those devices that no upgrade has, or that are in `taken`, in the order of their ids, for a transaction that
+ * calls assignDevices() and then changes those in `taken`: it would otherwise lock the latter after higher ids.
+ */
+export async function lockAssignable(
+  tx: Tx,
+  { orgId }: InOrg,
+  { deviceIds, taken }: { readonly deviceIds: readonly string[]; readonly taken: readonly string[] },
+): Promise<void> {
+  await sql`
+    select from device_upgrade
+    where org_id = ${orgId} and device_id = ${anyOf(deviceIds)}
+      and (upgrade_id is null or device_id = ${anyOf(taken)})
+    order by device_id for no key update
+  `.execute(tx)
+}
+
 /** Assigns devices that an upgrade has, and has not begun with, to these upgrades. The caller has locked both. */
 export async function takeDevices(tx: Tx, scope: InOrg, taken: readonly AssignedDevice[], at: Date): Promise<void> {
   await updateAssigned(tx, scope, taken, sql`${setAssigned}, ${setScheduled(at)}`)
