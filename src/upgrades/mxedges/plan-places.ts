@@ -58,5 +58,5 @@ export function limitToWindows(planned: PlannedSteps, place: PlaceWindows | unde
   // The worker looks a moment after a window opens, when one that is only just long enough has become too short.
   if (needMs < lengthMs) return planned
   const reason = `it may take ${needMs / 60_000} minutes, and no maintenance window of its site has more than ${lengthMs / 60_000}`
-  return { steps: [], reasons: [reason] }
+  return { ...planned, steps: [], reasons: [reason] }
 }

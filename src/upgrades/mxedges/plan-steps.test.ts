@@ -10,6 +10,7 @@ import {
 import { compareVersions } from '../../firmware/packages/compare-versions.ts'
 import { type PackageName, channels, packageNames } from '../../firmware/packages/package.ts'
 import { fitsDistro, isOffered } from '../../firmware/packages/resolve-package.ts'
+import { limitToWindows } from './plan-places.ts'
 import { leadsAway, planSteps, refuseUnknownVersions } from './plan-steps.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 
@@ -68,6 +69,19 @@ describe('the steps of an appliance', () => {
     expect(leadsAway([{ ...current, to: '2.1.0' }], [current])).toBe(true)
     for (const other of [current, { ...current, service: 'mxagent', to: '2.1.0' }, distroStep])
       expect(leadsAway([other], [current])).toBe(false)
+  })
+
+  test('are left out where no maintenance window is long enough, and a service that runs the version is still known', () => {
+    const planned = planSteps(candidate, wants({ tunterm: '2.1.0', mxagent: '1.0.0' }), [
+      packageOf(),
+      packageOf({ package: 'mxagent', version: '1.0.0', distro: 'bookworm' }),
+    ])
+    expect(planned.steps).toHaveLength(1)
+    const windows = [{ days: ['mon'], start: '02:00', end: '02:01' }] as const
+    const limited = limitToWindows(planned, { site_id: null, timezone: 'UTC', windows })
+    expect(limited.steps).toEqual([])
+    expect(limited.reasons).toMatchObject([expect.stringContaining('no maintenance window of its site')])
+    expect(limited.current).toMatchObject([{ service: 'mxagent', from: '1.0.0', to: '1.0.0' }])
   })
 
   test('lower a version where that is allowed', () => {
