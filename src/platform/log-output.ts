@@ -8,7 +8,7 @@ export interface LogOutput {
 const STDERR = 2
 /** Lines are dropped while so many characters wait for a slow reader. */
 const MAX_WAITING = 1_000_000
-/** Until a write is repeated that found no room. */
+/** Until a write is repeated that found no room, and how long the exit waits for one in progress. */
 const AGAIN_MS = 50
 /** The exit waits for so long for a slow reader. */
 const EXIT_WITHIN_MS = 1000
@@ -49,7 +49,11 @@ function openOutput(fd: number): LogOutput {
     writeNext()
   }
 
-  process.on('exit', () => writeLast(fd, Buffer.concat([...(isWriting ? [] : [taken]), Buffer.from(waiting)])))
+  process.on('exit', () => {
+    // A write in progress can't report its end any more, and the last lines must not overtake it.
+    if (isWriting) sleep(AGAIN_MS)
+    writeLast(fd, Buffer.concat([...(isWriting ? [] : [taken]), Buffer.from(waiting)]))
+  })
   return {
     write(line) {
       if (waiting.length + line.length > MAX_WAITING) return
@@ -66,9 +70,14 @@ function writeLast(fd: number, bytes: Buffer): void {
       rest = rest.subarray(writeSync(fd, rest))
     } catch (error) {
       if (!(error instanceof Error) || !isFull(error)) return
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AGAIN_MS)
+      sleep(AGAIN_MS)
     }
   }
+}
+
+/** Stops this thread; others go on. */
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 /** True if the reader is slow. */

@@ -48,9 +48,9 @@ test('a reader that is gone interrupts nothing, not even the exit', async () => 
   expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(3)
 })
 
-test('the exit writes all lines, in order', async () => {
-  const child = start(`for (let n = 0; n < 2000; n += 1) log.info({ n }, 'line ä')\nprocess.exit(0)`)
+test.each([3, 2000])('the exit writes all of %d lines, in order', async (count) => {
+  const child = start(`for (let n = 0; n < ${count}; n += 1) log.info({ n }, 'line ä')\nprocess.exit(0)`)
   const lines = (await text(child.stderr as Readable)).trimEnd().split('\n')
   const numbers = lines.map((line) => (JSON.parse(line) as { n: number }).n)
-  expect(numbers).toEqual(Array.from({ length: 2000 }, (_, n) => n))
+  expect(numbers).toEqual(Array.from({ length: count }, (_, n) => n))
 })
