@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { serverEnv } from '../test/support/servers/spawn-server.ts'
 
 /**
  * Measures from `npm start` to the line that says ready: the first start creates the database cluster, later ones only
@@ -31,14 +32,7 @@ async function startOnce(dataDir: string): Promise<number> {
   const began = performance.now()
   const npm = spawn('npm', ['start'], {
     cwd: root,
-    env: {
-      ...process.env,
-      SIGNALBOX_DATA_DIR: dataDir,
-      SIGNALBOX_PORT: '0',
-      SIGNALBOX_UCENTRAL_PORT: '0',
-      SIGNALBOX_EDGE_PORT: '0',
-      SIGNALBOX_LOG_LEVEL: 'warn',
-    },
+    env: serverEnv(dataDir),
     stdio: ['ignore', 'pipe', 'ignore'],
     // The process gets its own group, so that it can be interrupted as a terminal does.
     detached: true,

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { findNobody } from '../../src/platform/embedded-postgres/account.ts'
 import { startFirstServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { serverEnv } from '../support/servers/spawn-server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -19,15 +20,6 @@ vi.setConfig({ testTimeout: 2 * DATABASE_MADE_MS })
 /** An orderly stop removes these: the server's address and the database's lock. */
 const tracesOfRun = (dataDir: string): string[] =>
   ['server.json', 'postgres/cluster/postmaster.pid'].filter((name) => existsSync(join(dataDir, name)))
-
-const envOf = (dataDir: string): NodeJS.ProcessEnv => ({
-  ...process.env,
-  SIGNALBOX_DATA_DIR: dataDir,
-  SIGNALBOX_PORT: '0',
-  SIGNALBOX_UCENTRAL_PORT: '0',
-  SIGNALBOX_EDGE_PORT: '0',
-  SIGNALBOX_LOG_LEVEL: 'warn',
-})
 
 it('stops gracefully when Ctrl-C arrives twice, from the terminal and from the runner', async () => {
   const dataDir = join(await temporaryDir(), 'data')
@@ -47,7 +39,7 @@ it('stops gracefully when Ctrl-C arrives twice, from the terminal and from the r
 
 it('stops gracefully when it is signalled during its start', async () => {
   const dataDir = join(await temporaryDir(), 'data')
-  const child = spawn(process.execPath, [program], { env: envOf(dataDir), stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [program], { env: serverEnv(dataDir), stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   let printed = ''
   child.stdout.on('data', (chunk) => (printed += String(chunk)))
@@ -71,7 +63,7 @@ it.skipIf(process.platform !== 'linux')('starts and stops gracefully where nothi
   // Each write fails, as to a file on a full disk.
   const full = openSync('/dev/full', 'w')
   onTestFinished(() => closeSync(full))
-  const env = { ...envOf(dataDir), SIGNALBOX_LOG_LEVEL: 'debug' }
+  const env = { ...serverEnv(dataDir), SIGNALBOX_LOG_LEVEL: 'debug' }
   const child = spawn(process.execPath, [program], { env, stdio: ['ignore', full, full] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const exited = once(child, 'exit')

@@ -11,17 +11,21 @@ export interface ServerProcessOptions {
 /** Starts the process of the built server on free ports, without waiting for it. */
 export async function spawnServer({ dataDir, demo = false, env = {} }: ServerProcessOptions): Promise<ChildProcess> {
   return spawn(process.execPath, [await builtServer(), ...(demo ? ['--demo'] : [])], {
-    env: {
-      ...process.env,
-      SIGNALBOX_DATA_DIR: dataDir,
-      SIGNALBOX_PORT: '0',
-      SIGNALBOX_UCENTRAL_PORT: '0',
-      SIGNALBOX_EDGE_PORT: '0',
-      SIGNALBOX_LOG_LEVEL: 'warn',
-      ...env,
-    },
+    env: { ...serverEnv(dataDir), ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
+}
+
+/** Returns the variables of a server on free ports that reports only warnings. */
+export function serverEnv(dataDir: string): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    SIGNALBOX_DATA_DIR: dataDir,
+    SIGNALBOX_PORT: '0',
+    SIGNALBOX_UCENTRAL_PORT: '0',
+    SIGNALBOX_EDGE_PORT: '0',
+    SIGNALBOX_LOG_LEVEL: 'warn',
+  }
 }
 
 /** Resolves with the server's address when it reports that it is ready. */

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { BREAKER_FAILURES } from '../../../src/webhooks/lanes/decide-lane.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { createTestClock } from '../../support/test-clock.ts'
@@ -13,6 +13,14 @@ beforeEach(async () => {
   ;({ harness, receiver } = await startEngine(createTestClock()))
 })
 
+/** Changes the address of the webhook to that of another receiver, which ends with the test. */
+async function changeReceiver(id: string): Promise<Receiver> {
+  const next = await startReceiver()
+  onTestFinished(() => next.kill())
+  await updateWebhook(harness.ctx, harness.scope, { id, body: { url: next.url }, outbound: harness.outbound })
+  return next
+}
+
 it('sends at once to another address although a request to the former one fails after the change', async () => {
   const single = { topics: ['audits'], single_event_per_message: true }
   const { id } = await harness.addWebhook({ url: receiver.url, ...single })
@@ -25,13 +33,11 @@ it('sends at once to another address although a request to the former one fails 
   await harness.start()
   await harness.audit('hangs')
   await receiver.waitFor(1)
-  const next = await startReceiver()
-  await updateWebhook(harness.ctx, harness.scope, { id, body: { url: next.url }, outbound: harness.outbound })
+  const next = await changeReceiver(id)
   for (const response of held) response.destroy()
   await harness.audit('after')
   const sent = () => next.received.some(({ events }) => events.some(({ message }) => message === 'after'))
   await waitUntil('the event at the new address', sent)
-  await next.kill()
 })
 
 it('is not disabled by a 410 of the receiver that it had before', async () => {
@@ -40,13 +46,11 @@ it('is not disabled by a 410 of the receiver that it had before', async () => {
   await harness.start()
   await harness.audit('moved')
   await receiver.waitFor(1)
-  const next = await startReceiver()
-  await updateWebhook(harness.ctx, harness.scope, { id, body: { url: next.url }, outbound: harness.outbound })
+  const next = await changeReceiver(id)
   for (const response of held) response.writeHead(410).end()
   const moved = () => next.received.some(({ events }) => events.some(({ message }) => message === 'moved'))
   await waitUntil('the message at the new address', moved)
   expect((await harness.deliveries())[0]).toMatchObject({ statusCode: 410 })
   const { enabled } = await harness.ctx.db.selectFrom('webhook').select('enabled').executeTakeFirstOrThrow()
   expect(enabled).toBe(true)
-  await next.kill()
 })

@@ -1,9 +1,9 @@
 import { tmpdir } from 'node:os'
-import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type Mailer, createMailer } from '../../../src/platform/outbound/mail.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { watchFailing } from '../../../src/webhooks/health/watch-failing.ts'
+import { permitRows, refuseRow } from '../../support/database/refuse-row.ts'
 import { type Smtp, startSmtp } from '../../support/peers/smtp.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -159,18 +159,11 @@ it('goes on with other webhooks when one can not be noted, and fails in the end'
   const workers = await harness.start()
   const [first = '', second = ''] = (await addFailing('Both', 2)).toSorted((a, b) => (a < b ? -1 : 1))
   await workers.stop()
-  const { db } = harness.ctx
-  await sql`
-    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$
-  `.execute(db)
-  await sql`
-    create trigger refuse before insert on webhook_notice for each row
-    when (new.webhook_id = ${sql.lit(first)}) execute function refuse()
-  `.execute(db)
+  await refuseRow(harness.ctx, { table: 'webhook_notice', on: 'insert', column: 'webhook_id', value: first })
   await expect(watchAfter(first, 1)).rejects.toThrow(/^1 of 2 parts failed$/)
   expect(smtp.mails[0]?.text).toContain(second)
   expect(smtp.mails[0]?.text).not.toContain(first)
-  await sql`drop trigger refuse on webhook_notice`.execute(db)
+  await permitRows(harness.ctx, 'webhook_notice')
   await watchAfter(first, 1.1)
   expect(smtp.mails[1]?.text).toContain(first)
 })

@@ -5,28 +5,11 @@ import { type Socket, connect, createServer } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { targetOf } from '../../../src/platform/outbound/encode-request.ts'
 import { createHttpConnections } from '../../../src/platform/outbound/http-connections.ts'
-import { type OutboundHttp, createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
 import { selfSigned } from '../self-signed.ts'
 import { listen } from './listen.ts'
+import { outboundWith, post } from './outbound.ts'
 import { startTlsTap } from '../../support/tls-records.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-
-function openOutbound(): OutboundHttp {
-  const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
-  onTestFinished(() => outbound.close())
-  return outbound
-}
-
-const post = (outbound: OutboundHttp, url: string, more = {}) =>
-  outbound.send({
-    url,
-    method: 'POST',
-    headers: {},
-    body: Buffer.from('{}'),
-    verifyCert: true,
-    timeoutMs: 5000,
-    ...more,
-  })
 
 /** Answers each request with the texts, one after the other, and counts connections and requests. */
 async function listenAnswering(...answers: readonly string[]) {
@@ -50,7 +33,7 @@ it.each([
   ['with a short time to wait', empty.replace('OK', 'OK\r\nKeep-Alive: timeout=1'), 3],
   ['that is followed by another one', `${empty}HTTP/1.1 500 Not asked for\r\nContent-Length: 0\r\n\r\n`, 3],
 ])('connections are used again, or not, after an answer %s', async (_what, answer, connections) => {
-  const outbound = openOutbound()
+  const outbound = outboundWith()
   const { seen, url } = await listenAnswering(answer)
   for (let round = 0; round < 3; round += 1) {
     expect(await post(outbound, url)).toMatchObject({ kind: 'answer', status: 200 })
@@ -60,7 +43,7 @@ it.each([
 })
 
 it('connections are not used again after bytes that nobody asked for', async () => {
-  const outbound = openOutbound()
+  const outbound = outboundWith()
   const sockets: Socket[] = []
   const port = await listen(
     createServer((socket) => {
@@ -80,7 +63,7 @@ it('connections are not used again after bytes that nobody asked for', async () 
 })
 
 it('connections are not used again if the answer came before the whole request was sent', async () => {
-  const outbound = openOutbound()
+  const outbound = outboundWith()
   let connections = 0
   const port = await listen(
     createServer((socket) => {
@@ -111,7 +94,7 @@ it('connections carry one request at a time, each with its own answer, by TLS as
     server.on('connection', () => (connections += 1))
   }
   const [plain, tls] = [await listen(plainServer), await listen(tlsServer)]
-  const outbound = openOutbound()
+  const outbound = outboundWith()
   for (const origin of [`http://127.0.0.1:${plain}`, `https://127.0.0.1:${tls}`]) {
     connections = 0
     const send = async (path: string) => {
@@ -132,7 +115,7 @@ it('connections send a large request in TLS records that need no large buffer', 
   const server = createTlsServer(await selfSigned('127.0.0.1'), (request, response) => request.pipe(response))
   const tap = await startTlsTap(await listen(server), 'to_server')
   onTestFinished(() => tap.close())
-  const result = await post(openOutbound(), `https://127.0.0.1:${tap.port}/`, { body, verifyCert: false })
+  const result = await post(outboundWith(), `https://127.0.0.1:${tap.port}/`, { body, verifyCert: false })
   // An answer is read up to 16 KiB.
   expect(result).toMatchObject({ kind: 'answer', status: 200, body: body.subarray(0, 16 * 1024) })
   expect(tap.lengths.length).toBeGreaterThan(body.length / maxBytes)
@@ -142,7 +125,7 @@ it('connections send a large request in TLS records that need no large buffer', 
 it('connections send no header that contains a line end', async () => {
   const { seen, url } = await listenAnswering(empty)
   const headers = { 'X-A': 'b\r\nX-B: c' }
-  expect(await post(openOutbound(), url, { headers })).toEqual({
+  expect(await post(outboundWith(), url, { headers })).toEqual({
     kind: 'failed',
     error: 'invalid header X-A',
     remoteAddress: null,

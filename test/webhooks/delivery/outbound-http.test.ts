@@ -29,7 +29,7 @@ it('gives a request that is sent after the process was stopped time for its answ
   const [former, { url }] = [await answering(), await answering()]
   const outbound = outboundWith()
   await post(outbound, former.url)
-  const result = post(outbound, url, 1500)
+  const result = post(outbound, url, { timeoutMs: 1500 })
   // The connection is open by now, but the process learns it afterwards, when the time of the request has passed.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000)
   expect(await result).toMatchObject({ kind: 'answer', status: 204 })
@@ -53,7 +53,7 @@ describe('responses of receivers', () => {
   it('are cut off in time if the headers arrive one byte at a time', async () => {
     const { url } = await rawServer((socket) => dripping(socket, 'HTTP/1.1 200 OK\r\nX-A: '.padEnd(4000, 'a')))
     const startedMs = performance.now()
-    expect(await post(outboundWith(), url, 300)).toEqual({
+    expect(await post(outboundWith(), url, { timeoutMs: 300 })).toEqual({
       kind: 'failed',
       error: 'no answer within 300 ms',
       remoteAddress: '127.0.0.1',
@@ -67,13 +67,13 @@ describe('responses of receivers', () => {
       dripping(socket, 'x')
     })
     const startedMs = performance.now()
-    expect(await post(outboundWith(), url, 300)).toMatchObject({ kind: 'answer', status: 200 })
+    expect(await post(outboundWith(), url, { timeoutMs: 300 })).toMatchObject({ kind: 'answer', status: 200 })
     expect(performance.now() - startedMs).toBeLessThan(10_000)
   })
 
   it('count as failed if the receiver never answers or hangs up', async () => {
     const silent = await rawServer(() => {})
-    expect(await post(outboundWith(), silent.url, 200)).toEqual({
+    expect(await post(outboundWith(), silent.url, { timeoutMs: 200 })).toEqual({
       kind: 'failed',
       error: 'no answer within 200 ms',
       remoteAddress: '127.0.0.1',
@@ -211,7 +211,7 @@ describe('connections that are reused', () => {
   ])('repeat a lost request once on another connection if it may arrive twice: $mayArriveTwice', async (wanted) => {
     const outbound = outboundWith()
     const { seen, url } = await listenForOne()
-    const send = () => post(outbound, url, 5000, wanted.mayArriveTwice)
+    const send = () => post(outbound, url, { mayArriveTwice: wanted.mayArriveTwice })
     expect(await send()).toMatchObject({ kind: 'answer', status: 200 })
     // Lets the connection become free.
     await new Promise((resolve) => setImmediate(resolve))
@@ -311,12 +311,12 @@ describe('blocked addresses', () => {
     nameServer.answer('hanging.test', 'silent')
     const outbound = outboundWith({ names: { servers: [nameServer.address] } })
     const startedMs = performance.now()
-    expect(await post(outbound, 'http://hanging.test/', 200)).toEqual({
+    expect(await post(outbound, 'http://hanging.test/', { timeoutMs: 200 })).toEqual({
       kind: 'failed',
       error: 'no answer within 200 ms',
       remoteAddress: null,
     })
-    expect(await post(outbound, 'https://hanging.test/', 200)).toMatchObject({ kind: 'failed' })
+    expect(await post(outbound, 'https://hanging.test/', { timeoutMs: 200 })).toMatchObject({ kind: 'failed' })
     // This is less than two look-ups, each of which ends after 2 s.
     expect(performance.now() - startedMs).toBeLessThan(3000)
     // It does not delay the creation of a webhook either.

@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest'
 import {
   type OutboundHttp,
   type OutboundOptions,
+  type OutboundRequest,
   createOutboundHttp,
 } from '../../../src/platform/outbound/outbound-http.ts'
 
@@ -13,13 +14,13 @@ export function outboundWith(options: Partial<OutboundOptions> = {}): OutboundHt
 }
 
 /** Sends a short request that verifies the certificate of its receiver. */
-export const post = (outbound: OutboundHttp, url: string, timeoutMs = 5000, mayArriveTwice = false) =>
+export const post = (outbound: OutboundHttp, url: string, more: Partial<OutboundRequest> = {}) =>
   outbound.send({
     url,
     method: 'POST',
     headers: {},
     body: Buffer.from('{}'),
     verifyCert: true,
-    timeoutMs,
-    mayArriveTwice,
+    timeoutMs: 5000,
+    ...more,
   })

@@ -8,6 +8,7 @@ import { expireParkedMessages, expireSetAsideEvents } from '../../../src/webhook
 import { lockLanes } from '../../../src/webhooks/lanes/store.ts'
 import { parkedPortion } from '../../../src/webhooks/replays/store-parked.ts'
 import { runExpiry, sweepLanes } from '../../../src/webhooks/tasks.ts'
+import { permitRows, refuseRow } from '../../support/database/refuse-row.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { type Harness, createHarness } from '../harness.ts'
@@ -64,20 +65,13 @@ async function largestPortion(): Promise<{ messages: number; bytes: number }> {
 const reports = () => harness.ctx.db.selectFrom('systemEvent').select(['siteId', 'text', 'details']).execute()
 const reported = async () => (await reports()).map(({ details }) => details)
 
-/** Makes the database refuse to park this message, or to delete it when it is parked. */
-async function refuse(event: 'insert' | 'delete', id: string): Promise<void> {
-  await sql`
-    create or replace function refuse() returns trigger language plpgsql as $$
-    begin raise exception 'refused'; end $$
-  `.execute(harness.ctx.db)
-  const row = sql.ref(event === 'insert' ? 'new.id' : 'old.id')
-  await sql`
-    create trigger refuse before ${sql.raw(event)} on webhook_parked_message for each row
-    when (${row} = ${sql.lit(id)}) execute function refuse()
-  `.execute(harness.ctx.db)
-}
+const parkedTable = 'webhook_parked_message'
 
-const permit = () => sql`drop trigger refuse on webhook_parked_message`.execute(harness.ctx.db)
+/** Makes the database refuse to park this message, or to delete it when it is parked. */
+const refuse = (on: 'insert' | 'delete', id: string) =>
+  refuseRow(harness.ctx, { table: parkedTable, on, column: 'id', value: id })
+
+const permit = () => permitRows(harness.ctx, parkedTable)
 
 describe('expireMessages', () => {
   it('parks messages that were not delivered for a week, and adjusts their lanes', async () => {

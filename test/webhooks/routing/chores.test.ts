@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { preparePartitions } from '../../../src/platform/database/partitions.ts'
 import { keptDays } from '../../../src/webhooks/partitions.ts'
 import { sweepLanes } from '../../../src/webhooks/tasks.ts'
+import { refuseRow } from '../../support/database/refuse-row.ts'
 import { type Harness, createHarness } from '../harness.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 
@@ -126,13 +127,7 @@ describe('sweepLanes', () => {
     for (const { id } of webhooks) await addMessage(id)
     const [first = '', second = ''] = webhooks.map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1))
     const { db } = harness.ctx
-    await sql`
-      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$
-    `.execute(db)
-    await sql`
-      create trigger refuse before update on webhook_lane for each row
-      when (new.webhook_id = ${sql.lit(first)}) execute function refuse()
-    `.execute(db)
+    await refuseRow(harness.ctx, { table: 'webhook_lane', on: 'update', column: 'webhook_id', value: first })
     await expect(sweepLanes(harness.ctx)).rejects.toThrow(/^1 of 2 parts failed$/)
     const lanes = db.selectFrom('webhookLane').select(['webhookId', 'pending']).orderBy('webhookId')
     expect(await lanes.execute()).toEqual([
