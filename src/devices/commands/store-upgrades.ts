@@ -228,6 +228,35 @@ export async function listActiveDevices(
   return new Set(active.map(({ deviceId }) => deviceId))
 }
 
+/**
+ * Returns the same as listActiveDevices(), and prevents that upgrades get others of the devices until `tx` ends. The caller
+ * has locked the devices themselves.
+ */
+export async function lockActiveDevices(
+  tx: Tx,
+  scope: InOrg,
+  deviceIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  // Transactions that end commands lock them before the progress of upgrades.
+  await tx
+    .selectFrom('deviceCommand')
+    .select('id')
+    .where('deviceId', '=', anyOf(deviceIds))
+    .where('pending', 'in', ['queued', 'sent'])
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+  const locked = await tx
+    .selectFrom('deviceUpgrade')
+    .select(['deviceId', 'upgradeId'])
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', anyOf(deviceIds))
+    .orderBy('deviceId')
+    .forUpdate()
+    .execute()
+  return new Set(locked.flatMap(({ deviceId, upgradeId }) => (upgradeId === null ? [] : [deviceId])))
+}
+
 /** Returns the id of the site upgrade that has the device to itself. */
 export async function findActiveUpgrade(reader: Reader, scope: InOrg, deviceId: string): Promise<string | undefined> {
   const active = await reader

@@ -1,7 +1,7 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import type { Tx } from '../../platform/database/db.ts'
-import { listActiveDevices } from '../commands/store-upgrades.ts'
+import { lockActiveDevices } from '../commands/store-upgrades.ts'
 import { countOf, onlyOf } from './claim-devices.ts'
 import { deviceIdOf, newClaimCode } from '../device.ts'
 import { type ChangeReport, type DeviceNames, plainNames, selectDevices } from './select-devices.ts'
@@ -22,7 +22,7 @@ export async function unclaimDevices(
   // Connecting devices lock the registry first, then the device; so does this.
   await lockRegistry(tx, scope, { deviceIds: plain.macs.map(deviceIdOf), serials: plain.serials })
   const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plain))
-  const busy = await listActiveDevices(
+  const busy = await lockActiveDevices(
     tx,
     scope,
     found.map(({ device }) => device.id),
