@@ -133,13 +133,8 @@ test('a stop waits until the end of a task is recorded, however late the task en
   expect(await listOpen()).toEqual([])
 })
 
-test('tasks run again after the end of one could not be recorded', async () => {
-  const { started, end, task } = createGated('cut')
-  await waitUntil('the former runner is gone', async () => !(await isDeaf()))
-  const next = createGated('next')
-  const jobs = await startJobs({ connection: database.connection, log, tasks: [task, next.task] })
-  await jobs.add('cut', {})
-  await started
+/** Ends a task whose end can't be recorded, because the connection breaks. */
+async function endUnrecorded(end: () => void): Promise<void> {
   const holder = await pool.connect()
   await holder.query('begin; select from graphile_worker._private_jobs for update')
   end()
@@ -153,9 +148,38 @@ test('tasks run again after the end of one could not be recorded', async () => {
   await holder.query('rollback')
   holder.release()
   await waitUntil('the runner ends', isDeaf)
+}
+
+test('tasks run again after the end of one could not be recorded', async () => {
+  const { started, end, task } = createGated('cut')
+  await waitUntil('the former runner is gone', async () => !(await isDeaf()))
+  const next = createGated('next')
+  const jobs = await startJobs({ connection: database.connection, log, tasks: [task, next.task] })
+  await jobs.add('cut', {})
+  await started
+  await endUnrecorded(end)
   await jobs.add('next', {})
   await next.started
   next.end()
   await jobs.stop()
   expect(await listOpen()).toEqual([{ task_identifier: 'cut' }])
+})
+
+test('a stop waits for the tasks of a runner that has ended by itself', async () => {
+  await pool.query('delete from graphile_worker._private_jobs')
+  const unrecorded = createGated('unrecorded')
+  const other = createGated('other')
+  await waitUntil('the former runner is gone', async () => !(await isDeaf()))
+  const tasks = [unrecorded.task, other.task]
+  const jobs = await startJobs({ connection: database.connection, log, tasks })
+  for (const { name } of tasks) await jobs.add(name, {})
+  await unrecorded.started
+  await other.started
+  await endUnrecorded(unrecorded.end)
+  const stopped = jobs.stop()
+  // A stop that waits for nothing ends its pool at once.
+  await pool.query('select')
+  other.end()
+  await stopped
+  expect(await listOpen()).toEqual([{ task_identifier: 'unrecorded' }])
 })

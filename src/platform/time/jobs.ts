@@ -67,9 +67,11 @@ export async function startJobs({ connection, log: parent, tasks }: JobsOptions)
     return run({ ...runnerOptions(tasks, signal), events, pgPool: pool, logger: workerLogger(log) })
   }
 
-  /** A runner ends by itself if it can't record the end of a task. */
+  /** A runner ends by itself if it can't record the end of a task. Its other tasks end first, and their ends are recorded. */
   async function beginAgain(): Promise<void> {
+    const former = runner
     runner = null
+    await former?.promise
     for (;;) {
       await pause(AGAIN_MS, signal)
       if (signal.aborted) return
