@@ -5,34 +5,20 @@ import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
-import { inTx, json } from '../../src/platform/database/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { MODEL, NEW, OLD, type SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, countOf, statusOf, useRollout } from './harness.ts'
+import { MIDDLE, seedHop } from './hop-images.ts'
 
-const MIDDLE = '1.5.0'
 const rollout = useRollout()
 const { advance, create, play, read, seed } = rollout
 let devices: SeededDevice[] = []
 let middleId = ''
 
-/** NEW can be installed from MIDDLE only, and MIDDLE from anything. */
 beforeEach(async () => {
   devices = await seed([3, 1])
-  const { orgId } = rollout.org.scope
-  middleId = uuidv7()
-  const image = await rollout.ctx.db.selectFrom('firmwareImage').selectAll().limit(1).executeTakeFirstOrThrow()
-  await rollout.ctx.db
-    .insertInto('firmwareImage')
-    .values({ ...image, id: middleId, sha256: 'd'.repeat(64) })
-    .execute()
-  const createdAt = rollout.clock.now()
-  const traits = { tag: null, channel: null, minVersion: null, createdAt }
-  await rollout.ctx.db
-    .insertInto('firmwareVersion')
-    .values({ orgId, imageId: middleId, model: MODEL, version: MIDDLE, reported: json([`${MIDDLE}-stock`]), ...traits })
-    .execute()
-  await rollout.ctx.db.updateTable('firmwareVersion').set({ minVersion: MIDDLE }).where('version', '=', NEW).execute()
+  middleId = await seedHop(rollout, MODEL)
 })
 
 /** The commanded devices install, and come back with a version. */

@@ -1,6 +1,7 @@
 import { epochS } from '../../platform/time/clock.ts'
 import { findHoldReason, ofDownloads } from '../gates/decide-hold.ts'
 import type { Now } from '../site-upgrade-now.ts'
+import { leavesDownloadPhase } from '../targets/hops/hops.ts'
 import { canStage } from '../targets/steps/decide-order.ts'
 import { type Step, isHardFailure } from '../rounds/decide-step.ts'
 import type { CountsByPhase } from '../stops/decide-stop.ts'
@@ -53,7 +54,7 @@ export function listDownloadMoves(steps: readonly Step[]): DownloadMove[] {
     const { downloadPhase: phase } = target
     if (phase === null) return []
     // The images of later hops are downloaded in the phases of the reboots.
-    const isOnItsWay = step.hop !== undefined
+    const isOnItsWay = step.hop !== undefined && leavesDownloadPhase(target)
     const pending = Number(!isOnItsWay && awaitsImage({ state: to, staged })) - Number(awaitsImage(target))
     const has = isOnItsWay || hasImage({ state: to, staged, fetched: target.fetched })
     return [{ phase, pending, failed: isHardFailure(step) && !has, downloaded: Number(has) - Number(hasImage(target)) }]

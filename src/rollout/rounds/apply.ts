@@ -13,7 +13,7 @@ import type { OrgRound } from './decide-org-upgrade.ts'
 import { decideOutage } from '../targets/decide-outage.ts'
 import type { Step } from './decide-step.ts'
 import { showProgress } from '../fwupdate.ts'
-import { imagesOf, splitImages } from '../targets/hops/hops.ts'
+import { imagesOf, leavesDownloadPhase, splitImages } from '../targets/hops/hops.ts'
 import { isToldLive, noteUpgrades } from '../events/note-upgrades.ts'
 import { presentPhase } from '../phases/present-phase.ts'
 import { type UpgradeHold, isInFlight, isTerminal } from '../rollout.ts'
@@ -117,7 +117,10 @@ async function applyHops(tx: Tx, scope: OrgScope, steps: readonly TargetStep[], 
   await updateHops(
     tx,
     scope,
-    hops.map(({ target: { upgradeId, deviceId }, hop }) => ({ upgradeId, deviceId, hop })),
+    hops.map(({ target, hop }) => {
+      const { upgradeId, deviceId } = target
+      return { upgradeId, deviceId, hop, leaves: leavesDownloadPhase(target) }
+    }),
     at,
   )
   const assigned = hops.map(({ orgUpgradeId, target: { upgradeId, deviceId, path }, hop }) => {

@@ -1,4 +1,5 @@
 import { isReportOf } from '../../../firmware/version-identity.ts'
+import { waitingStates } from '../../rollout.ts'
 import type { UpgradeHop } from '../../tables.ts'
 import type { TargetDecision, TargetNow } from '../target.ts'
 
@@ -36,7 +37,16 @@ export function splitImages([first = '', ...later]: readonly string[]): Assigned
 }
 
 /** The states in which a device may install a version without a command of the upgrade. */
-const waiting: ReadonlySet<string> = new Set(['planned', 'deferred', 'downloaded'])
+const waiting: ReadonlySet<string> = new Set(waitingStates)
+
+/**
+ * True if the target leaves the phase of its download when it goes on to the next version. It stays there if its device has got
+ * to a version by itself: then it has yet to download an image in that phase.
+ * @param target As it was before.
+ */
+export function leavesDownloadPhase({ state }: Pick<TargetNow, 'state'>): boolean {
+  return !waiting.has(state)
+}
 
 /**
  * Moves a target that has reached its present version on to the next one of its path. It is planned again, so that each

@@ -10,10 +10,13 @@ export interface TargetHop {
   readonly upgradeId: string
   readonly deviceId: string
   readonly hop: UpgradeHop
+  /** The target leaves the phase of its download. */
+  readonly leaves: boolean
 }
 
 const hopColumns = columnsOf('upgradeTarget', { orgId: 'uuid', upgradeId: 'uuid', deviceId: 'uuid' }, {
   hop: 'jsonb',
+  leaves: 'boolean',
 } as const)
 
 /**
@@ -30,7 +33,8 @@ export async function updateHops(
   await sql`
     update upgrade_target target set
       image_id = (next.hop->>'image_id')::uuid, target_version = next.hop->>'version', reported = next.hop->'reported',
-      fetched = false, staged = false, download_phase = null, retry_at_ms = null, down_at = null, up_at = null,
+      fetched = false, staged = false, retry_at_ms = null, down_at = null, up_at = null,
+      download_phase = case when not next.leaves then target.download_phase end,
       entered_at = ${now}::timestamptz, entered_ms = ${nowMs}::float8,
       path = (
         select jsonb_agg(case when hop->>'version' <> target.target_version then hop
