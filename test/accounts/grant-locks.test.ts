@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { untilWaiting } from '../support/database/until-waiting.ts'
 import { addPerson } from '../support/people.ts'
 import { tokenIn, waitForMail } from '../support/peers/mails.ts'
+import { whileRowsAreLocked } from '../support/while-locked.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 
 let server: TestServer
@@ -107,5 +108,19 @@ describe('a registration with an invitation', () => {
       return [changing, verifying]
     })
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200])
+  })
+
+  it('whose password is unfit does not wait for its organization', async () => {
+    const world = await makeWorld()
+    await world.call('PUT', 'setting', { password_policy: { enabled: true, min_length: 40 } })
+    const email = `${randomUUID()}@example.test`
+    await world.call('POST', 'invites', { email, privileges })
+    const referer_invite_token = tokenIn(await waitForMail(server.dataDir, email))
+    await server.call('POST', '/register', { as: null, body: { ...person, email, referer_invite_token } })
+    const token = tokenIn(await waitForMail(server.dataDir, email, 2))
+    await whileRowsAreLocked(server.ctx, { table: 'org', column: 'id', value: world.org.orgId }, async () => {
+      const answer = await server.call('POST', `/register/verify/${token}`, { as: null })
+      expect(answer).toMatchObject({ status: 200, body: { invite_not_applied: true, min_length: 40 } })
+    })
   })
 })

@@ -10,7 +10,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { RegistrationDocument, UnfitPassword } from '../tables.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { appendAccountChange } from '../account-log.ts'
-import { acceptInvite, lockOrgOfInvite } from '../admins/accept-invite.ts'
+import { type InviteClaim, acceptInvite, lockOrgOfInvite } from '../admins/accept-invite.ts'
 import type { LoginThrottle } from '../../access/authentication/login-throttle.ts'
 import type { Passwords } from '../../access/authentication/password.ts'
 import type { AccountSettings } from '../parts.ts'
@@ -25,9 +25,9 @@ export interface Verified {
   readonly invite: InviteResult
 }
 
-export type InviteResult =
-  | { readonly kind: 'none' | 'applied' | 'not_applied' }
-  | { readonly kind: 'unfit_password'; readonly unfit: UnfitPassword }
+export type InviteResult = UnusableInvite | { readonly kind: 'applied' | 'not_applied' }
+
+type UnusableInvite = { readonly kind: 'none' } | { readonly kind: 'unfit_password'; readonly unfit: UnfitPassword }
 
 export interface VerifyRequest {
   readonly token: string
@@ -53,7 +53,8 @@ export async function verifyRegistration(
     if (usedAt !== null || doc.first_name === undefined) throw new AppError('invalid', 'already registered')
     if (expiresAt <= at) throw new AppError('invalid', 'expired')
     const pending = { email, passwordHash, doc }
-    if (doc.invite_token_hash !== undefined) await lockOrgOfInvite(tx, Buffer.from(doc.invite_token_hash, 'hex'))
+    const attached = inviteOf(doc)
+    if (attached.kind === 'fit') await lockOrgOfInvite(tx, attached.tokenHash)
     const adminId = uuidv7()
     const name = { firstName: doc.first_name, lastName: doc.last_name }
     const actor: Actor = { adminId, name: actorName({ ...name, email, tokenName: '' }), ...from }
@@ -62,7 +63,7 @@ export async function verifyRegistration(
     if (!doc.account_only) await createFirstOrg(tx, { adminId, actor, pending, at })
     const { first_name, last_name } = doc
     await appendAccountChange(tx, { adminId, actor, message: 'register', after: { email, first_name, last_name }, at })
-    const invite = await applyInviteOf(ctx, tx, { adminId, actor, pending })
+    const invite = await applyInvite(ctx, tx, attached, { admin: { id: adminId, email }, actor })
     // Open the session last: the organizations limit how long it lasts.
     const opened = await openSession(ctx, tx, adminScope(adminId), { actor, secondFactor: 'none' })
     const { return_to: returnTo } = doc
@@ -126,15 +127,22 @@ async function createFirstOrg(
   await appendAudit(tx, scope, { message: `Add Org "${name}"`, after: { ...doc, name }, at })
 }
 
-async function applyInviteOf(
-  ctx: Context,
-  tx: Tx,
-  { adminId, actor, pending }: Omit<NewAccount, 'at'> & { readonly actor: Actor },
-): Promise<InviteResult> {
-  const { email, doc } = pending
+/** The invitation that a registration names. */
+type AttachedInvite = UnusableInvite | { readonly kind: 'fit'; readonly tokenHash: Buffer }
+
+function inviteOf(doc: RegistrationDocument): AttachedInvite {
   if (doc.invite_token_hash === undefined) return { kind: 'none' }
   if (doc.unfit_for_invite !== undefined) return { kind: 'unfit_password', unfit: doc.unfit_for_invite }
-  const inviteTokenHash = Buffer.from(doc.invite_token_hash, 'hex')
-  const outcome = await acceptInvite(ctx, tx, { inviteTokenHash, admin: { id: adminId, email }, actor })
+  return { kind: 'fit', tokenHash: Buffer.from(doc.invite_token_hash, 'hex') }
+}
+
+async function applyInvite(
+  ctx: Context,
+  tx: Tx,
+  attached: AttachedInvite,
+  claim: Omit<InviteClaim, 'inviteTokenHash'>,
+): Promise<InviteResult> {
+  if (attached.kind !== 'fit') return attached
+  const outcome = await acceptInvite(ctx, tx, { ...claim, inviteTokenHash: attached.tokenHash })
   return { kind: outcome === 'applied' ? 'applied' : 'not_applied' }
 }
