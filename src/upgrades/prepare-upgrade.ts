@@ -9,7 +9,8 @@ import { AppError } from '../platform/errors.ts'
 import { inTurns, nextTurn } from '../platform/queues/next-turn.ts'
 import { splitImages } from '../rollout/targets/hops/hops.ts'
 import { type Candidate, listCandidates } from '../rollout/store-create.ts'
-import { listFinalVersions } from '../rollout/changes/store-takeover.ts'
+import { isChangedFrom } from '../rollout/changes/plan-takeover.ts'
+import { listVersionChanges } from '../rollout/changes/store-takeover.ts'
 import { listReporting } from '../rollout/targets/health/store.ts'
 import type { RadioFactsByMac } from './radio/radio.ts'
 import { listRadioFacts } from './radio/store.ts'
@@ -142,14 +143,14 @@ export function listUpgraded(plans: readonly Planned[]): string[] {
 export async function listDiverted(tx: Tx, scope: InOrg, plans: readonly Planned[]): Promise<readonly string[]> {
   const current = plans.flatMap((plan) => (plan.kind === 'skip' ? [plan] : []))
   if (current.length === 0) return []
-  const versions = await listFinalVersions(
+  const changes = await listVersionChanges(
     tx,
     scope,
     current.map(({ device }) => device.id),
   )
   return current.flatMap(({ device, entry }) => {
-    const version = versions.get(device.id)
-    return version === undefined || version === entry.version ? [] : [device.id]
+    const change = changes.get(device.id)
+    return change !== undefined && isChangedFrom(entry.version, change) ? [device.id] : []
   })
 }
 

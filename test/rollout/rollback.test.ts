@@ -1,6 +1,7 @@
 // Failed devices return to their backup version, as the engine carries it out.
-import { expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
+import type { OrgUpgrade } from '../../src/upgrades/org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
@@ -163,4 +164,41 @@ it('restores a device although the upgrade was stopped by its failure, also afte
   expect((await rollout.read(id)).siteUpgrades).toMatchObject([
     { status: 'failed', failures: [{ reason: 'rolled_back' }] },
   ])
+})
+
+describe('a device that is being restored from the version that another upgrade requests', () => {
+  const notesOf = ({ siteUpgrades }: OrgUpgrade) =>
+    siteUpgrades.flatMap(({ notes }) => notes.map(({ reason }) => reason))
+  let device: SeededDevice
+  let old: string
+
+  beforeEach(async () => {
+    const [first] = await rollout.seed([{ devices: 1, capabilities }])
+    if (first === undefined) throw new Error('no device')
+    device = first
+    old = (await rollout.create({ rollback_on_failure: true, max_failure_percentage: 100, strategy: 'big_bang' })).id
+    await rollout.play(() => 'dies')
+    await advanceBy(options.rebootTimeoutMs.ap + options.reconnectGraceMs)
+    await rollout.fleet.connect([device], NEW)
+    await advanceBy(1000)
+    expect((await commandsOf(device)).map(({ kind }) => kind)).toEqual(['upgrade', 'restore_backup'])
+  })
+
+  it('is left out as one that another upgrade has', async () => {
+    const young = await rollout.create({ versions: [NEW] })
+    expect([countAll(young), notesOf(young)]).toEqual([{}, ['in another upgrade']])
+    const forceful = await rollout.create({ versions: [NEW], supersede: true })
+    expect([countAll(forceful), notesOf(forceful)]).toEqual([{}, ['in another upgrade, which has begun with it']])
+    await rollout.fleet.answer(() => 'keeps_old')
+    await advanceBy(1000)
+    expect(countAll(await rollout.read(old))).toEqual({ failed: 1 })
+  })
+
+  it('is right for an upgrade to the version to which it has just returned', async () => {
+    await rollout.fleet.answer(() => 'keeps_old')
+    const keeping = await rollout.create({ versions: [OLD] })
+    expect([countAll(keeping), notesOf(keeping)]).toEqual([{ skipped: 1 }, []])
+    await advanceBy(1000)
+    expect(countAll(await rollout.read(old))).toEqual({ failed: 1 })
+  })
 })

@@ -23,6 +23,17 @@ export function takeoverReason(by: string): string {
   return `taken over by upgrade ${by}`
 }
 
+/** The version that a device is to have in the end, or the one that it is to lose. */
+export interface VersionChange {
+  readonly kind: 'gets' | 'loses'
+  readonly version: string
+}
+
+/** True if a device that runs the version is to have another one in the end. */
+export function isChangedFrom(running: string, { kind, version }: VersionChange): boolean {
+  return kind === 'gets' ? version !== running : version === running
+}
+
 /** A site upgrade that loses devices. */
 export interface LosingSite extends Pick<SiteUpgradeNow, 'counts' | 'released' | 'stopping' | 'plan'> {
   readonly id: string

@@ -7,6 +7,7 @@ import {
   type LosingSite,
   type SiteTakeover,
   type TakenTarget,
+  type VersionChange,
   planTakeover,
   shrinkDownloads,
   shrinkPending,
@@ -37,28 +38,31 @@ export async function listTakeable(
 }
 
 /**
- * Returns the version that each of these devices has after the upgrade that has it. Devices that no upgrade has, or for which it
- * only downloads, keep theirs and are left out.
+ * Returns what the upgrade that has each of these devices does to its version: a device that is being restored loses the one that the
+ * upgrade has given it, and it is not known which one it returns to. Devices that no upgrade has, or for which it only downloads, keep
+ * theirs and are left out.
  */
-export async function listFinalVersions(
+export async function listVersionChanges(
   reader: Reader,
   scope: InOrg,
   deviceIds: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await sql<{ deviceId: string; version: string }>`
+): Promise<ReadonlyMap<string, VersionChange>> {
+  const { rows } = await sql<VersionChange & { readonly deviceId: string }>`
     with active as materialized (
       select device_id, upgrade_id from device_upgrade
       where org_id = ${scope.orgId} and device_id = ${anyOf(deviceIds)} and upgrade_id is not null)
-    select active.device_id, last.version from active
+    select active.device_id, case when last.is_restored then 'loses' else 'gets' end as kind,
+      case when last.is_restored then last.target_version else coalesce(last.path->-1->>'version', last.target_version) end as version
+    from active
     cross join lateral (
-      select coalesce(target.path->-1->>'version', target.target_version) as version
+      select target.state = 'rolling_back' as is_restored, target.target_version, target.path
       from upgrade_target target
       join site_upgrade part on part.org_id = target.org_id and part.id = target.upgrade_id
       where target.org_id = ${scope.orgId} and target.upgrade_id = active.upgrade_id and target.device_id = active.device_id
         and part.plan->>'only' is distinct from 'stage'
       limit 1) last
   `.execute(reader)
-  return new Map(rows.map(({ deviceId, version }) => [deviceId, version]))
+  return new Map(rows.map(({ deviceId, kind, version }) => [deviceId, { kind, version }]))
 }
 
 /**
