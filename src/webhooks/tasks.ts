@@ -1,7 +1,7 @@
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/database/db.ts'
 import { preparePartitions } from '../platform/database/partitions.ts'
-import { eachInTurn } from '../platform/time/each-in-turn.ts'
+import { eachInTurn } from '../platform/queues/each-in-turn.ts'
 import type { Task } from '../platform/time/jobs.ts'
 import type { Mailer } from '../platform/outbound/mail.ts'
 import { keptDays } from './partitions.ts'
