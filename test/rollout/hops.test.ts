@@ -1,11 +1,13 @@
 import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it } from 'vitest'
+import { shareUpgradesInFlight } from '../../src/devices/commands/store-upgrades.ts'
 import { findImageUser } from '../../src/firmware/store.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
 import { inTx } from '../../src/platform/database/db.ts'
+import { untilWaiting } from '../support/database/until-waiting.ts'
 import { MODEL, NEW, OLD, type SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, countOf, statusOf, useRollout } from './harness.ts'
@@ -168,4 +170,37 @@ it('an image is in use while a device has yet to get it', async () => {
       expect(await findImageUser(tx, scope, used)).toMatch(`Upgrade ${id} uses this image`)
     expect(await findImageUser(tx, scope, uuidv7())).toBeNull()
   })
+})
+
+it('devices go on without a deadlock while their upgrades are read for commands of people', async () => {
+  const { ctx, clock, fleet, org } = rollout
+  const [first, second, last] = rollout.devices(0).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  if (first === undefined || second === undefined || last === undefined) throw new Error('no devices')
+  await fleet.disconnect([first, second])
+  clock.advance(600_000)
+  const only = { all_sites: false, site_ids: [org.sites[0]?.id ?? ''] }
+  const { id } = await create({ version: NEW, strategy: 'big_bang', ...only })
+  await advance()
+  await fleet.answer(() => 'does')
+  await advance()
+  expect(countOf(await read(id))).toEqual({ deferred: 2, rebooting: 1 })
+  await fleet.disconnect([last])
+  clock.advance(60_000)
+  await fleet.connect([first, second])
+  await fleet.connect([last], MIDDLE)
+  const [held, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const reading = inTx(ctx, async (tx) => {
+    await shareUpgradesInFlight(tx, org.scope, [second.id])
+    held.resolve()
+    await waiting.promise
+    await shareUpgradesInFlight(tx, org.scope, [last.id])
+  })
+  await held.promise
+  // The last device goes on, and the two others are commanded.
+  const round = advance()
+  await untilWaiting(rollout, 1)
+  waiting.resolve()
+  await Promise.all([reading, round])
+  expect(countOf(await read(id))).toEqual({ dl_requested: 3 })
+  await expectConsistent(ctx)
 })

@@ -1,7 +1,12 @@
 import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { OrgScope } from '../../access/scope.ts'
 import { cancelQueuedCommands } from '../../devices/commands/store-cancel.ts'
-import { type DeviceUpgradeStep, updateDeviceUpgrades, updateImages } from '../../devices/commands/store-upgrades.ts'
+import {
+  type AssignedDevice,
+  type DeviceUpgradeStep,
+  updateDeviceUpgrades,
+  updateImages,
+} from '../../devices/commands/store-upgrades.ts'
 import { type UpgradeCommand, insertUpgradeCommands } from '../../devices/commands/store-upgrade-commands.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
 import type { Tx } from '../../platform/database/db.ts'
@@ -16,10 +21,10 @@ import { showProgress } from '../fwupdate.ts'
 import { imagesOf, leavesDownloadPhase, splitImages } from '../targets/hops/hops.ts'
 import { isToldLive, noteUpgrades } from '../events/note-upgrades.ts'
 import { presentPhase } from '../phases/present-phase.ts'
-import { type UpgradeHold, isInFlight, isTerminal } from '../rollout.ts'
+import { type UpgradeHold, type UpgradeHop, isInFlight, isTerminal } from '../rollout.ts'
 import { type TargetChange, updateOrgFailures, updateSiteUpgrades, updateTargets } from './store.ts'
 import { updateBaselines } from '../targets/health/store.ts'
-import { updateHops } from '../targets/hops/store.ts'
+import { type TargetHop, updateHops } from '../targets/hops/store.ts'
 import { pauseSiteUpgrades } from '../gates/store-hold.ts'
 import { openDownloadPhase, updateOrgDownloads } from '../phases/store-downloads.ts'
 import { openPhase, updateOrgPhases } from '../phases/store.ts'
@@ -63,7 +68,8 @@ export async function applyRounds(
     steps.map((step) => targetChange(scope, step, at)),
     at,
   )
-  await applyHops(tx, scope, steps, at)
+  const hops = steps.filter(isHopStep)
+  if (hops.length > 0) await updateHops(tx, scope, hops.map(targetHop), at)
   const compared = steps.filter(({ siteUpgrade, order }) => siteUpgrade.plan.health === true && order !== null)
   const begun = compared.filter(({ order }) => order === 'upgrade' || order === 'activate')
   await updateBaselines(
@@ -98,6 +104,8 @@ export async function applyRounds(
   for (const round of rounds) await applyToOrg(tx, scope, { round, stopped, at })
   // Commands and downloads are locked before what belongs to devices, as everywhere.
   await updateDeviceUpgrades(tx, scope, steps.map(deviceUpgradeStep), now)
+  // These rows are locked by then: as a first step, they would be locked before those of devices with lower ids.
+  await updateImages(tx, scope, hops.map(assignedDevice))
   await appendDeviceEvents(tx, scope, steps.flatMap(deviceEventOf), now)
   await appendRoundEvents(tx, scope, rounds, at)
 }
@@ -109,25 +117,22 @@ function deviceUpgradeStep({ target, to, failedAttempts, newCommandId }: TargetS
   return { deviceId: target.deviceId, shown, inFlight: isInFlight(to), ends: isTerminal(to), isCommanded }
 }
 
-async function applyHops(tx: Tx, scope: OrgScope, steps: readonly TargetStep[], at: Now): Promise<void> {
-  const hops = steps.flatMap(({ siteUpgrade, target, hop }) => {
-    return hop === undefined ? [] : [{ orgUpgradeId: siteUpgrade.orgUpgradeId, target, hop }]
-  })
-  if (hops.length === 0) return
-  await updateHops(
-    tx,
-    scope,
-    hops.map(({ target, hop }) => {
-      const { upgradeId, deviceId } = target
-      return { upgradeId, deviceId, hop, leaves: leavesDownloadPhase(target) }
-    }),
-    at,
-  )
-  const assigned = hops.map(({ orgUpgradeId, target: { upgradeId, deviceId, path }, hop }) => {
-    const images = imagesOf({ imageId: hop.image_id, targetVersion: hop.version, path })
-    return Object.assign({ deviceId, upgradeId, orgUpgradeId }, splitImages(images))
-  })
-  await updateImages(tx, scope, assigned)
+/** A step that goes on to a version. */
+type HopStep = TargetStep & { readonly hop: UpgradeHop }
+
+function isHopStep(step: TargetStep): step is HopStep {
+  return step.hop !== undefined
+}
+
+function targetHop({ target, hop }: HopStep): TargetHop {
+  const { upgradeId, deviceId } = target
+  return { upgradeId, deviceId, hop, leaves: leavesDownloadPhase(target) }
+}
+
+function assignedDevice({ siteUpgrade: { orgUpgradeId }, target, hop }: HopStep): AssignedDevice {
+  const { upgradeId, deviceId, path } = target
+  const images = imagesOf({ imageId: hop.image_id, targetVersion: hop.version, path })
+  return { deviceId, upgradeId, orgUpgradeId, ...splitImages(images) }
 }
 
 /** The steps of the decision, with the columns of their targets that events show. */
