@@ -1,4 +1,17 @@
-import { chmod, chown, lchown, lstat, mkdir, readFile, readdir, realpath, stat, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import {
+  access,
+  chmod,
+  chown,
+  lchown,
+  lstat,
+  mkdir,
+  readFile,
+  readdir,
+  realpath,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { findNobody } from './embedded-postgres/account.ts'
@@ -55,6 +68,7 @@ async function makeDataDir(path: string): Promise<void> {
 async function lock(folder: string): Promise<() => void> {
   const lockFile = join(folder, 'server.lock')
   const pidFile = join(folder, 'server.pid')
+  await checkWritable(folder, [lockFile, pidFile])
   const database = new DatabaseSync(lockFile)
   try {
     database.exec('begin exclusive')
@@ -70,6 +84,22 @@ async function lock(folder: string): Promise<() => void> {
     if (held) database.close()
     held = false
   }
+}
+
+/** SQLite would only say that it can't open its file. @throws AppError `unavailable` */
+async function checkWritable(folder: string, files: readonly string[]): Promise<void> {
+  await refuseIfDenied(folder, constants.W_OK | constants.X_OK)
+  for (const file of files)
+    if ((await lstat(file).catch(nullIfMissing)) !== null) await refuseIfDenied(file, constants.W_OK)
+}
+
+async function refuseIfDenied(path: string, mode: number): Promise<void> {
+  await access(path, mode).catch((error: unknown) => {
+    const isDenied = error instanceof Error && 'code' in error && error.code === 'EACCES'
+    if (!isDenied) throw error
+    const user = `user ${process.geteuid?.() ?? ''}`.trim()
+    throw new AppError('unavailable', `${user} may not write ${path}; change its owner, or set SIGNALBOX_DATA_DIR`)
+  })
 }
 
 /** The folder of the database; see chooseAccount(). */

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { chmod, chown, lstat, mkdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
 import { openDataDir } from '../../src/platform/data-dir.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
@@ -50,6 +52,37 @@ test('refuses a file in place of the folder with one line', async () => {
   await expect(openDataDir(path)).rejects.toMatchObject({
     code: 'unavailable',
     message: `data folder ${path} is not a folder`,
+  })
+})
+
+describe.skipIf(process.getuid?.() !== 0)('as a user without the permission to write', () => {
+  const user = 12_345
+
+  /** Opens the folder in a process of that user. */
+  async function refusalOf(path: string): Promise<string> {
+    const source = new URL('../../src/platform/data-dir.ts', import.meta.url).href
+    const script = `const { openDataDir } = await import(process.argv[1])
+      console.log(await openDataDir(process.argv[2]).then(() => 'opened', (error) => error.message))`
+    const args = ['--input-type=module', '--eval', script, source, path]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { uid: user, gid: user })
+    return stdout.trim()
+  }
+
+  test('names the folder and the user', async () => {
+    const path = await temporaryDir()
+    await chmod(path, 0o755)
+    expect(await refusalOf(path)).toBe(
+      `user ${user} may not write ${path}; change its owner, or set SIGNALBOX_DATA_DIR`,
+    )
+  })
+
+  test('names the lock that root left in the folder of this user', async () => {
+    const path = await temporaryDir()
+    await chown(path, user, user)
+    await writeFile(join(path, 'server.lock'), '', { mode: 0o644 })
+    expect(await refusalOf(path)).toBe(
+      `user ${user} may not write ${path}/server.lock; change its owner, or set SIGNALBOX_DATA_DIR`,
+    )
   })
 })
 
