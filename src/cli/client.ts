@@ -62,7 +62,8 @@ function unreachable(url: string, cause: string): AppError {
 /** @throws AppError with the server's own text. */
 function parseAnswer(what: string, status: number, text: string): unknown {
   const body: unknown = text === '' ? {} : JSON.parse(text)
-  if (status >= 400) throw new AppError('invalid', `${explain(body)} (${what}: ${status})`)
+  if (status >= 400)
+    throw new AppError(status === 404 ? 'not_found' : 'invalid', `${explain(body)} (${what}: ${status})`)
   return body
 }
 

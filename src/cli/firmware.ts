@@ -41,7 +41,11 @@ export function addFirmwareCommands(program: Command, operator: () => Promise<Cl
 export function operatorImporter(client: Client, orgId: string): Importer {
   const path = `/operator/v1/orgs/${encodeURIComponent(orgId)}/firmware`
   return {
-    check: (files) => client.call('POST', `${path}/check`, { files }),
+    check: (files) =>
+      client.call('POST', `${path}/check`, { files }).catch((error: unknown) => {
+        if (!(error instanceof AppError) || error.code !== 'not_found') throw error
+        throw new CommandError('refused', `The server has no organization ${orgId}; --org is its id`)
+      }),
     async upload(file) {
       const values = Object.entries(file.query).map(([name, value]): [string, string] => [name, String(value)])
       await client.uploadFile(`${path}?${new URLSearchParams(values).toString()}`, file).catch((error: unknown) => {

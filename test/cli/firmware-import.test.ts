@@ -179,6 +179,15 @@ test.each([
   await expect(importing).rejects.toThrow(reason)
 })
 
+test.each(['01a21e75-0000-7000-8000-000000000000', 'My network'])('organization %s is unknown', async (orgId) => {
+  const image = await file('one.bin', 'image', { models: ['AP45'], version: '3.0' })
+  await writeFile(join(folder, 'firmware.json'), JSON.stringify({ images: [image] }))
+  const options = { folder, dryRun: false, onResult: () => undefined }
+  await expect(importFirmware(operatorImporter(client, orgId), options)).rejects.toThrow(
+    `The server has no organization ${orgId}; --org is its id`,
+  )
+})
+
 test('the example of the documentation is imported', async () => {
   const docs = await readFile(new URL('../../docs/firmware.md', import.meta.url), 'utf8')
   const [, example = ''] = /```json\n(\{\n {2}"images"[\s\S]*?)\n```/.exec(docs) ?? []
