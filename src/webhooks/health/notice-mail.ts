@@ -30,7 +30,7 @@ export function noticeMail(to: string, webhooks: readonly MailedWebhook[], baseU
       ...listed,
       ...(others > 0 ? [`The same is true of ${others} more.`] : []),
       isDisabled
-        ? 'Messages that wait are kept for a week. They are sent when you repair the receiver and enable the webhook again. Those that were given up after their last attempt are kept for a week, too: send them again on the page of the webhook, or by the operation replay. Events that happen until then are not sent to it.'
+        ? 'Messages that wait are kept for a week. They are sent when you repair the receiver and enable the webhook again; events that happen until then are not sent to it. Messages that were given up after their last attempt are kept for a week, too: send them again on the page of the webhook, or by the operation replay.'
         : 'Messages that wait are kept and sent again. A webhook that fails for 72 hours is disabled.',
     ],
     ...actionFor(webhooks, baseUrl),
