@@ -90,6 +90,9 @@ export const LEFT_SITE = 'left the site'
 /** The server had no room for the download of the device, in each of its attempts. */
 export const DOWNLOAD_REFUSED = 'download_refused'
 
+/** The device has rebooted, or was to reboot, and does not run the version. */
+export const NOT_APPLIED = 'not_applied'
+
 /** The reason of a cancelled target whose device had its image for too long without a reboot. */
 export const NOT_REBOOTED = 'not_rebooted'
 

@@ -133,6 +133,27 @@ it('a device that has got to a later version by itself goes on from there', asyn
   expect(commands.find(({ deviceId }) => deviceId === there?.id)?.version).toBe(NEW)
 })
 
+it.each(['silent', 'does'] as const)(
+  'a device that gets to a later version by itself, after a command that it answers so (%s), is not taken back',
+  async (reply) => {
+    const { id } = await create({ version: NEW, strategy: 'big_bang' })
+    await advance()
+    await rollout.fleet.answer(() => reply)
+    if (reply === 'does') await advance()
+    await rollout.fleet.disconnect(devices)
+    await rollout.fleet.connect(devices, NEW)
+    for (let minutes = 0; minutes < 3; minutes += 1) {
+      await advance()
+      rollout.clock.advance(60_000)
+    }
+    expect(countAll(await read(id))).toEqual({ upgraded: 4 })
+    expect([...rollout.fleet.attempts.values()]).toEqual([1, 1, 1, 1])
+    const commands = await rollout.ctx.db.selectFrom('deviceCommand').select('version').execute()
+    expect(commands.map(({ version }) => version)).toEqual([MIDDLE, MIDDLE, MIDDLE, MIDDLE])
+    await expectConsistent(rollout.ctx)
+  },
+)
+
 it('a device that fails on its way is retried from there', async () => {
   const { id } = await create({ version: NEW, strategy: 'big_bang', max_failure_percentage: 100 })
   await install(devices, MIDDLE)

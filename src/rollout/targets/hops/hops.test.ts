@@ -42,6 +42,18 @@ describe('a device that has several hops', () => {
     expect(decide({ ...going(planned), device: { ...offline, firmware: '4.0' } })).toEqual(move('deferred'))
   })
 
+  it('goes on where it would be commanded, or would fail, although it runs the version of a later hop', () => {
+    const ahead = { ...online, firmware: '4.0' }
+    const lost = { ...going(commanded('expired')), device: ahead }
+    expect(decide(lost)).toEqual(on(third))
+    expect(decide({ ...going(verifying), device: { ...updated, firmware: '4.0' } }, soaked)).toEqual(on(third))
+    expect(decide({ ...going(verifying), device: { ...updated, firmware: '1.5' } }, soaked)).toEqual(
+      move('failed', 'not_applied'),
+    )
+    const awaiting = going(commanded('sent'))
+    expect(decide({ ...awaiting, device: ahead })).not.toMatchObject({ to: 'planned' })
+  })
+
   it('is commanded to install the present one, and fails with it', () => {
     expect(decide(going(planned))).toMatchObject({ kind: 'command', order: 'upgrade' })
     expect(decide(going(commanded('rejected', { failedAttempts: 2 })))).toMatchObject({ to: 'failed' })

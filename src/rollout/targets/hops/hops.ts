@@ -1,5 +1,5 @@
 import { isReportOf } from '../../../firmware/version-identity.ts'
-import { waitingStates } from '../../rollout.ts'
+import { NOT_APPLIED, waitingStates } from '../../rollout.ts'
 import type { UpgradeHop } from '../../tables.ts'
 import type { TargetDecision, TargetNow } from '../target.ts'
 
@@ -62,11 +62,21 @@ export function hopInstead(target: TargetNow, stopping: boolean, decision: Targe
     return hasArrived
       ? { kind: 'move', to: 'cancelled', reason: `stopped on its way, at ${target.targetVersion}` }
       : decision
-  if (waiting.has(target.state) && target.device?.link === 'connected') {
+  if (mayBeAhead(target, decision) && target.device?.link === 'connected') {
     const ahead = later.findLast((hop) => runs(target, hop))
     if (ahead !== undefined) return hopTo(ahead)
   }
   return hasArrived ? hopTo(next) : decision
+}
+
+/**
+ * True if the decision would take a device that runs a later version back to the present one, or fail it for that. No command of the
+ * target can have an effect any more then.
+ */
+function mayBeAhead({ state }: TargetNow, decision: TargetDecision): boolean {
+  if (waiting.has(state)) return true
+  if (decision.kind === 'command') return decision.order !== 'restore_backup'
+  return decision.kind === 'move' && decision.to === 'failed' && decision.reason === NOT_APPLIED
 }
 
 const arrivals: ReadonlySet<string> = new Set(['upgraded', 'snapshotting', 'skipped'])

@@ -6,7 +6,7 @@ import { decideWaiting } from './decide-waiting.ts'
 import { findWindowWait, rebootTimeoutMs } from './decide-window.ts'
 import { hopInstead } from '../hops/hops.ts'
 import { isOnTarget } from './is-on-target.ts'
-import { DOWNLOAD_REFUSED, type RolloutOptions } from '../../rollout.ts'
+import { DOWNLOAD_REFUSED, NOT_APPLIED, type RolloutOptions } from '../../rollout.ts'
 import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from '../target.ts'
 
 const wait: TargetDecision = { kind: 'wait' }
@@ -178,23 +178,23 @@ function decideRebooting(target: TargetNow, rules: TargetRules): TargetDecision 
     return nowMs < untilMs ? { kind: 'wait', untilMs } : fail('no_reconnect')
   }
   if (hasRebooted(target, device, rules)) {
-    if (!isOnTarget(target, device)) return fail('not_applied')
+    if (!isOnTarget(target, device)) return fail(NOT_APPLIED)
     // Only some members of a Virtual Chassis run the version, or the boot preceded the download.
-    return nowMs < deadlineMs ? { kind: 'wait', untilMs: deadlineMs } : fail('not_applied')
+    return nowMs < deadlineMs ? { kind: 'wait', untilMs: deadlineMs } : fail(NOT_APPLIED)
   }
   if (command?.state === 'unknown' && command.isIdle) return repeatLost(target, device, { command, rules })
   // The device has, or had, the image and did not boot: after long enough it never will.
   const quietMs = Math.max(target.enteredMs, device.connectedMs ?? nowMs) + quietTimeMs(target, device, options)
   if (nowMs < quietMs) return { kind: 'wait', untilMs: quietMs }
-  if (rules.stopping) return nowMs < deadlineMs ? { kind: 'wait', untilMs: deadlineMs } : fail('not_applied')
+  if (rules.stopping) return nowMs < deadlineMs ? { kind: 'wait', untilMs: deadlineMs } : fail(NOT_APPLIED)
   // A device that had accepted the upgrade failed; where its answer was lost, the image may have arrived incomplete.
-  return pauseAttempt(target, rules, { reason: 'not_applied', costs: command?.state === 'done', pauseMs: 0 })
+  return pauseAttempt(target, rules, { reason: NOT_APPLIED, costs: command?.state === 'done', pauseMs: 0 })
 }
 
 function decideVerifying(target: TargetNow, rules: TargetRules): TargetDecision {
   const { device } = target
   if (device === null) return gone
-  if (device.link === 'connected' && device.firmware !== target.targetVersion) return fail('not_applied')
+  if (device.link === 'connected' && device.firmware !== target.targetVersion) return fail(NOT_APPLIED)
   const { soakMs, verifyTimeoutMs } = rules.options
   const { nowMs, graceUntilMs } = rules
   const membersBehind = !isOnTarget(target, device)
