@@ -124,6 +124,32 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
+    it('shows a role in a single site what it reaches, and no refusals', { timeout: 2 * WITHIN_MS }, async () => {
+      const { body: sites } = await server.call('GET', `${org}/sites`)
+      const [{ id: siteId }] = sites
+      const person = await addPerson(server, [{ scope: 'site', role: 'admin', site_id: siteId }])
+      const { page, context } = await enter(person, org)
+      const refused: string[] = []
+      page.on('response', (response) => response.status() === 403 && refused.push(response.url()))
+      const pages = page.getByRole('navigation', { name: 'Pages' })
+      await pages.getByRole('link', { name: 'Webhooks' }).waitFor()
+      for (const name of ['Upgrades', 'People']) expect(await pages.getByRole('link', { name }).count()).toBe(0)
+      await page.reload()
+      await page.getByRole('link', { name: 'Oslo' }).first().waitFor()
+      expect(await page.getByRole('region', { name: 'Upgrades' }).count()).toBe(0)
+      await pages.getByRole('link', { name: 'Webhooks' }).click()
+      await page.getByText('No webhooks here').waitFor()
+      expect(await page.getByLabel('Place').getByRole('option').allTextContents()).toEqual(['Oslo'])
+      expect(await page.getByRole('link', { name: 'New webhook' }).first().getAttribute('href')).toContain(siteId)
+      for (const path of ['upgrades', `upgrades/${upgradeId}`, 'people']) {
+        await page.goto(`${org}/${path}`)
+        await page.getByText('Only roles in the whole organization show this page').waitFor()
+      }
+      await expectAccessible(page)
+      expect(refused).toEqual([])
+      await context.close()
+    })
+
     it('pauses, resumes and cancels an upgrade, and shows who did what', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await enter(server.org, `${org}/upgrades/${upgradeId}`)
       const dialog = page.getByRole('dialog')

@@ -5,7 +5,7 @@ import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { answerOf, useServer } from '../api/client.ts'
 import { macText } from '../devices/device.ts'
 import { useSites } from '../orgs/sites.ts'
-import { orgPages } from './org-pages.ts'
+import { useOrgPages } from './org-pages.ts'
 
 const SHOWN = 8
 const TYPING_MS = 150
@@ -114,7 +114,7 @@ function PaletteSearch({ orgId, onDone }: { readonly orgId: string; readonly onD
 function useEntries(orgId: string, text: string): readonly Entry[] {
   const wanted = text.trim().toLowerCase()
   const isWanted = ({ label }: Pick<Entry, 'label'>): boolean => label.toLowerCase().includes(wanted)
-  const pages = orgPages.map(({ to, label }) => ({ kind: 'page', label, href: to.replace('$orgId', orgId) }))
+  const pages = useOrgPages(orgId).map(({ to, label }) => ({ kind: 'page', label, href: to.replace('$orgId', orgId) }))
   const sites = [...(useSites(orgId).data?.values() ?? [])].map(({ id, name }) => {
     return { kind: 'site', label: name, href: `/orgs/${orgId}/sites/${id}` }
   })

@@ -7,7 +7,7 @@ import { answerOf, useServer } from '../api/client.ts'
 import { focusContentIfLost } from '../display/focus.ts'
 import { EmptyState } from '../display/notices.tsx'
 import { PageTitle } from '../display/page-title.tsx'
-import { orgPages } from './org-pages.ts'
+import { useIsHidden, useOrgPages } from './org-pages.ts'
 import { Palette } from './palette.tsx'
 import logo from './signalbox.svg'
 
@@ -31,7 +31,7 @@ export function Shell() {
         <OrgChoice orgId={orgId} />
         <Palette orgId={orgId} />
         <nav aria-label="Pages">
-          {orgPages.map(({ to, label }) => (
+          {useOrgPages(orgId).map(({ to, label }) => (
             <Link
               key={to}
               to={to}
@@ -46,9 +46,28 @@ export function Shell() {
         <Account />
       </header>
       <main id="content" tabIndex={-1}>
-        {isStranger ? <NoAccess /> : <Outlet />}
+        <Content orgId={orgId} isStranger={isStranger} />
       </main>
     </div>
+  )
+}
+
+function Content({ orgId, isStranger }: { readonly orgId: string; readonly isStranger: boolean }) {
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  const isHidden = useIsHidden(orgId, path)
+  if (isStranger) return <NoAccess />
+  return isHidden ? <NoOrgRole /> : <Outlet />
+}
+
+/** For example a person with a role in single sites, who follows a link that an admin has sent. */
+function NoOrgRole() {
+  return (
+    <>
+      <PageTitle title="No access" />
+      <EmptyState title="Only roles in the whole organization show this page">
+        An admin of the organization can give you one.
+      </EmptyState>
+    </>
   )
 }
 

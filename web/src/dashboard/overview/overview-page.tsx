@@ -1,6 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { PageTitle } from '../../display/page-title.tsx'
-import { useSelf } from '../../accounts/self.ts'
+import { useMay, useSelf } from '../../accounts/self.ts'
 import { AlarmPanel } from '../alarm-panel.tsx'
 import { ChangePanel } from '../change-panel.tsx'
 import { FleetPanel } from '../fleet-panel.tsx'
@@ -14,6 +14,7 @@ const route = getRouteApi('/signed-in/orgs/$orgId/')
 export function OverviewPage() {
   const { orgId } = route.useParams()
   const name = useSelf()?.privileges.find(({ org_id }) => org_id === orgId)?.org_name
+  const mayRead = useMay('read', { orgId })
   return (
     <>
       <PageTitle title={name ?? 'Overview'} call={`/orgs/${orgId}`} />
@@ -24,7 +25,7 @@ export function OverviewPage() {
           <VersionPanel orgId={orgId} />
         </div>
         <div>
-          <UpgradePanel orgId={orgId} />
+          {mayRead && <UpgradePanel orgId={orgId} />}
           <AlarmPanel orgId={orgId} />
           <ChangePanel orgId={orgId} />
         </div>

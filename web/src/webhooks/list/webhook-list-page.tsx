@@ -28,10 +28,10 @@ const SHOWN = 25
 /** The webhooks of the organization, or of one of its sites, and how they are doing. */
 export function WebhookListPage() {
   const { orgId } = route.useParams()
-  const search = route.useSearch()
+  const { search, isKnown } = useShownPlace(orgId)
   const place = placeOf(orgId, search)
   const mayWrite = useMay('write', place)
-  const webhooks = useWebhooks(place)
+  const webhooks = useWebhooks(place, isKnown)
   const pages = webhooks.data?.pages ?? []
   const rows = pages.flatMap((page) => page.rows)
   return (
@@ -73,10 +73,21 @@ export function WebhookListPage() {
   )
 }
 
-function useWebhooks(place: WebhookPlace) {
+/** A role in single sites shows the first of them where the address names none. */
+function useShownPlace(orgId: string): { readonly search: SiteSearch; readonly isKnown: boolean } {
+  const search = route.useSearch()
+  const mayReadOrg = useMay('read', { orgId })
+  const sites = useSites(orgId).data
+  if (mayReadOrg || search.site !== undefined) return { search, isKnown: true }
+  const [first] = sites?.keys() ?? []
+  return { search: first === undefined ? {} : { site: first }, isKnown: sites !== undefined }
+}
+
+function useWebhooks(place: WebhookPlace, isKnown: boolean) {
   const calls = useWebhookCalls(place)
   return useInfiniteQuery({
     queryKey: ['webhooks', place],
+    enabled: isKnown,
     queryFn: ({ pageParam }) => calls.list(pageParam, SHOWN),
     initialPageParam: 1,
     getNextPageParam: ({ total }, pages) => (pages.length * SHOWN < total ? pages.length + 1 : undefined),
@@ -95,6 +106,7 @@ function NewLink({ orgId, search }: { readonly orgId: string; readonly search: S
 function PlaceChoice({ orgId, search }: { readonly orgId: string; readonly search: SiteSearch }) {
   const navigate = useNavigate({ from: '/orgs/$orgId/webhooks' })
   const sites = useSites(orgId).data
+  const mayReadOrg = useMay('read', { orgId })
   return (
     <div className="filters">
       <NativeSelect
@@ -102,7 +114,7 @@ function PlaceChoice({ orgId, search }: { readonly orgId: string; readonly searc
         aria-label="Place"
         value={search.site ?? ''}
         data={[
-          { value: '', label: 'The organization' },
+          ...(mayReadOrg ? [{ value: '', label: 'The organization' }] : []),
           ...[...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name })),
         ]}
         onChange={({ currentTarget: { value } }) =>
