@@ -16,6 +16,9 @@ export interface LargeRows {
 export const ROWS = 40
 /** The size of one row: 40 rows exceed the answer of any list. */
 const BYTES = 130_000
+/** The site upgrades of an upgrade, and the targets of one: lists count 128 and 20 bytes for each of them. */
+const SITES = Math.ceil(BYTES / 128)
+const TARGETS = BYTES / 20
 
 /** The text of row `n`, which differs from that of every other row. */
 const text = sql`repeat('x', ${BYTES}) || n`
@@ -104,21 +107,23 @@ async function makeHistory(
   await insert(server, 'org_upgrade', { ...common, id: ofRow, request: sql`'{}'::jsonb`, planned: sql`0`, ...upgrade })
   await sql`insert into site_upgrade (org_id, id, org_upgrade_id, site_id, status, start_at, reboot_at, plan, counts, total, created_at)
     select ${org_id}, gen_random_uuid(), lpad(n::text, 32, '0')::uuid, gen_random_uuid(), 'completed', now(), now(), '{}', '{}', 0, now()
-    from generate_series(1, ${sql.lit(ROWS)}) n, generate_series(1, 1200)`.execute(server.ctx.db)
+    from generate_series(1, ${sql.lit(ROWS)}) n, generate_series(1, ${sql.lit(SITES)})`.execute(server.ctx.db)
   await sql`insert into site_upgrade (org_id, id, org_upgrade_id, site_id, status, start_at, reboot_at, plan, counts, total, created_at)
     select ${org_id}, lpad(n::text, 32, '0')::uuid, lpad(n::text, 32, '0')::uuid, ${ofSite.site_id}, 'completed', now(), now(),
-      '{}', ${JSON.stringify(noCounts)}::jsonb, 8000, now() from generate_series(1, ${sql.lit(ROWS)}) n`.execute(
+      '{}', ${JSON.stringify(noCounts)}::jsonb, ${sql.lit(TARGETS)}, now() from generate_series(1, ${sql.lit(ROWS)}) n`.execute(
     server.ctx.db,
   )
   await sql`insert into upgrade_target (org_id, upgrade_id, device_id, mac, model, phase, ordinal, image_id, target_version,
       force, state, entered_at)
-    select ${org_id}, lpad(n::text, 32, '0')::uuid, gen_random_uuid(), lpad(to_hex(i), 12, '0'), 'M', 1, i,
+    select ${org_id}, lpad(n::text, 32, '0')::uuid, ('00000000-0000-0000-1000-' || mac)::uuid, mac, 'M', 1, i,
       lpad(n::text, 32, '0')::uuid, '2', false, 'upgraded', now()
-    from generate_series(1, ${sql.lit(ROWS)}) n, generate_series(1, 8000) i`.execute(server.ctx.db)
+    from generate_series(1, ${sql.lit(ROWS)}) n, generate_series(1, ${sql.lit(TARGETS)}) i, lpad(to_hex(i), 12, '0') mac`.execute(
+    server.ctx.db,
+  )
   await insert(server, 'firmware_image', { ...common, id: ofRow, sha256: sql`n::text`, size_bytes: sql`1` })
   await sql`insert into firmware_version (org_id, model, version, image_id, created_at)
     select ${org_id}, 'M' || i, n || '.' || repeat('x', 190), lpad(n::text, 32, '0')::uuid, now()
-    from generate_series(1, ${sql.lit(ROWS)}) n, generate_series(1, 600) i`.execute(server.ctx.db)
+    from generate_series(1, ${sql.lit(ROWS)}) n, generate_series(1, 450) i`.execute(server.ctx.db)
 }
 
 async function makeDevices(
