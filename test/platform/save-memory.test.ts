@@ -33,7 +33,8 @@ const program = `
     process.exit(0)
   }, 50)`
 
-test.each([
+// Tests that wait most of the time wait together.
+test.concurrent.each([
   ['stay as they are', ['--heap-growing-percent=100'], 0],
   ['stay as they are, however they are written', ['--optimize_for_size'], 0],
   ['stay as they are, whichever it is', ['--incremental-marking-hard-trigger=50'], 0],
@@ -92,7 +93,7 @@ test('memory is saved after the start until the process is busy', async () => {
   })
 })
 
-test('a busy process saves memory for as long, and to the degree, as it was asked to', async () => {
+test.concurrent('a busy process saves memory for as long, and to the degree, as it was asked to', async () => {
   const program = `
     import v8 from 'node:v8'
     import { syncBuiltinESMExports } from 'node:module'
@@ -127,7 +128,7 @@ test('a busy process saves memory for as long, and to the degree, as it was aske
   expect(none?.ms).toBeGreaterThanOrEqual(3000)
 })
 
-test.each([
+test.concurrent.each([
   [0, 0, ['--optimize-for-size', '--incremental-marking-hard-trigger=25']],
   [6000, 6000, []],
   // They are about to connect again.
