@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongFilesFirst } from './test/support/long-files-first.ts'
 
 export default defineConfig({
   test: {
@@ -10,6 +11,7 @@ export default defineConfig({
     isolate: false,
     // Requests and answers of a test leave much garbage, which a small young generation collects too often.
     execArgv: ['--max-semi-space-size=64'],
+    sequence: { sequencer: LongFilesFirst },
     projects: [
       {
         test: {
