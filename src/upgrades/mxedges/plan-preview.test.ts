@@ -55,6 +55,26 @@ describe('a plan', () => {
     expect(carried.startAt).toEqual(minutes(5))
   })
 
+  test('fits if appliances with which nothing is done are new, gone, or skipped for another reason', () => {
+    const skipped = (id: string, reason: string) => ({
+      ...target(id, 0, 9),
+      steps: [],
+      state: 'skipped' as const,
+      reason,
+    })
+    const known = {
+      ...upgrade,
+      targets: [...upgrade.targets, skipped('c', 'it is in upgrade id'), skipped('d', 'why')],
+    }
+    const fresh = {
+      ...upgrade,
+      targets: [...upgrade.targets, skipped('c', 'tunterm runs 2.0 already'), skipped('e', 'why')],
+    }
+    const plan = JSON.parse(JSON.stringify(encodeMxedgePlan(known))) as typeof stored
+    expect(findMxedgeDifferences(plan, fresh, minutes(5))).toEqual([])
+    expect(decodeMxedgePlan(plan, fresh).targets).toEqual(fresh.targets)
+  })
+
   test.each<[string, Partial<NewUpgrade>, readonly (string | null)[]]>([
     ['an appliance is new', { targets: [...upgrade.targets, target('c', 2, 3)] }, ['c']],
     ['an appliance is gone', { targets: upgrade.targets.slice(1) }, ['a']],

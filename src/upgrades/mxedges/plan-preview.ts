@@ -97,7 +97,7 @@ export interface MxedgePlanDifference {
 /**
  * Finds the facts that have changed since a plan was made, as far as it relied on them: which appliances are upgraded,
  * from and to which versions, and when. The connection of an appliance is not included: it decides the order of a plan,
- * which the plan retains.
+ * which the plan retains. Nor is one that is skipped, and was skipped or not selected.
  * @param fresh The same upgrade, planned again.
  */
 export function findMxedgeDifferences(
@@ -107,7 +107,7 @@ export function findMxedgeDifferences(
 ): readonly MxedgePlanDifference[] {
   const before = new Map(stored.targets.map((target) => [target.mxedge_id, target]))
   const present = new Set(fresh.targets.map(({ mxedgeId }) => mxedgeId))
-  const gone = [...before.keys()].filter((id) => !present.has(id))
+  const gone = [...before].flatMap(([id, { reason }]) => (present.has(id) || reason !== null ? [] : [id]))
   return [
     ...compareStarts(new Date(stored.start_at), fresh.startAt, now),
     ...compareWindows(stored.plan.windows, fresh.plan.windows),
@@ -138,6 +138,8 @@ function compareTargets(
   before: StoredMxedgePlan['targets'][number] | undefined,
   { steps, reason, registrationEpoch }: NewUpgrade['targets'][number],
 ): string | null {
+  // Nothing is done with one that is skipped, whatever the plan knew of it.
+  if (reason !== null && (before === undefined || before.reason !== null)) return null
   if (before === undefined) return 'is not in the plan'
   if (before.registration_epoch !== registrationEpoch) return 'is another appliance that has registered in its place'
   if (before.reason !== reason) return `would be ${describeFate(reason)}, not ${describeFate(before.reason)}`

@@ -1,6 +1,7 @@
 import { type Steps, visitInSteps } from '../../platform/queues/next-turn.ts'
 import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
-import type { StoredKind, StoredPlan } from './preview.ts'
+import type { UpgradeNote } from '../../rollout/rollout.ts'
+import type { StoredKind, StoredPlan, StoredSite } from './preview.ts'
 
 /** Encodes a plan for its storage. */
 export function* encodePlanInSteps({ org, sites, targets }: NewUpgrade): Steps<StoredPlan> {
@@ -50,14 +51,34 @@ export function* decodePlanInSteps(stored: StoredPlan, fresh: NewUpgrade): Steps
     places.set(mac, { phase, ordinal, downloadPhase, rank })
   })
   const sites = new Map(stored.sites.map((site) => [site.site_id, site]))
+  const joined = yield* findJoinedInSteps(stored, fresh, places)
+  const notesOf = ({ notes }: StoredSite): readonly UpgradeNote[] =>
+    joined.size === 0 ? notes : notes.filter(({ mac }) => mac === undefined || !joined.has(mac))
   return {
     org: { ...fresh.org, phasePlan: stored.phase_plan, downloadPlan: stored.download_plan },
     sites: fresh.sites.map((site) => {
       const known = sites.get(site.siteId)
-      return known === undefined ? site : Object.assign({}, site, { plan: known.plan, notes: known.notes })
+      return known === undefined ? site : Object.assign({}, site, { plan: known.plan, notes: notesOf(known) })
     }),
     targets: { [Symbol.iterator]: () => placeAll(fresh.targets, places) },
   }
+}
+
+/** Finds the devices that the plan left out, and that run their version by now. Its notes about them are no longer true. */
+function* findJoinedInSteps(
+  { sites }: StoredPlan,
+  fresh: NewUpgrade,
+  places: ReadonlyMap<string, Place>,
+): Steps<ReadonlySet<string>> {
+  const leftOut = new Set(
+    sites.flatMap(({ notes }) => notes.flatMap(({ mac }) => (mac === undefined || places.has(mac) ? [] : [mac]))),
+  )
+  const joined = new Set<string>()
+  if (leftOut.size === 0) return joined
+  yield* visitInSteps(fresh.targets, ({ mac }) => {
+    if (leftOut.has(mac)) joined.add(mac)
+  })
+  return joined
 }
 
 type Place = Pick<NewTarget, 'phase' | 'ordinal' | 'downloadPhase' | 'rank'>

@@ -43,6 +43,7 @@ function* compareTargetsInSteps(
     if (reason !== null) differences.push({ mac, siteId: null, reason })
   })
   for (const mac of gone) {
+    if (isRight(before.get(mac)?.kind) && !reasons.has(mac)) continue
     const reason = `can't be upgraded any more: ${reasons.get(mac) ?? 'it is not selected'}`
     differences.push({ mac, siteId: null, reason })
   }
@@ -50,9 +51,15 @@ function* compareTargetsInSteps(
 }
 
 function compareTarget(known: StoredTarget | undefined, target: NewTarget, siteId: string | undefined): string | null {
+  if (isRight(target) && (known === undefined || isRight(known.kind))) return null
   if (known === undefined) return 'is not in the plan'
   if (siteId !== known.siteId) return `is at the site ${siteId}, not at ${known.siteId}`
   return compareKinds(known.kind, target)
+}
+
+/** True for a device that runs its version already: nothing is done with it, whatever the plan knew of it. */
+function isRight(device: Pick<NewTarget, 'state'> | undefined): boolean {
+  return device?.state === 'skipped'
 }
 
 function compareKinds(before: StoredKind, target: NewTarget): string | null {

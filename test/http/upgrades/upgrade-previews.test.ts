@@ -155,6 +155,27 @@ describe('an upgrade with the id of a plan', () => {
     expect((await post({ plan_id: id })).status).toBe(200)
   })
 
+  it('still fits if nothing is to be done with the devices that have changed', async () => {
+    const [busy = '', right = ''] = macsOf(0)
+    const run = (mac: string, firmware: string) =>
+      db().updateTable('deviceStatus').set({ firmware }).where('deviceId', '=', idOf(mac)).execute()
+    const { server, admin } = harness
+    const path = `/sites/${siteId(0)}/devices/${idOf(busy)}/upgrade`
+    await server.call('POST', path, { body: { version: NEW }, as: admin })
+    await run(right, NEW)
+    const plan = await preview()
+    expect(plan.skipped.map(({ mac }: AnyJson) => mac)).toEqual([right, busy])
+    // The other upgrade succeeds, and the device that was right leaves the organization's sites.
+    await run(busy, NEW)
+    await db().updateTable('deviceUpgrade').set({ upgradeId: null }).where('deviceId', '=', idOf(busy)).execute()
+    await db().updateTable('device').set({ siteId: null }).where('id', '=', idOf(right)).execute()
+    expect(await post({ plan_id: plan.plan_id })).toMatchObject({ status: 200 })
+    const { body } = await harness.get(`/${plan.plan_id}`)
+    const berlin = body.upgrades.find(({ site_id: id }: AnyJson) => id === siteId(0))
+    expect(berlin.upgrade).toMatchObject({ targets: { total: 2, skipped: [busy] } })
+    expect(berlin.upgrade.notes).toEqual([])
+  })
+
   it('is refused with other fields than those of the preview, elsewhere, after its time, and with another preview', async () => {
     const { plan_id: id } = await preview()
     const refused = (field: string) => ({
