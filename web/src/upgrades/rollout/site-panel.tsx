@@ -65,8 +65,10 @@ export function SitePanel({ report, upgrade, sites }: SitePanelProps) {
                     )}
                   </td>
                   <td>
-                    {site.upgraded} of {site.total}
-                    {site.failed > 0 && <strong className="bad"> · {site.failed} failed</strong>}
+                    <span className="unbroken">
+                      {site.upgraded} of {site.total}
+                    </span>{' '}
+                    {site.failed > 0 && <strong className="bad">· {site.failed} failed</strong>}
                   </td>
                   <td className="wide">{site.downtime.devices === 0 ? '–' : duration(site.downtime.longest)}</td>
                   <td>{start === undefined ? '–' : <SiteTimeOfDay at={start} zone={zone} />}</td>
