@@ -44,7 +44,7 @@ export function findAbsence(
   return {
     siteUpgradeId: id,
     siteId,
-    absentSinceMs: Math.min(...absent.map(({ enteredMs }) => enteredMs)) - NOTICED_WITHIN_MS,
+    absentSinceMs: absent.reduce((first, { enteredMs }) => Math.min(first, enteredMs), Infinity) - NOTICED_WITHIN_MS,
     graceSinceMs: (graceUntilMs ?? 0) - options.reconnectGraceMs,
     versions: [...new Set(absent.flatMap(({ targetVersion, reported }) => reported.concat(targetVersion)))],
   }

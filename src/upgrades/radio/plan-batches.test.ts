@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type BatchOptions, batchSizes, countSources, planBatches } from './plan-batches.ts'
-import { planGraph, planMeshDepths } from './plan-graph.ts'
+import { type BatchOptions, batchSizes, countSources, planBatchesInSteps } from './plan-batches.ts'
+import { atOnce } from '../../platform/queues/next-turn.ts'
+import { planGraphInSteps, planMeshDepths } from './plan-graph.ts'
 import type { RadioFacts, RadioFactsByMac } from './radio.ts'
 
 const defaults: BatchOptions = {
@@ -17,7 +18,9 @@ const fleet = (facts: readonly Partial<RadioFacts>[]): RadioFactsByMac =>
   new Map(facts.map((one, index) => [macOf(index), { ...unknown, bssids: [macOf(index)], ...one }]))
 const targetsOf = (radio: RadioFactsByMac) => [...radio.keys()].map((mac) => ({ mac }))
 const plan = (radio: RadioFactsByMac, options: Partial<BatchOptions> = {}): string[][] =>
-  planBatches(targetsOf(radio), { ...defaults, ...options, radio }).map((batch) => batch.map(({ mac }) => mac))
+  atOnce(planBatchesInSteps(targetsOf(radio), { ...defaults, ...options, radio })).map((batch) =>
+    batch.map(({ mac }) => mac),
+  )
 const indexes = (batches: readonly string[][]) => batches.map((batch) => batch.map((mac) => Number.parseInt(mac, 16)))
 const times = (count: number, size: number) => Array.from({ length: count }, () => size)
 
@@ -68,7 +71,7 @@ describe('neighbors', () => {
 
   test('are found by any cell of theirs', () => {
     const radio = fleet([{ scan: [{ bssid: 'cell', rssi: -50 }] }, { bssids: ['cell'] }])
-    expect(planGraph([...radio.values()]).neighbors).toEqual([[1], [0]])
+    expect(atOnce(planGraphInSteps([...radio.values()])).neighbors).toEqual([[1], [0]])
   })
 
   test('are near each other on one floor where neither has scanned', () => {
@@ -139,7 +142,7 @@ describe('any site', () => {
         const batches = plan(radio, given)
         expect(batches.flat().toSorted()).toEqual([...radio.keys()])
         expect(batches.every(({ length }) => length > 0)).toBe(true)
-        const reversed = planBatches(targetsOf(radio).toReversed(), { ...given, radio })
+        const reversed = atOnce(planBatchesInSteps(targetsOf(radio).toReversed(), { ...given, radio }))
         expect(reversed.map((batch) => batch.map(({ mac }) => mac))).toEqual(batches)
       }),
     )
@@ -149,7 +152,7 @@ describe('any site', () => {
     fc.assert(
       fc.property(sites, options, (radio, given) => {
         const known = [...radio.values()]
-        const graph = planGraph(known)
+        const graph = atOnce(planGraphInSteps(known))
         const depths = planMeshDepths(known, graph)
         const cap = Math.max(1, Math.floor((given.maxPercent * known.length) / 100))
         let deepest = Infinity
@@ -166,5 +169,19 @@ describe('any site', () => {
         }
       }),
     )
+  })
+})
+
+describe('access points that are all within reach of each other', () => {
+  const atOnePoint: Partial<RadioFacts> = { position: { mapId: 'floor', x: 0, y: 0 } }
+  const atOneSwitch: Partial<RadioFacts> = { parent: 'switch' }
+  const many = (count: number, facts: Partial<RadioFacts>) => fleet(Array.from({ length: count }, () => facts))
+
+  test.each([
+    ['place', atOnePoint],
+    ['switch', atOneSwitch],
+  ])('of one %s restart one after the other, and are refused where a plan would take too much memory', (_, facts) => {
+    expect(plan(many(300, facts)).map(({ length }) => length)).toEqual(times(300, 1))
+    expect(() => plan(many(3000, facts))).toThrow('more than 4000000 pairs are within reach of each other')
   })
 })

@@ -1,5 +1,6 @@
 import { compareText } from '../../firmware/version-order.ts'
-import { planGraph, planMeshDepths, sourceOf } from './plan-graph.ts'
+import type { Steps } from '../../platform/queues/next-turn.ts'
+import { planGraphInSteps, planMeshDepths, sourceOf } from './plan-graph.ts'
 import type { RadioFacts, RadioFactsByMac, RadioSource } from './radio.ts'
 
 /** Options of the strategy rrm. Source: spec, "Organization device upgrade request". */
@@ -31,14 +32,15 @@ export function* batchSizes(
  * Divides the access points of a site into batches in which no two are radio neighbors. Those whose uplink is another
  * access point come last, the deepest first, so that none is cut off before its turn.
  * @param targets In any order.
+ * @throws AppError invalid if too many pairs are within reach.
  */
-export function planBatches<T extends { readonly mac: string }>(
+export function* planBatchesInSteps<T extends { readonly mac: string }>(
   targets: readonly T[],
   { radio, ...options }: BatchOptions & { readonly radio: RadioFactsByMac },
-): T[][] {
+): Steps<T[][]> {
   const known = targets.toSorted((a, b) => compareText(a.mac, b.mac))
   const facts = known.map(({ mac }) => radio.get(mac) ?? nothing)
-  const { neighbors, centrality } = planGraph(facts)
+  const { neighbors, centrality } = yield* planGraphInSteps(facts)
   const depths = planMeshDepths(facts, { neighbors })
   const sign = options.order === 'center_to_fringe' ? -1 : 1
   // The sort is stable, so equals remain in the order of their MACs.
@@ -50,11 +52,12 @@ export function planBatches<T extends { readonly mac: string }>(
     (index) => depths[index] ?? 0,
   )
   const deepestFirst = [...byDepth].toSorted(([a], [b]) => b - a).map(([, level]) => level)
-  const mesh =
-    options.mesh === 'sequential'
-      ? deepestFirst.flat().map((index) => [index])
-      : deepestFirst.flatMap((level) => fill(level, { sizes, neighbors }))
-  return [...fill(cabled, { sizes, neighbors }), ...mesh].map((batch) => batch.flatMap((index) => known[index] ?? []))
+  const batches = [yield* fillInSteps(cabled, { sizes, neighbors })]
+  for (const level of deepestFirst) {
+    const isSequential = options.mesh === 'sequential'
+    batches.push(isSequential ? level.map((index) => [index]) : yield* fillInSteps(level, { sizes, neighbors }))
+  }
+  return batches.flat().map((batch) => batch.flatMap((index) => known[index] ?? []))
 }
 
 const nothing: RadioFacts = { bssids: [], scan: null, position: null, parent: null, isMesh: false }
@@ -65,7 +68,7 @@ interface Filling {
 }
 
 /** Fills batch after batch with the first ones that are no neighbors; the others wait for the next batch. */
-function fill(ordered: readonly number[], { sizes, neighbors }: Filling): number[][] {
+function* fillInSteps(ordered: readonly number[], { sizes, neighbors }: Filling): Steps<number[][]> {
   const batches: number[][] = []
   let waiting = ordered
   while (waiting.length > 0) {
@@ -83,6 +86,7 @@ function fill(ordered: readonly number[], { sizes, neighbors }: Filling): number
     }
     batches.push(batch)
     waiting = rest
+    yield
   }
   return batches
 }

@@ -1,3 +1,5 @@
+import { AppError } from '../../platform/errors.ts'
+import type { Steps } from '../../platform/queues/next-turn.ts'
 import type { RadioFacts, RadioSource } from './radio.ts'
 
 /** Access points that hear each other at this level or above are never restarted together. */
@@ -11,6 +13,12 @@ const DBM_AT_1_M = -28
 const DBM_PER_DECADE = -30
 /** The distance at which the signal falls below SILENCE_DBM. */
 const REACH_M = 10 ** ((SILENCE_DBM - DBM_AT_1_M) / DBM_PER_DECADE)
+
+/**
+ * A site with more pairs within reach has wrong places on its maps: 2,000 access points in one hall are half as many. Each
+ * pair of neighbors takes 20 bytes of memory.
+ */
+const MAX_PAIRS = 4_000_000
 
 /** The radio network of a site. Access points are numbers: their places in the list that was planned. */
 export interface RadioGraph {
@@ -26,11 +34,15 @@ type Join = (a: number, b: number, dbm: number) => void
  * Plans the neighborhood of access points. The distance of a pair follows from the scans of the two; if neither has
  * scanned, from the map; else two access points at the same switch count as neighbors.
  * @param facts Those of the access points of one site.
+ * @throws AppError invalid if too many pairs are within reach.
  */
-export function planGraph(facts: readonly RadioFacts[]): RadioGraph {
+export function* planGraphInSteps(facts: readonly RadioFacts[]): Steps<RadioGraph> {
   const neighbors = facts.map((): number[] => [])
   const centrality = facts.map(() => 0)
+  let pairs = 0
   const join: Join = (a, b, dbm) => {
+    pairs += 1
+    if (pairs > MAX_PAIRS) throw tooDense(facts.length)
     const weight = Math.max(0, dbm - SILENCE_DBM)
     centrality[a] = (centrality[a] ?? 0) + weight
     centrality[b] = (centrality[b] ?? 0) + weight
@@ -39,9 +51,17 @@ export function planGraph(facts: readonly RadioFacts[]): RadioGraph {
     neighbors[b]?.push(a)
   }
   joinScanned(facts, join)
-  joinPlaced(facts, join)
-  joinCabled(facts, join)
+  yield
+  yield* joinPlacedInSteps(facts, join)
+  yield* joinCabledInSteps(facts, join)
   return { neighbors, centrality }
+}
+
+function tooDense(count: number): AppError {
+  return new AppError(
+    'invalid',
+    `The strategy rrm can't be planned: of ${count} access points of a site more than ${MAX_PAIRS} pairs are within reach of each other. Correct their places on the map, or choose another strategy`,
+  )
 }
 
 export function sourceOf({ scan, position, parent }: RadioFacts): RadioSource {
@@ -73,10 +93,11 @@ interface Point {
 }
 
 /** Joins pairs on one floor if neither has scanned. */
-function joinPlaced(facts: readonly RadioFacts[], join: Join): void {
+function* joinPlacedInSteps(facts: readonly RadioFacts[], join: Join): Steps<void> {
   const squares = new Map<string, Point[]>()
   for (const [index, { position, scan }] of facts.entries()) {
     if (position === null || scan !== null) continue
+    yield
     const { x, y } = position
     // Only the adjacent squares have others within reach.
     const [column, row] = [Math.floor(x / REACH_M), Math.floor(y / REACH_M)]
@@ -98,13 +119,17 @@ function joinPoints(a: Point, b: Point, join: Join): void {
 }
 
 /** Joins pairs at one switch if neither has scanned or is placed. */
-function joinCabled(facts: readonly RadioFacts[], join: Join): void {
+function* joinCabledInSteps(facts: readonly RadioFacts[], join: Join): Steps<void> {
   const bySwitch = Map.groupBy(
     [...facts.entries()].filter(([, one]) => sourceOf(one) === 'lldp'),
     ([, { parent }]) => parent,
   )
-  for (const some of bySwitch.values())
-    for (const [place, [a]] of some.entries()) for (const [b] of some.slice(place + 1)) join(a, b, NEIGHBOR_DBM)
+  for (const some of bySwitch.values()) {
+    for (const [place, [a]] of some.entries()) {
+      yield
+      for (const [b] of some.slice(place + 1)) join(a, b, NEIGHBOR_DBM)
+    }
+  }
 }
 
 /**

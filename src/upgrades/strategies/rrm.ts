@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { invalidField } from '../../platform/errors.ts'
-import { type BatchOptions, countSources, planBatches } from '../radio/plan-batches.ts'
+import { type BatchOptions, countSources, planBatchesInSteps } from '../radio/plan-batches.ts'
 import type { RadioFactsByMac } from '../radio/radio.ts'
 import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields, successField, successGate } from './limit-fields.ts'
 import type { Strategy } from './strategy.ts'
@@ -63,7 +63,7 @@ export const rrm: Strategy<'rrm', typeof fields> = {
       notes: limits.length > 0 ? [{ reason }] : [],
       *planInSteps(targets, { radio = nothing }) {
         yield
-        return planBatches(targets, { ...options, radio })
+        return yield* planBatchesInSteps(targets, { ...options, radio })
       },
       noteSite(targets, { radio = nothing }) {
         const { scan, map, lldp, none } = countSources(targets, radio)

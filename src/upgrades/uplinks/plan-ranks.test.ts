@@ -26,6 +26,14 @@ test('devices that may restart in any order have no rank', () => {
   expect(ranksOf([cabled('a', 'switch'), cabled('b', 'switch')])).toEqual({})
 })
 
+test('a site may have more access points than a call can have arguments', () => {
+  const count = 200_000
+  const accessPoints = Array.from({ length: count }, (_, index) => ap(`ap${index}`))
+  const all = [cabled('core', 'switch'), cabled('gw', 'gateway', 'core')]
+  const ranks = planRanks([...accessPoints, ...all], all)
+  expect([ranks.get('ap0'), ranks.get('core'), ranks.get('gw')]).toEqual([1, 2, 3])
+})
+
 test('two devices with a cable between them never have the same rank, and a rank depends on no order', () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f']
   const one = fc.record({

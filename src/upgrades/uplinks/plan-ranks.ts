@@ -32,7 +32,7 @@ export function planRanks(
   const ranks = new Map<string, number>(devices.flatMap(({ mac, type }) => (type === 'ap' ? [[mac, 1] as const] : [])))
   const rankAbove = (mac: string, lowest: number): number => {
     const below = [...(graph.get(mac) ?? [])].flatMap((neighbor) => ranks.get(neighbor) ?? [])
-    return Math.max(lowest, 1 + Math.max(0, ...below))
+    return Math.max(lowest, 1 + highest(below))
   }
   const distances = findDistances(cabled, graph)
   const ofType = (type: DeviceType): string[] =>
@@ -43,10 +43,17 @@ export function planRanks(
   const edgeFirst = ofType('switch').toSorted((a, b) => (distances.get(b) ?? 0) - (distances.get(a) ?? 0))
   const lowest = ranks.size > 0 ? 2 : 1
   for (const mac of edgeFirst) ranks.set(mac, rankAbove(mac, lowest))
-  const top = 1 + Math.max(0, ...ranks.values())
+  const top = 1 + highest(ranks.values())
   for (const mac of ofType('gateway')) ranks.set(mac, rankAbove(mac, top))
   const isOrdered = new Set([...upgraded].map((mac) => ranks.get(mac))).size > 1
   return isOrdered ? ranks : new Map()
+}
+
+/** A call of Math.max() with each device of a large site as an argument would exceed the stack. */
+function highest(ranks: Iterable<number>): number {
+  let found = 0
+  for (const rank of ranks) found = Math.max(found, rank)
+  return found
 }
 
 /** A cable that one of its two ends reports is enough. */
