@@ -20,6 +20,9 @@ const REACH_M = 10 ** ((SILENCE_DBM - DBM_AT_1_M) / DBM_PER_DECADE)
  */
 const MAX_PAIRS = 4_000_000
 
+/** A step takes milliseconds even if each access point has thousands of neighbors. A pause takes a microsecond. */
+const FACTS_PER_STEP = 32
+
 /** The radio network of a site. Access points are numbers: their places in the list that was planned. */
 export interface RadioGraph {
   /** The access points that must not be restarted together with each one. */
@@ -96,8 +99,8 @@ interface Point {
 function* joinPlacedInSteps(facts: readonly RadioFacts[], join: Join): Steps<void> {
   const squares = new Map<string, Point[]>()
   for (const [index, { position, scan }] of facts.entries()) {
+    if (index % FACTS_PER_STEP === 0) yield
     if (position === null || scan !== null) continue
-    yield
     const { x, y } = position
     // Only the adjacent squares have others within reach.
     const [column, row] = [Math.floor(x / REACH_M), Math.floor(y / REACH_M)]
@@ -126,7 +129,7 @@ function* joinCabledInSteps(facts: readonly RadioFacts[], join: Join): Steps<voi
   )
   for (const some of bySwitch.values()) {
     for (const [place, [a]] of some.entries()) {
-      yield
+      if (place % FACTS_PER_STEP === 0) yield
       for (const [b] of some.slice(place + 1)) join(a, b, NEIGHBOR_DBM)
     }
   }
