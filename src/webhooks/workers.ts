@@ -4,6 +4,7 @@ import { inTx } from '../platform/database/db.ts'
 import { preparePartitions } from '../platform/database/partitions.ts'
 import type { OutboundHttp } from '../platform/outbound/outbound-http.ts'
 import type { PartLimits } from '../platform/database/split.ts'
+import { createDeadlines } from '../platform/time/deadlines.ts'
 import { createRunningClock } from '../platform/time/running-clock.ts'
 import { type Caps, defaultCaps } from './delivery/admission.ts'
 import { createAccessTokens } from './requests/access-tokens.ts'
@@ -53,14 +54,16 @@ export async function startWebhookWorkers(
   const leases = await inTx(ctx, (tx) => releaseStrayLeases(tx, { exceptRunId: runId }))
   if (leases > 0) ctx.log.info({ leases }, 'ended the leases of webhook lanes that the previous run held')
   const counters = createWebhookCounters()
-  const tokens = createAccessTokens(ctx.clock, options.outbound)
-  const pinger = startPingWorker(ctx, { ...defaults, ...options, tokens })
+  const deadlines = createDeadlines()
+  const tokens = createAccessTokens({ clock: ctx.clock, deadlines, outbound: options.outbound })
+  const pinger = startPingWorker(ctx, { ...defaults, ...options, deadlines, tokens })
   const { limits = defaultWebhookLimits, monotonicMs = createRunningClock(), charge } = options
   const deliverer = startDeliverWorker(ctx, {
     ...defaults,
     ...options,
     limits,
     monotonicMs,
+    deadlines,
     tokens,
     runId,
     counters,

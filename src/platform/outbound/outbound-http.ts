@@ -192,7 +192,8 @@ function sendTo(
   })
 }
 
-function lateText(timeoutMs: number): string {
+/** Returns the error of a request that its time limit has ended. */
+export function lateText(timeoutMs: number): string {
   return `no answer within ${timeoutMs} ms`
 }
 

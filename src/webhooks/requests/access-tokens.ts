@@ -1,9 +1,10 @@
 import type { Clock } from '../../platform/time/clock.ts'
 import { isObject } from '../../platform/json/is-object.ts'
-import type { RequestSignal } from '../../platform/outbound/cutter.ts'
+import { Cutter, type RequestSignal } from '../../platform/outbound/cutter.ts'
 import { HEADER_VALUE } from '../../platform/outbound/header-syntax.ts'
-import type { OutboundHttp, OutboundResult } from '../../platform/outbound/outbound-http.ts'
+import { type OutboundHttp, type OutboundResult, lateText } from '../../platform/outbound/outbound-http.ts'
 import { sha256Hex } from '../../platform/secrets.ts'
+import type { Deadlines } from '../../platform/time/deadlines.ts'
 import { type TokenGrant, encodeAssertion, encodeClient } from './oauth2.ts'
 import { SharedRequest } from './shared-request.ts'
 import { withoutQuery } from './without-query.ts'
@@ -24,13 +25,17 @@ export interface TokenRequest {
   readonly webhookId: string
   readonly grant: TokenGrant
   readonly verifyCert: boolean
+  /** The limit for this call, also if it waits for a request that another one has started. */
   readonly timeoutMs: number
   readonly signal: RequestSignal
 }
 
 /** The access tokens of webhooks, each until it expires. They are in memory only. */
 export interface AccessTokens {
-  /** Returns the token of a webhook. Calls while it is requested wait for the same request, each until its own signal. */
+  /**
+   * Returns the token of a webhook. Calls while it is requested wait for the same request, each until its own signal and within
+   * its own time.
+   */
   get(request: TokenRequest): Promise<TokenResult>
   /** Forgets a token that the receiver has refused. A newer one stays. */
   forget(webhookId: string, token: string): void
@@ -53,7 +58,13 @@ const DEFAULT_VALID_S = 300
 /** A token is not sent shortly before it expires. */
 const MARGIN_MS = 10_000
 
-export function createAccessTokens(clock: Clock, outbound: OutboundHttp): AccessTokens {
+interface AccessTokenParts {
+  readonly clock: Clock
+  readonly deadlines: Deadlines
+  readonly outbound: OutboundHttp
+}
+
+export function createAccessTokens({ clock, deadlines, outbound }: AccessTokenParts): AccessTokens {
   const held = new Map<string, Held>()
 
   /** Returns the request that gives the token, or that gave one which is still usable. */
@@ -81,13 +92,33 @@ export function createAccessTokens(clock: Clock, outbound: OutboundHttp): Access
       const grantHash = sha256Hex(JSON.stringify({ ...grant, url: grant.url.href, verifyCert }))
       const request = findHeld(webhookId, grantHash) ?? start(token, grantHash)
       const isNew = request.isRunning
-      const result = (await request.wait(signal)) ?? { kind: 'aborted' }
+      const result = await waitFor(request, deadlines, token)
       return result.kind === 'token' ? { kind: 'token', token: result.token, isNew } : result
     },
     forget(webhookId, token) {
       const result = held.get(webhookId)?.request.result
       if (result?.kind === 'token' && result.token === token) held.delete(webhookId)
     },
+  }
+}
+
+/** Waits for a request until the signal or the time limit of this call. */
+async function waitFor(
+  request: SharedRequest<Granted>,
+  deadlines: Deadlines,
+  { grant, timeoutMs, signal }: TokenRequest,
+): Promise<Granted> {
+  const cutter = new Cutter()
+  const cut = { handleEvent: () => cutter.abort() }
+  const deadline = deadlines.add(timeoutMs, { expire: () => cutter.abort() })
+  signal.addEventListener('abort', cut)
+  try {
+    const result = await request.wait(cutter)
+    if (result !== null) return result
+    return signal.aborted ? { kind: 'aborted' } : failure(grant, lateText(timeoutMs))
+  } finally {
+    deadline.cancel()
+    signal.removeEventListener('abort', cut)
   }
 }
 

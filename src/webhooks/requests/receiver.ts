@@ -4,6 +4,7 @@ import type { ClientIdentity } from '../../platform/outbound/outbound-agents.ts'
 import { CommonHeaders } from '../../platform/outbound/encode-request.ts'
 import type { RequestSignal } from '../../platform/outbound/cutter.ts'
 import type { OutboundHttp } from '../../platform/outbound/outbound-http.ts'
+import type { Deadlines } from '../../platform/time/deadlines.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { parseClientIdentity } from './client-certificate.ts'
 import { replaceHeaders } from './headers.ts'
@@ -21,7 +22,8 @@ import { openWebhookSecrets, signingSecrets } from '../webhook-secrets.ts'
 export interface DeliverOptions {
   readonly outbound: OutboundHttp
   readonly tokens: AccessTokens
-  /** The limit for one attempt, from the first packet to the last. */
+  readonly deadlines: Deadlines
+  /** The limit for one attempt, from the first packet to the last, requests for tokens included. */
   readonly timeoutMs: number
   /** 0 to 1. */
   readonly random: () => number

@@ -1,4 +1,5 @@
 import type { OutboundResult } from '../../platform/outbound/outbound-http.ts'
+import type { Deadlines } from '../../platform/time/deadlines.ts'
 import type { TokenResult } from './access-tokens.ts'
 import type { DeliverOptions, Delivery, Receiver } from './receiver.ts'
 import { replaceHeaders } from './headers.ts'
@@ -17,7 +18,8 @@ export function requestOf({ receiver, message }: Pick<Delivery, 'receiver' | 'me
 
 /**
  * Sends a request, with an access token where the receiver takes one; without a token nothing is sent. A token from before
- * may have been revoked: if the receiver refuses it, the request is sent once more with a new one.
+ * may have been revoked: if the receiver refuses it, the request is sent once more with a new one. The time limit is for all
+ * of these requests together.
  */
 export function sendMessage(
   options: DeliverOptions,
@@ -25,7 +27,9 @@ export function sendMessage(
   request: TypedRequest,
 ): Promise<OutboundResult> {
   const { grant } = delivery.receiver.encoder
-  return grant === null ? send(options, delivery, request) : sendWithToken(options, delivery, { request, grant })
+  return grant === null
+    ? send(options, delivery, { request, timeoutMs: options.timeoutMs })
+    : sendWithToken(options, delivery, { request, grant })
 }
 
 async function sendWithToken(
@@ -33,22 +37,33 @@ async function sendWithToken(
   delivery: Delivery,
   { request, grant }: { readonly request: TypedRequest; readonly grant: TokenGrant },
 ): Promise<OutboundResult> {
-  const first = await getToken(options, delivery, grant)
+  const remainingMs = countDown(options)
+  // The receiver has at least as much time as the request for the token.
+  const findToken = () => getToken(options, delivery, { grant, timeoutMs: Math.round(remainingMs() / 2) })
+  const first = await findToken()
   if (first.kind !== 'token') return first
-  const result = await send(options, delivery, withToken(request, first.token))
+  const sendWith = (token: string) =>
+    send(options, delivery, { request: withToken(request, token), timeoutMs: remainingMs() })
+  const result = await sendWith(first.token)
   if (result.kind !== 'answer' || result.status !== 401) return result
   options.tokens.forget(delivery.receiver.webhookId, first.token)
   if (!first.isNew) {
-    const second = await getToken(options, delivery, grant)
-    if (second.kind === 'token') return send(options, delivery, withToken(request, second.token))
+    const second = await findToken()
+    if (second.kind === 'token') return sendWith(second.token)
   }
   return result
 }
 
+/** Returns how much of the time limit is left, in milliseconds. */
+function countDown({ deadlines, timeoutMs }: { readonly deadlines: Deadlines; readonly timeoutMs: number }) {
+  const endMs = deadlines.nowMs() + timeoutMs
+  return (): number => Math.max(Math.round(endMs - deadlines.nowMs()), 0)
+}
+
 function getToken(
-  { tokens, timeoutMs }: DeliverOptions,
+  { tokens }: DeliverOptions,
   { receiver, signal }: Delivery,
-  grant: TokenGrant,
+  { grant, timeoutMs }: { readonly grant: TokenGrant; readonly timeoutMs: number },
 ): Promise<TokenResult> {
   const { orgId, webhookId, verifyCert } = receiver
   return tokens.get({ orgId, webhookId, grant, verifyCert, timeoutMs, signal })
@@ -60,10 +75,11 @@ function withToken(request: TypedRequest, token: string): TypedRequest {
 }
 
 function send(
-  { outbound, timeoutMs }: DeliverOptions,
+  { outbound }: DeliverOptions,
   { receiver, signal }: Delivery,
-  { common, headers, body }: TypedRequest,
+  { request, timeoutMs }: { readonly request: TypedRequest; readonly timeoutMs: number },
 ): Promise<OutboundResult> {
+  const { common, headers, body } = request
   return outbound.send({
     url: receiver.url,
     method: 'POST',

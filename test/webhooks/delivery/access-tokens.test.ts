@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { Cutter } from '../../../src/platform/outbound/cutter.ts'
+import { createDeadlines } from '../../../src/platform/time/deadlines.ts'
 import { type AccessTokens, createAccessTokens } from '../../../src/webhooks/requests/access-tokens.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -12,7 +13,7 @@ let tokens: AccessTokens
 beforeEach(async () => {
   clock = createTestClock()
   server = await startTokenServer()
-  tokens = createAccessTokens(clock, outboundWith())
+  tokens = createAccessTokens({ clock, deadlines: createDeadlines(), outbound: outboundWith() })
 })
 
 const request = (signal = new Cutter(), id = 'client') => ({
@@ -131,6 +132,16 @@ describe('a message that is cut while it waits for an access token', () => {
     await waitUntil('the end of the first request', () => server.waiting() === 1)
     server.release()
     expect(await next).toEqual(isNew('token-2'))
+  })
+
+  it('ends in its own time, although an earlier one may wait for longer', async () => {
+    server.isHolding = true
+    const first = tokens.get(request())
+    const error = `no access token from ${server.url}: no answer within 40 ms`
+    expect(await tokens.get({ ...request(), timeoutMs: 40 })).toEqual({ kind: 'failed', error, remoteAddress: null })
+    server.release()
+    expect(await first).toEqual(isNew('token-1'))
+    expect(server.requests).toHaveLength(1)
   })
 
   it('requests none if it was cut before', async () => {

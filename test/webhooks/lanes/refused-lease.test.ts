@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { inTx } from '../../../src/platform/database/db.ts'
+import { createDeadlines } from '../../../src/platform/time/deadlines.ts'
 import { createAccessTokens } from '../../../src/webhooks/requests/access-tokens.ts'
 import { defaultCaps } from '../../../src/webhooks/delivery/admission.ts'
 import { createWebhookCounters } from '../../../src/webhooks/counters.ts'
@@ -24,9 +25,12 @@ let receiver: Receiver
 let worker: DeliverWorker
 beforeEach(async () => {
   ;({ harness, receiver } = await startEngine(clock))
+  const { outbound } = harness
+  const deadlines = createDeadlines()
   worker = startDeliverWorker(harness.ctx, {
-    outbound: harness.outbound,
-    tokens: createAccessTokens(clock, harness.outbound),
+    outbound,
+    deadlines,
+    tokens: createAccessTokens({ clock, deadlines, outbound }),
     timeoutMs: 60_000,
     random: () => 0.5,
     runId,
