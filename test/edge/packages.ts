@@ -5,18 +5,22 @@ import type { MxedgeOrder } from '../../src/mxedges/commands/command.ts'
 import { insertCommand } from '../../src/mxedges/commands/store.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
-import type { TestServer } from '../support/servers/server.ts'
+import type { TestOrg, TestServer } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** Uploads random bytes as a package; returns the image. */
 export async function uploadPackage(
   server: TestServer,
   version: string,
-  { query = 'package=tunterm', bytes = randomBytes(1000) }: { readonly query?: string; readonly bytes?: Buffer } = {},
+  {
+    query = 'package=tunterm',
+    bytes = randomBytes(1000),
+    org = server.org,
+  }: { readonly query?: string; readonly bytes?: Buffer; readonly org?: TestOrg } = {},
 ): Promise<AnyJson> {
-  const answer = await fetch(`${server.url}/api/v1/orgs/${server.org.orgId}/firmware?version=${version}&${query}`, {
+  const answer = await fetch(`${server.url}/api/v1/orgs/${org.orgId}/firmware?version=${version}&${query}`, {
     method: 'POST',
-    headers: { authorization: `Token ${server.org.token}` },
+    headers: { authorization: `Token ${org.token}` },
     body: new Uint8Array(bytes),
   })
   const body: AnyJson = await answer.json()

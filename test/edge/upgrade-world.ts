@@ -79,6 +79,16 @@ export async function addBox(
   }: { readonly body?: object; readonly facts?: object; readonly org?: TestOrg } = {},
 ): Promise<string> {
   const { id } = await addMxedge(server, body, org)
+  await bringUp(server, id, { facts, org })
+  return id
+}
+
+/** Gives an appliance the state after its agent has registered and connected once. */
+export async function bringUp(
+  server: TestServer,
+  id: string,
+  { facts = {}, org = server.org }: { readonly facts?: object; readonly org?: TestOrg } = {},
+): Promise<void> {
   const { report: _, ...said } = hello
   await inTx(server.ctx, async (tx) => {
     const registered = { registeredKey: id.replaceAll('-', ''), registeredAt: server.ctx.clock.now() }
@@ -92,7 +102,6 @@ export async function addBox(
       at: server.ctx.clock.now(),
     })
   })
-  return id
 }
 
 export const pathOf = (world: TestServer): string => `/orgs/${world.org.orgId}/mxedges/upgrade`

@@ -63,8 +63,8 @@ export async function listJoining(
     where mxedge.org_id = ${scope.orgId} and (${siteId}::uuid is null or mxedge.site_id = ${siteId}::uuid)
       and not exists (select from mxedge_upgrade_target target where target.org_id = mxedge.org_id
         and target.upgrade_id = ${id} and target.mxedge_id = mxedge.id)
-      and not exists (select from mxedge_upgrade_target target where target.mxedge_id = mxedge.id
-        and target.state <> ${noneOf(terminalStates)})
+      and not exists (select from mxedge_upgrade_target target
+        where target.mxedge_id = mxedge.id and target.org_id = mxedge.org_id and target.state <> ${noneOf(terminalStates)})
     order by mxedge.id limit ${limit}
   `.execute(reader)
   return rows.map((row) => row.id)
