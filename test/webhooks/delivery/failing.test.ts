@@ -84,7 +84,7 @@ it('mails the admins after an hour, a day and three days of failing, and then di
   const disabled = await harness.ctx.db.selectFrom('webhook').select(['disabledAt', 'disabledWhy']).execute()
   expect(disabled).toEqual([{ disabledAt: clock.now(), disabledWhy: 'failing' }])
   expect(smtp.mails[5]).toMatchObject({ subject: 'A webhook has been disabled' })
-  expect(smtp.mails[5]?.text).toContain('Those that were given up after their last attempt are kept for a week, too')
+  expect(smtp.mails[5]?.text).toContain('Messages that were given up after their last attempt are kept for a week, too')
   const name = 'Alerts <https://evil.test>'
   const events = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'text', 'details']).execute()
   const text = `Webhook "${name}" has been disabled, because its receiver has failed for 72 hours`
