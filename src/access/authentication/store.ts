@@ -37,8 +37,8 @@ export interface SessionAccess extends AdminAccess {
 }
 
 /**
- * Selects the privileges of `source` (rows of org_id, scope, role, site_id, sitegroup_id, views) in the shape of
- * `Privilege`.
+ * Selects the privileges of `source` (rows of org_id, scope, role, site_id, sitegroup_id, views, id, place) in the shape of
+ * `Privilege`. Each organization is read for one row; see selectByTokens().
  */
 function privilegesFrom(source: RawBuilder<unknown>): RawBuilder<Privilege[]> {
   return sql<Privilege[]>`(
@@ -48,17 +48,20 @@ function privilegesFrom(source: RawBuilder<unknown>): RawBuilder<Privilege[]> {
       'siteIds', case p.scope
         when 'org' then to_json('all'::text)
         when 'site' then json_build_array(p.site_id)
-        when 'orgsites' then (select coalesce(json_agg(s.id), '[]') from site s where s.org_id = p.org_id)
-        else (select coalesce(json_agg(s.id), '[]') from site s
-              where s.org_id = p.org_id and s.doc -> 'sitegroup_ids' ? p.sitegroup_id::text)
-      end) order by p.place), '[]')
-    from (${source}) p join org o on o.id = p.org_id)`
+        else (select coalesce(json_agg(s.id), '[]') from site s where s.org_id = p.org_id
+              and (p.scope = 'orgsites' or s.doc -> 'sitegroup_ids' ? p.sitegroup_id::text))
+      end) order by p.id, p.place), '[]')
+    from (${source}) p
+      cross join lateral (select name, access_policy from org where org.id = p.org_id limit 1) o)`
 }
 
 const ofAdmin = sql`
-  select *, row_number() over (order by id) as place from privilege where admin_id = admin.id`
+  select org_id, scope, role, site_id, sitegroup_id, views, id, 0 as place from privilege where admin_id = admin.id`
+/** A token has either an owner or privileges of its own, so only one of both has rows. */
 const ofToken = sql`
-  select api_token.org_id, t.* from rows from (
+  ${ofAdmin}
+  union all
+  select api_token.org_id, t.scope, t.role, t.site_id, t.sitegroup_id, t.views, null, t.place from rows from (
     jsonb_to_recordset(api_token.privileges) as (scope text, role text, site_id uuid, sitegroup_id uuid, views text[])
   ) with ordinality as t (scope, role, site_id, sitegroup_id, views, place)`
 
@@ -100,7 +103,7 @@ export function tokenKeyOf({ hexHash, siteId }: TokenQuestion): string {
  * a query of its own for it would take as long as that for the token.
  */
 export function accessByTokenKeys(db: Db): AccessByTokenKeys {
-  const read = readByKeys(db, selectByTokens)
+  const read = readByKeys(db, selectByTokensWithOrgs)
   const readWithSites = readByKeys(db, selectByTokensWithSites)
   return {
     async findAccess(keys) {
@@ -122,7 +125,7 @@ export function accessByTokenKeys(db: Db): AccessByTokenKeys {
 
 type Nullable<T> = { readonly [K in keyof T]: T[K] | null }
 
-/** All columns are null if there is no such site, or if it is large. */
+/** All columns are null if there is no such site; the document is if it is large. */
 function siteVersionOf(
   { askedSiteId: id, orgIdOfSite: orgId }: TokenRow,
   { name, timezone, doc, version, createdAt, modifiedAt }: Nullable<Omit<SiteVersion, 'id' | 'orgId'>>,
@@ -160,17 +163,20 @@ function selectByTokens(db: Db, hashes: readonly Buffer[], siteIds: readonly (st
         eb.selectFrom('apiToken').selectAll().whereRef('keyHash', '=', 'asked.hash').limit(sql.lit(1)).as('apiToken'),
       (join) => join.onTrue(),
     )
-    .leftJoin('admin', 'admin.id', 'apiToken.adminId')
+    .leftJoinLateral(
+      (eb) =>
+        eb.selectFrom('admin').selectAll().whereRef('admin.id', '=', 'apiToken.adminId').limit(sql.lit(1)).as('admin'),
+      (join) => join.onTrue(),
+    )
     .select(['apiToken.keyHash', 'apiToken.id as tokenId', 'apiToken.name', 'apiToken.srcIps', 'apiToken.adminId'])
     .select(['apiToken.createdAt', 'apiToken.lastUsedAt', 'admin.email', 'admin.totpSince', ...adminColumns])
-    .select([
-      'asked.siteId as askedSiteId',
-      sql<string | null>`(select org_id from site where id = asked.site_id::uuid)`.as('orgIdOfSite'),
-    ])
-    .select(
-      sql<Privilege[]>`case when api_token.org_id is null
-        then ${privilegesFrom(ofAdmin)} else ${privilegesFrom(ofToken)} end`.as('privileges'),
-    )
+    .select('asked.siteId as askedSiteId')
+    .select(privilegesFrom(ofToken).as('privileges'))
+}
+
+function selectByTokensWithOrgs(db: Db, hashes: readonly Buffer[], siteIds: readonly (string | null)[]) {
+  const orgIdOfSite = sql<string | null>`(select org_id from site where id = asked.site_id::uuid)`
+  return selectByTokens(db, hashes, siteIds).select(orgIdOfSite.as('orgIdOfSite'))
 }
 
 /** A change needs the content of a larger site as well, but then reads it alone: many requests share a query. */
@@ -182,19 +188,26 @@ function selectByTokensWithSites(db: Db, hashes: readonly Buffer[], siteIds: rea
       (eb) =>
         eb
           .selectFrom('site')
-          .select(['name', 'timezone', 'doc', 'createdAt', 'modifiedAt', sql<string>`xmin::text`.as('version')])
+          .select(['orgId', 'name', 'timezone', 'createdAt', 'modifiedAt', sql<string>`xmin::text`.as('version')])
+          .select((small) =>
+            small.case().when('docBytes', '<=', sql.lit(MAX_SITE_BYTES)).then(small.ref('site.doc')).end().as('doc'),
+          )
           .where('site.id', '=', sql<string>`asked.site_id::uuid`)
-          .where('docBytes', '<=', sql.lit(MAX_SITE_BYTES))
           .limit(sql.lit(1))
           .as('content'),
       (join) => join.onTrue(),
     )
-    .select(['content.name as siteName', 'content.timezone as siteTimezone', 'content.doc'])
+    .select([
+      'content.orgId as orgIdOfSite',
+      'content.name as siteName',
+      'content.timezone as siteTimezone',
+      'content.doc',
+    ])
     .select(['content.createdAt as siteCreatedAt', 'content.modifiedAt as siteModifiedAt'])
     .select('content.version as siteVersion')
 }
 
-type TokenRow = InferResult<ReturnType<typeof selectByTokens>>[number]
+type TokenRow = InferResult<ReturnType<typeof selectByTokensWithOrgs>>[number]
 
 function tokenAccessOf(
   { name, orgIdOfSite, keyHash: _, askedSiteId: siteId, ...row }: TokenRow,
