@@ -26,6 +26,23 @@ test('devices that may restart in any order have no rank', () => {
   expect(ranksOf([cabled('a', 'switch'), cabled('b', 'switch')])).toEqual({})
 })
 
+test('a device restarts before those that it is reached through, over devices that are not upgraded', () => {
+  const all = [
+    ...[cabled('core', 'switch', 'mid', 'gw'), cabled('mid', 'switch', 'low'), cabled('low', 'switch', 'edge')],
+    ...[cabled('edge', 'switch'), cabled('gw', 'gateway')],
+  ]
+  const of = (...macs: string[]) =>
+    Object.fromEntries(
+      planRanks(
+        all.filter(({ mac }) => macs.includes(mac)),
+        all,
+      ),
+    )
+  expect(of('edge', 'core')).toEqual({ edge: 1, core: 2 })
+  expect(of('edge', 'gw')).toEqual({ edge: 1, gw: 2 })
+  expect(of('edge')).toEqual({})
+})
+
 test('a site may have more access points than a call can have arguments', () => {
   const count = 200_000
   const accessPoints = Array.from({ length: count }, (_, index) => ap(`ap${index}`))

@@ -15,7 +15,8 @@ export type Ranks = ReadonlyMap<string, number>
 
 /**
  * Plans the order in which the devices of a site restart: access points, switches from the edge to the gateway, gateways.
- * Two devices with a cable between them never have the same rank.
+ * Two devices with a cable between them never have the same rank, nor two of which one is reached through the other over
+ * devices that are not upgraded.
  *
  * @param devices Those that are upgraded at the site.
  * @param cabled All switches and gateways of the site.
@@ -29,24 +30,29 @@ export function planRanks(
   if (devices.every(({ type }) => type === 'ap')) return new Map()
   const graph = joinNeighbors(cabled)
   const upgraded = new Set(devices.map(({ mac }) => mac))
-  const ranks = new Map<string, number>(devices.flatMap(({ mac, type }) => (type === 'ap' ? [[mac, 1] as const] : [])))
-  const rankAbove = (mac: string, lowest: number): number => {
-    const below = [...(graph.get(mac) ?? [])].flatMap((neighbor) => ranks.get(neighbor) ?? [])
-    return Math.max(lowest, 1 + highest(below))
+  const hasAccessPoints = devices.some(({ type }) => type === 'ap')
+  const ranks = new Map<string, number>()
+  // A device that is not upgraded passes on what depends on it, but does not restart.
+  const place = (mac: string, lowest: number): void => {
+    const below = highest([...(graph.get(mac) ?? [])].flatMap((neighbor) => ranks.get(neighbor) ?? []))
+    ranks.set(mac, upgraded.has(mac) ? Math.max(lowest, 1 + below) : below)
   }
   const distances = findDistances(cabled, graph)
   const ofType = (type: DeviceType): string[] =>
-    devices
-      .filter((device) => device.type === type)
-      .map(({ mac }) => mac)
-      .toSorted(compareText)
+    [...new Set([...cabled, ...devices].filter((device) => device.type === type).map(({ mac }) => mac))].toSorted(
+      compareText,
+    )
   const edgeFirst = ofType('switch').toSorted((a, b) => (distances.get(b) ?? 0) - (distances.get(a) ?? 0))
-  const lowest = ranks.size > 0 ? 2 : 1
-  for (const mac of edgeFirst) ranks.set(mac, rankAbove(mac, lowest))
-  const top = 1 + highest(ranks.values())
-  for (const mac of ofType('gateway')) ranks.set(mac, rankAbove(mac, top))
-  const isOrdered = new Set([...upgraded].map((mac) => ranks.get(mac))).size > 1
-  return isOrdered ? ranks : new Map()
+  for (const mac of edgeFirst) place(mac, hasAccessPoints ? 2 : 1)
+  const top = 1 + Math.max(hasAccessPoints ? 1 : 0, highest(ranks.values()))
+  for (const mac of ofType('gateway')) place(mac, top)
+  if (hasAccessPoints) for (const { mac, type } of devices) if (type === 'ap') ranks.set(mac, 1)
+  const ofUpgraded = devices.flatMap(({ mac }) => {
+    const rank = ranks.get(mac)
+    return rank === undefined ? [] : [[mac, rank] as const]
+  })
+  const isOrdered = new Set(ofUpgraded.map(([, rank]) => rank)).size > 1
+  return new Map(isOrdered ? ofUpgraded : [])
 }
 
 /** A call of Math.max() with each device of a large site as an argument would exceed the stack. */
