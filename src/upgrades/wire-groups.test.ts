@@ -68,11 +68,15 @@ test.each([
   },
 )
 
-test('a group to which no device belongs is refused', () => {
+test('a group that gets no device is refused', () => {
   const refuse = (canary_groups: readonly object[]) => () =>
     phasingOf({ canary_groups }).refuseDevices?.(devices, facts)
   expect(refuse([{ site_ids: [BERLIN] }])).not.toThrow()
   expect(refuse([{ site_ids: [BERLIN] }, { sitegroup_ids: [LAB] }])).toThrow('Invalid field canary_groups.1: ')
+  expect(refuse([{ sitegroup_ids: [EUROPE] }, { site_ids: [BERLIN] }])).toThrow(
+    'Invalid field canary_groups.1: selects only devices that earlier groups have',
+  )
+  expect(refuse([{ rules: [{ match_name: 'lab-1' }] }, { site_ids: [BERLIN] }])).not.toThrow()
 })
 
 test.each([

@@ -78,11 +78,14 @@ export function cutByGroups<T extends TargetFacts>(
   groups: readonly Group[],
   facts: PlanFacts,
 ): T[][] {
-  const byPhase = Map.groupBy(ordered, (target) => {
-    const place = groups.findIndex((group) => isIn(target, group, facts))
-    return place < 0 ? groups.length : place
-  })
+  const byPhase = Map.groupBy(ordered, (target) => placeOf(target, groups, facts))
   return Array.from({ length: groups.length + 1 }, (_, place) => byPhase.get(place) ?? [])
+}
+
+/** Returns the place of the first group that the target belongs to; that after the last group: it belongs to none. */
+function placeOf(target: TargetFacts, groups: readonly Group[], facts: PlanFacts): number {
+  const place = groups.findIndex((group) => isIn(target, group, facts))
+  return place < 0 ? groups.length : place
 }
 
 function isIn(target: TargetFacts, { siteGroups, sites, rules }: Group, facts: PlanFacts): boolean {
@@ -95,11 +98,18 @@ function isIn(target: TargetFacts, { siteGroups, sites, rules }: Group, facts: P
 }
 
 /**
- * A mistyped group would open the next phase immediately.
- * @throws AppError invalid naming a group to which none of the devices belongs.
+ * A mistyped group, or one whose devices are all in earlier groups, would open the next phase immediately.
+ * @throws AppError invalid naming a group that gets none of the devices.
  */
 export function refuseEmptyGroups(devices: readonly TargetFacts[], groups: readonly Group[], facts: PlanFacts): void {
   if (devices.length === 0) return
-  const empty = groups.findIndex((group) => !devices.some((device) => isIn(device, group, facts)))
-  if (empty >= 0) throw invalidField(`canary_groups.${empty}`, `selects none of the ${devices.length} devices`)
+  const used = new Set(devices.map((device) => placeOf(device, groups, facts)))
+  for (const [place, group] of groups.entries()) {
+    if (used.has(place)) continue
+    const selects = devices.some((device) => isIn(device, group, facts))
+    throw invalidField(
+      `canary_groups.${place}`,
+      selects ? 'selects only devices that earlier groups have' : `selects none of the ${devices.length} devices`,
+    )
+  }
 }
