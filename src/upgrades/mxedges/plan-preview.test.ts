@@ -75,6 +75,11 @@ describe('a plan', () => {
     expect(decodeMxedgePlan(plan, fresh).targets).toEqual(fresh.targets)
   })
 
+  test('fits if there are maintenance windows at a place where nothing is upgraded', () => {
+    const windows = [{ site_id: 'other', timezone: 'UTC', windows: [] }]
+    expect(differences({ plan: { ...upgrade.plan, windows } })).toEqual([])
+  })
+
   test.each<[string, Partial<NewUpgrade>, readonly (string | null)[]]>([
     ['an appliance is new', { targets: [...upgrade.targets, target('c', 2, 3)] }, ['c']],
     ['an appliance is gone', { targets: upgrade.targets.slice(1) }, ['a']],

@@ -110,7 +110,7 @@ export function findMxedgeDifferences(
   const gone = [...before].flatMap(([id, { reason }]) => (present.has(id) || reason !== null ? [] : [id]))
   return [
     ...compareStarts(new Date(stored.start_at), fresh.startAt, now),
-    ...compareWindows(stored.plan.windows, fresh.plan.windows),
+    ...compareWindows(windowsOfUsed(stored.plan.windows, fresh), windowsOfUsed(fresh.plan.windows, fresh)),
     ...fresh.targets.flatMap((target) => {
       const reason = compareTargets(before.get(target.mxedgeId), target)
       return reason === null ? [] : [{ mxedgeId: target.mxedgeId, reason }]
@@ -124,6 +124,15 @@ function compareStarts(before: Date, startAt: Date, now: Date): MxedgePlanDiffer
   const isSame = before.getTime() === startAt.getTime() || (before <= now && startAt <= now)
   const reason = `would start at ${startAt.toISOString()}, not at ${before.toISOString()}`
   return isSame ? [] : [{ mxedgeId: null, reason }]
+}
+
+/** Returns the maintenance windows of the places at which an appliance is upgraded. */
+function windowsOfUsed(
+  places: MxedgeUpgradePlan['windows'],
+  { targets }: Pick<NewUpgrade, 'targets'>,
+): MxedgeUpgradePlan['windows'] {
+  const used = new Set(targets.flatMap(({ reason, plannedSiteId }) => (reason === null ? [plannedSiteId] : [])))
+  return places?.filter((place) => used.has(place.site_id)) ?? []
 }
 
 function compareWindows(
