@@ -53,8 +53,7 @@ export function* planGraphInSteps(facts: readonly RadioFacts[]): Steps<RadioGrap
     neighbors[a]?.push(b)
     neighbors[b]?.push(a)
   }
-  joinScanned(facts, join)
-  yield
+  yield* joinScannedInSteps(facts, join)
   yield* joinPlacedInSteps(facts, join)
   yield* joinCabledInSteps(facts, join)
   return { neighbors, centrality }
@@ -74,16 +73,18 @@ export function sourceOf({ scan, position, parent }: RadioFacts): RadioSource {
 }
 
 /** The strongest signal counts, over both directions and all cells. */
-function joinScanned(facts: readonly RadioFacts[], join: Join): void {
+function* joinScannedInSteps(facts: readonly RadioFacts[], join: Join): Steps<void> {
   const owners = new Map(facts.flatMap(({ bssids }, index) => bssids.map((bssid) => [bssid, index] as const)))
   const levels = new Map<number, number>()
   for (const [index, { scan }] of facts.entries()) {
+    if (index % FACTS_PER_STEP === 0) yield
     for (const { bssid, rssi } of scan ?? []) {
       const other = owners.get(bssid)
       if (other === undefined || other === index || rssi < SILENCE_DBM) continue
       const pair = Math.min(index, other) * facts.length + Math.max(index, other)
       const known = levels.get(pair)
       if (known === undefined || known < rssi) levels.set(pair, rssi)
+      if (levels.size > MAX_PAIRS) throw tooDense(facts.length)
     }
   }
   for (const [pair, dbm] of levels) join(Math.floor(pair / facts.length), pair % facts.length, dbm)
