@@ -6,10 +6,12 @@ import { residentKb } from './process-usage.ts'
 import { type Engine, addEvent, addEvents, ask, reportOf, withEngine } from './webhook-engine.ts'
 import { load, percentiles, untilDrained } from './webhook-load.ts'
 import { measurePuts } from './webhook-puts.ts'
-import { presentUsage, round, usageOf } from './webhook-usage.ts'
+import { type Usage, presentUsage, round, usageOf } from './webhook-usage.ts'
 
 const ORGS = 20
-const IDLE_WEBHOOKS = 50_000
+/** As many as an organization may have by default. */
+const IDLE_PER_ORG = 1000
+const IDLE_ORGS = 50
 /** Single events, so far apart that each finds the engine at rest. */
 const RARE_EVENTS = 10
 const RARE_GAP_MS = 1500
@@ -73,43 +75,61 @@ async function publish(engine: Engine, receiver: Child): Promise<Record<string, 
 
 async function rare(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
   await delay(RARE_GAP_MS)
-  const quiet = await usageOf(engine, receiver)
-  await delay(QUIET_MS)
-  const before = await usageOf(engine, receiver)
+  const rest = await measureSpan(engine, receiver, () => delay(QUIET_MS))
   await ask(receiver, 'reset')
-  for (let event = 0; event < RARE_EVENTS; event += 1) {
-    const scope = engine.orgs[event % engine.orgs.length]
-    if (scope !== undefined) await addEvent(engine.ctx, scope)
-    await delay(RARE_GAP_MS)
-  }
-  const after = await usageOf(engine, receiver)
+  const events = await measureSpan(engine, receiver, async () => {
+    for (let event = 0; event < RARE_EVENTS; event += 1) {
+      const scope = engine.orgs[event % engine.orgs.length]
+      if (scope !== undefined) await addEvent(engine.ctx, scope)
+      await delay(RARE_GAP_MS)
+    }
+  })
   const { healthyMs } = await reportOf(receiver)
-  const cpu = ({ engine: own, postgres, receiver: other }: typeof quiet): number => own + postgres + other
-  // The polls of the same time, and the insert of the publisher.
-  const polls = before.statements - quiet.statements
   return {
-    statements_each: round((after.statements - before.statements - polls) / RARE_EVENTS - 1),
-    cpu_ms_each: round(((cpu(after) - 2 * cpu(before) + cpu(quiet)) * 1000) / RARE_EVENTS),
-    cpu_ms_per_s_of_rest: round(((cpu(before) - cpu(quiet)) * 1e6) / QUIET_MS),
-    statements_per_s_of_rest: round((polls * 1000) / QUIET_MS),
+    // Without the polls of the same time, and the insert of the publisher.
+    statements_each: round((events.statements - rest.statements) / RARE_EVENTS - 1),
+    rows_read_each: round((events.read - rest.read) / RARE_EVENTS),
+    cpu_ms_each: round((events.cpuMs - rest.cpuMs) / RARE_EVENTS),
+    cpu_ms_per_s_of_rest: round((rest.cpuMs * 1000) / QUIET_MS),
+    statements_per_s_of_rest: round((rest.statements * 1000) / QUIET_MS),
+    rows_read_per_s_of_rest: round((rest.read * 1000) / QUIET_MS),
     ...percentiles(healthyMs),
   }
 }
 
+interface Span {
+  readonly statements: number
+  /** Rows and entries of indexes. */
+  readonly read: number
+  readonly cpuMs: number
+}
+
+async function measureSpan(engine: Engine, receiver: Child, work: () => Promise<void>): Promise<Span> {
+  const cpuMs = ({ engine: own, postgres, receiver: other }: Usage): number => (own + postgres + other) * 1000
+  const readBefore = await engine.countRead()
+  const before = await usageOf(engine, receiver)
+  await work()
+  const after = await usageOf(engine, receiver)
+  const read = (await engine.countRead()) - readBefore
+  return { statements: after.statements - before.statements, read, cpuMs: cpuMs(after) - cpuMs(before) }
+}
+
 async function besideIdleWebhooks(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
   const { ctx } = engine
+  const orgIds: string[] = []
+  for (let org = 0; org < IDLE_ORGS; org += 1) orgIds.push((await engine.addOrg([])).orgId)
   await sql`
     with w as (
       insert into webhook (org_id, id, enabled, topics, doc, created_at, modified_at)
       select org_id, gen_random_uuid(), true, '{alarms}', '{"type": "http-post", "url": "http://127.0.0.1:9/", "topics": ["alarms"]}', now(), now()
-      from webhook cross join generate_series(1, ${IDLE_WEBHOOKS / ORGS}::integer)
+      from unnest(${orgIds}::uuid[]) as org (org_id) cross join generate_series(1, ${IDLE_PER_ORG}::integer)
       returning org_id, id
     ) insert into webhook_lane (org_id, webhook_id) select org_id, id from w
   `.execute(ctx.db)
   await sql`analyze webhook, webhook_lane`.execute(ctx.db)
   const figures = await rare(engine, receiver)
   await sql`delete from webhook where topics = '{alarms}'`.execute(ctx.db)
-  return { idle_webhooks: IDLE_WEBHOOKS, ...figures }
+  return { idle_webhooks: IDLE_ORGS * IDLE_PER_ORG, ...figures }
 }
 
 async function batched(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {

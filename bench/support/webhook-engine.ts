@@ -26,6 +26,7 @@ import { defaultWebhookLimits } from '../../src/webhooks/limits.ts'
 import { startWebhookWorkers } from '../../src/webhooks/workers.ts'
 import type { Child } from './child.ts'
 import type { ReceiverCommand, ReceiverReport } from './receiver.ts'
+import { countRead } from './write-statistics.ts'
 
 /** The engine with a separate database, in this process. */
 export interface Engine {
@@ -37,6 +38,8 @@ export interface Engine {
   readonly postgresPid: number
   /** How many statements this process has sent. */
   readonly statements: () => number
+  /** How many rows and entries of indexes the database has read. */
+  readonly countRead: () => Promise<number>
   /** Adds an organization with a webhook for each of these paths of the receiver; it is not among `orgs`. */
   readonly addOrg: (paths: readonly string[], options?: WebhookOptions) => Promise<OrgScope>
 }
@@ -80,6 +83,7 @@ export async function withEngine<T>(
       connection: postgres.connection,
       postgresPid: await postgresPidOf(ctx),
       statements,
+      countRead: () => countRead(context.pool, context.pools),
       addOrg: add,
     })
     await workers.stop()

@@ -27,3 +27,11 @@ export async function readWritten(pool: pg.Pool, pools: readonly pg.Pool[] = [po
       (select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables) as rows`)
   return { walBytes: Number(rows[0]?.wal), fullPages: Number(rows[0]?.pages), rows: Number(rows[0]?.rows) }
 }
+
+/** Returns how many rows and entries of indexes have been read so far. @param pools The connections that may have read. */
+export async function countRead(pool: pg.Pool, pools: readonly pg.Pool[]): Promise<number> {
+  await flushStatistics(pools)
+  const { rows } = await pool.query<{ read: string }>(`
+    select (select sum(seq_tup_read) from pg_stat_user_tables) + (select sum(idx_tup_read) from pg_stat_user_indexes) as read`)
+  return Number(rows[0]?.read)
+}
