@@ -102,7 +102,7 @@ function isIn(target: TargetFacts, { siteGroups, sites, rules }: Group, facts: P
  * @throws AppError invalid naming a group that gets none of the devices.
  */
 export function refuseEmptyGroups(devices: readonly TargetFacts[], groups: readonly Group[], facts: PlanFacts): void {
-  if (devices.length === 0) return
+  if (devices.length === 0 || groups.length === 0) return
   const used = new Set(devices.map((device) => placeOf(device, groups, facts)))
   for (const [place, group] of groups.entries()) {
     if (used.has(place)) continue
