@@ -20,7 +20,7 @@ import { watchLoop } from './support/loop-watch.ts'
 import { cpuSecondsOfDescendants } from './support/process-usage.ts'
 import { upgradeOverWire } from './support/rollout/over-wire.ts'
 import { type DevicesProcess, startDevices } from './support/rollout/start-devices.ts'
-import { readWritten } from './support/write-statistics.ts'
+import { readWritten } from './support/database-statistics.ts'
 
 export const options = {
   devices: { type: 'string' },

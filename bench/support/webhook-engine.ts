@@ -26,7 +26,7 @@ import { defaultWebhookLimits } from '../../src/webhooks/limits.ts'
 import { startWebhookWorkers } from '../../src/webhooks/workers.ts'
 import type { Child } from './child.ts'
 import type { ReceiverCommand, ReceiverReport } from './receiver.ts'
-import { countRead } from './write-statistics.ts'
+import { countRead } from './database-statistics.ts'
 
 /** The engine with a separate database, in this process. */
 export interface Engine {

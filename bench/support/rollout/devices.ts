@@ -8,7 +8,7 @@ import { createFollowingClock } from '../../../src/platform/time/service-clock.t
 import { type Fleet, type SiteSeed, createFleet, seedOrg } from '../../../test/support/fleets/fleet.ts'
 import { type Needs, watchLoop } from '../loop-watch.ts'
 import type { ConnectMessage, FromDevices, ToDevices } from './messages.ts'
-import { flushStatistics } from '../write-statistics.ts'
+import { flushStatistics } from '../database-statistics.ts'
 
 // The devices of the benchmark `rollout` and the records that the gateway makes of them, in a process of their own, so
 // that the benchmark can tell what the rest of the service needs.

@@ -11,7 +11,7 @@ import { DEVICE_NICENESS, claimDevices } from '../devices.ts'
 import { cpuSeconds, cpuSecondsWithChildren } from '../process-usage.ts'
 import { countSessions, openServerDatabase } from '../sent-commands.ts'
 import { type Signalbox, startSignalbox } from '../signalbox.ts'
-import { type Written, readWritten } from '../write-statistics.ts'
+import { type Written, readWritten } from '../database-statistics.ts'
 import type { ThreadsReport, WatchMessage } from './watch-threads.ts'
 
 const OLD = '1.0.0'
