@@ -4,7 +4,15 @@ import type { OrgRound } from './rounds/decide-org-upgrade.ts'
 import { decideOutage } from './targets/decide-outage.ts'
 import { WINDOW_TOO_SHORT } from './targets/steps/decide-window.ts'
 import type { Step } from './rounds/decide-step.ts'
-import { DOWNLOAD_REFUSED, OFFLINE, inFlightStates, isInFlight, isTerminal, terminalStates } from './rollout.ts'
+import {
+  DOWNLOAD_REFUSED,
+  NOT_APPLIED,
+  OFFLINE,
+  inFlightStates,
+  isInFlight,
+  isTerminal,
+  terminalStates,
+} from './rollout.ts'
 import type { LockedSiteUpgrade } from './store.ts'
 
 /** Reasons of the engine. Any other reason of a failed target is the device's refusal, in its own words. */
@@ -16,7 +24,7 @@ const causes = [
   'members_behind',
   'no_reconnect',
   'not_activated',
-  'not_applied',
+  NOT_APPLIED,
   'not_staged',
   'rollback_failed',
   'rolled_back',

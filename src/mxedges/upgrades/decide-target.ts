@@ -1,4 +1,4 @@
-import { OFFLINE, REMOVED, REPLACED } from '../../rollout/rollout.ts'
+import { NOT_APPLIED, OFFLINE, REMOVED, REPLACED } from '../../rollout/rollout.ts'
 import {
   type Present,
   advance,
@@ -163,7 +163,7 @@ function decideVerifying(target: Present, rules: TargetRules): TargetDecision {
   if (isSound && nowMs >= soakedMs) return end(target, 'upgraded', null)
   if (nowMs < lastMs) return { kind: 'wait' }
   if (isSound) return end(target, 'failed', 'unstable')
-  return end(target, 'failed', isReached(appliance, present) ? 'service_failed' : 'not_applied')
+  return end(target, 'failed', isReached(appliance, present) ? 'service_failed' : NOT_APPLIED)
 }
 
 function awaitReturn(target: Present, rules: TargetRules): TargetDecision {

@@ -30,12 +30,12 @@ export function planRanks(
   if (devices.every(({ type }) => type === 'ap')) return new Map()
   const graph = joinNeighbors(cabled)
   const upgraded = new Set(devices.map(({ mac }) => mac))
-  const hasAccessPoints = devices.some(({ type }) => type === 'ap')
-  const ranks = new Map<string, number>()
+  const ranks = new Map<string, number>(devices.flatMap(({ mac, type }) => (type === 'ap' ? [[mac, 1] as const] : [])))
+  const lowest = ranks.size > 0 ? 2 : 1
   // A device that is not upgraded passes on what depends on it, but does not restart.
-  const place = (mac: string, lowest: number): void => {
+  const place = (mac: string, least: number): void => {
     const below = highest([...(graph.get(mac) ?? [])].flatMap((neighbor) => ranks.get(neighbor) ?? []))
-    ranks.set(mac, upgraded.has(mac) ? Math.max(lowest, 1 + below) : below)
+    ranks.set(mac, upgraded.has(mac) ? Math.max(least, 1 + below) : below)
   }
   const distances = findDistances(cabled, graph)
   const ofType = (type: DeviceType): string[] =>
@@ -43,10 +43,9 @@ export function planRanks(
       compareText,
     )
   const edgeFirst = ofType('switch').toSorted((a, b) => (distances.get(b) ?? 0) - (distances.get(a) ?? 0))
-  for (const mac of edgeFirst) place(mac, hasAccessPoints ? 2 : 1)
-  const top = 1 + Math.max(hasAccessPoints ? 1 : 0, highest(ranks.values()))
+  for (const mac of edgeFirst) place(mac, lowest)
+  const top = 1 + highest(ranks.values())
   for (const mac of ofType('gateway')) place(mac, top)
-  if (hasAccessPoints) for (const { mac, type } of devices) if (type === 'ap') ranks.set(mac, 1)
   const ofUpgraded = devices.flatMap(({ mac }) => {
     const rank = ranks.get(mac)
     return rank === undefined ? [] : [[mac, rank] as const]
