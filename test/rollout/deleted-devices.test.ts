@@ -3,12 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type SiteScope, systemScope, systemScopeOf } from '../../src/access/scope.ts'
 import { queueCommands } from '../../src/devices/commands/queue-commands.ts'
 import { type UpgradeCommand, insertUpgradeCommands } from '../../src/devices/commands/store-upgrade-commands.ts'
-import {
-  type DeviceUpgradeStep,
-  assignDevices,
-  updateDeviceUpgrades,
-} from '../../src/devices/commands/store-upgrades.ts'
-import { unclaimDevices } from '../../src/devices/inventory/unclaim-devices.ts'
+import { type DeviceUpgradeStep, updateDeviceUpgrades } from '../../src/devices/commands/store-upgrades.ts'
 import { recordRecovery } from '../../src/devices/sessions/record-recovery.ts'
 import { lockClaimedStatuses } from '../../src/devices/sessions/store.ts'
 import { deleteDevices, shareCommandCandidates } from '../../src/devices/store.ts'
@@ -18,6 +13,7 @@ import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import { createOrgUpgrade } from '../../src/upgrades/create-org-upgrade.ts'
 import { parseOrgUpgrade } from '../../src/upgrades/wire-parse.ts'
+import { type OpenTx, openTx } from '../support/database/open-tx.ts'
 import { untilWaiting } from '../support/database/until-waiting.ts'
 import { type SeededOrg, createFleet, seedOrg } from '../support/fleets/fleet.ts'
 import { type TestContext, createTestContext } from '../support/servers/server.ts'
@@ -45,32 +41,7 @@ async function commanded(): Promise<string[]> {
   return rows.map(({ deviceId }) => deviceId)
 }
 
-/** A transaction that stays open after its work. */
-interface Open {
-  commit(): Promise<void>
-  rollBack(): Promise<void>
-}
-
-async function open(work: (tx: Tx) => Promise<unknown>): Promise<Open> {
-  const [worked, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const ended = inTx(test.ctx, async (tx) => {
-    await work(tx)
-    worked.resolve()
-    await ending.promise
-  })
-  await Promise.race([worked.promise, ended])
-  return {
-    async commit() {
-      ending.resolve()
-      await ended
-    },
-    async rollBack() {
-      ending.reject(new Error('rolled back'))
-      await expect(ended).rejects.toThrow('rolled back')
-    },
-  }
-}
-
+const open = (work: (tx: Tx) => Promise<unknown>): Promise<OpenTx> => openTx(test.ctx, work)
 const deleteAll = (tx: Tx): Promise<void> => deleteDevices(tx, org.scope, ids)
 
 describe('the commands of an upgrade', () => {
@@ -153,7 +124,7 @@ describe('the commands of an upgrade', () => {
   })
 
   it('are refused if a deletion begins between the insert and the progress, and ends later', async () => {
-    let deletion: Open | undefined
+    let deletion: OpenTx | undefined
     const round = inTxByKeys(test.ctx, async (tx) => {
       await insert(tx)
       deletion = await open(deleteAll)
@@ -201,51 +172,6 @@ it('a round of the engine that meets a deletion commands only the devices that a
     .orderBy('deviceId')
     .execute()
   expect(targets[0]).toEqual({ deviceId: gone, state: 'cancelled' })
-})
-
-describe('a release of devices', () => {
-  async function release(tx: Tx): Promise<readonly { readonly name: string; readonly reason: string }[]> {
-    const macs = org.sites.flatMap((site) => site.devices).map(({ mac }) => mac)
-    const { refused } = await unclaimDevices(tx, org.scope, { names: { macs, serials: [] }, at: clock.now() })
-    return refused
-  }
-
-  async function assign(tx: Tx): Promise<ReadonlySet<string>> {
-    const [upgradeId, orgUpgradeId, imageId] = [uuidv7(), uuidv7(), uuidv7()]
-    const wanted = ids.slice(1).map((deviceId) => ({ deviceId, upgradeId, orgUpgradeId, imageId, laterImages: null }))
-    return assignDevices(tx, org.scope, wanted, clock.now())
-  }
-
-  async function left(): Promise<string[]> {
-    const rows = await test.ctx.db.selectFrom('device').select('id').orderBy('id').execute()
-    return rows.map(({ id }) => id)
-  }
-
-  it('refuses those that an upgrade gets at the same time', async () => {
-    const creation = await open(assign)
-    const released = inTx(test.ctx, release)
-    await untilWaiting(test, 1)
-    await creation.commit()
-    expect((await released).map(({ reason }) => reason)).toEqual(ids.slice(1).map(() => 'in a running upgrade'))
-    expect(await left()).toEqual(ids.slice(1))
-  })
-
-  it('releases them if the upgrade is not created after all', async () => {
-    const creation = await open(assign)
-    const released = inTx(test.ctx, release)
-    await untilWaiting(test, 1)
-    await creation.rollBack()
-    expect(await released).toEqual([])
-    expect(await left()).toEqual([])
-  })
-
-  it('comes before an upgrade that begins later', async () => {
-    const released = await open(release)
-    const creation = inTx(test.ctx, assign)
-    await untilWaiting(test, 1)
-    await released.commit()
-    expect(await creation).toEqual(new Set())
-  })
 })
 
 describe('the commands of people', () => {

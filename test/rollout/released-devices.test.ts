@@ -1,13 +1,16 @@
 // An upgrade keeps its devices: a release of one is refused until its target has ended, also while the upgrade gets it.
 import { sql } from 'kysely'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { assignDevices } from '../../src/devices/commands/store-upgrades.ts'
 import { claimDevicesIn } from '../../src/devices/inventory/claim-devices.ts'
 import { unclaimDevices } from '../../src/devices/inventory/unclaim-devices.ts'
-import { inTx } from '../../src/platform/database/db.ts'
+import { type Tx, inTx } from '../../src/platform/database/db.ts'
+import { uuidv7 } from '../../src/platform/uuidv7.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { includeAll } from '../../src/upgrades/include-new.worker.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
+import { openTx } from '../support/database/open-tx.ts'
 import { untilWaiting } from '../support/database/until-waiting.ts'
 import { OLD } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
@@ -27,14 +30,14 @@ const capabilities = {
 const oneStep = { ...capabilities, commands: ['upgrade', 'restore_backup'] } as const
 
 /** Releases all devices. @returns The reasons of those that are refused. */
-async function release(): Promise<string[]> {
+async function releaseIn(tx: Tx): Promise<string[]> {
   const { ctx, org } = rollout
   const macs = rollout.devices().map(({ mac }) => mac)
-  const { refused } = await inTx(ctx, (tx) =>
-    unclaimDevices(tx, org.scope, { names: { macs, serials: [] }, at: ctx.clock.now() }),
-  )
+  const { refused } = await unclaimDevices(tx, org.scope, { names: { macs, serials: [] }, at: ctx.clock.now() })
   return refused.map(({ reason }) => reason)
 }
+
+const release = (): Promise<string[]> => inTx(rollout.ctx, releaseIn)
 
 interface Course {
   readonly body?: OrgUpgradeBody
@@ -79,19 +82,13 @@ it.each<[string, Course]>([
 /** Starts a release while the change has the devices, and has yet to record that. */
 async function releaseDuring(change: () => Promise<unknown>): Promise<string[]> {
   const { ctx } = rollout
-  const [locked, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const lock = inTx(ctx, async (tx) => {
-    await sql`lock table upgrade_event in exclusive mode`.execute(tx)
-    locked.resolve()
-    await waiting.promise
-  })
-  await locked.promise
+  const lock = await openTx(ctx, (tx) => sql`lock table upgrade_event in exclusive mode`.execute(tx))
   const changed = change()
   await untilWaiting(rollout, 1)
   const released = release()
   await untilWaiting(rollout, 2)
-  waiting.resolve()
-  await Promise.all([lock, changed])
+  await lock.commit()
+  await changed
   await expectConsistent(ctx)
   return released
 }
@@ -128,11 +125,55 @@ describe('a device that an upgrade is just getting is not released', () => {
   })
 })
 
+describe('a release beside an assignment to an upgrade', () => {
+  let ids: string[]
+  beforeEach(async () => {
+    ids = (await rollout.seed([3])).map(({ id }) => id).toSorted()
+  })
+
+  /** Assigns all devices but one. */
+  async function assign(tx: Tx): Promise<ReadonlySet<string>> {
+    const [upgradeId, orgUpgradeId, imageId] = [uuidv7(), uuidv7(), uuidv7()]
+    const wanted = ids.slice(1).map((deviceId) => ({ deviceId, upgradeId, orgUpgradeId, imageId, laterImages: null }))
+    return assignDevices(tx, rollout.org.scope, wanted, rollout.clock.now())
+  }
+
+  async function left(): Promise<string[]> {
+    const rows = await rollout.ctx.db.selectFrom('device').select('id').orderBy('id').execute()
+    return rows.map(({ id }) => id)
+  }
+
+  it('refuses the devices that are assigned at the same time', async () => {
+    const creation = await openTx(rollout.ctx, assign)
+    const released = release()
+    await untilWaiting(rollout, 1)
+    await creation.commit()
+    expect(await released).toEqual([BUSY, BUSY])
+    expect(await left()).toEqual(ids.slice(1))
+  })
+
+  it('releases them if the upgrade is not created after all', async () => {
+    const creation = await openTx(rollout.ctx, assign)
+    const released = release()
+    await untilWaiting(rollout, 1)
+    await creation.rollBack()
+    expect(await released).toEqual([])
+    expect(await left()).toEqual([])
+  })
+
+  it('comes before one that begins later', async () => {
+    const released = await openTx(rollout.ctx, releaseIn)
+    const creation = inTx(rollout.ctx, assign)
+    await untilWaiting(rollout, 1)
+    await released.commit()
+    expect(await creation).toEqual(new Set())
+  })
+})
+
 it('a device that is released and claimed again while an upgrade is created is in none', async () => {
   const { ctx } = rollout
   const [first] = await rollout.seed([2])
-  const [done, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const change = inTx(ctx, async (tx) => {
+  const change = await openTx(ctx, async (tx) => {
     const { scope } = rollout.org
     const names = { macs: [first?.mac ?? ''], serials: [] }
     await unclaimDevices(tx, scope, { names, at: ctx.clock.now() })
@@ -143,14 +184,10 @@ it('a device that is released and claimed again while an upgrade is created is i
     const { claimCode } = await known.executeTakeFirstOrThrow()
     const { added } = await claimDevicesIn(tx, scope, { codes: [claimCode], at: ctx.clock.now() })
     expect(added.map(({ device }) => device.id)).toEqual([first?.id])
-    done.resolve()
-    await ending.promise
   })
-  await Promise.race([done.promise, change])
   const created = rollout.create({ start_datetime: later })
   await untilWaiting(rollout, 1)
-  ending.resolve()
-  await change
+  await change.commit()
   expect(countAll(await created)).toEqual({ planned: 1 })
   await expectConsistent(ctx)
 })

@@ -1,6 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { shareUpgradesInFlight } from '../../src/devices/commands/store-upgrades.ts'
 import { inTx } from '../../src/platform/database/db.ts'
+import { openTx } from '../support/database/open-tx.ts'
 import { untilWaiting } from '../support/database/until-waiting.ts'
 import { countAll, useRollout } from './harness.ts'
 
@@ -16,18 +17,12 @@ it('devices are taken over without a deadlock while their upgrades are read for 
   const [first = '', second = ''] = ids
   await ctx.db.updateTable('device').set({ name: 'old' }).where('id', '=', first).execute()
   await rollout.create({ rules: [{ match_name: 'old' }], start_datetime: '2026-03-02T12:00:00Z' })
-  const [holds, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const other = inTx(ctx, async (tx) => {
-    await shareUpgradesInFlight(tx, org.scope, ids.slice(-1))
-    holds.resolve()
-    await released.promise
-  })
-  await holds.promise
+  const other = await openTx(ctx, (tx) => shareUpgradesInFlight(tx, org.scope, ids.slice(-1)))
   const takeover = rollout.create({ supersede: true })
   await untilWaiting(rollout, 1)
   const reading = inTx(ctx, (tx) => shareUpgradesInFlight(tx, org.scope, [first, second]))
   await untilWaiting(rollout, 2)
-  released.resolve()
-  await Promise.all([other, reading])
+  await other.commit()
+  await reading
   expect(countAll(await takeover)).toEqual({ planned: 8 })
 })

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { AppError } from '../../../src/platform/errors.ts'
+import { openTx } from '../../support/database/open-tx.ts'
 import type { TestOrg } from '../../support/servers/server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { LARGE, type World, countWaiting, settingOf, startWorld } from './apart-world.ts'
@@ -10,19 +11,11 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 /** Locks the settings of organizations. @returns A function that releases them. */
 async function lockSettings({ ctx }: World, ...orgs: readonly Pick<TestOrg, 'orgId'>[]): Promise<() => Promise<void>> {
-  const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const holding = ctx.db.transaction().execute(async (tx) => {
+  const { commit } = await openTx(ctx, async (tx) => {
     for (const { orgId } of orgs) await sql`select from org_setting where org_id = ${orgId} for update`.execute(tx)
-    locked.resolve()
-    await released.promise
   })
-  await locked.promise
-  const release = async (): Promise<void> => {
-    released.resolve()
-    await holding
-  }
-  onTestFinished(release)
-  return release
+  onTestFinished(commit)
+  return commit
 }
 
 it('charges for the tries of a request whose client leaves while its record is locked', async () => {
