@@ -1,5 +1,7 @@
 // Devices that get several versions, one after the other, in upgrades whose downloads have phases or a time of their own.
 import { beforeEach, describe, expect, it } from 'vitest'
+import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
+import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
 import { NEW, type SeededDevice } from '../support/fleets/fleet.ts'
@@ -101,6 +103,28 @@ describe.each(['org', 'site'] as const)('with phases of the downloads of the %s'
     rollout.clock.advance(8 * 3600e3)
     await play()
     expect(done.slice(3)).toEqual([`activate ${MIDDLE} x2`, `stage ${NEW} x2`, `activate ${NEW} x2`])
+    expect(countAll(await rollout.read(id))).toEqual({ upgraded: 4 })
+    expect(await downloads()).toMatchObject({ downloaded: { 1: 1, 2: 1, 3: 2 } })
+  })
+
+  it('a device that gets to the last version by itself, after it did not boot the one it had, counts once', async () => {
+    const { id } = await rollout.create({ version: NEW, ...canary, phase_scope, reboot_datetime: later })
+    await play()
+    rollout.clock.advance(8 * 3600e3)
+    await rollout.advance()
+    await rollout.fleet.answer(() => 'does')
+    await rollout.advance()
+    expect(countAll(await rollout.read(id))).toEqual({ rebooting: 4 })
+    await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    rollout.clock.advance(3600e3)
+    await rollout.advance()
+    expect(countAll(await rollout.read(id))).toEqual({ planned: 4 })
+    await expectConsistent(rollout.ctx)
+    await rollout.fleet.connect(devices, NEW)
+    await rollout.advance()
+    await expectConsistent(rollout.ctx)
+    await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    await play()
     expect(countAll(await rollout.read(id))).toEqual({ upgraded: 4 })
     expect(await downloads()).toMatchObject({ downloaded: { 1: 1, 2: 1, 3: 2 } })
   })
