@@ -37,6 +37,9 @@ interface Flags {
   readonly oldVersion?: FaultTargets
   readonly flap?: FaultTargets
   readonly slow?: FaultTargets
+  readonly unhealthy?: FaultTargets
+  readonly unstable?: FaultTargets
+  readonly losePower?: FaultTargets
   readonly report?: string
   readonly stateDir?: string
   readonly logLevel: LogLevel
@@ -124,6 +127,27 @@ function commandLine(): Command {
     .addOption(option('--old-version <who>', 'come back from an upgrade with the old version', parseFaultTargets))
     .addOption(option('--flap <who>', 'lose the connection three times after each boot', parseFaultTargets))
     .addOption(option('--slow <who>', 'take ten times as long', parseFaultTargets))
+    .addOption(
+      option(
+        '--unhealthy <who>',
+        'come back from an upgrade without a radio or, switches, without their neighbor, until they restore their backup version',
+        parseFaultTargets,
+      ),
+    )
+    .addOption(
+      option(
+        '--unstable <who>',
+        'lose each connection after an upgrade, until they restore their backup version',
+        parseFaultTargets,
+      ),
+    )
+    .addOption(
+      option(
+        '--lose-power <who>',
+        'lose power while they restore their backup version, and come back with the present one',
+        parseFaultTargets,
+      ),
+    )
     .option(
       '--report <file>',
       'append each change of a device to this file, as JSON lines with counts of boots, flashes and downloads',
@@ -181,6 +205,9 @@ function faultsOf(flags: Flags): FaultPlan {
     ...(flags.oldVersion && { old_version: flags.oldVersion }),
     ...(flags.flap && { flap: flags.flap }),
     ...(flags.slow && { slow: flags.slow }),
+    ...(flags.unhealthy && { unhealthy: flags.unhealthy }),
+    ...(flags.unstable && { unstable: flags.unstable }),
+    ...(flags.losePower && { lose_power: flags.losePower }),
   }
 }
 

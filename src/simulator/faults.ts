@@ -2,7 +2,18 @@ import { createHash } from 'node:crypto'
 import { AppError } from '../platform/errors.ts'
 
 /** The ways in which a simulated device fails at every opportunity. */
-export const faults = ['refuse', 'fail_download', 'fail_upload', 'never_return', 'old_version', 'flap', 'slow'] as const
+export const faults = [
+  'refuse',
+  'fail_download',
+  'fail_upload',
+  'never_return',
+  'old_version',
+  'flap',
+  'slow',
+  'unhealthy',
+  'unstable',
+  'lose_power',
+] as const
 export type Fault = (typeof faults)[number]
 
 /** The devices that have a fault: a share of all (0..1), or the listed MACs (lower-case hex). */

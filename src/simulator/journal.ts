@@ -75,6 +75,7 @@ const Saved = Type.Object({
     ]),
     connectReason: Type.Union([Reason, Type.Literal('socket'), Type.Literal('recovery')]),
     untoldBoot: Type.Optional(Type.Union([Type.Literal('powerloss'), Type.Literal('reboot')])),
+    upgraded: Flag,
     bootedAtMs: Type.Number(),
     flapsLeft: Count,
     orphaned: Flag,

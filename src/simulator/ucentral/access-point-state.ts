@@ -46,9 +46,19 @@ function radiosOf(profile: Profile): readonly SimulatedRadio[] {
   ]
 }
 
-/** The parts of the state that only access points have. Source: wlan-ucentral-schema, `system/state/*.uc`. */
-export function accessPointState(profile: Profile, uptime: number): Params {
-  const radios = radiosOf(profile)
+/** On what the state of a device depends besides its profile. */
+export interface Condition {
+  /** Seconds. */
+  readonly uptime: number
+  readonly isUnhealthy: boolean
+}
+
+/**
+ * The parts of the state that only access points have. An unhealthy one lacks its last radio. Source: wlan-ucentral-schema,
+ * `system/state/*.uc`.
+ */
+export function accessPointState(profile: Profile, { uptime, isUnhealthy }: Condition): Params {
+  const radios = radiosOf(profile).slice(0, isUnhealthy ? -1 : undefined)
   return {
     radios: radios.map((radio, index) => radioState(profile, { radio, index, uptime })),
     interfaces: [

@@ -10,6 +10,7 @@ import {
   isOnline,
   type Profile,
   type Step,
+  suffersFrom,
 } from './device.ts'
 import { type Installing, beginInstall, installEffects, installWaitMs } from './install.ts'
 import { endUpload } from '../run-script.ts'
@@ -176,7 +177,7 @@ function finishInstall(
   const flashed: DeviceState = {
     ...state,
     ...(orphaned && { orphaned }),
-    ...(!keepsOld && { firmware: activity.version, backup: state.firmware }),
+    ...(!keepsOld && { firmware: activity.version, backup: state.firmware, upgraded: true }),
     counts: { ...state.counts, flashes: state.counts.flashes + 1 },
   }
   const success: readonly Effect[] =
@@ -195,9 +196,10 @@ function settle(profile: Profile, state: DeviceState): Step {
     profile.type === 'switch' && untoldBoot !== undefined
       ? [{ do: 'notify', method: 'event', params: bootEventParams(profile, state.bootedAtMs, untoldBoot) }]
       : []
-  if (state.flapsLeft === 0) return { state: settled, effects: told }
+  const drops = state.flapsLeft > 0 || suffersFrom(profile, state, 'unstable')
+  if (!drops) return { state: settled, effects: told }
   return {
-    state: { ...settled, flapsLeft: state.flapsLeft - 1 },
+    state: { ...settled, flapsLeft: Math.max(0, state.flapsLeft - 1) },
     effects: [...told, { do: 'drop', afterMs: profile.timing.flapMs }],
   }
 }

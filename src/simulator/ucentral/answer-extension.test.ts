@@ -35,7 +35,13 @@ function run(profile: Profile) {
   const untilIdle = (): void => {
     while (state.activity.kind !== 'idle') step({ on: 'elapsed' })
   }
-  return { step, call, untilIdle, state: () => state, said: () => connectParams(profile, state).capabilities }
+  const upgrade = (): void => {
+    call('stage', { uri, sha256 })
+    step({ on: 'downloaded', image })
+    call('activate', { sha256 })
+    untilIdle()
+  }
+  return { step, call, upgrade, untilIdle, state: () => state, said: () => connectParams(profile, state).capabilities }
 }
 
 function replyIn(effects: readonly Effect[]): string | undefined {
@@ -63,6 +69,31 @@ describe('a capable switch', () => {
     device.untilIdle()
     expect(device.state()).toMatchObject({ firmware: '1.0.0', backup: '2.0.0', counts: { flashes: 1, boots: 2 } })
     expect(device.call('snapshot')).toBe('0 Snapshot taken')
+  })
+
+  test('loses power while it restores, comes back with the present version, and may be asked again', () => {
+    const device = run({ ...capable, faults: new Set(['lose_power']) })
+    device.upgrade()
+    expect(device.call('restore_backup')).toBe('0 Returning to 1.0.0')
+    device.untilIdle()
+    expect(device.state()).toMatchObject({
+      firmware: '2.0.0',
+      backup: '1.0.0',
+      untoldBoot: 'powerloss',
+      upgraded: true,
+    })
+    expect(device.call('restore_backup')).toBe('0 Returning to 1.0.0')
+  })
+
+  test('is unstable from its upgrade until it has restored its backup version', () => {
+    const device = run({ ...capable, faults: new Set(['unstable']) })
+    const drop = { do: 'drop', afterMs: 15_000 }
+    expect(device.step({ on: 'connected' })).not.toContainEqual(drop)
+    device.upgrade()
+    for (let connection = 0; connection < 5; connection++) expect(device.step({ on: 'connected' })).toContainEqual(drop)
+    device.call('restore_backup')
+    device.untilIdle()
+    expect(device.step({ on: 'connected' })).not.toContainEqual(drop)
   })
 
   test('keeps no other image than the one that was meant', () => {

@@ -78,7 +78,10 @@ function restoreBackup(profile: Profile, state: DeviceState, call: Call): Step {
   const { firmware, backup } = state
   if (backup === undefined || (call.params.version ?? backup) !== backup)
     return refuse(state, call, 2, 'No such backup version')
-  const down = goDown(profile, { ...state, firmware: backup, backup: firmware }, 'upgrade')
+  const { upgraded: _, ...rest } = state
+  const down = profile.faults.has('lose_power')
+    ? goDown(profile, state, 'coldboot')
+    : goDown(profile, { ...rest, firmware: backup, backup: firmware }, 'upgrade')
   return { state: down.state, effects: [accept(call, `Returning to ${backup}`), ...down.effects] }
 }
 

@@ -91,6 +91,8 @@ export interface DeviceState {
   readonly activity: Activity
   /** The reason that the next `connect` sends; `recovery`: the watchdog has restarted the client. */
   readonly connectReason: BootReason | 'socket' | 'recovery'
+  /** True while it runs a version that an upgrade has installed; false once it has restored its backup version. */
+  readonly upgraded?: true
   /** The boot event that a switch will send at its next connection. */
   readonly untoldBoot?: BootCause
   /** Upgrades that wait, because an access point performs one at a time; a reboot deletes them. */
@@ -246,6 +248,11 @@ export function isOnline(profile: Profile, state: DeviceState): boolean {
     case 'lost':
       return false
   }
+}
+
+/** True if the version of its upgrade has this fault. */
+export function suffersFrom({ faults }: Profile, state: DeviceState, fault: 'unhealthy' | 'unstable'): boolean {
+  return state.upgraded === true && faults.has(fault)
 }
 
 export function uptimeS(state: DeviceState, nowMs: number): number {

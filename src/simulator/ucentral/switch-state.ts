@@ -1,4 +1,4 @@
-import { addressOf, countersAt } from './access-point-state.ts'
+import { type Condition, addressOf, countersAt } from './access-point-state.ts'
 import type { Profile } from './device.ts'
 import { localMac } from '../waves.ts'
 
@@ -10,8 +10,8 @@ const PORTS = 24
 const hasLink = (port: number): boolean => port === PORTS - 1 || port % 3 !== 2
 const supplies = (port: number): boolean => port % 4 === 0 && hasLink(port)
 
-/** The parts of the state that only switches have. Source: ols-ucentral-client, `proto.c`. */
-export function switchState(profile: Profile, uptime: number): Params {
+/** The parts of the state that only switches have. An unhealthy one hears no neighbor. Source: ols-ucentral-client, `proto.c`. */
+export function switchState(profile: Profile, { uptime, isUnhealthy }: Condition): Params {
   const ports = Array.from({ length: PORTS }, (_, port) => port)
   return {
     interfaces: [
@@ -25,7 +25,7 @@ export function switchState(profile: Profile, uptime: number): Params {
       },
     ],
     'link-state': { upstream: Object.fromEntries(ports.map((port) => [`Ethernet${port}`, portState(port, uptime)])) },
-    'lldp-peers': { upstream: { [UPLINK]: [corePeer(profile)] }, downstream: {} },
+    'lldp-peers': { upstream: isUnhealthy ? {} : { [UPLINK]: [corePeer(profile)] }, downstream: {} },
     'mac-forwarding-table': {
       overflow: false,
       ...Object.fromEntries(

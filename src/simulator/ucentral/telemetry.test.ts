@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isDeviceMessage } from '../../gateway/ucentral/messages.ts'
-import { newDevice, type Profile } from './device.ts'
+import { type DeviceState, newDevice, type Profile } from './device.ts'
 import { realPace, timingOf } from '../pace.ts'
 import { decodeState } from '../../gateway/ucentral/state/decode-state.ts'
 import { connectParams, healthcheckParams, stateParams, upgradeEventParams } from './telemetry.ts'
@@ -65,6 +65,22 @@ describe('telemetry', () => {
             { id: 'eth1', up: false },
           ])
         }
+      }),
+    )
+  })
+
+  it('lacks a radio, or the neighbor, while it runs a version of which it is unhealthy', () => {
+    fc.assert(
+      fc.property(anyProfile, fc.integer({ min: 70_000, max: 2 ** 31 }), (profile, nowMs) => {
+        const device = { ...profile, faults: new Set(['unhealthy'] as const) }
+        const before = newDevice(device, '1.0.0', 10_000)
+        const healthOf = (state: DeviceState) => {
+          const { radios, neighbors, ports } = decodeState(stateParams(device, state, nowMs)['state'])
+          return [radios.length, neighbors.length, ports.length]
+        }
+        const [radios = 0, neighbors = 0, ports] = healthOf(before)
+        const expected = device.type === 'ap' ? [radios - 1, neighbors, ports] : [radios, neighbors - 1, ports]
+        expect(healthOf({ ...before, upgraded: true })).toEqual(expected)
       }),
     )
   })

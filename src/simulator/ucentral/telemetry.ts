@@ -1,7 +1,7 @@
 import type { Capabilities, Connect, UpgradeStatus } from '../../gateway/ucentral/messages.ts'
 import { offeredMethods } from './answer-extension.ts'
 import { accessPointState } from './access-point-state.ts'
-import { type BootCause, type DeviceState, type Profile, uptimeS } from './device.ts'
+import { type BootCause, type DeviceState, type Profile, suffersFrom, uptimeS } from './device.ts'
 import { switchPower, switchState } from './switch-state.ts'
 import { wave } from '../waves.ts'
 
@@ -45,6 +45,7 @@ function capabilities(
 export function stateParams(profile: Profile, state: DeviceState, nowMs: number): Params {
   const uptime = uptimeS(state, nowMs)
   const isAp = profile.type === 'ap'
+  const condition = { uptime, isUnhealthy: suffersFrom(profile, state, 'unhealthy') }
   return {
     serial: profile.mac,
     uuid: CONFIG_UUID,
@@ -58,7 +59,7 @@ export function stateParams(profile: Profile, state: DeviceState, nowMs: number)
         // The client of switches reports no load of the processor.
         ...(isAp ? { cpu_load: cpuLoad(profile, state, uptime), temperature: [48, 51] } : { poe: switchPower() }),
       },
-      ...(isAp ? accessPointState(profile, uptime) : switchState(profile, uptime)),
+      ...(isAp ? accessPointState(profile, condition) : switchState(profile, condition)),
     },
   }
 }
