@@ -75,19 +75,26 @@ export function sourceOf({ scan, position, parent }: RadioFacts): RadioSource {
 /** The strongest signal counts, over both directions and all cells. */
 function* joinScannedInSteps(facts: readonly RadioFacts[], join: Join): Steps<void> {
   const owners = new Map(facts.flatMap(({ bssids }, index) => bssids.map((bssid) => [bssid, index] as const)))
-  const levels = new Map<number, number>()
+  // For each access point, those after it. A single map of millions of pairs would hold the event loop up while it grows.
+  const levels = facts.map(() => new Map<number, number>())
+  let pairs = 0
   for (const [index, { scan }] of facts.entries()) {
     if (index % FACTS_PER_STEP === 0) yield
     for (const { bssid, rssi } of scan ?? []) {
       const other = owners.get(bssid)
       if (other === undefined || other === index || rssi < SILENCE_DBM) continue
-      const pair = Math.min(index, other) * facts.length + Math.max(index, other)
-      const known = levels.get(pair)
-      if (known === undefined || known < rssi) levels.set(pair, rssi)
-      if (levels.size > MAX_PAIRS) throw tooDense(facts.length)
+      const after = levels[Math.min(index, other)]
+      const last = Math.max(index, other)
+      const known = after?.get(last)
+      if (known === undefined || known < rssi) after?.set(last, rssi)
+      if (known === undefined) pairs += 1
+      if (pairs > MAX_PAIRS) throw tooDense(facts.length)
     }
   }
-  for (const [pair, dbm] of levels) join(Math.floor(pair / facts.length), pair % facts.length, dbm)
+  for (const [index, after] of levels.entries()) {
+    if (index % FACTS_PER_STEP === 0) yield
+    for (const [other, dbm] of after) join(index, other, dbm)
+  }
 }
 
 interface Point {
