@@ -69,14 +69,29 @@ test.each([
 )
 
 test('a group that gets no device is refused', () => {
-  const refuse = (canary_groups: readonly object[]) => () =>
-    phasingOf({ canary_groups }).refuseDevices?.(devices, facts)
+  const refuse = (canary_groups: readonly object[]) => () => [
+    ...(phasingOf({ canary_groups }).refuseDevicesInSteps?.(devices, facts) ?? []),
+  ]
   expect(refuse([{ site_ids: [BERLIN] }])).not.toThrow()
   expect(refuse([{ site_ids: [BERLIN] }, { sitegroup_ids: [LAB] }])).toThrow('Invalid field canary_groups.1: ')
   expect(refuse([{ sitegroup_ids: [EUROPE] }, { site_ids: [BERLIN] }])).toThrow(
     'Invalid field canary_groups.1: selects only devices that earlier groups have',
   )
   expect(refuse([{ rules: [{ match_name: 'lab-1' }] }, { site_ids: [BERLIN] }])).not.toThrow()
+})
+
+test('devices are compared with groups in short steps, because a group may have a hundred rules', () => {
+  const many = Array.from({ length: 1000 }, (_, index) => device(`hall-${index}`, BERLIN))
+  const phasing = phasingOf({
+    canary_groups: [{ rules: [{ match_name: 'lab-1' }] }, { site_ids: [BERLIN] }],
+  })
+  const least = Math.floor(many.length / 32)
+  expect([...phasing.planInSteps(many, facts)].length).toBeGreaterThanOrEqual(least)
+  let steps = 0
+  expect(() => {
+    for (const _ of phasing.refuseDevicesInSteps?.(many, facts) ?? []) steps += 1
+  }).toThrow('Invalid field canary_groups.0: selects none of the 1000 devices')
+  expect(steps).toBeGreaterThanOrEqual(2 * least)
 })
 
 test.each([

@@ -47,13 +47,13 @@ function isDoneWithin(ms: number, steps: Steps<void>): boolean {
 
 const ITEMS_PER_STEP = 1000
 
-/** Visits each item of a long list. */
-export function* visitInSteps<T>(items: Iterable<T>, visit: (item: T) => void): Steps<void> {
+/** Visits each item of a long list. @param perStep So few that their visits together take milliseconds at most. */
+export function* visitInSteps<T>(items: Iterable<T>, visit: (item: T) => void, perStep = ITEMS_PER_STEP): Steps<void> {
   let visited = 0
   for (const item of items) {
     visit(item)
     visited += 1
-    if (visited % ITEMS_PER_STEP === 0) yield
+    if (visited % perStep === 0) yield
   }
 }
 

@@ -63,7 +63,7 @@ export function* planUpgradeInSteps(request: UpgradeRequest, inputs: UpgradeInpu
   const siteGroups = new Map(siteUpgrades.map(({ site }) => [site.id, site.groups]))
   const facts = { upgradeId: id, radio, ranks, siteGroups }
   const meant = plans.map(({ device }) => device)
-  for (const each of [phasing, downloads]) each?.refuseDevices?.(meant, facts)
+  for (const each of [phasing, downloads]) yield* each?.refuseDevicesInSteps?.(meant, facts) ?? []
   yield
   const reboots = yield* planPhasesInSteps(selected, { phasing, ...facts })
   const apart = onlyTwoSteps ? selected.map((site) => ({ ...site, targets: site.targets.filter(canStage) })) : selected

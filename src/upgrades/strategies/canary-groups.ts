@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from 'typebox'
 import { Uuid, named } from '../../http/schemas.ts'
 import { invalidField } from '../../platform/errors.ts'
+import { type Steps, visitInSteps } from '../../platform/queues/next-turn.ts'
 import { type Rule, matches } from '../planning/plan-selection.ts'
 import { parseRule } from '../parse-rule.ts'
 import { DEFAULT_PERCENTS } from './canary-sites.ts'
@@ -72,14 +73,19 @@ function idsOf(ids: readonly string[] | undefined): ReadonlySet<string> | null {
   return ids === undefined ? null : new Set(ids.map((id) => id.toLowerCase()))
 }
 
+/** Each device is compared with up to 100 rules of each of 100 groups. */
+const DEVICES_PER_STEP = 32
+
 /** Puts each target into the phase of the first group that it belongs to, and the others into a last one. */
-export function cutByGroups<T extends TargetFacts>(
+export function* cutByGroupsInSteps<T extends TargetFacts>(
   ordered: readonly T[],
   groups: readonly Group[],
   facts: PlanFacts,
-): T[][] {
-  const byPhase = Map.groupBy(ordered, (target) => placeOf(target, groups, facts))
-  return Array.from({ length: groups.length + 1 }, (_, place) => byPhase.get(place) ?? [])
+): Steps<T[][]> {
+  const phases = Array.from({ length: groups.length + 1 }, (): T[] => [])
+  const cut = (target: T): unknown => phases[placeOf(target, groups, facts)]?.push(target)
+  yield* visitInSteps(ordered, cut, DEVICES_PER_STEP)
+  return phases
 }
 
 /** Returns the place of the first group that the target belongs to; that after the last group: it belongs to none. */
@@ -101,15 +107,23 @@ function isIn(target: TargetFacts, { siteGroups, sites, rules }: Group, facts: P
  * A mistyped group, or one whose devices are all in earlier groups, would open the next phase immediately.
  * @throws AppError invalid naming a group that gets none of the devices.
  */
-export function refuseEmptyGroups(devices: readonly TargetFacts[], groups: readonly Group[], facts: PlanFacts): void {
+export function* refuseEmptyGroupsInSteps(
+  devices: readonly TargetFacts[],
+  groups: readonly Group[],
+  facts: PlanFacts,
+): Steps<void> {
   if (devices.length === 0 || groups.length === 0) return
-  const used = new Set(devices.map((device) => placeOf(device, groups, facts)))
-  for (const [place, group] of groups.entries()) {
-    if (used.has(place)) continue
-    const selects = devices.some((device) => isIn(device, group, facts))
-    throw invalidField(
-      `canary_groups.${place}`,
-      selects ? 'selects only devices that earlier groups have' : `selects none of the ${devices.length} devices`,
-    )
-  }
+  const used = new Set<number>()
+  const use = (device: TargetFacts): unknown => used.add(placeOf(device, groups, facts))
+  yield* visitInSteps(devices, use, DEVICES_PER_STEP)
+  const place = groups.findIndex((_, each) => !used.has(each))
+  const group = groups[place]
+  if (group === undefined) return
+  let selects = false
+  const select = (device: TargetFacts): unknown => (selects ||= isIn(device, group, facts))
+  yield* visitInSteps(devices, select, DEVICES_PER_STEP)
+  throw invalidField(
+    `canary_groups.${place}`,
+    selects ? 'selects only devices that earlier groups have' : `selects none of the ${devices.length} devices`,
+  )
 }

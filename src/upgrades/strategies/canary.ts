@@ -1,7 +1,13 @@
 import { Type } from 'typebox'
 import { invalidField } from '../../platform/errors.ts'
 import { planOrderInSteps } from '../planning/plan-order.ts'
-import { canaryGroupsField, checkCanaryGroups, cutByGroups, parseGroups, refuseEmptyGroups } from './canary-groups.ts'
+import {
+  canaryGroupsField,
+  checkCanaryGroups,
+  cutByGroupsInSteps,
+  parseGroups,
+  refuseEmptyGroupsInSteps,
+} from './canary-groups.ts'
 import { DEFAULT_PERCENTS, canarySitesField, checkCanarySites, cutBySites } from './canary-sites.ts'
 import { gateField, parseGates } from './gate-fields.ts'
 import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields, successField } from './limit-fields.ts'
@@ -57,10 +63,10 @@ export const canary: Strategy<'canary', typeof fields> = {
       notes: [],
       *planInSteps(targets, facts) {
         const ordered = yield* planOrderInSteps(facts.upgradeId, targets)
-        if (groups !== null) return cutByGroups(ordered, groups, facts)
+        if (groups !== null) return yield* cutByGroupsInSteps(ordered, groups, facts)
         return sites === undefined ? cut(ordered, percents) : cutBySites(ordered, sites)
       },
-      refuseDevices: (devices, facts) => refuseEmptyGroups(devices, groups ?? [], facts),
+      refuseDevicesInSteps: (devices, facts) => refuseEmptyGroupsInSteps(devices, groups ?? [], facts),
       gate: (phase) => ({
         ...(limits === null
           ? { max_failures: null, max_failure_percentage: percent, min_upgraded: 1 }

@@ -53,7 +53,7 @@ export interface Phasing {
    */
   planInSteps<T extends TargetFacts>(targets: readonly T[], facts: PlanFacts): Steps<readonly (readonly T[])[]>
   /** @throws AppError invalid naming a part of the request that fits none of the devices. */
-  refuseDevices?(devices: readonly TargetFacts[], facts: PlanFacts): void
+  refuseDevicesInSteps?(devices: readonly TargetFacts[], facts: PlanFacts): Steps<void>
   /** Returns notes for the record of a site upgrade about the planning of its targets. */
   noteSite?(targets: readonly TargetFacts[], facts: PlanFacts): readonly UpgradeNote[]
   /** The condition for the next phase to open, as the engine stores it; null: none. */
