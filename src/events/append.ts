@@ -1,7 +1,7 @@
 import { uuidv7 } from '../platform/uuidv7.ts'
 import type { InOrg } from '../access/scope.ts'
 import { epochS } from '../platform/time/clock.ts'
-import type { Tx } from '../platform/database/db.ts'
+import { EncodedJson, type Tx } from '../platform/database/db.ts'
 import { splitRows } from '../platform/database/split.ts'
 import { type DeviceEventName, deviceEvents, families, kindOf } from './device-event-types.ts'
 import type { DeviceType } from './device-type.ts'
@@ -111,7 +111,7 @@ async function appendPart(tx: Tx, { orgId }: InOrg, inputs: readonly DeviceEvent
       deviceName: device.name === device.mac ? null : device.name,
       siteName: device.siteName,
       apfw: versionOf(device),
-      event: membersOf(input),
+      event: new EncodedJson(membersOf(input)),
     }
   })
   await insertDeviceEvents(tx, rows, at)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { uuidv7 } from '../platform/uuidv7.ts'
-import { type Tx, json } from '../platform/database/db.ts'
+import type { EncodedJson, Tx } from '../platform/database/db.ts'
 import { copyRows } from '../platform/database/copy-rows.ts'
 import { anyRowsAs, columnsOf, namesOf } from '../platform/database/rows.ts'
 import { splitByBytes } from '../platform/database/split.ts'
@@ -23,7 +23,8 @@ export interface NewDeviceEvent {
   readonly siteName: string | null
   /** The version that the device runs, if the event shows it. */
   readonly apfw: string | null
-  readonly event: StoredDeviceEvent
+  /** A StoredDeviceEvent. */
+  readonly event: EncodedJson
 }
 
 const columns = columnsOf('deviceEventRow', {
@@ -43,7 +44,7 @@ const columns = columnsOf('deviceEventRow', {
 const FEW = 16
 
 export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent[], at: Date): Promise<void> {
-  for (const part of splitByBytes(events, ({ event }) => json(event).length, partLimits)) {
+  for (const part of splitByBytes(events, ({ event }) => event.text.length, partLimits)) {
     if (part.length < FEW)
       await insertFew(tx, { rows: part.map((event) => ({ ...event, id: uuidv7(), createdAt: at })) })
     else await copyMany(tx, part, at)
