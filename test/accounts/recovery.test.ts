@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { send } from '../../bench/support/hostile/call.ts'
 import { networkAddress } from '../../bench/support/hostile/attack.ts'
 import { consumeMailQuota } from '../../src/accounts/mail/mail-quota.ts'
-import { inTx } from '../../src/platform/database/db.ts'
+import { openTx } from '../support/database/open-tx.ts'
 import { codeAt, createBrowser, isEmptyAnswer } from '../support/peers/browser.ts'
 import { mailsTo, tokenIn, waitForMail } from '../support/peers/mails.ts'
 import { openPage } from '../support/peers/page.ts'
@@ -43,14 +43,9 @@ describe('recovery', () => {
 
   it('takes two connections of the database at a time, however many networks ask, and refuses what would wait too long', async () => {
     const { hostname: host, port } = new URL(desk.server.url)
-    const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
-    const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>()
-    const holding = inTx(desk.server.ctx, async (tx) => {
-      await consumeMailQuota(tx, `recovery of ${desk.org.email}`, desk.clock.now())
-      hold()
-      await isOver
-    })
-    await isHeld
+    const holding = await openTx(desk.server.ctx, (tx) =>
+      consumeMailQuota(tx, `recovery of ${desk.org.email}`, desk.clock.now()),
+    )
     const statuses: (number | undefined)[] = []
     const body = JSON.stringify({ email: desk.org.email })
     const asked = Array.from({ length: 540 }, async (_, index) => {
@@ -63,8 +58,8 @@ describe('recovery', () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(38)
     expect(statuses.filter((status) => status === 200)).toHaveLength(2)
     expect((await desk.server.call('GET', '/self')).status).toBe(200)
-    end()
-    await Promise.all([holding, ...asked])
+    await holding.commit()
+    await Promise.all(asked)
     expect(statuses.filter((status) => status === 200)).toHaveLength(502)
   })
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { markCommandsLost } from '../../src/devices/commands/store-ended.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { inTx } from '../../src/platform/database/db.ts'
+import { openTx } from '../support/database/open-tx.ts'
 import { untilWaiting } from '../support/database/until-waiting.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type NewDevice, aSwitch, connectDevice } from './connect-device.ts'
@@ -28,18 +29,7 @@ async function blockOutcomes({ ctx }: GatewayHarness): Promise<() => Promise<voi
     end $$`.execute(ctx.db)
   await sql`create or replace trigger wait_for_test before update on device_command
     for each statement execute function wait_for_test()`.execute(ctx.db)
-  const lifted = Promise.withResolvers<void>()
-  const held = Promise.withResolvers<void>()
-  const holding = inTx(ctx, async (tx) => {
-    await sql`select pg_advisory_xact_lock(77)`.execute(tx)
-    held.resolve()
-    await lifted.promise
-  })
-  await held.promise
-  const lift = (): Promise<void> => {
-    lifted.resolve()
-    return holding
-  }
+  const { commit: lift } = await openTx(ctx, (tx) => sql`select pg_advisory_xact_lock(77)`.execute(tx))
   onTestFinished(lift)
   return lift
 }

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { expect, it, vi } from 'vitest'
-import { type Db, inTx } from '../../src/platform/database/db.ts'
+import type { Db } from '../../src/platform/database/db.ts'
 import { type SiteUpgradeClaim, claimSiteUpgrades, expediteSiteUpgrades } from '../../src/rollout/store.ts'
 import { advanceSiteUpgrades } from '../../src/rollout/worker.ts'
 import { approveOrgUpgrade } from '../../src/upgrades/approve-org-upgrade.ts'
 import { databaseState } from '../support/database/database-state.ts'
+import { openTx } from '../support/database/open-tx.ts'
 import { untilWaiting } from '../support/database/until-waiting.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, options, statusOf, useRollout } from './harness.ts'
@@ -124,19 +125,12 @@ function createEngines() {
     const claims = held[engine]
     held[engine] = []
     const valid = claims.filter((one) => !isStale(one)).length
-    const opened = Promise.withResolvers<void>()
-    const closing = Promise.withResolvers<void>()
-    const takeover = inTx(rollout.ctx, async (tx) => {
-      await takeOver(tx, otherThan(engine))
-      opened.resolve()
-      await closing.promise
-    })
-    await opened.promise
+    const takeover = await openTx(rollout.ctx, (tx) => takeOver(tx, otherThan(engine)))
     await expectNoEffect(claims, true, async () => {
       const round = advanceSiteUpgrades(rollout.ctx, claims, options)
       if (valid > 0) await untilWaiting(rollout, 1)
-      closing.resolve()
-      await Promise.all([round, takeover])
+      await takeover.commit()
+      await round
     })
     return valid
   }

@@ -8,6 +8,7 @@ import { type DownloadRecords, createDownloadRecords } from '../../../src/firmwa
 import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { fenceDownloads } from '../../../src/firmware/downloads/store-downloads.ts'
 import { type Tx, inTx } from '../../../src/platform/database/db.ts'
+import { openTx } from '../../support/database/open-tx.ts'
 import { listFwUpdates, setFwUpdate } from '../../support/fleets/device-upgrades.ts'
 import { claimNewDevices } from '../../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
@@ -40,24 +41,6 @@ const newTicket = () => ({ orgId: server.org.orgId, commandId: uuidv7(), imageId
 const readRow = (commandId: string) =>
   server.ctx.db.selectFrom('firmwareDownload').selectAll().where('commandId', '=', commandId).executeTakeFirstOrThrow()
 
-/** Does the work in a transaction of another connection, which stays open until the returned function ends it. */
-async function openTx(work: (tx: Tx) => Promise<unknown>): Promise<(how: 'commit' | 'rollback') => Promise<void>> {
-  const [worked, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<'commit' | 'rollback'>()]
-  const over = inTx(server.ctx, async (tx) => {
-    await work(tx)
-    worked.resolve()
-    if ((await ended.promise) === 'rollback') throw new Error('rolled back')
-  }).catch((error: unknown) => {
-    worked.reject(error)
-    if (!(error instanceof Error && error.message === 'rolled back')) throw error
-  })
-  await worked.promise
-  return async (how) => {
-    ended.resolve(how)
-    await over
-  }
-}
-
 const fencing = (commandId: string) => (tx: Tx) =>
   fenceDownloads(tx, systemScope('rollout', server.org.orgId), [{ commandId, imageId }])
 
@@ -70,25 +53,25 @@ function watch<T>(promise: Promise<T>): { readonly promise: Promise<T>; readonly
 }
 
 describe('downloads that are recorded together', () => {
-  it.each(['commit', 'rollback'] as const)(
-    'do not wait for one that is being fenced, which is decided by the %s',
+  it.each(['commit', 'rollBack'] as const)(
+    'do not wait for one that is being fenced, whatever its end: %s',
     async (how) => {
       const records = openRecords()
       const [fenced, other] = [newTicket(), newTicket()]
       expect(await Promise.all([records.start(fenced), records.start(other)])).toEqual([true, true])
-      const end = await openTx(fencing(fenced.commandId))
+      const fence = await openTx(server.ctx, fencing(fenced.commandId))
       const starts = watch(records.start(fenced))
       expect(await records.start(other)).toBe(true)
       const ends = watch(records.touch({ ...fenced, bytes: SIZE, last: true }))
       expect(await records.touch({ ...other, bytes: SIZE, last: true })).toBe(true)
       expect(await readRow(other.commandId)).toMatchObject({ bytesServed: String(SIZE), deliveredAt: now })
       expect([starts.isSettled(), ends.isSettled()]).toEqual([false, false])
-      await end(how)
+      await fence[how]()
       expect(await Promise.all([starts.promise, ends.promise])).toEqual(
-        how === 'rollback' ? [true, true] : [false, false],
+        how === 'rollBack' ? [true, true] : [false, false],
       )
       expect(await readRow(fenced.commandId)).toMatchObject(
-        how === 'rollback'
+        how === 'rollBack'
           ? { bytesServed: String(SIZE), deliveredAt: now, fencedAt: null }
           : { bytesServed: '0', deliveredAt: null, fencedAt: expect.any(Date) },
       )
@@ -120,7 +103,7 @@ describe('downloads that are recorded together', () => {
       ),
     )
     await Promise.all(tickets.map((ticket) => records.start(ticket)))
-    const end = await openTx((tx) =>
+    const change = await openTx(server.ctx, (tx) =>
       tx.updateTable('deviceUpgrade').set({ willRetry: true }).where('deviceId', '=', device.id).execute(),
     )
     const first = watch(records.touch({ ...tickets[0], bytes: SIZE, last: true }))
@@ -129,7 +112,7 @@ describe('downloads that are recorded together', () => {
     expect(other?.progress).toBeGreaterThan(10)
     await nextTurn()
     expect(first.isSettled()).toBe(false)
-    await end('commit')
+    await change.commit()
     expect(await first.promise).toBe(true)
     expect(await listFwUpdates(server.ctx.db, device.id)).toMatchObject([
       { progress: other?.progress, will_retry: true },
@@ -141,11 +124,11 @@ describe('downloads that are recorded together', () => {
     const records = openRecords()
     const ticket = newTicket()
     await records.start(ticket)
-    const end = await openTx(fencing(ticket.commandId))
+    const fence = await openTx(server.ctx, fencing(ticket.commandId))
     const touched = records.touch({ ...ticket, bytes: SIZE, last: true })
     const [result] = await Promise.allSettled([touched, records.stop()])
     expect(result).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } })
-    await end('rollback')
+    await fence.rollBack()
     expect(await readRow(ticket.commandId)).toMatchObject({ bytesServed: '0', deliveredAt: null })
   })
 })
