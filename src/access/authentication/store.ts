@@ -125,7 +125,7 @@ export function accessByTokenKeys(db: Db): AccessByTokenKeys {
 
 type Nullable<T> = { readonly [K in keyof T]: T[K] | null }
 
-/** All columns are null if there is no such site; the document is if it is large. */
+/** Returns null for an unknown site, whose columns are all null, and for a large one, whose document is null. */
 function siteVersionOf(
   { askedSiteId: id, orgIdOfSite: orgId }: TokenRow,
   { name, timezone, doc, version, createdAt, modifiedAt }: Nullable<Omit<SiteVersion, 'id' | 'orgId'>>,

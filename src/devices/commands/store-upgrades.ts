@@ -229,8 +229,8 @@ export async function listActiveDevices(
 }
 
 /**
- * Returns the same as listActiveDevices(), and prevents that upgrades get others of the devices until `tx` ends. The caller
- * has locked the devices themselves.
+ * Returns the same as listActiveDevices(), and lets no upgrade get one of the other devices until `tx` ends. The caller has
+ * locked the devices themselves.
  */
 export async function lockActiveDevices(
   tx: Tx,
