@@ -154,6 +154,8 @@ export interface MxedgeUpgradeTable {
   joining: Json<Record<string, unknown>> | null
   /** When it looks for them, in service time; null: never. */
   includeDueMs: number | null
+  /** The last appliance that the present pass has looked at; null: a pass is to begin. */
+  includeAfter: string | null
 }
 
 export interface MxedgeUpgradeTargetTable {

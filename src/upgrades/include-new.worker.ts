@@ -24,7 +24,7 @@ import {
 } from '../rollout/changes/store-inclusion.ts'
 import { type NewSiteUpgrade, deviceOfCandidate, insertSiteUpgrades } from '../rollout/store-create.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
-import { INCLUDE_MS } from './org-upgrade.ts'
+import { INCLUDE_MS, NEXT_LOOK_MS } from './org-upgrade.ts'
 import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './planning/plan-joining.ts'
 import { type LaterSites, planLaterSite, planLaterTimes } from './planning/plan-later-sites.ts'
 import { listLaterSites, shareUpgradeSites } from './store.ts'
@@ -36,7 +36,6 @@ const LEASE_MS = 60_000
 const MAX_AT_ONCE = 20
 /** Devices that one look reads; the next one follows soon. */
 const MAX_DEVICES = 5000
-const NEXT_LOOK_MS = 1000
 /** An audit record names no more devices. */
 const MAX_NAMED = 100
 

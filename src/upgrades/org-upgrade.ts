@@ -15,6 +15,8 @@ import type { Phasing } from './strategies/strategy.ts'
 
 /** The interval at which an upgrade searches for devices that have joined. */
 export const INCLUDE_MS = 60_000
+/** A search that a bound of its size has ended continues after this. */
+export const NEXT_LOOK_MS = 1000
 
 /** A time with the name of its field, for messages about it. */
 export interface RequestedTime {

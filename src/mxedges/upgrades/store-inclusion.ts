@@ -40,10 +40,16 @@ export function lockIncluding(
     .executeTakeFirst()
 }
 
-export async function updateInclusion(tx: Tx, scope: InOrg, id: string, dueMs: number): Promise<void> {
+/** Sets when the upgrade looks next, and after which appliance; without `after` the pass stays where it is. */
+export async function updateInclusion(
+  tx: Tx,
+  scope: InOrg,
+  id: string,
+  { dueMs, after }: { readonly dueMs: number; readonly after?: string | null },
+): Promise<void> {
   await tx
     .updateTable('mxedgeUpgrade')
-    .set({ includeDueMs: dueMs })
+    .set({ includeDueMs: dueMs, ...(after !== undefined && { includeAfter: after }) })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()
@@ -51,23 +57,27 @@ export async function updateInclusion(tx: Tx, scope: InOrg, id: string, dueMs: n
 
 /**
  * Lists appliances that the upgrade covers, that have connected once, that no upgrade has and that this one never had.
+ * @param limit The number of appliances that are looked at.
+ * @returns `last`: the last appliance that was looked at; null at the end of the pass.
  */
 export async function listJoining(
   reader: Reader,
-  scope: InOrg,
-  { id, siteId, limit }: { readonly id: string; readonly siteId: string | null; readonly limit: number },
-): Promise<string[]> {
+  { orgId, id, siteId, includeAfter: after }: Pick<MxedgeUpgrade, 'orgId' | 'id' | 'siteId' | 'includeAfter'>,
+  limit: number,
+): Promise<{ readonly ids: readonly string[]; readonly last: string | null }> {
+  let covered = reader.selectFrom('mxedge').select('id').where('orgId', '=', orgId)
+  if (siteId !== null) covered = covered.where('siteId', '=', siteId)
+  if (after !== null) covered = covered.where('id', '>', after)
+  const looked = (await covered.orderBy('id').limit(limit).execute()).map((row) => row.id)
   const { rows } = await sql<{ id: string }>`
-    select mxedge.id from mxedge
-    join mxedge_session session on session.org_id = mxedge.org_id and session.mxedge_id = mxedge.id
-    where mxedge.org_id = ${scope.orgId} and (${siteId}::uuid is null or mxedge.site_id = ${siteId}::uuid)
-      and not exists (select from mxedge_upgrade_target target where target.org_id = mxedge.org_id
-        and target.upgrade_id = ${id} and target.mxedge_id = mxedge.id)
+    select looked.id from unnest(${looked}::uuid[]) as looked (id)
+    join mxedge_session session on session.org_id = ${orgId} and session.mxedge_id = looked.id
+    where not exists (select from mxedge_upgrade_target target where target.org_id = ${orgId}
+        and target.upgrade_id = ${id} and target.mxedge_id = looked.id)
       and not exists (select from mxedge_upgrade_target target
-        where target.mxedge_id = mxedge.id and target.org_id = mxedge.org_id and target.state <> ${noneOf(terminalStates)})
-    order by mxedge.id limit ${limit}
+        where target.mxedge_id = looked.id and target.org_id = ${orgId} and target.state <> ${noneOf(terminalStates)})
   `.execute(reader)
-  return rows.map((row) => row.id)
+  return { ids: rows.map((row) => row.id), last: looked.length < limit ? null : (looked.at(-1) ?? null) }
 }
 
 /** The packages that an upgrade installs, and how far its targets reach. */

@@ -13,7 +13,7 @@ import { terminalStates } from './upgrade.ts'
 import type { MxedgeUpgradeTable, MxedgeUpgradeTargetTable } from '../tables.ts'
 
 export type MxedgeUpgrade = Selectable<MxedgeUpgradeTable>
-export type MxedgeUpgradeItem = Omit<MxedgeUpgrade, 'released' | 'notes' | 'joining' | 'includeDueMs'>
+export type MxedgeUpgradeItem = Omit<MxedgeUpgrade, 'released' | 'notes' | 'joining' | 'includeDueMs' | 'includeAfter'>
 export type MxedgeUpgradeTarget = Selectable<MxedgeUpgradeTargetTable>
 
 /** Selects the upgrades of the organization, or those of the site where the scope is that of a site. */

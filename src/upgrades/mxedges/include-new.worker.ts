@@ -16,16 +16,22 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
-import { INCLUDE_MS } from '../org-upgrade.ts'
+import { INCLUDE_MS, NEXT_LOOK_MS } from '../org-upgrade.ts'
 import { appendTargetEvents, listPlaces, newTargetOf, shareImages } from './create-mxedge-upgrade.ts'
-import { type MxedgeInclusion, decodeJoining, pinPackages, planMxedgeInclusion } from './plan-joining.ts'
+import {
+  type MxedgeInclusion,
+  type MxedgeJoining,
+  decodeJoining,
+  pinPackages,
+  planMxedgeInclusion,
+} from './plan-joining.ts'
 import { limitToWindows } from './plan-places.ts'
 import { planSteps } from './plan-steps.ts'
 
 const INTERVAL_MS = 2000
 const MAX_AT_ONCE = 20
-/** Appliances that one look reads, as many as an upgrade may have. */
-const MAX_APPLIANCES = 10_000
+/** Appliances that one look reads; the next one follows soon. */
+const MAX_APPLIANCES = 5000
 /** An audit record names no more appliances. */
 const MAX_NAMED = 100
 
@@ -40,16 +46,16 @@ export function startMxedgeInclusions(ctx: Context): Poller {
 }
 
 /** Makes each upgrade that is due search for further appliances. @returns True if there may be more. */
-export async function includeAllMxedges(ctx: Context): Promise<boolean> {
+export async function includeAllMxedges(ctx: Context, maxAppliances = MAX_APPLIANCES): Promise<boolean> {
   const nowMs = ctx.serviceClock.nowMs()
   const due = await listDueInclusions(ctx.db, { nowMs, limit: MAX_AT_ONCE })
   for (const { orgId, id } of due) {
     const scope = systemScope('rollout', orgId)
     try {
-      await inTx(ctx, (tx) => includeNew(tx, scope, { id, now: ctx.clock.now(), nowMs }))
+      await inTx(ctx, (tx) => includeNew(tx, scope, { id, now: ctx.clock.now(), nowMs, maxAppliances }))
     } catch (error) {
       ctx.log.error({ err: error, upgrade: id }, 'an upgrade could not take in further edge appliances')
-      await inTx(ctx, (tx) => updateInclusion(tx, scope, id, nowMs + INCLUDE_MS))
+      await inTx(ctx, (tx) => updateInclusion(tx, scope, id, { dueMs: nowMs + INCLUDE_MS }))
     }
   }
   return due.length === MAX_AT_ONCE
@@ -59,14 +65,16 @@ interface Look {
   readonly id: string
   readonly now: Date
   readonly nowMs: number
+  readonly maxAppliances: number
 }
 
-async function includeNew(tx: Tx, scope: OrgScope, { id, now, nowMs }: Look): Promise<void> {
+async function includeNew(tx: Tx, scope: OrgScope, { id, now, nowMs, maxAppliances }: Look): Promise<void> {
   await shareOrg(tx, scope)
   const upgrade = await lockIncluding(tx, scope, { id, nowMs })
   if (upgrade?.joining == null) return
-  const inclusion = await planInclusion(tx, scope, upgrade, upgrade.joining)
-  await updateInclusion(tx, scope, id, nowMs + INCLUDE_MS)
+  const { ids: looked, last } = await listJoining(tx, upgrade, maxAppliances)
+  const inclusion = await planInclusion(tx, scope, { upgrade, joining: decodeJoining(upgrade.joining), ids: looked })
+  await updateInclusion(tx, scope, id, { dueMs: nowMs + (last === null ? INCLUDE_MS : NEXT_LOOK_MS), after: last })
   if (inclusion.targets.length === 0) return
   await shareImages(tx, scope, inclusion.targets)
   const { plan, counts, targets } = inclusion
@@ -82,16 +90,15 @@ async function includeNew(tx: Tx, scope: OrgScope, { id, now, nowMs }: Look): Pr
   wakeAfterCommit(tx, 'mxedges')
 }
 
-async function planInclusion(
-  tx: Tx,
-  scope: OrgScope,
-  upgrade: MxedgeUpgrade,
-  document: Readonly<Record<string, unknown>>,
-): Promise<MxedgeInclusion> {
-  const { id, siteId } = upgrade
-  const joining = decodeJoining(document)
-  const ids = await listJoining(tx, scope, { id, siteId, limit: MAX_APPLIANCES })
-  const candidates = ids.length === 0 ? [] : await lockCandidates(tx, scope, { siteId, ids })
+interface Wanted {
+  readonly upgrade: MxedgeUpgrade
+  readonly joining: MxedgeJoining
+  /** Of the appliances that may join. */
+  readonly ids: readonly string[]
+}
+
+async function planInclusion(tx: Tx, scope: OrgScope, { upgrade, joining, ids }: Wanted): Promise<MxedgeInclusion> {
+  const candidates = ids.length === 0 ? [] : await lockCandidates(tx, scope, { siteId: upgrade.siteId, ids })
   const extent = await findExtent(tx, upgrade)
   const known = upgrade.plan.windows ?? []
   const isKnown = new Set(known.map((place) => place.site_id))

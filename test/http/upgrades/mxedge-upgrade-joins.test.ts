@@ -18,9 +18,9 @@ afterAll(() => world.close())
 const play = (orgId: string): Promise<void> => playUpgrades(world, [], orgId)
 
 describe('include_new', () => {
-  async function look(id: string): Promise<void> {
+  async function look(id: string, maxAppliances?: number): Promise<void> {
     await world.ctx.db.updateTable('mxedgeUpgrade').set({ includeDueMs: 0 }).where('id', '=', id).execute()
-    await Promise.all([includeAllMxedges(world.ctx), includeAllMxedges(world.ctx)])
+    await Promise.all([includeAllMxedges(world.ctx, maxAppliances), includeAllMxedges(world.ctx, maxAppliances)])
   }
   const inOrg = (org: TestOrg, method: 'GET' | 'POST', path: string, body?: object) =>
     world.call(method, `/orgs/${org.orgId}/mxedges/upgrade${path}`, { as: org, ...(body && { body }) })
@@ -62,6 +62,36 @@ describe('include_new', () => {
     await look(id)
     expect((await read()).counts.total).toBe(3)
     expect(present).not.toBe(joins)
+  })
+
+  test('looks at a few appliances at a time, and at all of them in turn', async () => {
+    const { org, id, read } = await begin()
+    const report = json(running('2.0.0'))
+    // Nothing is to be done with those that come first, in any of its looks.
+    for (let current = 0; current < 3; current += 1)
+      await world.ctx.db
+        .updateTable('mxedgeSession')
+        .set({ report })
+        .where('mxedgeId', '=', await addBox(world, { org }))
+        .execute()
+    const wanted = [await addBox(world, { org }), await addBox(world, { org })].toSorted()
+    const total = async () => (await read()).counts.total
+    const totals: number[] = []
+    for (let looks = 0; looks < 4; looks += 1) {
+      await look(id, 2)
+      totals.push(await total())
+    }
+    expect(totals).toEqual([2, 2, 3, 4])
+    // A pass that has looked at all of them begins again.
+    await world.ctx.db
+      .updateTable('mxedgeSession')
+      .set({ report: json(running('1.0.0')) })
+      .where('orgId', '=', org.orgId)
+      .execute()
+    for (let looks = 0; looks < 4; looks += 1) await look(id, 2)
+    expect(await total()).toBe(7)
+    const { body } = await inOrg(org, 'GET', `/${id}/targets`)
+    expect(body.slice(2, 4).map(({ mxedge_id }: AnyJson) => mxedge_id)).toEqual(wanted)
   })
 
   test('puts each into a phase of its own where the strategy is serial, and none once it was cancelled', async () => {
