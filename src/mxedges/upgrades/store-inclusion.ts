@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
-import { type Reader, type Tx, json, noneOf } from '../../platform/database/db.ts'
+import { type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
 import { type NewTarget, insertTargets } from './store-create.ts'
 import type { MxedgeUpgrade } from './store-records.ts'
-import { type MxedgeTargetCounts, type MxedgeUpgradePlan, terminalStates } from './upgrade.ts'
+import { SKIPPED_PHASE, terminalStates } from './upgrade.ts'
 
 /** Lists the upgrades that run and are due to look for further appliances. */
 export function listDueInclusions(
@@ -55,29 +55,43 @@ export async function updateInclusion(
     .execute()
 }
 
+/** What a look of an upgrade has found. */
+export interface JoiningLook {
+  /** Of the appliances that may join. */
+  readonly ids: readonly string[]
+  /** Those of them that the plan skipped: they are among the targets. */
+  readonly skipped: ReadonlySet<string>
+  /** The last appliance that was looked at; null at the end of the pass. */
+  readonly last: string | null
+}
+
 /**
- * Lists appliances that the upgrade covers, that have connected once, that no upgrade has and that this one never had.
+ * Lists appliances that the upgrade covers, that have connected once, that no upgrade has and that this one never had,
+ * except as skipped by its plan.
  * @param limit The number of appliances that are looked at.
- * @returns `last`: the last appliance that was looked at; null at the end of the pass.
  */
 export async function listJoining(
   reader: Reader,
   { orgId, id, siteId, includeAfter: after }: Pick<MxedgeUpgrade, 'orgId' | 'id' | 'siteId' | 'includeAfter'>,
   limit: number,
-): Promise<{ readonly ids: readonly string[]; readonly last: string | null }> {
+): Promise<JoiningLook> {
   let covered = reader.selectFrom('mxedge').select('id').where('orgId', '=', orgId)
   if (siteId !== null) covered = covered.where('siteId', '=', siteId)
   if (after !== null) covered = covered.where('id', '>', after)
   const looked = (await covered.orderBy('id').limit(limit).execute()).map((row) => row.id)
-  const { rows } = await sql<{ id: string }>`
-    select looked.id from unnest(${looked}::uuid[]) as looked (id)
+  const { rows } = await sql<{ id: string; isSkipped: boolean }>`
+    select looked.id, own.mxedge_id is not null as is_skipped from unnest(${looked}::uuid[]) as looked (id)
     join mxedge_session session on session.org_id = ${orgId} and session.mxedge_id = looked.id
-    where not exists (select from mxedge_upgrade_target target where target.org_id = ${orgId}
-        and target.upgrade_id = ${id} and target.mxedge_id = looked.id)
+    left join mxedge_upgrade_target own on own.org_id = ${orgId} and own.upgrade_id = ${id} and own.mxedge_id = looked.id
+    where (own.phase is null or own.phase = ${SKIPPED_PHASE})
       and not exists (select from mxedge_upgrade_target target
         where target.mxedge_id = looked.id and target.org_id = ${orgId} and target.state <> ${noneOf(terminalStates)})
   `.execute(reader)
-  return { ids: rows.map((row) => row.id), last: looked.length < limit ? null : (looked.at(-1) ?? null) }
+  return {
+    ids: rows.map((row) => row.id),
+    skipped: new Set(rows.flatMap((row) => (row.isSkipped ? [row.id] : []))),
+    last: looked.length < limit ? null : (looked.at(-1) ?? null),
+  }
 }
 
 /** The packages that an upgrade installs, and how far its targets reach. */
@@ -103,7 +117,7 @@ export async function findExtent(
   return rows[0] ?? { imageIds: [], lastOrdinal: 0, lastWave: 0 }
 }
 
-/** Writes the targets that join a locked upgrade, and the changed upgrade. */
+/** Writes the targets that join a locked upgrade, and the changed upgrade. They replace those that its plan skipped. */
 export async function insertIncluded(
   tx: Tx,
   scope: InOrg,
@@ -111,19 +125,24 @@ export async function insertIncluded(
   {
     plan,
     counts,
+    notes,
     targets,
     nowMs,
-  }: {
-    readonly plan: MxedgeUpgradePlan
-    readonly counts: MxedgeTargetCounts
+  }: Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes'> & {
     readonly targets: readonly NewTarget[]
     readonly nowMs: number
   },
 ): Promise<void> {
+  await tx
+    .deleteFrom('mxedgeUpgradeTarget')
+    .where('orgId', '=', scope.orgId)
+    .where('upgradeId', '=', id)
+    .where('mxedgeId', '=', anyOf(targets.map(({ mxedgeId }) => mxedgeId)))
+    .execute()
   await insertTargets(tx, scope, { id, targets }, nowMs)
   await tx
     .updateTable('mxedgeUpgrade')
-    .set({ plan: json(plan), counts: json(counts) })
+    .set({ plan: json(plan), counts: json(counts), notes: json(notes) })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()

@@ -3,6 +3,7 @@ import { appendAudit } from '../../events/append.ts'
 import { listPackages } from '../../firmware/packages/store.ts'
 import { lockCandidates } from '../../mxedges/upgrades/store-create.ts'
 import {
+  type JoiningLook,
   findExtent,
   insertIncluded,
   listDueInclusions,
@@ -72,13 +73,14 @@ async function includeNew(tx: Tx, scope: OrgScope, { id, now, nowMs, maxApplianc
   await shareOrg(tx, scope)
   const upgrade = await lockIncluding(tx, scope, { id, nowMs })
   if (upgrade?.joining == null) return
-  const { ids: looked, last } = await listJoining(tx, upgrade, maxAppliances)
-  const inclusion = await planInclusion(tx, scope, { upgrade, joining: decodeJoining(upgrade.joining), ids: looked })
+  const found = await listJoining(tx, upgrade, maxAppliances)
+  const inclusion = await planInclusion(tx, scope, { upgrade, joining: decodeJoining(upgrade.joining), found })
+  const { last } = found
   await updateInclusion(tx, scope, id, { dueMs: nowMs + (last === null ? INCLUDE_MS : NEXT_LOOK_MS), after: last })
   if (inclusion.targets.length === 0) return
   await shareImages(tx, scope, inclusion.targets)
-  const { plan, counts, targets } = inclusion
-  await insertIncluded(tx, scope, id, { plan, counts, targets: targets.map(newTargetOf), nowMs })
+  const { targets } = inclusion
+  await insertIncluded(tx, scope, id, { ...inclusion, targets: targets.map(newTargetOf), nowMs })
   const ids = targets.slice(0, MAX_NAMED).map(({ appliance }) => appliance.id)
   const auditId = await appendAudit(tx, scope, {
     message: `Upgrade ${id} takes in ${targets.length} further edge appliances`,
@@ -93,11 +95,14 @@ async function includeNew(tx: Tx, scope: OrgScope, { id, now, nowMs, maxApplianc
 interface Wanted {
   readonly upgrade: MxedgeUpgrade
   readonly joining: MxedgeJoining
-  /** Of the appliances that may join. */
-  readonly ids: readonly string[]
+  readonly found: JoiningLook
 }
 
-async function planInclusion(tx: Tx, scope: OrgScope, { upgrade, joining, ids }: Wanted): Promise<MxedgeInclusion> {
+async function planInclusion(
+  tx: Tx,
+  scope: OrgScope,
+  { upgrade, joining, found: { ids, skipped } }: Wanted,
+): Promise<MxedgeInclusion> {
   const candidates = ids.length === 0 ? [] : await lockCandidates(tx, scope, { siteId: upgrade.siteId, ids })
   const extent = await findExtent(tx, upgrade)
   const known = upgrade.plan.windows ?? []
@@ -119,5 +124,5 @@ async function planInclusion(tx: Tx, scope: OrgScope, { upgrade, joining, ids }:
   const chosen = planned.filter(({ steps }) => steps.length > 0)
   const used = new Set(chosen.map(({ appliance }) => appliance.siteId))
   const added = places.filter((place) => used.has(place.site_id))
-  return planMxedgeInclusion(upgrade, chosen, { joins: joining.joins, extent, places: added })
+  return planMxedgeInclusion(upgrade, chosen, { joins: joining.joins, extent, places: added, skipped })
 }

@@ -2,8 +2,8 @@ import type { CatalogPackage } from '../../firmware/packages/package.ts'
 import { fitsDistro } from '../../firmware/packages/resolve-package.ts'
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
-import type { UpgradeExtent } from '../../mxedges/upgrades/store-inclusion.ts'
-import type { MxedgeTargetCounts, MxedgeUpgradePlan, PlaceWindows } from '../../mxedges/upgrades/upgrade.ts'
+import type { JoiningLook, UpgradeExtent } from '../../mxedges/upgrades/store-inclusion.ts'
+import type { PlaceWindows } from '../../mxedges/upgrades/upgrade.ts'
 import { type Joins, addToPhases } from '../../rollout/changes/plan-inclusion.ts'
 import type { PlannedTarget } from './plan-mxedge-upgrade.ts'
 import type { PlannedSteps } from './plan-steps.ts'
@@ -57,9 +57,8 @@ export function pinPackages(
   return catalog.filter((entry) => !services.has(entry.package) || pinned.includes(entry))
 }
 
-export interface MxedgeInclusion {
-  readonly plan: MxedgeUpgradePlan
-  readonly counts: MxedgeTargetCounts
+/** The changed members of the upgrade, and its further targets. */
+export interface MxedgeInclusion extends Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes'> {
   readonly targets: readonly PlannedTarget[]
 }
 
@@ -67,18 +66,21 @@ export interface JoiningAppliance extends PlannedSteps {
   readonly appliance: Candidate
 }
 
+export interface InclusionFacts extends Pick<JoiningLook, 'skipped'> {
+  readonly joins: Joins
+  readonly extent: UpgradeExtent
+  /** The maintenance windows of sites that the plan does not have yet. */
+  readonly places: readonly PlaceWindows[]
+}
+
 /**
  * Plans the state of an upgrade after further appliances join. They come last in the last phase, or each has its own
  * phase. Members of a cluster are in separate waves.
  */
 export function planMxedgeInclusion(
-  { plan, counts }: Pick<MxedgeUpgrade, 'plan' | 'counts'>,
+  { plan, counts, notes }: Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes'>,
   joining: readonly JoiningAppliance[],
-  {
-    joins,
-    extent,
-    places,
-  }: { readonly joins: Joins; readonly extent: UpgradeExtent; readonly places: readonly PlaceWindows[] },
+  { joins, extent, places, skipped }: InclusionFacts,
 ): MxedgeInclusion {
   const waves = new Map<string, number>()
   const targets = joining.map(({ appliance, steps }, index): PlannedTarget => {
@@ -91,6 +93,7 @@ export function planMxedgeInclusion(
     return { appliance, steps, phase: plan.phases, wave, ordinal, reason: null }
   })
   const count = targets.length
+  const joined = new Set(joining.map(({ appliance }) => appliance.id))
   return {
     targets,
     plan: {
@@ -100,6 +103,11 @@ export function planMxedgeInclusion(
       planned: plan.planned + count,
       ...(places.length > 0 && { windows: [...(plan.windows ?? []), ...places] }),
     },
-    counts: { ...counts, planned: counts.planned + count },
+    counts: {
+      ...counts,
+      planned: counts.planned + count,
+      skipped: counts.skipped - [...joined].filter((id) => skipped.has(id)).length,
+    },
+    notes: notes.filter(({ mxedge_id: id }) => id === undefined || !joined.has(id)),
   }
 }

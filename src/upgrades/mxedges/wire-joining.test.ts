@@ -38,13 +38,20 @@ const plan = {
   gates: [{ max_failures: 0, max_failure_percentage: null, min_upgraded: 1 }, null],
 }
 const counts: MxedgeTargetCounts = { ...noCounts, planned: 2, upgraded: 1 }
+const notes = [
+  { reason: 'whole' },
+  { mxedge_id: '1', reason: 'skipped: why' },
+  { mxedge_id: '9', reason: 'skipped: why' },
+]
+const upgrade = { plan, counts, notes }
+const skipped = new Set<string>()
 const extent = { imageIds: [], lastOrdinal: 4, lastWave: 2 }
 const joining = [null, 'cluster', 'cluster'].map((clusterId, index) => {
   return { appliance: Object.assign({}, candidate, { id: String(index), clusterId }), steps: [], reasons: [] }
 })
 
 test('appliances that join come last, members of a cluster one after the other', () => {
-  const inclusion = planMxedgeInclusion({ plan, counts }, joining, { joins: 'last_phase', extent, places: [] })
+  const inclusion = planMxedgeInclusion(upgrade, joining, { joins: 'last_phase', extent, places: [], skipped })
   expect(inclusion.plan).toEqual({ ...plan, phase_sizes: [1, 5], planned: 6 })
   expect(inclusion.counts).toEqual({ ...counts, planned: 5 })
   expect(inclusion.targets.map(({ phase, wave, ordinal }) => [phase, wave, ordinal])).toEqual([
@@ -56,11 +63,19 @@ test('appliances that join come last, members of a cluster one after the other',
 
 test('each has a phase of its own where few are upgraded at once, and brings the windows of its site', () => {
   const places = [{ site_id: 'site', timezone: 'UTC', windows: [{ start: '01:00', end: '02:00' }] }]
-  const inclusion = planMxedgeInclusion({ plan, counts }, joining.slice(1), { joins: 'own_phase', extent, places })
+  const inclusion = planMxedgeInclusion(upgrade, joining.slice(1), { joins: 'own_phase', extent, places, skipped })
   expect(inclusion.plan).toMatchObject({ phases: 4, phase_sizes: [1, 2, 1, 1], planned: 5, windows: places })
   expect(inclusion.plan.gates).toHaveLength(4)
   expect(inclusion.targets.map(({ phase, wave }) => [phase, wave])).toEqual([
     [3, 1],
     [4, 1],
   ])
+})
+
+test('those that the plan skipped are no longer skipped, nor noted', () => {
+  const before = { ...upgrade, counts: { ...counts, skipped: 2 } }
+  const facts = { joins: 'last_phase' as const, extent, places: [], skipped: new Set(['1', '9']) }
+  const inclusion = planMxedgeInclusion(before, joining, facts)
+  expect(inclusion.counts).toEqual({ ...counts, planned: 5, skipped: 1 })
+  expect(inclusion.notes).toEqual([{ reason: 'whole' }, { mxedge_id: '9', reason: 'skipped: why' }])
 })

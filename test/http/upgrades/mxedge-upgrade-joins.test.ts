@@ -4,8 +4,9 @@ import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { anyOf, json } from '../../../src/platform/database/db.ts'
 import { includeAllMxedges } from '../../../src/upgrades/mxedges/include-new.worker.ts'
 import { uploadPackage } from '../../edge/packages.ts'
-import { addBox, playUpgrades, running } from '../../edge/upgrade-world.ts'
+import { addBox, bringUp, playUpgrades, running } from '../../edge/upgrade-world.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
+import { addMxedge } from '../../support/fleets/mxedges.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
 let world: TestServer
@@ -25,10 +26,22 @@ describe('include_new', () => {
   const inOrg = (org: TestOrg, method: 'GET' | 'POST', path: string, body?: object) =>
     world.call(method, `/orgs/${org.orgId}/mxedges/upgrade${path}`, { as: org, ...(body && { body }) })
 
-  /** An upgrade in a separate organization, with two appliances, of which one is absent. */
-  async function begin(more: object = {}) {
+  async function addOrg(): Promise<TestOrg> {
     const org = await world.addOrg()
     await uploadPackage({ ...world, org }, '2.0.0', { query: 'package=tunterm' })
+    return org
+  }
+
+  const reports = (id: string, version: string) =>
+    world.ctx.db
+      .updateTable('mxedgeSession')
+      .set({ report: json(running(version)) })
+      .where('mxedgeId', '=', id)
+      .execute()
+
+  /** An upgrade in a separate organization, with two appliances, of which one is absent. */
+  async function begin(more: object = {}, given?: TestOrg) {
+    const org = given ?? (await addOrg())
     const [absent, present] = [await addBox(world, { org }), await addBox(world, { org })]
     await world.ctx.db.updateTable('mxedgeSession').set({ connected: false }).where('mxedgeId', '=', absent).execute()
     const body = { versions: { tunterm: 'latest' }, include_new: true, ...more }
@@ -42,9 +55,7 @@ describe('include_new', () => {
     expect(await read()).toMatchObject({ include_new: true, counts: { success: 1, queued: 1, total: 2 } })
     await uploadPackage({ ...world, org }, '3.0.0', { query: 'package=tunterm' })
     const joins = await addBox(world, { org })
-    const current = await addBox(world, { org })
-    const report = json(running('2.0.0'))
-    await world.ctx.db.updateTable('mxedgeSession').set({ report }).where('mxedgeId', '=', current).execute()
+    await reports(await addBox(world, { org }), '2.0.0')
     await look(id)
     expect(await read()).toMatchObject({ phase_sizes: [3], counts: { success: 1, queued: 2, total: 3 } })
     const targets = (await inOrg(org, 'GET', `/${id}/targets`)).body
@@ -66,14 +77,9 @@ describe('include_new', () => {
 
   test('looks at a few appliances at a time, and at all of them in turn', async () => {
     const { org, id, read } = await begin()
-    const report = json(running('2.0.0'))
     // Nothing is to be done with those that come first, in any of its looks.
-    for (let current = 0; current < 3; current += 1)
-      await world.ctx.db
-        .updateTable('mxedgeSession')
-        .set({ report })
-        .where('mxedgeId', '=', await addBox(world, { org }))
-        .execute()
+    const current = [await addBox(world, { org }), await addBox(world, { org }), await addBox(world, { org })]
+    for (const each of current) await reports(each, '2.0.0')
     const wanted = [await addBox(world, { org }), await addBox(world, { org })].toSorted()
     const total = async () => (await read()).counts.total
     const totals: number[] = []
@@ -83,15 +89,39 @@ describe('include_new', () => {
     }
     expect(totals).toEqual([2, 2, 3, 4])
     // A pass that has looked at all of them begins again.
-    await world.ctx.db
-      .updateTable('mxedgeSession')
-      .set({ report: json(running('1.0.0')) })
-      .where('orgId', '=', org.orgId)
-      .execute()
+    for (const each of current) await reports(each, '1.0.0')
     for (let looks = 0; looks < 4; looks += 1) await look(id, 2)
     expect(await total()).toBe(7)
     const { body } = await inOrg(org, 'GET', `/${id}/targets`)
     expect(body.slice(2, 4).map(({ mxedge_id }: AnyJson) => mxedge_id)).toEqual(wanted)
+  })
+
+  test('takes in appliances that its plan skipped, once nothing stands against them', async () => {
+    const org = await addOrg()
+    const [busy, current] = [await addBox(world, { org }), await addBox(world, { org })]
+    await reports(current, '2.0.0')
+    const fresh = String((await addMxedge(world, {}, org)).id)
+    const later = Math.floor(Date.now() / 1000) + 3600
+    const body = { versions: { tunterm: 'latest' }, mxedge_ids: [busy], start_time: later }
+    const { body: other } = await inOrg(org, 'POST', '', body)
+    const { id, read } = await begin({}, org)
+    const noted = async () => (await read()).notes.flatMap(({ mxedge_id }: AnyJson) => mxedge_id ?? [])
+    expect((await read()).counts).toMatchObject({ success: 1, queued: 1, skipped: 3, total: 5 })
+    expect((await noted()).toSorted()).toEqual([busy, current, fresh].toSorted())
+    await look(id)
+    expect((await read()).counts).toMatchObject({ queued: 1, skipped: 3, total: 5 })
+    await inOrg(org, 'POST', `/${other.id}/cancel`)
+    await play(org.orgId)
+    await bringUp(world, fresh, { org })
+    await look(id)
+    expect([(await read()).counts, await noted()]).toMatchObject([{ queued: 3, skipped: 1, total: 5 }, [current]])
+    await reports(current, '1.0.0')
+    await look(id)
+    expect([(await read()).counts, await noted()]).toMatchObject([{ queued: 4, skipped: 0, total: 5 }, []])
+    expect(await read()).toMatchObject({ phase_sizes: [5] })
+    await play(org.orgId)
+    expect((await read()).counts).toMatchObject({ success: 4, queued: 1, total: 5 })
+    expect((await inOrg(org, 'GET', `/${id}/targets`)).body).toHaveLength(5)
   })
 
   test('puts each into a phase of its own where the strategy is serial, and none once it was cancelled', async () => {
