@@ -72,7 +72,22 @@ describe('a plan', () => {
     }
     const plan = JSON.parse(JSON.stringify(encodeMxedgePlan(known))) as typeof stored
     expect(findMxedgeDifferences(plan, fresh, minutes(5))).toEqual([])
-    expect(decodeMxedgePlan(plan, fresh).targets).toEqual(fresh.targets)
+    const last = { ...skipped('e', 'why'), ordinal: 10 }
+    expect(decodeMxedgePlan(plan, fresh).targets).toEqual([...fresh.targets.slice(0, -1), last])
+  })
+
+  test('gives each target a position of its own, also those that are skipped only now', () => {
+    const skipped = (id: string, ordinal: number) => ({ ...target(id, 0, ordinal), steps: [], reason: 'why' })
+    const known = { ...upgrade, targets: [...upgrade.targets, skipped('c', 3), skipped('e', 4)] }
+    const fresh = { ...upgrade, targets: [...upgrade.targets, skipped('d', 3), skipped('e', 4), skipped('c', 5)] }
+    const { targets } = decodeMxedgePlan(encodeMxedgePlan(known), fresh)
+    expect(targets.map(({ mxedgeId, ordinal }) => [mxedgeId, ordinal])).toEqual([
+      ['a', 1],
+      ['b', 2],
+      ['d', 5],
+      ['e', 4],
+      ['c', 3],
+    ])
   })
 
   test('fits if there are maintenance windows at a place where nothing is upgraded', () => {

@@ -170,9 +170,8 @@ function describeSteps(steps: readonly MxedgeStep[]): string {
 /** Returns the upgrade of a stored plan. @param fresh The same upgrade, planned again, without differences. */
 export function decodeMxedgePlan({ plan, targets }: StoredMxedgePlan, fresh: NewUpgrade): NewUpgrade {
   const places = new Map(targets.map(({ mxedge_id: id, phase, wave, ordinal }) => [id, { phase, wave, ordinal }]))
-  return {
-    ...fresh,
-    plan,
-    targets: fresh.targets.map((target) => Object.assign({}, target, places.get(target.mxedgeId))),
-  }
+  let last = targets.reduce((most, { ordinal }) => Math.max(most, ordinal), 0)
+  // One that the plan does not have is skipped, and comes after all others.
+  const placeOf = ({ mxedgeId }: NewUpgrade['targets'][number]) => places.get(mxedgeId) ?? { ordinal: (last += 1) }
+  return { ...fresh, plan, targets: fresh.targets.map((target) => Object.assign({}, target, placeOf(target))) }
 }
