@@ -7,7 +7,7 @@ const folder = resolve(process.argv[2] ?? 'dist/server')
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The server, its thread and its process. Each is a file of the build; they share the others. */
-const PROGRAMS = ['src/bin/server.ts', 'src/app/gateway-thread.ts', 'src/app/apart-process.ts']
+const PROGRAMS = ['src/bin/server.ts', 'src/app/gateway/gateway-thread.ts', 'src/app/apart/apart-process.ts']
 const input = Object.fromEntries(PROGRAMS.map((path) => [basename(path, '.ts'), resolve(root, path)]))
 
 /** Packages of hundreds of modules. The others are loaded as they were installed. */

@@ -74,7 +74,7 @@ import { upgradeTargetOperations } from '../upgrades/targets/routes.ts'
 import { siteUpgradeOperations } from '../upgrades/site/routes.ts'
 import { webhookOperations } from '../webhooks/routes.ts'
 import type { HttpParts } from './http-parts.ts'
-import { dataOperations } from './apart-operations.ts'
+import { dataOperations } from './apart/apart-operations.ts'
 import { operatorRoutes } from './operator/routes-operator.ts'
 import { version } from '../platform/version.ts'
 

@@ -37,8 +37,8 @@ import { listenError } from './listen-error.ts'
 import { poolSizes } from './pool-sizes.ts'
 import { RESERVES_MS } from './reserves.ts'
 import { retentionTasks } from './retention.ts'
-import { type GatewayThread, type GatewayThreadOptions, startGatewayThread } from './start-gateway-thread.ts'
-import { type WatchedParts, conditionTasks } from './system-conditions.ts'
+import { type GatewayThread, type GatewayThreadOptions, startGatewayThread } from './gateway/start-gateway-thread.ts'
+import { type WatchedParts, conditionTasks } from './conditions/system-conditions.ts'
 
 export interface WorkerParts {
   readonly config: Config

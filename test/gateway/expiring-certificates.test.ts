@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openStorage } from '../../src/app/storage.ts'
-import { watchConditions } from '../../src/app/system-conditions.ts'
+import { watchConditions } from '../../src/app/conditions/system-conditions.ts'
 import { DEFAULT_DOWNLOAD_LIMITS } from '../../src/firmware/downloads/download-limits.ts'
 import { issueDeviceCertificate } from '../../src/gateway/certificates/device-ca.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'

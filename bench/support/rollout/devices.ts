@@ -1,4 +1,4 @@
-import { wakeMessage } from '../../../src/app/gateway-messages.ts'
+import { wakeMessage } from '../../../src/app/gateway/gateway-messages.ts'
 import { openContext } from '../../../src/app/open-context.ts'
 import { monotonicMs } from '../../../src/platform/time/clock.ts'
 import { createLog } from '../../../src/platform/log.ts'

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { WakeMessage } from '../../../src/app/gateway-messages.ts'
+import type { WakeMessage } from '../../../src/app/gateway/gateway-messages.ts'
 import type { TimeReading } from '../../../src/platform/time/service-clock.ts'
 import type { Needs } from '../loop-watch.ts'
 

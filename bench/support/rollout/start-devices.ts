@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { wakeMessage } from '../../../src/app/gateway-messages.ts'
+import { wakeMessage } from '../../../src/app/gateway/gateway-messages.ts'
 import type { OpenContext } from '../../../src/app/open-context.ts'
 import type { ConnectMessage, DevicesReport, FromDevices, ToDevices } from './messages.ts'
 

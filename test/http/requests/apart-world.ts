@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, onTestFinished } from 'vitest'
 import type { Caller } from '../../../src/access/authorize.ts'
-import { type ApartProcess, createApartProcess } from '../../../src/app/start-apart-process.ts'
+import { type ApartProcess, createApartProcess } from '../../../src/app/apart/start-apart-process.ts'
 import { type TestContext, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
 /** A server whose expensive requests a process runs. */

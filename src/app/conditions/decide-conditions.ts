@@ -1,8 +1,8 @@
-import type { ExpiringDevices } from '../devices/certificates/store-expiry.ts'
-import type { Condition } from '../events/store-system.ts'
-import type { ExpiringMxedge } from '../mxedges/sessions/store-expiry.ts'
-import type { ExpiringCertificate } from '../webhooks/requests/client-certificate.ts'
-import type { NamedWebhook } from '../webhooks/health/store-failing.ts'
+import type { ExpiringDevices } from '../../devices/certificates/store-expiry.ts'
+import type { Condition } from '../../events/store-system.ts'
+import type { ExpiringMxedge } from '../../mxedges/sessions/store-expiry.ts'
+import type { ExpiringCertificate } from '../../webhooks/requests/client-certificate.ts'
+import type { NamedWebhook } from '../../webhooks/health/store-failing.ts'
 
 /** A condition of the server, or of the organization that `Condition` names besides. */
 export type Finding = Omit<Condition, 'orgId' | 'siteId'>

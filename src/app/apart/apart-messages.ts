@@ -1,9 +1,9 @@
 import type pg from 'pg'
-import type { ApartEnd, ApartLocked, ApartRequest } from '../http/apart/messages.ts'
-import type { Limits } from '../platform/limits.ts'
-import type { LogLevel } from '../platform/log.ts'
-import type { TimeReading } from '../platform/time/service-clock.ts'
-import type { WakeMessage } from './gateway-messages.ts'
+import type { ApartEnd, ApartLocked, ApartRequest } from '../../http/apart/messages.ts'
+import type { Limits } from '../../platform/limits.ts'
+import type { LogLevel } from '../../platform/log.ts'
+import type { TimeReading } from '../../platform/time/service-clock.ts'
+import type { WakeMessage } from '../gateway/gateway-messages.ts'
 
 /** The start data of the process of expensive requests. */
 export interface ApartData {

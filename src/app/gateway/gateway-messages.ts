@@ -1,11 +1,11 @@
 import type pg from 'pg'
-import { type QueuedEvent, isQueuedEvent } from '../events/store.ts'
-import type { Limits } from '../gateway/limits.ts'
-import type { ProtocolOptions } from '../gateway/protocols.ts'
-import type { RepeatedRefusal } from '../gateway/admission/refusals.ts'
-import type { LogLevel } from '../platform/log.ts'
-import type { TimeReading } from '../platform/time/service-clock.ts'
-import type { WakeName, WokenRow } from '../platform/database/wakes.ts'
+import { type QueuedEvent, isQueuedEvent } from '../../events/store.ts'
+import type { Limits } from '../../gateway/limits.ts'
+import type { ProtocolOptions } from '../../gateway/protocols.ts'
+import type { RepeatedRefusal } from '../../gateway/admission/refusals.ts'
+import type { LogLevel } from '../../platform/log.ts'
+import type { TimeReading } from '../../platform/time/service-clock.ts'
+import type { WakeName, WokenRow } from '../../platform/database/wakes.ts'
 
 /** The start data of the gateway's thread. */
 export interface GatewayThreadData {

@@ -1,4 +1,4 @@
-import { lowerOwnProcess } from '../platform/process/lower-own-process.ts'
+import { lowerOwnProcess } from '../../platform/process/lower-own-process.ts'
 
 // The program of the process of expensive requests; start-apart-process.ts starts it. Loading the rest is work as well, so
 // the priority is lowered before.

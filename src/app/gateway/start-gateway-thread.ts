@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads'
-import type { RepeatedRefusal } from '../gateway/admission/refusals.ts'
-import type { Context } from '../platform/context.ts'
-import type { LogOutput } from '../platform/log-output.ts'
-import { pause } from '../platform/time/pause.ts'
-import type { TimeReading } from '../platform/time/service-clock.ts'
+import type { RepeatedRefusal } from '../../gateway/admission/refusals.ts'
+import type { Context } from '../../platform/context.ts'
+import type { LogOutput } from '../../platform/log-output.ts'
+import { pause } from '../../platform/time/pause.ts'
+import type { TimeReading } from '../../platform/time/service-clock.ts'
 import {
   type FromGateway,
   type GatewayPorts,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import type { ConditionKey } from '../events/store-system.ts'
-import type { Reader } from '../platform/database/db.ts'
-import type { StorageKind } from '../platform/database/schema.ts'
+import type { ConditionKey } from '../../events/store-system.ts'
+import type { Reader } from '../../platform/database/db.ts'
+import type { StorageKind } from '../../platform/database/schema.ts'
 
 export interface OrgUsage {
   readonly orgId: string

@@ -1,13 +1,13 @@
-import { createRunApart } from '../http/apart/run-apart.ts'
-import { lowerBackend } from '../platform/embedded-postgres/lower-backend.ts'
-import { createLog } from '../platform/log.ts'
-import { createSecrets, loadMasterKey } from '../platform/secrets.ts'
-import { monotonicMs } from '../platform/time/clock.ts'
-import { createFollowingClock } from '../platform/time/service-clock.ts'
+import { createRunApart } from '../../http/apart/run-apart.ts'
+import { lowerBackend } from '../../platform/embedded-postgres/lower-backend.ts'
+import { createLog } from '../../platform/log.ts'
+import { createSecrets, loadMasterKey } from '../../platform/secrets.ts'
+import { monotonicMs } from '../../platform/time/clock.ts'
+import { createFollowingClock } from '../../platform/time/service-clock.ts'
 import type { ApartStart, FromApart, RequestApart, ToApart } from './apart-messages.ts'
 import { apartOperations } from './apart-operations.ts'
-import { wakeMessage } from './gateway-messages.ts'
-import { openContext } from './open-context.ts'
+import { wakeMessage } from '../gateway/gateway-messages.ts'
+import { openContext } from '../open-context.ts'
 
 /** A request that waits longer for a lock leaves its place to others, and begins again later. */
 const LOCK_WAIT_MS = 100

@@ -1,14 +1,14 @@
-import { listExpiringDevices } from '../devices/certificates/store-expiry.ts'
-import { type Condition, type ConditionKey, listOpenConditions, updateConditions } from '../events/store-system.ts'
-import { listMissingImages } from '../firmware/storage/check-files.ts'
-import { listExpiringMxedges } from '../mxedges/sessions/store-expiry.ts'
-import { addMs } from '../platform/time/clock.ts'
-import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/database/db.ts'
-import type { Task } from '../platform/time/jobs.ts'
-import type { StorageKind } from '../platform/database/schema.ts'
-import { findExpiringCertificates } from '../webhooks/requests/client-certificate.ts'
-import { listFailingWebhooks, listOverflowingWebhooks } from '../webhooks/health/store-failing.ts'
+import { listExpiringDevices } from '../../devices/certificates/store-expiry.ts'
+import { type Condition, type ConditionKey, listOpenConditions, updateConditions } from '../../events/store-system.ts'
+import { listMissingImages } from '../../firmware/storage/check-files.ts'
+import { listExpiringMxedges } from '../../mxedges/sessions/store-expiry.ts'
+import { addMs } from '../../platform/time/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/database/db.ts'
+import type { Task } from '../../platform/time/jobs.ts'
+import type { StorageKind } from '../../platform/database/schema.ts'
+import { findExpiringCertificates } from '../../webhooks/requests/client-certificate.ts'
+import { listFailingWebhooks, listOverflowingWebhooks } from '../../webhooks/health/store-failing.ts'
 import {
   type Certificate,
   DEVICES_EXPIRE_WITHIN_MS,
@@ -24,9 +24,9 @@ import {
   missingCondition,
   overflowingCondition,
 } from './decide-conditions.ts'
-import type { Storage } from './storage.ts'
+import type { Storage } from '../storage.ts'
 import { listConcernedOrgs, listUsage } from './store-conditions.ts'
-import { type TlsMaterial, certificatesIn } from './tls.ts'
+import { type TlsMaterial, certificatesIn } from '../tls.ts'
 
 export interface WatchedParts {
   readonly storage: Pick<Storage, 'disk' | 'settings' | 'firmwareFiles'>

@@ -1,12 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { createProtocols } from '../gateway/protocols.ts'
-import { startGateway } from '../gateway/start-gateway.ts'
-import { monotonicMs } from '../platform/time/clock.ts'
-import { createLog } from '../platform/log.ts'
-import { createSecrets, loadMasterKey } from '../platform/secrets.ts'
-import { createFollowingClock } from '../platform/time/service-clock.ts'
+import { createProtocols } from '../../gateway/protocols.ts'
+import { startGateway } from '../../gateway/start-gateway.ts'
+import { monotonicMs } from '../../platform/time/clock.ts'
+import { createLog } from '../../platform/log.ts'
+import { createSecrets, loadMasterKey } from '../../platform/secrets.ts'
+import { createFollowingClock } from '../../platform/time/service-clock.ts'
 import { type FromGateway, type GatewayThreadData, type ToGateway, wakeMessage } from './gateway-messages.ts'
-import { openContext } from './open-context.ts'
+import { openContext } from '../open-context.ts'
 
 // The program of the gateway's thread; start-gateway-thread.ts starts it. An unhandled error ends it.
 
