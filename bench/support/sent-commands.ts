@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { openPool } from '../../src/platform/database/pools.ts'
+import { openPool } from '../../src/platform/database/connections/pools.ts'
 import { SOCKET_PORT, planSocketDir } from '../../src/platform/embedded-postgres/socket.ts'
 import type { Arrival } from './session-data.ts'
 

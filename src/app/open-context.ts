@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../platform/time/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { createCrowding } from '../platform/queues/crowding.ts'
 import { openDb } from '../platform/database/db.ts'
-import { countPool, endPool } from '../platform/database/end-pool.ts'
+import { countPool, endPool } from '../platform/database/connections/end-pool.ts'
 import {
   openClaimPool,
   openHeavyPool,
@@ -13,7 +13,7 @@ import {
   openKeyPool,
   openPool,
   openQueuePool,
-} from '../platform/database/pools.ts'
+} from '../platform/database/connections/pools.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { nameLateStop } from '../platform/time/late-stop.ts'

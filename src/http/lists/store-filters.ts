@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { escapeLike } from '../../platform/database/db.ts'
-import { plannedAnew } from '../../platform/database/prepared.ts'
+import { plannedAnew } from '../../platform/database/connections/prepared.ts'
 import type { Alternatives, Condition, Conditions, Filters, Pattern, Range } from './filters.ts'
 
 /** A column to compare, sort by, or count. */

@@ -2,7 +2,7 @@ import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { Page, Paged } from './lists.ts'
 import type { Counts, ValueCount } from './search.ts'
 import type { Reader } from '../../platform/database/db.ts'
-import { plannedAnew } from '../../platform/database/prepared.ts'
+import { plannedAnew } from '../../platform/database/connections/prepared.ts'
 import { type Sizes, fitOf } from './store-bounds.ts'
 import { type Group, MANY_ROWS, directionOf, walkGroups } from './store-groups.ts'
 

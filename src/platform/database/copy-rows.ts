@@ -1,8 +1,8 @@
 import { type CompiledQuery, sql } from 'kysely'
-import { copyBytes } from './copy-bytes.ts'
+import { copyBytes } from './encoding/copy-bytes.ts'
 import type { Tx } from './db.ts'
-import type { BinaryType } from './element-types.ts'
-import { WITH_DATA } from './prepared.ts'
+import type { BinaryType } from './encoding/element-types.ts'
+import { WITH_DATA } from './connections/prepared.ts'
 import { type Columns, type SqlType, encode, insertRows, memberOf, namesOf } from './rows.ts'
 import { splitRows } from './split.ts'
 

@@ -1,5 +1,5 @@
 import type { CompiledQuery, QueryResult, Transaction } from 'kysely'
-import { AT_COMMIT } from './prepared.ts'
+import { AT_COMMIT } from './connections/prepared.ts'
 import type { Schema } from './schema.ts'
 
 type Tx = Transaction<Schema>

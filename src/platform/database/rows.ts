@@ -1,5 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import { arrayBytes } from './array-bytes.ts'
+import { arrayBytes } from './encoding/array-bytes.ts'
 import { type Tx, json } from './db.ts'
 import { documentText } from '../sealing/document-column.ts'
 import type { Schema } from './schema.ts'

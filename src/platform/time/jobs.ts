@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import { type Runner, type RunnerOptions, Logger as WorkerLogger, parseCronItems, run } from 'graphile-worker'
 import type pg from 'pg'
-import { endPool } from '../database/end-pool.ts'
-import { openPool } from '../database/pools.ts'
+import { endPool } from '../database/connections/end-pool.ts'
+import { openPool } from '../database/connections/pools.ts'
 import type { Logger } from '../log.ts'
 import { pause } from './pause.ts'
 

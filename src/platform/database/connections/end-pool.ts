@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
-import { pause } from '../time/pause.ts'
+import { pause } from '../../time/pause.ts'
 
 /** Closing a connection takes milliseconds, and seconds on a machine that is much too busy. */
 const END_WITHIN_MS = 10_000

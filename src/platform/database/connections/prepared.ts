@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import { type PostgresPool, type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
-import type { DocumentCodec } from '../sealing/document-codec.ts'
+import type { DocumentCodec } from '../../sealing/document-codec.ts'
 import { type ColumnOptions, NamedQuery, type QueryText } from './prepared-query.ts'
 
 /** The number of distinct statements that are prepared; others are sent whole each time. */
