@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, type InferResult, type RawBuilder, sql } from 'kysely'
+import { type CompiledQuery, type ExpressionBuilder, type InferResult, type RawBuilder, sql } from 'kysely'
 import { type Db, anyOf, readByKeys } from '../../platform/database/db.ts'
 import { inSites } from '../store-sites.ts'
 import type { Schema } from '../../platform/database/schema.ts'
@@ -103,15 +103,15 @@ export function tokenKeyOf({ hexHash, siteId }: TokenQuestion): string {
  * a query of its own for it would take as long as that for the token.
  */
 export function accessByTokenKeys(db: Db): AccessByTokenKeys {
-  const read = readByKeys(db, selectByTokensWithOrgs)
-  const readWithSites = readByKeys(db, selectByTokensWithSites)
+  const read = questionReader(db, selectByTokensWithOrgs)
+  const readWithSites = questionReader(db, selectByTokensWithSites)
   return {
     async findAccess(keys) {
-      const rows = await read(...listsOf(keys))
+      const rows = await read(keys)
       return new Map(rows.map((row) => [keyOfRow(row), tokenAccessOf(row, null)]))
     },
     async findAccessAndSite(keys) {
-      const rows = await readWithSites(...listsOf(keys))
+      const rows = await readWithSites(keys)
       return new Map(
         rows.map(({ siteName, siteTimezone, doc, siteCreatedAt, siteModifiedAt, siteVersion, ...row }) => {
           const columns = { name: siteName, timezone: siteTimezone, doc, version: siteVersion }
@@ -141,21 +141,42 @@ interface AccessByTokenKeys {
   readonly findAccessAndSite: (keys: readonly string[]) => Promise<Map<string, TokenAccess>>
 }
 
-function listsOf(keys: readonly string[]): [hashes: Buffer[], siteIds: (string | null)[]] {
-  const questions = keys.map((key): TokenQuestion => {
-    const [hexHash = '', siteId = null] = key.split(' ')
-    return { hexHash, siteId }
-  })
-  return [questions.map(({ hexHash }) => Buffer.from(hexHash, 'hex')), questions.map(({ siteId }) => siteId)]
+/** Reads one question, which is all that most requests meet, by a statement of its own: arrays of one value each take longer. */
+function questionReader<R>(
+  db: Db,
+  select: (db: Db, asked: Asked) => { compile(): CompiledQuery<R> },
+): (keys: readonly string[]) => Promise<R[]> {
+  const readOne = readByKeys(db, (reader, hash: Buffer, siteId: string | null) =>
+    select(reader, sql`(values (${hash}::bytea, ${siteId}::text))`),
+  )
+  const readMany = readByKeys(db, (reader, hashes: readonly Buffer[], siteIds: readonly (string | null)[]) =>
+    select(reader, sql`unnest(${hashes}::bytea[], ${siteIds}::text[])`),
+  )
+  return async (keys) => {
+    const questions = keys.map(questionOf)
+    const [only, ...others] = questions
+    if (only !== undefined && others.length === 0) return readOne(only.hash, only.siteId)
+    return readMany(
+      questions.map(({ hash }) => hash),
+      questions.map(({ siteId }) => siteId),
+    )
+  }
+}
+
+function questionOf(key: string): { readonly hash: Buffer; readonly siteId: string | null } {
+  const [hexHash = '', siteId = null] = key.split(' ')
+  return { hash: Buffer.from(hexHash, 'hex'), siteId }
 }
 
 function keyOfRow({ keyHash, askedSiteId: siteId }: Pick<TokenRow, 'keyHash' | 'askedSiteId'>): string {
   return tokenKeyOf({ hexHash: keyHash.toString('hex'), siteId })
 }
 
+/** The questions, as rows. */
+type Asked = RawBuilder<{ readonly hash: Buffer; readonly siteId: string | null }>
+
 /** A plan that is made once must not read whole tables because they were small then, so each is read for one row. */
-function selectByTokens(db: Db, hashes: readonly Buffer[], siteIds: readonly (string | null)[]) {
-  const asked = sql<{ hash: Buffer; siteId: string | null }>`unnest(${hashes}::bytea[], ${siteIds}::text[])`
+function selectByTokens(db: Db, asked: Asked) {
   return db
     .selectFrom(asked.as<'asked'>(sql`asked (hash, site_id)`))
     .innerJoinLateral(
@@ -174,16 +195,16 @@ function selectByTokens(db: Db, hashes: readonly Buffer[], siteIds: readonly (st
     .select(privilegesFrom(ofToken).as('privileges'))
 }
 
-function selectByTokensWithOrgs(db: Db, hashes: readonly Buffer[], siteIds: readonly (string | null)[]) {
+function selectByTokensWithOrgs(db: Db, asked: Asked) {
   const orgIdOfSite = sql<string | null>`(select org_id from site where id = asked.site_id::uuid)`
-  return selectByTokens(db, hashes, siteIds).select(orgIdOfSite.as('orgIdOfSite'))
+  return selectByTokens(db, asked).select(orgIdOfSite.as('orgIdOfSite'))
 }
 
 /** A change needs the content of a larger site as well, but then reads it alone: many requests share a query. */
 export const MAX_SITE_BYTES = 16 * 1024
 
-function selectByTokensWithSites(db: Db, hashes: readonly Buffer[], siteIds: readonly (string | null)[]) {
-  return selectByTokens(db, hashes, siteIds)
+function selectByTokensWithSites(db: Db, asked: Asked) {
+  return selectByTokens(db, asked)
     .leftJoinLateral(
       (eb) =>
         eb

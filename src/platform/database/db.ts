@@ -85,19 +85,19 @@ export function openDb(pool: pg.Pool, secrets: Secrets): Db {
 }
 
 /**
- * A read by lists of keys, built and compiled once: for a query that every request needs, compilation would cost more
+ * A read by keys or lists of keys, built and compiled once: for a query that every request needs, compilation would cost more
  * than the rest.
- * @param build The query for the lists, which must be its only parameters, each of them once and in this order.
+ * @param build The query for the keys, which must be its only parameters, each of them once and in this order.
  */
-export function readByKeys<L extends readonly (readonly unknown[])[], R>(
+export function readByKeys<K extends readonly unknown[], R>(
   db: Db,
-  build: (db: Db, ...lists: L) => { compile(): CompiledQuery<R> },
-): (...lists: L) => Promise<R[]> {
-  // No list that the query is built with is ever sent.
-  const none = Array.from({ length: build.length - 1 }, () => []) as readonly unknown[] as L
+  build: (db: Db, ...keys: K) => { compile(): CompiledQuery<R> },
+): (...keys: K) => Promise<R[]> {
+  // No key that the query is built with is ever sent.
+  const none = Array.from({ length: build.length - 1 }, () => []) as readonly unknown[] as K
   const compiled = build(db, ...none).compile()
-  if (compiled.parameters.length !== none.length) throw new Error('A read by keys has other parameters than its lists')
-  return async (...lists) => (await db.executeQuery<R>({ ...compiled, parameters: lists })).rows
+  if (compiled.parameters.length !== none.length) throw new Error('A read by keys has other parameters than its keys')
+  return async (...keys) => (await db.executeQuery<R>({ ...compiled, parameters: keys })).rows
 }
 
 export interface Transactional {

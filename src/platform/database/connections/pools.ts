@@ -35,10 +35,11 @@ export function openPool(connection: pg.PoolConfig, onError: (error: Error) => v
 /**
  * A small pool for reads that every request needs: no other work delays them, and each is planned once per connection.
  * PostgreSQL would otherwise plan a lookup by a list of keys again for each list, because it takes an unknown list for
- * a long one; that costs twice as much as the lookup.
+ * a long one; that costs twice as much as the lookup. It expects more rows than there are for a key in a small table, and would
+ * collect their places in a bitmap, which takes longer than to read them one by one.
  */
 export function openHotPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
-  return openPool({ ...connection, max: 4, options: '-c plan_cache_mode=force_generic_plan' }, onError)
+  return openPool({ ...connection, max: 4, options: optionsOf('force_generic_plan', ['enable_bitmapscan']) }, onError)
 }
 
 /**
