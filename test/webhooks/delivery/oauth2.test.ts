@@ -195,17 +195,17 @@ describe('a webhook of type oauth2', () => {
   it('counts the request for a token as a part of the attempt', async () => {
     await harness.addWebhook(grant())
     receiver.answer(() => {})
-    await harness.start({ timeoutMs: 1000 })
+    await harness.start({ timeoutMs: 4000 })
     await harness.audit('first')
     const error = await waitUntil('the failure', async () => (await harness.deliveries())[0]?.error ?? null)
     const leftMs = Number(/^no answer within (\d+) ms$/.exec(error)?.[1])
-    expect(leftMs).toBeGreaterThanOrEqual(500)
-    expect(leftMs).toBeLessThan(1000)
+    expect(leftMs).toBeGreaterThanOrEqual(2000)
+    expect(leftMs).toBeLessThan(4000)
   })
 
   it('does not start the time anew when the receiver refuses the token from before', async () => {
     await harness.addWebhook(grant())
-    await harness.start({ timeoutMs: 2000 })
+    await harness.start({ timeoutMs: 5000 })
     await deliver('first')
     tokens.isHolding = true
     receiver.answer(status(401))
@@ -213,7 +213,7 @@ describe('a webhook of type oauth2', () => {
     await waitUntil('both records', async () => (await harness.deliveries()).length === 2)
     const records = harness.ctx.db.selectFrom('webhookDelivery').select('durationMs').where('statusCode', '=', 401)
     const { durationMs } = await records.executeTakeFirstOrThrow()
-    expect(durationMs).toBeLessThan(2000)
+    expect(durationMs).toBeLessThan(5000)
   })
 
   it('keeps neither the credentials nor the token in the record of deliveries', async () => {
