@@ -133,7 +133,7 @@ it('a device that has got to a later version by itself goes on from there', asyn
   expect(commands.find(({ deviceId }) => deviceId === there?.id)?.version).toBe(NEW)
 })
 
-it.each(['silent', 'does'] as const)(
+it.each(['silent', 'does', 'refuses_content'] as const)(
   'a device that gets to a later version by itself, after a command that it answers so (%s), is not taken back',
   async (reply) => {
     const { id } = await create({ version: NEW, strategy: 'big_bang' })

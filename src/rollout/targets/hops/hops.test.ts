@@ -46,6 +46,9 @@ describe('a device that has several hops', () => {
     const ahead = { ...online, firmware: '4.0' }
     const lost = { ...going(commanded('expired')), device: ahead }
     expect(decide(lost)).toEqual(on(third))
+    const refusing = { ...going(commanded('rejected', { failedAttempts: 2 })), device: ahead }
+    expect(decide(refusing)).toEqual(on(third))
+    expect(decide({ ...refusing, device: { ...online, firmware: '1.5' } })).toMatchObject({ to: 'failed' })
     expect(decide({ ...going(verifying), device: { ...updated, firmware: '4.0' } }, soaked)).toEqual(on(third))
     expect(decide({ ...going(verifying), device: { ...updated, firmware: '1.5' } }, soaked)).toEqual(
       move('failed', 'not_applied'),

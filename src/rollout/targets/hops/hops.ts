@@ -1,5 +1,5 @@
 import { isReportOf } from '../../../firmware/version-identity.ts'
-import { NOT_APPLIED, waitingStates } from '../../rollout.ts'
+import { waitingStates } from '../../rollout.ts'
 import type { UpgradeHop } from '../../tables.ts'
 import type { TargetDecision, TargetNow } from '../target.ts'
 
@@ -70,13 +70,13 @@ export function hopInstead(target: TargetNow, stopping: boolean, decision: Targe
 }
 
 /**
- * True if the decision would take a device that runs a later version back to the present one, or fail it for that. No command of the
- * target can have an effect any more then.
+ * True if the decision would take a device that runs a later version back to the present one, or fail it on its way. No command of the
+ * target can have an effect any more then. A device that is being restored returns to its backup version, whatever it runs.
  */
 function mayBeAhead({ state }: TargetNow, decision: TargetDecision): boolean {
   if (waiting.has(state)) return true
-  if (decision.kind === 'command') return decision.order !== 'restore_backup'
-  return decision.kind === 'move' && decision.to === 'failed' && decision.reason === NOT_APPLIED
+  if (state === 'rolling_back') return false
+  return decision.kind === 'command' || (decision.kind === 'move' && decision.to === 'failed')
 }
 
 const arrivals: ReadonlySet<string> = new Set(['upgraded', 'snapshotting', 'skipped'])
