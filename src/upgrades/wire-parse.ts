@@ -127,14 +127,10 @@ function findStrategies(body: OrgUpgradeBody, registry: Strategies): RequestedSt
 }
 
 /** Limits are those of the other strategy where this one has none. */
-function parsePhasing(
-  strategy: Strategy,
-  other: Strategy,
-  { max_failures, ...body }: OrgUpgradeBody,
-  of: PhaseKind,
-): Phasing {
+function parsePhasing(strategy: Strategy, other: Strategy, body: OrgUpgradeBody, of: PhaseKind): Phasing {
   const isOther = strategy.name === 'big_bang' && other.name !== 'big_bang'
-  return strategy.parse({ ...body, ...(max_failures !== undefined && !isOther && { max_failures }) }, of)
+  const { max_failures: _failures, max_failure_percentage: _percentage, ...unlimited } = body
+  return strategy.parse(isOther ? unlimited : body, of)
 }
 
 function parseModels(models: OrgUpgradeBody['models'] = []): RequestedModel[] {

@@ -8,7 +8,7 @@ import { planPhasing } from './planning/plan-downloads.ts'
 import { planOrderInSteps } from './planning/plan-order.ts'
 import { placesOf, planAtOnce, planPhases } from './planning/plan-phases.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
-import { orgUpgradeBodyOf } from './wire.ts'
+import { type OrgUpgradeBody, orgUpgradeBodyOf } from './wire.ts'
 import { strategies } from './strategies/index.ts'
 import type { Phasing, Strategies, Strategy, TargetFacts } from './strategies/strategy.ts'
 
@@ -271,5 +271,30 @@ describe('the gate of canary', () => {
       { ...gate, max_failures: 2 },
     ])
     expect(phasing.maxFailurePercentage).toBeNull()
+  })
+})
+
+describe('a percentage of failures', () => {
+  const reason = 'max_failure_percentage has no effect with'
+
+  test.each<[OrgUpgradeBody, string[]]>([
+    [{ max_failure_percentage: 20 }, [`${reason} the strategy big_bang`]],
+    // Published clients send the default with every strategy.
+    [{ max_failure_percentage: 5 }, []],
+    [{ strategy: 'serial', max_failure_percentage: 20 }, []],
+    [{ download_strategy: 'serial', max_failure_percentage: 20 }, []],
+    [{ reboot_strategy: 'serial', max_failure_percentage: 20 }, []],
+    [{ strategy: 'canary', max_failure_percentage: 20 }, []],
+    [{ strategy: 'canary', max_failures: [], max_failure_percentage: 20 }, []],
+    [{ strategy: 'canary', max_failures: [0, 1, 2, 3], max_failure_percentage: 20 }, [`${reason} max_failures`]],
+    [{ strategy: 'canary', max_failures: [0, 1, 2, 3], max_failure_percentage: 5 }, []],
+    [
+      { download_strategy: 'canary', max_failures: [0, 1, 2, 3], max_failure_percentage: 20 },
+      [`${reason} max_failures`],
+    ],
+  ])('is noted where it has no effect: %j', (body, expected) => {
+    const { phasing, downloads } = parseOrgUpgrade(body)
+    const reasons = [phasing, downloads?.phasing].flatMap((each) => each?.notes.map((note) => note.reason) ?? [])
+    expect([...new Set(reasons)]).toEqual(expected)
   })
 })

@@ -62,15 +62,12 @@ function entriesOf<T>(field: string, given: Readonly<Record<string, T | undefine
 }
 
 function listWithoutEffect(body: MxedgeUpgradeBody): string[] {
-  const { strategy = 'big_bang', distro, versions, canary_phases: phases, max_failure_percentage: percentage } = body
+  const { strategy = 'big_bang', distro, versions, canary_phases: phases } = body
   return [
     ...(body.mxedge_ids?.length === 0 ? ['mxedge_ids is empty, so the upgrade has no edge appliances'] : []),
     ...(distro !== undefined && versions !== undefined ? ['versions have no effect with distro'] : []),
     ...(strategy !== 'canary' && phases !== undefined
       ? [`canary_phases have no effect with the strategy ${strategy}`]
-      : []),
-    ...(strategy === 'big_bang' && percentage !== undefined
-      ? ['max_failure_percentage has no effect with the strategy big_bang']
       : []),
   ]
 }

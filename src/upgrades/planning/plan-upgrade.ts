@@ -84,9 +84,15 @@ export function* planUpgradeInSteps(request: UpgradeRequest, inputs: UpgradeInpu
     versions: chosen.versions,
     planned: sites.reduce((sum, { counts }) => sum + counts.planned, 0),
     laterSites: planLaterSites(request, { ...empty, scopes, maxFailurePercentage: limit }),
-    notes: [...phasing.notes, ...notes, ...(request.p2p === null ? [] : noteUnusedP2p(request.p2p))],
+    notes: [...noteUnused(phasing, downloads), ...notes, ...(request.p2p === null ? [] : noteUnusedP2p(request.p2p))],
   })
   return { org, sites, targets }
+}
+
+/** The notes of both strategies about the request; they say mostly the same. */
+function noteUnused(...phasings: readonly (Phasing | null)[]): UpgradeNote[] {
+  const reasons = new Set(phasings.flatMap((each) => each?.notes.map(({ reason }) => reason) ?? []))
+  return [...reasons].map((reason) => ({ reason }))
 }
 
 interface PlannedPhases extends Chosen {

@@ -10,7 +10,7 @@ import {
 } from './canary-groups.ts'
 import { DEFAULT_PERCENTS, canarySitesField, checkCanarySites, cutBySites } from './canary-sites.ts'
 import { gateField, parseGates } from './gate-fields.ts'
-import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields, successField } from './limit-fields.ts'
+import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields, noteUnusedPercentage, successField } from './limit-fields.ts'
 import type { Strategy } from './strategy.ts'
 
 const fields = {
@@ -60,7 +60,7 @@ export const canary: Strategy<'canary', typeof fields> = {
       maxFailurePercentage: limits === null ? percent : null,
       joins: 'last_phase',
       percents: parts === null ? percents : null,
-      notes: [],
+      notes: limits === null ? [] : noteUnusedPercentage(max_failure_percentage, 'with max_failures'),
       *planInSteps(targets, facts) {
         const ordered = yield* planOrderInSteps(facts.upgradeId, targets)
         if (groups !== null) return yield* cutByGroupsInSteps(ordered, groups, facts)

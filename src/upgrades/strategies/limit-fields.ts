@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { PhaseGate } from '../../rollout/rollout.ts'
+import type { PhaseGate, UpgradeNote } from '../../rollout/rollout.ts'
 
 /** Fields that limit failures. Source: spec, "Organization device upgrade request". */
 export const limitFields = {
@@ -19,3 +19,12 @@ export function successGate(percent: number | undefined): PhaseGate | null {
 }
 
 export const DEFAULT_MAX_FAILURE_PERCENTAGE = 5
+
+/**
+ * Notes a percentage without effect, unless it is the default, which published clients send with every strategy.
+ * @param why Such as "with the strategy big_bang".
+ */
+export function noteUnusedPercentage(percent: number | undefined, why: string): UpgradeNote[] {
+  if (percent === undefined || percent === DEFAULT_MAX_FAILURE_PERCENTAGE) return []
+  return [{ reason: `max_failure_percentage has no effect ${why}` }]
+}

@@ -71,7 +71,7 @@ describe('the strategy', () => {
   })
 
   test('leaves a note of what has no effect with it', async () => {
-    const { record } = await all({ canary_phases: [100], max_failure_percentage: 5 })
+    const { record } = await all({ canary_phases: [100], max_failure_percentage: 20 })
     expect(record.notes.map(({ reason }: { readonly reason: string }) => reason)).toEqual([
       'canary_phases have no effect with the strategy big_bang',
       'max_failure_percentage has no effect with the strategy big_bang',

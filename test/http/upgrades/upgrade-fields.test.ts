@@ -57,6 +57,15 @@ describe('fields', () => {
     expect(body.upgrades.map((site: { upgrade: { notes: unknown } }) => site.upgrade.notes)).toEqual([[], [{ reason }]])
   })
 
+  it('notes a percentage of failures that has no effect, once', async () => {
+    const reason = 'max_failure_percentage has no effect with the strategy big_bang'
+    const { body } = await post({ all_sites: true, max_failure_percentage: 20 })
+    expect(body.notes).toEqual([{ reason }])
+    const apart = { download_strategy: 'canary', reboot_strategy: 'canary', reboot_at: 4_000_000_000 }
+    const limited = await post({ all_sites: true, ...apart, max_failures: [0, 0, 0, 0], max_failure_percentage: 20 })
+    expect(limited.body.notes).toEqual([{ reason: 'max_failure_percentage has no effect with max_failures' }])
+  })
+
   it('shows the strategy of the reboots, big_bang, where only that of the downloads is sent', async () => {
     const { body } = await post({ all_sites: true, download_strategy: 'canary', canary_phases: [40] })
     expect(body).toMatchObject({ strategy: 'big_bang', notes: [{ reason: expect.stringContaining('canary') }] })
