@@ -99,11 +99,16 @@ function compareTimes(before: StoredSite, site: NewSiteUpgrade, now: Date): stri
   return `would reboot at ${site.rebootAt.toISOString()}, not at ${rebootAt.toISOString()}`
 }
 
-function compareWindows({ windows: before }: UpgradePlan, { windows: now }: UpgradePlan): string | null {
-  if (isDeepStrictEqual(before, now)) return null
-  const describe = (windows: UpgradePlan['windows']): string =>
-    windows === undefined ? 'no maintenance window' : `the maintenance windows ${describeWindows(windows)}`
-  return `has ${describe(now)}, not ${describe(before)}`
+/** The time of windows is that of the site's clocks. */
+function compareWindows(before: UpgradePlan, now: UpgradePlan): string | null {
+  const [known, present] = [describeTimes(before), describeTimes(now)]
+  return known === present ? null : `has ${present}, not ${known}`
+}
+
+function describeTimes({ windows, timezone }: UpgradePlan): string {
+  return windows === undefined
+    ? 'no maintenance window'
+    : `the maintenance windows ${describeWindows(windows)} (${timezone})`
 }
 
 function latest(a: Date, b: Date): Date {

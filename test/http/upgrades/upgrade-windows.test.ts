@@ -86,13 +86,14 @@ describe('maintenance windows', () => {
     const { body: plan } = await post({ all_sites: true, dry_run: true })
     await putSite(0, nights)
     const refused = await post({ plan_id: plan.plan_id })
+    const inBerlin = (windows: string): string => `the maintenance windows ${windows} (Europe/Berlin)`
     expect(refused).toMatchObject({
       status: 409,
       body: {
         differences: [
           {
             site_id: siteId(0),
-            reason: 'has the maintenance windows sat, sun 22:00-04:00, not the maintenance windows daily 01:00-05:00',
+            reason: `has ${inBerlin('sat, sun 22:00-04:00')}, not ${inBerlin('daily 01:00-05:00')}`,
           },
         ],
       },
