@@ -69,3 +69,19 @@ it('the map of the specification gives the reason of every query parameter witho
   )
   expect(documented.toSorted()).toEqual(declared.toSorted())
 })
+
+it('the grid of ARCHITECTURE.md names every folder', () => {
+  const [, grid = ''] = readFileSync(pathOf('ARCHITECTURE.md'), 'utf8').split('```\n')
+  const nouns = new Map(
+    [...grid.matchAll(/^ {2}(\w+)\/ +(.*(?:\n {6,}.*)*)/gm)].map(([, noun = '', text = '']) => [
+      noun,
+      new Set(text.match(/[\w-]+/g)),
+    ]),
+  )
+  const missing = globSync('*/{,*/}', { cwd: pathOf('src') }).filter((path) => {
+    const [noun = '', folder] = path.split('/')
+    const words = nouns.get(noun)
+    return words === undefined || (folder !== undefined && folder !== '' && !words.has(folder))
+  })
+  expect(missing).toEqual([])
+})
