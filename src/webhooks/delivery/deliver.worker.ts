@@ -101,7 +101,9 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     if (limit === 0 || maxBytes === 0 || of.onlyWebhookIds?.length === 0) return { lanes: [], hasMore: false }
     const leaseUntil = addMs(now, LEASE_MS)
     lanes.beginClaim()
-    const claiming = inTx(ctx, (tx) => claimLanes(tx, { clock: ctx.clock, runId, leaseUntil, limit, maxBytes, ...of }))
+    const claiming = inTx({ db: ctx.queueDb, wakes: ctx.wakes }, (tx) =>
+      claimLanes(tx, { clock: ctx.clock, runId, leaseUntil, limit, maxBytes, ...of }),
+    )
     const claimed = await claiming.catch((error: unknown) => {
       // The claim may have been committed all the same.
       mayHaveStray = true
@@ -133,12 +135,12 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     // The end of a lane's turn wakes this worker, so it checks again when there is room.
     if (!flusher.hasRoom()) return null
     const now = ctx.clock.now()
-    const due = await findNextDue(ctx.db)
+    const due = await findNextDue(ctx.queueDb)
     if (due === null || due > now) return due
     const fast = await claim(admission.vacancy('fast'), now)
     const slow = await claim(admission.vacancy('slow'), now)
     if (fast.hasMore || slow.hasMore) return true
-    const next = await findNextDue(ctx.db)
+    const next = await findNextDue(ctx.queueDb)
     const soonest = addMs(now, BUSY_PAUSE_MS)
     return next === null || next > soonest ? next : soonest
   }

@@ -5,6 +5,7 @@ import { type RowOf, columnsOf, namesOf, rowsAs } from '../../platform/database/
 import { statement } from '../../platform/database/statement.ts'
 import { type DeliveryRecord, bodyColumns, bodyOf, deliveryColumns } from './store.ts'
 import type { HeldLaneKey, LaneRelease } from '../lanes/store.ts'
+import { isLaneOf } from '../store-look-ups.ts'
 import type { CountPlan } from './plan-counts.ts'
 
 const doneColumns = columnsOf('webhookMessage', { id: 'uuid', webhookId: 'uuid' })
@@ -69,16 +70,16 @@ const writeBatch = statement<BatchValues, BatchRow>(
     ), shared as materialized (
       select l.org_id, l.webhook_id, l.epoch, l.pending, k.messages as expected, k.keeps as is_to_keep,
         k.keeps and l.epoch = k.epoch as keeps, k.spare
-      from webhook_lane l join count_plan k on l.org_id = k.org_id and l.webhook_id = k.webhook_id
+      from webhook_lane l join count_plan k on ${isLaneOf('l', 'k')}
       where (select count(*) from record) >= 0 and (select count(*) from body) >= 0
-      order by l.org_id, l.webhook_id for key share of l
+      order by k.org_id, k.webhook_id for key share of l
     ), locked as materialized (
       select l.org_id, l.webhook_id, l.epoch, l.pending, k.messages as expected, k.keeps as is_to_keep, false as keeps,
         case when l.counted_epoch <= k.epoch then k.spare else 0 end
           + case when l.counted_epoch <= k.former_epoch then k.former_spare else 0 end as spare
-      from webhook_lane l join count_plan k on l.org_id = k.org_id and l.webhook_id = k.webhook_id
+      from webhook_lane l join count_plan k on ${isLaneOf('l', 'k')}
       where k.webhook_id = any((select array_agg(webhook_id) from shared where not keeps)::uuid[])
-      order by l.org_id, l.webhook_id for update of l
+      order by k.org_id, k.webhook_id for update of l
     ), lane as materialized (
       select * from locked
       union all
@@ -105,7 +106,7 @@ const writeBatch = statement<BatchValues, BatchRow>(
         failing_since = case when c.is_released then c.failing_since else l.failing_since end,
         vtime = l.vtime + coalesce(c.slot_seconds, 0)
       from change c
-      where l.org_id = c.org_id and l.webhook_id = c.webhook_id and (c.is_released or c.messages > 0)
+      where ${isLaneOf('l', 'c')} and (c.is_released or c.messages > 0)
     )
     select org_id, webhook_id, epoch, is_released and pending > messages as is_left,
       case when keeps then deleted else 0 end as kept

@@ -3,6 +3,7 @@ import type { Tx } from '../../platform/database/db.ts'
 import { rowsAs } from '../../platform/database/rows.ts'
 import { countPerLane, dueFromWith, laneChangeColumns } from '../lanes/store.ts'
 import { type NewMessage, messageColumns } from '../store.ts'
+import { isLaneOf } from '../store-look-ups.ts'
 
 /**
  * Inserts messages that are due immediately, adds them to the counts of their lanes, and makes the lanes due unless
@@ -17,12 +18,12 @@ export async function enqueueMessages(tx: Tx, messages: readonly NewMessage[], a
     ), locked as materialized (
       select l.org_id, l.webhook_id, k.messages
       from webhook_lane l join ${rowsAs('k', laneChangeColumns, countPerLane(messages))}
-        on l.org_id = k.org_id and l.webhook_id = k.webhook_id
-      order by l.org_id, l.webhook_id for update of l
+        on ${isLaneOf('l', 'k')}
+      order by k.org_id, k.webhook_id for update of l
     )
     update webhook_lane l
     set pending = l.pending + k.messages, due_from = ${dueFromWith(sql`${at}::timestamptz`)},
       next_at = case when l.pulled then l.next_at else least(l.next_at, greatest(l.open_until, ${at}::timestamptz)) end
-    from locked k where l.org_id = k.org_id and l.webhook_id = k.webhook_id
+    from locked k where ${isLaneOf('l', 'k')}
   `.execute(tx)
 }

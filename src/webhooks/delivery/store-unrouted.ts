@@ -3,13 +3,14 @@ import type { Tx } from '../../platform/database/db.ts'
 import { insertRows, rowsAs } from '../../platform/database/rows.ts'
 import { type LaneKey, laneKeyColumns } from '../lanes/store.ts'
 import { type ScheduledMessage, scheduledColumns } from '../store.ts'
+import { isWebhookOf } from '../store-look-ups.ts'
 
 /** Locks webhooks, so that none is deleted until `tx` ends. @returns The versions of those that exist, by their ids. */
 export async function shareWebhooks(tx: Tx, keys: readonly LaneKey[]): Promise<ReadonlyMap<string, string>> {
   const { rows } = await sql<{ id: string; version: string }>`
     select w.id, w.xmin::text as version
-    from webhook w join ${rowsAs('k', laneKeyColumns, keys)} on w.org_id = k.org_id and w.id = k.webhook_id
-    order by w.id for key share of w
+    from webhook w join ${rowsAs('k', laneKeyColumns, keys)} on ${isWebhookOf('w', 'k')}
+    order by k.webhook_id for key share of w
   `.execute(tx)
   return new Map(rows.map(({ id, version }) => [id, version]))
 }

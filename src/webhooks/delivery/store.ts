@@ -9,6 +9,7 @@ import { type Reschedule, delayFollowers, isOneOf } from '../lanes/store-order.t
 import { BREAKER_FAILURES, type LaneHealth } from '../lanes/decide-lane.ts'
 import { type LaneKey, laneKeyColumns } from '../lanes/store.ts'
 import { MAX_IN_MEMORY } from '../limits.ts'
+import { isLaneOf, isWebhookOf } from '../store-look-ups.ts'
 
 export interface ClaimedLane extends LaneKey, LaneHealth {
   /** Increases with each claim: the holder of an older epoch has lost the lane. */
@@ -97,7 +98,7 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
     update webhook_lane l
     set lease_until = ${leaseUntil}, leased_by = ${runId}, epoch = l.epoch + 1, due_from = coalesce(k.first_due_at, l.due_from)
     from webhook w, ${rowsAs('k', claimColumns, claims)}
-    where l.org_id = k.org_id and l.webhook_id = k.webhook_id and w.org_id = k.org_id and w.id = k.webhook_id
+    where ${isLaneOf('l', 'k')} and ${isWebhookOf('w', 'k')}
     returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, l.failing_since, w.site_id, w.doc, w.secrets, w.xmin::text as version
   `.execute(tx)
   return {
@@ -140,7 +141,7 @@ async function lockDueLanes(tx: Tx, claim: LaneClaim): Promise<DueLane[]> {
         and (${onlyWebhookIds}::uuid[] is null or d.webhook_id = any(${onlyWebhookIds}::uuid[]))
     )
     select l.org_id, l.webhook_id, l.keyed
-    from due join webhook_lane l on l.org_id = due.org_id and l.webhook_id = due.webhook_id
+    from due join webhook_lane l on ${isLaneOf('l', 'due')}
     where l.next_at <= ${now} and (l.lease_until is null or l.lease_until <= ${now})
     order by due.turn, l.vtime, l.next_at limit ${limit} for update of l skip locked
   `.execute(tx)
@@ -176,8 +177,8 @@ async function listDueMessages(
       from (
         select k.lane, l.webhook_id, d.id, d.topic, d.attempt, d.pauses, d.order_key, d.due_at, d.payload_id, d.payload_at, d.body, d.rank, d.fits
         from ${rowsAs('k', laneKeyColumns, lanes, 'lane')}
-          join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
-          join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
+          join webhook_lane l on ${isLaneOf('l', 'k')}
+          join webhook w on ${isWebhookOf('w', 'k')}
           cross join lateral (
             select m.*, row_number() over earlier as rank,
               row_number() over earlier = 1 or sum(octet_length(m.body)) over earlier <= ${MAX_LANE_BYTES} as fits

@@ -165,7 +165,9 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
       try {
         const now = ctx.clock.now()
         const of = { lanes: unconfirmed.map(({ known }) => known), now, leaseUntil: addMs(now, LEASE_MS) }
-        const confirmed = new Map((await confirmLanes(ctx.db, of)).map((lane) => [lane.webhookId, lane.isExtended]))
+        const confirmed = new Map(
+          (await confirmLanes(ctx.queueDb, of)).map((lane) => [lane.webhookId, lane.isExtended]),
+        )
         for (const { lane, known } of unconfirmed) {
           const isExtended = confirmed.get(known.webhookId)
           if (isExtended === undefined) lane.closeChanged()

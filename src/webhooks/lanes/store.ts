@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db, Reader, Tx } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import { statement } from '../../platform/database/statement.ts'
+import { isLaneOf, isWebhookOf } from '../store-look-ups.ts'
 
 export interface LaneKey {
   readonly orgId: string
@@ -46,8 +47,8 @@ export const laneKeyColumns = columnsOf('webhookLane', keyTypes)
 export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Map<string, LaneEpochs>> {
   const { rows } = await sql<LaneEpochs & { webhookId: string }>`
     select l.webhook_id, l.epoch, l.counted_epoch
-    from webhook_lane l join ${rowsAs('k', laneKeyColumns, keys)} on l.org_id = k.org_id and l.webhook_id = k.webhook_id
-    order by l.org_id, l.webhook_id
+    from webhook_lane l join ${rowsAs('k', laneKeyColumns, keys)} on ${isLaneOf('l', 'k')}
+    order by k.org_id, k.webhook_id
     for update of l
   `.execute(tx)
   return new Map(rows.map((row) => [row.webhookId, row]))
@@ -102,7 +103,7 @@ export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<vo
     from webhook w, ${rowsAs('k', laneKeyColumns, keys)} cross join lateral (
       select count(*) as messages, min(due_at) as first_due_at from webhook_message
       where webhook_id = k.webhook_id and due_at >= '-infinity') m
-    where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
+    where ${isWebhookOf('w', 'k')} and ${isLaneOf('l', 'k')}
   `.execute(tx)
 }
 
@@ -117,7 +118,7 @@ export async function rescheduleLanes(tx: Tx, keys: readonly LaneKey[]): Promise
   await sql`
     update webhook_lane l set next_at = ${nextAt(sql`l.open_until`)}
     from webhook w, ${rowsAs('k', laneKeyColumns, keys)}
-    where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
+    where ${isWebhookOf('w', 'k')} and ${isLaneOf('l', 'k')}
   `.execute(tx)
 }
 
@@ -140,7 +141,7 @@ export async function subtractFromLanes(tx: Tx, results: readonly LaneResult[]):
   await sql`
     update webhook_lane l set pending = l.pending - k.messages, due_from = ${dueFromWith(sql`k.added_from`)}
     from ${rowsAs('k', resultColumns, results)}
-    where l.org_id = k.org_id and l.webhook_id = k.webhook_id
+    where ${isLaneOf('l', 'k')}
   `.execute(tx)
 }
 
@@ -155,7 +156,7 @@ export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & Lan
         pending = l.pending - k.messages, due_from = ${dueFromWith(sql`k.added_from`)},
         next_at = case when l.pending > k.messages then ${nextAt(sql`k.open_until`, dueFromWith(sql`k.added_from`))} end
     from webhook w, ${rowsAs('k', releaseColumns, releases)}
-    where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
+    where ${isWebhookOf('w', 'k')} and ${isLaneOf('l', 'k')}
   `.execute(tx)
 }
 
@@ -165,8 +166,7 @@ export async function endLeases(tx: Tx, lanes: readonly HeldLaneKey[]): Promise<
     update webhook_lane l
     set lease_until = null, leased_by = null, next_at = ${nextAt(sql`l.open_until`)}
     from webhook w, ${rowsAs('k', heldColumns, lanes)}
-    where w.org_id = k.org_id and w.id = k.webhook_id
-      and l.org_id = k.org_id and l.webhook_id = k.webhook_id and l.epoch = k.epoch
+    where ${isWebhookOf('w', 'k')} and ${isLaneOf('l', 'k')} and l.epoch = k.epoch
   `.execute(tx)
 }
 
@@ -201,16 +201,16 @@ const confirm = statement<Confirmation, ConfirmedLane>(
   (param) => sql`
     with unchanged as materialized (
       select k.* from ${rowsAs('k', knownColumns, param('lanes'))}
-        join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id and l.epoch = k.epoch
-        join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled and w.xmin::text = k.version
+        join webhook_lane l on ${isLaneOf('l', 'k')} and l.epoch = k.epoch
+        join webhook w on ${isWebhookOf('w', 'k')} and w.enabled and w.xmin::text = k.version
       where l.lease_until > ${param('now')} and (l.next_at is null or l.next_at > ${param('now')})
     ), locked as materialized (
       select u.* from unchanged u
-        join webhook_lane l on l.org_id = u.org_id and l.webhook_id = u.webhook_id and l.epoch = u.epoch
+        join webhook_lane l on ${isLaneOf('l', 'u')} and l.epoch = u.epoch
       where u.extend and l.lease_until > ${param('now')} for no key update of l skip locked
     ), extended as (
       update webhook_lane l set lease_until = ${param('leaseUntil')}, vtime = l.vtime + k.slot_seconds
-      from locked k where l.org_id = k.org_id and l.webhook_id = k.webhook_id
+      from locked k where ${isLaneOf('l', 'k')}
       returning l.webhook_id
     )
     select org_id, webhook_id, webhook_id in (select webhook_id from extended) as is_extended from unchanged
@@ -252,7 +252,7 @@ export async function releaseStrayLeases(tx: Tx, stray: StrayLeases): Promise<nu
     update webhook_lane l
     set lease_until = null, leased_by = null, epoch = l.epoch + 1, next_at = ${nextAt(sql`l.open_until`)}
     from webhook w, ${rowsAs('k', laneKeyColumns, found)}
-    where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
+    where ${isWebhookOf('w', 'k')} and ${isLaneOf('l', 'k')}
   `.execute(tx)
   return found.length
 }

@@ -101,7 +101,7 @@ export function startPingWorker(ctx: Context, options: PingWorkerOptions): { sto
       const limit = slots.left()
       if (limit === 0) return null
       const exceptWebhookIds = [...running.keys()]
-      const found = await listPings(ctx.db, { limit, exceptOrgIds: slots.fullOrgIds(), exceptWebhookIds })
+      const found = await listPings(ctx.queueDb, { limit, exceptOrgIds: slots.fullOrgIds(), exceptWebhookIds })
       const fitting = found.filter((ping) => {
         const fits = slots.fits(ping.orgId, 1)
         if (fits) start(ping)

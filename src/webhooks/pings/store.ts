@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import { type Db, type Tx, countRows } from '../../platform/database/db.ts'
 import type { LaneWebhook } from '../delivery/store.ts'
 import type { LaneKey } from '../lanes/store.ts'
+import { isWebhookOf } from '../store-look-ups.ts'
 import type { WebhookPingTable } from '../tables.ts'
 
 /** A ping with its webhook. */
@@ -67,7 +68,7 @@ export async function listPings(
       select distinct on (org_id, webhook_id) * from webhook_ping
       where not org_id = any(${exceptOrgIds}::uuid[]) and not webhook_id = any(${exceptWebhookIds}::uuid[])
       order by org_id, webhook_id, id) p
-      join webhook w on w.org_id = p.org_id and w.id = p.webhook_id
+      join webhook w on ${isWebhookOf('w', 'p')}
     order by p.id limit ${limit}
   `.execute(db)
   return rows.map(({ siteId, doc, secrets, version, ...ping }) =>

@@ -7,6 +7,7 @@ import type { Db, Tx } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import { type LaneKey, dueFromWith } from '../lanes/store.ts'
 import { selectWebhooks } from '../store.ts'
+import { isMessageOf } from '../store-look-ups.ts'
 import type { WebhookParkedMessageTable } from '../tables.ts'
 
 /** A message that is sent again only on request, without its body. */
@@ -34,8 +35,7 @@ export async function parkMessages(tx: Tx, attempts: readonly LastAttempt[], rea
     insert into webhook_parked_message
       (org_id, id, webhook_id, topic, body, event_count, order_key, attempt, reason, created_at, parked_at)
     select m.org_id, m.id, m.webhook_id, m.topic, m.body, m.event_count, m.order_key, k.attempt, ${reason}, m.created_at, k.created_at
-    from webhook_message m join ${rowsAs('k', attemptColumns, attempts)} on m.id = k.message_id
-    where m.id = any(${attempts.map(({ messageId }) => messageId)}::uuid[])
+    from webhook_message m join ${rowsAs('k', attemptColumns, attempts)} on ${isMessageOf('m', 'k.message_id')}
     on conflict do nothing
   `.execute(tx)
 }

@@ -78,7 +78,7 @@ async function removeUnroutable(
   const reasonOf = ({ bytes }: { readonly bytes: number }): string =>
     `The event has ${bytes} bytes, a message may have ${MAX_EVENT_BYTES}`
   // An event that nobody hears is found again if its deletion is lost.
-  if (unheard.length > 0) await inUnflushedTx(ctx, (tx) => deleteEvents(tx, unheard))
+  if (unheard.length > 0) await inUnflushedTx({ db: ctx.queueDb, wakes: ctx.wakes }, (tx) => deleteEvents(tx, unheard))
   return oversized.length === 0 ? [] : inTx(ctx, (tx) => setAsideAndReport(tx, oversized, { at: now, reasonOf }))
 }
 
@@ -86,7 +86,7 @@ async function routeSteps(ctx: Context, steps: readonly RoundStep[], round: Roun
   const { direct, room, maxPending, charge } = round
   const events = await readTexts(ctx, steps)
   const planned = planMessages(events, uuidv7)
-  const rooms = await room.find(ctx.db, countPerOrg(planned))
+  const rooms = await room.find(ctx.queueDb, countPerOrg(planned))
   const admitted = admitMessages(planned, (orgId) => rooms.get(orgId) ?? 0)
   const lease = direct?.lease() ?? null
   const rows = steps.map(({ event: { orgId, id, routedTo: routedBefore }, routedTo }) => ({
@@ -116,7 +116,7 @@ function countPerOrg(messages: readonly { readonly orgId: string }[]): Map<strin
 
 async function readTexts(ctx: Context, steps: readonly RoundStep[]): Promise<RoutedEvent[]> {
   const long = steps.filter(({ event }) => event.json === null).map(({ event }) => event.id)
-  const texts = long.length === 0 ? null : await listEventTexts(ctx.db, long)
+  const texts = long.length === 0 ? null : await listEventTexts(ctx.queueDb, long)
   const filter = createEventFilter()
   return steps.flatMap(({ event: { id, orgId, topic, json: short, sentTo }, hearers }) => {
     const json = short ?? texts?.get(id)

@@ -173,7 +173,7 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
   const exceptIds = sendNow.ids()
   const { after, fromId } = pass
   const search = { after, fromId, limit: MAX_QUEUES, now, events, turn: round.turn, exceptIds }
-  const found = await findQueues(ctx.db, search)
+  const found = await findQueues(ctx.queueDb, search)
   const tookMs = performance.now() - beganMs
   const { left, isPassed } = passKnown(knowledge, found.waiting)
   const result = await routeFound(ctx, round, left)

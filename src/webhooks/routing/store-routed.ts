@@ -7,6 +7,7 @@ import type { LaneHealth } from '../lanes/decide-lane.ts'
 import type { LaneWebhook } from '../delivery/store.ts'
 import { type LaneKey, countPerLane, dueFromWith } from '../lanes/store.ts'
 import type { NewMessage } from '../store.ts'
+import { isLaneOf, isWebhookOf } from '../store-look-ups.ts'
 
 /** Leases lanes that are idle, so that their new messages can be sent without a claim. */
 export interface DirectLease {
@@ -102,8 +103,8 @@ const route = statement<RouteValues, RoutedRow>((param) => {
           and (l.next_at is null or l.next_at > ${param('at')}) and l.pending < ${param('maxPending')}::integer and k.messages > 0 as is_new,
         not (l.keyed or l.pulled) and coalesce(l.leased_by = ${param('runId')}::uuid and l.lease_until > ${param('at')}, false) as is_held
       from ${rowsAs('k', laneColumns, param('lanes'))}
-        join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
-        join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
+        join webhook w on ${isWebhookOf('w', 'k')} and w.enabled
+        join webhook_lane l on ${isLaneOf('l', 'k')}
       for key share of w skip locked for no key update of l skip locked
     ), lane as materialized (
       select a.*, case when a.accepted > a.available then a.available - a.counted_ahead else a.accepted end as used,
@@ -118,7 +119,7 @@ const route = statement<RouteValues, RoutedRow>((param) => {
       select org_id from step where id not in (select id from locked_step)
       union
       select k.org_id from ${rowsAs('k', laneColumns, param('lanes'))}
-        join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
+        join webhook w on ${isWebhookOf('w', 'k')} and w.enabled
       where k.webhook_id not in (select webhook_id from lane)
     ), ${routing.removed}, message as (
       insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, order_key, due_at, created_at)
@@ -139,7 +140,7 @@ const route = statement<RouteValues, RoutedRow>((param) => {
         leased_by = case when k.is_new then ${param('runId')}::uuid else l.leased_by end,
         epoch = case when k.is_new then l.epoch + 1 else l.epoch end
       from lane k
-      where l.org_id = k.org_id and l.webhook_id = k.webhook_id and k.org_id not in (select org_id from busy)
+      where ${isLaneOf('l', 'k')} and k.org_id not in (select org_id from busy)
         and not k.is_counted)
     select b.busy_org_ids, k.org_id, k.webhook_id, case when k.is_new then k.epoch + 1 else k.epoch end as epoch, k.vtime,
       k.failures, k.open_until, k.failing_since, k.is_new, k.is_held, k.pulled, k.accepted, k.used, k.site_id,

@@ -63,11 +63,12 @@ export function openClaimPool(connection: pg.PoolConfig, onError: (error: Error)
 /**
  * A pool for queues, tables that are now empty and then full: their rows are found by arrays of their ids, in an index. A plan
  * that was made while such a table was empty, or for statistics that say so, would read all of it, and while a transaction is
- * open, all rows that are gone as well. Each statement is planned once per connection, for any number of rows.
+ * open, all rows that are gone as well. Each statement is planned once per connection, for any number of rows. Tables that are joined
+ * by their keys and grow are looked up as well; see `webhooks/store-look-ups.ts`.
  */
 export function openQueuePool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
   const off = ['jit', 'enable_mergejoin', 'enable_seqscan']
-  return openPool({ ...connection, max: 3, options: optionsOf('force_generic_plan', off) }, onError)
+  return openPool({ ...connection, max: 4, options: optionsOf('force_generic_plan', off) }, onError)
 }
 
 /**

@@ -1,0 +1,127 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { beforeEach, expect, it } from 'vitest'
+import type { OrgScope } from '../../../src/access/scope.ts'
+import { appendAudit } from '../../../src/events/append.ts'
+import { type Tx, inTx } from '../../../src/platform/database/db.ts'
+import { type TestClock, createTestClock } from '../../support/test-clock.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { startEngine } from '../engine.ts'
+import type { Harness } from '../harness.ts'
+import { type Receiver, status } from '../receiver.ts'
+
+/** The idle webhooks of another organization that are added while the engine runs. */
+const ADDED = 20_000
+/** So many that the statements get a plan for any values, which PostgreSQL makes after the fifth execution. */
+const EVENTS = 20
+const WEBHOOKS = 2
+/** The rows and entries of indexes that are read for an event, far fewer than those that were added. */
+const FEW = 100
+
+let clock: TestClock
+let harness: Harness
+let receiver: Receiver
+let others: OrgScope
+beforeEach(async () => {
+  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
+  // Events of one webhook are not routed. The second gathers events, and counts attempts in place.
+  await harness.addWebhook({ url: `${receiver.url}/1`, topics: ['audits'], single_event_per_message: true })
+  await harness.addWebhook({ url: `${receiver.url}/2`, topics: ['audits'], order: 'webhook' })
+  others = await harness.addOrg()
+})
+
+/** Adds webhooks with their lanes. PostgreSQL learns of them when it next analyzes the tables. */
+async function addIdleWebhooks(): Promise<void> {
+  await inTx(harness.ctx, async (tx) => {
+    await sql`
+      with added as (
+        insert into webhook (org_id, id, enabled, topics, doc, created_at, modified_at)
+        select ${others.orgId}, gen_random_uuid(), true, '{alarms}', '{}', now(), now() from generate_series(1, ${ADDED}::integer)
+        returning org_id, id)
+      insert into webhook_lane (org_id, webhook_id) select org_id, id from added`.execute(tx)
+    await reportReads(tx)
+  })
+}
+
+const analyze = () => sql`analyze webhook, webhook_lane`.execute(harness.ctx.db)
+
+/** Reports what the connection has read at the end of the transaction. Otherwise it may do so during what is measured. */
+const reportReads = (tx: Tx) => sql`select pg_stat_force_next_flush()`.execute(tx)
+
+/** Counts the rows of webhooks and lanes, and the entries of their indexes, that the work reads on any connection. */
+async function rowsRead(work: () => Promise<void>): Promise<number> {
+  const count = async (): Promise<number> => {
+    const { rows } = await sql<{ read: number }>`
+      with read as (select unnest('{webhook,webhook_lane}'::regclass[]) as id)
+      select sum(pg_stat_get_tuples_returned(id))::int as read from (
+        select id from read union all select indexrelid from pg_index where indrelid in (select id from read)) part
+    `.execute(harness.ctx.db)
+    return rows[0]?.read ?? NaN
+  }
+  // Connections report what they have read a second later.
+  await delay(1500)
+  const before = await count()
+  await work()
+  await delay(1500)
+  return (await count()) - before
+}
+
+/** Commits events one by one, on connections that read no table as a whole: only the engine's reads are measured. */
+async function commitEvents(count: number): Promise<void> {
+  const { keyDb: db, wakes } = harness.ctx
+  for (let event = 0; event < count; event += 1)
+    await inTx({ db, wakes }, (tx) => appendAudit(tx, harness.scope, { message: `${event}`, at: clock.now() }))
+}
+
+const eventsAt = (path: string) =>
+  receiver.received.filter((one) => one.path === path).flatMap(({ events }) => events).length
+
+/** Commits events, and waits until each webhook has got them. */
+async function send(): Promise<void> {
+  const expected = ['/hook/1', '/hook/2'].map((path) => ({ path, events: eventsAt(path) + EVENTS }))
+  await commitEvents(EVENTS)
+  await waitUntil('each webhook has got the events', () => {
+    clock.advance(1000)
+    harness.wake()
+    return expected.every(({ path, events }) => eventsAt(path) >= events)
+  })
+}
+
+/** Has each webhook refuse an event at first, and then get it by a claim. */
+async function sendAfterFailures(): Promise<void> {
+  const before = receiver.received.length
+  receiver.answer(status(500))
+  await commitEvents(1)
+  await waitUntil('both webhooks have refused the event', () => receiver.received.length >= before + WEBHOOKS)
+  receiver.answer(status(200))
+  await waitUntil('the results are written', async () => {
+    clock.advance(10_000)
+    harness.wake()
+    return (await harness.ctx.db.selectFrom('webhookMessage').select('id').limit(1).execute()).length === 0
+  })
+}
+
+async function sendAll(): Promise<void> {
+  await send()
+  await sendAfterFailures()
+}
+
+it.each(['when they were few', 'never'])(
+  'deliveries read few rows beside many new webhooks, if the tables were analyzed %s',
+  async (analyzed) => {
+    if (analyzed !== 'never') await analyze()
+    await harness.start()
+    await sendAll()
+    await addIdleWebhooks()
+    expect(await rowsRead(sendAll)).toBeLessThan(EVENTS * WEBHOOKS * FEW)
+  },
+  60_000,
+)
+
+it('deliveries read few rows beside many webhooks that PostgreSQL knows', async () => {
+  await addIdleWebhooks()
+  await analyze()
+  await harness.start()
+  await sendAll()
+  expect(await rowsRead(sendAll)).toBeLessThan(EVENTS * WEBHOOKS * FEW)
+}, 60_000)
