@@ -69,7 +69,7 @@ const claimColumns = columnsOf('webhookLane', { orgId: 'uuid', webhookId: 'uuid'
 
 export interface Claimed {
   readonly lanes: readonly ClaimedLane[]
-  /** True when the limits left other due lanes unclaimed. */
+  /** True when the limits, or messages that are not yet in order, left other due lanes unclaimed. */
   readonly hasMore: boolean
 }
 
@@ -84,14 +84,17 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   const { clock, runId, leaseUntil, limit, maxBytes } = claim
   const due = await lockDueLanes(tx, claim)
   const admitted = admitLanes(due, claim)
-  await delayFollowers(
+  // What was committed before the locks is due by now; otherwise later messages, which are not claimed, would overtake it.
+  const now = clock.now()
+  const unseen = await delayFollowers(
     tx,
     admitted.filter(({ keyed }) => keyed),
+    now,
   )
-  // What was committed before the locks is due by now; otherwise later messages, which are not claimed, would overtake it.
-  const messages = await listDueMessages(tx, admitted, { now: clock.now(), maxBytes })
+  const claimable = admitted.filter(({ webhookId }) => !unseen.has(webhookId))
+  const messages = await listDueMessages(tx, claimable, { now, maxBytes })
   // A lane without due messages is claimed as well, so that its release corrects the time when it is due.
-  const claims = admitted
+  const claims = claimable
     .filter(({ webhookId }) => messages.get(webhookId)?.messages.length !== 0)
     .map((lane) => Object.assign(lane, { firstDueAt: messages.get(lane.webhookId)?.firstDueAt ?? null }))
   const { rows: lanes } = await sql<LaneKey & LaneHealth & { epoch: string; vtime: number } & LaneWebhook>`

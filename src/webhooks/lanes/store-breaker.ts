@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../platform/database/db.ts'
+import { type RetriedKey, advanceFollowers } from './store-order.ts'
 import { type LaneKey, nextAt } from './store.ts'
 
 /** Bounds the time for which a lane is locked while its retries become due. */
@@ -13,23 +14,23 @@ const MAX_ADVANCED = 1000
  * The lane must have been locked by lockLanes(), and its `due_from` must then be no later than `now`.
  * @returns False if there was none.
  */
-async function advanceRetries(tx: Tx, { orgId, webhookId }: LaneKey, now: Date): Promise<boolean> {
-  const { rows } = await sql<{ some: boolean }>`
+async function advanceRetries(tx: Tx, lane: LaneKey, now: Date): Promise<boolean> {
+  const { orgId, webhookId } = lane
+  const { rows: retried } = await sql<{ id: string; orderKey: string | null; dueAt: Date }>`
     with retried as materialized (
       select id, order_key, due_at from webhook_message
       where org_id = ${orgId} and webhook_id = ${webhookId} and due_at > ${now} and attempt > 0
       order by due_at, id limit ${MAX_ADVANCED}
     ), advanced as (
-      update webhook_message m set due_at = ${now} from retried r where m.id = r.id
-    ), followed as (
-      update webhook_message f set due_at = ${now}
-      from (select distinct on (order_key) order_key, id, due_at from retried where order_key is not null order by order_key, id) r
-      where f.org_id = ${orgId} and f.webhook_id = ${webhookId} and f.order_key = r.order_key and f.id > r.id
-        and f.due_at > ${now} and f.due_at <= r.due_at and f.attempt = 0
+      update webhook_message set due_at = ${now} where id = any(array(select id from retried))
     )
-    select exists (select from retried) as some
+    select id, order_key, due_at from retried order by id
   `.execute(tx)
-  return rows[0]?.some === true
+  const firstOfKey = new Map<string, RetriedKey>()
+  for (const { orderKey, ...message } of retried)
+    if (orderKey !== null && !firstOfKey.has(orderKey)) firstOfKey.set(orderKey, { ...message, orderKey })
+  await advanceFollowers(tx, lane, { retried: [...firstOfKey.values()], now })
+  return retried.length > 0
 }
 
 /**

@@ -2,27 +2,101 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../platform/database/db.ts'
 import { columnsOf, memberOf, rowsAs, rowsUpdate } from '../../platform/database/rows.ts'
 import type { Param } from '../../platform/database/statement.ts'
+import { MAX_IN_MEMORY } from '../limits.ts'
+import { isLaneOf, isMessageOf } from '../store-look-ups.ts'
 import { type LaneKey, laneKeyColumns } from './store.ts'
 
 /**
- * Makes messages due no earlier than an earlier message of their key that is retried. Messages that are due at the same
- * time have the order of their ids. The lanes must be locked, so that no message is added concurrently.
+ * Bounds the messages that one statement looks at and delays. PostgreSQL writes no body of more than two kilobytes again, so it writes
+ * at most two MiB.
  */
-export async function delayFollowers(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
-  if (lanes.length === 0) return
-  await sql`
-    with retried as (
-      select distinct on (m.webhook_id, m.order_key) m.org_id, m.webhook_id, m.order_key, m.id, m.due_at
-      from ${rowsAs('k', laneKeyColumns, lanes)}
-        join webhook_message m on m.org_id = k.org_id and m.webhook_id = k.webhook_id
-          and m.order_key is not null and m.attempt > 0
-      order by m.webhook_id, m.order_key, m.id
-    )
-    update webhook_message f set due_at = r.due_at
-    from retried r
-    where f.org_id = r.org_id and f.webhook_id = r.webhook_id and f.order_key = r.order_key
-      and f.id > r.id and f.due_at < r.due_at
+const MAX_SEEN = 1024
+
+interface Front {
+  /** How many of the first due messages were looked at, and how many of them were delayed. */
+  readonly seen: number
+  readonly delayed: number
+}
+
+/**
+ * Delays those of the first due messages of lanes that wait for an earlier message of their key that is retried, until it is due. Messages
+ * that are due at the same time have the order of their ids. The lanes must be locked, so that no message is added concurrently.
+ * @returns The webhooks of lanes in which a claim could find messages that have not been looked at. They must not be claimed before
+ * this has been called again.
+ */
+export async function delayFollowers(tx: Tx, lanes: readonly LaneKey[], now: Date): Promise<ReadonlySet<string>> {
+  const unseen = new Set<string>()
+  for (const { orgId, webhookId } of await listLanesWithRetries(tx, lanes)) {
+    const { rows } = await sql<Front>`
+      with front as materialized (
+        select m.* from webhook_lane l cross join lateral (
+          select m.id, m.order_key, m.due_at from webhook_message m
+          where m.webhook_id = l.webhook_id and m.due_at >= l.due_from and m.due_at <= ${now}
+          order by m.due_at, m.id limit ${MAX_SEEN}) m
+        where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
+      ), early as materialized (
+        select f.id, r.due_at from front f cross join lateral (
+          select r.due_at from webhook_message r
+          where r.org_id = ${orgId} and r.webhook_id = ${webhookId} and r.order_key = f.order_key and r.attempt > 0 and r.id < f.id
+          order by r.id limit 1) r
+        where f.due_at < r.due_at
+      ), delayed as (
+        update webhook_message m set due_at = e.due_at from early e where ${isMessageOf('m', 'e.id')}
+      )
+      select (select count(*)::int from front) as seen, (select count(*)::int from early) as delayed
+    `.execute(tx)
+    const { seen, delayed } = rows[0] ?? { seen: 0, delayed: 0 }
+    if (seen === MAX_SEEN && seen - delayed < MAX_IN_MEMORY) unseen.add(webhookId)
+  }
+  return unseen
+}
+
+async function listLanesWithRetries(tx: Tx, lanes: readonly LaneKey[]): Promise<LaneKey[]> {
+  if (lanes.length === 0) return []
+  const { rows } = await sql<LaneKey>`
+    select k.org_id, k.webhook_id from ${rowsAs('k', laneKeyColumns, lanes)}
+    where exists (
+      select from webhook_message r where ${isLaneOf('r', 'k')} and r.order_key is not null and r.attempt > 0)
   `.execute(tx)
+  return rows
+}
+
+/** A message that is retried, and the messages of its key that have been delayed until it was due. */
+export interface RetriedKey {
+  readonly orderKey: string
+  readonly id: string
+  readonly dueAt: Date
+}
+
+const retriedColumns = columnsOf('webhookMessage', { orderKey: 'text', id: 'uuid', dueAt: 'timestamptz' })
+
+/** Makes messages due that were delayed until these were, a portion at a time. The lane must be locked. */
+export async function advanceFollowers(
+  tx: Tx,
+  { orgId, webhookId }: LaneKey,
+  { retried, now }: { readonly retried: readonly RetriedKey[]; readonly now: Date },
+): Promise<void> {
+  let rest = retried
+  while (rest.length > 0) {
+    const { rows } = await sql<{ place: number; id: string; advanced: number }>`
+      with delayed as materialized (
+        select k.place, f.id from ${rowsAs('k', retriedColumns, rest, 'place')} cross join lateral (
+          select f.id from webhook_message f
+          where f.org_id = ${orgId} and f.webhook_id = ${webhookId} and f.order_key = k.order_key and f.id > k.id
+            and f.due_at > ${now} and f.due_at < k.due_at + interval '1 ms' and f.attempt = 0
+          order by f.id limit ${MAX_SEEN}) f
+        order by k.place, f.id limit ${MAX_SEEN}
+      ), advanced as (
+        update webhook_message set due_at = ${now} where id = any(array(select id from delayed))
+      )
+      select place::int, id, (count(*) over ())::int as advanced from delayed order by place desc, id desc limit 1
+    `.execute(tx)
+    const [last] = rows
+    if (last === undefined || last.advanced < MAX_SEEN) return
+    rest = rest.slice(last.place - 1)
+    const [first, ...others] = rest
+    if (first !== undefined) rest = [{ ...first, id: last.id }, ...others]
+  }
 }
 
 export interface Reschedule {
