@@ -214,10 +214,18 @@ function laneMessages(due: readonly FoundMessage[]): LaneMessages {
   return { messages, hasAll, firstDueAt: due[0]?.dueAt ?? null }
 }
 
-/** Finds when the next unleased lane is due; null when there is none. */
+/**
+ * Finds when the next lane is due, and its lease has ended; null when there is none. It reads the lanes that are due before the first one
+ * without a lease, however many are due later.
+ */
 export async function findNextDue(db: Db): Promise<Date | null> {
   const { rows } = await sql<{ at: Date | null }>`
-    select min(greatest(next_at, lease_until)) as at from webhook_lane where next_at is not null
+    with unleased as materialized (
+      select next_at from webhook_lane where next_at is not null and (lease_until is null or lease_until <= next_at)
+      order by next_at limit 1)
+    select least(
+      (select next_at from unleased),
+      (select min(lease_until) from webhook_lane where next_at < coalesce((select next_at from unleased), 'infinity'))) as at
   `.execute(db)
   return rows[0]?.at ?? null
 }
