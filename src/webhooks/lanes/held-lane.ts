@@ -10,8 +10,10 @@ import { type DeliverOptions, receiverOf } from '../requests/receiver.ts'
 import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
 import type { WebhookLimits } from '../limits.ts'
 import type { LaneLoan } from '../routing/store-routed.ts'
+import { START_WITHIN_MS, createLaneLease } from './lane-lease.ts'
 import { createLaneOutcomes } from './lane-outcomes.ts'
 import { createLanePace } from './lane-pace.ts'
+import { createLaneResults } from './lane-results.ts'
 import { type RoomNotice, createRoomNotice } from './room-notice.ts'
 import { createSpareCount, maxSpareOf } from './spare-count.ts'
 import type { HeldLaneKey, KnownLane } from './store.ts'
@@ -63,20 +65,8 @@ export interface HeldLane {
   readonly ended: Promise<boolean>
 }
 
-/** After this time a lane starts no further message, so that a change of the webhook takes effect soon. */
-const START_WITHIN_MS = 3000
-/**
- * Limits how long after its lease a lane is confirmed: for less time than the lease, because requests end and results are
- * written after it. A request with two access tokens may take longer: nobody claims the lane then, because this process leaves
- * out the lanes that it has, and no other one runs.
- */
-const MAX_HELD_MS = 30_000
-/** The lease of a lane in steady use is extended from this time on. */
-const EXTEND_AFTER_MS = 10_000
 /** Limits the messages of a lane that a crash repeats: those in flight and those whose results are not yet written. */
 const MAX_UNDECIDED = 32
-/** So many results of a lane are written without waiting for more, so that it need not stop at the limit while they are written. */
-const MANY_UNWRITTEN = 16
 /**
  * A lane that gathers events takes one alone while it has fewer requests in flight: to route one costs about as much as to send
  * this many.
@@ -102,17 +92,15 @@ export function holdLane(
 ): HeldLane {
   let receiver = receiverOf(ctx, lane)
   const heldMs = performance.now()
-  let leasedMs = heldMs
-  let confirmedMs = heldMs
+  const lease = createLaneLease(() => performance.now())
   const ended = Promise.withResolvers<boolean>()
   const order = orderOf(lane.webhook.doc)
   const outcomes = createLaneOutcomes(ctx.clock, { before: lane, order })
   const waiting = createWaitingMessages(turn, { order, first: lane.messages })
   const spare = createSpareCount(maxSpareOf(limits))
+  const results = createLaneResults({ flusher, lane, spare, order, onWritten: proceed, onFailure: fail })
   let loans = 0
   let inFlight = 0
-  let unwritten = 0
-  let isWritingCount = false
   let slotMs = 0
   let idleSinceMs = heldMs
   const pace = createLanePace(ctx.clock, { limit: rateLimitOf(lane.webhook.doc), from: lane.openUntil })
@@ -130,24 +118,6 @@ export function holdLane(
     proceed()
   }
 
-  function add(attempt: Attempt, { body }: DueMessage, onEnd: EndOfUnrouted | null): void {
-    unwritten += 1
-    const unrouted = onEnd === null ? null : body
-    flusher.add({ lane, spare, outcome: { attempt, keepsPlace: order === 'webhook', unrouted } }).then(
-      () => {
-        unwritten -= 1
-        onEnd?.('written')
-        proceed()
-      },
-      (error: unknown) => {
-        onEnd?.('returned')
-        fail(error)
-      },
-    )
-    // Once for each batch: those that come while it is written wait for more.
-    if (unwritten === MANY_UNWRITTEN) void flusher.flush()
-  }
-
   function settle(attempt: Attempt | null, message: DueMessage, onEnd: EndOfUnrouted | null): void {
     if (attempt === null) {
       closing = true
@@ -158,7 +128,7 @@ export function holdLane(
     if (!waiting.end(message, attempt.record.nextAttempt === null)) hasAll = false
     closing ||= outcomes.isGone() || outcomes.health().openUntil !== null
     // Last, because `onEnd` must be called once, even if the above fails.
-    add(attempt, message, onEnd)
+    results.addAttempt(attempt, message, onEnd)
   }
 
   async function send({ message, unrouted }: WaitingMessage, slot: Slot): Promise<void> {
@@ -190,11 +160,11 @@ export function holdLane(
   function startNext(): boolean {
     const next = waiting.next()
     if (next === undefined || closing || inFlight >= outcomes.width() || !isInTime()) return false
-    if (inFlight + unwritten >= MAX_UNDECIDED) {
+    if (inFlight + results.unwritten() >= MAX_UNDECIDED) {
       void flusher.flush()
       return false
     }
-    const isLate = performance.now() - confirmedMs >= START_WITHIN_MS
+    const isLate = !lease.isConfirmed()
     const slot = isLate || !flusher.hasRoom() ? null : turn.start()
     if (slot === null) {
       closing = isLate || inFlight === 0
@@ -213,28 +183,19 @@ export function holdLane(
   function isGathering(): boolean {
     if (isSingle) return false
     const isBusy = waiting.count() > 0 || inFlight >= Math.min(outcomes.width(), GATHERING_FROM)
-    return isBusy || inFlight + unwritten >= MAX_UNDECIDED
+    return isBusy || inFlight + results.unwritten() >= MAX_UNDECIDED
   }
 
   function mayAccept(): boolean {
     if (!isSimple || !hasAll || closing || isGathering()) return false
-    return performance.now() - confirmedMs < START_WITHIN_MS && flusher.hasRoom()
+    return lease.isConfirmed() && flusher.hasRoom()
   }
 
-  /**
-   * Writes the messages that are not in the database into it, so that those behind them don't overtake them. If the webhook has
-   * changed, they have to be routed.
-   */
+  /** Writes the messages that are not in the database into it, so that those behind them don't overtake them. */
   function writeUnrouted(): void {
     for (const { message, unrouted } of waiting.takeUnrouted()) {
-      const { onEnd, acceptedAt } = unrouted
-      const settle = (isKept: boolean): void => onEnd(isKept ? 'written' : 'unsent')
-      const unsent = { message, acceptedAt, version: lane.webhook.version, settle }
       hasAll = false
-      flusher.add({ lane, spare, outcome: { unsent } }).catch((error: unknown) => {
-        onEnd('returned')
-        fail(error)
-      })
+      results.addUnsent(message, unrouted)
     }
   }
 
@@ -253,17 +214,7 @@ export function holdLane(
   }
 
   /** True if a new message would be the only one. */
-  const isIdle = (): boolean => waiting.count() === 0 && inFlight === 0 && unwritten === 0
-
-  /**
-   * Subtracts from the row what it counts too much. A release would do the same, but a lane that was used for long is held
-   * for longer than its count may be wrong.
-   */
-  function writeCount(): void {
-    if (isWritingCount || spare.isZero()) return
-    isWritingCount = true
-    flusher.add({ lane, spare, outcome: { corrects: true } }).then(() => (isWritingCount = false), fail)
-  }
+  const isIdle = (): boolean => waiting.count() === 0 && inFlight === 0 && results.unwritten() === 0
 
   /** True when the lane has messages that may be due soon. */
   const isLeft = (): boolean => !hasAll || outcomes.hasFailed() || waiting.count() > 0
@@ -280,11 +231,7 @@ export function holdLane(
       }
       const health = outcomes.health()
       const openUntil = latest(health.openUntil, pace.pausedUntil())
-      const released = flusher.add({
-        lane,
-        spare,
-        outcome: { release: { ...health, openUntil, slotSeconds: slotMs / 1000 } },
-      })
+      const released = results.release({ ...health, openUntil, slotSeconds: slotMs / 1000 })
       // Events that come before the release need a claim.
       if (isLeft() || performance.now() - idleSinceMs < IDLE_AFTER_FAILURE_MS) void flusher.flush()
       await released
@@ -336,17 +283,16 @@ export function holdLane(
     stateToConfirm(afterMs) {
       const now = performance.now()
       if (!isSimple || closing || !hasAll || outcomes.hasFailed() || outcomes.health().failures > 0) return null
-      if (now - confirmedMs < afterMs || now - leasedMs > MAX_HELD_MS) return null
+      if (!lease.isToConfirm(afterMs)) return null
       const { orgId, webhookId, epoch, webhook } = lane
       // The lease of an idle lane suffices for the time that it is held.
       const isUsed = !isIdle() || now - idleSinceMs < MIN_IDLE_MS
-      const extend = isUsed && now - leasedMs > EXTEND_AFTER_MS
+      const extend = isUsed && lease.isToExtend()
       return { orgId, webhookId, epoch, version: webhook.version, extend, slotSeconds: slotMs / 1000 }
     },
     confirm(atMs, extended) {
-      confirmedMs = atMs
+      lease.confirm(atMs, extended !== null)
       if (extended === null) return
-      leasedMs = atMs
       slotMs -= extended.slotSeconds * 1000
       // A replaced secret may have ended.
       receiver = receiverOf(ctx, lane)
@@ -356,11 +302,11 @@ export function holdLane(
       const idleMs = isIdle() ? now - idleSinceMs : 0
       const hasFailedMessage = outcomes.hasFailed()
       const most = decideIdleMs({ usedMs: idleSinceMs - heldMs, accepts: isSimple, hasFailedMessage, lanes })
-      if (idleMs >= most || now - confirmedMs >= START_WITHIN_MS) {
+      if (idleMs >= most || !lease.isConfirmed()) {
         closing = true
         proceed()
       } else if (pace.isLimited) proceed()
-      else if (idleMs >= MIN_IDLE_MS) writeCount()
+      else if (idleMs >= MIN_IDLE_MS) results.correctCount()
     },
   }
 }
