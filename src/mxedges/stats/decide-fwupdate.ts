@@ -16,7 +16,7 @@ export interface NewestUpgrade {
   readonly failedAttempts: number
   /** The agent's last report about the running command; null: none. */
   readonly progress: { readonly step: 'download' | 'install'; readonly percent?: number } | null
-  /** The number of known upgrades of the appliance, including this one. */
+  /** The number of known upgrades that did not skip the appliance, including this one. */
   readonly upgrades: number
 }
 

@@ -10,7 +10,10 @@ interface NewestRow extends NewestUpgrade {
   readonly changedAt: Date
 }
 
-/** Lists the progress of the newest upgrades of appliances, by the id of the appliance. */
+/**
+ * Lists the progress of the newest upgrades of appliances, by the id of the appliance. An upgrade that skips an appliance says
+ * nothing about it: another one may have it.
+ */
 export async function listFwUpdates(
   reader: Reader,
   scope: InOrg,
@@ -21,12 +24,12 @@ export async function listFwUpdates(
     select target.mxedge_id, target.state, jsonb_array_length(target.steps) as steps, target.step, target.staged,
       target.attempt, target.failed_attempts, case when command.state = 'sent' then command.progress end as progress,
       (select count(*)::integer from mxedge_upgrade_target former
-        where former.org_id = ${scope.orgId} and former.mxedge_id = target.mxedge_id) as upgrades,
+        where former.org_id = ${scope.orgId} and former.mxedge_id = target.mxedge_id and former.state <> 'skipped') as upgrades,
       coalesce(command.finished_at, command.progressed_at, command.sent_at, upgrade.created_at) as changed_at
     from unnest(${ids}::uuid[]) as wanted (id)
     cross join lateral (
       select * from mxedge_upgrade_target
-      where org_id = ${scope.orgId} and mxedge_id = wanted.id order by upgrade_id desc limit 1) target
+      where org_id = ${scope.orgId} and mxedge_id = wanted.id and state <> 'skipped' order by upgrade_id desc limit 1) target
     join mxedge_upgrade upgrade on upgrade.org_id = ${scope.orgId} and upgrade.id = target.upgrade_id
     left join mxedge_command command on command.org_id = ${scope.orgId} and command.id = target.command_id
   `.execute(reader)

@@ -101,7 +101,7 @@ export const machineFields = {
       },
       {
         description:
-          'of the newest upgrade that the appliance was part of; absent without one, and where it was left out',
+          'of the newest upgrade that did not skip the appliance; absent without one, and where it was cancelled',
       },
     ),
   ),

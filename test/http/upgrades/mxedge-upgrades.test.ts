@@ -243,6 +243,26 @@ describe('an appliance', () => {
   })
 })
 
+describe('the statistics of an appliance', () => {
+  const progress = async () => {
+    const { body } = await world.call('GET', `/orgs/${world.org.orgId}/stats/mxedges/${boxes[0]}`)
+    return body.fwupdate
+  }
+
+  test('show the upgrade that has it, also where a later one skips it', async () => {
+    expect(await progress()).toBeUndefined()
+    const first = await upgrade(world, tunterm('2.0.0'))
+    const shown = await progress()
+    expect(shown).toMatchObject({ status: 'scheduled', progress: 0 })
+    const second = await upgrade(world, tunterm('2.0.0'))
+    expect((await targetsOf(world, second.id)).map(({ status }) => status)).toEqual(['skipped'])
+    expect(await progress()).toEqual(shown)
+    await cancel(first.id)
+    await cancel(second.id)
+    expect(await progress()).toBeUndefined()
+  })
+})
+
 describe('PUT', () => {
   test('changes what it names of a queued upgrade, and plans it anew', async () => {
     const { id } = await upgrade(world, tunterm('latest'))
