@@ -143,6 +143,27 @@ describe('an upgrade with include_new', () => {
     expect(await noted()).toEqual([leftOut(second)])
   })
 
+  it('takes in a device that had the version when it was planned, and has not any more, wherever it is', async () => {
+    await rollout.seed([4, 2])
+    const sites = rollout.org.sites.map((site) => site.id)
+    const [, stays, moves, right] = rollout.devices(0)
+    if (stays === undefined || moves === undefined || right === undefined) throw new Error('no devices')
+    await rollout.fleet.connect([stays, moves, right], NEW)
+    const { id, finish } = await begin({ site_ids: sites })
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2, deferred: 1, skipped: 3 })
+    await look()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2, deferred: 1, skipped: 3 })
+    await rollout.fleet.connect([stays, moves], '1.0.0')
+    await move([moves], 1)
+    await look()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2, deferred: 1, planned: 2, skipped: 1 })
+    const { siteUpgrades } = await rollout.read(id)
+    expect(siteUpgrades.map(({ total }) => total)).toEqual([3, 3])
+    await rollout.play()
+    await finish()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 5, skipped: 1 })
+  })
+
   it('looks at a few devices at a time, and at all of them in turn, and two workers take each of them in once', async () => {
     await rollout.seed([2, 7])
     const { id } = await begin()

@@ -76,6 +76,9 @@ export async function listOpenSites(reader: Reader, scope: OrgScope, orgUpgradeI
   return runs ? rows.filter(({ stopping, closed }) => stopping === null && !closed) : []
 }
 
+/** One that a round skips has the phase in which it was skipped. */
+const isSkippedByPlan = sql`target.state = 'skipped' and target.phase = 0`
+
 export interface LookOptions {
   readonly orgUpgradeId: string
   readonly siteIds: readonly string[]
@@ -85,7 +88,8 @@ export interface LookOptions {
 }
 
 /**
- * Lists devices of the sites that no upgrade has and that this one never had.
+ * Lists devices of the sites that no upgrade has and that this one never had, except as skipped by its plan, which have
+ * another version by now.
  * @returns `last`: the last device that was looked at; null at the end of the pass.
  */
 export async function listJoining(
@@ -108,7 +112,10 @@ export async function listJoining(
     and not exists (
       select from (select * from upgrade_target where device_id = looked.id offset 0) target
       join site_upgrade part on part.org_id = target.org_id and part.id = target.upgrade_id
-      where target.org_id = ${scope.orgId} and part.org_upgrade_id = ${orgUpgradeId})
+      join device_status status on status.org_id = target.org_id and status.device_id = target.device_id
+      where target.org_id = ${scope.orgId} and part.org_upgrade_id = ${orgUpgradeId}
+        and not (${isSkippedByPlan} and status.firmware is distinct from target.target_version
+          and not coalesce(target.reported ? status.firmware, false)))
   `.execute(reader)
   const free = rows.map(({ id }) => id)
   const candidates = free.length === 0 ? [] : await candidatesOf(reader, scope, sql<boolean>`d.id = ${anyOf(free)}`)
@@ -224,6 +231,7 @@ export async function insertIncluded(
     set: sql`finished_at = null, due_ms = ${nowMs}`,
   })
   const timeline = encodeStep({ state: 'planned', at: now, reason: 'joined the upgrade' })
+  await deleteSkipped(tx, scope, id, plan)
   await insertTargets(tx, scope, plan.targets, { enteredAt: now, timeline })
   await deleteNotes(tx, scope, plan)
   const { phases, downloads } = plan
@@ -254,5 +262,22 @@ async function deleteNotes(tx: Tx, scope: InOrg, { sites, targets }: InclusionPl
       from jsonb_array_elements(notes) with ordinality as noted (note, place))
     where org_id = ${scope.orgId} and id = any(${sites.map(({ id }) => id)}::uuid[])
       and exists (select from jsonb_array_elements(notes) as note where ${isJoined})
+  `.execute(tx)
+}
+
+/** Deletes the targets that the plan skipped and that are to be upgraded now. They may be those of another site. */
+async function deleteSkipped(tx: Tx, scope: InOrg, orgUpgradeId: string, { targets }: InclusionPlan): Promise<void> {
+  await sql`
+    with gone as (
+      delete from upgrade_target target using site_upgrade part
+      where part.org_id = ${scope.orgId} and part.org_upgrade_id = ${orgUpgradeId}
+        and target.org_id = part.org_id and target.upgrade_id = part.id and ${isSkippedByPlan}
+        and target.device_id = ${anyOf(targets.map(({ deviceId }) => deviceId))}
+      returning target.upgrade_id
+    )
+    update site_upgrade part set total = total - less.count,
+      counts = jsonb_set(counts, '{skipped}', to_jsonb((counts->>'skipped')::integer - less.count))
+    from (select upgrade_id, count(*)::integer as count from gone group by upgrade_id) less
+    where part.org_id = ${scope.orgId} and part.id = less.upgrade_id
   `.execute(tx)
 }
