@@ -115,6 +115,19 @@ it('events of devices are written only for subscribers, and a stopped upgrade re
   expect((await kept(other)).at(-1)).toMatchObject({ status: 'cancelled' })
 })
 
+it('a site does not start that failures elsewhere stop in the round of its start', async () => {
+  await rollout.seed([1, { devices: 1, timezone: 'America/New_York' }])
+  const start = new Date(rollout.clock.now().getTime() + 60_000)
+  const start_datetime = start.toISOString().slice(0, 19)
+  const { id } = await rollout.create({ reboot_strategy: 'serial', max_failure_percentage: 0, start_datetime })
+  rollout.clock.advance(60_000)
+  await rollout.advance()
+  await rollout.fleet.answer(() => 'refuses_content')
+  rollout.clock.advance(5 * 3600e3)
+  await rollout.advance()
+  expect(typesOf(await kept(id))).toMatchObject({ UPGRADE_SITE_STARTED: 1, UPGRADE_SITE_ENDED: 2, UPGRADE_ENDED: 1 })
+})
+
 it('a device that another upgrade takes over is an event of the upgrade that loses it', async () => {
   await subscribe(rollout)
   const old = await rollout.create({ start_datetime: '2026-03-02T12:00:00Z' })

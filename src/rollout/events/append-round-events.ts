@@ -80,9 +80,10 @@ function siteBeginnings(decided: DecidedSite): UpgradeEventInput[] {
 }
 
 function rebootBeginnings({ siteUpgrade, decision }: DecidedSite): UpgradeEventInput[] {
-  const { stopping, phaseOpenedMs, currentPhase, plan } = siteUpgrade
-  const { phaseOpenedMs: openedMs, currentPhase: phase } = decision.siteUpgrade
+  const { phaseOpenedMs, currentPhase, plan } = siteUpgrade
+  const { stopping, phaseOpenedMs: openedMs, currentPhase: phase } = decision.siteUpgrade
   const place = placeOf(siteUpgrade)
+  // Failures elsewhere may stop it in the round in which it would start.
   if (phaseOpenedMs === null && openedMs !== null && stopping === null)
     return [{ type: 'UPGRADE_SITE_STARTED', ...place, phase, total: siteUpgrade.plan.planned }]
   // Phases of single devices have no sizes: the events of their devices suffice.
