@@ -170,6 +170,18 @@ describe('an upgrade of SSR routers', () => {
     expect((await server.call('POST', elsewhere, { body: { version: 'stable' } })).status).toBe(404)
   })
 
+  test('of routers that are in another upgrade, or have other reasons, is refused with all of them', async () => {
+    const [busy, full] = routers
+    await server.call('POST', `/sites/${siteId}/ssr/${busy?.id}/upgrade`, { body: { version: 'stable' } })
+    const unable = { ...capabilities, commands: ['restart'] as const, refusals: { upgrade: 'Its disk is full' } }
+    const facts = { firmware: '6.0.0', model: 'SSR120', type: 'gateway', capabilities: unable } as const
+    await connectDevice(server.ctx, full?.mac ?? '', facts)
+    expect(await upgrade({})).toMatchObject({
+      status: 400,
+      body: { detail: 'No router that is named can be upgraded: Its disk is full; in another upgrade' },
+    })
+  })
+
   test('that must not reboot only downloads', async () => {
     const { body } = await upgrade({ reboot_at: -1 })
     expect((await planOf(body.id)).plan).toMatchObject({ only: 'stage', stages: true })
