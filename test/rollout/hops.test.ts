@@ -7,6 +7,7 @@ import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
 import { inTx } from '../../src/platform/database/db.ts'
+import { openTx } from '../support/database/open-tx.ts'
 import { untilWaiting } from '../support/database/until-waiting.ts'
 import { MODEL, NEW, OLD, type SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
@@ -209,19 +210,11 @@ it('devices go on without a deadlock while their upgrades are read for commands 
   clock.advance(60_000)
   await fleet.connect([first, second])
   await fleet.connect([last], MIDDLE)
-  const [held, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const reading = inTx(ctx, async (tx) => {
-    await shareUpgradesInFlight(tx, org.scope, [second.id])
-    held.resolve()
-    await waiting.promise
-    await shareUpgradesInFlight(tx, org.scope, [last.id])
-  })
-  await held.promise
+  const reading = await openTx(ctx, (tx) => shareUpgradesInFlight(tx, org.scope, [second.id]))
   // The last device goes on, and the two others are commanded.
   const round = advance()
   await untilWaiting(rollout, 1)
-  waiting.resolve()
-  await Promise.all([reading, round])
+  await Promise.all([reading.commitAfter((tx) => shareUpgradesInFlight(tx, org.scope, [last.id])), round])
   expect(countOf(await read(id))).toEqual({ dl_requested: 3 })
   await expectConsistent(ctx)
 })
