@@ -16,7 +16,7 @@ const REACH_M = 10 ** ((SILENCE_DBM - DBM_AT_1_M) / DBM_PER_DECADE)
 
 /**
  * A site with more pairs within reach has wrong places on its maps: 2,000 access points in one hall are half as many. Each
- * pair of neighbors takes 20 bytes of memory.
+ * pair of neighbors takes 20 bytes of memory, and each pair that is found by scans takes 65 until all are found.
  */
 const MAX_PAIRS = 4_000_000
 
