@@ -1,6 +1,6 @@
 import type { Client } from '../../src/cli/client.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
-import type { FleetPace, FleetProcess } from './fleet.ts'
+import type { FleetPace, FleetProcess } from '../../bench/support/fleet-process.ts'
 import type { Interruption } from './interruption.ts'
 import type { PlanRollouts } from './plan-rollouts.ts'
 import type { Random } from './random.ts'

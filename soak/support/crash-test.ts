@@ -1,6 +1,7 @@
 import { findEpochSpread } from './check-upgrade.ts'
 import { type CrashPlan, type Run, setUp } from './crash-run.ts'
-import { createFleetProcess, planFleet } from './fleet.ts'
+import { createFleetProcess } from '../../bench/support/fleet-process.ts'
+import { planFleet } from './plan-fleet.ts'
 import { createRandom } from './random.ts'
 import { secondsSince } from './seconds-since.ts'
 import { createService } from './service.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FleetProcess } from './fleet.ts'
+import type { FleetProcess } from '../../bench/support/fleet-process.ts'
 import type { Random } from './random.ts'
 import type { Service } from './service.ts'
 

@@ -7,32 +7,8 @@ import { fileURLToPath } from 'node:url'
 import type { DeviceState } from '../../src/simulator/ucentral/device.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
 import { readJournal } from '../../src/simulator/journal.ts'
-import type { Service } from './service.ts'
 
 const program = fileURLToPath(new URL('../../src/bin/simulator.ts', import.meta.url))
-
-/** Every tenth device is a switch, and every fifth switch is a Virtual Chassis of three members. */
-const SWITCH_EVERY = 10
-const CHASSIS_EVERY = 50
-
-export const fleetModels = ['EAP102', 'ECS4125-10P', 'EX4100-48P'] as const
-
-export function planFleet(count: number, firmware: string): PlannedDevice[] {
-  return Array.from({ length: count }, (_, index): PlannedDevice => {
-    const identity = identityOf(index, 0)
-    if (index % SWITCH_EVERY > 0) return { ...identity, model: fleetModels[0], type: 'ap', firmware }
-    if (index % CHASSIS_EVERY > 0) return { ...identity, model: fleetModels[1], type: 'switch', firmware }
-    const model = fleetModels[2]
-    const members = [0, 1, 2].map((member) => Object.assign(identityOf(index, member), { member, model }))
-    return { ...identity, model, type: 'switch', firmware, members }
-  })
-}
-
-/** The MAC is locally administered, so no real device has it. */
-function identityOf(index: number, member: number) {
-  const number = index * 16 + member
-  return { mac: `02${number.toString(16).padStart(10, '0')}`, serial: `SOAK${String(number).padStart(8, '0')}` }
-}
 
 /** The speed of the simulated world: see `npm run simulate -- --help`. */
 export interface FleetPace {
@@ -55,13 +31,14 @@ export interface FleetProcess {
   readonly pid: number
 }
 
+/** The server to which the devices connect. */
+interface FleetServer {
+  readonly dataDir: string
+  readonly ucentralPort: number
+}
+
 /** @param niceness How much lower the priority of the devices is than that of this process. */
-export function createFleetProcess(
-  folder: string,
-  service: Pick<Service, 'dataDir' | 'ucentralPort'>,
-  pace: FleetPace,
-  niceness = 0,
-): FleetProcess {
+export function createFleetProcess(folder: string, server: FleetServer, pace: FleetPace, niceness = 0): FleetProcess {
   const stateDir = join(folder, 'fleet')
   const journalFile = join(stateDir, 'devices.jsonl')
   let child: ChildProcess | null = null
@@ -75,8 +52,8 @@ export function createFleetProcess(
       await writeFile(file, JSON.stringify(devices))
       const options = {
         fleet: file,
-        gateway: `127.0.0.1:${service.ucentralPort}`,
-        ca: join(service.dataDir, 'device-ca'),
+        gateway: `127.0.0.1:${server.ucentralPort}`,
+        ca: join(server.dataDir, 'device-ca'),
         'state-dir': stateDir,
         'time-scale': pace.timeScale,
         'download-bytes-per-s': pace.downloadBytesPerS,
