@@ -2,11 +2,12 @@ import { systemScope } from '../../access/scope.ts'
 import { plainClaimCode } from '../../devices/registry/claim-code.ts'
 import { appendAudit } from '../../events/append.ts'
 import { appendMxedgeEvents } from '../../events/append-mxedge.ts'
+import { shareOrgIfAny } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { type Mxedge, mxedgeOfEvent, titleOf } from '../mxedge.ts'
-import { lockMxedgeByCode, updateRegistered } from './store.ts'
+import { findOrgByCode, lockMxedgeByCode, updateRegistered } from './store.ts'
 
 /** An appliance that has registered. */
 export interface Registered {
@@ -26,7 +27,10 @@ export function registerAgent(
   const plain = plainClaimCode(code)
   if (plain === null) throw unusable()
   return inTx(ctx, async (tx) => {
-    const mxedge = await lockMxedgeByCode(tx, plain)
+    const orgId = await findOrgByCode(tx, plain)
+    // The organization is locked before its appliances, as everywhere. Both may have changed since.
+    if (orgId === undefined || !(await shareOrgIfAny(tx, { orgId }))) throw unusable()
+    const mxedge = await lockMxedgeByCode(tx, { orgId, code: plain })
     if (mxedge === undefined) throw unusable()
     if (mxedge.registeredKey === null) await record(tx, mxedge, { keySha256, at: ctx.clock.now() })
     else if (mxedge.registeredKey !== keySha256) throw unusable()

@@ -3,17 +3,23 @@ import type { InOrg } from '../../access/scope.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import type { MxedgeTable } from '../tables.ts'
 
-/**
- * Returns the appliance with this registration code, locked. There is no tenant: knowledge of the code authorizes.
- * @param code As plainClaimCode() returns it.
- */
-export function lockMxedgeByCode(tx: Tx, code: string): Promise<Selectable<MxedgeTable> | undefined> {
-  return tx
-    .selectFrom('mxedge')
-    .selectAll()
-    .where(sql<string>`upper(replace(registration_code, '-', ''))`, '=', code)
-    .forUpdate()
-    .executeTakeFirst()
+/** There is no tenant: knowledge of the code authorizes. @param code As plainClaimCode() returns it. */
+function selectByCode(tx: Tx, code: string) {
+  return tx.selectFrom('mxedge').where(sql<string>`upper(replace(registration_code, '-', ''))`, '=', code)
+}
+
+/** Returns the organization that has the appliance with this registration code; undefined: none has. */
+export async function findOrgByCode(tx: Tx, code: string): Promise<string | undefined> {
+  const row = await selectByCode(tx, code).select('orgId').executeTakeFirst()
+  return row?.orgId
+}
+
+/** Returns the appliance of the organization with this registration code, locked. The caller has locked the organization. */
+export function lockMxedgeByCode(
+  tx: Tx,
+  { orgId, code }: { readonly orgId: string; readonly code: string },
+): Promise<Selectable<MxedgeTable> | undefined> {
+  return selectByCode(tx, code).selectAll().where('orgId', '=', orgId).forUpdate().executeTakeFirst()
 }
 
 /** Records which key has registered as the appliance. */

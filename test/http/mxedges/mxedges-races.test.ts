@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { addSite } from '../../support/fleets/devices.ts'
 import { addCluster, addMxedge, makeMxedge } from '../../support/fleets/mxedges.ts'
+import { newKey, tryToRegister } from '../../edge/world.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 
@@ -59,8 +60,16 @@ describe('while its organization is deleted', () => {
         return () => call('POST', `${path}/mxedges/${id}/restart`)
       },
     ],
+    [
+      'registers',
+      async () => {
+        const { magic } = await addMxedge(server, {}, org)
+        return () => tryToRegister(server, magic, newKey())
+      },
+      400,
+    ],
     ['has a cluster', async () => () => call('POST', `${path}/mxclusters`, { name: 'Late' })],
-  ] as const)('an appliance that %s is deleted too, or is not found', async (_what, prepare) => {
+  ] as const)('an appliance that %s is deleted too, or is not found', async (_what, prepare, gone: 400 | 404 = 404) => {
     for (const removeFirst of [true, false]) {
       org = await server.addOrg('Raced')
       path = `/orgs/${org.orgId}`
@@ -69,7 +78,7 @@ describe('while its organization is deleted', () => {
       const row = { table: 'org', id: org.orgId } as const
       expect(await queueAtRow(row, removeFirst ? [remove, change] : [change, remove])).toEqual([
         200,
-        removeFirst ? 404 : 200,
+        removeFirst ? gone : 200,
       ])
       const left = server.ctx.db.selectFrom('mxedge').select('id').where('orgId', '=', org.orgId)
       expect(await left.execute()).toEqual([])
