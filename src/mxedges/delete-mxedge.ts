@@ -36,7 +36,7 @@ export async function removeMxedge(
   const { id } = mxedge
   const images = (await findImages(tx, scope, [id])).get(id)
   await deleteMxedgeRow(tx, scope, id)
-  await releaseMxedge(tx, scope, id)
+  await releaseMxedge(tx, scope, mxedge)
   // The gateway closes its session.
   wakeAfterCommit(tx, 'mxedge_registrations')
   await recordChange(tx, scope, {

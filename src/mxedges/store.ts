@@ -82,13 +82,16 @@ export interface NewMxedge extends MxedgeContent {
   readonly mac: string | null
   readonly serial: string | null
   readonly registrationCode: string
+  /** From 1. */
+  readonly registrationEpoch: number
   readonly at: Date
 }
 
 export function insertMxedge(tx: Tx, scope: OrgScope, mxedge: NewMxedge): Promise<Mxedge> {
   noteMxedges(tx, scope, [mxedge.id])
-  const { id, name, model, mxclusterId, doc, mac, serial, registrationCode, at } = mxedge
-  const content = { name, model, mxclusterId, doc: documentText(doc), mac, serial, registrationCode }
+  const { id, name, model, mxclusterId, doc, mac, serial, registrationCode, registrationEpoch, at } = mxedge
+  const registration = { registrationCode, registrationEpoch }
+  const content = { name, model, mxclusterId, doc: documentText(doc), mac, serial, ...registration }
   return tx
     .insertInto('mxedge')
     .values({ orgId: scope.orgId, id, ...content, createdAt: at, modifiedAt: at })

@@ -35,6 +35,8 @@ export interface MxedgeRegistryTable {
   model: string
   claimCode: string
   orgId: string | null
+  /** The last epoch of its registrations before the appliance was deleted; 0: it never was. */
+  registrationEpoch: Generated<number>
   createdAt: Date
 }
 

@@ -69,9 +69,11 @@ async function listUnlabelled(
     scope,
     plain.filter((code) => !labelled.has(code)),
   )
-  return unlabelled.map(({ id, orgId, mac, serial, model, registrationCode: claimCode, createdAt }) => {
-    return { id, orgId, mac: mac ?? '', serial: serial ?? '', model, claimCode, createdAt }
-  })
+  return unlabelled.map(
+    ({ id, orgId, mac, serial, model, registrationCode: claimCode, registrationEpoch, createdAt }) => {
+      return { id, orgId, mac: mac ?? '', serial: serial ?? '', model, claimCode, registrationEpoch, createdAt }
+    },
+  )
 }
 
 async function addMxedge(
@@ -81,7 +83,8 @@ async function addMxedge(
 ): Promise<void> {
   const { id, mac, serial, model, claimCode } = hardware
   const content = { name: mac, model, mxclusterId: null, doc: {} }
-  const mxedge = await insertMxedge(tx, scope, { ...content, id, mac, serial, registrationCode: claimCode, at })
+  const registration = { registrationCode: claimCode, registrationEpoch: hardware.registrationEpoch + 1 }
+  const mxedge = await insertMxedge(tx, scope, { ...content, ...registration, id, mac, serial, at })
   await updateOwner(tx, scope, id)
   const message = `Claim ${titleOf(mxedge)}`
   await recordChange(tx, scope, { mxedge, message, text: 'Claimed', after: { mac, serial, model }, at })

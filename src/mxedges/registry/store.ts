@@ -38,11 +38,15 @@ export async function updateOwner(tx: Tx, scope: InOrg, id: string): Promise<voi
     .execute()
 }
 
-/** Ends the organization's ownership; does nothing for a virtual machine. */
-export async function releaseMxedge(tx: Tx, scope: InOrg, id: string): Promise<void> {
+/** Ends the organization's ownership, and stores its last registration; does nothing for a virtual machine. */
+export async function releaseMxedge(
+  tx: Tx,
+  scope: InOrg,
+  { id, registrationEpoch }: Pick<RegisteredMxedge, 'id' | 'registrationEpoch'>,
+): Promise<void> {
   await tx
     .updateTable('mxedgeRegistry')
-    .set({ orgId: null })
+    .set({ orgId: null, registrationEpoch })
     .where('id', '=', id)
     .where('orgId', '=', scope.orgId)
     .execute()

@@ -71,3 +71,24 @@ test('the new organization upgrades them at once, and the upgrade of the former 
   )
   expect(reasons).toEqual(['removed', 'removed'])
 })
+
+test('an upgrade that has yet to begin cancels an appliance that its organization has deleted and claimed again', async () => {
+  const [stays, returns] = [await addHardware(server.org), await addHardware(server.org)]
+  const start_time = Math.floor(Date.now() / 1000) + 3600
+  const { id } = await upgrade(server, { mxedge_ids: [stays.id, returns.id], versions, start_time })
+  await returns.moveTo(server.org)
+  const startAt = new Date(0)
+  await server.ctx.db.updateTable('mxedgeUpgrade').set({ startAt }).where('id', '=', id).execute()
+  await playUpgrades(server, [], server.org.orgId)
+  const ends = (await targetsOf(server, id)).map(({ mxedge_id, status }) => [mxedge_id, status])
+  expect(new Map(ends as [string, string][])).toEqual(
+    new Map([
+      [stays.id, 'success'],
+      [returns.id, 'cancelled'],
+    ]),
+  )
+  // It registers as any other.
+  const again = await upgrade(server, { mxedge_ids: [returns.id], versions })
+  await playUpgrades(server, [], server.org.orgId)
+  expect(await find(server, again.id)).toMatchObject({ counts: { success: 1 } })
+})
