@@ -73,11 +73,14 @@ it('returns a device that comes back late to its backup version, once, and count
     { kind: 'upgrade', attempt: 1 },
     { kind: 'restore_backup', attempt: 2, params: { version: OLD } },
   ])
+  const targetOf = () => getUpgradeTarget(rollout.ctx.db, rollout.org.scope, { id, mac: device.mac })
+  expect(await targetOf()).toMatchObject({ state: 'rolling_back', reason: 'no_reconnect', restoreReason: null })
   await rollout.fleet.answer(() => 'keeps_old')
   await advanceBy(1000)
   expect((await rollout.read(id)).siteUpgrades).toMatchObject([
     { status: 'completed', failures: [{ mac: device.mac, reason: 'rolled_back' }] },
   ])
+  expect(await targetOf()).toMatchObject({ state: 'failed', reason: 'rolled_back', restoreReason: 'no_reconnect' })
   expect(await commandsOf(device)).toHaveLength(2)
   expect(
     (await rollout.ctx.db.selectFrom('orgUpgrade').select('hardFailures').executeTakeFirstOrThrow()).hardFailures,

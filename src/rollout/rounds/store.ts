@@ -62,7 +62,9 @@ async function updateSomeTargets(
 ): Promise<void> {
   await sql`
     update upgrade_target target set
-      state = change.state, reason = change.reason, attempt = change.attempt,
+      state = change.state, attempt = change.attempt,
+      -- The cause of a restore stands until the restore has ended.
+      reason = case when change.state = 'rolling_back' then coalesce(change.reason, target.reason) else change.reason end,
       failed_attempts = change.failed_attempts, lost_attempts = change.lost_attempts, retry_at_ms = change.retry_at_ms,
       fetched = target.fetched or change.state = ${anyOf(installingStates)}, staged = change.staged,
       entered_at = case when change.state <> target.state or change.command_id is not null then ${now}::timestamptz else target.entered_at end,

@@ -47,6 +47,11 @@ export function encodeStep({ state, at, reason }: TimelineStep): string {
   return `${letters[state]}${at.getTime().toString(36)}${cause}\n`
 }
 
+/** Returns a regular expression of PostgreSQL whose group is the reason of the last step to the state that has one. */
+export function lastReasonPattern(state: TargetState): string {
+  return `(?:^|.*\\n)${letters[state]}[0-9a-z]+ ([^\\n]+)\\n`
+}
+
 /** Decodes the steps of a timeline, in order. */
 export function decodeTimeline(timeline: string): TimelineStep[] {
   return timeline.split('\n').flatMap((line) => {

@@ -79,7 +79,12 @@ export interface ReportSummary {
   readonly downtime: Downtime
   /** The most frequent ones, as in the next three. */
   readonly versions: readonly { readonly devices: number; readonly from: string | null; readonly to: string }[]
-  readonly failures: readonly { readonly devices: number; readonly reason: string | null }[]
+  readonly failures: readonly {
+    readonly devices: number
+    readonly reason: string | null
+    /** As in UpgradeTarget. */
+    readonly restoreReason: string | null
+  }[]
   readonly leftOut: readonly { readonly devices: number; readonly reason: string }[]
   /** In order, the first thousand. */
   readonly phases: readonly ReportedPhase[]

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import type { Reader } from '../../platform/database/db.ts'
+import { restoreReason } from '../store-restores.ts'
 import { stopReasonOf } from '../store.ts'
 import type {
   Downtime,
@@ -131,9 +132,9 @@ async function groupFailures(
   upgrade: ReportedUpgrade,
 ): Promise<ReportSummary['failures']> {
   const { rows } = await sql<ReportSummary['failures'][number]>`
-    select target.reason, count(*)::integer as devices
+    select target.reason, ${restoreReason} as restore_reason, count(*)::integer as devices
     from ${targets} where ${isReported(scope, upgrade)} and target.state = 'failed'
-    group by 1 order by 2 desc, 1 limit ${MAX_GROUPS}
+    group by 1, 2 order by 3 desc, 1, 2 limit ${MAX_GROUPS}
   `.execute(reader)
   return rows
 }

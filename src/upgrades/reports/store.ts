@@ -3,6 +3,7 @@ import type { InOrg, OrgScope, SiteScope } from '../../access/scope.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { UpgradeEvent } from '../../rollout/events/store.ts'
+import { restoreReason } from '../store-restores.ts'
 import type { LeftOutDevice, ReportedDevice, ReportedUpgrade } from './report.ts'
 
 /** @throws AppError not_found, also for one of another kind. */
@@ -89,9 +90,9 @@ export async function listReportedDevices(
 ): Promise<ReportedDevice[]> {
   const { rows } = await sql<ReportedDevice>`
     select upgrade_id, device_id, mac, model, phase, download_phase, state, reason, from_version, target_version, path,
-      attempt, run, entered_at, down_at, up_at,
-      (select device.name from device where device.org_id = ${orgId} and device.id = upgrade_target.device_id) as name
-    from upgrade_target
+      attempt, run, entered_at, down_at, up_at, ${restoreReason} as restore_reason,
+      (select device.name from device where device.org_id = ${orgId} and device.id = target.device_id) as name
+    from upgrade_target target
     where org_id = ${orgId} and upgrade_id = any(${siteUpgradeIds}::uuid[])
       and (upgrade_id, device_id) > (${after.upgradeId}::uuid, ${after.deviceId}::uuid)
     order by upgrade_id, device_id limit ${DEVICES_PER_PART}

@@ -4,6 +4,7 @@ import { epochS, roundToMs } from '../../platform/time/clock.ts'
 import { finalVersionOf } from '../../rollout/targets/hops/hops.ts'
 import type { UpgradeHop } from '../../rollout/rollout.ts'
 import { bucketOf, buckets } from '../buckets.ts'
+import { RestoreReason } from '../targets/wire.ts'
 import type { ReportRow } from './read-report.ts'
 
 const Count = Type.Integer()
@@ -19,6 +20,7 @@ export const ReportDeviceReply = named(
     download_phase: Type.Optional(Count),
     status: Type.Enum([...Object.keys(buckets), 'left_out']),
     reason: Type.Optional(Type.String()),
+    restore_reason: Type.Optional(RestoreReason),
     from_version: Type.Optional(Type.String()),
     version: Type.Optional(Type.String()),
     path: Type.Optional(
@@ -39,7 +41,8 @@ export function presentReportDevice(row: ReportRow): Static<typeof ReportDeviceR
   const { mac, name, reason } = row.device
   const place = { mac, ...(name !== null && { name }), site_id: row.site.siteId }
   if (row.kind === 'leftOut') return { ...place, status: 'left_out', reason: row.device.reason }
-  const { model, phase, downloadPhase, state, fromVersion, path, attempt, run, enteredAt, downAt, upAt } = row.device
+  const { model, phase, downloadPhase, state, restoreReason, fromVersion, path, attempt, run } = row.device
+  const { enteredAt, downAt, upAt } = row.device
   const status = bucketOf(state)
   return {
     ...place,
@@ -48,6 +51,7 @@ export function presentReportDevice(row: ReportRow): Static<typeof ReportDeviceR
     ...(downloadPhase !== null && { download_phase: downloadPhase }),
     status,
     ...(reason !== null && { reason }),
+    ...(restoreReason !== null && { restore_reason: restoreReason }),
     ...(fromVersion !== null && { from_version: fromVersion }),
     version: finalVersionOf(row.device),
     ...(path !== null && { path: path.map(({ version }) => version).join(' -> ') }),
@@ -81,6 +85,7 @@ export const reportColumns = [
   'download_phase',
   'status',
   'reason',
+  'restore_reason',
   'from_version',
   'version',
   'path',

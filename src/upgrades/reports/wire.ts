@@ -4,6 +4,7 @@ import { epochS, roundToMs } from '../../platform/time/clock.ts'
 import { decideWholeStatus } from '../decide-whole-status.ts'
 import { limitOf } from '../previews/plan-preview.ts'
 import { statuses } from '../site/filters.ts'
+import { RestoreReason } from '../targets/wire.ts'
 import { GateReply, presentGate } from './wire-gates.ts'
 import type { Downtime, ReportSummary, ReportedSite, ReportedUpgrade } from './report.ts'
 import { DecisionReply, presentDecisions } from './wire-decisions.ts'
@@ -81,7 +82,9 @@ const summaryFields = {
   cancelled: Count,
   downtime: DowntimeReply,
   versions: Type.Array(Type.Object({ from: Type.Optional(Type.String()), to: Type.String(), devices: Devices })),
-  failures: Type.Array(Type.Object({ reason: Type.String(), devices: Devices })),
+  failures: Type.Array(
+    Type.Object({ reason: Type.String(), restore_reason: Type.Optional(RestoreReason), devices: Devices }),
+  ),
   stops_after_failures: Type.Union([Type.Integer(), Type.Null()], {
     description: 'so many failures in all phases stop the upgrade; null: no number of them does',
   }),
@@ -138,7 +141,11 @@ export function presentSummary(summary: ReportSummary): Static<typeof SummaryRep
     versions: summary.versions.map(({ from, to, devices }) =>
       from === null ? { to, devices } : { from, to, devices },
     ),
-    failures: summary.failures.map(({ reason, devices }) => ({ reason: reason ?? 'unknown', devices })),
+    failures: summary.failures.map(({ reason, restoreReason, devices }) => ({
+      reason: reason ?? 'unknown',
+      ...(restoreReason !== null && { restore_reason: restoreReason }),
+      devices,
+    })),
     stops_after_failures: stopsAfter(upgrade),
     left_out: summary.leftOut.map(({ reason, devices }) => ({ reason, devices })),
     phases: presentPhases(summary),

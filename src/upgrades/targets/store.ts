@@ -11,6 +11,7 @@ import type { DeviceHealth } from '../../rollout/targets/target.ts'
 import { type TargetState, type UpgradeHop, isTerminal } from '../../rollout/rollout.ts'
 import { type TimelineStep, decodeTimeline } from '../../rollout/targets/timeline.ts'
 import { buckets } from '../buckets.ts'
+import { restoreReason } from '../store-restores.ts'
 import type { upgradeTargetFilters } from './filters.ts'
 import { type TargetEvent, findEndOfEvents, listTargetEvents } from './store-events.ts'
 
@@ -29,6 +30,8 @@ export interface UpgradeTarget {
   readonly downloadPhase: number | null
   readonly state: TargetState
   readonly reason: string | null
+  /** Why its backup version was restored; null: that was not tried, or has not ended. */
+  readonly restoreReason: string | null
   readonly fromVersion: string | null
   readonly targetVersion: string
   /** The versions that it goes over; null: it gets `targetVersion` directly. */
@@ -71,7 +74,7 @@ function selectTargets(reader: Reader, scope: OrgScope, id: string) {
     ])
     .select(['target.downloadPhase', 'target.path'])
     .select(['target.state', 'target.reason', 'target.fromVersion', 'target.targetVersion', 'target.attempt'])
-    .select(['target.run', 'target.enteredAt', 'target.ordinal'])
+    .select(['target.run', 'target.enteredAt', 'target.ordinal', restoreReason.as('restoreReason')])
     .where('target.orgId', '=', scope.orgId)
     .where('part.orgUpgradeId', '=', id)
 }

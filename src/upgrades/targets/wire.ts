@@ -26,6 +26,10 @@ const UpgradeTargetHop = named(
   Type.Object({ version: Type.String(), done_at: Type.Optional(Timestamp), ...outageFields }),
 )
 
+export const RestoreReason = Type.String({
+  description: 'Why the device returned, or was to return, to its backup version',
+})
+
 const fields = {
   mac: Type.String(),
   name: Type.Optional(Type.String({ description: 'Its present name, if it has one' })),
@@ -38,6 +42,7 @@ const fields = {
   download_phase: Type.Optional(Type.Integer({ description: 'From 1, if the downloads have separate phases' })),
   status: Type.Enum(Object.keys(buckets)),
   reason: Type.Optional(Type.String()),
+  restore_reason: Type.Optional(RestoreReason),
   from_version: Type.Optional(Type.String()),
   version: Type.String(),
   path: Type.Optional(
@@ -114,7 +119,8 @@ export const UpgradeTargetDetailReply = named(
 )
 
 export function presentUpgradeTarget(target: UpgradeTarget): Static<typeof UpgradeTargetReply> {
-  const { mac, name, deviceId, model, siteId, phase, state, reason, fromVersion, path, attempt, run } = target
+  const { mac, name, deviceId, model, siteId, phase, state, reason, restoreReason, fromVersion } = target
+  const { path, attempt, run } = target
   return {
     mac,
     ...(name !== null && { name }),
@@ -125,6 +131,7 @@ export function presentUpgradeTarget(target: UpgradeTarget): Static<typeof Upgra
     ...(target.downloadPhase !== null && { download_phase: target.downloadPhase }),
     status: bucketOf(state),
     ...(reason !== null && { reason }),
+    ...(restoreReason !== null && { restore_reason: restoreReason }),
     ...(fromVersion !== null && { from_version: fromVersion }),
     version: finalVersionOf(target),
     ...(path !== null && { path: path.map(presentHop) }),

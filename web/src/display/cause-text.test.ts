@@ -14,6 +14,13 @@ test("causes between the service's own words have words too", () => {
   )
 })
 
+test('the cause of a restore stands before what came of it', () => {
+  expect(causeText('unstable: rolled_back')).toBe('did not stay connected: returned to the previous version')
+  expect(causeText('health_radio: rollback_failed')).toBe(
+    'lacks a radio after the restart: did not return to the previous version',
+  )
+})
+
 test.each(['ERROR: no space: 3 MB missing', 'download failed: timeout', 'refused: 5', 'Attempt 2: offline: no\nroute'])(
   'the words of a device stay: %j',
   (cause) => {

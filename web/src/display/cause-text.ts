@@ -31,12 +31,17 @@ const words: ReadonlyMap<string, string> = new Map(
 )
 
 /** The service's own words around a cause. */
-const around = /^(The attempt ended: |Attempt \d+: )?(.*?)(: returns to its backup version)?$/su
+const around =
+  /^(The attempt ended: |Attempt \d+: )?(.*?)(?:: (returns to its backup version|rolled_back|rollback_failed))?$/su
 
-/** Returns a cause in words. The timeline of a device adds what it is the cause of: `Attempt 1: connection_lost`. */
+/**
+ * Returns a cause in words. What it is the cause of may stand before or after it: `Attempt 1: connection_lost`,
+ * `unstable: rolled_back`.
+ */
 export function causeText(cause: string): string {
-  return cause.replace(around, (whole, before = '', only = '', after = '') => {
+  return cause.replace(around, (whole: string, before = '', only = '', after?: string) => {
     const known = words.get(only)
-    return known === undefined ? whole : `${before}${known}${after}`
+    if (known === undefined) return whole
+    return after === undefined ? `${before}${known}` : `${before}${known}: ${words.get(after) ?? after}`
   })
 }

@@ -32,6 +32,11 @@ export function targetText({ name, mac }: { readonly mac: string; readonly name?
   return name === undefined || name === '' ? macText(mac) : name
 }
 
+/** Returns the reason of a target, after why its device was restored if it was; undefined if it has none. */
+export function reasonOf({ reason, restore_reason: cause }: Target): string | undefined {
+  return cause === undefined ? reason : `${cause}: ${reason}`
+}
+
 export const targetStatuses = Object.keys(targetStates) as readonly TargetStatus[]
 
 /** The states of upgrades, of all sites and of one. */

@@ -26,6 +26,19 @@ it('puts failures first, the most frequent cause before the others', () => {
   ])
 })
 
+it('tells restored devices apart by why they were restored', () => {
+  const restored = (mac: string, restore_reason: string) => ({
+    ...target(mac, 'failed', 'rolled_back'),
+    restore_reason,
+  })
+  const some = [restored('1', 'unstable'), restored('2', 'health_radio'), restored('3', 'health_radio')]
+  expect(groupTargets(some).map(({ cause, count }) => [cause, count])).toEqual([
+    ['health_radio: rolled_back', 2],
+    ['unstable: rolled_back', 1],
+  ])
+  expect(selectTargets(some, { cause: 'unstable: rolled_back' }).map(({ mac }) => mac)).toEqual(['1'])
+})
+
 it('selects by state and cause', () => {
   const macs = (search: Parameters<typeof selectTargets>[1]) => selectTargets(targets, search).map(({ mac }) => mac)
   expect(macs({})).toEqual(['2', '4', '5', '3', '1'])

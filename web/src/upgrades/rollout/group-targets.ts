@@ -1,4 +1,4 @@
-import { type Target, type TargetStatus, targetStatuses } from '../upgrade.ts'
+import { type Target, type TargetStatus, reasonOf, targetStatuses } from '../upgrade.ts'
 import type { TargetSearch } from './target-search.ts'
 
 /** Devices in one state; those that failed or were left out are grouped by the cause, too. */
@@ -11,8 +11,8 @@ export interface TargetGroup {
 
 const BY_CAUSE = new Set<TargetStatus>(['failed', 'left_out'])
 
-function causeOf({ status, reason }: Target): string {
-  return BY_CAUSE.has(status) ? (reason ?? '') : ''
+function causeOf(target: Target): string {
+  return BY_CAUSE.has(target.status) ? (reasonOf(target) ?? '') : ''
 }
 
 /** Groups devices: failures first, then the order of the states; of the causes the most frequent first. */

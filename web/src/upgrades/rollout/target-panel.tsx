@@ -5,7 +5,7 @@ import { macText } from '../../devices/device.ts'
 import { EmptyState } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
-import { type Report, type Target, targetStates, targetText } from '../upgrade.ts'
+import { type Report, type Target, reasonOf, targetStates, targetText } from '../upgrade.ts'
 import type { Site } from '../../orgs/sites.ts'
 import { causeText } from '../../display/cause-text.ts'
 import { groupTargets, selectTargets } from './group-targets.ts'
@@ -139,9 +139,7 @@ function TargetRows({ targets, onOpen }: TargetRowsProps) {
               <StateMark tone={targetStates[target.status].tone}>{targetStates[target.status].text}</StateMark>
               <span className="wide muted">{target.model}</span>
               <span className="wide muted">{(target.phase ?? 0) > 0 ? `Phase ${target.phase}` : ''}</span>
-              <span className="target-reason">
-                {target.reason === undefined ? versionsOf(target) : causeText(target.reason)}
-              </span>
+              <span className="target-reason">{outcomeOf(target)}</span>
             </li>
           )
         })}
@@ -158,6 +156,11 @@ function TargetButton({ target, onOpen }: { readonly target: Target; readonly on
       {targetText(target)}
     </button>
   )
+}
+
+function outcomeOf(target: Target): string {
+  const reason = reasonOf(target)
+  return reason === undefined ? versionsOf(target) : causeText(reason)
 }
 
 function versionsOf({ from_version: from, version }: Target): string {
