@@ -150,6 +150,28 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
+    it('shows the phases of an upgrade before its devices have arrived', { timeout: WITHIN_MS }, async () => {
+      const { page, context } = await enter(server.org, org)
+      let release: () => void = () => undefined
+      const released = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      await page.route(`**/upgrade/${upgradeId}/report`, async (route) => {
+        await released
+        await route.continue()
+      })
+      await page.goto(`${org}/upgrades/${upgradeId}`)
+      await page.getByRole('heading', { name: 'Phases' }).waitFor()
+      await page.getByText('0 of 3 upgraded').waitFor()
+      await page.getByRole('button', { name: 'Pause…' }).waitFor()
+      const rows = page.getByRole('region', { name: 'Device rows' }).getByRole('listitem')
+      expect(await rows.count()).toBe(0)
+      await expectAccessible(page)
+      release()
+      await rows.nth(2).waitFor()
+      await context.close()
+    })
+
     it('pauses, resumes and cancels an upgrade, and shows who did what', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await enter(server.org, `${org}/upgrades/${upgradeId}`)
       const dialog = page.getByRole('dialog')

@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Readable } from 'node:stream'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { org, site } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid } from '../../http/schemas.ts'
 import { encodeCsv, encodeJson } from './encode-report.ts'
+import { invalidField } from '../../platform/errors.ts'
 import { type Report, type ReportRow, readReport } from './read-report.ts'
 import { getReported, getReportedOfSite } from './store.ts'
 import { presentReportDevice, presentReportLine, reportColumns } from './wire-devices.ts'
@@ -22,7 +23,7 @@ const declared = {
 } as const
 
 interface Asked {
-  readonly query: { readonly format?: 'json' | 'csv' }
+  readonly query: Static<typeof ReportQuery>
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly params: { readonly upgrade_id: string }
@@ -54,17 +55,23 @@ export const upgradeReportOperations: Operation[] = [
 
 function answer(report: Report, { query, request, reply, params: { upgrade_id: id } }: Asked): Readable {
   const format = query.format ?? (prefersCsv(request.headers.accept) ? 'csv' : 'json')
+  if (format === 'csv' && query.devices === false)
+    throw invalidField('devices', 'is false, but a report as CSV has nothing but devices')
   if (format === 'csv') {
     void reply.type('text/csv; charset=utf-8')
     void reply.header('content-disposition', `attachment; filename="upgrade-${id}.csv"`)
   }
-  return encodeReport(report, format)
+  return encodeReport(query.devices === false ? { ...report, rows: noRows } : report, format)
 }
 
 /** Returns the text of a report, which reads the devices while it is taken. */
 export function encodeReport(report: Report, format: 'json' | 'csv'): Readable {
   if (format === 'csv') return encodeCsv(reportColumns, mapped(report, presentReportLine))
   return encodeJson(presentSummary(report.summary), { name: 'devices', rows: mapped(report, presentReportDevice) })
+}
+
+async function* noRows(): AsyncGenerator<ReportRow> {
+  yield* []
 }
 
 async function* mapped<T>({ rows }: Report, present: (row: ReportRow) => T): AsyncGenerator<T> {

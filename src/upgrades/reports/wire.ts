@@ -14,7 +14,15 @@ const Count = Type.Integer()
 const Seconds = Type.Number()
 
 /** CSV is also the default if the client accepts nothing else. */
-export const ReportQuery = Type.Object({ format: Type.Optional(Type.Enum(['json', 'csv'])) })
+export const ReportQuery = Type.Object({
+  format: Type.Optional(Type.Enum(['json', 'csv'])),
+  devices: Type.Optional(
+    Type.Boolean({
+      default: true,
+      description: 'false: the list of devices is empty; not with CSV, which has nothing else',
+    }),
+  ),
+})
 
 const DowntimeReply = named(
   'UpgradeDowntime',

@@ -247,6 +247,13 @@ it('the report of an upgrade is JSON or CSV, of the organization or of one site'
   expect(asked.body).toBe(csv.body)
   expect(asked.body.trimEnd().split('\r\n')).toHaveLength(6)
   expect(await get(`${path}?format=xml`)).toMatchObject({ status: 400 })
+  expect((await get(`${path}?devices=false`)).body).toEqual({ ...report, devices: [] })
+  expect((await get(`${path}?devices=true`)).body).toEqual(report)
+  const { status: refused, body: refusal } = await get(`${path}?devices=false&format=csv`)
+  expect([refused, refusal.detail]).toEqual([
+    400,
+    'Invalid field devices: is false, but a report as CSV has nothing but devices',
+  ])
   expect(await get('/0193a1c0-0000-7000-8000-000000000001/report')).toMatchObject({ status: 404 })
   const [here, there] = body.upgrades
   const ofSite = (siteId: string) =>

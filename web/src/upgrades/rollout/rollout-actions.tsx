@@ -29,7 +29,6 @@ type Offer = {
 )
 
 const waitingStates = ['scheduled', 'download_requested', 'downloading', 'downloaded'] as const
-const isWaiting = (status: string): boolean => waitingStates.some((state) => state === status)
 
 /** The possible actions on the upgrade; each button states its effect. */
 export function RolloutActions({ place, state, counts: upgrade, onDone }: RolloutActionsProps) {
@@ -44,9 +43,9 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
   const underWay = countOf('reboot_in_progress', 'rebooted')
   const { phase, phases, words } = heldPhaseOf(report, hold)
   const going = underWay === 0 ? null : `${counted(underWay, 'rebooting device finishes', 'rebooting devices finish')}.`
-  const waitingSites = new Set(
-    report.devices.filter(({ status }) => isWaiting(status)).map(({ site_id: siteId }) => siteId),
-  ).size
+  const waitingSites = upgrade.upgrades.filter(({ upgrade: { targets } }) =>
+    waitingStates.some((state) => targets[state].length > 0),
+  ).length
   const offers: Readonly<Record<Action, Offer>> = {
     pause: {
       title: 'Pause',

@@ -2,6 +2,7 @@ import { Link, getRouteApi } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
 import { ProblemNote, Skeleton } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
+import { Panel } from '../../display/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTimeOfDay } from '../../display/time.tsx'
 import { useNow } from '../../display/use-now.ts'
@@ -24,10 +25,10 @@ const route = getRouteApi('/signed-in/orgs/$orgId/upgrades/$upgradeId')
 export function RolloutPage() {
   const { orgId, upgradeId } = route.useParams()
   const search = route.useSearch()
-  const { report, upgrade, problem, refresh } = useRollout(orgId, upgradeId)
+  const { report, hasDevices, upgrade, problem, refresh } = useRollout(orgId, upgradeId)
   const mayWrite = useMay('write', { orgId })
   const sites = useSites(orgId).data
-  if (report === undefined || upgrade === undefined)
+  if (report === undefined || upgrade === undefined || (!hasDevices && problem !== null))
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
   const hold = holdOf(upgrade)
   const state = { report, hold, stopReason: stopReasonOf(upgrade) }
@@ -63,11 +64,17 @@ export function RolloutPage() {
       </PageTitle>
       {hold !== null && <p className="note">{hold.reason}</p>}
       <PhasePanel report={report} hold={hold} />
-      <TargetPanel place={place} report={report} search={search} sites={sites} />
+      {hasDevices ? (
+        <TargetPanel place={place} report={report} search={search} sites={sites} />
+      ) : (
+        <Panel title="Devices" aside={report.total}>
+          <Skeleton rows={8} />
+        </Panel>
+      )}
       <div className="columns wide-left">
         <div>
           <SitePanel report={report} upgrade={upgrade} sites={sites} />
-          <FloorPanel report={report} siteId={search.site} mapId={search.map} />
+          {hasDevices && <FloorPanel report={report} siteId={search.site} mapId={search.map} />}
         </div>
         <TimelinePanel report={report} />
       </div>
