@@ -2,12 +2,17 @@ import { sql } from 'kysely'
 import { type Tx, json } from '../../platform/database/db.ts'
 import type { EndedCommand } from './store.ts'
 
-/** Ends queued commands that were not sent in time, except locked ones, and returns them. */
+/**
+ * Ends queued commands that were not sent in time, except locked ones and those of locked organizations, and returns them. The
+ * caller appends events: a deletion of the organization would wait for the commands, and the events for the deletion.
+ */
 export async function expireCommands(tx: Tx, at: Date): Promise<EndedCommand[]> {
   const expired = await sql<EndedCommand>`
     with due as materialized (
-      select org_id, id from mxedge_command where state = 'queued' and expires_at <= ${at}
-      order by id for update skip locked
+      select command.org_id, command.id from mxedge_command command
+      join org on org.id = command.org_id
+      where command.state = 'queued' and command.expires_at <= ${at}
+      order by command.id for update of command skip locked for key share of org skip locked
     )
     update mxedge_command command set state = 'expired', finished_at = ${at}
     from due where command.org_id = due.org_id and command.id = due.id

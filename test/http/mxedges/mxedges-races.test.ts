@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { sweepMxedgeCommands } from '../../../src/mxedges/commands/record-commands.ts'
+import { json } from '../../../src/platform/database/db.ts'
 import { addSite } from '../../support/fleets/devices.ts'
 import { addCluster, addMxedge, makeMxedge } from '../../support/fleets/mxedges.ts'
 import { newKey, tryToRegister } from '../../edge/world.ts'
@@ -84,6 +87,26 @@ describe('while its organization is deleted', () => {
       expect(await left.execute()).toEqual([])
     }
   })
+})
+
+it('an organization is deleted while commands to its appliances expire', async () => {
+  const { id: mxedgeId } = await addMxedge(server, {}, org)
+  const past = new Date(0)
+  const command = { orgId: org.orgId, id: randomUUID(), mxedgeId, kind: 'support' as const, params: json({}) }
+  await server.ctx.db
+    .insertInto('mxedgeCommand')
+    .values({ ...command, createdAt: past, expiresAt: past })
+    .execute()
+  const [removed, swept] = await server.ctx.db.transaction().execute(async (tx) => {
+    await tx.selectFrom('org').select('id').where('id', '=', org.orgId).forUpdate().execute()
+    const removal = call('DELETE', path)
+    await untilWaiting(server, 1)
+    const sweep = sweepMxedgeCommands(server.ctx)
+    await Promise.race([sweep, untilWaiting(server, 2)])
+    return [removal, sweep] as const
+  })
+  expect((await removed).status).toBe(200)
+  await swept
 })
 
 it('an appliance is not assigned to a concurrently deleted site, or loses it', async () => {
