@@ -9,6 +9,7 @@ import { type Caps, type Vacancy, createAdmission } from './admission.ts'
 import type { WebhookCounters } from '../counters.ts'
 import type { DeliverOptions } from '../requests/receiver.ts'
 import { createFlusher } from './flush.ts'
+import { createClockFollower } from './follow-clock.ts'
 import type { WebhookLimits } from '../limits.ts'
 import { LEASE_MS, createHeldLanes } from '../lanes/held-lanes.ts'
 import { type Claimed, type DueMessage, claimLanes, findNextDue } from './store.ts'
@@ -130,7 +131,10 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     }
   }
 
+  const followClock = createClockFollower(ctx, options.monotonicMs)
+
   async function work(): Promise<boolean | Date | null> {
+    await followClock()
     if (mayHaveStray && !isLeasing) await releaseStray()
     // The end of a lane's turn wakes this worker, so it checks again when there is room.
     if (!flusher.hasRoom()) return null

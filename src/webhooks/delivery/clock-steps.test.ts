@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { MIN_STEP_MS, createClockSteps } from './clock-steps.ts'
+
+const HOUR_MS = 3600e3
+
+it('tells by how much the wall clock was set back, once, and nothing of other steps', () => {
+  let [wall, monotonic] = [1e12, 5000]
+  const takeStep = createClockSteps(
+    () => wall,
+    () => monotonic,
+  )
+  const pass = (wallMs: number, monotonicMs: number): number => {
+    wall += wallMs
+    monotonic += monotonicMs
+    return takeStep()
+  }
+  expect(pass(0, 0)).toBe(0)
+  expect(pass(1000, 1000)).toBe(0)
+  expect(pass(HOUR_MS, 1000)).toBe(0)
+  expect(pass(-HOUR_MS, 0)).toBe(HOUR_MS)
+  expect(pass(1000, 1000)).toBe(0)
+  expect(pass(-MIN_STEP_MS + 1, 0)).toBe(0)
+  expect(pass(0, 1000)).toBe(0)
+  // A process that was suspended.
+  expect(pass(HOUR_MS, 0)).toBe(0)
+})
