@@ -100,6 +100,8 @@ export interface UpgradeExtent {
   readonly lastOrdinal: number
   /** The last wave of its last phase. */
   readonly lastWave: number
+  /** The sites of its targets, as planned; null: it has some without a site. */
+  readonly siteIds: readonly (string | null)[]
 }
 
 export async function findExtent(
@@ -109,12 +111,13 @@ export async function findExtent(
   const { rows } = await sql<UpgradeExtent>`
     select coalesce(max(ordinal), 0) as last_ordinal,
       coalesce(max(wave) filter (where phase = ${plan.phases}), 0) as last_wave,
+      coalesce(array_agg(distinct planned_site_id) filter (where phase <> ${SKIPPED_PHASE}), '{}') as site_ids,
       (select coalesce(array_agg(distinct planned.step->>'image_id') filter (where planned.step ? 'image_id'), '{}')
         from mxedge_upgrade_target other, jsonb_array_elements(other.steps) as planned (step)
         where other.org_id = ${orgId} and other.upgrade_id = ${id}) as image_ids
     from mxedge_upgrade_target target where target.org_id = ${orgId} and target.upgrade_id = ${id}
   `.execute(reader)
-  return rows[0] ?? { imageIds: [], lastOrdinal: 0, lastWave: 0 }
+  return rows[0] ?? { imageIds: [], lastOrdinal: 0, lastWave: 0, siteIds: [] }
 }
 
 /** Writes the targets that join a locked upgrade, and the changed upgrade. They replace those that its plan skipped. */

@@ -106,7 +106,8 @@ async function planInclusion(
   const candidates = ids.length === 0 ? [] : await lockCandidates(tx, scope, { siteId: upgrade.siteId, ids })
   const extent = await findExtent(tx, upgrade)
   const known = upgrade.plan.windows ?? []
-  const isKnown = new Set(known.map((place) => place.site_id))
+  // The windows of places where the upgrade has appliances are those of its plan, also where there were none.
+  const isKnown = new Set([...extent.siteIds, ...known.map((place) => place.site_id)])
   const { places } = await listPlaces(
     tx,
     scope,

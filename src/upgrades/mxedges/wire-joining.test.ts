@@ -45,7 +45,7 @@ const notes = [
 ]
 const upgrade = { plan, counts, notes }
 const skipped = new Set<string>()
-const extent = { imageIds: [], lastOrdinal: 4, lastWave: 2 }
+const extent = { imageIds: [], lastOrdinal: 4, lastWave: 2, siteIds: [] }
 const joining = [null, 'cluster', 'cluster'].map((clusterId, index) => {
   return { appliance: Object.assign({}, candidate, { id: String(index), clusterId }), steps: [], reasons: [] }
 })

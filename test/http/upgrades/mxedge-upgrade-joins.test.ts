@@ -124,6 +124,25 @@ describe('include_new', () => {
     expect((await inOrg(org, 'GET', `/${id}/targets`)).body).toHaveLength(5)
   })
 
+  test('keeps the windows of places where it has appliances, and takes those of the settings at others', async () => {
+    const { org, id } = await begin()
+    const windows = [{ start: '01:00', end: '05:00' }]
+    const path = `/orgs/${org.orgId}`
+    await world.call('PUT', `${path}/setting`, { as: org, body: { maintenance_windows: windows } })
+    const site = await world.call('POST', `${path}/sites`, { as: org, body: { name: 'Site', timezone: 'UTC' } })
+    await addBox(world, { org })
+    const there = await addBox(world, { org })
+    const body = { site_id: site.body.id, mxedge_ids: [there] }
+    expect((await world.call('POST', `${path}/mxedges/assign`, { as: org, body })).status).toBe(200)
+    await look(id)
+    const { plan } = await world.ctx.db
+      .selectFrom('mxedgeUpgrade')
+      .select('plan')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow()
+    expect(plan).toMatchObject({ planned: 4, windows: [{ site_id: site.body.id, timezone: 'UTC', windows }] })
+  })
+
   test('puts each into a phase of its own where the strategy is serial, and none once it was cancelled', async () => {
     const { org, id, read } = await begin({ strategy: 'serial' })
     await Promise.all([addBox(world, { org }), addBox(world, { org })])
