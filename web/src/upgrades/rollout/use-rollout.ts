@@ -11,16 +11,19 @@ import { upgradeQuery } from '../use-upgrade.ts'
 export function useRollout(orgId: string, upgradeId: string) {
   const { api } = useServer()
   const queries = useQueryClient()
-  const report = useQuery({
-    queryKey: ['upgrade report', orgId, upgradeId],
-    queryFn: () => getReport(api, orgId, upgradeId),
-  })
-  const hasDevices = report.data !== undefined
+  const reportKey = ['upgrade report', orgId, upgradeId]
+  const hasDevices = queries.getQueryData(reportKey) !== undefined
   const summary = useQuery({
     queryKey: ['upgrade summary', orgId, upgradeId],
     queryFn: () => getReport(api, orgId, upgradeId, { devices: false }),
     enabled: !hasDevices,
     gcTime: 0,
+  })
+  const report = useQuery({
+    queryKey: reportKey,
+    queryFn: () => getReport(api, orgId, upgradeId),
+    // Together, the two would delay each other.
+    enabled: hasDevices || summary.isFetched,
   })
   const upgrade = useQuery(upgradeQuery(api, orgId, upgradeId))
   useLiveUpgrades(orgId, upgradeId)
@@ -30,7 +33,7 @@ export function useRollout(orgId: string, upgradeId: string) {
     upgrade: upgrade.data,
     problem: report.error ?? summary.error ?? upgrade.error,
     refresh: async () => {
-      await queries.invalidateQueries({ queryKey: ['upgrade report', orgId, upgradeId] })
+      await queries.invalidateQueries({ queryKey: reportKey })
       await queries.invalidateQueries({ queryKey: ['upgrade', orgId, upgradeId] })
     },
   }
