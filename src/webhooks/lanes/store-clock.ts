@@ -1,9 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Reader, Tx } from '../../platform/database/db.ts'
+import { MAX_SEEN } from './store-order.ts'
 import { type LaneKey, nextAt } from './store.ts'
-
-/** Bounds the time for which a lane is locked. */
-const MAX_SHIFTED = 10_000
 
 /** Lists the lanes with a time after `now` for which they, or messages of them, wait. */
 export async function listWaitingLanes(reader: Reader, now: Date): Promise<LaneKey[]> {
@@ -16,33 +14,59 @@ export async function listWaitingLanes(reader: Reader, now: Date): Promise<LaneK
   return rows
 }
 
+interface ClockStep {
+  readonly now: Date
+  /** By how much the clock was set back. */
+  readonly ms: number
+}
+
 /**
  * Makes the times of a lane earlier, because the wall clock was set back by so much: its retries, its breaker and the pause that
  * its receiver has requested would otherwise end that much later. Messages keep their order. A process that holds the lane loses
  * it, as in closeBreaker().
  */
-export async function shiftLane(
-  tx: Tx,
-  { orgId, webhookId }: LaneKey,
-  { now, ms }: { readonly now: Date; readonly ms: number },
-): Promise<void> {
-  const shifted = (time: RawBuilder<unknown>): RawBuilder<Date> =>
-    sql`case when ${time} > ${now} then greatest(${now}::timestamptz, ${time} - ${ms} * interval '1 millisecond') else ${time} end`
+export async function shiftLane(tx: Tx, { orgId, webhookId }: LaneKey, step: ClockStep): Promise<void> {
   await sql`select from webhook_lane l where l.org_id = ${orgId} and l.webhook_id = ${webhookId} for update`.execute(tx)
-  await sql`
-    update webhook_message m set due_at = ${shifted(sql`m.due_at`)}
-    from (
-      select id from webhook_message where org_id = ${orgId} and webhook_id = ${webhookId} and due_at > ${now}
-      order by due_at, id limit ${MAX_SHIFTED}
-    ) late where m.id = late.id
-  `.execute(tx)
-  const dueFrom = sql`least(l.due_from, ${now}::timestamptz)`
-  const openUntil = shifted(sql`l.open_until`)
+  await shiftMessages(tx, { orgId, webhookId }, step)
+  const dueFrom = sql`least(l.due_from, ${step.now}::timestamptz)`
+  const openUntil = shifted(sql`l.open_until`, step)
   await sql`
     update webhook_lane l
-    set open_until = ${openUntil}, failing_since = ${shifted(sql`l.failing_since`)}, lease_until = null, leased_by = null,
+    set open_until = ${openUntil}, failing_since = ${shifted(sql`l.failing_since`, step)}, lease_until = null, leased_by = null,
       epoch = l.epoch + 1, due_from = ${dueFrom}, next_at = ${nextAt(openUntil, dueFrom)}
     from webhook w
     where w.org_id = ${orgId} and w.id = ${webhookId} and l.org_id = w.org_id and l.webhook_id = w.id
   `.execute(tx)
+}
+
+/**
+ * Shifts all messages that are due later, a portion at a time, from the first one on: none is due after the next portion then, so
+ * none is shifted twice. If some kept their times, later messages of their key would overtake them.
+ */
+async function shiftMessages(tx: Tx, { orgId, webhookId }: LaneKey, step: ClockStep): Promise<void> {
+  let after = { dueAt: step.now.toISOString(), id: LAST_ID }
+  let moved = MAX_SEEN
+  while (moved === MAX_SEEN) {
+    const { rows } = await sql<{ dueAt: string; id: string; moved: number }>`
+      with late as materialized (
+        select id, due_at from webhook_message
+        where org_id = ${orgId} and webhook_id = ${webhookId} and (due_at, id) > (${after.dueAt}::timestamptz, ${after.id}::uuid)
+        order by due_at, id limit ${MAX_SEEN}
+      ), moved as (
+        update webhook_message m set due_at = ${shifted(sql`m.due_at`, step)} where id = any(array(select id from late))
+      )
+      select due_at::text, id, (count(*) over ())::int as moved from late order by late.due_at desc, id desc limit 1
+    `.execute(tx)
+    const [last] = rows
+    if (last === undefined) return
+    after = last
+    moved = last.moved
+  }
+}
+
+/** No id is greater. */
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+function shifted(time: RawBuilder<unknown>, { now, ms }: ClockStep): RawBuilder<Date> {
+  return sql`case when ${time} > ${now} then greatest(${now}::timestamptz, ${time} - ${ms} * interval '1 millisecond') else ${time} end`
 }

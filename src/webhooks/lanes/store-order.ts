@@ -7,10 +7,10 @@ import { isLaneOf, isMessageOf } from '../store-look-ups.ts'
 import { type LaneKey, laneKeyColumns } from './store.ts'
 
 /**
- * Bounds the messages that one statement looks at and delays. PostgreSQL writes no body of more than two kilobytes again, so it writes
- * at most two MiB.
+ * Bounds the messages that one statement looks at and gives other times. PostgreSQL writes no body of more than two kilobytes again, so
+ * it writes at most two MiB.
  */
-const MAX_SEEN = 1024
+export const MAX_SEEN = 1024
 
 interface Front {
   /** How many of the first due messages were looked at, and how many of them were delayed. */

@@ -1,5 +1,9 @@
+import { uuidv7 } from 'uuidv7'
 import { expect, it } from 'vitest'
+import { inTx } from '../../../src/platform/database/db.ts'
 import { addMs } from '../../../src/platform/time/clock.ts'
+import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
+import { shiftLane } from '../../../src/webhooks/lanes/store-clock.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
@@ -7,6 +11,8 @@ import { status } from '../receiver.ts'
 
 const HOUR_MS = 3600e3
 const FAILURES = 5
+/** More messages than were ever moved by one statement. */
+const MANY = 10_500
 
 it('sends again what has failed while the clock was an hour ahead, as soon as it would have been due', async () => {
   const { clock, harness, receiver } = await startEngine(createTestClock())
@@ -36,4 +42,28 @@ it('sends again what has failed while the clock was an hour ahead, as soon as it
   await receiver.waitFor(2 * FAILURES)
   await waitUntil('all are delivered', async () => (await harness.waiting()).messages === 0)
   expect(await lane()).toMatchObject({ failures: 0, openUntil: null, failingSince: null })
+})
+
+it('makes all messages of a webhook earlier, however many wait, and leaves them in their order', async () => {
+  const { clock, harness, receiver } = await startEngine(createTestClock())
+  const { orgId } = harness.scope
+  const body = { url: receiver.url, topics: ['device-events'], single_event_per_message: true, order: 'device' }
+  const { id: webhookId } = await harness.addWebhook(body)
+  const message = { orgId, webhookId, topic: 'device-events', body: Buffer.from('{}'), eventCount: 1, orderKey: 'a' }
+  const messages = Array.from({ length: MANY }, () => ({ ...message, id: uuidv7() }))
+  await inTx(harness.ctx, (tx) => enqueueMessages(tx, messages, addMs(clock.now(), 2 * HOUR_MS)))
+  const late = [...messages.slice(-FAILURES)].map(({ id }) => id)
+  const inMessages = harness.ctx.db.updateTable('webhookMessage').where('id', 'in', late)
+  await inMessages.set({ dueAt: addMs(clock.now(), 3 * HOUR_MS) }).execute()
+  await inTx(harness.ctx, (tx) => shiftLane(tx, { orgId, webhookId }, { now: clock.now(), ms: HOUR_MS }))
+  const waiting = await harness.ctx.db
+    .selectFrom('webhookMessage')
+    .select(['id', 'dueAt'])
+    .orderBy('dueAt')
+    .orderBy('id')
+    .execute()
+  expect(waiting.map(({ id }) => id)).toEqual(messages.map(({ id }) => id))
+  const hoursOf = ({ dueAt }: { readonly dueAt: Date | null }) => (Number(dueAt) - clock.now().getTime()) / HOUR_MS
+  expect(new Set(waiting.slice(0, -FAILURES).map(hoursOf))).toEqual(new Set([1]))
+  expect(new Set(waiting.slice(-FAILURES).map(hoursOf))).toEqual(new Set([2]))
 })
