@@ -55,10 +55,24 @@ it('reaches the rate although it is asked in ticks of 50 ms', () => {
 it('says until when nothing may start', () => {
   const now = new Date(START_MS)
   const perSecond = { messages: 1, periodMs: 1000 }
-  expect(pausedUntil(firstPace(null), now)).toBeNull()
+  expect(pausedUntil(perSecond, firstPace(null), now)).toBeNull()
   expect(decideStart(perSecond, firstPace(new Date(START_MS + 1)), now)).toBeNull()
   const after = decideStart(perSecond, firstPace(now), now)
-  expect(after && pausedUntil(after, now)).toEqual(new Date(START_MS + 1000))
+  expect(after && pausedUntil(perSecond, after, now)).toEqual(new Date(START_MS + 1000))
   expect(messagesWithin(perSecond, 3000)).toBe(4)
   expect(messagesWithin({ messages: 1, periodMs: 60_000 }, 3000)).toBe(1)
+})
+
+it('starts a message at once after the clock was set back by an hour, and the next one at its distance', () => {
+  fc.assert(
+    fc.property(limit, (rate) => {
+      const before = decideStart(rate, firstPace(null), new Date(START_MS + 3600e3))
+      const now = new Date(START_MS)
+      if (before === null) throw new Error('The first message did not start')
+      expect(pausedUntil(rate, before, now)).toBeNull()
+      const after = decideStart(rate, before, now)
+      expect(after).toEqual({ nextMs: START_MS + rate.periodMs / rate.messages })
+      expect(after && decideStart(rate, after, now)).toBeNull()
+    }),
+  )
 })

@@ -21,15 +21,24 @@ export function firstPace(from: Date | null): Pace {
  * Returns the pace after a message that starts now; null if none may start now. Messages have equal distances, so that
  * a receiver never gets the messages of a whole period in one burst.
  */
-export function decideStart({ messages, periodMs }: RateLimit, { nextMs }: Pace, now: Date): Pace | null {
-  const nowMs = now.getTime()
-  if (nextMs > nowMs) return null
-  return { nextMs: Math.max(nextMs, nowMs - SLACK_MS) + periodMs / messages }
+export function decideStart(limit: RateLimit, pace: Pace, now: Date): Pace | null {
+  if (isPaused(limit, pace, now)) return null
+  return { nextMs: Math.max(Math.min(pace.nextMs, now.getTime()), now.getTime() - SLACK_MS) + distanceMs(limit) }
 }
 
 /** Returns until when no message may start; null if one may start now. */
-export function pausedUntil({ nextMs }: Pace, now: Date): Date | null {
-  return nextMs > now.getTime() ? new Date(Math.ceil(nextMs)) : null
+export function pausedUntil(limit: RateLimit, pace: Pace, now: Date): Date | null {
+  return isPaused(limit, pace, now) ? new Date(Math.ceil(pace.nextMs)) : null
+}
+
+function distanceMs({ messages, periodMs }: RateLimit): number {
+  return periodMs / messages
+}
+
+/** A message never waits for longer than its distance from the one before, unless the clock was set back meanwhile. */
+function isPaused(limit: RateLimit, { nextMs }: Pace, now: Date): boolean {
+  const waitMs = nextMs - now.getTime()
+  return waitMs > 0 && waitMs <= distanceMs(limit) + SLACK_MS
 }
 
 /** Returns how many messages may start within so many milliseconds; at least one. */

@@ -22,7 +22,7 @@ export function createLanePace(
   let pace = firstPace(from)
   return {
     isLimited: true,
-    pausedUntil: () => pausedUntil(pace, clock.now()),
+    pausedUntil: () => pausedUntil(limit, pace, clock.now()),
     start() {
       pace = decideStart(limit, pace, clock.now()) ?? pace
     },

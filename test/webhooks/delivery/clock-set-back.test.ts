@@ -44,6 +44,27 @@ it('sends again what has failed while the clock was an hour ahead, as soon as it
   expect(await lane()).toMatchObject({ failures: 0, openUntil: null, failingSince: null })
 })
 
+it('lets a lane with a rate limit, which is held while the clock is set back, go on at once', async () => {
+  const { clock, harness, receiver } = await startEngine(createTestClock())
+  const body = { url: receiver.url, topics: ['audits'], name: 'w', rate_limit: { messages: 1, per: 'second' } }
+  const { id } = await harness.addWebhook(body)
+  await harness.start()
+  await harness.audit('before')
+  harness.wake()
+  await receiver.waitFor(1)
+  await waitUntil('the result is written', async () => (await harness.waiting()).messages === 0)
+  clock.advance(-HOUR_MS)
+  harness.wake()
+  await waitUntil('the lane is released', async () => {
+    const lane = harness.ctx.db.selectFrom('webhookLane').selectAll().where('webhookId', '=', id)
+    return (await lane.executeTakeFirstOrThrow()).leaseUntil === null
+  })
+  clock.advance(1000)
+  await harness.audit('after')
+  harness.wake()
+  await receiver.waitFor(2)
+})
+
 it('makes all messages of a webhook earlier, however many wait, and leaves them in their order', async () => {
   const { clock, harness, receiver } = await startEngine(createTestClock())
   const { orgId } = harness.scope
