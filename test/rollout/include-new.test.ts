@@ -164,6 +164,28 @@ describe('an upgrade with include_new', () => {
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 5, skipped: 1 })
   })
 
+  it('puts devices behind those that have joined before, also if its plan skipped them', async () => {
+    await rollout.seed([4, 1])
+    const [, , first, second] = rollout.devices(0)
+    const [last] = rollout.devices(1)
+    if (first === undefined || second === undefined || last === undefined) throw new Error('no devices')
+    await rollout.fleet.connect([first, second], NEW)
+    const { id } = await begin()
+    for (const device of [second, first, last]) {
+      await rollout.fleet.connect([device], '1.0.0')
+      await move([device], 0)
+      await look()
+    }
+    const places = await rollout.ctx.db
+      .selectFrom('upgradeTarget')
+      .select(['deviceId', 'ordinal'])
+      .where('ordinal', '>', 2)
+      .orderBy('ordinal')
+      .execute()
+    expect(places).toEqual([second, first, last].map((device, index) => ({ deviceId: device.id, ordinal: index + 3 })))
+    expect(await countOfUpgrade(id)).toMatchObject({ planned: 3 })
+  })
+
   it('looks at a few devices at a time, and at all of them in turn, and two workers take each of them in once', async () => {
     await rollout.seed([2, 7])
     const { id } = await begin()

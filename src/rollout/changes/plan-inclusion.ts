@@ -126,7 +126,7 @@ function includeAt(
 
 function listTargets(
   devices: readonly IncludedDevice[],
-  { plan, total }: IncludingSite,
+  { plan }: IncludingSite,
   { joins, downloadsJoin, ranks }: Omit<InclusionOf, 'devices'>,
 ): NewTarget[] {
   const loading = devices.filter((one) => downloadsInPhases(one, plan))
@@ -140,7 +140,8 @@ function listTargets(
       downloadPhase: loading.includes(one) ? phaseOf(downloads, loading.indexOf(one), downloadsJoin) : null,
       phase: phaseOf(plan.phases, index, joins),
       rank: ranks.get(mac) ?? null,
-      ordinal: total + index + 1,
+      // Those that the plan skipped have no place in its order.
+      ordinal: plan.planned + index + 1,
       staged: false,
       state: 'planned',
     }
