@@ -4,6 +4,7 @@ import { beforeEach, expect, it } from 'vitest'
 import { Value } from 'typebox/value'
 import { parse } from 'csv-parse/sync'
 import { approveOrgUpgrade } from '../../src/upgrades/approve-org-upgrade.ts'
+import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { readReport } from '../../src/upgrades/reports/read-report.ts'
 import { encodeReport } from '../../src/upgrades/reports/routes.ts'
 import { getReported } from '../../src/upgrades/reports/store.ts'
@@ -68,7 +69,7 @@ it('a report says for how long which devices were down, what failed why, and how
     versions: [{ from: '1.0.0', to: NEW, devices: 3 }],
     failures: [{ reason: 'no_reconnect', devices: 1 }],
     left_out: [],
-    phases: [{ phase: 1, total: 3, upgraded: 2, failed: 1 }],
+    phases: [{ phase: 1, total: 3, upgraded: 2, failed: 1, under_way: 0, cancelled: 0 }],
     decisions: [{ type: 'UPGRADE_CREATED', name: rollout.org.scope.actor.name, total: 3 }],
   })
   expect(json.downtime.longest).toBeCloseTo(lastS, 1)
@@ -106,6 +107,22 @@ it('a report says for how long which devices were down, what failed why, and how
   })
   expect(after.downtime.longest).toBeCloseTo(lastS, 1)
   expect(after.decisions.map(({ type }) => type)).toEqual(['UPGRADE_CREATED', 'UPGRADE_RETRIED'])
+})
+
+it('a report counts the devices of a phase that are under way, and those that were cancelled', async () => {
+  const { id } = await rollout.create({ reboot_strategy: 'canary', canary_phases: [50, 100] })
+  await rollout.advance()
+  const phases = async () => (await reportOf(id)).json.phases
+  const counts = { total: 2, upgraded: 0, failed: 0, cancelled: 0 }
+  expect(await phases()).toMatchObject([
+    { ...counts, under_way: 2 },
+    { ...counts, total: 1, under_way: 0 },
+  ])
+  await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await rollout.play()
+  const [first, second] = await phases()
+  expect(second).toMatchObject({ ...counts, total: 1, under_way: 0, cancelled: 1 })
+  expect(first).toMatchObject({ total: 2, under_way: 0 })
 })
 
 it('a report says when phases opened and ended, and who opened them', async () => {

@@ -57,6 +57,9 @@ export interface ReportedPhase {
   readonly total: number
   readonly upgraded: number
   readonly failed: number
+  /** Devices that have begun, and that have no result yet. */
+  readonly underWay: number
+  readonly cancelled: number
   /** When its last device ended; null: not yet. */
   readonly endedAt: Date | null
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import type { Reader } from '../../platform/database/db.ts'
+import { type Reader, anyOf } from '../../platform/database/db.ts'
+import { inFlightStates } from '../../rollout/rollout.ts'
 import { restoreReason } from '../store-restores.ts'
 import { stopReasonOf } from '../store.ts'
 import type {
@@ -35,6 +36,8 @@ export async function findSummary(reader: Reader, scope: InOrg, upgrade: Reporte
       total: 0,
       upgraded: 0,
       failed: 0,
+      underWay: 0,
+      cancelled: 0,
       endedAt: null,
     })),
     downloads: withEmptied(await listReportedDownloads(reader, scope, upgrade), upgrade.downloadGates, (phase) => ({
@@ -149,11 +152,16 @@ async function groupLeftOut(reader: Reader, scope: InOrg, upgrade: ReportedUpgra
   return rows
 }
 
+/** While a snapshot is taken, the device counts as upgraded. */
+const underWayStates = ['downloaded', ...inFlightStates.filter((state) => state !== 'snapshotting')] as const
+
 async function listReportedPhases(reader: Reader, scope: InOrg, upgrade: ReportedUpgrade): Promise<ReportedPhase[]> {
   const { rows } = await sql<ReportedPhase>`
     select target.phase, count(*)::integer as total,
       (count(*) filter (where target.state in ('upgraded', 'staged', 'snapshotting')))::integer as upgraded,
       (count(*) filter (where target.state = 'failed'))::integer as failed,
+      (count(*) filter (where target.state = ${anyOf(underWayStates)}))::integer as under_way,
+      (count(*) filter (where target.state = 'cancelled'))::integer as cancelled,
       case when bool_and(target.state in ('upgraded', 'staged', 'failed', 'skipped', 'cancelled'))
         then max(target.entered_at) end as ended_at
     from ${targets} where ${isReported(scope, upgrade)} and target.phase > 0

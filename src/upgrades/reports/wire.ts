@@ -40,6 +40,8 @@ const phaseFields = {
   total: Count,
   upgraded: Count,
   failed: Count,
+  under_way: Type.Integer({ description: 'Devices that have begun, and that have no result yet' }),
+  cancelled: Count,
   opened_at: Type.Optional(Timestamp),
   ended_at: Type.Optional(Timestamp),
   duration: Type.Optional(Seconds),
@@ -225,12 +227,12 @@ function presentPhases(summary: ReportSummary): Static<typeof SummaryReply>['pha
   const { gates, approvals, currentPhase: current } = upgrade
   const results = phases.map((one) => ({ phase: one.phase, ended: one.upgraded + one.failed }))
   const openPhase = openPhaseOf(summary, { current, opened, phases: results })
-  return phases.map(({ phase, total, upgraded, failed, endedAt }) => {
+  return phases.map(({ phase, total, upgraded, failed, underWay, cancelled, endedAt }) => {
     const openedAt = opened.get(phase) ?? null
     // A phase that other upgrades have emptied ends as soon as it opens.
     const ended = total === 0 ? openedAt : endedAt && epochS(endedAt)
     const { started_at: start, ...rest } = timesOf(openedAt, ended)
-    const counts = { phase, total, upgraded, failed }
+    const counts = { phase, total, upgraded, failed, under_way: underWay, cancelled }
     const gate = presentGate({ gates, approvals, phase, openPhase })
     return Object.assign(counts, rest, start === undefined ? {} : { opened_at: start }, gate === null ? {} : { gate })
   })

@@ -2,10 +2,20 @@ import { expect, it } from 'vitest'
 import { estimateEnd } from './estimate-end.ts'
 
 const phases = [
-  { phase: 1, total: 1, upgraded: 1, failed: 0, opened_at: 0, ended_at: 100, duration: 100 },
-  { phase: 2, total: 0, upgraded: 0, failed: 0 },
-  { phase: 3, total: 9, upgraded: 2, failed: 1, opened_at: 100 },
-  { phase: 4, total: 90, upgraded: 0, failed: 0 },
+  {
+    phase: 1,
+    total: 1,
+    upgraded: 1,
+    failed: 0,
+    under_way: 0,
+    cancelled: 0,
+    opened_at: 0,
+    ended_at: 100,
+    duration: 100,
+  },
+  { phase: 2, total: 0, upgraded: 0, failed: 0, under_way: 0, cancelled: 0 },
+  { phase: 3, total: 9, upgraded: 2, failed: 1, under_way: 0, cancelled: 0, opened_at: 100 },
+  { phase: 4, total: 90, upgraded: 0, failed: 0, under_way: 0, cancelled: 0 },
 ]
 
 const running = { report: { phases, status: 'running' }, hold: null, stopReason: null, sites: [] } as const

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { checkGate, gatesBetween, holdTextOf } from './gate-checks.ts'
 
 const gate = { max_failure_percentage: 5, min_upgraded: 1, wait_for: 'approval', passed: false } as const
-const phase = { phase: 1, total: 10, upgraded: 9, failed: 1, gate }
+const phase = { phase: 1, total: 10, upgraded: 9, failed: 1, under_way: 0, cancelled: 0, gate }
 
 it('compares each rule of a gate with its present value', () => {
   expect(checkGate(phase)).toEqual([

@@ -17,20 +17,11 @@ export interface PhaseCounts {
   readonly state: 'ended' | 'open' | 'ahead' | 'closed'
 }
 
-const UNDER_WAY = new Set(['download_requested', 'downloading', 'downloaded', 'reboot_in_progress', 'rebooted'])
-
 /** Counts the devices of each phase; the parts sum to the total. */
-export function countPhases({
-  phases,
-  devices,
-  status,
-}: Pick<Report, 'phases' | 'devices' | 'status'>): readonly PhaseCounts[] {
+export function countPhases({ phases, status }: Pick<Report, 'phases' | 'status'>): readonly PhaseCounts[] {
   const open = (isRunning(status) ? openPhaseOf({ phases }) : lastOpenedOf(phases)) ?? 0
-  const byPhase = Map.groupBy(devices, ({ phase }) => phase)
-  return phases.map(({ phase, total, upgraded, failed, opened_at: openedAt, ended_at: endedAt }) => {
-    const own = byPhase.get(phase) ?? []
-    const underWay = own.filter((device) => UNDER_WAY.has(device.status)).length
-    const cancelled = own.filter((device) => device.status === 'cancelled').length
+  return phases.map(({ opened_at: openedAt, ended_at: endedAt, ...counts }) => {
+    const { phase, total, upgraded, failed, under_way: underWay, cancelled } = counts
     const over = endedAt !== undefined || !isRunning(status)
     return {
       phase,
@@ -39,7 +30,7 @@ export function countPhases({
       failed,
       underWay,
       cancelled,
-      waiting: Math.max(0, total - upgraded - failed - underWay - cancelled),
+      waiting: total - upgraded - failed - underWay - cancelled,
       openedAt: openedAt ?? null,
       endedAt: endedAt ?? null,
       state: phase > open && !(over && failed > 0) ? (over ? 'closed' : 'ahead') : over ? 'ended' : 'open',

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { strategyText, versionText } from './strategy-text.ts'
 
 const phasesOf = (...sizes: readonly number[]) =>
-  sizes.map((total, index) => ({ phase: index + 1, total, upgraded: 0, failed: 0 }))
+  sizes.map((total, index) => ({ phase: index + 1, total, upgraded: 0, failed: 0, under_way: 0, cancelled: 0 }))
 
 it.each([
   ['big_bang', phasesOf(40), 'big bang, 40 devices at once'],

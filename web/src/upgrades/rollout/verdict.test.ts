@@ -3,9 +3,9 @@ import type { Hold, Report } from '../upgrade.ts'
 import { actionsOf, budgetText, heldPhaseOf, openPhaseOf, verdictOf } from './verdict.ts'
 
 const phases = [
-  { phase: 1, total: 1, upgraded: 1, failed: 0, opened_at: 10, ended_at: 20 },
-  { phase: 2, total: 9, upgraded: 2, failed: 1, opened_at: 20 },
-  { phase: 3, total: 90, upgraded: 0, failed: 0 },
+  { phase: 1, total: 1, upgraded: 1, failed: 0, under_way: 0, cancelled: 0, opened_at: 10, ended_at: 20 },
+  { phase: 2, total: 9, upgraded: 2, failed: 1, under_way: 0, cancelled: 0, opened_at: 20 },
+  { phase: 3, total: 90, upgraded: 0, failed: 0, under_way: 0, cancelled: 0 },
 ]
 
 function reportOf(changes: Partial<Report>): Report {
@@ -84,7 +84,7 @@ it('knows the open phase', () => {
   expect(openPhaseOf({ phases })).toBe(2)
   expect(openPhaseOf({ phases: [] })).toBeNull()
   const ended = { total: 1, upgraded: 1, failed: 0, ended_at: 30 }
-  const ahead = { phase: 3, total: 90, upgraded: 0, failed: 0 }
+  const ahead = { phase: 3, total: 90, upgraded: 0, failed: 0, under_way: 0, cancelled: 0 }
   expect(openPhaseOf({ phases: [{ ...ended, phase: 1, opened_at: 10 }, { ...ended, phase: 2 }, ahead] })).toBe(3)
   const gate = { wait_for: 'pause', passed: false } as const
   expect(
