@@ -4,6 +4,7 @@ import { topics } from '../../events/topics.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import { type Param, statement } from '../../platform/database/statement.ts'
+import { MIN_STEP_MS } from '../delivery/clock-steps.ts'
 import { isOfOrgOf } from '../store-look-ups.ts'
 import { MAX_MESSAGE_EVENTS } from './plan-messages.ts'
 import type { Subscriber, WaitingEvent, WaitingQueue } from './plan-round.ts'
@@ -86,6 +87,20 @@ interface SubscriberRow extends OfQueue<Subscriber> {
 /** The row of a queue comes before its events and subscribers, both in the order of their ids. */
 type FoundRow = { readonly place: string } & (QueueRow | OfQueue<FoundEvent> | SubscriberRow)
 
+/**
+ * When a queue is ripe. An event of the future was committed before the clock was set back, and has waited for long enough.
+ * @param createdAt When its first event was committed.
+ * @param lingerMs For how long its topic lingers.
+ */
+function ripeAt<V>(
+  createdAt: RawBuilder<unknown>,
+  lingerMs: RawBuilder<unknown>,
+  now: Param<V, Date>,
+): RawBuilder<Date> {
+  return sql`case when ${createdAt} > ${now}::timestamptz + ${sql.lit(MIN_STEP_MS)} * interval '1 ms' then ${now}::timestamptz
+    else ${createdAt} + coalesce(${lingerMs}, 0) * interval '1 ms' end`
+}
+
 /** The ids to leave out are a query, because PostgreSQL hashes it. It would compare each event with every element of an array. */
 const search = statement<QueueSearch, FoundRow>(
   (param) => sql`
@@ -99,7 +114,7 @@ const search = statement<QueueSearch, FoundRow>(
         where o.set_aside_at is null and o.id >= ${param('fromId')}::uuid and (o.org_id, o.topic) > (queue.org_id, queue.topic)
         order by o.org_id, o.topic, o.id limit 1) next
     ), present as materialized (
-      select q.org_id, q.topic, q.id as first_id, q.created_at + coalesce(k.ms, 0) * interval '1 ms' as ripe_at, row_number() over () as place
+      select q.org_id, q.topic, q.id as first_id, ${ripeAt(sql`q.created_at`, sql`k.ms`, param('now'))} as ripe_at, row_number() over () as place
       from (select * from queue limit ${param('limit')}) q left join ${rowsAs('k', lingers, lingerRows)} on k.topic = q.topic
     ), share as materialized (
       select ceil(${param('events')}::float8 / greatest(count(*), 1))::int as events from present where ripe_at <= ${param('now')}
@@ -145,7 +160,7 @@ const selectKnown = statement<KnownIds, FoundRow>(
       select * from (select * from webhook_outbox where id = any(${param('ids')}::uuid[]) offset 0) o where set_aside_at is null
     ), found as materialized (
       select q.*, row_number() over () as place, null::int as taken, null::uuid as first_id from (
-        select o.org_id, o.topic, min(o.created_at) + coalesce(min(k.ms), 0) * interval '1 ms' as ripe_at
+        select o.org_id, o.topic, ${ripeAt(sql`min(o.created_at)`, sql`min(k.ms)`, param('now'))} as ripe_at
         from known o left join ${rowsAs('k', lingers, lingerRows)} on k.topic = o.topic
         group by o.org_id, o.topic order by o.org_id, o.topic) q
     ), event as (

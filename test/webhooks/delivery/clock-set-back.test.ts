@@ -44,6 +44,17 @@ it('sends again what has failed while the clock was an hour ahead, as soon as it
   expect(await lane()).toMatchObject({ failures: 0, openUntil: null, failingSince: null })
 })
 
+it('sends what waited for more events of its topic when the clock was set back', async () => {
+  const { clock, harness, receiver } = await startEngine(createTestClock())
+  await harness.addWebhook({ url: receiver.url, topics: ['device-events'], name: 'w' })
+  await harness.start()
+  await harness.deviceEvents(['before'])
+  clock.advance(-HOUR_MS)
+  harness.wake()
+  await receiver.waitFor(1)
+  expect(receiver.received[0]?.events).toMatchObject([{ device_name: 'before' }])
+})
+
 it('lets a lane with a rate limit, which is held while the clock is set back, go on at once', async () => {
   const { clock, harness, receiver } = await startEngine(createTestClock())
   const body = { url: receiver.url, topics: ['audits'], name: 'w', rate_limit: { messages: 1, per: 'second' } }
