@@ -1,8 +1,8 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { sentEventsPart } from '../../events/store-outbox.ts'
 import type { Db } from '../../platform/database/db.ts'
 import { type RowOf, columnsOf, namesOf, rowsAs } from '../../platform/database/rows.ts'
-import { type ParamOf, statement } from '../../platform/database/statement.ts'
+import { statement } from '../../platform/database/statement.ts'
 import { type DeliveryRecord, bodyColumns, bodyOf, deliveryColumns } from './store.ts'
 import type { HeldLaneKey, LaneRelease } from '../lanes/store.ts'
 import { isLaneOf } from '../store-look-ups.ts'
@@ -42,16 +42,13 @@ interface DeliveredBatch {
   readonly counts: readonly CountPlan[]
 }
 
-interface RecordValues {
+interface BatchValues {
   readonly records: readonly RowOf<typeof deliveryColumns>[]
   readonly bodies: readonly RowOf<typeof bodyColumns>[]
-  readonly unroutedIds: readonly string[]
-}
-
-interface BatchValues extends RecordValues {
   readonly counts: readonly RowOf<typeof countColumns>[]
   readonly done: readonly RowOf<typeof doneColumns>[]
   readonly releases: readonly RowOf<typeof releaseColumns>[]
+  readonly unroutedIds: readonly string[]
 }
 
 interface BatchRow extends HeldLaneKey {
@@ -60,23 +57,15 @@ interface BatchRow extends HeldLaneKey {
   readonly kept: number
 }
 
-/** Parts of a `with` clause that insert the records and delete the events that were sent without being routed. */
-function recordParts<V extends RecordValues>(param: ParamOf<V>): RawBuilder<unknown> {
-  return sql`record as (
+const writeBatch = statement<BatchValues, BatchRow>(
+  (param) => sql`
+    with record as (
       insert into webhook_delivery (${namesOf(deliveryColumns)})
       select * from ${rowsAs('r', deliveryColumns, param('records'))} returning 1
     ), body as (
       insert into webhook_body (${namesOf(bodyColumns)})
       select * from ${rowsAs('b', bodyColumns, param('bodies'))} returning 1
-    ), ${sentEventsPart(param('unroutedIds'))}`
-}
-
-/** Writes a batch that concerns no lane. Preparing the parts for lanes would take longer than all the others. */
-const writeRecords = statement<RecordValues, never>((param) => sql`with ${recordParts(param)} select where false`)
-
-const writeBatch = statement<BatchValues, BatchRow>(
-  (param) => sql`
-    with ${recordParts(param)}, count_plan as materialized (
+    ), ${sentEventsPart(param('unroutedIds'))}, count_plan as materialized (
       select * from ${rowsAs('k', countColumns, param('counts'))}
     ), shared as materialized (
       select l.org_id, l.webhook_id, l.epoch, l.pending, k.messages as expected, k.keeps as is_to_keep,
@@ -146,15 +135,16 @@ export async function writeDelivered(
   db: Db,
   { records, releases, unroutedIds, counts }: DeliveredBatch,
 ): Promise<WrittenBatch> {
-  const written = { records, bodies: records.map(bodyOf), unroutedIds }
-  if (counts.length === 0) {
-    await writeRecords(db, written)
-    return { left: [], kept: new Map() }
-  }
   const unrouted = new Set(unroutedIds)
   const routed = records.filter(({ messageId }) => !unrouted.has(messageId))
-  const done = routed.map(({ messageId: id, webhookId }) => ({ id, webhookId }))
-  const rows = await writeBatch(db, { ...written, counts, done, releases })
+  const rows = await writeBatch(db, {
+    records,
+    bodies: records.map(bodyOf),
+    counts,
+    done: routed.map(({ messageId: id, webhookId }) => ({ id, webhookId })),
+    releases,
+    unroutedIds,
+  })
   return {
     left: rows.filter(({ isLeft }) => isLeft).map(({ orgId, webhookId, epoch }) => ({ orgId, webhookId, epoch })),
     kept: new Map(rows.map(({ webhookId, kept }) => [webhookId, kept])),
