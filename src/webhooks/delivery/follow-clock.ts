@@ -12,11 +12,15 @@ import { createClockSteps } from './clock-steps.ts'
  */
 export function createClockFollower(ctx: Context, monotonicMs: () => number): () => Promise<void> {
   const takeStep = createClockSteps(() => ctx.clock.now().getTime(), monotonicMs)
+  let backMs = 0
   return async () => {
-    const ms = takeStep()
-    if (ms === 0) return
+    backMs += takeStep()
+    if (backMs === 0) return
     const now = ctx.clock.now()
     const lanes = await listWaitingLanes(ctx.db, now)
+    // Not before: the database may be gone, and the next round tries again.
+    const ms = backMs
+    backMs = 0
     ctx.log.warn({ ms, lanes: lanes.length }, 'the clock was set back, and webhooks wait less')
     await eachInTurn(
       lanes,

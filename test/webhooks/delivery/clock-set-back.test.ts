@@ -1,7 +1,9 @@
+import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { expect, it } from 'vitest'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { addMs } from '../../../src/platform/time/clock.ts'
+import { createClockFollower } from '../../../src/webhooks/delivery/follow-clock.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
 import { shiftLane } from '../../../src/webhooks/lanes/store-clock.ts'
 import { createTestClock } from '../../support/test-clock.ts'
@@ -98,4 +100,20 @@ it('makes all messages of a webhook earlier, however many wait, and leaves them 
   const hoursOf = ({ dueAt }: { readonly dueAt: Date | null }) => (Number(dueAt) - clock.now().getTime()) / HOUR_MS
   expect(new Set(waiting.slice(0, -FAILURES).map(hoursOf))).toEqual(new Set([1]))
   expect(new Set(waiting.slice(-FAILURES).map(hoursOf))).toEqual(new Set([2]))
+})
+
+it('follows a step later if the database could not be asked at once', async () => {
+  const { clock, harness } = await startEngine(createTestClock())
+  const { db } = harness.ctx
+  await harness.addWebhook({ url: 'http://127.0.0.1:1/', topics: ['audits'], name: 'w' })
+  await db.updateTable('webhookLane').set({ openUntil: clock.now() }).execute()
+  const follow = createClockFollower(harness.ctx, () => 0)
+  await follow()
+  clock.advance(-HOUR_MS)
+  await sql`alter table webhook_lane rename to webhook_lane_away`.execute(db)
+  await expect(follow()).rejects.toThrow('webhook_lane')
+  await sql`alter table webhook_lane_away rename to webhook_lane`.execute(db)
+  await follow()
+  const { openUntil } = await db.selectFrom('webhookLane').select('openUntil').executeTakeFirstOrThrow()
+  expect(openUntil).toEqual(clock.now())
 })
