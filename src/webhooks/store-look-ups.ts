@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 /**
  * The condition that a column equals one of another table, for a join that must look its rows up in an index. If PostgreSQL
  * believes that a table is small, it would join by `=` with all of an index, also on a connection of openQueuePool(), and keep
- * that plan while the table grows. It can do nothing with an array but to search an index for its values.
+ * that plan while the table grows. For an array it can only search an index for the values.
  */
 function lookedUp(column: string, value: string): RawBuilder<boolean> {
   return sql`${sql.ref(column)} = any(array[${sql.ref(value)}])`
@@ -20,7 +20,7 @@ export function isWebhookOf(webhook: string, key: string): RawBuilder<boolean> {
 }
 
 /** Joins the webhooks of an organization to rows that name it. @param webhook The alias of the webhooks. @param row The alias of the rows. */
-export function isOfOrgOf(webhook: string, row: string): RawBuilder<boolean> {
+export function isInOrgOf(webhook: string, row: string): RawBuilder<boolean> {
   return lookedUp(`${webhook}.org_id`, `${row}.org_id`)
 }
 

@@ -100,7 +100,7 @@ export interface UpgradeExtent {
   readonly lastOrdinal: number
   /** The last wave of its last phase. */
   readonly lastWave: number
-  /** The sites of its targets, as planned; null: it has some without a site. */
+  /** The planned sites of its targets, without those that were skipped; null stands for no site. */
   readonly siteIds: readonly (string | null)[]
 }
 

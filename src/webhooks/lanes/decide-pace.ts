@@ -35,7 +35,10 @@ function distanceMs({ messages, periodMs }: RateLimit): number {
   return periodMs / messages
 }
 
-/** A message never waits for longer than its distance from the one before, unless the clock was set back meanwhile. */
+/**
+ * A message never waits for longer than its distance from the one before, except by a small correction of the clock. If it would,
+ * the clock was set back.
+ */
 function isPaused(limit: RateLimit, { nextMs }: Pace, now: Date): boolean {
   const waitMs = nextMs - now.getTime()
   return waitMs > 0 && waitMs <= distanceMs(limit) + SLACK_MS

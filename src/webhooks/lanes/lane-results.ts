@@ -11,7 +11,7 @@ import type { EndOfUnrouted, Unrouted } from './waiting-messages.ts'
 export interface LaneResults {
   /** How many attempts are not yet written. */
   unwritten(): number
-  /** @param onEnd Learns the end of a message that is not in the database; null for any other. */
+  /** @param onEnd Called with the end of a message that is not in the database; null for any other. */
   addAttempt(attempt: Attempt, message: DueMessage, onEnd: EndOfUnrouted | null): void
   /** Writes a message that is not in the database, and was not started, into it. If the webhook has changed, it has to be routed. */
   addUnsent(message: DueMessage, unrouted: Unrouted): void
@@ -21,7 +21,7 @@ export interface LaneResults {
    */
   correctCount(): void
   /** Resolves when the lane is released. */
-  release(health: Omit<LaneRelease, 'orgId' | 'webhookId'>): Promise<void>
+  release(state: Omit<LaneRelease, 'orgId' | 'webhookId'>): Promise<void>
 }
 
 /** So many results of a lane are written without waiting for more, so that it need not stop at the limit while they are written. */
@@ -75,6 +75,6 @@ export function createLaneResults({ flusher, lane, spare, order, onWritten, onFa
       isCorrecting = true
       add({ corrects: true }).then(() => (isCorrecting = false), onFailure)
     },
-    release: (health) => add({ release: health }),
+    release: (state) => add({ release: state }),
   }
 }

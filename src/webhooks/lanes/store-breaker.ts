@@ -3,7 +3,7 @@ import type { Tx } from '../../platform/database/db.ts'
 import { type RetriedKey, advanceFollowers } from './store-order.ts'
 import { type LaneKey, nextAt } from './store.ts'
 
-/** Bounds the time for which a lane is locked while its retries become due. */
+/** Bounds the retries that become due at once. The messages that wait for them are not bounded; see decision 487. */
 const MAX_ADVANCED = 1000
 
 /**

@@ -40,8 +40,9 @@ export async function shiftLane(tx: Tx, { orgId, webhookId }: LaneKey, step: Clo
 }
 
 /**
- * Shifts all messages that are due later, a portion at a time, from the first one on: none is due after the next portion then, so
- * none is shifted twice. If some kept their times, later messages of their key would overtake them.
+ * Shifts all messages that are due later, a portion at a time, the earliest first. A shifted message is due before all that are
+ * left, so no later portion shifts it again. All are shifted in one transaction: later messages of a key would overtake those that
+ * kept their times.
  */
 async function shiftMessages(tx: Tx, { orgId, webhookId }: LaneKey, step: ClockStep): Promise<void> {
   let after = { dueAt: step.now.toISOString(), id: LAST_ID }

@@ -5,7 +5,7 @@ import type { Reader } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import { type Param, statement } from '../../platform/database/statement.ts'
 import { MIN_STEP_MS } from '../delivery/clock-steps.ts'
-import { isOfOrgOf } from '../store-look-ups.ts'
+import { isInOrgOf } from '../store-look-ups.ts'
 import { MAX_MESSAGE_EVENTS } from './plan-messages.ts'
 import type { Subscriber, WaitingEvent, WaitingQueue } from './plan-round.ts'
 
@@ -127,7 +127,7 @@ const search = statement<QueueSearch, FoundRow>(
           and o.id >= q.first_id
         order by o.id offset share.events limit 1
       ) and exists (
-        select from webhook w where ${isOfOrgOf('w', 'q')} and w.enabled and q.topic = any(w.topics)
+        select from webhook w where ${isInOrgOf('w', 'q')} and w.enabled and q.topic = any(w.topics)
           and w.doc -> 'single_event_per_message' is distinct from 'true')
     ), found as materialized (
       select q.*, case when q.ripe_at > ${param('now')} then null when f.place is null then share.events
@@ -193,7 +193,7 @@ function selectFound<V>(now: Param<V, Date>): RawBuilder<FoundRow> {
     select q.place, null, null, null, null, null, w.id, w.site_id, null, null, null, null,
       coalesce(w.doc -> 'single_event_per_message' = 'true', false), w.doc ->> 'filter',
       coalesce(w.doc ->> 'order' = 'device', false)
-    from found q join webhook w on ${isOfOrgOf('w', 'q')} and w.enabled and q.topic = any(w.topics)
+    from found q join webhook w on ${isInOrgOf('w', 'q')} and w.enabled and q.topic = any(w.topics)
     where q.ripe_at <= ${now} and q.taken is distinct from 0
     order by place, id nulls first
   `
