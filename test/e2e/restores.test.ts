@@ -146,19 +146,19 @@ async function reportOf({ server, macs }: World, id: string) {
   const { body: csv } = await server.call('GET', `${path}?format=csv`)
   const lines: Record<string, string>[] = parse(String(csv), { columns: true })
   const names = new Map(Object.entries(macs).map(([name, mac]) => [mac, name]))
-  const toldOf = (rows: readonly AnyJson[]) =>
+  const outcomesOf = (rows: readonly AnyJson[]) =>
     Object.fromEntries(
       rows.map(({ mac, status, reason, restore_reason: cause }) => [
         names.get(mac),
         [status, cause, reason].filter((word) => word !== undefined && word !== '').join(' '),
       ]),
     )
-  expect(toldOf(lines)).toEqual(toldOf(json.devices))
-  return { json, told: toldOf(json.devices) }
+  expect(outcomesOf(lines)).toEqual(outcomesOf(json.devices))
+  return { json, outcomes: outcomesOf(json.devices) }
 }
 
 it(
-  'returns canaries that fail their health check or do not stay connected, and tells why of each',
+  'returns canaries that fail their health check or do not stay connected, and reports why',
   { timeout: 150_000 },
   async () => {
     const world = await startWorld({
@@ -178,8 +178,8 @@ it(
       canary_groups: [{ rules: [{ match_model: AP }] }],
       check_health: true,
     })
-    const { json, told } = await reportOf(world, id)
-    expect(told).toEqual({
+    const { json, outcomes } = await reportOf(world, id)
+    expect(outcomes).toEqual({
       healthy: 'upgraded',
       plain: 'upgraded',
       deaf: 'failed health_radio rolled_back',

@@ -23,6 +23,6 @@ it("upgrades an access point over https with a self-signed certificate that only
     const { status, version } = await stats()
     return status === 'connected' && version === '2.0.0'
   }
-  await waitUntil('the access point is back with the new version', upgraded, 20_000)
+  await waitUntil('the access point is back with the new version', upgraded)
   expect(fleet.devices.get(ap.mac)?.counts).toMatchObject({ downloads: 1, flashes: 1, boots: 1 })
 })

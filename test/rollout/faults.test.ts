@@ -60,7 +60,6 @@ it.each(['org_upgrade', 'upgrade_target', 'device_command', 'device_upgrade', 'd
     expect(upgrade.siteUpgrades.map(({ status }) => status)).toEqual(['completed'])
     expect([...rollout.fleet.attempts.values()]).toEqual([1, 1, 1, 1])
   },
-  30_000,
 )
 
 it('a broken site upgrade holds up no other of its organization', async () => {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const MIN_POLL_MS = 5
 const MAX_POLL_MS = 50
-/** Generous, because tests share the processors. A wait that succeeds is no longer for it. */
+/** Generous, because tests share the processors; a wait that succeeds takes no longer because of it. */
 const WITHIN_MS = 40_000
 /** The longer the wait, the less often it polls, because the awaited work needs the processor too. */
 const POLLS_PER_WAIT = 20

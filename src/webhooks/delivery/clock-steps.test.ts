@@ -3,7 +3,7 @@ import { MIN_STEP_MS, createClockSteps } from './clock-steps.ts'
 
 const HOUR_MS = 3600e3
 
-it('tells by how much the wall clock was set back, once, and nothing of other steps', () => {
+it('returns once by how much the wall clock was set back, and 0 for other steps', () => {
   let [wall, monotonic] = [1e12, 5000]
   const takeStep = createClockSteps(
     () => wall,

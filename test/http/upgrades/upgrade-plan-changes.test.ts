@@ -26,8 +26,8 @@ const runs = (mac: string, firmware: string) =>
 const change = (mac: string, set: { readonly siteId?: string | null; readonly name?: string }) =>
   db().updateTable('device').set(set).where('id', '=', deviceIdOf(mac)).execute()
 const remove = (mac: string) => db().deleteFrom('device').where('id', '=', deviceIdOf(mac)).execute()
-/** Lets a device say whether its firmware can be upgraded. */
-const say = (mac: string, refusal: string | null) => {
+/** Sets why the firmware of a device can't be upgraded; null if it can. */
+const setRefusal = (mac: string, refusal: string | null) => {
   const can = refusal === null ? stockCapabilities() : { ...noCapabilities, refusals: { upgrade: refusal } }
   const set = { capabilities: json(can) }
   return db().updateTable('deviceStatus').set(set).where('deviceId', '=', deviceIdOf(mac)).execute()
@@ -58,7 +58,7 @@ async function addVersion(version: string, more: { readonly tag?: string } = {})
   const entry = { orgId: orgId(), model: MODEL, version, imageId, tag: null, createdAt, ...more }
   await db().insertInto('firmwareVersion').values(entry).execute()
 }
-const versionOf = (
+const updateVersion = (
   version: string,
   set: { readonly minVersion?: string; readonly reported?: never; readonly tag?: string | null },
 ) =>
@@ -74,14 +74,14 @@ const deleteVersion = (version: string, model?: string) => {
   return (model === undefined ? query : query.where('model', '=', model)).execute()
 }
 
-/** Upgrades a device by itself. @returns The path of the upgrade that has it. */
+/** Upgrades a device by itself. */
 async function upgradeOne(mac: string, body: object = {}): Promise<void> {
   const path = `/sites/${siteId(0)}/devices/${deviceIdOf(mac)}/upgrade`
   const answer = await call('POST', path, { version: NEW, start_time: soon(), ...body })
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
 }
-/** Ends all other upgrades of a device. */
-const free = (mac: string) =>
+/** Releases a device from the upgrade that has it. */
+const release = (mac: string) =>
   db().updateTable('deviceUpgrade').set({ upgradeId: null }).where('deviceId', '=', deviceIdOf(mac)).execute()
 
 const daily = [{ start: '01:00', end: '05:00' }]
@@ -141,16 +141,16 @@ const fleet: Record<string, Row> = {
     differs: () => [[ap(1), NOT_PLANNED]],
   },
   'a device can no longer be upgraded': {
-    since: () => say(ap(), FULL),
+    since: () => setRefusal(ap(), FULL),
     differs: () => [[ap(), impossible(FULL)]],
   },
   'a device can be upgraded now': {
-    given: () => say(ap(), FULL),
-    since: () => say(ap(), null),
+    given: () => setRefusal(ap(), FULL),
+    since: () => setRefusal(ap(), null),
     differs: () => [[ap(), NOT_PLANNED]],
   },
-  'a device that was left out is gone': { given: () => say(ap(), FULL), since: () => remove(ap()) },
-  'a device that was left out has the version': { given: () => say(ap(), FULL), since: () => runs(ap(), NEW) },
+  'a device that was left out is gone': { given: () => setRefusal(ap(), FULL), since: () => remove(ap()) },
+  'a device that was left out has the version': { given: () => setRefusal(ap(), FULL), since: () => runs(ap(), NEW) },
   'a device that had the version is gone': { given: () => runs(ap(), NEW), since: () => remove(ap()) },
   'a device that had the version has another one': {
     given: () => runs(ap(), NEW),
@@ -159,7 +159,7 @@ const fleet: Record<string, Row> = {
   },
   'a device that had the version has another one, and can not be upgraded': {
     given: () => runs(ap(), NEW),
-    since: async () => [await runs(ap(), OLD), await say(ap(), FULL)],
+    since: async () => [await runs(ap(), OLD), await setRefusal(ap(), FULL)],
     differs: () => [[ap(), impossible(FULL)]],
   },
 }
@@ -177,8 +177,8 @@ const images: Record<string, Row> = {
   },
   'a label has moved to another version': {
     body: { version: 'stable' },
-    given: () => versionOf(NEW, { tag: 'stable' }),
-    since: async () => [await versionOf(NEW, { tag: null }), await addVersion('3.0.0', { tag: 'stable' })],
+    given: () => updateVersion(NEW, { tag: 'stable' }),
+    since: async () => [await updateVersion(NEW, { tag: null }), await addVersion('3.0.0', { tag: 'stable' })],
     differs: () => macsOf(0).map((mac) => [mac, `would get 3.0.0, not ${NEW}`]),
   },
   'the version has another image': {
@@ -190,16 +190,16 @@ const images: Record<string, Row> = {
     differs: () => macsOf(0).map((mac) => [mac, impossible(`no firmware ${NEW} for model ${MODEL}`)]),
   },
   'the version demands a later one first, which is there': {
-    since: async () => [await addVersion('1.5.0'), await versionOf(NEW, { minVersion: '1.5.0' })],
+    since: async () => [await addVersion('1.5.0'), await updateVersion(NEW, { minVersion: '1.5.0' })],
     differs: () => macsOf(0).map((mac) => [mac, `would go to ${NEW} over 1.5.0, not to ${NEW} directly`]),
   },
   'the version demands a later one first, which is missing': {
-    since: () => versionOf(NEW, { minVersion: '1.5.0' }),
+    since: () => updateVersion(NEW, { minVersion: '1.5.0' }),
     differs: () =>
       macsOf(0).map((mac) => [mac, expect.stringMatching(/^can't be upgraded any more: runs 1\.0\.0, but/)]),
   },
   'devices report the version by what they report': {
-    since: () => versionOf(NEW, { reported: json([OLD]) as never }),
+    since: () => updateVersion(NEW, { reported: json([OLD]) as never }),
     differs: () => macsOf(0).map((mac) => [mac, `runs ${NEW}, not ${OLD}`]),
   },
 }
@@ -218,17 +218,17 @@ const others: Record<string, Row> = {
   },
   'another upgrade has released a device': {
     given: () => upgradeOne(ap()),
-    since: () => free(ap()),
+    since: () => release(ap()),
     differs: () => [[ap(), NOT_PLANNED]],
   },
   'another upgrade has released a device that is to be taken over': {
     body: { supersede: true },
     given: () => upgradeOne(ap()),
-    since: () => free(ap()),
+    since: () => release(ap()),
   },
   'another upgrade has given a device the version': {
     given: () => upgradeOne(ap()),
-    since: async () => [await free(ap()), await runs(ap(), NEW)],
+    since: async () => [await release(ap()), await runs(ap(), NEW)],
   },
   'another upgrade is to change a device that has the version': {
     given: () => runs(ap(), NEW),

@@ -26,7 +26,7 @@ it('puts failures first, the most frequent cause before the others', () => {
   ])
 })
 
-it('tells restored devices apart by why they were restored', () => {
+it('groups restored devices by why they were restored', () => {
   const restored = (mac: string, restore_reason: string) => ({
     ...target(mac, 'failed', 'rolled_back'),
     restore_reason,
