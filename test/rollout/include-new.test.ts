@@ -7,7 +7,6 @@ import { stopSiteUpgrades } from '../../src/rollout/stops/store.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { includeAll } from '../../src/upgrades/include-new.worker.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
-import { parseSiteUpgrade } from '../../src/upgrades/site/wire.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
 import { MODEL, NEW, type SeededDevice } from '../support/fleets/fleet.ts'
@@ -184,6 +183,20 @@ describe('an upgrade with include_new', () => {
       .execute()
     expect(places).toEqual([second, first, last].map((device, index) => ({ deviceId: device.id, ordinal: index + 3 })))
     expect(await countOfUpgrade(id)).toMatchObject({ planned: 3 })
+  })
+
+  it('takes in others beside a device that never connected, and whose target has ended', async () => {
+    await rollout.seed([2, 1])
+    const { id } = await begin()
+    const [, ended] = rollout.devices(0)
+    // The row of a status begins with the first connection.
+    await rollout.ctx.db
+      .deleteFrom('deviceStatus')
+      .where('deviceId', '=', ended?.id ?? '')
+      .execute()
+    await move(rollout.devices(1), 0)
+    await look()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, deferred: 1, planned: 1 })
   })
 
   it('looks at a few devices at a time, and at all of them in turn, and two workers take each of them in once', async () => {
@@ -419,13 +432,4 @@ describe('an upgrade of all sites with include_new', () => {
     expect((await rollout.read(id)).siteUpgrades).toHaveLength(1)
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, deferred: 1 })
   })
-})
-
-it('include_new is refused where devices that join would contradict the request', () => {
-  const parse = (body: object) => () => parseSiteUpgrade({ include_new: true, ...body }, 'site')
-  const id = '00000000-0000-0000-1000-000000000001'
-  expect(parse({ device_ids: [id], reboot: true })).toThrow('Invalid field include_new: is given with device_ids')
-  expect(parse({})).toThrow('Invalid field include_new: needs reboot')
-  expect(parse({ device_type: 'ap' })().includeNew).toMatchObject({ type: 'ap', ids: null })
-  expect(parse({ reboot: true })().includeNew).toMatchObject({ type: null, ids: null })
 })

@@ -89,7 +89,7 @@ export interface LookOptions {
 
 /**
  * Lists devices of the sites that no upgrade has and that this one never had, except as skipped by its plan, which have
- * another version by now.
+ * another version by now. A device that never connected has no version.
  * @returns `last`: the last device that was looked at; null at the end of the pass.
  */
 export async function listJoining(
@@ -112,9 +112,9 @@ export async function listJoining(
     and not exists (
       select from (select * from upgrade_target where device_id = looked.id offset 0) target
       join site_upgrade part on part.org_id = target.org_id and part.id = target.upgrade_id
-      join device_status status on status.org_id = target.org_id and status.device_id = target.device_id
+      left join device_status status on status.org_id = target.org_id and status.device_id = target.device_id
       where target.org_id = ${scope.orgId} and part.org_upgrade_id = ${orgUpgradeId}
-        and not (${isSkippedByPlan} and status.firmware is distinct from target.target_version
+        and not (${isSkippedByPlan} and status.device_id is not null and status.firmware is distinct from target.target_version
           and not coalesce(target.reported ? status.firmware, false)))
   `.execute(reader)
   const free = rows.map(({ id }) => id)
