@@ -117,3 +117,23 @@ it('follows a step later if the database could not be asked at once', async () =
   const { openUntil } = await db.selectFrom('webhookLane').select('openUntil').executeTakeFirstOrThrow()
   expect(openUntil).toEqual(clock.now())
 })
+
+it('follows a step later for a webhook that could not be changed at once', async () => {
+  const { clock, harness } = await startEngine(createTestClock())
+  const { db } = harness.ctx
+  await harness.addWebhook({ url: 'http://127.0.0.1:1/', topics: ['audits'], name: 'w' })
+  await db.updateTable('webhookLane').set({ openUntil: clock.now() }).execute()
+  const follow = createClockFollower(harness.ctx, () => 0)
+  await follow()
+  clock.advance(-HOUR_MS)
+  await sql`create function fail() returns trigger language plpgsql
+    as $$ begin raise exception 'no disk' using errcode = '53100'; end $$`.execute(db)
+  await sql`create trigger fails before update on webhook_lane for each statement execute function fail()`.execute(db)
+  const openUntil = async () =>
+    (await db.selectFrom('webhookLane').select('openUntil').executeTakeFirstOrThrow()).openUntil
+  await follow()
+  expect(await openUntil()).toEqual(addMs(clock.now(), HOUR_MS))
+  await sql`drop trigger fails on webhook_lane`.execute(db)
+  await follow()
+  expect(await openUntil()).toEqual(clock.now())
+})
