@@ -3,9 +3,9 @@ import { LongFilesFirst } from './test/support/long-files-first.ts'
 
 export default defineConfig({
   test: {
-    // Tests wait for timers, processes and answers of the database for about half of their time. With three, an eighth of two
-    // processors was idle; the parts under test, a server, a database and simulated devices, run beside each test.
-    maxWorkers: 4,
+    // With two, a fifth of two processors was idle while tests waited for timers, processes and answers of the database;
+    // the parts under test, a server, a database and simulated devices, run beside each test. With three, they are busy.
+    maxWorkers: 3,
     // Modules have no state of their own, so files need no isolation; importing the whole service again for each file
     // took a quarter of the run.
     isolate: false,
