@@ -30,7 +30,7 @@ const ORGS = 20
 /** Healthy webhooks per organization. */
 const HEALTHY = 5
 const OTHERS = 16
-/** Events per organization. The first backlog is sent by code that the engine has yet to compile. */
+/** Events per organization. V8 has yet to compile the code that sends the first backlog. */
 const FIRST_BACKLOG_EVENTS = 30
 const LONG_BACKLOG_EVENTS = 150
 const EVENTS_PER_S = 0.5
