@@ -1,31 +1,30 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { raiseAlarms } from '../../src/events/alarms/store.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { codeAt, createBrowser } from '../support/peers/browser.ts'
-import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/peers/chromium.ts'
+import { noChromium, signIn } from '../support/peers/chromium.ts'
 import { MODEL, NEW, seedOrg } from '../support/fleets/fleet.ts'
 import { tokenIn, waitForMail } from '../support/peers/mails.ts'
 import { addPerson } from '../support/people.ts'
-import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
+import type { TestOrg } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { addSso } from '../sso/world.ts'
 import { startIdentityProvider } from '../sso/identity-provider.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
+import { type ConsoleWorld, startConsole } from './world.ts'
 
 describe.skipIf(noChromium !== null)(
   `the console and who uses it${noChromium === null ? '' : `: ${noChromium}`}`,
   () => {
-    let server: TestServer
-    let browser: Browser
+    let server: ConsoleWorld
     let org: string
     let upgradeId: string
     const ssoDomains = new Map<string, string>()
 
     beforeAll(async () => {
-      server = await startTestServer(undefined, { ssoDomains }, null, { console: await buildConsole() })
-      org = `/orgs/${server.org.orgId}`
+      server = await startConsole(ssoDomains)
+      org = server.path
       const seeded = await seedOrg(server.ctx, [{ devices: 3, name: 'Oslo' }], server.org.orgId)
       const upgrade = {
         site_ids: seeded.sites.map(({ id }) => id),
@@ -35,32 +34,11 @@ describe.skipIf(noChromium !== null)(
       }
       const created = await server.call('POST', `${org}/devices/upgrade`, { body: upgrade })
       upgradeId = created.body.id
-      browser = await launchChromium()
     }, 240_000)
-    afterAll(async () => {
-      await browser?.close()
-      await server.close()
-    })
-
-    async function openPage(view = {}): Promise<{ readonly page: Page; readonly context: BrowserContext }> {
-      const context = await openView(browser, server.url, view)
-      context.setDefaultTimeout(WITHIN_MS)
-      return { context, page: await context.newPage() }
-    }
-
-    async function enter(
-      person: TestOrg,
-      path: string,
-    ): Promise<{ readonly page: Page; readonly context: BrowserContext }> {
-      const opened = await openPage()
-      await signIn(opened.page, person)
-      await opened.page.waitForURL(`**${org}`)
-      await opened.page.goto(path)
-      return opened
-    }
+    afterAll(() => server.close())
 
     it('returns to the requested page after the sign-in', { timeout: WITHIN_MS }, async () => {
-      const { page, context } = await openPage()
+      const { page, context } = await server.openPage()
       await page.goto(`${org}/devices?type=ap`)
       await page.waitForURL('**/sign-in?**')
       await expectAccessible(page)
@@ -85,7 +63,7 @@ describe.skipIf(noChromium !== null)(
     it('asks for the second factor', { timeout: WITHIN_MS }, async () => {
       const person = await addPerson(server, [{ scope: 'org', role: 'admin' }])
       const secret = await enableSecondFactor(person)
-      const { page, context } = await openPage()
+      const { page, context } = await server.openPage()
       await signIn(page, person)
       await page.getByRole('heading', { name: 'Second factor' }).waitFor()
       await expectAccessible(page)
@@ -110,12 +88,12 @@ describe.skipIf(noChromium !== null)(
     }
 
     it('does not offer what a role may not do', { timeout: WITHIN_MS }, async () => {
-      const admin = await enter(server.org, `${org}/upgrades/${upgradeId}`)
+      const admin = await server.enter(server.org, `${org}/upgrades/${upgradeId}`)
       await admin.page.getByRole('button', { name: 'Cancel the upgrade…' }).waitFor()
       await admin.context.close()
 
       const reader = await addPerson(server, [{ scope: 'org', role: 'read' }])
-      const { page, context } = await enter(reader, `${org}/upgrades/${upgradeId}`)
+      const { page, context } = await server.enter(reader, `${org}/upgrades/${upgradeId}`)
       await page.getByText('0 of 3 upgraded').waitFor()
       for (const name of ['Pause…', 'Cancel the upgrade…'])
         expect(await page.getByRole('button', { name }).count()).toBe(0)
@@ -128,7 +106,7 @@ describe.skipIf(noChromium !== null)(
       const { body: sites } = await server.call('GET', `${org}/sites`)
       const [{ id: siteId }] = sites
       const person = await addPerson(server, [{ scope: 'site', role: 'admin', site_id: siteId }])
-      const { page, context } = await enter(person, org)
+      const { page, context } = await server.enter(person, org)
       const refused: string[] = []
       page.on('response', (response) => response.status() === 403 && refused.push(response.url()))
       const pages = page.getByRole('navigation', { name: 'Pages' })
@@ -151,11 +129,8 @@ describe.skipIf(noChromium !== null)(
     })
 
     it('shows the phases of an upgrade before its devices have arrived', { timeout: WITHIN_MS }, async () => {
-      const { page, context } = await enter(server.org, org)
-      let release: () => void = () => undefined
-      const released = new Promise<void>((resolve) => {
-        release = resolve
-      })
+      const { page, context } = await server.enter(server.org, org)
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
       await page.route(`**/upgrade/${upgradeId}/report`, async (route) => {
         await released
         await route.continue()
@@ -173,7 +148,7 @@ describe.skipIf(noChromium !== null)(
     })
 
     it('pauses, resumes and cancels an upgrade, and shows who did what', { timeout: WITHIN_MS }, async () => {
-      const { page, context } = await enter(server.org, `${org}/upgrades/${upgradeId}`)
+      const { page, context } = await server.enter(server.org, `${org}/upgrades/${upgradeId}`)
       const dialog = page.getByRole('dialog')
       await page.getByRole('button', { name: 'Pause…' }).click()
       await dialog.getByText('the 3 devices still to be upgraded').waitFor()
@@ -215,7 +190,7 @@ describe.skipIf(noChromium !== null)(
         }
       })
       await inTx(ctx, (tx) => raiseAlarms(tx, alarms, ctx.clock.now()))
-      const { page, context } = await enter(server.org, org)
+      const { page, context } = await server.enter(server.org, org)
       const panel = page.getByRole('region', { name: 'Alarms' })
       await panel.getByRole('button', { name: /^Show all / }).click()
       await panel.getByText(texts[0] ?? '').waitFor()
@@ -233,7 +208,7 @@ describe.skipIf(noChromium !== null)(
     })
 
     it('shows when the server is away, and continues when it is back', { timeout: WITHIN_MS }, async () => {
-      const { page, context } = await enter(server.org, `${org}/devices`)
+      const { page, context } = await server.enter(server.org, `${org}/devices`)
       await page.getByText('3 devices').waitFor()
       await context.setOffline(true)
       await page.getByRole('searchbox').fill('oslo')
@@ -246,7 +221,7 @@ describe.skipIf(noChromium !== null)(
     })
 
     it('leads from the registration, by the mail, to a new organization', { timeout: WITHIN_MS }, async () => {
-      const { page, context } = await openPage()
+      const { page, context } = await server.openPage()
       const email = 'ada@example.com'
       await page.goto('/sign-in')
       await page.getByRole('link', { name: 'Create an account' }).click()
@@ -272,7 +247,7 @@ describe.skipIf(noChromium !== null)(
 
     it('shows a new token once, and sets up a second factor', { timeout: 2 * WITHIN_MS }, async () => {
       const person = await addPerson(server, [{ scope: 'org', role: 'read' }])
-      const { page, context } = await enter(person, '/account')
+      const { page, context } = await server.enter(person, '/account')
       await page.getByLabel('Name of a new token').fill('backup')
       await page.getByRole('button', { name: 'Create the token' }).click()
       const tokens = page.getByRole('region', { name: 'API tokens' })
@@ -321,7 +296,7 @@ describe.skipIf(noChromium !== null)(
     })
 
     it('changes settings, and shows refusals at their fields', { timeout: WITHIN_MS }, async () => {
-      const { page, context } = await enter(server.org, `${org}/settings`)
+      const { page, context } = await server.enter(server.org, `${org}/settings`)
       await page.getByLabel('Maintenance windows').fill('sat sun 22:00-04:00')
       await page.getByLabel('End idle sessions after').fill('1000')
       await page.getByRole('button', { name: 'Save the settings' }).click()
@@ -352,7 +327,7 @@ describe.skipIf(noChromium !== null)(
       onTestFinished(() => idp.close())
       idp.people.set('ada', { nameId: 'ada@company.example', attributes: { Role: 'reader' } })
       ssoDomains.set('company.example', (await addSso(server, idp)).id)
-      const { page, context } = await openPage()
+      const { page, context } = await server.openPage()
       await page.goto(`/sign-in?return=${encodeURIComponent(`${org}/webhooks`)}`)
       await page.getByRole('button', { name: 'Sign in with single sign-on' }).click()
       await page.getByLabel('Email at your organization').fill('ada@unknown.example')
@@ -373,7 +348,7 @@ describe.skipIf(noChromium !== null)(
     })
 
     it('requests a mail that resets the password', { timeout: WITHIN_MS }, async () => {
-      const { page, context } = await openPage()
+      const { page, context } = await server.openPage()
       await page.goto('/sign-in')
       await page.getByRole('link', { name: 'Forgot your password?' }).click()
       // The page before has such a field too.
@@ -386,7 +361,7 @@ describe.skipIf(noChromium !== null)(
     })
 
     it('fits narrow windows', { timeout: WITHIN_MS }, async () => {
-      const { page, context } = await openPage({ width: 390, height: 844 })
+      const { page, context } = await server.openPage({ width: 390, height: 844 })
       await signIn(page, server.org)
       await page.waitForURL(`**${org}`)
       for (const path of [
