@@ -3,6 +3,7 @@ import { uuidv7 } from 'uuidv7'
 import { expect, it, onTestFinished } from 'vitest'
 import { type Db, inTx } from '../../../src/platform/database/db.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
+import { countReads, reportReads } from '../../support/database/reads.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { createHarness } from '../harness.ts'
 
@@ -27,19 +28,15 @@ it('the deletion of a webhook reads none of the messages of others, by a plan th
     const message = { orgId, webhookId: other, topic: 'audits', body: Buffer.from('{}'), eventCount: 1, orderKey: null }
     const messages = Array.from({ length: MESSAGES }, () => ({ ...message, id: uuidv7() }))
     await inTx({ db: ctx.keyDb, wakes: ctx.wakes }, (tx) => enqueueMessages(tx, messages, clock.now()))
-    const before = await countRead(db)
+    const before = await reportedReads(db)
     await remove(last)
-    return (await countRead(db)) - before
+    return (await reportedReads(db)) - before
   })
   expect(read).toBeLessThan(MESSAGES)
 })
 
-/** Counts the rows of messages, and the entries of their indexes, that have been read by any connection that has reported it. */
-async function countRead(db: Db): Promise<number> {
-  await sql`select pg_stat_force_next_flush()`.execute(db)
-  const { rows } = await sql<{ read: number }>`
-    select (pg_stat_get_tuples_returned('webhook_message'::regclass)
-      + (select sum(pg_stat_get_tuples_returned(indexrelid)) from pg_index where indrelid = 'webhook_message'::regclass))::int as read
-  `.execute(db)
-  return rows[0]?.read ?? NaN
+/** Counts the rows of messages, and the entries of their indexes, that have been read. */
+async function reportedReads(db: Db): Promise<number> {
+  await reportReads(db)
+  return countReads(db, { tables: ['webhook_message'], unit: 'tuples_returned' })
 }

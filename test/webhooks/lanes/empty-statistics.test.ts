@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it } from 'vitest'
 import { insertOutbox } from '../../../src/events/store.ts'
-import { type Tx, inTx } from '../../../src/platform/database/db.ts'
+import { inTx } from '../../../src/platform/database/db.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
+import { readsOf, reportReads } from '../../support/database/reads.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { countBrokenLanes } from './broken-lanes.ts'
@@ -72,31 +72,14 @@ async function whileFullOfGoneRows(work: () => Promise<void>): Promise<void> {
 }
 
 /** Counts the pages of the queues and their indexes that the work reads on any connection. */
-async function pagesRead(work: () => Promise<void>): Promise<number> {
-  const count = async (): Promise<number> => {
-    const { rows } = await sql<{ pages: number }>`
-      with queue as (select unnest('{webhook_message,webhook_outbox}'::regclass[]) as id)
-      select sum(pg_stat_get_blocks_fetched(id))::int as pages from (
-        select id from queue union all select indexrelid from pg_index where indrelid in (select id from queue)) part
-    `.execute(harness.ctx.db)
-    return rows[0]?.pages ?? NaN
-  }
-  // Connections report what they have read a second later.
-  await delay(1500)
-  const before = await count()
-  await work()
-  await delay(1500)
-  return (await count()) - before
-}
+const pagesRead = (work: () => Promise<void>): Promise<number> =>
+  readsOf(harness.ctx.db, { tables: ['webhook_message', 'webhook_outbox'], unit: 'blocks_fetched' }, work)
 
 const analyze = () =>
   inTx(harness.ctx, async (tx) => {
     await sql`analyze webhook_message, webhook_outbox`.execute(tx)
     await reportReads(tx)
   })
-
-/** Reports what the connection has read at the end of the transaction. Otherwise it may do so during what is measured. */
-const reportReads = (tx: Tx) => sql`select pg_stat_force_next_flush()`.execute(tx)
 
 /** Commits events one by one. */
 async function commitEvents(count: number): Promise<void> {

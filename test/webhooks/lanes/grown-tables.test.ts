@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import type { OrgScope } from '../../../src/access/scope.ts'
 import { appendAudit } from '../../../src/events/append.ts'
-import { type Tx, inTx } from '../../../src/platform/database/db.ts'
+import { inTx } from '../../../src/platform/database/db.ts'
 import { addMs } from '../../../src/platform/time/clock.ts'
+import { readsOf, reportReads } from '../../support/database/reads.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
@@ -18,6 +18,9 @@ const EVENTS = 20
 const WEBHOOKS = 2
 /** The rows and entries of indexes that are read for an event, far fewer than those that were added. */
 const FEW = 100
+
+/** Rows of webhooks and lanes, and entries of their indexes. */
+const ROWS = { tables: ['webhook', 'webhook_lane'], unit: 'tuples_returned' } as const
 
 interface World {
   readonly clock: TestClock
@@ -54,27 +57,6 @@ async function addWebhooks({ harness, others }: World, nextAt: Date | null = nul
 }
 
 const analyze = ({ harness }: World) => sql`analyze webhook, webhook_lane`.execute(harness.ctx.db)
-
-/** Reports what the connection has read at the end of the transaction. Otherwise it may do so during what is measured. */
-const reportReads = (tx: Tx) => sql`select pg_stat_force_next_flush()`.execute(tx)
-
-/** Counts the rows of webhooks and lanes, and the entries of their indexes, that the work reads on any connection. */
-async function rowsRead({ harness }: World, work: () => Promise<void>): Promise<number> {
-  const count = async (): Promise<number> => {
-    const { rows } = await sql<{ read: number }>`
-      with read as (select unnest('{webhook,webhook_lane}'::regclass[]) as id)
-      select sum(pg_stat_get_tuples_returned(id))::int as read from (
-        select id from read union all select indexrelid from pg_index where indrelid in (select id from read)) part
-    `.execute(harness.ctx.db)
-    return rows[0]?.read ?? NaN
-  }
-  // Connections report what they have read a second later.
-  await delay(1500)
-  const before = await count()
-  await work()
-  await delay(1500)
-  return (await count()) - before
-}
 
 /** Commits events one by one, on connections that read no table as a whole: only the engine's reads are measured. */
 async function commitEvents({ clock, harness }: World, count: number): Promise<void> {
@@ -150,7 +132,7 @@ it('deliveries read few rows beside many new webhooks', { timeout: 60_000 }, asy
     Object.entries(situations).map(async ([situation, bringAbout]) => {
       const world = await createWorld()
       await bringAbout(world)
-      return { situation, rows: await rowsRead(world, () => sendAll(world)) }
+      return { situation, rows: await readsOf(world.harness.ctx.db, ROWS, () => sendAll(world)) }
     }),
   )
   expect(read).toHaveLength(4)
