@@ -163,6 +163,14 @@ export function inTxByKeys<T>(ctx: TransactionalByKeys, work: (tx: Tx) => Promis
   return inTx({ db: ctx.keyDb, wakes: ctx.wakes }, work)
 }
 
+/** The connections of queues, for inTx() and inUnflushedTx(); see openQueuePool(). */
+export function onQueues({
+  queueDb: db,
+  wakes,
+}: Pick<Transactional, 'wakes'> & { readonly queueDb: Db }): Transactional {
+  return { db, wakes }
+}
+
 /**
  * Does the same as inTx() for facts that are reported or found again if they are lost: the commit does not wait for the
  * disk, so it delays no commit that does. A crash of the database loses the last second of such commits, but none that

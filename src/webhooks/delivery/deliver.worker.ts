@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../../platform/context.ts'
 import { addMs } from '../../platform/time/clock.ts'
-import { inTx } from '../../platform/database/db.ts'
+import { inTx, onQueues } from '../../platform/database/db.ts'
 import { nameLateStop } from '../../platform/time/late-stop.ts'
 import { startPoller } from '../../platform/time/poller.ts'
 import type { PartLimits } from '../../platform/database/split.ts'
@@ -102,7 +102,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     if (limit === 0 || maxBytes === 0 || of.onlyWebhookIds?.length === 0) return { lanes: [], hasMore: false }
     const leaseUntil = addMs(now, LEASE_MS)
     lanes.beginClaim()
-    const claiming = inTx({ db: ctx.queueDb, wakes: ctx.wakes }, (tx) =>
+    const claiming = inTx(onQueues(ctx), (tx) =>
       claimLanes(tx, { clock: ctx.clock, runId, leaseUntil, limit, maxBytes, ...of }),
     )
     const claimed = await claiming.catch((error: unknown) => {

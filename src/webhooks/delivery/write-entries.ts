@@ -1,4 +1,4 @@
-import { type Db, type Transactional, type Tx, inTx } from '../../platform/database/db.ts'
+import { type Db, type Transactional, type Tx, inTx, onQueues } from '../../platform/database/db.ts'
 import { isPassingError, isUniqueViolation } from '../../platform/database/database-errors.ts'
 import { deleteEvents } from '../../events/store-outbox.ts'
 import type { Logger } from '../../platform/log.ts'
@@ -85,10 +85,9 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
   const unsent = entries.flatMap(({ outcome }) => ('unsent' in outcome ? [outcome.unsent] : []))
   const counts = planCounts(entries.filter(concernsLane).map(countedResultOf))
   const areDelivered = unsent.length === 0 && records.every(({ status }) => status === 'success')
-  const onQueues = { db: ctx.queueDb, wakes: ctx.wakes }
   const written: Promise<MixedResult> = areDelivered
     ? writeDelivered(ctx.queueDb, { records, releases, unroutedIds: unroutedIdsOf(entries), counts })
-    : inTx(onQueues, (tx) => writeMixed(tx, { entries, records, releases, counts }))
+    : inTx(onQueues(ctx), (tx) => writeMixed(tx, { entries, records, releases, counts }))
   const { left, kept, keptIds } = await written.catch((error: unknown): MixedResult => {
     // After other errors it may have been written. Then a row that counts too much is better than one that counts too little.
     if (!isPassingError(error)) returnSpare(counts)
@@ -100,7 +99,7 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
   for (const { message, settle } of unsent) settle(keptIds?.has(message.id) === true)
   if (left.length === 0) return true
   try {
-    await inTx(onQueues, async (tx) => {
+    await inTx(onQueues(ctx), async (tx) => {
       await lockLanes(tx, left)
       await endLeases(tx, left)
     })

@@ -2,7 +2,7 @@ import { uuidv7 } from '../../platform/uuidv7.ts'
 import { type SetAsideEvent, deleteEvents } from '../../events/store-outbox.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx, inUnflushedTx } from '../../platform/database/db.ts'
+import { inTx, inUnflushedTx, onQueues } from '../../platform/database/db.ts'
 import type { DirectDelivery } from '../delivery/deliver.worker.ts'
 import { countCaused } from './count-caused.ts'
 import { createEventFilter } from './event-filter.ts'
@@ -78,7 +78,7 @@ async function removeUnroutable(
   const reasonOf = ({ bytes }: { readonly bytes: number }): string =>
     `The event has ${bytes} bytes, a message may have ${MAX_EVENT_BYTES}`
   // An event that nobody hears is found again if its deletion is lost.
-  if (unheard.length > 0) await inUnflushedTx({ db: ctx.queueDb, wakes: ctx.wakes }, (tx) => deleteEvents(tx, unheard))
+  if (unheard.length > 0) await inUnflushedTx(onQueues(ctx), (tx) => deleteEvents(tx, unheard))
   return oversized.length === 0 ? [] : inTx(ctx, (tx) => setAsideAndReport(tx, oversized, { at: now, reasonOf }))
 }
 

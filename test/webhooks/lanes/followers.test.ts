@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it } from 'vitest'
 import { addMs } from '../../../src/platform/time/clock.ts'
-import { inTx } from '../../../src/platform/database/db.ts'
+import { inTx, onQueues } from '../../../src/platform/database/db.ts'
 import { type Claimed, claimLanes } from '../../../src/webhooks/delivery/store.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
 import { reopenLane } from '../../../src/webhooks/lanes/store-breaker.ts'
@@ -58,7 +58,7 @@ function claim(): Promise<Claimed> {
     onlyWebhookIds: null,
     exceptWebhookIds: [],
   }
-  return inTx({ db: harness.ctx.queueDb, wakes: harness.ctx.wakes }, (tx) => claimLanes(tx, { ...limits, ...of }))
+  return inTx(onQueues(harness.ctx), (tx) => claimLanes(tx, { ...limits, ...of }))
 }
 
 async function countDelayed(): Promise<number> {
