@@ -4,7 +4,8 @@ import { noteChanges } from '../../platform/database/changes.ts'
 import { type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
 import { type NewTarget, insertTargets } from './store-create.ts'
 import type { MxedgeUpgrade } from './store-records.ts'
-import { SKIPPED_PHASE, terminalStates } from './upgrade.ts'
+import { NO_PHASE } from '../../rollout/rollout.ts'
+import { terminalStates } from './upgrade.ts'
 
 /** Lists the upgrades that run and are due to look for further appliances. */
 export function listDueInclusions(
@@ -83,7 +84,7 @@ export async function listJoining(
     select looked.id, own.mxedge_id is not null as is_skipped from unnest(${looked}::uuid[]) as looked (id)
     join mxedge_session session on session.org_id = ${orgId} and session.mxedge_id = looked.id
     left join mxedge_upgrade_target own on own.org_id = ${orgId} and own.upgrade_id = ${id} and own.mxedge_id = looked.id
-    where (own.phase is null or own.phase = ${SKIPPED_PHASE})
+    where (own.phase is null or own.phase = ${NO_PHASE})
       and not exists (select from mxedge_upgrade_target target
         where target.mxedge_id = looked.id and target.org_id = ${orgId} and target.state <> ${noneOf(terminalStates)})
   `.execute(reader)
@@ -111,7 +112,7 @@ export async function findExtent(
   const { rows } = await sql<UpgradeExtent>`
     select coalesce(max(ordinal), 0) as last_ordinal,
       coalesce(max(wave) filter (where phase = ${plan.phases}), 0) as last_wave,
-      coalesce(array_agg(distinct planned_site_id) filter (where phase <> ${SKIPPED_PHASE}), '{}') as site_ids,
+      coalesce(array_agg(distinct planned_site_id) filter (where phase <> ${NO_PHASE}), '{}') as site_ids,
       (select coalesce(array_agg(distinct planned.step->>'image_id') filter (where planned.step ? 'image_id'), '{}')
         from mxedge_upgrade_target other, jsonb_array_elements(other.steps) as planned (step)
         where other.org_id = ${orgId} and other.upgrade_id = ${id}) as image_ids

@@ -20,9 +20,6 @@ export type MxedgeTargetState =
   | (typeof inFlightStates)[number]
   | (typeof terminalStates)[number]
 
-/** The phase of targets that the plan skipped. */
-export const SKIPPED_PHASE = 0
-
 export type MxedgeTargetCounts = Readonly<Record<MxedgeTargetState, number>>
 
 export const noCounts: MxedgeTargetCounts = {

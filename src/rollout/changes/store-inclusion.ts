@@ -4,7 +4,7 @@ import type { DeviceType } from '../../events/device-type.ts'
 import { type Db, type Reader, type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { columnsOf, updateRows } from '../../platform/database/rows.ts'
 import type { IncludingSite, InclusionPlan } from './plan-inclusion.ts'
-import { type UpgradePlan, terminalStates } from '../rollout.ts'
+import { NO_PHASE, type UpgradePlan, terminalStates } from '../rollout.ts'
 import { type Candidate, candidatesOf, insertTargets } from '../store-create.ts'
 import type { TargetNow } from '../targets/target.ts'
 import { encodeStep } from '../targets/timeline.ts'
@@ -77,7 +77,7 @@ export async function listOpenSites(reader: Reader, scope: OrgScope, orgUpgradeI
 }
 
 /** One that a round skips has the phase in which it was skipped. */
-const isSkippedByPlan = sql`target.state = 'skipped' and target.phase = 0`
+const isSkippedByPlan = sql`target.state = 'skipped' and target.phase = ${NO_PHASE}`
 
 export interface LookOptions {
   readonly orgUpgradeId: string

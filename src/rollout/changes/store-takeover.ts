@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../../platform/database/rows.ts'
+import { NO_PHASE } from '../rollout.ts'
 import {
   type LosingSite,
   type SiteTakeover,
@@ -129,7 +130,7 @@ export async function updateTakenOver(
   const line = encodeStep({ state: 'cancelled', at: now, reason })
   const keys = taken.map((target) => ({ ...target, orgId: scope.orgId }))
   await sql`
-    update upgrade_target target set state = 'cancelled', reason = ${reason}, phase = 0, download_phase = null,
+    update upgrade_target target set state = 'cancelled', reason = ${reason}, phase = ${NO_PHASE}, download_phase = null,
       entered_at = ${now}::timestamptz, entered_ms = ${nowMs}::float8,
       timeline = ${appendedTo(sql`target.timeline`, sql`${line}::text`)}
     from ${rowsAs('taken', keyColumns, keys)}

@@ -1,10 +1,6 @@
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
-import {
-  type MxedgeStep,
-  type MxedgeUpgradeNote,
-  type MxedgeUpgradePlan,
-  SKIPPED_PHASE,
-} from '../../mxedges/upgrades/upgrade.ts'
+import type { MxedgeStep, MxedgeUpgradeNote, MxedgeUpgradePlan } from '../../mxedges/upgrades/upgrade.ts'
+import { NO_PHASE } from '../../rollout/rollout.ts'
 import { planAtOnce } from '../planning/plan-phases.ts'
 import type { TargetFacts } from '../strategies/strategy.ts'
 import type { PlannedSteps } from './plan-steps.ts'
@@ -58,7 +54,7 @@ export function planMxedgeUpgrade(
     .filter(({ steps }) => steps.length === 0)
     .map(({ appliance, reasons }, index): PlannedTarget => {
       const reason = reasons.join('; ') || 'every service stays at its current version'
-      return { appliance, steps: [], phase: SKIPPED_PHASE, wave: 0, ordinal: targets.length + index + 1, reason }
+      return { appliance, steps: [], phase: NO_PHASE, wave: 0, ordinal: targets.length + index + 1, reason }
     })
   return {
     plan: {

@@ -1,4 +1,5 @@
 import { identifyVersion } from '../../firmware/version-identity.ts'
+import { NO_PHASE } from '../../rollout/rollout.ts'
 import type { Candidate, NewTarget } from '../../rollout/store-create.ts'
 import { bindTarget } from './plan-hops.ts'
 import type { DevicePlan } from './plan-org-upgrade.ts'
@@ -32,7 +33,7 @@ export function* planTargets(
 ): Generator<NewTarget> {
   const places = readPlaces(phases)
   const downloadPlaces = downloads && readPlaces(downloads)
-  const none = { phase: 0, downloadPhase: null, rank: null, ordinal: 0, staged: false }
+  const none = { phase: NO_PHASE, downloadPhase: null, rank: null, ordinal: 0, staged: false }
   let placed = 0
   for (const plan of plans) {
     if (plan.kind === 'skip' && !busy.has(plan.device.id))
