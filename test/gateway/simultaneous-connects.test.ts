@@ -5,6 +5,7 @@ import { applyConnections, recordConnects } from '../../src/devices/sessions/rec
 import type { SessionOpening } from '../../src/devices/sessions/store.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTxByKeys } from '../../src/platform/database/db.ts'
+import { openTx } from '../support/database/open-tx.ts'
 import { untilWaiting } from '../support/database/until-waiting.ts'
 import { claimNewDevices, connectDevice, makeDevices } from '../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
@@ -101,13 +102,10 @@ test('a status that another transaction is changing when it is updated is read a
   await connectDevice(server.ctx, mac, { firmware: '1.0' })
   let change: Promise<void> | undefined
   const ctx = afterStatuses(async () => {
-    const { promise: isChanged, resolve } = Promise.withResolvers<void>()
-    change = server.ctx.db.transaction().execute(async (tx) => {
-      await sql`update device_status set boot_count = boot_count + 5 where device_id = ${deviceIdOf(mac)}`.execute(tx)
-      resolve()
-      await untilWaiting(server, 1)
-    })
-    await isChanged
+    const changing = await openTx(server.ctx, (tx) =>
+      sql`update device_status set boot_count = boot_count + 5 where device_id = ${deviceIdOf(mac)}`.execute(tx),
+    )
+    change = changing.commitAfter(() => untilWaiting(server, 1))
   })
   // The gateway would wait for a short time only.
   const { facts } = openingOf(mac, '2.0')

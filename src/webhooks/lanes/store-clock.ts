@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Reader, Tx } from '../../platform/database/db.ts'
-import { MAX_SEEN } from './store-order.ts'
+import { MESSAGES_PER_STATEMENT } from './store-order.ts'
 import { type LaneKey, nextAt } from './store.ts'
 
 /** Lists the lanes with a time after `now` for which they, or messages of them, wait. */
@@ -46,13 +46,13 @@ export async function shiftLane(tx: Tx, { orgId, webhookId }: LaneKey, step: Clo
  */
 async function shiftMessages(tx: Tx, { orgId, webhookId }: LaneKey, step: ClockStep): Promise<void> {
   let after = { dueAt: step.now.toISOString(), id: LAST_ID }
-  let moved = MAX_SEEN
-  while (moved === MAX_SEEN) {
+  let moved = MESSAGES_PER_STATEMENT
+  while (moved === MESSAGES_PER_STATEMENT) {
     const { rows } = await sql<{ dueAt: string; id: string; moved: number }>`
       with late as materialized (
         select id, due_at from webhook_message
         where org_id = ${orgId} and webhook_id = ${webhookId} and (due_at, id) > (${after.dueAt}::timestamptz, ${after.id}::uuid)
-        order by due_at, id limit ${MAX_SEEN}
+        order by due_at, id limit ${MESSAGES_PER_STATEMENT}
       ), moved as (
         update webhook_message m set due_at = ${shifted(sql`m.due_at`, step)} where id = any(array(select id from late))
       )

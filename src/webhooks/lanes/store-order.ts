@@ -10,7 +10,7 @@ import { type LaneKey, laneKeyColumns } from './store.ts'
  * Bounds the messages that one statement looks at and gives other times. PostgreSQL writes no body of more than two kilobytes again, so
  * it writes at most two MiB.
  */
-export const MAX_SEEN = 1024
+export const MESSAGES_PER_STATEMENT = 1024
 
 interface Front {
   /** How many of the first due messages were looked at, and how many of them were delayed. */
@@ -32,7 +32,7 @@ export async function delayFollowers(tx: Tx, lanes: readonly LaneKey[], now: Dat
         select m.* from webhook_lane l cross join lateral (
           select m.id, m.order_key, m.due_at from webhook_message m
           where m.webhook_id = l.webhook_id and m.due_at >= l.due_from and m.due_at <= ${now}
-          order by m.due_at, m.id limit ${MAX_SEEN}) m
+          order by m.due_at, m.id limit ${MESSAGES_PER_STATEMENT}) m
         where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
       ), early as materialized (
         select f.id, r.due_at from front f cross join lateral (
@@ -46,7 +46,7 @@ export async function delayFollowers(tx: Tx, lanes: readonly LaneKey[], now: Dat
       select (select count(*)::int from front) as seen, (select count(*)::int from early) as delayed
     `.execute(tx)
     const { seen, delayed } = rows[0] ?? { seen: 0, delayed: 0 }
-    if (seen === MAX_SEEN && seen - delayed < MAX_IN_MEMORY) unseen.add(webhookId)
+    if (seen === MESSAGES_PER_STATEMENT && seen - delayed < MAX_IN_MEMORY) unseen.add(webhookId)
   }
   return unseen
 }
@@ -84,15 +84,15 @@ export async function advanceFollowers(
           select f.id from webhook_message f
           where f.org_id = ${orgId} and f.webhook_id = ${webhookId} and f.order_key = k.order_key and f.id > k.id
             and f.due_at > ${now} and f.due_at < k.due_at + interval '1 ms' and f.attempt = 0
-          order by f.id limit ${MAX_SEEN}) f
-        order by k.place, f.id limit ${MAX_SEEN}
+          order by f.id limit ${MESSAGES_PER_STATEMENT}) f
+        order by k.place, f.id limit ${MESSAGES_PER_STATEMENT}
       ), advanced as (
         update webhook_message set due_at = ${now} where id = any(array(select id from delayed))
       )
       select place::int, id, (count(*) over ())::int as advanced from delayed order by place desc, id desc limit 1
     `.execute(tx)
     const [last] = rows
-    if (last === undefined || last.advanced < MAX_SEEN) return
+    if (last === undefined || last.advanced < MESSAGES_PER_STATEMENT) return
     rest = rest.slice(last.place - 1)
     const [first, ...others] = rest
     if (first !== undefined) rest = [{ ...first, id: last.id }, ...others]
