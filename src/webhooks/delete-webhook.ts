@@ -6,7 +6,10 @@ import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { deleteWebhookRow, lockWebhookAndLane } from './store.ts'
 import { auditDocument, webhookName, webhookOf } from './webhook.ts'
 
-/** Deletes a webhook with its waiting messages. Its delivery records stay until they expire. */
+/**
+ * Deletes a webhook. Its messages are in no list any more, and are not sent; a worker deletes their rows. Its delivery records stay until
+ * they expire.
+ */
 export async function deleteWebhook(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
@@ -16,5 +19,6 @@ export async function deleteWebhook(ctx: Context, scope: PlaceScope, id: string)
     await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), before: auditDocument(before), at })
     // The process that has the lane has messages of it in memory.
     wakeAfterCommit(tx, 'deliveries', [id])
+    wakeAfterCommit(tx, 'webhook_deletions')
   })
 }

@@ -11,7 +11,10 @@ export async function lockWebhooks(tx: Tx, scope: OrgScope | SiteScope): Promise
   if ('siteId' in scope) hooks = hooks.where('siteId', '=', scope.siteId)
   const locked = await hooks.orderBy('id').forUpdate().execute()
   const ids = locked.map(({ id }) => id)
-  if (ids.length > 0) wakeAfterCommit(tx, 'deliveries', ids)
+  if (ids.length > 0) {
+    wakeAfterCommit(tx, 'deliveries', ids)
+    wakeAfterCommit(tx, 'webhook_deletions')
+  }
   await tx
     .selectFrom('webhookLane')
     .select('webhookId')

@@ -139,7 +139,7 @@ function storedColumns({ enabled, topics, doc, secrets, disabled, at }: StoredCo
   }
 }
 
-/** Deletes the webhook with its lane and waiting messages. Requires lockWebhookAndLane in the same transaction. */
+/** Deletes the webhook with its lane. A trigger records that its messages are left. Requires lockWebhookAndLane in the same transaction. */
 export async function deleteWebhookRow(tx: Tx, scope: InOrg, id: string): Promise<void> {
   await tx.deleteFrom('webhook').where('orgId', '=', scope.orgId).where('id', '=', id).execute()
 }

@@ -11,6 +11,7 @@ declare module '../platform/database/schema.ts' {
     webhookBody: WebhookBodyTable
     webhookParkedMessage: WebhookParkedMessageTable
     webhookNotice: WebhookNoticeTable
+    webhookDeletion: WebhookDeletionTable
   }
 }
 
@@ -133,4 +134,10 @@ export interface WebhookNoticeTable {
   failingSince: Date
   hours: number
   mailedHours: Generated<number>
+}
+
+/** A deleted webhook that may still have messages. */
+export interface WebhookDeletionTable {
+  orgId: string
+  webhookId: string
 }

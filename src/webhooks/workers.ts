@@ -14,6 +14,7 @@ import { keptDays } from './partitions.ts'
 import { type WebhookLimits, defaultWebhookLimits } from './limits.ts'
 import { releaseStrayLeases } from './lanes/store.ts'
 import { defaultMaxUnwritten } from './delivery/flush.ts'
+import { startDeletionWorker } from './deletions/deletions.worker.ts'
 import { startPingWorker } from './pings/ping.worker.ts'
 import type { PoolCap } from './delivery/pool.ts'
 import { startRouteWorker } from './routing/route.worker.ts'
@@ -69,10 +70,11 @@ export async function startWebhookWorkers(
     counters,
   })
   const router = startRouteWorker(ctx, counters, { limits, direct: deliverer, ...(charge && { charge }) })
+  const deletions = startDeletionWorker(ctx)
   return {
     async stop(withinMs) {
       await router.stop()
-      await Promise.all([deliverer.stop(withinMs), pinger.stop(withinMs)])
+      await Promise.all([deliverer.stop(withinMs), pinger.stop(withinMs), deletions.stop()])
     },
   }
 }

@@ -134,9 +134,11 @@ const WITHOUT_FOREIGN_KEY: Readonly<Record<string, string>> = {
   device_value_delta: 'deleted by devices/store-value-counts',
   firmware_download: 'deleted by firmware/store-removal',
   webhook_body: 'kept until its partition expires',
+  webhook_deletion: 'deleted by webhooks/deletions, after the messages of the webhook',
   webhook_delivery: 'kept until its partition expires',
-  webhook_message: 'deleted by the trigger of webhook',
+  webhook_message: 'deleted by webhooks/deletions',
   webhook_outbox: 'routed to no webhook, and deleted',
+  webhook_parked_message: 'deleted by webhooks/deletions',
 }
 
 it('says what becomes of the rows of every table when their organization is deleted', async () => {

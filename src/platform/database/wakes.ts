@@ -7,6 +7,7 @@ export type WakeName =
   | 'outbox'
   | 'deliveries'
   | 'pings'
+  | 'webhook_deletions'
   | 'commands'
   | 'sent_commands'
   | 'mxedges'

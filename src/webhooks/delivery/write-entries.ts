@@ -151,7 +151,7 @@ async function writeMixed(tx: Tx, { entries, records, releases, counts }: MixedB
   if (unroutedIds.length > 0) await deleteEvents(tx, unroutedIds)
   const failedOnes = attemptedFirst(entries)
   const unsent = unsentOf(entries)
-  // Parked messages refer to their webhooks, which a deletion locks before their lanes.
+  // Messages are parked only while their webhooks are locked, which a deletion locks before their lanes.
   const needed = [...failedOnes, ...unsent.map(({ scheduled }) => scheduled), ...records.filter(isExhausted)]
   const known = needed.length > 0 ? await shareWebhooks(tx, needed) : null
   const lanes = await lockLanes(

@@ -70,9 +70,9 @@ async function expirePortion(
   lane: LaneKey,
   { before, at, from }: Portion,
 ): Promise<{ readonly parked: number; readonly lastDueAt: Date } | null> {
-  // What is inserted refers to both, and a deletion locks them before the lane.
+  // What is inserted refers to the organization, and is deleted with the webhook. A deletion locks both before the lane.
   if (!(await shareOrgIfAny(tx, lane))) return null
-  await shareWebhooks(tx, [lane])
+  if ((await shareWebhooks(tx, [lane])).size === 0) return null
   await lockLanes(tx, [lane])
   const { parked, deleted, lastDueAt } = await parkMessagesOlderThan(tx, lane, { before, at, from })
   if (lastDueAt !== null) {

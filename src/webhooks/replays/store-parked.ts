@@ -7,7 +7,7 @@ import type { Db, Tx } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import { type LaneKey, dueFromWith } from '../lanes/store.ts'
 import { selectWebhooks } from '../store.ts'
-import { isMessageOf } from '../store-look-ups.ts'
+import { isMessageOf, isWebhookOf } from '../store-look-ups.ts'
 import type { WebhookParkedMessageTable } from '../tables.ts'
 
 /** A message that is sent again only on request, without its body. */
@@ -29,13 +29,17 @@ export interface LastAttempt {
   readonly createdAt: Date
 }
 
-/** Keeps copies of messages after their last attempt. deleteMessages must follow. */
+/**
+ * Keeps copies of messages after their last attempt, unless their webhooks are deleted. The webhooks must be locked, and
+ * deleteMessages must follow.
+ */
 export async function parkMessages(tx: Tx, attempts: readonly LastAttempt[], reason: ParkReason): Promise<void> {
   await sql`
     insert into webhook_parked_message
       (org_id, id, webhook_id, topic, body, event_count, order_key, attempt, reason, created_at, parked_at)
     select m.org_id, m.id, m.webhook_id, m.topic, m.body, m.event_count, m.order_key, k.attempt, ${reason}, m.created_at, k.created_at
     from webhook_message m join ${rowsAs('k', attemptColumns, attempts)} on ${isMessageOf('m', 'k.message_id')}
+      join webhook w on ${isWebhookOf('w', 'm')}
     on conflict do nothing
   `.execute(tx)
 }
@@ -194,8 +198,8 @@ function dueAt(at: Date, before: number): RawBuilder<Date> {
 }
 
 /**
- * Deletes old messages, the oldest ones first, without those that another transaction has locked: the deletion of their webhook, or
- * a replay, locks them in another order.
+ * Deletes old messages, the oldest ones first, without those that another transaction has locked: what deletes those of a deleted webhook,
+ * or a replay, locks them in another order.
  * @returns The number of deleted messages.
  */
 export async function deleteMessagesParkedBefore(

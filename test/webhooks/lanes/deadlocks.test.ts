@@ -7,6 +7,7 @@ import type { Mailer } from '../../../src/platform/outbound/mail.ts'
 import { deleteOrg } from '../../../src/removal/delete-org.ts'
 import { createWebhookCounters } from '../../../src/webhooks/counters.ts'
 import { deleteWebhook } from '../../../src/webhooks/delete-webhook.ts'
+import { deleteMessagesOfDeleted } from '../../../src/webhooks/deletions/deletions.worker.ts'
 import { type Flusher, createFlusher } from '../../../src/webhooks/delivery/flush.ts'
 import { type ClaimedLane, type DeliveryRecord, claimLanes } from '../../../src/webhooks/delivery/store.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
@@ -104,18 +105,28 @@ async function together(lock: (tx: Tx) => Promise<unknown>, works: readonly (() 
 /** Lets the receiver of the webhook fail. */
 const fail = () => harness.ctx.db.updateTable('webhookLane').set({ failures: 1, failingSince: clock.now() }).execute()
 const remove = () => deleteWebhook(harness.ctx, harness.scope, webhookId)
+/** Deletes the messages of deleted webhooks. */
+const removeMessages = () => deleteMessagesOfDeleted(harness.ctx, { pauseFactor: 0 })
 const lockWebhook = (tx: Tx) => sql`select from webhook where id = ${webhookId} for no key update`.execute(tx)
 const lockLane = (tx: Tx) => sql`select from webhook_lane where webhook_id = ${webhookId} for update`.execute(tx)
 
-it('deletes a webhook while results delete its messages in another order', async () => {
-  for (const isFirst of [true, false]) {
-    ;({ id: webhookId } = await harness.addWebhook({ url, topics: ['audits'] }))
-    const lane = await claimed(3)
-    const ids = lane.messages.map(({ id }) => id)
-    const lockSecond = (tx: Tx) => sql`select from webhook_message where id = ${ids[1]} for update`.execute(tx)
-    const results = () => write(lane, ids, 'success')
-    await together(lockSecond, isFirst ? [results, remove] : [remove, results])
-  }
+it('deletes a webhook and its messages while results delete these in another order', async () => {
+  const lane = await claimed(3)
+  const ids = lane.messages.map(({ id }) => id)
+  const lockSecond = (tx: Tx) => sql`select from webhook_message where id = ${ids[1]} for update`.execute(tx)
+  await together(lockSecond, [() => write(lane, ids, 'success'), remove])
+  ;({ id: webhookId } = await harness.addWebhook({ url, topics: ['audits'] }))
+  const late = await claimed(3)
+  const lateIds = late.messages.map(({ id }) => id)
+  await remove()
+  await together(
+    async (tx) => {
+      await sql`select from webhook_message where id = ${lateIds[1]} for update`.execute(tx)
+      await removeMessages()
+      expect((await harness.waiting()).messages).toBe(1)
+    },
+    [() => write(late, lateIds, 'failure')],
+  )
   expect((await harness.waiting()).messages).toBe(0)
 })
 
@@ -168,27 +179,45 @@ it('deletes a webhook while a message of it is parked after its last attempt, or
     .set({ createdAt: addMs(clock.now(), -8 * 24 * 3600e3) })
     .execute()
   await together(lockLane, [() => expireMessages(harness.ctx), remove])
-  const parked = await harness.ctx.db.selectFrom('webhookParkedMessage').select('id').execute()
-  expect([parked, (await harness.waiting()).messages]).toEqual([[], 0])
+  await removeMessages()
+  const parked = harness.ctx.db.selectFrom('webhookParkedMessage').select('id')
+  expect([await parked.execute(), (await harness.waiting()).messages]).toEqual([[], 0])
 })
 
-it('deletes old parked messages without waiting for the deletion of a webhook', async () => {
+it('parks no message of a deleted webhook', async () => {
+  const lane = await claimed(2)
+  const [tried, old] = lane.messages.map(({ id }) => id)
+  const messages = harness.ctx.db.updateTable('webhookMessage')
+  await messages
+    .set({ createdAt: addMs(clock.now(), -8 * 24 * 3600e3) })
+    .where('id', '=', old ?? '')
+    .execute()
+  await remove()
+  await write(lane, [tried ?? ''], 'failure')
+  expect(await expireMessages(harness.ctx)).toBe(0)
+  expect(await harness.ctx.db.selectFrom('webhookParkedMessage').select('id').execute()).toEqual([])
+})
+
+it('deletes parked messages that are old, or of a deleted webhook, without waiting for the others', async () => {
   const lane = await claimed(3)
   const ids = lane.messages.map(({ id }) => id)
   await write(lane, ids, 'failure')
   const parked = harness.ctx.db.selectFrom('webhookParkedMessage').select('id')
-  await harness.ctx.db
-    .updateTable('webhookParkedMessage')
-    .set({ parkedAt: addMs(clock.now(), -8 * 24 * 3600e3) })
-    .execute()
-  let removed: Promise<unknown> = Promise.resolve()
+  const setOld = (id = '') =>
+    harness.ctx.db
+      .updateTable('webhookParkedMessage')
+      .set({ parkedAt: addMs(clock.now(), -8 * 24 * 3600e3) })
+      .where('id', '=', id)
+      .execute()
+  for (const id of ids.slice(1)) await setOld(id)
   await inTx(harness.ctx, async (tx) => {
     await sql`select from webhook_parked_message where id = ${ids[1]} for update`.execute(tx)
-    removed = remove()
-    await untilWaiting(harness, 1)
-    expect(await expireParkedMessages(harness.ctx)).toBeLessThanOrEqual(2)
+    expect(await expireParkedMessages(harness.ctx)).toBe(1)
+    await remove()
+    await removeMessages()
+    expect(await parked.execute()).toEqual([{ id: ids[1] }])
   })
-  await removed
+  await removeMessages()
   expect(await parked.execute()).toEqual([])
 })
 
