@@ -124,7 +124,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   listSiteAvailableDeviceVersions: 'the declaration of listOrgAvailableDeviceVersions',
   listSiteDeviceUpgrades: 'test/http/upgrades/site-upgrades.test.ts',
   listOrgDeviceUpgradeTargets: 'test/http/upgrades/upgrade-life.test.ts',
-  getOrgDeviceUpgradeReport: 'test/rollout/report.test.ts',
+  getOrgDeviceUpgradeReport: 'test/rollout/reports/report.test.ts',
   getSiteDeviceUpgradeReport: 'test/http/upgrades/upgrade-life.test.ts',
   listOrgSsoLatestFailures: 'test/sso',
   getOrgMxEdgeStats: 'one appliance',

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import { uuidv7 } from 'uuidv7'
+import { anyOf } from '../../../src/platform/database/db.ts'
+import { documentText } from '../../../src/platform/sealing/document-column.ts'
+import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
+import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
+import type { SeededDevice } from '../../support/fleets/fleet.ts'
+import { useJoining } from './joining.ts'
+
+const { rollout, look, begin, countOfUpgrade, targets } = useJoining()
+
+/** An upgrade of all sites, after which sites are created, with the devices that were at none. */
+async function beginBefore(body: OrgUpgradeBody, sites: readonly { readonly devices: readonly SeededDevice[] }[]) {
+  const { db, clock } = rollout.ctx
+  const { orgId } = rollout.org.scope
+  const homeless = sites.flatMap(({ devices }) => devices)
+  const place = (devices: readonly SeededDevice[], siteId: string | null) =>
+    db
+      .updateTable('device')
+      .set({ siteId })
+      .where('id', '=', anyOf(devices.map(({ id }) => id)))
+      .execute()
+  await place(homeless, null)
+  const begun = await begin({ all_sites: true, ...body })
+  const at = clock.now()
+  for (const { devices } of sites) {
+    const site = {
+      orgId,
+      id: uuidv7(),
+      name: 'Later',
+      timezone: 'Europe/Berlin',
+      doc: documentText({}),
+      createdAt: at,
+      modifiedAt: at,
+    }
+    await db.insertInto('site').values(site).execute()
+    await place(devices, site.id)
+  }
+  return begun
+}
+
+describe('an upgrade of all sites with include_new', () => {
+  it('takes in devices of sites that are created after it, in its phases', async () => {
+    await rollout.seed([4, 3])
+    const [one, other, third] = rollout.devices(1)
+    if (one === undefined || other === undefined || third === undefined) throw new Error('no devices')
+    const canary = { strategy: 'canary', canary_phases: [50] }
+    const { id, finish } = await beginBefore(canary, [{ devices: [one, other] }, { devices: [] }, { devices: [third] }])
+    await Promise.all([look(), includeAll(rollout.ctx)])
+    const { siteUpgrades } = await rollout.read(id)
+    expect(siteUpgrades.map(({ total, notes }) => [total, notes])).toEqual([
+      [4, []],
+      [0, []],
+      [2, [{ reason: 'The site was created after the upgrade' }]],
+      [1, [{ reason: 'The site was created after the upgrade' }]],
+    ])
+    const joined = (await targets(id)).filter(({ deviceId }) =>
+      rollout.devices(1).some((device) => device.id === deviceId),
+    )
+    expect(joined.map(({ phase }) => phase)).toEqual([2, 2, 2])
+    await finish()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 7 })
+    await look()
+    expect((await rollout.read(id)).siteUpgrades).toHaveLength(4)
+  })
+
+  it('lets each of their devices wait for the start on the clocks of the site', async () => {
+    await rollout.seed([2, 1])
+    const [joins] = rollout.devices(1)
+    if (joins === undefined) throw new Error('no device')
+    const later = new Date(rollout.clock.now().getTime() + 24 * 3600e3).toISOString().slice(0, 10)
+    const windows = [{ start: '03:00', end: '05:00' }]
+    const times = { start_datetime: `${later}T03:00:00`, maintenance_windows: windows }
+    const { id } = await beginBefore({ ...times, strategy: 'serial' }, [{ devices: [joins] }])
+    await look()
+    const { startAt, plan } = await rollout.ctx.db
+      .selectFrom('siteUpgrade')
+      .select(['startAt', 'plan'])
+      .where('orgUpgradeId', '=', id)
+      .orderBy('id', 'desc')
+      .executeTakeFirstOrThrow()
+    const clocks = new Intl.DateTimeFormat('sv', { timeZone: 'Europe/Berlin', dateStyle: 'short', timeStyle: 'short' })
+    expect([clocks.format(startAt), plan]).toMatchObject([
+      `${later} 03:00`,
+      { timezone: 'Europe/Berlin', phases: 1, windows },
+    ])
+    await rollout.advance()
+    expect(await countOfUpgrade(id)).toMatchObject({ planned: 3 })
+  })
+
+  it('takes in none of them where the request names its sites', async () => {
+    await rollout.seed([2, 1])
+    const [homeless] = rollout.devices(1)
+    if (homeless === undefined) throw new Error('no device')
+    const { id } = await beginBefore({ all_sites: false }, [{ devices: [homeless] }])
+    await look()
+    expect((await rollout.read(id)).siteUpgrades).toHaveLength(1)
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, deferred: 1 })
+  })
+})

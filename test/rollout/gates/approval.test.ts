@@ -1,0 +1,114 @@
+import { beforeEach, expect, it } from 'vitest'
+import { approveOrgUpgrade } from '../../../src/upgrades/approve-org-upgrade.ts'
+import { cancelOrgUpgrade } from '../../../src/upgrades/cancel-org-upgrade.ts'
+import { pauseOrgUpgrade } from '../../../src/upgrades/pause-org-upgrade.ts'
+import { resumeOrgUpgrade } from '../../../src/upgrades/resume-org-upgrade.ts'
+import { retryOrgUpgrade } from '../../../src/upgrades/retry-org-upgrade.ts'
+import { expectConsistent } from '../expect-consistent.ts'
+import { countAll, statusOf, useRollout } from '../harness.ts'
+
+const rollout = useRollout()
+beforeEach(() => rollout.seed([5, 5]))
+
+async function play(reply?: Parameters<typeof rollout.play>[0]): Promise<void> {
+  await rollout.play(reply)
+  await expectConsistent(rollout.ctx)
+}
+
+async function read(id: string) {
+  const upgrade = await rollout.read(id)
+  const holds = upgrade.siteUpgrades.map(({ hold }) => hold?.by ?? null)
+  return { status: statusOf(upgrade), counts: countAll(upgrade), holds, approvals: upgrade.approvals }
+}
+
+const create = (gates: readonly { readonly phase: number; readonly wait_for: 'approval' | 'pause' }[], more = {}) =>
+  rollout.create({ reboot_strategy: 'canary', canary_phases: [20, 50, 100], phase_gates: [...gates], ...more })
+
+const approve = (id: string, phase: number) =>
+  approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, phase, note: 'looks good' })
+
+it('each phase waits for its approval at all sites, also over a restart, and the record shows who gave it', async () => {
+  const { id } = await create([1, 2].map((phase) => ({ phase, wait_for: 'approval' })))
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 8 }, holds: ['approval', 'approval'] })
+  // Only the database records the wait.
+  await rollout.fleet.crash(rollout.devices().filter(({ id: deviceId }) => !rollout.fleet.attempts.has(deviceId)))
+  await play()
+  expect(rollout.fleet.attempts.size).toBe(2)
+  await approve(id, 1)
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 5, planned: 5 }, holds: ['approval', 'approval'] })
+  await expect(approve(id, 1)).rejects.toThrow('Invalid field phase: is 1, but phase 2 waits for an approval')
+  await approve(id, 2)
+  await play()
+  const by = { by: 'approval', name: rollout.org.scope.actor.name, note: 'looks good' }
+  expect(await read(id)).toMatchObject({
+    status: ['completed', 'completed'],
+    counts: { upgraded: 10 },
+    approvals: [
+      { phase: 1, ...by },
+      { phase: 2, ...by },
+    ],
+  })
+})
+
+it('a requested pause ends when somebody resumes the upgrade, which the record shows too', async () => {
+  const { id } = await create([{ phase: 1, wait_for: 'pause' }])
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 8 }, holds: ['gate', 'gate'] })
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await play()
+  expect(await read(id)).toMatchObject({
+    counts: { upgraded: 10 },
+    approvals: [{ phase: 1, by: 'resume', note: null }],
+  })
+})
+
+it('an upgrade resumed after too many failures still waits for the approval, and can be retried before it', async () => {
+  const { id } = await create([{ phase: 1, wait_for: 'approval' }], { max_failures: [2, 2, 2] })
+  await play(() => 'keeps_old')
+  expect(await read(id)).toMatchObject({ counts: { failed: 2, planned: 8 }, holds: ['approval', 'approval'] })
+  await expect(resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)).rejects.toThrow(/waits for an approval/)
+  await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: null })
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 8 }, holds: ['approval', 'approval'] })
+  await approve(id, 1)
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 10 } })
+})
+
+it('a phase of an upgrade that a person has paused is approved after it is resumed', async () => {
+  const { id } = await create([{ phase: 1, wait_for: 'approval' }])
+  await play()
+  await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await expect(approve(id, 1)).rejects.toThrow(
+    /^The phase can't be approved: the upgrade is paused by .*resume it first$/,
+  )
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 8 }, holds: ['approval', 'approval'] })
+  await approve(id, 1)
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 10 } })
+})
+
+it('an upgrade that waits for an approval ends when it is cancelled', async () => {
+  const { id } = await create([{ phase: 1, wait_for: 'approval' }])
+  await play()
+  await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await play()
+  expect(await read(id)).toMatchObject({ status: ['cancelled', 'cancelled'], counts: { upgraded: 2, cancelled: 8 } })
+})
+
+it('an upgrade that has ended is not paused, so that a retry of its devices does not wait', async () => {
+  const { id } = await create([], { max_failures: [9, 9, 9] })
+  await play(() => 'keeps_old')
+  expect(await read(id)).toMatchObject({ status: ['failed', 'failed'], counts: { failed: 10 } })
+  await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  const { hold } = await rollout.ctx.db.selectFrom('orgUpgrade').select('hold').executeTakeFirstOrThrow()
+  expect(hold).toBeNull()
+  await expect(approve(id, 1)).rejects.toThrow('no phase of the upgrade waits for an approval')
+  await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: null })
+  await play()
+  expect(await read(id)).toMatchObject({ status: ['completed', 'completed'], counts: { upgraded: 10 } })
+})

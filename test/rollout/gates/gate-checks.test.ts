@@ -1,0 +1,228 @@
+import { type Server, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type OutboundHttp, createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
+import { askChecks } from '../../../src/rollout/gates/gate-checks.worker.ts'
+import { cancelOrgUpgrade } from '../../../src/upgrades/cancel-org-upgrade.ts'
+import { pauseOrgUpgrade } from '../../../src/upgrades/pause-org-upgrade.ts'
+import { resumeOrgUpgrade } from '../../../src/upgrades/resume-org-upgrade.ts'
+import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
+import { expectConsistent } from '../expect-consistent.ts'
+import { countAll, useRollout } from '../harness.ts'
+
+const rollout = useRollout()
+let receiver: Server
+let outbound: OutboundHttp
+let asked: unknown[]
+let reply: { status: number; body: unknown }
+beforeEach(async () => {
+  asked = []
+  reply = { status: 200, body: { open: true } }
+  receiver = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      asked.push(JSON.parse(Buffer.concat(parts).toString('utf8')))
+      response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(reply.body))
+    })
+  })
+  await new Promise<void>((resolve) => {
+    receiver.listen(0, '127.0.0.1', resolve)
+  })
+  outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
+  await rollout.seed([4, 4])
+})
+afterEach(async () => {
+  await outbound.close()
+  await new Promise((resolve) => {
+    receiver.close(resolve)
+  })
+})
+
+async function createHeld(phases: OrgUpgradeBody = { canary_phases: [25, 100] }, gates = [1]): Promise<string> {
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/check`
+  const phase_gates = gates.map((phase) => ({ phase, wait_for: 'check' as const, url }))
+  const { id } = await rollout.create({ reboot_strategy: 'canary', ...phases, phase_gates })
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'check' } })
+  return id
+}
+
+const ask = (http = outbound) => askChecks(rollout.ctx, http, new AbortController().signal)
+
+async function read(id: string) {
+  const upgrade = await rollout.read(id)
+  await expectConsistent(rollout.ctx)
+  // A site that has ended is paused no more, and which site ends first depends on the ids.
+  const query = rollout.ctx.db.selectFrom('orgUpgrade').select('hold').where('id', '=', id)
+  const { hold } = await query.executeTakeFirstOrThrow()
+  return { counts: countAll(upgrade), hold, approvals: upgrade.approvals }
+}
+
+it('the answer of the check opens the next phase at all sites, and the record shows it', async () => {
+  reply = { status: 200, body: { open: true, reason: 'loss is 0 %' } }
+  const id = await createHeld()
+  await ask()
+  const { orgId } = rollout.org.scope
+  expect(asked).toEqual([{ org_id: orgId, upgrade_id: id, phase: 1, total: 2, upgraded: 2, failed: 0 }])
+  await rollout.play()
+  expect(await read(id)).toMatchObject({
+    counts: { upgraded: 8 },
+    approvals: [{ phase: 1, by: 'check', note: 'loss is 0 %' }],
+  })
+  await ask()
+  expect(asked).toHaveLength(1)
+})
+
+it('a check that says no leaves the upgrade to a person', async () => {
+  reply = { status: 200, body: { open: false, reason: 'loss is 4 %' } }
+  const id = await createHeld()
+  const waiting = (await read(id)).hold
+  rollout.clock.advance(60e3)
+  await ask()
+  await rollout.play()
+  rollout.clock.advance(3600e3)
+  await ask()
+  expect(asked).toHaveLength(1)
+  const { hold } = await read(id)
+  expect(hold).toMatchObject({ by: 'gate', reason: 'the check says: loss is 4 %' })
+  // Absent devices get the time of the check as well.
+  expect(hold?.since_ms).toBe(waiting?.since_ms)
+  expect(hold?.since_s).toBeGreaterThan(waiting?.since_s ?? Infinity)
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'resume' }] })
+})
+
+it('a check that fails is asked again after growing pauses, also where the service died before it wrote the answer', async () => {
+  reply = { status: 503, body: {} }
+  const id = await createHeld()
+  await ask()
+  await ask()
+  expect(asked).toHaveLength(1)
+  // Who reads that it waits learns that the check does not decide.
+  const reason = 'phase 1 ended and waits for its check, which gave the status 503 at attempt 1 of 7'
+  expect(await read(id)).toMatchObject({ hold: { by: 'check', reason } })
+  const paused = (await rollout.read(id)).siteUpgrades.flatMap(({ hold }) => (hold === null ? [] : [hold.reason]))
+  expect(new Set(paused)).toEqual(new Set([reason]))
+  rollout.clock.advance(5000)
+  // The service dies after the question: nothing of the answer is written.
+  const dying = { ...outbound, send: () => Promise.reject(new Error('killed')) }
+  await expect(ask(dying)).rejects.toThrow('killed')
+  rollout.clock.advance(30_000)
+  await ask()
+  expect(asked).toHaveLength(1)
+  reply = { status: 200, body: { open: true } }
+  rollout.clock.advance(30_000)
+  await ask()
+  await rollout.play()
+  expect(asked).toHaveLength(2)
+  expect((await read(id)).counts).toEqual({ upgraded: 8 })
+})
+
+it('an answer after the cancellation is ignored, and a forbidden address gives no answer', async () => {
+  const id = await createHeld()
+  const strict = createOutboundHttp({ allowCidrs: [], allowLoopback: false })
+  await ask(strict)
+  await strict.close()
+  expect(asked).toEqual([])
+  expect((await read(id)).hold?.reason).toMatch(
+    /^phase 1 .* its check, which gave no answer at attempt 1 of 7: .*127\.0\.0\.1/,
+  )
+  rollout.clock.advance(5000)
+  await ask(meanwhile(() => cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)))
+  expect(asked).toHaveLength(1)
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, cancelled: 6 }, hold: null, approvals: [] })
+})
+
+/** Calls `act` during the call of the check. */
+function meanwhile(act: () => Promise<void>): OutboundHttp {
+  return {
+    ...outbound,
+    async send(request) {
+      await act()
+      return outbound.send(request)
+    },
+  }
+}
+
+it('a pause during a check wins over its answer, and a resume repeats the check', async () => {
+  const id = await createHeld()
+  await ask(meanwhile(() => pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)))
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'user' }, approvals: [] })
+  rollout.clock.advance(60_000)
+  await ask()
+  expect(asked).toHaveLength(1)
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2 }, hold: { by: 'check' } })
+  await ask()
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'check' }] })
+})
+
+it('a resume after a pause for another reason does not open a phase that the check has refused', async () => {
+  reply = { status: 200, body: { open: false, reason: 'loss is 4 %' } }
+  const id = await createHeld()
+  await ask()
+  await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  const { name } = rollout.org.scope.actor
+  expect(await read(id)).toMatchObject({
+    hold: { by: 'user', reason: `paused by ${name} (before: the check says: loss is 4 %)` },
+  })
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await rollout.play()
+  await ask()
+  await rollout.play()
+  expect(asked).toHaveLength(2)
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'gate' }, approvals: [] })
+  // Without a pause in between a person takes the place of the check.
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'resume' }] })
+})
+
+it('a late answer about one phase does not open another, also where sites have ended', async () => {
+  await rollout.seed([2, 2, 4])
+  const canaries = rollout.org.sites.slice(0, 2)
+  const id = await createHeld({ canary_groups: canaries.map((site) => ({ site_ids: [site.id] })) }, [1, 2])
+  const late = meanwhile(async () => {
+    await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    await rollout.play()
+    // The check of the second phase is called too, and does not answer.
+    await ask({ ...outbound, send: () => Promise.resolve({ kind: 'aborted' }) })
+  })
+  await ask(late)
+  await rollout.play()
+  expect(await read(id)).toMatchObject({
+    counts: { upgraded: 4, planned: 4 },
+    hold: { by: 'check', reason: 'phase 2 ended and waits for its check' },
+    approvals: [{ phase: 1, by: 'resume' }],
+  })
+  const held = (await rollout.read(id)).siteUpgrades.filter(({ hold }) => hold !== null)
+  expect(held.map(({ siteId }) => siteId)).toEqual([rollout.org.sites[2]?.id])
+})
+
+it('a check of a phase of the downloads says so, and lets the next one open', async () => {
+  const capabilities = { commands: ['stage', 'activate'], restart_members: [], restart_nodes: [] } as const
+  await rollout.seed([{ devices: 4, type: 'switch', model: 'EX4100', capabilities }])
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/check`
+  const phase_gates = [{ phase: 1, wait_for: 'check' as const, url }]
+  const { id } = await rollout.create({ download_strategy: 'canary', canary_phases: [25], phase_gates })
+  const play = () => rollout.play((_, attempt) => (attempt === 1 ? 'does' : 'upgrades'))
+  await play()
+  expect(await read(id)).toMatchObject({
+    counts: { downloaded: 1, planned: 3 },
+    hold: { by: 'check', of: 'downloads' },
+  })
+  await ask()
+  const question = { phase: 1, phase_of: 'downloads', total: 1, upgraded: 1, failed: 0 }
+  expect(asked).toEqual([{ org_id: rollout.org.scope.orgId, upgrade_id: id, ...question }])
+  await play()
+  expect(await read(id)).toMatchObject({
+    counts: { upgraded: 4 },
+    approvals: [{ phase: 1, of: 'downloads', by: 'check' }],
+  })
+})

@@ -1,0 +1,142 @@
+import { beforeEach, expect, it } from 'vitest'
+import type { TopicEvents } from '../../../src/events/topics.ts'
+import { approveOrgUpgrade } from '../../../src/upgrades/approve-org-upgrade.ts'
+import { cancelOrgUpgrade } from '../../../src/upgrades/cancel-org-upgrade.ts'
+import { pauseOrgUpgrade } from '../../../src/upgrades/pause-org-upgrade.ts'
+import { resumeOrgUpgrade } from '../../../src/upgrades/resume-org-upgrade.ts'
+import { retryOrgUpgrade } from '../../../src/upgrades/retry-org-upgrade.ts'
+import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
+import { messageSchemaOf } from '../../../src/webhooks/topics.ts'
+import { Value } from 'typebox/value'
+import type { SeededDevice } from '../../support/fleets/fleet.ts'
+import { useRollout } from '../harness.ts'
+import { subscribe } from '../subscribe.ts'
+
+type UpgradeEvent = TopicEvents['upgrade-events']
+
+const rollout = useRollout()
+beforeEach(() => rollout.seed([{ devices: 3, name: 'Lab' }, 1]))
+
+const canary: OrgUpgradeBody = {
+  reboot_strategy: 'canary',
+  canary_phases: [50, 100],
+  max_failure_percentage: 50,
+  phase_gates: [{ phase: 1, wait_for: 'approval' }],
+}
+
+/** The events that webhooks get. */
+async function sent(): Promise<UpgradeEvent[]> {
+  const query = rollout.ctx.db.selectFrom('webhookOutbox').select('event').where('topic', '=', 'upgrade-events')
+  const rows = await query.orderBy('id').execute()
+  return rows.map(({ event }) => event as unknown as UpgradeEvent) // as its topic declares
+}
+
+async function kept(id: string): Promise<UpgradeEvent[]> {
+  const query = rollout.ctx.db.selectFrom('upgradeEvent').select('event').where('orgUpgradeId', '=', id)
+  return (await query.orderBy('id').execute()).map(({ event }) => event)
+}
+
+/** Returns the number of events of each type. */
+function typesOf(events: readonly UpgradeEvent[]): Record<string, number> {
+  const counts = new Map<string, number>()
+  for (const { type } of events) counts.set(type, (counts.get(type) ?? 0) + 1)
+  return Object.fromEntries(counts)
+}
+
+it('subscribers get an event for each step, and events of the whole upgrade are stored', async () => {
+  await subscribe(rollout)
+  const { ctx, org } = rollout
+  const { id } = await rollout.create(canary)
+  await rollout.advance()
+  await pauseOrgUpgrade(ctx, org.scope, id)
+  await resumeOrgUpgrade(ctx, org.scope, id)
+  await rollout.play()
+  await approveOrgUpgrade(ctx, org.scope, { id, phase: 1, note: 'Seen it work' })
+  const last = new Set<string>()
+  await rollout.play((device: SeededDevice) => {
+    last.add(device.mac)
+    return last.size === 1 ? 'keeps_old' : 'upgrades'
+  })
+  await retryOrgUpgrade(ctx, org.scope, { id, macs: null })
+  await rollout.play()
+  const events = await sent()
+  const ofUpgrade = {
+    UPGRADE_CREATED: 1,
+    UPGRADE_SITE_STARTED: 2,
+    UPGRADE_PAUSED: 1,
+    UPGRADE_RESUMED: 1,
+    UPGRADE_HELD: 1,
+    UPGRADE_APPROVED: 1,
+    UPGRADE_PHASE_OPENED: 1,
+    UPGRADE_RETRIED: 1,
+  }
+  expect(typesOf(events)).toMatchObject({
+    ...ofUpgrade,
+    UPGRADE_DEVICE_STARTED: 4,
+    UPGRADE_DEVICE_REBOOTING: expect.any(Number),
+    UPGRADE_DEVICE_FAILED: 1,
+    UPGRADE_DEVICE_UPGRADED: 4,
+    UPGRADE_SITE_ENDED: 3,
+    UPGRADE_ENDED: 2,
+  })
+  const schema = messageSchemaOf('upgrade-events')
+  expect([...Value.Errors(schema, { topic: 'upgrade-events', events })]).toEqual([])
+  expect(await kept(id)).toEqual(events.filter(({ device_id: deviceId }) => deviceId === undefined))
+  expect(events.find(({ type }) => type === 'UPGRADE_APPROVED')).toMatchObject({
+    phase: 1,
+    note: 'Seen it work',
+    admin_name: org.scope.actor.name,
+  })
+  expect(events.at(-1)).toMatchObject({ type: 'UPGRADE_ENDED', status: 'completed', upgraded: 4, failed: 0 })
+  const records = await ctx.db.selectFrom('auditLog').select(['id', 'message', 'after']).orderBy('id').execute()
+  expect(records.map(({ after }) => after?.['upgrade_id'])).toEqual(records.map(() => id))
+  const named = events.flatMap(({ audit_id: auditId }) => auditId ?? [])
+  expect(named).toEqual(records.map((record) => record.id))
+})
+
+it('events of devices are written only for subscribers, and a stopped upgrade reports the reason', async () => {
+  const { ctx, org } = rollout
+  const { id } = await rollout.create({ reboot_strategy: 'serial', max_failure_percentage: 0 })
+  await rollout.play(() => 'refuses_content')
+  expect(await sent()).toEqual([])
+  const stopped = await kept(id)
+  expect(typesOf(stopped)).toMatchObject({ UPGRADE_SITE_STARTED: 2, UPGRADE_SITE_ENDED: 2, UPGRADE_ENDED: 1 })
+  expect(stopped.find(({ type }) => type === 'UPGRADE_STOPPED')?.reason).toMatch(/^more than 0 % of /)
+  expect(stopped.at(-1)).toMatchObject({ type: 'UPGRADE_ENDED', status: 'failed', total: 4 })
+  const { id: other } = await rollout.create({ reboot_strategy: 'big_bang' })
+  await cancelOrgUpgrade(ctx, org.scope, other)
+  await rollout.play()
+  expect(typesOf(await kept(other))).toEqual({
+    UPGRADE_CREATED: 1,
+    UPGRADE_CANCELLED: 1,
+    UPGRADE_SITE_ENDED: 2,
+    UPGRADE_ENDED: 1,
+  })
+  expect((await kept(other)).at(-1)).toMatchObject({ status: 'cancelled' })
+})
+
+it('a site does not start that failures elsewhere stop in the round of its start', async () => {
+  await rollout.seed([1, { devices: 1, timezone: 'America/New_York' }])
+  const start = new Date(rollout.clock.now().getTime() + 60_000)
+  const start_datetime = start.toISOString().slice(0, 19)
+  const { id } = await rollout.create({ reboot_strategy: 'serial', max_failure_percentage: 0, start_datetime })
+  rollout.clock.advance(60_000)
+  await rollout.advance()
+  await rollout.fleet.answer(() => 'refuses_content')
+  rollout.clock.advance(5 * 3600e3)
+  await rollout.advance()
+  expect(typesOf(await kept(id))).toMatchObject({ UPGRADE_SITE_STARTED: 1, UPGRADE_SITE_ENDED: 2, UPGRADE_ENDED: 1 })
+})
+
+it('a device that another upgrade takes over is an event of the upgrade that loses it', async () => {
+  await subscribe(rollout)
+  const old = await rollout.create({ start_datetime: '2026-03-02T12:00:00Z' })
+  const young = await rollout.create({ supersede: true })
+  const events = (await sent()).filter(({ type }) => type === 'UPGRADE_DEVICE_CANCELLED')
+  expect(new Set(events.map(({ mac }) => mac))).toEqual(new Set(rollout.devices().map(({ mac }) => mac)))
+  for (const event of events) {
+    expect(event).toMatchObject({ upgrade_id: old.id, phase: 1, reason: `taken over by upgrade ${young.id}` })
+    expect(rollout.org.sites.map(({ id }) => id)).toContain(event.site_id)
+  }
+  expect(typesOf(await kept(old.id))).toEqual({ UPGRADE_CREATED: 1, UPGRADE_DEVICES_TAKEN: 1 })
+})
