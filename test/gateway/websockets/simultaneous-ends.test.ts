@@ -1,0 +1,84 @@
+// Connections that their peers close at the same time, as when a network breaks.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { Allowance } from '../../../src/gateway/admission/allowance.ts'
+import { createTurns } from '../../../src/gateway/admission/turns.ts'
+import { FrameSession, type UnpackedFrame } from '../../../src/gateway/websockets/frame-session.ts'
+import type { Peer } from '../../../src/gateway/websockets/websocket-server.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { startTestListener } from './websocket-listener.ts'
+
+const CONNECTIONS = 80
+/** As the gateway declares it. */
+const ENDED_PER_TURN = 32
+
+const now = (): number => performance.now()
+const turns = createTurns(now)
+
+class TestSession extends FrameSession {
+  readonly socket: WebSocket
+  readonly peer: Peer<string>
+  code: number | null = null
+  readonly isConnected = true
+
+  constructor(socket: WebSocket, peer: Peer<string>) {
+    super(socket, { ...peer, allowance: new Allowance(now()) }, { now, turns })
+    this.socket = socket
+    this.peer = peer
+  }
+
+  say(): boolean {
+    return this.write('{}')
+  }
+
+  protected unpack(): UnpackedFrame {
+    return expect.unreachable('nothing is sent')
+  }
+
+  protected async onCall(): Promise<void> {}
+  protected async onReply(): Promise<void> {}
+  protected onMalformed(why: string): void {
+    expect.unreachable(why)
+  }
+  protected onFlood(): void {}
+
+  protected onClosed(code: number): void {
+    this.code = code
+  }
+}
+
+async function openSessions(): Promise<{ sessions: TestSession[]; devices: WebSocket[] }> {
+  const sessions: TestSession[] = []
+  const server = await startTestListener({
+    onSession: (socket, peer) => void sessions.push(new TestSession(socket, peer)),
+    onRefused: (why) => expect.unreachable(why),
+  })
+  const devices = Array.from({ length: CONNECTIONS }, () => server.connect().on('error', () => {}))
+  onTestFinished(async () => {
+    for (const device of devices) device.terminate()
+    await server.close()
+  })
+  await waitUntil('all sessions', () => devices.every(({ readyState }) => readyState === WebSocket.OPEN))
+  return { sessions, devices }
+}
+
+test('a turn ends a bounded number of them, nothing is sent to the others, and each session learns of its end', async () => {
+  const { sessions, devices } = await openSessions()
+  for (const device of devices) device.terminate()
+  const ended: number[] = []
+  let waited = 0
+  while (sessions.some(({ code }) => code === null)) {
+    await nextTurn()
+    ended.push(sessions.filter(({ socket }) => socket.readyState !== WebSocket.OPEN).length)
+    const waiting = sessions.filter(
+      ({ socket, peer }) => socket.readyState === WebSocket.OPEN && peer.stream.readableEnded,
+    )
+    for (const session of waiting) expect(session.say()).toBe(false)
+    waited += waiting.length
+  }
+  const growth = ended.map((count, index) => count - (ended[index - 1] ?? 0))
+  expect(Math.max(...growth)).toBeLessThanOrEqual(ENDED_PER_TURN)
+  expect(waited).toBeGreaterThan(0)
+  expect(sessions.map(({ code }) => code)).toEqual(sessions.map(() => 1006))
+})
