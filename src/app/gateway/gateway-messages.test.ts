@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { isQueuedEvent } from '../../events/store.ts'
 import { createWakes } from '../../platform/database/wakes.ts'
-import { createKnownEvents } from '../../webhooks/routing/known-events.ts'
+import { createKnownEvents } from '../../webhooks/routing/known/known-events.ts'
 import { type FromGateway, wakeMessage } from './gateway-messages.ts'
 
 it('passes organizations and topics of events to the router, so that none waits for the backlog of another one', () => {

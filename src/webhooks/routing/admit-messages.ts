@@ -1,4 +1,4 @@
-import type { PlannedMessage } from './plan-messages.ts'
+import type { PlannedMessage } from './planning/plan-messages.ts'
 
 export interface Admitted {
   readonly messages: readonly PlannedMessage[]

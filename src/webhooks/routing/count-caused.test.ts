@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { countCaused } from './count-caused.ts'
-import type { Subscriber } from './plan-round.ts'
+import type { Subscriber } from './planning/plan-round.ts'
 
 const hearersOf = (count: number): Subscriber[] =>
   Array.from({ length: count }, (_, index) => ({

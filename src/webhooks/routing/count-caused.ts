@@ -1,4 +1,4 @@
-import type { RoutedEvent } from './plan-messages.ts'
+import type { RoutedEvent } from './planning/plan-messages.ts'
 
 /** Fewer messages cost about as much as the change itself, which is counted already. */
 const MANY_MESSAGES = 8

@@ -1,6 +1,6 @@
 import { type JsonPath, selectsAny } from '../../platform/json/json-path.ts'
 import { JsonPathError, parseJsonPath } from '../../platform/json/parse-json-path.ts'
-import type { Subscriber } from './plan-round.ts'
+import type { Subscriber } from './planning/plan-round.ts'
 
 /** Returns the subscribers whose filters the event passes. */
 export type EventFilter = (event: FilteredEvent, hearers: readonly Subscriber[]) => readonly Subscriber[]

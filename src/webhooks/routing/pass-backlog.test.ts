@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import { type PassBacklog, createPassBacklog } from './pass-backlog.ts'
-import type { Subscriber, WaitingEvent } from './plan-round.ts'
+import type { Subscriber, WaitingEvent } from './planning/plan-round.ts'
 
 const rooms = new Map<string, number>()
 const awaited = new Map<string, () => void>()

@@ -5,17 +5,25 @@ import { inTx } from '../../platform/database/db.ts'
 import { isPassingError } from '../../platform/database/database-errors.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import type { WebhookCounters } from '../counters.ts'
-import { MAX_EVENTS, decideRoundSize } from './decide-round-size.ts'
-import { decideFloor, isSearchDue } from './decide-search.ts'
+import { MAX_EVENTS, decideRoundSize } from './planning/decide-round-size.ts'
+import { decideFloor, isSearchDue } from './planning/decide-search.ts'
 import type { DirectDelivery } from '../delivery/deliver.worker.ts'
 import { type WebhookLimits, defaultWebhookLimits } from '../limits.ts'
 import { createOrgRoom } from './org-room.ts'
-import { type Knowledge, type Pass, type Routed, createKnowledge, earliest, isAwaited, passOn } from './knowledge.ts'
-import { createKnownEvents, queueOf } from './known-events.ts'
-import { routeKnown } from './route-known.ts'
+import {
+  type Knowledge,
+  type Pass,
+  type Routed,
+  createKnowledge,
+  earliest,
+  isAwaited,
+  passOn,
+} from './known/knowledge.ts'
+import { createKnownEvents, queueOf } from './known/known-events.ts'
+import { routeKnown } from './known/route-known.ts'
 import { type Round, routeFound } from './route-round.ts'
 import { createSendNow } from './send-now.ts'
-import { setAsideAndReport } from './set-aside-events.ts'
+import { setAsideAndReport } from './set-aside/set-aside-events.ts'
 import { type FoundQueue, type FoundQueues, type QueueKey, findQueues, firstKey, lowestId } from './store.ts'
 
 const INTERVAL_MS = 500

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { type AnnouncedEvent, type KnownEvents, createKnownEvents } from './known-events.ts'
+import { type AnnouncedEvent, type KnownEvents, createKnownEvents } from './known/known-events.ts'
 import { type SendNow, createSendNow } from './send-now.ts'
 import type { FoundEvent } from './store.ts'
 import type { EndOfUnrouted } from '../lanes/waiting-messages.ts'

@@ -6,8 +6,8 @@ import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import { type Param, statement } from '../../platform/database/statement.ts'
 import { MIN_STEP_MS } from '../delivery/clock-steps.ts'
 import { isInOrgOf } from '../store-look-ups.ts'
-import { MAX_MESSAGE_EVENTS } from './plan-messages.ts'
-import type { Subscriber, WaitingEvent, WaitingQueue } from './plan-round.ts'
+import { MAX_MESSAGE_EVENTS } from './planning/plan-messages.ts'
+import type { Subscriber, WaitingEvent, WaitingQueue } from './planning/plan-round.ts'
 
 /** The waiting events of one organization and topic. */
 export interface OutboxQueue {

@@ -1,7 +1,7 @@
-import { systemScopeOf } from '../../access/scope.ts'
-import { appendSystemEvent } from '../../events/append-system.ts'
-import { type SetAsideEvent, setAsideEvents } from '../../events/store-outbox.ts'
-import type { Tx } from '../../platform/database/db.ts'
+import { systemScopeOf } from '../../../access/scope.ts'
+import { appendSystemEvent } from '../../../events/append-system.ts'
+import { type SetAsideEvent, setAsideEvents } from '../../../events/store-outbox.ts'
+import type { Tx } from '../../../platform/database/db.ts'
 
 /**
  * Sets events aside. The organization or site of an event learns of it once a day for each topic; the operator sees

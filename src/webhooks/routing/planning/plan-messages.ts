@@ -1,4 +1,4 @@
-import { deviceKeyOf } from './device-key.ts'
+import { deviceKeyOf } from '../device-key.ts'
 import type { Subscriber } from './plan-round.ts'
 
 /** An event with the webhooks that receive it in this round; its JSON text is passed on unchanged. */

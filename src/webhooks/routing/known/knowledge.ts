@@ -1,10 +1,10 @@
-import { FIRST_EVENTS, MAX_EVENTS } from './decide-round-size.ts'
+import { FIRST_EVENTS, MAX_EVENTS } from '../planning/decide-round-size.ts'
 import type { KnownEvents } from './known-events.ts'
-import type { PassedOn } from './pass-backlog.ts'
-import type { WaitingQueue } from './plan-round.ts'
-import type { RoundResult } from './route-round.ts'
-import type { SendNow } from './send-now.ts'
-import { type FoundQueues, type QueueKey, lowestId } from './store.ts'
+import type { PassedOn } from '../pass-backlog.ts'
+import type { WaitingQueue } from '../planning/plan-round.ts'
+import type { RoundResult } from '../route-round.ts'
+import type { SendNow } from '../send-now.ts'
+import { type FoundQueues, type QueueKey, lowestId } from '../store.ts'
 
 /** A pass of a search covers all queues, one page per round. */
 export interface Pass {

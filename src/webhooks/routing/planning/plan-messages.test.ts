@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { deviceKeyOf } from './device-key.ts'
+import { deviceKeyOf } from '../device-key.ts'
 import { type RoutedEvent, planMessages } from './plan-messages.ts'
 import type { Subscriber } from './plan-round.ts'
 

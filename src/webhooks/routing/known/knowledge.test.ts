@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createKnowledge, passOn } from './knowledge.ts'
 import { createKnownEvents } from './known-events.ts'
-import { createSendNow } from './send-now.ts'
+import { createSendNow } from '../send-now.ts'
 
 const place = { orgId: 'a', topic: 'audits' }
 const waiting = (id: string) => ({ ...place, id, siteId: null, bytes: 2, json: '{}', routedTo: null, sentTo: null })

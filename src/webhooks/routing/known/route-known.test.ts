@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import type { Context } from '../../platform/context.ts'
-import { addMs } from '../../platform/time/clock.ts'
+import type { Context } from '../../../platform/context.ts'
+import { addMs } from '../../../platform/time/clock.ts'
 import { createKnownEvents } from './known-events.ts'
 import { createKnowledge } from './knowledge.ts'
-import { createOrgRoom } from './org-room.ts'
+import { createOrgRoom } from '../org-room.ts'
 import { routeKnown } from './route-known.ts'
-import type { Round } from './route-round.ts'
-import { createSendNow } from './send-now.ts'
+import type { Round } from '../route-round.ts'
+import { createSendNow } from '../send-now.ts'
 
 it('leaves a queue to a search that was not ripe when it was read ahead, and is now', async () => {
   const readAt = new Date('2026-03-01T12:00:00Z')

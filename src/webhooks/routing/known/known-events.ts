@@ -1,5 +1,5 @@
-import type { QueuedEvent } from '../../events/store.ts'
-import { planPortions, planShort } from './plan-portions.ts'
+import type { QueuedEvent } from '../../../events/store.ts'
+import { planPortions, planShort } from '../planning/plan-portions.ts'
 
 /** The events that commits have announced and that the router has not routed yet. */
 export interface KnownEvents {

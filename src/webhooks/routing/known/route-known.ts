@@ -1,8 +1,8 @@
-import type { Context } from '../../platform/context.ts'
-import { FIRST_EVENTS, decideRoundSize } from './decide-round-size.ts'
+import type { Context } from '../../../platform/context.ts'
+import { FIRST_EVENTS, decideRoundSize } from '../planning/decide-round-size.ts'
 import { type Knowledge, type NextEvents, type Routed, earliest, isAwaited, passOn } from './knowledge.ts'
-import { type Round, routeFound } from './route-round.ts'
-import { type FoundQueues, findQueuesOf } from './store.ts'
+import { type Round, routeFound } from '../route-round.ts'
+import { type FoundQueues, findQueuesOf } from '../store.ts'
 
 const noQueues: FoundQueues = { queues: [], waiting: [], more: [] }
 
