@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { accountOf } from '../access/request-limits.ts'
 import { type Context, contextWith } from '../platform/context.ts'
 import type { Operation } from './operation.ts'
-import { createLender } from './turns/lender.ts'
+import { createLender } from './turns/accounts/lender.ts'
 
 /** Runs an operation for a request that has been authenticated and checked. @returns The answer, not yet encoded. */
 export type RunOperation = (operation: Operation, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { MAX_REQUESTS_PER_ACCOUNT } from '../../http/turns/work-limits.ts'
+import { MAX_REQUESTS_PER_ACCOUNT } from '../../http/turns/limits/work-limits.ts'
 import { defaultConnections } from '../../platform/queues/connection-gate.ts'
 import { parseCidrs } from './config-values.ts'
 

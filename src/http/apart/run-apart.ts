@@ -9,7 +9,7 @@ import { EncodedJson, encodeJson } from '../bodies/encode-json.ts'
 import { databaseFailureOf, logDatabaseFailure } from '../errors.ts'
 import { type Operation, contentOf } from '../operation.ts'
 import { type RunOperation, createRunOperation } from '../run-operation.ts'
-import { createRequestCosts } from '../turns/request-costs.ts'
+import { createRequestCosts } from '../turns/costs/request-costs.ts'
 import { compileValidator } from '../validate.ts'
 import { type ApartAnswer, type ApartEnd, type ApartLocked, type ApartRequest, refusalOf } from './messages.ts'
 

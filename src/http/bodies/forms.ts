@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import { allowLongBody } from './body-limits.ts'
 import { assertText, parseJsonBody } from './body.ts'
-import { hasLeft } from '../turns/request-end.ts'
+import { hasLeft } from '../turns/completion/request-end.ts'
 import { isObject } from '../../platform/json/is-object.ts'
 
 /** A client that sends nothing for this long counts as gone, whatever the state of its socket. */

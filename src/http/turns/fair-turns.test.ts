@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { nextTurn } from '../../platform/queues/next-turn.ts'
-import { STRANGERS } from './account-use.ts'
+import { STRANGERS } from './accounts/account-use.ts'
 import { requester, setUp } from './turns-harness.ts'
 
 beforeEach(() => void vi.useFakeTimers())

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { tooManyRequests } from '../../platform/errors.ts'
 import { nextTurn } from '../../platform/queues/next-turn.ts'
-import { STRANGERS, type Demand, createAccountUse } from './account-use.ts'
+import { STRANGERS, type Demand, createAccountUse } from './accounts/account-use.ts'
 import { type Group, type Kind, type Lane, type Requester, type Waiting, createLanes } from './lanes.ts'
 import { createLightWork } from './light-work.ts'
-import { createRequestCosts } from './request-costs.ts'
-import { type Outcome, assertStays, hasLeft, onceOver } from './request-end.ts'
-import { createThreadShare } from './thread-share.ts'
+import { createRequestCosts } from './costs/request-costs.ts'
+import { type Outcome, assertStays, hasLeft, onceOver } from './completion/request-end.ts'
+import { createThreadShare } from './costs/thread-share.ts'
 
 /** Requests of one account that may be in work while other accounts send some, too; each kind counts apart. */
 const SHARES = { read: 8, change: 8, upload: 2 } as const satisfies Record<Kind, number>

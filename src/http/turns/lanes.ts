@@ -1,4 +1,4 @@
-import { STRANGERS, type Demand } from './account-use.ts'
+import { STRANGERS, type Demand } from './accounts/account-use.ts'
 
 /** They have separate places: changes may wait for each other, and for names, and uploads for their clients. */
 export type Kind = 'read' | 'change' | 'upload'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { tooManyRequests } from '../../platform/errors.ts'
-import { bodyBytesOf, isRead, isUpload, takesTurns } from './request-body.ts'
-import { assertStays, hasLeft, onceOver } from './request-end.ts'
+import { tooManyRequests } from '../../../platform/errors.ts'
+import { bodyBytesOf, isRead, isUpload, takesTurns } from '../request-body.ts'
+import { assertStays, hasLeft, onceOver } from '../completion/request-end.ts'
 import { createUnreadAnswers } from './unread-answers.ts'
 
 /** The default of `requestsPerAccount`: programs send a few dozen requests at a time. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { tooManyRequests } from '../../platform/errors.ts'
+import { tooManyRequests } from '../../../platform/errors.ts'
 
 /** Large answers of all accounts that their clients have not accepted yet. They are in memory until then. */
 export interface UnreadAnswers {

@@ -1,4 +1,4 @@
-import { pause } from '../../platform/time/pause.ts'
+import { pause } from '../../../platform/time/pause.ts'
 
 /** What runs for requests: checks of credentials and operations, also those whose clients have left. */
 export interface OpenWork {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { MAX_LIMIT } from '../lists/lists.ts'
-import { bodyBytesOf } from './request-body.ts'
+import { MAX_LIMIT } from '../../lists/lists.ts'
+import { bodyBytesOf } from '../request-body.ts'
 
 /** A larger body makes a request one of another kind. */
 const LARGE_BODY_BYTES = 64 * 1024

@@ -1,4 +1,4 @@
-import { sha256Hex } from '../../platform/secrets.ts'
+import { sha256Hex } from '../../../platform/secrets.ts'
 
 /** Credentials whose accounts are remembered; then the oldest are dropped. */
 const MAX_KNOWN = 10_000

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createRequestCosts } from './request-costs.ts'
-import type { Outcome } from './request-end.ts'
+import type { Outcome } from '../completion/request-end.ts'
 
 function setUp(options: Parameters<typeof createRequestCosts>[1] = {}) {
   let cpuMs = 100

@@ -1,4 +1,4 @@
-import type { Outcome } from './request-end.ts'
+import type { Outcome } from '../completion/request-end.ts'
 
 /** The number of kinds whose costs are remembered; the oldest are dropped. */
 const MAX_KNOWN = 10_000
