@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { watchAlarms } from '../../src/app/alarm-watch.ts'
-import { approveOrgUpgrade } from '../../src/upgrades/approve-org-upgrade.ts'
-import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
+import { approveOrgUpgrade } from '../../src/upgrades/changes/approve-org-upgrade.ts'
+import { retryOrgUpgrade } from '../../src/upgrades/changes/retry-org-upgrade.ts'
 import { useRollout } from '../rollout/harness.ts'
 
 const rollout = useRollout()

@@ -1,9 +1,9 @@
 // Failed devices return to their backup version, as the engine carries it out.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
+import { cancelOrgUpgrade } from '../../src/upgrades/changes/cancel-org-upgrade.ts'
 import type { OrgUpgrade } from '../../src/upgrades/org-upgrade.ts'
-import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
-import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
+import { pauseOrgUpgrade } from '../../src/upgrades/changes/pause-org-upgrade.ts'
+import { retryOrgUpgrade } from '../../src/upgrades/changes/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { NEW, OLD, type SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'

@@ -10,7 +10,7 @@ import { type TakenTarget, noteTaken } from '../../rollout/changes/plan-takeover
 import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { type PhasingPlan, planPhasing } from './plan-downloads.ts'
 import { noteP2p, noteUnusedP2p } from './plan-p2p.ts'
-import { planLaterSites, planSiteP2p, presentPlan } from '../present-plan.ts'
+import { planLaterSites, planSiteP2p, presentPlan } from '../creation/present-plan.ts'
 import { encodeJoining } from './plan-joining.ts'
 import type { LaterSites } from './plan-later-sites.ts'
 import { noteHops } from './plan-hops.ts'

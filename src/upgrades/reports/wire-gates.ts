@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from '../../http/schemas.ts'
 import type { PhaseOf } from '../../rollout/rollout.ts'
-import { OpeningReply, presentOpening } from '../wire-approve.ts'
+import { OpeningReply, presentOpening } from '../changes/wire-approve.ts'
 import type { ReportedUpgrade } from './report.ts'
 
 export const GateReply = named(

@@ -1,8 +1,8 @@
 import type { SiteScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/errors.ts'
-import { inUpgradeTx } from '../in-upgrade-tx.ts'
-import { createUpgrade } from '../create-upgrade.ts'
+import { inUpgradeTx } from '../changes/in-upgrade-tx.ts'
+import { createUpgrade } from '../creation/create-upgrade.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { TargetState } from '../../../src/rollout/rollout.ts'
-import { cancelOrgUpgrade } from '../../../src/upgrades/cancel-org-upgrade.ts'
+import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { listFwUpdates } from '../../support/fleets/device-upgrades.ts'
 import { NEW, type SeededDevice } from '../../support/fleets/fleet.ts'
 import { expectConsistent } from '../expect-consistent.ts'

@@ -7,7 +7,7 @@ import { DEFAULT_DOWNLOAD_LIMITS } from '../../../src/firmware/downloads/downloa
 import { firmwareDownloadUrl } from '../../../src/firmware/downloads/download-url.ts'
 import { addMs } from '../../../src/platform/time/clock.ts'
 import { advanceRollouts } from '../../../src/rollout/worker.ts'
-import { createOrgUpgrade } from '../../../src/upgrades/create-org-upgrade.ts'
+import { createOrgUpgrade } from '../../../src/upgrades/creation/create-org-upgrade.ts'
 import { getOrgUpgrade } from '../../../src/upgrades/store.ts'
 import { parseOrgUpgrade } from '../../../src/upgrades/wire-parse.ts'
 import { begin, drain } from '../../http/firmware/paused-downloads.ts'

@@ -1,6 +1,6 @@
 // Retries of devices that belong to phases of the downloads, and the gates of these phases.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { retryOrgUpgrade } from '../../../src/upgrades/retry-org-upgrade.ts'
+import { retryOrgUpgrade } from '../../../src/upgrades/changes/retry-org-upgrade.ts'
 import type { Reply, SeededDevice } from '../../support/fleets/fleet.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { countAll, useRollout } from '../harness.ts'

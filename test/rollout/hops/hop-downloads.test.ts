@@ -1,8 +1,8 @@
 // Devices that get several versions, one after the other, in upgrades whose downloads have phases or a time of their own.
 import { beforeEach, describe, expect, it } from 'vitest'
-import { pauseOrgUpgrade } from '../../../src/upgrades/pause-org-upgrade.ts'
-import { resumeOrgUpgrade } from '../../../src/upgrades/resume-org-upgrade.ts'
-import { retryOrgUpgrade } from '../../../src/upgrades/retry-org-upgrade.ts'
+import { pauseOrgUpgrade } from '../../../src/upgrades/changes/pause-org-upgrade.ts'
+import { resumeOrgUpgrade } from '../../../src/upgrades/changes/resume-org-upgrade.ts'
+import { retryOrgUpgrade } from '../../../src/upgrades/changes/retry-org-upgrade.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
 import { NEW, type SeededDevice } from '../../support/fleets/fleet.ts'
 import { expectConsistent } from '../expect-consistent.ts'

@@ -1,13 +1,13 @@
-import { canStage } from '../rollout/targets/steps/decide-order.ts'
-import type { DownloadPlan, UpgradePlan } from '../rollout/rollout.ts'
-import type { UpgradeRequest } from './org-upgrade.ts'
-import type { PhasingPlan } from './planning/plan-downloads.ts'
-import type { LaterSites } from './planning/plan-later-sites.ts'
-import type { SiteTimes } from './planning/plan-times.ts'
-import { type P2pBatches, planP2p } from './planning/plan-p2p.ts'
-import { type PhasePlan, countPlaced, sizesOf } from './planning/plan-phases.ts'
-import type { TargetFacts } from './strategies/strategy.ts'
-import type { Ranks } from './uplinks/plan-ranks.ts'
+import { canStage } from '../../rollout/targets/steps/decide-order.ts'
+import type { DownloadPlan, UpgradePlan } from '../../rollout/rollout.ts'
+import type { UpgradeRequest } from '../org-upgrade.ts'
+import type { PhasingPlan } from '../planning/plan-downloads.ts'
+import type { LaterSites } from '../planning/plan-later-sites.ts'
+import type { SiteTimes } from '../planning/plan-times.ts'
+import { type P2pBatches, planP2p } from '../planning/plan-p2p.ts'
+import { type PhasePlan, countPlaced, sizesOf } from '../planning/plan-phases.ts'
+import type { TargetFacts } from '../strategies/strategy.ts'
+import type { Ranks } from '../uplinks/plan-ranks.ts'
 
 type Phased = TargetFacts & Parameters<typeof canStage>[0]
 

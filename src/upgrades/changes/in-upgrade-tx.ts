@@ -1,8 +1,8 @@
-import type { InOrg } from '../access/scope.ts'
-import type { Context } from '../platform/context.ts'
-import { type Tx, inTx } from '../platform/database/db.ts'
-import { pause } from '../platform/time/pause.ts'
-import { hasPendingStops } from '../rollout/stops/store.ts'
+import type { InOrg } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
+import { pause } from '../../platform/time/pause.ts'
+import { hasPendingStops } from '../../rollout/stops/store.ts'
 
 /** The engine takes less than a second; a client does not wait for one that is stuck. */
 const WITHIN_MS = 3000

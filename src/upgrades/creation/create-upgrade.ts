@@ -1,22 +1,27 @@
-import { counted } from '../platform/counted.ts'
-import { type InOrg, type SitesScope, siteIdOf } from '../access/scope.ts'
-import { type DeviceEventInput, appendDeviceEvents } from '../events/append.ts'
-import type { Context } from '../platform/context.ts'
-import type { Tx } from '../platform/database/db.ts'
-import { saveMemoryFor } from '../platform/process/save-memory.ts'
-import { inTurns } from '../platform/queues/next-turn.ts'
-import { splitRows } from '../platform/database/split.ts'
-import { writeParts } from '../platform/database/write-parts.ts'
-import { wakeAfterCommit } from '../platform/database/wakes.ts'
-import { appendUpgradeChange, appendUpgradeEvents, wantsDeviceEvents } from '../rollout/events/append-events.ts'
-import { type NewUpgrade, deviceOfCandidate, insertUpgrade } from '../rollout/store-create.ts'
-import { LARGE_PLAN } from '../rollout/rollout.ts'
-import { type TakenTarget, takeoverReason } from '../rollout/changes/plan-takeover.ts'
-import { lockTakeable, updateTakenOver } from '../rollout/changes/store-takeover.ts'
-import { assignDevices, lockAssignable, takeDevices, updateDeviceUpgrades } from '../devices/commands/store-upgrades.ts'
-import type { UpgradeRequest } from './org-upgrade.ts'
-import type { Planned } from './planning/plan-targets.ts'
-import { planUpgradeInSteps } from './planning/plan-upgrade.ts'
+import { counted } from '../../platform/counted.ts'
+import { type InOrg, type SitesScope, siteIdOf } from '../../access/scope.ts'
+import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { saveMemoryFor } from '../../platform/process/save-memory.ts'
+import { inTurns } from '../../platform/queues/next-turn.ts'
+import { splitRows } from '../../platform/database/split.ts'
+import { writeParts } from '../../platform/database/write-parts.ts'
+import { wakeAfterCommit } from '../../platform/database/wakes.ts'
+import { appendUpgradeChange, appendUpgradeEvents, wantsDeviceEvents } from '../../rollout/events/append-events.ts'
+import { type NewUpgrade, deviceOfCandidate, insertUpgrade } from '../../rollout/store-create.ts'
+import { LARGE_PLAN } from '../../rollout/rollout.ts'
+import { type TakenTarget, takeoverReason } from '../../rollout/changes/plan-takeover.ts'
+import { lockTakeable, updateTakenOver } from '../../rollout/changes/store-takeover.ts'
+import {
+  assignDevices,
+  lockAssignable,
+  takeDevices,
+  updateDeviceUpgrades,
+} from '../../devices/commands/store-upgrades.ts'
+import type { UpgradeRequest } from '../org-upgrade.ts'
+import type { Planned } from '../planning/plan-targets.ts'
+import { planUpgradeInSteps } from '../planning/plan-upgrade.ts'
 import {
   type PreparedUpgrade,
   createAssignments,
@@ -24,7 +29,7 @@ import {
   listUpgraded,
   prepareUpgrade,
 } from './prepare-upgrade.ts'
-import { usePlan } from './previews/use-plan.ts'
+import { usePlan } from '../previews/use-plan.ts'
 
 /** An audit record names no more devices. */
 const MAX_NAMED = 100

@@ -1,16 +1,16 @@
-import { counted } from '../platform/counted.ts'
-import type { OrgScope } from '../access/scope.ts'
-import { assignDevices } from '../devices/commands/store-upgrades.ts'
-import { lockImages } from '../firmware/store.ts'
-import type { Context } from '../platform/context.ts'
-import { type Tx, inTx } from '../platform/database/db.ts'
-import { AppError, invalidField, notFound } from '../platform/errors.ts'
-import { wakeAfterCommit } from '../platform/database/wakes.ts'
-import { imagesOf, splitImages } from '../rollout/targets/hops/hops.ts'
-import { type RetriedSite, findRetryLimit, findRetryRefusal, planRetry } from '../rollout/changes/plan-retry.ts'
-import { appendUpgradeChange } from '../rollout/events/append-events.ts'
-import { lockOrgUpgrades } from '../rollout/store.ts'
-import { releaseGates } from '../rollout/gates/store-hold.ts'
+import { counted } from '../../platform/counted.ts'
+import type { OrgScope } from '../../access/scope.ts'
+import { assignDevices } from '../../devices/commands/store-upgrades.ts'
+import { lockImages } from '../../firmware/store.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
+import { AppError, invalidField, notFound } from '../../platform/errors.ts'
+import { wakeAfterCommit } from '../../platform/database/wakes.ts'
+import { imagesOf, splitImages } from '../../rollout/targets/hops/hops.ts'
+import { type RetriedSite, findRetryLimit, findRetryRefusal, planRetry } from '../../rollout/changes/plan-retry.ts'
+import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
+import { lockOrgUpgrades } from '../../rollout/store.ts'
+import { releaseGates } from '../../rollout/gates/store-hold.ts'
 import {
   type RetriableTarget,
   insertTargetRuns,
@@ -18,9 +18,9 @@ import {
   lockRetriedSites,
   reopenOrgUpgrade,
   reopenSiteUpgrades,
-} from '../rollout/changes/store-retry.ts'
-import { bucketOf } from './buckets.ts'
-import { lockOrgUpgrade } from './store.ts'
+} from '../../rollout/changes/store-retry.ts'
+import { bucketOf } from '../buckets.ts'
+import { lockOrgUpgrade } from '../store.ts'
 
 /** An audit record names no more devices. */
 const MAX_NAMED = 100

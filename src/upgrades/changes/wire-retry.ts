@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { plainMac } from '../devices/device.ts'
-import { named } from '../http/schemas.ts'
-import { textOf } from '../http/texts.ts'
+import { plainMac } from '../../devices/device.ts'
+import { named } from '../../http/schemas.ts'
+import { textOf } from '../../http/texts.ts'
 import type { NotRetried, Retry } from './retry-org-upgrade.ts'
 
 /** An empty list would retry nothing; without the list all failed devices are retried. */

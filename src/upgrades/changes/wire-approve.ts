@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid, named } from '../http/schemas.ts'
-import { presentPhase } from '../rollout/phases/present-phase.ts'
-import type { PhaseApproval } from '../rollout/rollout.ts'
-import { PhaseKind } from './strategies/gate-fields.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { presentPhase } from '../../rollout/phases/present-phase.ts'
+import type { PhaseApproval } from '../../rollout/rollout.ts'
+import { PhaseKind } from '../strategies/gate-fields.ts'
 import type { Approval } from './approve-org-upgrade.ts'
 
 export const ApproveBody = named(

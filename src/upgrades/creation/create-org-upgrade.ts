@@ -1,9 +1,9 @@
-import type { OrgScope } from '../access/scope.ts'
-import type { Context } from '../platform/context.ts'
-import { inUpgradeTx } from './in-upgrade-tx.ts'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import { inUpgradeTx } from '../changes/in-upgrade-tx.ts'
 import { createUpgrade } from './create-upgrade.ts'
-import type { OrgUpgrade, UpgradeRequest } from './org-upgrade.ts'
-import { getOrgUpgrade } from './store.ts'
+import type { OrgUpgrade, UpgradeRequest } from '../org-upgrade.ts'
+import { getOrgUpgrade } from '../store.ts'
 
 /** Creates an upgrade of an organization; see createUpgrade(). @throws AppError invalid */
 export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: UpgradeRequest): Promise<OrgUpgrade> {

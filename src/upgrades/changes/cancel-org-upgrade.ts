@@ -1,12 +1,12 @@
-import type { OrgScope } from '../access/scope.ts'
-import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/database/db.ts'
-import { wakeAfterCommit } from '../platform/database/wakes.ts'
-import { appendUpgradeChange } from '../rollout/events/append-events.ts'
-import { presentInFlight } from '../rollout/stops/present-in-flight.ts'
-import type { UpgradeKind } from '../rollout/rollout.ts'
-import { stopSiteUpgrades } from '../rollout/stops/store.ts'
-import { lockOrgUpgrade } from './store.ts'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/database/db.ts'
+import { wakeAfterCommit } from '../../platform/database/wakes.ts'
+import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
+import { presentInFlight } from '../../rollout/stops/present-in-flight.ts'
+import type { UpgradeKind } from '../../rollout/rollout.ts'
+import { stopSiteUpgrades } from '../../rollout/stops/store.ts'
+import { lockOrgUpgrade } from '../store.ts'
 
 /**
  * Stops an upgrade. After the commit no device is commanded and none gets its image any more. Devices that have the

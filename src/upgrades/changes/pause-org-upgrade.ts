@@ -1,11 +1,11 @@
-import type { OrgScope } from '../access/scope.ts'
-import { epochS } from '../platform/time/clock.ts'
-import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/database/db.ts'
-import { wakeAfterCommit } from '../platform/database/wakes.ts'
-import { appendUpgradeChange } from '../rollout/events/append-events.ts'
-import { pauseForPerson } from '../rollout/gates/store-hold.ts'
-import { lockOrgUpgrade } from './store.ts'
+import type { OrgScope } from '../../access/scope.ts'
+import { epochS } from '../../platform/time/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/database/db.ts'
+import { wakeAfterCommit } from '../../platform/database/wakes.ts'
+import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
+import { pauseForPerson } from '../../rollout/gates/store-hold.ts'
+import { lockOrgUpgrade } from '../store.ts'
 
 /**
  * Pauses an upgrade until it is resumed or cancelled: no further device is commanded; devices in flight finish. Site
