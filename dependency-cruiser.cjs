@@ -108,11 +108,11 @@ module.exports = {
         { path: `^web/src/(${[...webLayers.slice(index + 1), 'app'].join('|')})/` },
       ),
     ),
-    // A page is a folder of a noun, or a noun of its own; only the router opens it.
+    // A page is a folder of a noun, or a noun of its own; only the router opens it. The folders of display have no pages.
     rule(
       'page-knows-no-other',
       { path: '^web/src/([^/]+)/([^/]+)/' },
-      { path: '^web/src/[^/]+/[^/]+/', pathNot: '^web/src/$1/$2/' },
+      { path: '^web/src/[^/]+/[^/]+/', pathNot: '^web/src/($1/$2|display/[^/]+)/' },
     ),
     rule(
       'page-is-opened-by-the-router',

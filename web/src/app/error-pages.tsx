@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core'
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
 import { Problem } from '../api/problem.ts'
-import { Skeleton } from '../display/notices.tsx'
-import { PageTitle } from '../display/page-title.tsx'
+import { Skeleton } from '../display/layout/notices.tsx'
+import { PageTitle } from '../display/layout/page-title.tsx'
 
 export function NotFoundPage() {
   return (

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { ProblemNote } from '../display/notices.tsx'
+import { ProblemNote } from '../display/layout/notices.tsx'
 import { ShareBar } from '../display/share-bar.tsx'
 import { type DashboardPlace, sumOf, useCounts } from './use-counts.ts'
 

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
-import { EmptyState } from '../display/notices.tsx'
-import { Panel } from '../display/panel.tsx'
-import { QueryView } from '../display/query-view.tsx'
+import { EmptyState } from '../display/layout/notices.tsx'
+import { Panel } from '../display/layout/panel.tsx'
+import { QueryView } from '../display/layout/query-view.tsx'
 import { type DashboardPlace, sumOf, useCounts } from './use-counts.ts'
 
 const SHOWN = 8

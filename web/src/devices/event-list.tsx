@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type Schemas, answerOf, useServer } from '../api/client.ts'
-import { EmptyState } from '../display/notices.tsx'
-import { SiteTime } from '../display/time.tsx'
+import { EmptyState } from '../display/layout/notices.tsx'
+import { SiteTime } from '../display/times/time.tsx'
 import { macText } from './device.ts'
 
 type DeviceEvent = Schemas['DeviceEvent']

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { answerOf, useServer } from '../api/client.ts'
-import type { Choice } from '../display/choice-list.tsx'
+import type { Choice } from '../display/forms/choice-list.tsx'
 
 /** Returns the values that devices have, with the number of devices. */
 export function useValues(orgId: string, distinct: 'model' | 'version'): readonly Choice[] {

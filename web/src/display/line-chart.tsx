@@ -2,7 +2,7 @@ import { useComputedColorScheme } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { timeOfDay } from './times.ts'
+import { timeOfDay } from './times/times.ts'
 
 interface LineChartProps {
   /** What it shows, in words. */

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { answerOf, useServer } from '../api/client.ts'
-import { RequestForm } from '../display/request-form.tsx'
+import { RequestForm } from '../display/forms/request-form.tsx'
 import type { Site } from './sites.ts'
 
 interface NewSiteFormProps {

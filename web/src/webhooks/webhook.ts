@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client.ts'
-import { counted } from '../display/counted.ts'
+import { counted } from '../display/texts/counted.ts'
 import type { Tone } from '../display/tone.ts'
 
 export type Webhook = Schemas['Webhook']

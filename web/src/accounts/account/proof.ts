@@ -1,4 +1,4 @@
-import type { RequestField } from '../../display/request-form.tsx'
+import type { RequestField } from '../../display/forms/request-form.tsx'
 
 /** The proof that the server requires some time after a sign-in, before it grants further access. */
 export const proofField: RequestField = {

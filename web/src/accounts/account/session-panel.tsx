@@ -1,10 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type Schemas, answerOf, useServer } from '../../api/client.ts'
-import { ConfirmButton } from '../../display/confirm-button.tsx'
-import { Panel } from '../../display/panel.tsx'
-import { QueryView } from '../../display/query-view.tsx'
+import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
+import { QueryView } from '../../display/layout/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
-import { Ago, ViewerTime } from '../../display/time.tsx'
+import { Ago, ViewerTime } from '../../display/times/time.tsx'
 import { browserOf } from './user-agent.ts'
 
 type Session = Schemas['LoginSession']

@@ -1,12 +1,12 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Schemas, answerOf, useServer } from '../../api/client.ts'
-import { ConfirmButton } from '../../display/confirm-button.tsx'
-import { EmptyState } from '../../display/notices.tsx'
-import { Panel } from '../../display/panel.tsx'
-import { QueryView } from '../../display/query-view.tsx'
-import { RequestForm } from '../../display/request-form.tsx'
-import { Ago, ViewerTime } from '../../display/time.tsx'
+import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
+import { EmptyState } from '../../display/layout/notices.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
+import { QueryView } from '../../display/layout/query-view.tsx'
+import { RequestForm } from '../../display/forms/request-form.tsx'
+import { Ago, ViewerTime } from '../../display/times/time.tsx'
 import { proofField, withoutEmpty } from './proof.ts'
 
 type Token = Schemas['ApiToken']

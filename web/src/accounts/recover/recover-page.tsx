@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
-import { RequestForm } from '../../display/request-form.tsx'
+import { RequestForm } from '../../display/forms/request-form.tsx'
 
 /** Requests a mail whose link sets another password. The answer never reveals whether the address has an account. */
 export function RecoverPage() {

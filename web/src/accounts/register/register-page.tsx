@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, getRouteApi } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
-import { QueryView } from '../../display/query-view.tsx'
-import { RequestForm } from '../../display/request-form.tsx'
+import { QueryView } from '../../display/layout/query-view.tsx'
+import { RequestForm } from '../../display/forms/request-form.tsx'
 
 const route = getRouteApi('/register')
 

@@ -4,7 +4,7 @@ import { Link, getRouteApi, useRouter } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
-import { RequestForm } from '../../display/request-form.tsx'
+import { RequestForm } from '../../display/forms/request-form.tsx'
 import { returnPath } from '../return-path.ts'
 import { ProviderAnswer, ProviderButtons } from './provider-sign-in.tsx'
 

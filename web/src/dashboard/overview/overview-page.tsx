@@ -1,5 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { PageTitle } from '../../display/page-title.tsx'
+import { PageTitle } from '../../display/layout/page-title.tsx'
 import { useMay, useSelf } from '../../accounts/self.ts'
 import { AlarmPanel } from '../alarm-panel.tsx'
 import { ChangePanel } from '../change-panel.tsx'

@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { counted } from '../../display/counted.ts'
+import { counted } from '../../display/texts/counted.ts'
 import type { Tone } from '../../display/tone.ts'
 import type { Site } from '../../orgs/sites.ts'
 import type { SiteRow } from './order-sites.ts'

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
-import { EmptyState, ProblemNote, Skeleton } from '../../display/notices.tsx'
-import { Panel } from '../../display/panel.tsx'
+import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
 import { UpgradeRow } from '../../upgrades/upgrade-row.tsx'
 import { useUpgrades } from '../../upgrades/use-upgrades.ts'
 

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { answerOf, useServer } from '../../api/client.ts'
 import { EventList } from '../../devices/event-list.tsx'
-import { Panel } from '../../display/panel.tsx'
-import { QueryView } from '../../display/query-view.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
+import { QueryView } from '../../display/layout/query-view.tsx'
 import { OVERVIEW_MS } from '../use-counts.ts'
 
 const SHOWN = 8

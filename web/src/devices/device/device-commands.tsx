@@ -2,12 +2,12 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { type Schemas, answerOf, pageOf, useServer } from '../../api/client.ts'
 import { commandWords } from '../command-words.ts'
-import { causeText } from '../../display/cause-text.ts'
-import { EmptyState } from '../../display/notices.tsx'
-import { Panel } from '../../display/panel.tsx'
-import { QueryView } from '../../display/query-view.tsx'
+import { causeText } from '../../display/texts/cause-text.ts'
+import { EmptyState } from '../../display/layout/notices.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
+import { QueryView } from '../../display/layout/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
-import { SiteTime } from '../../display/time.tsx'
+import { SiteTime } from '../../display/times/time.tsx'
 
 type Command = Schemas['DeviceCommand']
 

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, lazy } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
-import { EmptyState, Skeleton } from '../../display/notices.tsx'
-import { Panel } from '../../display/panel.tsx'
-import { QueryView } from '../../display/query-view.tsx'
+import { EmptyState, Skeleton } from '../../display/layout/notices.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
+import { QueryView } from '../../display/layout/query-view.tsx'
 import { describeGraph, graphFields, graphText, graphsOf } from './graphs.ts'
 
 /** The library of the charts is loaded with the first of them. */

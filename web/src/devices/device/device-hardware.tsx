@@ -1,4 +1,4 @@
-import { Panel } from '../../display/panel.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import type { Member, Port, Radio, Report } from '../report.ts'
 

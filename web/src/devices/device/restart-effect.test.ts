@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { effectText } from '../../display/effect.ts'
+import { effectText } from '../../display/forms/effect.ts'
 import { type RestartedDevice, restartEffect } from './restart-effect.ts'
 
 const accessPoint: RestartedDevice = { name: 'lobby', mac: '02516e000001', type: 'ap' }

@@ -1,5 +1,5 @@
-import { counted } from '../../display/counted.ts'
-import type { Effect } from '../../display/effect.ts'
+import { counted } from '../../display/texts/counted.ts'
+import type { Effect } from '../../display/forms/effect.ts'
 import { type DeviceType, deviceTypes, macText } from '../device.ts'
 
 export interface RestartedDevice {

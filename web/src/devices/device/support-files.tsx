@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type Page, type Schemas, answerOf, pageOf, useServer } from '../../api/client.ts'
-import { ConfirmButton } from '../../display/confirm-button.tsx'
-import { Panel } from '../../display/panel.tsx'
-import { sizeText } from '../../display/size.ts'
-import { SiteTime } from '../../display/time.tsx'
+import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
+import { sizeText } from '../../display/texts/size.ts'
+import { SiteTime } from '../../display/times/time.tsx'
 import { isFileAwaited } from './awaited-file.ts'
 
 const SHOWN = 10

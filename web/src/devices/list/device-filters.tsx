@@ -1,7 +1,7 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import type { Choice } from '../../display/choice-list.tsx'
+import type { Choice } from '../../display/forms/choice-list.tsx'
 import type { Site } from '../../orgs/sites.ts'
 import { capital, deviceTypes } from '../device.ts'
 import { useValues } from '../use-values.ts'

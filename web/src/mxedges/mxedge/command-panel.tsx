@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { type Schemas, pageOf, useServer } from '../../api/client.ts'
 import { commandWords } from '../../devices/command-words.ts'
-import { causeText } from '../../display/cause-text.ts'
-import { EmptyState } from '../../display/notices.tsx'
-import { Panel } from '../../display/panel.tsx'
-import { QueryView } from '../../display/query-view.tsx'
+import { causeText } from '../../display/texts/cause-text.ts'
+import { EmptyState } from '../../display/layout/notices.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
+import { QueryView } from '../../display/layout/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
-import { SiteTime } from '../../display/time.tsx'
+import { SiteTime } from '../../display/times/time.tsx'
 
 /** The interval at which the steps of a running command are read; the stream reports only its end. */
 const OPEN_MS = 1000

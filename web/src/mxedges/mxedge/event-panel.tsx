@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { answerOf, useServer } from '../../api/client.ts'
-import { EmptyState } from '../../display/notices.tsx'
-import { Panel } from '../../display/panel.tsx'
-import { QueryView } from '../../display/query-view.tsx'
-import { SiteTime } from '../../display/time.tsx'
+import { EmptyState } from '../../display/layout/notices.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
+import { QueryView } from '../../display/layout/query-view.tsx'
+import { SiteTime } from '../../display/times/time.tsx'
 
 const SHOWN = 20
 

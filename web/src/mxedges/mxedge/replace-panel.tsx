@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { answerOf, useServer } from '../../api/client.ts'
-import { ConfirmButton } from '../../display/confirm-button.tsx'
-import { Panel } from '../../display/panel.tsx'
+import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
 import { type MxedgeStats, servicesOf } from '../mxedge.ts'
 
 /** Replaces the appliance: the present one is unregistered, and the agent of the new one gets its code. */

@@ -1,9 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { answerOf, useServer } from '../../api/client.ts'
 import type { paths } from '#openapi'
-import { ConfirmButton } from '../../display/confirm-button.tsx'
-import { EmptyState } from '../../display/notices.tsx'
-import { Panel } from '../../display/panel.tsx'
+import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
+import { EmptyState } from '../../display/layout/notices.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { type MxedgeService, type MxedgeStats, runningWords, servicesOf } from '../mxedge.ts'
 

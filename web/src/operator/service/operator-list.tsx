@@ -3,8 +3,8 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { Page } from '../../api/client.ts'
 import type { OperatorApi } from '../../api/operator.ts'
-import { ProblemNote, Skeleton } from '../../display/notices.tsx'
-import { Panel } from '../../display/panel.tsx'
+import { ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
 
 const SHOWN = 20
 

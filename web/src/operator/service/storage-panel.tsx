@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import type { OperatorApi } from '../../api/operator.ts'
-import { Panel } from '../../display/panel.tsx'
-import { QueryView } from '../../display/query-view.tsx'
-import { sizeText } from '../../display/size.ts'
+import { Panel } from '../../display/layout/panel.tsx'
+import { QueryView } from '../../display/layout/query-view.tsx'
+import { sizeText } from '../../display/texts/size.ts'
 import type { StorageStatus } from './answers.ts'
 import { READ_AGAIN_MS } from './read-again.ts'
 

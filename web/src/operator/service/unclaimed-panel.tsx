@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
 import type { OperatorApi } from '../../api/operator.ts'
 import { macText } from '../../devices/device.ts'
-import { EmptyState } from '../../display/notices.tsx'
-import { Ago } from '../../display/time.tsx'
+import { EmptyState } from '../../display/layout/notices.tsx'
+import { Ago } from '../../display/times/time.tsx'
 import type { UnclaimedDevice, UnclaimedMxedge } from './answers.ts'
 import { OperatorList, useOperatorList } from './operator-list.tsx'
 

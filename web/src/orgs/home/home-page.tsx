@@ -4,7 +4,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
 import { useSelf } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
-import { PageTitle } from '../../display/page-title.tsx'
+import { PageTitle } from '../../display/layout/page-title.tsx'
 
 /** The page for people in no organization, or in several. */
 export function HomePage() {

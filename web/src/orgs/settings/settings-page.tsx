@@ -5,11 +5,11 @@ import { type FormEvent, useState } from 'react'
 import { useMay, useSelf } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
 import { fieldPathIn } from '../../api/problem.ts'
-import { ProblemNote } from '../../display/notices.tsx'
-import { PageTitle } from '../../display/page-title.tsx'
-import { Panel } from '../../display/panel.tsx'
-import { QueryView } from '../../display/query-view.tsx'
-import { RequestForm } from '../../display/request-form.tsx'
+import { ProblemNote } from '../../display/layout/notices.tsx'
+import { PageTitle } from '../../display/layout/page-title.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
+import { QueryView } from '../../display/layout/query-view.tsx'
+import { RequestForm } from '../../display/forms/request-form.tsx'
 import {
   type Setting,
   type SettingField,

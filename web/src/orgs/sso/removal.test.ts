@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { effectText } from '../../display/effect.ts'
+import { effectText } from '../../display/forms/effect.ts'
 import { planRemoval, removalEffect } from './removal.ts'
 
 const admins = [

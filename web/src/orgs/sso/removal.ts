@@ -1,4 +1,4 @@
-import type { Effect } from '../../display/effect.ts'
+import type { Effect } from '../../display/forms/effect.ts'
 
 /** What a removal of people would do, by the addresses that were typed. */
 export interface RemovalPlan {

@@ -3,8 +3,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { fieldIn } from '../../api/problem.ts'
-import { ProblemNote } from '../../display/notices.tsx'
-import { Panel } from '../../display/panel.tsx'
+import { ProblemNote } from '../../display/layout/notices.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
 import { type Sso, type SsoField, type SsoTexts, changesOf, ssoFields, textsOf } from './sso-fields.ts'
 
 interface SsoFormProps {

@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core'
 import { Link, getRouteApi } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
-import { counted } from '../../display/counted.ts'
-import { EmptyState, ProblemNote, Skeleton } from '../../display/notices.tsx'
-import { PageTitle } from '../../display/page-title.tsx'
+import { counted } from '../../display/texts/counted.ts'
+import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
+import { PageTitle } from '../../display/layout/page-title.tsx'
 import { UpgradeRow } from '../upgrade-row.tsx'
 import { useUpgrades } from '../use-upgrades.ts'
 

@@ -1,9 +1,9 @@
 import { TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
-import { counted } from '../../display/counted.ts'
-import type { Effect } from '../../display/effect.ts'
-import { ConfirmButton } from '../../display/confirm-button.tsx'
+import { counted } from '../../display/texts/counted.ts'
+import type { Effect } from '../../display/forms/effect.ts'
+import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { type Upgrade, countsOf } from '../upgrade.ts'
 import { type Action, type State, actionsOf, heldPhaseOf } from './verdict.ts'
 

@@ -1,4 +1,4 @@
-import { counted } from '../../display/counted.ts'
+import { counted } from '../../display/texts/counted.ts'
 import type { Report } from '../upgrade.ts'
 
 const MOST_SIZES = 6

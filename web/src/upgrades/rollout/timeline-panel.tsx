@@ -1,5 +1,5 @@
-import { Panel } from '../../display/panel.tsx'
-import { Ago } from '../../display/time.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
+import { Ago } from '../../display/times/time.tsx'
 import type { Report } from '../upgrade.ts'
 
 type Decision = Report['decisions'][number]

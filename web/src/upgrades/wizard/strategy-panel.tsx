@@ -1,5 +1,5 @@
 import { NativeSelect, TextInput } from '@mantine/core'
-import { Panel } from '../../display/panel.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
 import { type Approver, type Draft, type Gate, type Strategy, settle, strategies } from './draft.ts'
 import { PhaseDrawing } from './phase-drawing.tsx'
 

@@ -1,7 +1,7 @@
 import { useQueries } from '@tanstack/react-query'
 import { answerOf, useServer } from '../../api/client.ts'
 import { type DeviceType, deviceTypes } from '../../devices/device.ts'
-import type { Choice } from '../../display/choice-list.tsx'
+import type { Choice } from '../../display/forms/choice-list.tsx'
 
 /** Names that select a version of each model. */
 const channels: readonly Choice[] = [

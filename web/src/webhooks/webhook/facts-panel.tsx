@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
-import { Panel } from '../../display/panel.tsx'
-import { SiteTime } from '../../display/time.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
+import { SiteTime } from '../../display/times/time.tsx'
 import { type Webhook, rateLimitText, textIn } from '../webhook.ts'
 
 interface FactsPanelProps {

@@ -1,5 +1,5 @@
-import { Panel } from '../../display/panel.tsx'
-import { Ago, ViewerTime } from '../../display/time.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
+import { Ago, ViewerTime } from '../../display/times/time.tsx'
 import { type Health, pendingText } from '../webhook.ts'
 
 /** Waiting and abandoned messages, and the deliveries of the last hour. */

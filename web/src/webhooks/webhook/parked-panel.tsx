@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { counted } from '../../display/counted.ts'
-import { ConfirmButton } from '../../display/confirm-button.tsx'
-import { Panel } from '../../display/panel.tsx'
-import { SiteTime } from '../../display/time.tsx'
+import { counted } from '../../display/texts/counted.ts'
+import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
+import { Panel } from '../../display/layout/panel.tsx'
+import { SiteTime } from '../../display/times/time.tsx'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
 import type { ParkedMessage, WebhookPlace } from '../webhook.ts'
 

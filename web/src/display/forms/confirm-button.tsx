@@ -1,10 +1,10 @@
 import { Button, Modal } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, createContext, use, useEffect, useRef, useState } from 'react'
-import { fieldIn } from '../api/problem.ts'
+import { fieldIn } from '../../api/problem.ts'
 import { type Effect, effectText } from './effect.ts'
 import { focusContentIfLost } from './focus.ts'
-import { ProblemNote } from './notices.tsx'
+import { ProblemNote } from '../layout/notices.tsx'
 
 interface ConfirmButtonParts {
   /** The action as a verb, on the button and on the one that confirms. */

@@ -1,9 +1,9 @@
 import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
-import { fieldIn } from '../api/problem.ts'
+import { fieldIn } from '../../api/problem.ts'
 import { useFocusOnRefusal } from './focus.ts'
-import { ProblemNote } from './notices.tsx'
+import { ProblemNote } from '../layout/notices.tsx'
 
 export interface RequestField {
   /** The name of the field in the request. */

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { Problem } from '../api/problem.ts'
+import { Problem } from '../../api/problem.ts'
 
 /** Explains why a list is empty, and what to do next. */
 export function EmptyState({ title, children }: { readonly title: string; readonly children?: ReactNode }) {

@@ -1,4 +1,4 @@
-import { counted } from './counted.ts'
+import { counted } from '../texts/counted.ts'
 
 /** A number of things, such as 42 access points. */
 export interface Count {

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
-import { useServer } from '../api/client.ts'
-import { uploadFile } from '../api/upload.ts'
+import { useServer } from '../../api/client.ts'
+import { uploadFile } from '../../api/upload.ts'
 
 interface UploadParts<Answer> {
   /** Path and query, and what is sent. */
