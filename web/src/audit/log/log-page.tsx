@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useRef } from 'react'
 import { type Schemas, answerOf, useServer } from '../../api/client.ts'
+import { MoreButton } from '../../display/layout/more-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { ViewerTime } from '../../display/times/time.tsx'
@@ -40,16 +41,7 @@ export function LogPage() {
           ))}
         </ol>
       )}
-      {entries.hasNextPage && (
-        <Button
-          variant="default"
-          size="xs"
-          loading={entries.isFetchingNextPage}
-          onClick={() => void entries.fetchNextPage()}
-        >
-          Show older ones
-        </Button>
-      )}
+      <MoreButton query={entries}>Show older ones</MoreButton>
     </>
   )
 }

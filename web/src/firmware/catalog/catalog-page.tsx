@@ -1,10 +1,10 @@
-import { Button } from '@mantine/core'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
 import { answerOf, pageOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/texts/counted.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
+import { MoreButton } from '../../display/layout/more-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { sizeText } from '../../display/texts/size.ts'
@@ -44,16 +44,7 @@ export function CatalogPage() {
           ))}
         </ol>
       )}
-      {images.hasNextPage && (
-        <Button
-          variant="default"
-          size="xs"
-          loading={images.isFetchingNextPage}
-          onClick={() => void images.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      )}
+      <MoreButton query={images} />
     </>
   )
 }

@@ -1,9 +1,9 @@
-import { Button } from '@mantine/core'
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
 import { type Page, answerOf, pageOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/texts/counted.ts'
+import { MoreButton } from '../../display/layout/more-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
@@ -45,16 +45,7 @@ export function MxedgeListPage() {
           ))}
         </ol>
       )}
-      {mxedges.hasNextPage && (
-        <Button
-          variant="default"
-          size="xs"
-          loading={mxedges.isFetchingNextPage}
-          onClick={() => void mxedges.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      )}
+      <MoreButton query={mxedges} />
       {mayWrite && mxedges.data !== undefined && <NewMxedgeForm orgId={orgId} />}
     </>
   )

@@ -1,8 +1,8 @@
-import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { Page } from '../../api/client.ts'
 import type { OperatorApi } from '../../api/operator.ts'
+import { MoreButton } from '../../display/layout/more-button.tsx'
 import { ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 
@@ -40,14 +40,7 @@ export function OperatorList<Row>({ title, list, empty, actions, children }: Ope
       {rows !== undefined && rows.length > 0 && <ol className="log">{rows.map(children)}</ol>}
       {query.hasNextPage && (
         <p className="panel-buttons">
-          <Button
-            variant="default"
-            size="xs"
-            loading={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            Show more
-          </Button>
+          <MoreButton query={query} />
         </p>
       )}
     </Panel>

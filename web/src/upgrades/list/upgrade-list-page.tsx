@@ -1,7 +1,7 @@
-import { Button } from '@mantine/core'
 import { Link, getRouteApi } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
 import { counted } from '../../display/texts/counted.ts'
+import { MoreButton } from '../../display/layout/more-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { UpgradeRow } from '../upgrade-row.tsx'
@@ -40,16 +40,7 @@ export function UpgradeListPage() {
           ))}
         </ol>
       )}
-      {upgrades.hasNextPage && (
-        <Button
-          variant="default"
-          size="xs"
-          loading={upgrades.isFetchingNextPage}
-          onClick={() => void upgrades.fetchNextPage()}
-        >
-          Show older ones
-        </Button>
-      )}
+      <MoreButton query={upgrades}>Show older ones</MoreButton>
     </>
   )
 }

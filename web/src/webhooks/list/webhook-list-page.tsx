@@ -1,8 +1,9 @@
-import { Button, NativeSelect } from '@mantine/core'
+import { NativeSelect } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
 import { counted } from '../../display/texts/counted.ts'
+import { MoreButton } from '../../display/layout/more-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
@@ -59,16 +60,7 @@ export function WebhookListPage() {
           ))}
         </ol>
       )}
-      {webhooks.hasNextPage && (
-        <Button
-          variant="default"
-          size="xs"
-          loading={webhooks.isFetchingNextPage}
-          onClick={() => void webhooks.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      )}
+      <MoreButton query={webhooks} />
     </>
   )
 }
