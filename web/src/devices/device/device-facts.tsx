@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { Facts } from '../../display/layout/facts.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
 import { duration } from '../../display/times/times.ts'
@@ -28,16 +29,7 @@ export function DeviceFacts({ stats, report, zone }: DeviceFactsProps) {
   ]
   return (
     <Panel title="Facts">
-      <dl className="facts">
-        {facts.map(([name, value]) =>
-          value === undefined || value === '' ? null : (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-        )}
-      </dl>
+      <Facts facts={facts} />
     </Panel>
   )
 }

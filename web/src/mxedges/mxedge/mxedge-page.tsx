@@ -3,6 +3,7 @@ import { Link, getRouteApi } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useMay } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
+import { Facts } from '../../display/layout/facts.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
@@ -98,16 +99,7 @@ function FactsPanel({ stats }: { readonly stats: MxedgeStats }) {
   ]
   return (
     <Panel title="Facts">
-      <dl className="facts">
-        {facts.map(([name, value]) =>
-          value === undefined ? null : (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-        )}
-      </dl>
+      <Facts facts={facts} />
     </Panel>
   )
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import type { OperatorApi } from '../../api/operator.ts'
+import { Facts } from '../../display/layout/facts.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { sizeText } from '../../display/texts/size.ts'
@@ -54,18 +54,5 @@ function Process({ status }: { readonly status: ServiceStatus }) {
         ['Memory', sizeText(memory)],
       ]}
     />
-  )
-}
-
-function Facts({ facts }: { readonly facts: readonly (readonly [string, ReactNode])[] }) {
-  return (
-    <dl className="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
   )
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
+import { Facts } from '../../display/layout/facts.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
 import { type Webhook, rateLimitText, textIn } from '../webhook.ts'
@@ -32,16 +33,7 @@ export function FactsPanel({ webhook, zone }: FactsPanelProps) {
   ]
   return (
     <Panel title="Configuration">
-      <dl className="facts">
-        {facts.map(([name, value]) =>
-          value ? (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ) : null,
-        )}
-      </dl>
+      <Facts facts={facts} />
     </Panel>
   )
 }
