@@ -76,7 +76,7 @@ it('says when a channel is subscribed, and not when it is resumed', () => {
   expect(heard).toEqual(['subscribed'])
 })
 
-it('shares a channel, and disconnects when nobody listens', () => {
+it('shares a channel, and disconnects when its last listener leaves', () => {
   const { stream, scheduled, sockets, listener, latest, open } = setUp()
   const ends = [stream.subscribe('/a', listener), stream.subscribe('/a', { onData: () => {}, onGap: () => {} })]
   open()
@@ -102,7 +102,7 @@ it('has pages read again at each attempt where no stream gets through', () => {
   expect(heard).toEqual(['gap', 'gap'])
 })
 
-it('ignores what is no message of a channel', () => {
+it('ignores frames that are not messages of a channel', () => {
   expect(parseMessage('7')).toBeNull()
   expect(parseMessage('{"event": "data"}')).toBeNull()
 })

@@ -16,7 +16,7 @@ const device = (mac: string, place: object): DeviceStats => ({
   ...place,
 })
 
-it('tells devices of a plan from those that are free and those of other plans', () => {
+it('separates devices on a plan, unplaced devices and devices on other plans', () => {
   const placed = device('a', { map_id: 'm', x: 3, y: 0, orientation: 90 })
   const unturned = device('b', { map_id: 'm', x: 0, y: 4 })
   const without = device('c', { map_id: 'm', x: null, y: null })

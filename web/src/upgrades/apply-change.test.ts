@@ -14,7 +14,7 @@ const change: UpgradeChange = {
   counts: { upgraded: 3, failed: 1, skipped: 0, cancelled: 0, total: 6 },
 }
 
-it('takes over what is said of the whole upgrade', () => {
+it('applies the fields of the whole upgrade', () => {
   expect(applyChange(report, change)).toEqual({ ...report, upgraded: 3, failed: 1, total: 6 })
 })
 

@@ -41,7 +41,7 @@ export function ProviderButtons({ given }: { readonly given: string | undefined 
 
 interface ProviderAnswerProps {
   readonly provider: string
-  /** Of the server, for the answer of the provider. It works once. */
+  /** The server's code for the answer of the provider. It works once. */
   readonly code: string
   readonly onDone: () => Promise<void>
   readonly onCode: () => void

@@ -56,7 +56,7 @@ export function SitesMap({ orgId, sites, rows }: SitesMapProps) {
   )
 }
 
-/** Sites that nobody has located are in the list alone. */
+/** Sites without a location appear only in the list. */
 function placeOf(id: string, site: Site | undefined): readonly Place[] {
   const { lat, lng } = site?.latlng ?? {}
   return typeof lat === 'number' && typeof lng === 'number' ? [{ id, lat, lng }] : []

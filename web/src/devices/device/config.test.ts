@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { configOf } from './config.ts'
 
-it('leaves out what nobody configures', () => {
+it('omits settings that are not configured', () => {
   const config = configOf({ id: 'i', mac: 'm', name: 'Lobby', map_id: 'x', created_time: 1, led: { enabled: true } })
   expect(JSON.stringify(config)).toBe('{"led":{"enabled":true},"map_id":"x","name":"Lobby"}')
 })

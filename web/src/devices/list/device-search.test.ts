@@ -22,7 +22,7 @@ it('asks for every type by default', () => {
   expect(inventoryQuery({ type: 'teapot' }, 1).type).toBe('all')
 })
 
-it('tells what is wanted from how it is shown', () => {
+it('separates filters from the sort order and the columns', () => {
   expect(filtersOf({ text: 'ap', sort: '-mac', columns: 'mac' })).toEqual({ text: 'ap' })
   expect(inventoryQuery({ text: 'ap', columns: 'mac' }, 1)).not.toHaveProperty('columns')
 })

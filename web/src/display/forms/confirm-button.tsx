@@ -30,7 +30,7 @@ type ConfirmButtonProps = ConfirmButtonParts &
 const Refusal = createContext<string | null>(null)
 
 interface FieldRefusalProps {
-  /** Of the field in the request. */
+  /** The name of the field in the request. */
   readonly name: string
   readonly children: (error: string | null) => ReactNode
 }

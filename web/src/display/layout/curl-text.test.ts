@@ -27,7 +27,7 @@ it('calls for the operator', () => {
   ])
 })
 
-it('sends a body as it is', () => {
+it('sends a body unchanged', () => {
   const body = { name: "it's `here` $HOME" }
   expect(argumentsOf(curlText('http://host', { path: '/x', body })).slice(2, 6)).toEqual([
     '-H',

@@ -3,7 +3,7 @@ export interface PageCall {
   /** Under /api/v1, or /operator/v1 for the operator, with its query. */
   readonly path: string
   readonly by?: 'operator'
-  /** Of a POST; absent: it is a GET. */
+  /** The body of a POST; absent for a GET. */
   readonly body?: unknown
 }
 

@@ -4,7 +4,7 @@ import { useNow } from './use-now.ts'
 interface SiteTimeProps {
   /** Epoch seconds. */
   readonly at: number
-  /** Of the site; undefined while the sites are read, and shown in the viewer's zone then. */
+  /** The zone of the site. While the sites are being read it is undefined, and the viewer's zone applies. */
   readonly zone: string | undefined
 }
 

@@ -15,7 +15,7 @@ const SHOWN = 10
 interface CommandPanelProps {
   readonly orgId: string
   readonly mxedgeId: string
-  /** Of its site; undefined if it has none. */
+  /** The time zone of its site; undefined if it has none. */
   readonly zone: string | undefined
 }
 

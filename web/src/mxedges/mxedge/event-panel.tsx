@@ -10,7 +10,7 @@ const SHOWN = 20
 interface EventPanelProps {
   readonly orgId: string
   readonly mxedgeId: string
-  /** Of its site; undefined if it has none. */
+  /** The time zone of its site; undefined if it has none. */
   readonly zone: string | undefined
 }
 

@@ -8,7 +8,7 @@ const admins = [
   { email: 'local@corp.example', via_sso: false },
 ]
 
-it('finds the people with these addresses, once each, and nobody with a password', () => {
+it('finds the people with these addresses, once each, and no one with a password', () => {
   expect(planRemoval('ada@corp.example, ADA@corp.example\nlocal@corp.example;x@corp.example', admins)).toEqual({
     emails: ['ada@corp.example', 'local@corp.example', 'x@corp.example'],
     members: ['ada@corp.example'],

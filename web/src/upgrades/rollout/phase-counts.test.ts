@@ -10,7 +10,7 @@ it('counts the devices of a phase that have yet to begin', () => {
   ])
 })
 
-it('tells phases that are open, ended, ahead and never opened', () => {
+it('distinguishes phases that are open, ended, ahead and never opened', () => {
   const phases = [
     { ...none, phase: 1, total: 1, upgraded: 1, opened_at: 1, ended_at: 2 },
     { ...none, phase: 2, total: 1, opened_at: 2 },
@@ -21,7 +21,7 @@ it('tells phases that are open, ended, ahead and never opened', () => {
   expect(states('cancelled')).toEqual(['ended', 'ended', 'closed'])
 })
 
-it('knows phases that tell no time by their results, and the one after them', () => {
+it('derives the state of phases without times from their results', () => {
   const phases = [
     { ...none, phase: 1, total: 1, upgraded: 1, opened_at: 1, ended_at: 2 },
     { ...none, phase: 2, total: 2, upgraded: 1, failed: 1, ended_at: 3 },

@@ -14,7 +14,7 @@ it.each([
   expect(strategyText({ strategy, phases })).toBe(text)
 })
 
-it('names the versions, as long as they are few', () => {
+it('names the versions if they are few', () => {
   const devices = 1
   expect(versionText({ target_version: '2', versions: [{ from: '1', to: '2', devices }] })).toBe('1 → 2')
   expect(versionText({ target_version: '2', versions: [{ to: '2', devices }] })).toBe('unknown → 2')

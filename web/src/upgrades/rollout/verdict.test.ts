@@ -54,7 +54,7 @@ it('says why it was stopped', () => {
   )
 })
 
-it('tells how many more failures are tolerated', () => {
+it('says how many more failures are tolerated', () => {
   expect(budgetText({ failed: 0, stops_after_failures: 1 })).toBe('stops at the first failure')
   expect(budgetText({ failed: 1, stops_after_failures: 1 })).toBe('1 failed')
   expect(budgetText({ failed: 2, stops_after_failures: null })).toBe('2 failed, and no number of failures stops it')

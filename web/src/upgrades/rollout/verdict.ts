@@ -58,7 +58,7 @@ interface OpenedPhase extends Pick<Report['phases'][number], 'phase' | 'opened_a
 
 /**
  * Returns the number of the last phase that is known to have opened; null before the first. Phases of `serial` and `rrm` after the
- * first tell no time. A failure proves nothing: the download may have failed, which may precede the phase.
+ * first have no times. A failure proves nothing: the download may have failed, which may precede the phase.
  */
 export function lastOpenedOf(phases: readonly OpenedPhase[]): number | null {
   return (

@@ -18,7 +18,7 @@ export interface WebhookField {
   readonly label: string
   readonly kind: Kind
   readonly description?: string
-  /** Of a choice. */
+  /** The options of a choice. */
   readonly options?: readonly { readonly value: string; readonly label: string }[]
   /** The types of receivers that have it; absent: all. */
   readonly types?: readonly string[]

@@ -21,7 +21,7 @@ interface DeliveryPanelProps {
   readonly topics: readonly string[]
   readonly search: DeliverySearch
   readonly mayWrite: boolean
-  /** Of the site of the webhook; undefined for those of the organization. */
+  /** The time zone of the webhook's site; undefined for webhooks of the organization. */
   readonly zone: string | undefined
 }
 

@@ -8,7 +8,7 @@ import { type Webhook, rateLimitText, textIn } from '../webhook.ts'
 
 interface FactsPanelProps {
   readonly webhook: Webhook
-  /** Of the site of the webhook; undefined for those of the organization. */
+  /** The time zone of the webhook's site; undefined for webhooks of the organization. */
   readonly zone: string | undefined
 }
 

@@ -18,7 +18,7 @@ interface ParkedPanelProps {
   readonly id: string
   readonly isEnabled: boolean
   readonly mayWrite: boolean
-  /** Of the site of the webhook; undefined for those of the organization. */
+  /** The time zone of the webhook's site; undefined for webhooks of the organization. */
   readonly zone: string | undefined
 }
 
