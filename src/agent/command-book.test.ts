@@ -106,7 +106,7 @@ describe('a command', () => {
     expect(machine.done).toEqual(['restart tunterm'])
   })
 
-  test('that fails is told from one that was not executed', async () => {
+  test('that fails has another answer than one that was not executed', async () => {
     const fails = bookOf(appliance({ control: () => Promise.reject(new Error('exit 1')) }))
     expect((await fails.handle(restart(1))).answer).toMatchObject({ error: { code: 2, message: 'exit 1' } })
     const refuses = bookOf(appliance({ control: () => Promise.reject(new NotExecuted('no such service')) }))

@@ -27,7 +27,7 @@ describe('an upgrade whose agent downloads first', () => {
   const staging = { methods: [...hello.methods, 'stage', 'service.upgrade'] }
   const body = (ids: string[]) => ({ mxedge_ids: ids, versions: { tunterm: '2.0.0' } })
 
-  test('shows what is downloaded, and installs it when the other member of the cluster is done', async () => {
+  test('shows the downloaded package, and installs it when the other member of the cluster is done', async () => {
     runUpgrades(world)
     const { id: mxcluster_id } = await addCluster(world)
     const peers = [await addPeer(world, { mxcluster_id }, staging), await addPeer(world, { mxcluster_id }, staging)]

@@ -84,7 +84,7 @@ describe('an upgrade of real agents', () => {
     expect(types.filter((type) => type === 'ME_PACKAGE_UPDATED')).toHaveLength(2)
   })
 
-  test('stops where one of them fails, and leaves the others as they are', async () => {
+  test('stops where one of them fails, and does not change the others', async () => {
     runUpgrades(world, { maxAttempts: 1 })
     const broken = await startBox(world, {}, { install: 'bad_package' })
     const spare = [await startBox(world), await startBox(world)]

@@ -27,7 +27,7 @@ const session = (id: string) =>
 const untilDown = (id: string) => waitUntil('disconnected', async () => (await session(id))?.connected === false)
 
 describe('an agent that connects', () => {
-  test('is recorded with what it says, and gets the configuration of its appliance', async () => {
+  test('is recorded with its report, and gets the configuration of its appliance', async () => {
     const { id, magic } = await addMxedge(world, { ntp_servers: ['192.0.2.1'], name: 'North' })
     const agent = await openAgent(world, await register(world, magic))
     expect((await agent.hello()).result).toEqual({ interval_s: 60, renew_in_s: expect.any(Number) })

@@ -71,7 +71,7 @@ describe('the agent', () => {
     expect(await untilEnded(world, id, 'rejected')).toMatchObject({ reason: 'There is no service mxdas' })
   })
 
-  test('refuses what the key of the operator has not signed, and installs what it has', async () => {
+  test("installs only packages that are signed with the operator's key", async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519')
     const { id } = await start({ packageKey: publicKey })
     const bytes = randomBytes(1000)
@@ -117,7 +117,7 @@ describe('the agent', () => {
   })
 })
 
-test("the operator's commands install a package, tell its version, and tell what Linux can't", async () => {
+test("the operator's commands install a package, and report its version and statistics that Linux lacks", async () => {
   const place = await temporaryDir()
   const [installed, version] = [join(place, 'installed'), join(place, 'version')]
   const js = (code: string): CommandLine => [process.execPath, '-e', `const fs = require('fs'); ${code}`]

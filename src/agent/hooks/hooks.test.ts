@@ -33,7 +33,7 @@ const service = {
 }
 
 describe('the commands of an operator', () => {
-  test('tell the versions of services and whether they run', async () => {
+  test('report the versions of services and whether they run', async () => {
     const stopped = { ...service, status: js('process.exit(3)') }
     const absent = { ...service, version: ['/nonexistent/program'] as const }
     const appliance = hookAppliance({ services: { a: service, b: stopped, c: absent } }, quietParts(state))

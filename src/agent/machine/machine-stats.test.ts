@@ -16,7 +16,7 @@ async function machineWith(files: Readonly<Record<string, string>>): Promise<str
   return root
 }
 
-test('ports, LAGs, memory and the kind of machine are what Linux tells', async () => {
+test('ports, LAGs, memory and the kind of machine are read from Linux', async () => {
   const read = createMachineStats(
     await machineWith({
       'proc/meminfo': 'MemTotal: 8 kB\n',
@@ -46,11 +46,11 @@ test('ports, LAGs, memory and the kind of machine are what Linux tells', async (
   })
 })
 
-test('a system that tells nothing reports nothing', async () => {
+test('statistics are empty on a system without /proc and /sys', async () => {
   expect(await createMachineStats(await machineWith({}))()).toEqual({})
 })
 
-test('what this machine tells is what the gateway accepts', async () => {
+test('the gateway accepts the statistics of this machine', async () => {
   const read = createMachineStats()
   await read()
   const stats = await read()

@@ -12,7 +12,7 @@ test('the time of processors is shared between two readings', () => {
   expect(cpuTimesBetween(after.get('cpu') ?? none, before.get('cpu') ?? none)).toBeNull()
 })
 
-test('memory is in bytes, and what the kernel does not tell is absent', () => {
+test('memory is in bytes, and values that the kernel does not report are absent', () => {
   const text = 'MemTotal:        8000 kB\nMemFree:         1000 kB\nSwapTotal:          0 kB\nHugePages_Total:    3\n'
   expect(parseMemory(text)).toEqual({ total: 8_192_000, free: 1_024_000, swap_total: 0 })
 })

@@ -26,7 +26,7 @@ const version = js(`console.log(' 6.2.0 ')`)
 const nodes = ['node0', 'node1'] as const
 
 describe('the commands of an operator', () => {
-  test('tell the version of the firmware', async () => {
+  test('report the version of the firmware', async () => {
     expect(await hookRouter({ version }, quietParts(state)).version()).toBe('6.2.0')
   })
 
