@@ -47,7 +47,7 @@ const reasons = async (): Promise<Record<string, string | null>> => {
   return Object.fromEntries(rows.map(({ mac, reason }) => [mac, reason]))
 }
 
-it('those that come back as they were are upgraded, and the others fail with what they lack', async () => {
+it('devices that return with all they had are upgraded, and the others fail with what they lack', async () => {
   const devices = await rollout.seed([5])
   const [fine, deaf, silent, lonely, unknown] = devices as [
     SeededDevice,

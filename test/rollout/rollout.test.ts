@@ -147,7 +147,7 @@ describe('a lost answer', () => {
 })
 
 describe('failures', () => {
-  it('are told with their reason', async () => {
+  it('are reported with their reason', async () => {
     const [refusing, old, dead] = await seed([3])
     const replies = new Map<SeededDevice | undefined, Reply>([
       [refusing, 'refuses'],

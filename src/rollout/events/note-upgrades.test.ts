@@ -12,7 +12,7 @@ function told(change: object, steps: readonly object[] = []): boolean {
   >[0])
 }
 
-test('a round is told if a device took a step, or the upgrade is another one for its watchers', () => {
+test('a round is reported if a device took a step, or a field of the upgrade changed that watchers see', () => {
   expect(told({})).toBe(false)
   expect(told({}, [{}])).toBe(true)
   for (const change of [

@@ -22,7 +22,7 @@ const isDisturbed = (witnesses: readonly Witnesses[], more: Partial<AbsenceCheck
   findDisturbed([{ ...check, ...more }], witnesses).has('u')
 
 test.each([
-  ['nobody is there to tell', [], false],
+  ['the site has no device', [], false],
   ['all are connected', [site(10, [])], false],
   ['the only one is away', [site(0, away(1))], true],
   ['one of two is away', [site(1, away(1))], false],

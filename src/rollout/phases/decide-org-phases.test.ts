@@ -138,12 +138,12 @@ test('whatever devices do, no phase opens before the one before has settled, and
   )
 })
 
-describe('a gate that waits for somebody', () => {
+describe('a gate that waits for a person', () => {
   const waitsFor = (wait: 'approval' | 'pause') => [{ ...tolerating(5), wait_for: wait }, tolerating(5)]
   const done = (more: Partial<OrgPhases>) =>
     decideOrgPhases(phasesOf([2, 3], { pending: { 1: 0, 2: 3 }, upgraded: { 1: 2 }, ...more }), at)
 
-  test('opens the next phase once the phase is approved, whoever has resumed the upgrade', () => {
+  test('opens the next phase only after its approval, even if the upgrade was resumed', () => {
     const gates = waitsFor('approval')
     const hold = { by: 'approval', reason: 'phase 1 ended and waits for an approval' }
     expect(done({ gates })).toMatchObject({ current: 1, hold })
@@ -152,7 +152,7 @@ describe('a gate that waits for somebody', () => {
     expect(done({ gates, approved: [2] })).toMatchObject({ current: 1, hold })
   })
 
-  test('pauses the upgrade until somebody resumes it', () => {
+  test('pauses the upgrade until a person resumes it', () => {
     const gates = waitsFor('pause')
     expect(done({ gates })).toMatchObject({ current: 1, hold: { by: 'gate' } })
     expect(done({ gates, gatePassed: 1 })).toMatchObject({ current: 2, hold: null })

@@ -81,7 +81,7 @@ test('an upgrade that is paused at any times ends as one that is not', () => {
   )
 })
 
-test('a gate holds where too many of a phase failed, until it is told to go on', () => {
+test('a gate holds where too many of a phase failed, until the upgrade is resumed', () => {
   const good = Array.from({ length: 98 }, (): Fate => 'good')
   const world = createWorld([['refuses', 'good'], good], 5)
   for (let rounds = 0; world.siteUpgrade.hold === null && rounds < 100; rounds += 1) {

@@ -248,7 +248,7 @@ function isSettled(
   )
 }
 
-/** Opens the next phase of the downloads, or pauses the upgrade; null: nothing of that. */
+/** Opens the next phase of the downloads, or pauses the upgrade; null: neither. */
 function passDownloads(
   { plan }: SiteUpgradeNow,
   { downloads, after }: Round,

@@ -34,7 +34,7 @@ describe('a site upgrade', () => {
     [{ failed: 39, skipped: 1 }, 'completed'],
     // Devices that left the organization.
     [{ cancelled: 40 }, 'completed'],
-  ])('that nobody stopped, with %o, is %s', (counts, status) => {
+  ])('that was not stopped, with %o, is %s', (counts, status) => {
     expect(statusOf(null, counts)).toBe(status)
   })
 

@@ -154,7 +154,7 @@ describe('a round that has read a portion', () => {
     expect(decide({ before: null, until: 'b' }, queued)).toEqual({ decision: decisionOf(queued), unfinished: null })
   })
 
-  test('is not continued once somebody has changed the upgrade', () => {
+  test('is not continued after a person has changed the upgrade', () => {
     const hold = { by: 'user', reason: 'user', since_s: 0, since_ms: 0 } as const
     const { unfinished } = decide({ before: null, until: 'b' })
     const isKept = (more: Partial<SiteUpgradeChange>) =>

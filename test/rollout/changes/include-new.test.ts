@@ -163,7 +163,7 @@ describe('an upgrade with include_new', () => {
     expect(new Set((await targets(id)).map(({ deviceId }) => deviceId)).size).toBe(9)
   })
 
-  it('puts them into the last phase, and lets a site go on that had ended', async () => {
+  it('puts them into the last phase, and continues a site that had ended', async () => {
     await rollout.seed([4, 4, 2])
     const sites = rollout.org.sites.slice(0, 2).map((site) => site.id)
     const { id, finish } = await begin({ site_ids: sites, strategy: 'canary', canary_phases: [60] })
@@ -238,7 +238,7 @@ describe('an upgrade with include_new', () => {
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 5 })
   })
 
-  it('goes on to look for devices where a retry continues it while it finds that it has ended', async () => {
+  it('looks for further devices if a retry continues it at the moment when its search ends', async () => {
     await rollout.seed([2, 1])
     const { id } = await begin()
     rollout.clock.advance(73 * 3600e3)

@@ -39,7 +39,7 @@ const runs = () =>
 const unlike = (bad: readonly SeededDevice[], reply: Reply) => (device: SeededDevice) =>
   bad.some(({ id }) => id === device.id) ? reply : 'upgrades'
 
-it('an upgrade that has ended goes on with its failed devices, each of which boots once more, and keeps how they failed', async () => {
+it('an upgrade that has ended continues with its failed devices, boots each once more, and keeps how they failed', async () => {
   const bad = [...rollout.devices(0).slice(0, 2), ...rollout.devices(1).slice(0, 1)]
   const { id } = await rollout.create({ reboot_strategy: 'big_bang' })
   await play(unlike(bad, 'keeps_old'))

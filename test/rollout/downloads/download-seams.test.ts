@@ -80,7 +80,7 @@ async function migrateAgain(): Promise<void> {
     if (numbers.has(name.slice(0, 4))) await sql.raw(await readFile(join(migrationsDir, name), 'utf8')).execute(db)
 }
 
-it('an upgrade that an earlier version began goes on where it was, also through a pause and a retry', async () => {
+it('an upgrade that an earlier version began continues, also through a pause and a retry', async () => {
   const [canary] = await rollout.seed([{ ...switches(4) }, 2])
   if (canary === undefined) throw new Error('no device')
   const { id } = await rollout.create({ strategy: 'canary', canary_phases: [50], max_failure_percentage: 60 })

@@ -94,7 +94,7 @@ describe('downloads in phases of the whole upgrade', () => {
 describe('a retry after the end of an upgrade', () => {
   const holds = async (id: string) => (await rollout.read(id)).siteUpgrades.map(({ hold }) => hold?.by ?? null)
 
-  it('waits for the approval of a phase that nobody has approved', async () => {
+  it('waits for the approval of a phase', async () => {
     await rollout.seed([switches(2), switches(2)])
     const { ctx, org } = rollout
     const tolerant = { download_strategy: 'big_bang', reboot_strategy: 'canary', max_failure_percentage: 100 } as const

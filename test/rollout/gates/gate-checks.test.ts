@@ -100,7 +100,7 @@ it('a check that fails is asked again after growing pauses, also where the servi
   await ask()
   await ask()
   expect(asked).toHaveLength(1)
-  // Who reads that it waits learns that the check does not decide.
+  // The reason for the wait says that the check does not decide.
   const reason = 'phase 1 ended and waits for its check, which gave the status 503 at attempt 1 of 7'
   expect(await read(id)).toMatchObject({ hold: { by: 'check', reason } })
   const paused = (await rollout.read(id)).siteUpgrades.flatMap(({ hold }) => (hold === null ? [] : [hold.reason]))

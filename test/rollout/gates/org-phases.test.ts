@@ -98,7 +98,7 @@ describe('canary phases over many sites', () => {
     expect([...rollout.fleet.flashes.values()].every((count) => count === 1)).toBe(true)
   }, 60_000)
 
-  it('are shares of each site where that is asked for', async () => {
+  it('are shares of each site if the request says so', async () => {
     await seed(many(50, 10))
     await create({ phase_scope: 'site' })
     rollout.clock.advance(1000)

@@ -121,7 +121,7 @@ it('a crash between two hops neither repeats nor loses one', async () => {
   await expectConsistent(rollout.ctx)
 })
 
-it('a device that has got to a later version by itself goes on from there', async () => {
+it('a device that has got to a later version by itself continues from it', async () => {
   const [here, there] = devices
   const { id } = await create({ version: NEW, strategy: 'big_bang' })
   await rollout.fleet.connect(here === undefined ? [] : [here], NEW)
@@ -194,7 +194,7 @@ it('an image is in use while a device has yet to get it', async () => {
   })
 })
 
-it('devices go on without a deadlock while their upgrades are read for commands of people', async () => {
+it('devices continue without a deadlock while their upgrades are read for commands of people', async () => {
   const { ctx, clock, fleet, org } = rollout
   const [first, second, last] = rollout.devices(0).toSorted((a, b) => (a.id < b.id ? -1 : 1))
   if (first === undefined || second === undefined || last === undefined) throw new Error('no devices')

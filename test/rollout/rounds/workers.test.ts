@@ -62,7 +62,7 @@ describe('workers', () => {
   })
 })
 
-it('a device that leaves the organization is let be', async () => {
+it('a device that leaves the organization is cancelled', async () => {
   const [device] = await seed([1])
   const { id } = await create()
   await advance()

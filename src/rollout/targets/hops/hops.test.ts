@@ -34,7 +34,7 @@ describe('a device that has several hops', () => {
     expect(decide(going(verifying), soaked, { snapshot: true })).toEqual(on(second))
   })
 
-  it('goes on where it runs the version of a later hop already, whoever installed it', () => {
+  it('continues after a later hop whose version it already runs, however it got there', () => {
     expect(decide({ ...going(planned), device: { ...online, firmware: '2.0' } })).toEqual(on(second))
     expect(decide({ ...going(planned), device: { ...online, firmware: '4.0-stock' } })).toEqual(on(third))
     const behind = { ...online, firmware: '4.0', memberFirmware: ['4.0', '2.0'] }

@@ -39,7 +39,7 @@ describe('a device whose upgrade fails', () => {
     expect(decide(gone, 3600)).toMatchObject({ kind: 'move', to: 'failed', reason: 'no_reconnect' })
   })
 
-  test('stays as it is where it kept its old version, or can not restore any', () => {
+  test('is not restored if it kept its old version, or has no backup version', () => {
     const kept = { ...verifying, device: { ...upgraded, firmware: '1.0' } }
     expect(decide(kept, 1130, rollback)).toMatchObject({ to: 'failed', reason: 'not_applied' })
     const unable = { ...unstable, device: { ...unstable.device, commands: ['upgrade'] as const } }

@@ -56,7 +56,7 @@ describe('before the reboots begin, a device', () => {
     expect(decide(target, 61, early)).toEqual(decision)
   })
 
-  test('is asked for nothing while the upgrade is held, and is let be when it stops', () => {
+  test('gets no command while the upgrade is held, and is cancelled when it stops', () => {
     expect(decide(waiting, 61, { ...early, ...held })).toEqual({ kind: 'wait' })
     expect(decide(downloaded, 61, { ...early, ...held })).toEqual({ kind: 'wait' })
     expect(decide(downloaded, 61, { ...early, ...stop })).toEqual(move('cancelled'))
@@ -76,7 +76,7 @@ describe('a device that stages', () => {
     expect(decide({ ...lost, download: { ...delivered, delivered: false, fenced: true } })).toEqual(order('stage'))
   })
 
-  test('that is stopped is cut off, or keeps an image that nobody activates', () => {
+  test('loses its download when the upgrade stops, or keeps an image that is never activated', () => {
     expect(decide(ordered('stage', 'sent'), 61, stop)).toEqual({ kind: 'fence', commandId: 'c', imageId: 'i' })
     const fenced = { ...ordered('stage', 'sent'), download: { ...delivered, delivered: false, fenced: true } }
     expect(decide(fenced, 61, stop)).toEqual(move('cancelled'))
@@ -106,7 +106,7 @@ describe('a device that has the image', () => {
     expect(decide({ ...downloaded, state: 'deferred' })).toEqual(order('activate'))
   })
 
-  test('that somebody else upgraded is verified', () => {
+  test('is verified if it was upgraded by other means', () => {
     expect(decide({ ...downloaded, device: { ...updated, commands: staging.commands } }, 161)).toEqual(
       move('verifying'),
     )

@@ -299,7 +299,7 @@ describe('a download that the server may have refused', () => {
     expect(show(refuse(29, ms(0)))).toBe('failed: download_refused')
   })
 
-  test('counts as failed if the server turned nobody away since the command', () => {
+  test('counts as failed if the server refused no download since the command', () => {
     expect(show(refuse(0, null))).toBe('failed: full')
     expect(show(refuse(0, ms(0) - 1))).toBe('failed: full')
   })

@@ -36,7 +36,7 @@ describe('a planned or deferred target', () => {
       { ...deferred, attempt: 1, device: updated },
       move('verifying'),
     ],
-    ['is let be when its device is gone', { ...planned, device: null }, move('cancelled', 'removed')],
+    ['is cancelled when its device is gone', { ...planned, device: null }, move('cancelled', 'removed')],
   ])('%s', (_, target, decision) => {
     expect(decide(target)).toEqual(decision)
   })
@@ -90,7 +90,7 @@ describe('a commanded target', () => {
     ],
     ['is fenced before anything is repeated', commanded('unknown'), { kind: 'fence', commandId: 'c', imageId: 'i' }],
     [
-      'is let be when its device is gone',
+      'is cancelled when its device is gone',
       commanded('sent', { device: null, command: null }),
       move('cancelled', 'removed'),
     ],
