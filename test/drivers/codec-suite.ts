@@ -47,7 +47,7 @@ export function describeCodec<Order, Call, Reply>(
     )
   })
 
-  test('tells success from refusal, and keeps the reason', () => {
+  test('distinguishes success from refusal, and keeps the reason', () => {
     expect(codec.decodeReply(sent, samples.success('fine'))?.kind).toBe('done')
     const refused = codec.decodeReply(sent, samples.refusal('not now'))
     expect(refused).toMatchObject({ kind: 'rejected', text: expect.stringContaining('not now') })

@@ -195,7 +195,7 @@ export function describeLinks<O extends TestOrder>(samples: LinkSamples<O>, worl
       await peer.closed
     })
 
-    test('is closed when the gateway stops, which tells nobody that the peer is down', async () => {
+    test('is closed when the gateway stops, without an event that the peer is down', async () => {
       const gateway = await start()
       const { name, peer } = await connectNew(gateway)
       await gateway.stop()

@@ -38,8 +38,8 @@ const find = async (mac: string) => {
   return (await findLostUpgrade(harness.ctx.db, { deviceId: deviceIdOf(mac), atS }))?.id
 }
 
-describe('the end that a device tells of an upgrade it does not name', () => {
-  test('is that of activate, which has no download', async () => {
+describe('the command that has ended when a device reports the end of an upgrade without naming it', () => {
+  test('is an activation, which has no download', async () => {
     const { mac, id } = await lose(activate)
     expect(await find(mac)).toBe(id)
   })
@@ -57,7 +57,7 @@ describe('the end that a device tells of an upgrade it does not name', () => {
     expect(await find(mac)).toBe(id)
   })
 
-  test('is none of a restart', async () => {
+  test('is never a restart', async () => {
     const { mac } = await lose({ kind: 'restart', params: {} })
     expect(await find(mac)).toBeUndefined()
   })

@@ -105,7 +105,7 @@ describe('a connection is refused', () => {
     await expectRefused(gateway, 'refused_host_key')
   })
 
-  test('when the device belongs to another organization, and its session goes on', async () => {
+  test('when the device belongs to another organization, and its session continues', async () => {
     const { gateway, place } = await start()
     const mac = newMac()
     await harness.claim(mac, 'switch')

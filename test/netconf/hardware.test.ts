@@ -47,7 +47,7 @@ async function start(form: 'virtual_chassis' | 'single') {
   return { mac, junos }
 }
 
-test('the members of a Virtual Chassis are shown with what it says of them, absent ones since when', async () => {
+test('the members of a Virtual Chassis are shown as it reports them, absent ones with the start of their absence', async () => {
   const { mac, junos } = await start('virtual_chassis')
   const read = () => get(`/installer/ORG/devices/${mac}/vc`)
   const first = await waitUntil('the hardware', async () => {

@@ -17,7 +17,7 @@ const OLD = '22.4R3.25'
 export interface JunosWorld {
   readonly clock: TestClock
   readonly server: TestServer
-  /** Of the device that was started last, as the other members are. */
+  /** This and the following members belong to the device that was started last. */
   readonly org: TestOrg
   readonly mac: string
   readonly siteId: string

@@ -18,7 +18,7 @@ describe('bits per second', () => {
     expect(portOf(decideRates(known, told))).toMatchObject({ rx_bps: 800, tx_bps: 0 })
   })
 
-  it('follow from the time of arrival where the device tells no uptime', () => {
+  it('follow from the time of arrival if the device reports no uptime', () => {
     const known = withPort(null, { rx_bytes: 0 }, 1000)
     expect(portOf(decideRates(known, withPort(null, { rx_bytes: 1000 }, 11_000)))).toMatchObject({ rx_bps: 800 })
   })
@@ -38,7 +38,7 @@ describe('bits per second', () => {
     }
   })
 
-  it('stay as they were when the next report follows within seconds', () => {
+  it('do not change when the next report follows within seconds', () => {
     const known = withPort(100, { rx_bytes: 1000, rx_bps: 42 })
     expect(portOf(decideRates(known, withPort(104, { rx_bytes: 1_000_000 })))).toMatchObject({ rx_bps: 42 })
   })

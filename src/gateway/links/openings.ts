@@ -27,7 +27,7 @@ export interface OpeningOptions<T> extends Pick<AnswerOptions<string, T, unknown
 /** Records concurrent connections together, and those of locked devices with a later batch. */
 export interface Openings<T> {
   open(opening: T): Promise<OpenResult>
-  /** As SessionRows.stop(). */
+  /** See SessionRows.stop(). */
   stop(): Promise<void>
 }
 

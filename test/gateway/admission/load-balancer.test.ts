@@ -30,7 +30,7 @@ async function startBalancer(port: number, header: string): Promise<number> {
 describe('a load balancer', () => {
   const header = 'PROXY TCP4 198.51.100.9 192.0.2.1 4711 15002\r\n'
 
-  it('tells from where a device connects', async () => {
+  it('passes on the address of a device', async () => {
     const gateway = await harness.start({ connections: { ...defaultConnections, balancers: ['127.0.0.1/32'] } })
     const mac = newMac()
     await harness.claim(mac)

@@ -50,7 +50,7 @@ test('the log names a device that reports no uptime, once per session', async ()
   await waitUntil('both are named', () => [stateless, late].every(({ mac }) => warningsOf(mac).length === 1))
   expect(warningsOf(stateless.mac)[0]).toContain('has it a configuration?')
   const told = harness.ctx.db.selectFrom('systemEvent').select('details').where('type', '=', 'DEVICE_UPTIME_MISSING')
-  await waitUntil('both are told', async () => (await told.execute()).length === 2)
+  await waitUntil('both are reported', async () => (await told.execute()).length === 2)
 
   for (let minute = 1; minute <= 6; minute += 1) {
     harness.advance(MINUTE_MS)
