@@ -181,7 +181,7 @@ describe('the reasons', () => {
     expect(outdated([])).toEqual(expect.arrayContaining(['optimizeInstallerRrm: served', 'reply.cradlepoint: nowhere']))
   })
 
-  it('tell answers without optional fields from refusals', () => {
+  it('distinguish answers without optional fields from refusals', () => {
     const counts = (...fields: string[]) => Object.values(countShortfalls([{ ...finding, fields }]))
     expect(counts('query.a: not taken', 'reply.a: not there')).toEqual([1, 0, 0, 0])
     expect(counts('reply.a: not always there', 'reply.b: not there')).toEqual([0, 1, 0, 0])

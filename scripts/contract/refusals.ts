@@ -78,7 +78,7 @@ export const refusedValues: readonly RefusedValue[] = [
     fields: ['scim_enabled'],
     values: '`true`',
     words: 'is not supported',
-    why: 'There is no SCIM server; whoever relies on it to remove people must know',
+    why: 'There is no SCIM server; an operator who relies on it to remove people must know',
   },
   {
     kinds: ['edge appliance', 'edge appliance of a site'],

@@ -9,7 +9,7 @@ const closed = (policy: Partial<AccessPolicy> | null, signIn: Partial<SignIn> = 
   decideClosed({ orgId: 'a', policy: policy === null ? null : { ...none, ...policy } }, { ...password, ...signIn }, now)
 
 describe('an organization', () => {
-  it('is open without a policy, and to whoever satisfies it', () => {
+  it('is open without a policy, and to everyone who satisfies it', () => {
     expect(closed(null)).toBeNull()
     expect(closed({})).toBeNull()
     expect(closed({ requiresTwoFactor: true, expiryDays: 40 }, { hasSecondFactor: true })).toBeNull()
@@ -25,7 +25,7 @@ describe('an organization', () => {
     expect(closed({ requiresTwoFactor: true, expiryDays: 1 }, { isBySso: true })).toBeNull()
   })
 
-  it('is closed where the session was idle, whoever vouches, and no other is', () => {
+  it('is closed to a session that was idle there, also one by SSO, and no other is', () => {
     expect(closed(null, { idleOrgIds: ['b', 'a'], isBySso: true })).toBe('idle')
     expect(closed({ idleMinutes: 5 }, { idleOrgIds: ['b'] })).toBeNull()
   })

@@ -67,7 +67,7 @@ describe('presentPrivilegeOf', () => {
 })
 
 describe('presentAdminPrivileges', () => {
-  it('returns the privileges as they were sent', () => {
+  it('returns the privileges unchanged', () => {
     const wire: Wire[] = [
       { scope: 'sitegroup', role: 'read', sitegroup_ids: [place, other] },
       { scope: 'sitegroup', role: 'write', sitegroup_ids: [place], views: [] },

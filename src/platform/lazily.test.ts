@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { lazily } from './lazily.ts'
 
-test('opens nothing before somebody asks, and once however many do', async () => {
+test('opens it at the first request, and once however many there are', async () => {
   let opened = 0
   const lazy = lazily(async () => (opened += 1))
   expect(lazy.opened).toBeNull()

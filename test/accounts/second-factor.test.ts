@@ -115,7 +115,7 @@ describe('enrolling', () => {
 })
 
 describe('logging in with it', () => {
-  it('allows only what is needed to go on until the code is given', async () => {
+  it('allows only the rest of the login until the code is given', async () => {
     const enrolled = await enrol()
     const half = await halfSession()
     expect((await half.call('GET', '/self')).body).toEqual({

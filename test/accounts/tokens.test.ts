@@ -151,7 +151,7 @@ describe('an account that is deleted or recovered during the request', () => {
 })
 
 describe('tokens of an organization', () => {
-  it('are nobody: their account record has a name and no address', async () => {
+  it('have an account record with a name and no address', async () => {
     const created = await create(orgTokens, {
       name: 'terraform',
       privileges: readAll,
@@ -251,7 +251,7 @@ describe('tokens of an organization', () => {
     expect((await read()).status).toBe(200)
   })
 
-  it('return empty lists as they were sent, and none where none was sent', async () => {
+  it('return empty lists that were sent, and no others', async () => {
     const privileges = [{ scope: 'org', role: 'read', views: [] }]
     const created = await create(orgTokens, { name: 'x', privileges, src_ips: [] })
     expect(created).toMatchObject({ src_ips: [], privileges })

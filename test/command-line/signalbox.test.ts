@@ -90,7 +90,7 @@ describe('exit codes', () => {
     ['an unknown id', ['upgrade', 'show', '00000000-0000-4000-8000-000000000000'], {}, 4],
     ['a server that is away', ['whoami'], { SIGNALBOX_URL: 'http://127.0.0.1:9' }, 5],
     ['help', ['devices', '--help'], {}, 0],
-  ])('tell %s', async (_what, args, env, code) => {
+  ])('say %s', async (_what, args, env, code) => {
     const result = await signalbox(args, env)
     expect(result).toMatchObject({ code })
     if (code !== 0) expect(result.err).not.toMatch(/^ +at /m)

@@ -100,7 +100,7 @@ const furtherReasons: Readonly<Record<string, RegExp>> = {
   'what the description of the field excludes':
     /not supported|only empty|can't be (?:set|fetched|changed)|alone|not possible|no device can do/u,
   'the caller has to prove who they are': /is wrong/u,
-  'what a pattern can not tell':
+  'what a pattern can not express':
     /public key|PEM of|host name|must rise|of the form|longer than 64 characters|must be one of|ISO 8601|has no condition|expected "\$" at character 1|address or a range|must have 1 to 200 printable/u,
 }
 

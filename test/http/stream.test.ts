@@ -121,7 +121,7 @@ describe('the stream', () => {
     ['locate', {}, null, 'locate: done'],
     ['unlocate', {}, null, 'unlocate: done'],
     ['support', {}, 'uploaded 12 files', 'uploaded 12 files'],
-  ])('tells how the command %s ended', async (verb, body, text, raw) => {
+  ])('reports how the command %s ended', async (verb, body, text, raw) => {
     const answer = await answerer(verb, body)
     const channel = `/sites/${siteId}/devices/${device.id}/cmd`
     const client = await open()
@@ -146,7 +146,7 @@ describe('the stream', () => {
       expect(await client.subscribe(channel)).toMatchObject({ event: 'channel_subscribed' })
     const told = (channel: string, matches: (data: AnyJson) => boolean) =>
       waitUntil(
-        'what is told',
+        'the expected change',
         () => client.received.find((message) => message.channel === channel && matches(message.data)) ?? null,
       )
     const { body: made } = await server.call('POST', `${orgs}/mxedges`, { body: { name: 'Edge', model: 'ME-X1' } })
@@ -248,7 +248,7 @@ describe('the stream', () => {
 })
 
 describe('who may hear', () => {
-  it('is whoever may read the site', async () => {
+  it('is everyone with the privilege to read the site', async () => {
     const stranger = await server.addOrg()
     const client = await open(stranger)
     const channel = `/sites/${siteId}/devices`

@@ -209,7 +209,7 @@ describe('single sign-on admins', () => {
 })
 
 describe('a deleted SSO', () => {
-  it('admits nobody whose login has begun', async () => {
+  it('refuses logins that have begun before', async () => {
     const org = await server.addOrg()
     const short = await addSso(server, idp, { org })
     const { browser, request } = await beginLogin(idp, short)

@@ -83,7 +83,7 @@ describe('guesses at the password of one account', () => {
   const owner = guesserAt('198.51.100.7')
   const browser = { id: 'device 1', isKnown: true }
 
-  it('delay the guesser, and nobody else', () => {
+  it('delay only the guesser', () => {
     const { guess } = setUp()
     for (let i = 0; i < 5; i += 1) expect(guess(attacker)).toBe(0)
     expect(guess(attacker)).toBe(30)
@@ -91,7 +91,7 @@ describe('guesses at the password of one account', () => {
     expect(guess(browser)).toBe(0)
   })
 
-  it('from many networks delay strangers, but no network or browser from which somebody has signed in', () => {
+  it('from many networks delay strangers, but no network or browser of an earlier login', () => {
     const { guess, signIn, passS } = setUp()
     expect(guess(owner)).toBe(0)
     signIn(owner)

@@ -66,7 +66,7 @@ describe('mayGrant', () => {
     expect(mayGrant([held], [wanted])).toBe(may)
   })
 
-  it('lets everyone grant what they have, and nobody gain more through a grant', () => {
+  it('lets everyone grant what they have, and gain nothing by a grant', () => {
     fc.assert(
       fc.property(privileges, privileges, privileges, (held, given, further) => {
         expect(mayGrant(held, held)).toBe(true)

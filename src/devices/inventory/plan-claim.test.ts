@@ -24,7 +24,7 @@ function registered(number: number, orgId: string | null): RegisteredDevice {
 }
 
 describe('planClaim', () => {
-  it('divides codes by what can be done with them, and returns them as they were written', () => {
+  it('divides codes by what can be done with them, and keeps their spelling', () => {
     const devices = [registered(1, null), registered(2, ORG), registered(3, 'another')]
     const plan = planClaim(['code1', 'Code-2', 'CODE-3', 'CODE-4', '?'], devices, ORG)
     expect(plan.added.map(({ code, device }) => [code, device.mac])).toEqual([['code1', '000000000001']])

@@ -83,7 +83,7 @@ test('a closed lane gets nothing any more, and leaves its share to the others', 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('without a limit nobody waits', async () => {
+test('no download waits without a limit', async () => {
   const lane = createSitePace(null).open('a', 'x')
   for (let index = 0; index < 1000; index += 1) expect(await lane.take(1e9)).toBe(true)
   expect(vi.getTimerCount()).toBe(0)

@@ -85,7 +85,7 @@ function quote(cell: string): string {
 /** A text that a spreadsheet takes for a formula, perhaps already behind an apostrophe. */
 const formula = /^'*[=+\-@\t\r\n]/
 
-/** Returns a text that spreadsheets don't interpret as a formula, whoever wrote it; parseNeutralized() reverses it. */
+/** Returns a text that spreadsheets don't interpret as a formula; parseNeutralized() reverses it. */
 export function neutralize(text: string): string {
   return formula.test(text) ? `'${text}` : text
 }

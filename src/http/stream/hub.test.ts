@@ -36,7 +36,7 @@ function setUp() {
   return { hub, reads, heard, listener, change, wakes, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) }
 }
 
-it('reads nothing for channels that nobody hears, however many changes there are', async () => {
+it('reads nothing for channels without subscribers, however many changes there are', async () => {
   const { hub, reads, listener, change, pass } = setUp()
   for (let count = 0; count < 1000; count += 1) change(String(count))
   await pass(1000)
@@ -82,7 +82,7 @@ it('stops reading a minute after the last listener has gone, and not before', as
   await hub.stop()
 })
 
-it('tells listeners to read again where more changes wait than are kept', async () => {
+it('makes listeners read again if more changes wait than are kept', async () => {
   const { hub, reads, heard, listener, change, pass } = setUp()
   hub.subscribe(channel, listener, null)
   for (let count = 0; count <= 20_000; count += 1) change(String(count))
@@ -92,7 +92,7 @@ it('tells listeners to read again where more changes wait than are kept', async 
   await hub.stop()
 })
 
-it('tells listeners to read again after a commit that changes more than it names', async () => {
+it('makes listeners read again after a commit that changes more than it names', async () => {
   const { hub, reads, heard, listener, change, pass, wakes } = setUp()
   hub.subscribe(channel, listener, null)
   change('1')

@@ -25,7 +25,7 @@ test('the code is in one file that only root can read', () => {
   })
 })
 
-test('the CA of the service is a file that the agent is told of, where the service has one', () => {
+test('contains the CA of the service, if it has one, as a file that the agent is started with', () => {
   const pem = '-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n'
   const userData = userDataOf({ ...start, ca: pem })
   expect(fileOf(userData, 'ca.pem')?.content).toBe(pem)

@@ -12,6 +12,6 @@ it.each([
   ['TLS failed: ee key too small', tls('ee key too small')],
   ['TypeError', new TypeError('')],
   ['text', 'text'],
-])('%s is what people are told', (text, error) => {
+])('%s is the text for people', (text, error) => {
   expect(describeError(error)).toBe(text)
 })

@@ -7,7 +7,7 @@ const tlsReasons: Readonly<Record<string, string>> = {
 /** An alert that comes after the handshake has its reason only in the message. */
 const alert = /:SSL routines:[^:]*:([^:]+):/
 
-/** The advice of Node.js to whoever runs it, after the reason. */
+/** Node.js appends advice for its users to the reason. */
 const ADVICE = '; if the root CA is installed locally'
 
 /** The local end of a connection that could not begin, which Node.js adds. */

@@ -43,7 +43,7 @@ describe('version 1', () => {
     expect(parse(line)).toEqual({ kind: 'invalid' })
   })
 
-  it('names nobody where the proxy knows none', () => {
+  it('names no client if the proxy knows none', () => {
     expect(parse('PROXY UNKNOWN ffff:f...f:ffff 1 2\r\nGET')).toEqual({ kind: 'header', address: null, length: 35 })
   })
 
@@ -90,7 +90,7 @@ describe('version 2', () => {
     expect(parseProxyHeader(of(0x21, 0x21, v6))).toMatchObject({ address: '2001:db8::9' })
   })
 
-  it('names nobody where the proxy speaks for itself or has no address', () => {
+  it('names no client if the proxy speaks for itself or has no address', () => {
     expect(parseProxyHeader(of(0x20, 0x11, Buffer.alloc(12)))).toMatchObject({ kind: 'header', address: null })
     expect(parseProxyHeader(of(0x21, 0x00, Buffer.alloc(0)))).toMatchObject({ kind: 'header', address: null })
   })

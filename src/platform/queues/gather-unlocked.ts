@@ -79,7 +79,7 @@ export function gatherUnlocked<T>({
     timers.add(timer)
   }
 
-  /** As a gatherer does with what it could not write before the stop. */
+  /** Rejects the entry, as a gatherer rejects entries that it could not write before the stop. */
   function lose({ reject }: Entry<T>): void {
     const error = new AppError('unavailable', 'Another transaction has locked the row')
     const { log, name: what, keepsTrying } = rest

@@ -22,7 +22,7 @@ test('a long computation lets others have their turn', async () => {
   expect(turns).toBeGreaterThanOrEqual(9)
 })
 
-test('a computation at once lets nobody', () => {
+test('a computation at once lets no other work run in between', () => {
   let turns = 0
   const immediate = setImmediate(() => (turns += 1))
   expect(atOnce(compute(3, 11))).toBe(3)

@@ -56,7 +56,7 @@ describe('shareConcurrency', () => {
     expect(running()).toBe('ba')
   })
 
-  it('lets nothing wait in a place for the lock of another, whoever has it', async () => {
+  it('lets no work that waits for the lock of another occupy a place', async () => {
     const { running, start, end } = openWork()
     for (const name of ['a', 'a', 'b', 'b', 'b']) void start(name, '1')
     expect(running()).toBe('a1')

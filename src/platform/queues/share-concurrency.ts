@@ -6,7 +6,7 @@ export interface SharedConcurrencyLimit extends ConcurrencyLimit {
   readonly perHolder: number
 }
 
-/** Whose piece of work it is. */
+/** The one that a piece of work belongs to. */
 export interface Share {
   readonly holder: string
   /** What it locks: only one piece of work at a time has it, because others would wait for it in their places. */

@@ -10,7 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dir, { recursive: true }))
 
-it('takes the place of what was there before, and is nobody else to read', async () => {
+it('replaces the former file, and is readable by its owner only', async () => {
   const path = join(dir, 'a')
   await writeWhole(path, 'first')
   await writeWhole(path, 'second')

@@ -9,7 +9,7 @@ function create(baseMs = 0) {
   return { clock, monotonicMs, pass: (ms: number) => void (nowMs += ms) }
 }
 
-test('stands still until somebody listens, and goes on from where it was', () => {
+test('stands still until the service listens, and continues from where it was', () => {
   const { clock, pass } = create(500)
   pass(60_000)
   expect(clock.nowMs()).toBe(500)

@@ -69,7 +69,7 @@ const loads = async (place: Place): Promise<number[]> => {
   return body.results.cpu.filter((value: number | null) => value !== null)
 }
 
-describe('what a device told in one site', () => {
+describe('what a device has reported in one site', () => {
   it('is not shown in the next: support files', async () => {
     const id = await order(a, 'support', {})
     expect(await uploadSupportFile(server, { commandId: id, mac: device.mac })).toBe(200)
@@ -114,7 +114,7 @@ describe('what a device told in one site', () => {
     expect((await call(a, 'devices/ID/commands')).body).toMatchObject([{ id }])
   })
 
-  it('is not shown in the next: series, of which the bucket of the move is left out', async () => {
+  it('is not shown in the next: series, without the bucket of the move', async () => {
     const now = clock.now().getTime()
     clock.advance(Math.ceil(now / 600_000) * 600_000 - now)
     clock.advance(60_000)

@@ -224,7 +224,7 @@ describe('appliances of a site', () => {
 })
 
 describe('clusters', () => {
-  it('keep a site and monitors of later protocols as they were sent', async () => {
+  it('return a site and monitors of later protocols unchanged', async () => {
     const monitor = { host: '10.2.8.15', protocol: 'icmp', timeout: 300 }
     const body = { name: 'Monitored', site_id: siteId, tunterm_monitoring: [[monitor]] }
     const { id, ...made } = await addCluster(server, body)

@@ -130,7 +130,7 @@ async function listColumnsWith(text: string): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-it('no secret of a document is in any column of any table, and all are read as they were written', async () => {
+it('no secret of a document is in any column of any table, and all are returned unchanged', async () => {
   const written = await writeEverywhere()
   expect(await listColumnsWith('staff')).toContain('device.doc')
   expect(await listColumnsWith(CANARY)).toEqual([])

@@ -188,7 +188,7 @@ it('reads in the main thread whatever length of a body the request declares', as
   expect([answer.statusCode, world.ran]).toEqual([200, []])
 })
 
-it('begins no request that nobody waits for, and none after its stop', async () => {
+it('begins no request whose client has left, and none after its stop', async () => {
   const world = await startWorld()
   await world.accompany()
   await world.call('PUT', settingOf(world), { body: { note: LARGE } })

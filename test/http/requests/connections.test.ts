@@ -67,11 +67,11 @@ describe('a load balancer that speaks the PROXY protocol', () => {
     ['version 1 in single bytes', ['PROXY TCP6 2001:db8::7 ::1 4711 80\r\n'.split(''), request].flat(), '2001:db8::7'],
     ['version 2', [Buffer.concat([headerOf('2001:db8:0:0:0:0:0:9'), Buffer.from(request)])], '2001:db8::9'],
     ['its own health check', ['PROXY UNKNOWN\r\n', request], '127.0.0.1'],
-  ])('tells the address of the client: %s', async (_what, portions, ip) => {
+  ])('passes on the address of the client: %s', async (_what, portions, ip) => {
     expect(await ask(await startServer({ balancers }), ...portions)).toContain(JSON.stringify({ ip }))
   })
 
-  it('tells it under TLS as well', async () => {
+  it('passes it on under TLS as well', async () => {
     const { cert, key } = await issueGatewayTls(await makeCa(), ['localhost'])
     const port = await startServer({ balancers, tls: { cert, key } })
     const socket = withHeader(open(port), 'PROXY TCP4 192.0.2.8 192.0.2.1 4711 443\r\n')

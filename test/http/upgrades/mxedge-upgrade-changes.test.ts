@@ -38,7 +38,7 @@ const play = (refusing: readonly (string | undefined)[] = []): Promise<void> =>
   playUpgrades(world, refusing, world.org.orgId)
 
 describe('a retry', () => {
-  test('lets failed appliances go on in an upgrade that has ended, and says how they had failed', async () => {
+  test('continues an upgrade that has ended with its failed appliances, and says how they had failed', async () => {
     const { id } = await upgrade(world, tunterm())
     await play(boxes.slice(0, 2))
     expect(await find(world, id)).toMatchObject({ status: 'completed', counts: { success: 1, failed: 2 } })

@@ -130,7 +130,7 @@ describe('cancelling an upgrade of a site', () => {
       ({ upgrade }: { upgrade: { status: string } }) => upgrade.status,
     )
 
-  it('stops the site, while the other sites of the same upgrade go on', async () => {
+  it('stops the site, and the other sites of the same upgrade continue', async () => {
     const asked = { all_sites: true, strategy: 'canary', max_failures: [0, 0, 0, 0] }
     const { body } = await call('POST', `/orgs/${admin.orgId}/devices/upgrade`, asked)
     const [first] = body.upgrades

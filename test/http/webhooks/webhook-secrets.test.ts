@@ -32,7 +32,7 @@ it.each([
   ['another scheme', { url: 'https://127.0.0.1:9/hook' }],
   ['no check of the certificate', { verify_cert: false, url }],
   ['another type', { type: 'splunk', splunk_token: 'mine' }],
-])('whoever does not see the secrets must give them again for %s', async (_, change) => {
+])('a caller who does not see the secrets must send them again for %s', async (_, change) => {
   const hook = await addHidden()
   for (const [name, given] of [
     ['secret', {}],
@@ -47,7 +47,7 @@ it.each([
   expect((await hook('GET')).body).not.toMatchObject(stored)
 })
 
-it('leaves everything else to them, and the query of an address that is sent back as it was shown', async () => {
+it('lets them change everything else, and accepts an address as it was shown', async () => {
   const hook = await addHidden()
   const { body } = await hook('PUT', { name: 'x', url: shownUrl, verify_cert: true })
   expect(body).toMatchObject({ name: 'x', url: shownUrl })

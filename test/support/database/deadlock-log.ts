@@ -4,7 +4,7 @@ import type { LogOutput } from '../../../src/platform/log-output.ts'
 const ERROR = 50
 
 /**
- * Shows the errors of the tests' database server, and every deadlock with its statements. Nothing else tells of a
+ * Shows the errors of the tests' database server, and every deadlock with its statements. Nothing else shows a
  * deadlock if the part under test tries again.
  */
 export function deadlockLog(show: (line: string) => void): LogOutput {

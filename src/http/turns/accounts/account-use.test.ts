@@ -63,7 +63,7 @@ describe('isHeavy', () => {
     expect([use.isHeavy('a'), use.isHeavy('b')]).toEqual([true, false])
   })
 
-  it('spares two busy accounts that fit beside each other, whoever else sends a request', () => {
+  it('does not limit two busy accounts that fit beside each other, whatever others send', () => {
     const { use, spend } = setUp()
     spend('a', 500)
     spend('b', 450)

@@ -46,7 +46,7 @@ it('is over when the answer was sent after the operation', async () => {
   expect(state.over).toBe(1)
 })
 
-it('calls nothing after it was prevented, also while the operation goes on', async () => {
+it('calls nothing after it was prevented, also while the operation continues', async () => {
   const { response, state, prevent } = setUp()
   const operation = Promise.withResolvers<void>()
   noteOperation(response, operation.promise)

@@ -27,8 +27,8 @@ export function noteOperation(response: ServerResponse, operation: Promise<unkno
 
 /**
  * Calls `end` when a request is over: its answer has been sent, or its client has left, and its operation has ended. The
- * check of credentials and the operation go on without the client, so whoever leaves early would otherwise have any
- * number of them at a time. No operation begins after the client has left, see assertStays().
+ * check of credentials and the operation go on without the client, so a client that leaves early could otherwise have
+ * any number of them at a time. No operation begins after the client has left, see assertStays().
  * @returns A function that prevents the call.
  */
 export function onceOver(response: ServerResponse, end: (outcome: Outcome) => void): () => void {

@@ -72,7 +72,7 @@ it('does not take a kind for expensive because one of its requests waited', () =
   expect(cheap('whole')).toBe(2)
 })
 
-it('charges nobody for more than twice an equal share', () => {
+it('charges no request for more than twice an equal share', () => {
   const { costs, work } = setUp()
   for (const kind of ['a', 'b', 'c', 'd']) {
     const alone = costs.measure(kind)
@@ -85,7 +85,7 @@ it('charges nobody for more than twice an equal share', () => {
   for (const end of others) end('cut')
 })
 
-it('divides the cost of unknown kinds that run at the same time, so that nobody pays for the others', () => {
+it('divides the cost of unknown kinds that run at the same time, so that none pays for the others', () => {
   const { costs, work } = setUp({ dividesUnknown: true })
   const kinds = ['a', 'b', 'c', 'd']
   const ends = kinds.map((kind) => costs.measure(kind))

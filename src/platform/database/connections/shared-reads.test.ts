@@ -47,7 +47,7 @@ it('keeps what was read before while more arrives', async () => {
   socket.destroy()
 })
 
-it('stops reading while nobody takes what has arrived', async () => {
+it('stops reading while what has arrived is not consumed', async () => {
   const socket = await open()
   const text = 'x'.repeat(4 * 1024 * 1024)
   socket.end(text)
