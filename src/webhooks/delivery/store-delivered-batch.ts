@@ -38,7 +38,7 @@ interface DeliveredBatch {
   readonly releases: readonly HeldRelease[]
   /** The events that were sent without being routed: their records have the same ids as messages. */
   readonly unroutedIds: readonly string[]
-  /** Of all lanes of the releases, and of the records with messages. */
+  /** The counts of all lanes that are released or have records with messages. */
   readonly counts: readonly CountPlan[]
 }
 

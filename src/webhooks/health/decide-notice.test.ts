@@ -14,7 +14,7 @@ it.each([
   [25, 0, 24],
   [72, 24, 72],
   [100, 72, null],
-])('after %d hours of failing, of which %d are known, tells of %j', (hours, noticed, expected) => {
+])('after %d hours of failing, of which %d are known, notifies of %j', (hours, noticed, expected) => {
   expect(decideNotice({ ...signs, noticed }, after(hours))).toBe(expected)
 })
 
@@ -23,7 +23,7 @@ it('disables nothing that has failed a few times only', () => {
   expect(decideNotice({ ...signs, failures: MIN_FAILURES, noticed: 24 }, after(80))).toBe(72)
 })
 
-it('tells of each stage at most once, in order, however often and irregularly it is asked', () => {
+it('notifies of each stage at most once, in order, however often and irregularly it is called', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 4000 }), { maxLength: 60 }), (pausesM) => {
       let [atH, noticed] = [0, 0]

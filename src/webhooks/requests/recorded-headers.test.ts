@@ -28,7 +28,7 @@ it('encodes the signatures by a single secret', () => {
   expect(signatures).toHaveLength(84)
 })
 
-it('keeps signatures of any other form as they are', () => {
+it('does not change signatures of any other form', () => {
   const second = `${signed['webhook-signature']} v1,${Buffer.alloc(32, 2).toString('base64')}`
   const upper = { ...signed, 'X-Mist-Signature-v2': 'AB'.repeat(32) }
   for (const others of [{ ...signed, 'webhook-signature': second }, upper])

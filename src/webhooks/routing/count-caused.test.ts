@@ -28,6 +28,6 @@ it('adds up the messages of the changes of each account', () => {
   ])
 })
 
-it('counts neither a few messages nor events that nobody has caused', () => {
+it('counts neither a few messages nor events without a cause', () => {
   expect([...countCaused([eventOf('one', 7), eventOf('one', 100, 'device-events')])]).toEqual([])
 })

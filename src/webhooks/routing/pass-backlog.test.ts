@@ -53,7 +53,7 @@ it('passes the events of a queue with a single webhook to its lane, in their ord
   expect(sent).toEqual(['1 w', '2 w'])
 })
 
-it('routes everything behind an event that the lane can not get as it is', () => {
+it('routes everything behind an event that the lane can not get unrouted', () => {
   const others: Record<string, Partial<WaitingEvent>> = {
     'a long text': { json: null, bytes: 5000 },
     'one that some webhooks have': { routedTo: 'v' },
@@ -116,7 +116,7 @@ it('shares the room of a lane among the backlogs of several topics', () => {
   expect(backlog.roomOf('a audits')).toBe(192)
 })
 
-it('routes what is left of a backlog after a quarter of a minute, and passes on what comes when nothing is left', () => {
+it('routes the rest of a backlog after 15 seconds, and passes on later events once nothing is left', () => {
   pass([event('1')])
   nowMs = 15_001
   expect([pass([event('2')]), backlog.roomOf('a audits')]).toEqual([{ passed: [], routed: ['2'] }, Infinity])

@@ -34,7 +34,7 @@ interface PassBacklogOptions {
   readonly nowMs?: () => number
 }
 
-/** A queue of which events were passed on, and that has more. */
+/** A queue that has more events than were passed on. */
 interface Backlog {
   readonly webhookId: string
   readonly sinceMs: number

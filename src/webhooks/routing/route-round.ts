@@ -19,7 +19,7 @@ import { type DirectLane, routeMessages } from './store-routed.ts'
 const MAX_BYTES = 4 * 1024 * 1024
 /** What the database needs for a message until it is ready to be sent. */
 const MESSAGE_MS = 0.1
-/** When to look again for the events of an organization of which something is locked. */
+/** The pause before the next search for the events of an organization that has locked rows. */
 const LOCKED_PAUSE_MS = 20
 
 export interface Round {
@@ -77,7 +77,7 @@ async function removeUnroutable(
   if (unheard.length === 0 && oversized.length === 0) return []
   const reasonOf = ({ bytes }: { readonly bytes: number }): string =>
     `The event has ${bytes} bytes, a message may have ${MAX_EVENT_BYTES}`
-  // An event that nobody hears is found again if its deletion is lost.
+  // An event without subscribers is found again if its deletion is lost.
   if (unheard.length > 0) await inUnflushedTx(onQueues(ctx), (tx) => deleteEvents(tx, unheard))
   return oversized.length === 0 ? [] : inTx(ctx, (tx) => setAsideAndReport(tx, oversized, { at: now, reasonOf }))
 }

@@ -364,7 +364,7 @@ describe('a disabled webhook', () => {
 })
 
 describe('the record of deliveries', () => {
-  it("is empty in the scope of another place, whoever asks for the webhook's id", async () => {
+  it("is empty in the scope of another place, even for the webhook's id", async () => {
     const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
     await harness.start()
     await harness.audit('one')

@@ -154,7 +154,7 @@ it('mails as soon as the organization has an admin, and not about a webhook that
   expect(smtp.mails).toHaveLength(1)
 })
 
-it('goes on with other webhooks when one can not be noted, and fails in the end', async () => {
+it('continues with other webhooks when one can not be noted, and fails in the end', async () => {
   await addAdmin(harness, 'ada@example.test')
   const workers = await harness.start()
   const [first = '', second = ''] = (await addFailing('Both', 2)).toSorted((a, b) => (a < b ? -1 : 1))

@@ -42,7 +42,7 @@ it.each([
   expect(seen).toEqual({ connections, requests: 3 })
 })
 
-it('connections are not used again after bytes that nobody asked for', async () => {
+it('connections are not used again after unrequested bytes', async () => {
   const outbound = outboundWith()
   const sockets: Socket[] = []
   const port = await listen(

@@ -125,7 +125,7 @@ describe('expireMessages', () => {
     expect([await countBrokenLanes(harness), await sweepLanes(harness.ctx)]).toEqual([0, 0])
   })
 
-  it('goes on with the other lanes after a fault, and continues where it ended, with the right counts', async () => {
+  it('continues with the other lanes after a fault, and later where it ended, with the right counts', async () => {
     const { id: faulty } = await addWebhook('Faulty')
     const { id: other } = await addWebhook('Other')
     const [first, second] = faulty < other ? [faulty, other] : [other, faulty]

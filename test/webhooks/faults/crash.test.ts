@@ -106,7 +106,7 @@ describe.concurrent('webhooks', () => {
   )
 
   it(
-    'goes on after it was stopped for long, and repeats no request that was answered in the meantime',
+    'continues after it was stopped for long, and repeats no request that was answered in the meantime',
     { timeout: 300_000 },
     async ({ onTestFinished }) => {
       const receiver = await startOwnReceiver(onTestFinished)

@@ -79,7 +79,7 @@ it('sends of a backlog what matches a filter that its webhook has got meanwhile'
   expect(sent.length).toBeLessThanOrEqual(MAX_IN_FLIGHT + 1)
 })
 
-it('sends to another webhook what of a backlog was not passed on when it was created', async () => {
+it('sends to a new webhook the part of a backlog that had not been passed on', async () => {
   const other = await startReceiver()
   const options = { body: { url: other.url, ...single }, outbound: harness.outbound, limits: defaultWebhookLimits }
   const texts = await changeMeanwhile(() => createWebhook(harness.ctx, harness.scope, options))

@@ -70,7 +70,7 @@ it('sends a backlog of a held lane in its order and with the ids of its events, 
   expect(await countBrokenLanes(harness)).toBe(0)
 })
 
-it('makes messages of what its lane has no room for while the receiver does not answer', async () => {
+it('makes messages of the events that its lane has no room for while the receiver does not answer', async () => {
   await harness.addWebhook({ url: receiver.url, ...single })
   await harness.start()
   await warmUp()
@@ -95,7 +95,7 @@ it('sends each event of a backlog once while the outbox is searched', async () =
   await warmUp()
   receiver.answer((_request, response) => {
     response.writeHead(200).end()
-    // An event may have been committed that nobody has announced.
+    // There may be a committed event that was not announced.
     harness.ctx.wakes.wake('outbox')
   })
   const texts = await addBacklog(harness, 2 * EVENTS)
@@ -104,7 +104,7 @@ it('sends each event of a backlog once while the outbox is searched', async () =
   expect(await countBrokenLanes(harness)).toBe(0)
 })
 
-it('counts what of a backlog exceeds the limit of waiting messages', async () => {
+it('counts the events of a backlog that exceed the limit of waiting messages', async () => {
   await harness.addWebhook({ url: receiver.url, ...single })
   const workers = await harness.start({ limits: { ...defaultWebhookLimits, pendingPerWebhook: 10 } })
   await warmUp()
@@ -124,7 +124,7 @@ it('counts what of a backlog exceeds the limit of waiting messages', async () =>
   expect(await countBrokenLanes(harness)).toBe(0)
 })
 
-it('routes the rest of a backlog for what its webhook is when it changes', async () => {
+it('routes the rest of a backlog by the new settings of its webhook', async () => {
   const other = await startReceiver()
   const { id } = await harness.addWebhook({ url: receiver.url, ...single })
   await harness.start()
@@ -234,7 +234,7 @@ it('does not let the backlog of a webhook delay that of another one of its organ
   await other.kill()
 })
 
-it('writes what a lane has accepted of a backlog so that what was routed behind it is sent later', async () => {
+it('writes the part of a backlog that a lane has accepted, so that events routed after it are sent later', async () => {
   await harness.addWebhook({ url: receiver.url, ...single })
   const workers = await harness.start()
   await warmUp()

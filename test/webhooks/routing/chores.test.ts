@@ -121,7 +121,7 @@ describe('sweepLanes', () => {
     expect(await sweepLanes(harness.ctx)).toBe(0)
   })
 
-  it('goes on with the other lanes when one can not be corrected, and fails in the end', async () => {
+  it('continues with the other lanes when one can not be corrected, and fails in the end', async () => {
     const body = { url: 'http://127.0.0.1:9/', topics: ['audits'] }
     const webhooks = [await harness.addWebhook(body), await harness.addWebhook(body)]
     for (const { id } of webhooks) await addMessage(id)

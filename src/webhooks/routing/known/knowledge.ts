@@ -96,7 +96,7 @@ export interface Routed {
   readonly next: boolean | Date | null
 }
 
-/** Rounds stay short for this time after an event for which they are, since others may follow. */
+/** Rounds stay short for this time after an event that needs short ones, since others may follow. */
 const AWAITED_FOR_MS = 200
 
 /** A round also delays events that do not wait for it, because it holds the thread and the database. */

@@ -16,7 +16,7 @@ it('makes a round no shorter than the search before it', () => {
   expect(decideRoundSize({ events: 400, tookMs: 80, searchMs: 120, isAwaited: true })).toBe(600)
 })
 
-it('makes rounds longer step by step while nobody waits for them', () => {
+it('makes rounds longer step by step while nothing waits for their end', () => {
   const sizes = [next(100, 80, false)]
   while (sizes.length < 13) sizes.push(next(sizes.at(-1) ?? 0, 80, false))
   expect([sizes[0], sizes.at(-1)]).toEqual([120, 1000])

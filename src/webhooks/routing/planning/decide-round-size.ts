@@ -6,7 +6,7 @@ const MIN_EVENTS = 100
 export const FIRST_EVENTS = 200
 /** Events that are committed meanwhile wait for the end of a round, so it should take no longer. */
 const ROUND_MS = 8
-/** Rounds for which nobody waits become longer again, because long ones cost less per event. */
+/** Rounds become longer again while nothing waits for their end, because long ones cost less per event. */
 const GROWTH = 1.2
 
 interface PastRound {
