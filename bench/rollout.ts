@@ -62,7 +62,7 @@ export async function run(values: OptionValues): Promise<Figures> {
       baseUrl: 'http://127.0.0.1',
     })
     context.listen()
-    // As a server that has started: heaps grow by the same factor.
+    // Heaps grow by the same factor as those of a server that has started.
     saveMemory({ started: Promise.resolve(() => 0) })
     const fleet = await startDevices(context, { connection, masterKey: masterKey.toString('hex'), devices, sites })
     const figures = await upgradeAll(context, fleet, { devices, sites })

@@ -6,7 +6,7 @@ import { type Engine, ask, reportOf } from './webhook-engine.ts'
 import { percentiles } from './webhook-load.ts'
 import { presentUsage, usageOf } from './webhook-usage.ts'
 
-/** As many as the webhooks of the benchmark, each of which has a connection of its own. */
+/** Equals the number of webhooks of the benchmark: each has a connection of its own. */
 const CONNECTIONS = 20
 
 /**

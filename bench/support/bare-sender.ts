@@ -16,7 +16,7 @@ export interface BareSender {
 
 interface BareSenderOptions {
   readonly database: pg.Pool
-  /** Of the receiver. */
+  /** The origin of the receiver. */
   readonly origin: string
   readonly connections: number
 }

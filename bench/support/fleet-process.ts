@@ -27,7 +27,7 @@ export interface FleetProcess {
   /** The devices' own records, by MAC; a device without any record yet is missing. */
   journal(): ReadonlyMap<string, DeviceState>
   readonly journalFile: string
-  /** Of the running process. */
+  /** The id of the running process. */
   readonly pid: number
 }
 

@@ -55,7 +55,7 @@ test('devices with one step are in the phases of the downloads only where big_ba
   expect(later.notes).toEqual([{ reason }])
 })
 
-describe('a gate that waits for somebody', () => {
+describe('a gate that waits for a person', () => {
   const gates = (kind?: 'downloads' | 'reboots') => [
     { phase: 1, wait_for: 'approval' as const, ...(kind && { phase_of: kind }) },
   ]

@@ -5,7 +5,7 @@ import { noChromium } from '../support/peers/chromium.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS, openDemo } from './demo.ts'
 
-/** Of Berlin: the cluster of two SRX345, and a Virtual Chassis of three EX4100. */
+/** Devices of Berlin: the cluster of two SRX345, and a Virtual Chassis of three EX4100. */
 const [CLUSTER, CHASSIS] = ['02516e00000e', '02516e000013']
 
 describe.skipIf(noChromium !== null)(

@@ -52,7 +52,7 @@ export async function startDevices(
   reported.promise.catch(() => undefined)
   send({ kind: 'connect', time: readTime(), ...given })
   const { orgId, nodeId, connectMs } = await connected.promise
-  // As the thread of the gateway, which hears no more of the changes that clients make.
+  // The thread of the gateway gets no other wakes of what clients change either.
   wakes.limitTo(['commands', 'sent_commands'])
   return {
     orgId,

@@ -56,7 +56,7 @@ const steps = fc.array(
   { maxLength: 5 },
 )
 
-test('the next step is the first that is neither reached nor a downgrade that nobody has allowed', () => {
+test('the next step is the first that is neither reached nor a downgrade without permission', () => {
   fc.assert(
     fc.property(appliances, steps, fc.nat(6), (appliance, all, from) => {
       const next = findNextStep(appliance, all, from)

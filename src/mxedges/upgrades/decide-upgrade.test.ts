@@ -101,7 +101,7 @@ describe('an upgrade', () => {
     expect(statesOf(world)).toEqual(['failed', 'upgraded', 'cancelled'])
   })
 
-  test('is held after a phase without a success, and goes on when somebody resumes it', () => {
+  test('is held after a phase without a success, and continues when it is resumed', () => {
     const gate = { max_failures: null, max_failure_percentage: 5, min_upgraded: 1 }
     const fleet = [{ phase: 1, fate: 'refuses' as const }, ...Array.from({ length: 30 }, () => ({ phase: 2 }))]
     const world = newWorld(fleet, { gates: [gate, gate], max_failure_percentage: 5 })
@@ -117,7 +117,7 @@ describe('an upgrade', () => {
     expect(world.upgrade).toMatchObject({ status: 'failed', stopReason: null })
   })
 
-  test('that is cancelled commands nobody, and lets those in flight end', () => {
+  test('that is cancelled sends no command, and lets those in flight end', () => {
     const world = newWorld([{ wave: 1 }, { wave: 2 }, { phase: 2 }])
     run(world, { cancelAtRound: 3 })
     expect(statesOf(world)).toEqual(['upgraded', 'cancelled', 'cancelled'])

@@ -58,7 +58,7 @@ export async function updateInclusion(
 
 /** What a look of an upgrade has found. */
 export interface JoiningLook {
-  /** Of the appliances that may join. */
+  /** The ids of the appliances that may join. */
   readonly ids: readonly string[]
   /** Those of them that the plan skipped: they are among the targets. */
   readonly skipped: ReadonlySet<string>

@@ -9,7 +9,7 @@ const entry = (version: string, more: Partial<CatalogPackage> = {}): CatalogPack
   return { package: 'tunterm', version, distro: null, channel: 'stable', isDefault: false, imageId: version, ...more }
 }
 
-test('what may join is stored with the request, and nothing may where nobody asked', () => {
+test('what may join is stored with the request, and nothing may join without a request for it', () => {
   const request = parseMxedgeUpgrade({
     ...{ include_new: true, strategy: 'serial', channel: 'beta', distro: 'trixie' },
     ...{ versions: { tunterm: 'latest' }, allow_downgrades: { tunterm: true } },

@@ -22,7 +22,7 @@ describe('the report of 100,000 devices', () => {
   it.each([
     ['JSON', (rows: AsyncIterable<{ mac: string }>) => encodeJson({ total: DEVICES }, { name: 'devices', rows })],
     ['CSV', (rows: AsyncIterable<{ mac: string }>) => encodeCsv(['mac'], rows)],
-  ])('reads no more of them than somebody takes, as %s', async (_, encode) => {
+  ])('reads no more of them than are consumed, as %s', async (_, encode) => {
     const { counted, rows } = countedRows()
     let [taken, ahead] = [0, 0]
     for await (const chunk of encode(rows()) as AsyncIterable<Buffer>) {

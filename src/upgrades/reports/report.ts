@@ -23,7 +23,7 @@ export interface ReportedUpgrade {
   /** The same two of the downloads. Null: these have no phases. */
   readonly downloadGates: UpgradePlan['gates']
   readonly currentDownloads: number | null
-  /** Of the whole upgrade, in order. */
+  /** The approvals of the whole upgrade, in order. */
   readonly approvals: readonly PhaseApproval[]
 }
 
@@ -41,7 +41,7 @@ export interface Downtime {
 export interface ReportedSite {
   readonly id: string
   readonly siteId: string
-  /** Null: the site does not exist any more. */
+  /** Null if the site no longer exists. */
   readonly siteName: string | null
   readonly status: UpgradeStatus
   readonly stopReason: string | null
@@ -85,7 +85,7 @@ export interface ReportSummary {
   readonly failures: readonly {
     readonly devices: number
     readonly reason: string | null
-    /** As in UpgradeTarget. */
+    /** See UpgradeTarget. */
     readonly restoreReason: string | null
   }[]
   readonly leftOut: readonly { readonly devices: number; readonly reason: string }[]

@@ -12,7 +12,7 @@ const invitations = [
   [ORG, 'ada@example.test', 9, 1, true],
   [ORG, 'ada@example.test', 7, 168, false],
   [ORG, 'ada@example.test', 8, 24, false],
-  // Of two that were sent at the same moment, the later one.
+  // The later one of two that were sent at the same moment.
   [ORG, 'eve@example.test', 7, 24, false],
   [ORG, 'eve@example.test', 7, 24, true],
   [OTHER_ORG, 'ada@example.test', 5, 24, true],
