@@ -1,23 +1,22 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
-import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/peers/chromium.ts'
+import { noChromium } from '../support/peers/chromium.ts'
 import { type MadeDevice, connectDevice, makeDevices } from '../support/fleets/devices.ts'
 import { type Fleet, MODEL, NEW, createFleet, seedOrg } from '../support/fleets/fleet.ts'
-import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { picture } from '../maps/pictures.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
 import { styleOf } from './style-of.ts'
+import { type ConsoleWorld, startConsole } from './world.ts'
 
 describe.skipIf(noChromium !== null)(
   `the console and the places of devices${noChromium === null ? '' : `: ${noChromium}`}`,
   () => {
-    let server: TestServer
-    let browser: Browser
+    let server: ConsoleWorld
     let page: Page
     let org: string
     let siteId: string
@@ -25,23 +24,15 @@ describe.skipIf(noChromium !== null)(
     let other: MadeDevice
 
     beforeAll(async () => {
-      server = await startTestServer(undefined, {}, null, { console: await buildConsole() })
-      org = `/orgs/${server.org.orgId}`
-      browser = await launchChromium()
-      const view = await openView(browser, server.url)
-      view.setDefaultTimeout(WITHIN_MS)
-      page = await view.newPage()
-      await signIn(page, server.org)
-      await page.waitForURL(`**${org}`)
+      server = await startConsole()
+      org = server.path
+      ;({ page } = await server.enter(server.org, org))
       const [first, second] = await makeDevices(server.ctx, 2)
       if (first === undefined || second === undefined) throw new Error('no devices')
       device = first
       other = second
     }, 240_000)
-    afterAll(async () => {
-      await browser?.close()
-      await server.close()
-    })
+    afterAll(() => server.close())
 
     const onPlan = async (mac: string): Promise<AnyJson> =>
       (await server.call('GET', `/sites/${siteId}/devices/00000000-0000-0000-1000-${mac}`)).body
