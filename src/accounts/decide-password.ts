@@ -10,7 +10,7 @@ export interface PasswordRules {
 export const defaultPasswordRules: PasswordRules = { minLength: MIN_PASSWORD_LENGTH, requiresSpecialChar: false }
 
 /** In characters, after normalization. Longer passwords would only make hashing slow. */
-export const MAX_PASSWORD_LENGTH = 128
+const MAX_PASSWORD_LENGTH = 128
 
 /**
  * Decides whether a new password is acceptable. Compatibility forms of a character count as one character (NFKC), as in

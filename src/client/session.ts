@@ -93,7 +93,7 @@ export async function listMemberships(api: Api): Promise<Membership[]> {
  * Returns the organization that is named, by its id or its name, or the only one.
  * @throws CommandError usage that lists them.
  */
-export async function chooseOrg(api: Api, named: string | undefined): Promise<string> {
+async function chooseOrg(api: Api, named: string | undefined): Promise<string> {
   const memberships = await listMemberships(api)
   const fitting = new Set(
     memberships.filter(({ id, name }) => named === undefined || named === id || named === name).map(({ id }) => id),

@@ -27,7 +27,6 @@ export interface FirmwareFiles extends ImagePlace {
 export const DEFAULT_MAX_IMAGE_BYTES = 2 * 1024 ** 3
 
 export const versionTags = ['latest', 'suggested', 'stable', 'beta', 'alpha'] as const
-export type VersionTag = (typeof versionTags)[number]
 
 export interface Image {
   readonly id: string

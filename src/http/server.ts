@@ -21,7 +21,7 @@ import { compileValidator } from './validate.ts'
 /** A client that sends its headers more slowly occupies a socket for nothing. Uploads may take their time. */
 const timeouts = { headersTimeout: 15_000, keepAliveTimeout: 65_000, requestTimeout: 0 }
 /** Default of `connectionsPerNetwork`: many people may share one address. */
-export const MAX_PER_NETWORK = 2000
+const MAX_PER_NETWORK = 2000
 /** The time limit of the TLS handshake. */
 const HANDSHAKE_MS = 15_000
 /** The parser would refuse a request without `Host` with an empty answer; assertOneHost() gives the reason. */

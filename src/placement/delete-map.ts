@@ -10,7 +10,7 @@ import { deleteMap as eraseMap, lockMap } from '../maps/store.ts'
 import { lockDevicesOnMap, placeDevices } from '../devices/store-placement.ts'
 
 /** The place of a device that is on no map. Height and orientation belong to the device and stay. */
-export const NO_PLACE = { map_id: null, x: null, y: null }
+const NO_PLACE = { map_id: null, x: null, y: null }
 
 /**
  * Deletes a map. Its devices are then on no map; its picture is removed after the commit. @throws AppError not_found.

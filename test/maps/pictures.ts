@@ -48,7 +48,7 @@ export function pngWithTexts(): Buffer {
   return pngOf([header(8, 8, [8, 2, 0, 0, 0]), ...Array.from({ length: 20 }, () => chunk), hollow])
 }
 
-export function pngChunk(type: string, data: Uint8Array): Buffer {
+function pngChunk(type: string, data: Uint8Array): Buffer {
   const body = Buffer.concat([Buffer.from(type), data])
   const [length, crc] = [Buffer.alloc(4), Buffer.alloc(4)]
   length.writeUInt32BE(data.length)

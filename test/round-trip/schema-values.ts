@@ -14,7 +14,7 @@ const MAX_DEPTH = 4
 /** Levels of objects and arrays in a typical value. */
 const MAX_VALUE_DEPTH = 6
 /** The key under which a map gets its only member. */
-export const MEMBER = 'member1'
+const MEMBER = 'member1'
 
 /** Values without content, of every type. */
 export const EMPTY: readonly unknown[] = [false, 0, '', [], {}, null]
@@ -111,7 +111,7 @@ function flatten(document: Document, schema: unknown): Schema {
 }
 
 /** Returns a value that the property's schema admits, with all members of its objects. */
-export function typicalOf(source: Source, [name, schema]: readonly [string, unknown], depth = 0): unknown {
+function typicalOf(source: Source, [name, schema]: readonly [string, unknown], depth = 0): unknown {
   if (name in source.known) return source.known[name]
   const own = flatten(source.document, schema)
   const value = listOf(own['enum']).find((allowed) => allowed !== null && allowed !== '')

@@ -79,7 +79,7 @@ export function parseSelfLogs(query: Static<typeof SelfLogsQuery>, now: Date): S
 const IdOrNone = Type.String({ format: 'uuid', description: `${NO_ID} for none` })
 const Document = Type.Optional(Type.Record(Type.String(), Type.Unknown()))
 
-export const SelfLogReply = named(
+const SelfLogReply = named(
   'SelfAuditLog',
   Type.Object({
     id: Uuid,

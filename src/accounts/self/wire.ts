@@ -7,7 +7,7 @@ import { epochS } from '../../platform/time/clock.ts'
 import type { Admin } from './store.ts'
 import type { SelfChange } from './update-self.ts'
 
-export const PrivilegeReply = named(
+const PrivilegeReply = named(
   'SelfPrivilege',
   Type.Object({
     scope: Type.String(),
@@ -89,7 +89,7 @@ export function presentSelf(principal: Principal): Static<typeof SelfReply> {
   return { ...person, privileges }
 }
 
-export function presentPrivilege(privilege: Privilege): Static<typeof PrivilegeReply> {
+function presentPrivilege(privilege: Privilege): Static<typeof PrivilegeReply> {
   return {
     scope: privilege.scope,
     role: privilege.role,

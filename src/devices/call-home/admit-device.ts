@@ -13,7 +13,7 @@ import {
 } from './store.ts'
 
 /** The protocol of devices that call home. */
-export const CALL_HOME_FAMILY = 'junos'
+const CALL_HOME_FAMILY = 'junos'
 
 /** The maximum number of unclaimed devices that may use the secret, so that a leaked secret can't fill the registry. */
 const MAX_UNCLAIMED = 1000

@@ -37,7 +37,7 @@ export type RouterHello = Static<typeof RouterHello>
 const command = { command_id: CommandId }
 
 /** The params of the gateway's calls, by method. */
-export const routerCalls = {
+const routerCalls = {
   restart: Type.Object({ ...command, node: Type.Optional(Node) }),
   stage: Type.Object({ ...command, version: Word, artifact: Artifact }),
   activate: Type.Object({ ...command, version: Word, sha256: Sha256 }),

@@ -19,7 +19,7 @@ import { type XmlElement, childOf, findAll, textOf } from './xml.ts'
 
 export type ByMember<T> = ReadonlyMap<number, T>
 
-export function wordIn(element: XmlElement, name: string): string | undefined {
+function wordIn(element: XmlElement, name: string): string | undefined {
   return boundedText(childOf(element, name)?.text, limits.name)
 }
 

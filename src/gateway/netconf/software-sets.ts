@@ -28,7 +28,7 @@ export function* readSoftwareSets(isAlone = false): Task<SoftwareSet[] | null> {
   return sets.length === 0 ? null : sets
 }
 
-export function parseSoftwareSets(root: XmlElement): SoftwareSet[] {
+function parseSoftwareSets(root: XmlElement): SoftwareSet[] {
   return partsOf(root).flatMap(({ engine, element }) => {
     const active = versionIn(element, 'active-set-version')
     if (active === null) return []

@@ -26,7 +26,7 @@ export const Extension = Type.Object({
 })
 
 /** Reboots one member of a Virtual Chassis or one node of a cluster; exactly one of the two is present. */
-export const RebootPart = Type.Object({
+const RebootPart = Type.Object({
   serial: Serial,
   member: Type.Optional(Type.Integer({ minimum: 0, maximum: 9 })),
   node: Type.Optional(Type.Union([Type.Literal('node0'), Type.Literal('node1')])),
@@ -36,7 +36,7 @@ export type RebootPart = Static<typeof RebootPart>
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
 /** Downloads the image and stores it for `activate`. The reply follows when the hash of the whole file matches. */
-export const Stage = Type.Object({
+const Stage = Type.Object({
   serial: Serial,
   uri: Type.String({ minLength: 1, maxLength: 2048 }),
   sha256: Sha256,
@@ -44,10 +44,10 @@ export const Stage = Type.Object({
 })
 
 /** Installs the image that was staged, on every member, and reboots after the reply. */
-export const Activate = Type.Object({ serial: Serial, sha256: Sha256 })
+const Activate = Type.Object({ serial: Serial, sha256: Sha256 })
 
 /** Boots the firmware that the device ran before: `version`, if the device has named it. */
-export const RestoreBackup = Type.Object({ serial: Serial, version: Type.Optional(Type.String({ maxLength: 64 })) })
+const RestoreBackup = Type.Object({ serial: Serial, version: Type.Optional(Type.String({ maxLength: 64 })) })
 
 /** Updates the recovery system. The reply follows when that is done. */
 export const Snapshot = Type.Object({ serial: Serial })

@@ -121,7 +121,7 @@ export type ConfigVersions = Static<typeof ConfigVersions>
 const Sender = Type.Object({ serial: Serial })
 
 /** Messages from device to gateway: the shape of the params by method. */
-export const deviceMessages = {
+const deviceMessages = {
   connect: Connect,
   state: State,
   healthcheck: Healthcheck,
@@ -157,7 +157,7 @@ export const Upgrade = Type.Object({
 })
 export type Upgrade = Static<typeof Upgrade>
 
-export const Leds = Type.Object({
+const Leds = Type.Object({
   serial: Serial,
   when: When,
   /** The duration of `blink`. */
@@ -167,7 +167,7 @@ export const Leds = Type.Object({
 export type Leds = Static<typeof Leds>
 
 /** Starts regular reports without a configuration; an interval of 0 ends them. */
-export const TelemetryOrder = Type.Object({
+const TelemetryOrder = Type.Object({
   serial: Serial,
   /** Seconds. */
   interval: Type.Integer({ minimum: 0 }),
@@ -176,7 +176,7 @@ export const TelemetryOrder = Type.Object({
 export type TelemetryOrder = Static<typeof TelemetryOrder>
 
 /** Calls from gateway to device: the shape of the params by method. */
-export const gatewayCalls = {
+const gatewayCalls = {
   reboot: Reboot,
   upgrade: Upgrade,
   ...extensionCalls,

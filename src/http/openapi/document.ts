@@ -154,7 +154,7 @@ function publishHeaders(headers: TProperties): Published {
 }
 
 /** Returns the errors that an operation answers by design because of its place and of its input. */
-export function impliedErrors({ at, schema }: Pick<Operation, 'at' | 'schema'>): Record<number, TSchema> {
+function impliedErrors({ at, schema }: Pick<Operation, 'at' | 'schema'>): Record<number, TSchema> {
   const { audience, path } = at
   const { body } = schema
   const types = body === undefined ? [] : Object.keys(contentOf(body))

@@ -47,11 +47,6 @@ export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, (special) => `\\${special}`)
 }
 
-/** Right-hand side of `ilike` for texts that contain `part`. */
-export function containing(part: string): string {
-  return `%${escapeLike(part)}%`
-}
-
 /** A value for a jsonb column that is encoded already, because its length was needed first. */
 export class EncodedJson {
   // Rows declare the column as an object of any members.

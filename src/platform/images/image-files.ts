@@ -53,7 +53,7 @@ export type ReceivedFile = Pick<ReceivedImage, 'path' | 'sizeBytes' | 'reservati
 const extensions: Readonly<Record<ImageType, string>> = { 'image/png': 'png', 'image/jpeg': 'jpg' }
 
 /** True if the file's name was given here. */
-export function isImageName(name: string): boolean {
+function isImageName(name: string): boolean {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.(png|jpg)$/.test(name)
 }
 

@@ -192,7 +192,7 @@ export interface Step {
 }
 
 /** How often a flapping device loses its connection after a boot. */
-export const FLAPS = 3
+const FLAPS = 3
 
 const idle: Activity = { kind: 'idle' }
 

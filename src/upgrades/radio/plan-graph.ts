@@ -3,7 +3,7 @@ import type { Steps } from '../../platform/queues/next-turn.ts'
 import type { RadioFacts, RadioSource } from './radio.ts'
 
 /** Access points that hear each other at this level or above are never restarted together. */
-export const NEIGHBOR_DBM = -70
+const NEIGHBOR_DBM = -70
 
 /** Signals below this level are of no use to clients, so they make no neighbors. */
 const SILENCE_DBM = -85

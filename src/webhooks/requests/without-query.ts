@@ -1,7 +1,7 @@
 import type { Document } from '../../platform/json/document.ts'
 
 /** The fields of webhooks that have addresses. */
-export const addressFields = ['url', 'oauth2_token_url'] as const
+const addressFields = ['url', 'oauth2_token_url'] as const
 
 /** Returns the address without the part after its path, which often contains a password. */
 export function withoutQuery(url: string): string {

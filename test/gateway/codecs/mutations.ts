@@ -28,7 +28,7 @@ const at = fc.double({ min: 0, max: 1, noNaN: true })
 const place = (bytes: Buffer, fraction: number): number => Math.floor(fraction * bytes.length)
 
 /** Changes of a frame that a hostile device may think of. */
-export function mutationOf({ frames }: Pick<Codec, 'frames'>): fc.Arbitrary<Mutation> {
+function mutationOf({ frames }: Pick<Codec, 'frames'>): fc.Arbitrary<Mutation> {
   const splice = (bytes: Buffer, from: number, to: number, middle: Buffer): Buffer => {
     const [start, end] = [place(bytes, Math.min(from, to)), place(bytes, Math.max(from, to))]
     return Buffer.concat([bytes.subarray(0, start), middle, bytes.subarray(end)])

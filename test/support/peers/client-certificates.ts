@@ -6,7 +6,7 @@ import { BasicConstraintsExtension, X509CertificateGenerator } from '@peculiar/x
 import type { DeviceCa } from '../../../src/gateway/certificates/device-ca.ts'
 
 /** Returns the subject as OpenSSL's `X509_NAME_oneline` writes it, from the `openssl` program if it is installed. */
-export function onelineSubject(certificatePem: string): string {
+function onelineSubject(certificatePem: string): string {
   try {
     const answer = execFileSync('openssl', ['x509', '-noout', '-subject', '-nameopt', 'compat'], {
       input: certificatePem,

@@ -12,7 +12,7 @@ export interface DeviceSearch {
 }
 
 /** Fields to sort by; with a minus, in descending order. */
-export const deviceSorts = ['name', '-name', 'model', '-model', 'mac', '-mac'] as const
+const deviceSorts = ['name', '-name', 'model', '-model', 'mac', '-mac'] as const
 export type DeviceSort = (typeof deviceSorts)[number]
 
 const texts = ['text', 'type', 'status', 'site', 'model', 'version', 'columns'] as const

@@ -28,7 +28,7 @@ const called = ['http-post', 'oauth2', 'splunk', 'aws-sns', 'google-pubsub']
 const signed = ['http-post', 'oauth2', 'aws-sns', 'google-pubsub', 'pull']
 
 /** Every field of a webhook that the form offers but its type and its topics. */
-export const webhookFields: readonly WebhookField[] = [
+const webhookFields: readonly WebhookField[] = [
   { name: 'name', label: 'Name', kind: 'text' },
   { name: 'url', label: 'Address', kind: 'text', types: called, description: 'Where messages are sent by POST' },
   { name: 'splunk_token', label: 'Splunk token', kind: 'secret', types: ['splunk'] },

@@ -1,4 +1,4 @@
-export const deliveryPeriods = ['1h', '1d', '7d'] as const
+const deliveryPeriods = ['1h', '1d', '7d'] as const
 
 /** The filter of a webhook's deliveries, as in the address of the page. */
 export interface DeliverySearch {
