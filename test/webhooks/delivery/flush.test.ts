@@ -11,6 +11,7 @@ import { lockLanes, recountLanes } from '../../../src/webhooks/lanes/store.ts'
 import { type SpareCount, createSpareCount } from '../../../src/webhooks/lanes/spare-count.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { type Harness, createHarness } from '../harness.ts'
+import { laneClaim } from '../lane-claim.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 
 const clock = createTestClock()
@@ -33,16 +34,7 @@ async function claimed(messages: number): Promise<ClaimedLane> {
   const message = { orgId: harness.scope.orgId, webhookId: id, topic: 'audits', eventCount: 1, orderKey: null }
   const added = Array.from({ length: messages }, () => ({ ...message, id: uuidv7(), body: Buffer.from('{}') }))
   await inTx(harness.ctx, (tx) => enqueueMessages(tx, added, now))
-  const limits = {
-    limit: 10,
-    maxBytes: 1e6,
-    lanesOf: () => 1,
-    held: [],
-    busyOrgIds: [],
-    onlyWebhookIds: null,
-    exceptWebhookIds: [],
-  }
-  const claim = { clock, runId: uuidv7(), leaseUntil: new Date(now.getTime() + 60e3), ...limits }
+  const claim = laneClaim(clock, { lanesOf: () => 1 })
   const [lane] = (await inTx(harness.ctx, (tx) => claimLanes(tx, claim))).lanes
   if (lane?.messages.length !== messages) throw new Error('not claimed')
   return lane

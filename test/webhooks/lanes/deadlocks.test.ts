@@ -25,6 +25,7 @@ import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { addAdmin } from '../add-admin.ts'
 import { type Harness, createHarness } from '../harness.ts'
+import { laneClaim } from '../lane-claim.ts'
 
 const clock = createTestClock()
 const url = 'http://127.0.0.1:1/'
@@ -58,10 +59,8 @@ async function claimed(count: number): Promise<ClaimedLane> {
       .set({ dueAt: addMs(clock.now(), place - count) })
       .where('id', '=', id)
       .execute()
-  const limits = { limit: 10, maxBytes: 1e6, lanesOf: () => 1, held: [], busyOrgIds: [] }
-  const claim = { clock, runId: uuidv7(), leaseUntil: addMs(clock.now(), 60e3), ...limits }
-  const all = { onlyWebhookIds: null, exceptWebhookIds: [] }
-  const [lane] = (await inTx(harness.ctx, (tx) => claimLanes(tx, { ...claim, ...all }))).lanes
+  const claim = laneClaim(clock, { lanesOf: () => 1 })
+  const [lane] = (await inTx(harness.ctx, (tx) => claimLanes(tx, claim))).lanes
   if (lane?.messages.length !== count) throw new Error('not claimed')
   return lane
 }

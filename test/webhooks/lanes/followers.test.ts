@@ -10,6 +10,7 @@ import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
+import { laneClaim } from '../lane-claim.ts'
 import type { Receiver } from '../receiver.ts'
 
 /** The messages of device `a` behind the one that is retried: more than two statements may delay. */
@@ -50,15 +51,7 @@ beforeEach(async () => {
 
 /** Claims as a process does that ends before it sends anything. */
 function claim(): Promise<Claimed> {
-  const limits = { limit: 32, maxBytes: 4 * 1024 * 1024, lanesOf: () => 32, held: [], busyOrgIds: [] }
-  const of = {
-    clock,
-    runId: uuidv7(),
-    leaseUntil: addMs(clock.now(), 60_000),
-    onlyWebhookIds: null,
-    exceptWebhookIds: [],
-  }
-  return inTx(onQueues(harness.ctx), (tx) => claimLanes(tx, { ...limits, ...of }))
+  return inTx(onQueues(harness.ctx), (tx) => claimLanes(tx, laneClaim(clock)))
 }
 
 async function countDelayed(): Promise<number> {

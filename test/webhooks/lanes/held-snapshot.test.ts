@@ -4,9 +4,8 @@ import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it } from 'vitest'
 import { deleteEvents } from '../../../src/events/store-outbox.ts'
 import { insertOutbox } from '../../../src/events/store.ts'
-import { addMs } from '../../../src/platform/time/clock.ts'
 import { type Tx, inTx } from '../../../src/platform/database/db.ts'
-import { type LaneClaim, claimLanes, deleteMessages } from '../../../src/webhooks/delivery/store.ts'
+import { claimLanes, deleteMessages } from '../../../src/webhooks/delivery/store.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
 import {
   type LaneKey,
@@ -21,6 +20,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { countBrokenLanes, countOvercountedLanes } from './broken-lanes.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
+import { laneClaim } from '../lane-claim.ts'
 import type { Receiver } from '../receiver.ts'
 
 /** The rows that are deleted while a transaction retains them. */
@@ -81,19 +81,6 @@ function lanePagesRead(): Promise<number> {
   })
 }
 
-const claim = (): LaneClaim => ({
-  clock,
-  runId: uuidv7(),
-  leaseUntil: addMs(clock.now(), 60_000),
-  limit: 32,
-  maxBytes: 4 * 1024 * 1024,
-  lanesOf: () => 32,
-  held: [],
-  busyOrgIds: [],
-  onlyWebhookIds: null,
-  exceptWebhookIds: [],
-})
-
 /** A webhook whose messages are added and deleted as its deliveries do it. */
 async function addLane() {
   const { ctx, scope } = harness
@@ -116,7 +103,7 @@ async function addLane() {
     },
     /** @returns The number of claimed messages. */
     claim: async (tx: Tx): Promise<number> => {
-      const { lanes } = await claimLanes(tx, claim())
+      const { lanes } = await claimLanes(tx, laneClaim(clock))
       await endLeases(
         tx,
         lanes.map(({ orgId, webhookId, epoch }) => ({ orgId, webhookId, epoch })),

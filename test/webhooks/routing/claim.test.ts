@@ -8,6 +8,7 @@ import { replaceWebhookKey } from '../../../src/webhooks/signing/replace-signing
 import { type Claimed, type LaneClaim, claimLanes } from '../../../src/webhooks/delivery/store.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
 import { type Harness, createHarness } from '../harness.ts'
+import { laneClaim } from '../lane-claim.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -42,18 +43,7 @@ async function addLaneOf(scope: OrgScope, ...sizes: readonly number[]): Promise<
 }
 
 const now = clock.now()
-const all: LaneClaim = {
-  clock,
-  runId: uuidv7(),
-  leaseUntil: new Date(now.getTime() + 60_000),
-  limit: 32,
-  maxBytes: 4 * 1024 * 1024,
-  lanesOf: () => 32,
-  held: [],
-  busyOrgIds: [],
-  onlyWebhookIds: null,
-  exceptWebhookIds: [],
-}
+const all = laneClaim(clock)
 
 const claim = (limits: Partial<LaneClaim> = {}) => inTx(harness.ctx, (tx) => claimLanes(tx, { ...all, ...limits }))
 
