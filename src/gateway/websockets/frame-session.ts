@@ -122,9 +122,9 @@ export abstract class FrameSession {
     return this.#socket.isPaused
   }
 
-  /** False also while a connection that the peer has closed waits for its end. */
+  /** False also while a connection that the peer has closed or reset waits for its end. */
   get #isOpen(): boolean {
-    return this.#socket.readyState === this.#socket.OPEN && !this.#stream.readableEnded
+    return this.#socket.readyState === this.#socket.OPEN && !this.#stream.destroyed
   }
 
   /** @returns False when the text was certainly not sent. */

@@ -23,7 +23,7 @@ const CLOSE_TIMEOUT_MS = 5000
  * and frees it at once. Without the limit it has 16 KB, for which the program's settings of malloc make a mapping each time.
  */
 const MAX_RECORD_BYTES = 4096
-/** The connections of a port that one turn of the event loop ends: each takes 0.1 ms, and a network that breaks ends thousands. */
+/** The sessions of a port that one turn of the event loop ends: each takes 0.1 ms, and a network that breaks ends thousands. */
 const ENDED_PER_TURN = 32
 /** Connections that the kernel queues for us; the default maximum of Linux is 4096. */
 const BACKLOG = 4096
@@ -141,7 +141,7 @@ function createTlsServer<I>(options: WebSocketServerOptions<I>, arrivals: Arriva
     options.onRefused('request', options.gate.addressOf(request.socket))
     response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
   })
-  const host = { sockets, options, arrivals, ends: spreadOverTurns(ENDED_PER_TURN) }
+  const host = { sockets, options, arrivals, destroy: destroyByTurns(spreadOverTurns(ENDED_PER_TURN)) }
   https.on('upgrade', (request, socket, head) => upgrade(host, { request, socket, head }))
   return https
 }
@@ -156,11 +156,11 @@ interface UpgradeHost<I> {
   readonly sockets: WebSocketServer
   readonly options: WebSocketServerOptions<I>
   readonly arrivals: Arrivals
-  /** Ends connections that their peers have closed. */
-  readonly ends: Spread
+  /** The `_destroy` of the sockets of all sessions. */
+  readonly destroy: Duplex['_destroy']
 }
 
-function upgrade<I>({ sockets, options, arrivals, ends }: UpgradeHost<I>, { request, socket, head }: Upgrade): void {
+function upgrade<I>({ sockets, options, arrivals, destroy }: UpgradeHost<I>, { request, socket, head }: Upgrade): void {
   if (!arrivals.checkInTime(request.socket)) return
   const address = options.gate.addressOf(request.socket)
   // ws handles the errors of a socket that it accepts; we must handle those of a socket that we refuse.
@@ -181,28 +181,36 @@ function upgrade<I>({ sockets, options, arrivals, ends }: UpgradeHost<I>, { requ
   const others = new Set(socket.listeners('end'))
   sockets.handleUpgrade(request, socket, head, (webSocket) => {
     arrivals.remove(request.socket)
-    endByTurns(webSocket, { socket, others, ends })
+    socket._destroy = destroy
+    terminateAtEnd(webSocket, socket, others)
     options.onSession(webSocket, { ...peer, address, stream: socket })
   })
+}
+
+/**
+ * Ends sessions by turns, in the order in which they are to end: a network that breaks closes or resets thousands of them in the
+ * same turn of the event loop. Node.js documents `_destroy` as the method by which a stream defines its end.
+ */
+function destroyByTurns(ends: Spread): Duplex['_destroy'] {
+  return function destroy(this: Duplex, error, done) {
+    ends.run(() => TLSSocket.prototype._destroy.call(this, error, done))
+  }
 }
 
 type EndListener = (...args: unknown[]) => void
 
 /**
- * Replaces the listener of ws for the end of the peer's data, which would end the connection at once, however many end in
- * the same turn of the event loop.
+ * Replaces the listener of ws for the end of the peer's data, which would answer it at once, however many end in the same turn
+ * of the event loop.
  * @param others The listeners for it that the socket had before ws.
  */
-function endByTurns(
-  webSocket: WebSocket,
-  { socket, others, ends }: { socket: Duplex; others: ReadonlySet<unknown>; ends: Spread },
-): void {
+function terminateAtEnd(webSocket: WebSocket, socket: Duplex, others: ReadonlySet<unknown>): void {
   // Otherwise Node.js ends it.
   socket.allowHalfOpen = true
   for (const listener of socket.listeners('end')) if (!others.has(listener)) socket.off('end', listener as EndListener)
   socket.on('end', () => {
     // Otherwise we have closed it as well, after the peer's close frame.
-    if (!socket.writableEnded) ends.run(() => webSocket.terminate())
+    if (!socket.writableEnded) webSocket.terminate()
   })
 }
 

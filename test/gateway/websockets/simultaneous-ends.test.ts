@@ -1,5 +1,7 @@
-// Connections that their peers close at the same time, as when a network breaks.
+// Connections that their peers close or reset at the same time, as when a network breaks.
+import { type Socket, connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { Allowance } from '../../../src/gateway/admission/allowance.ts'
@@ -48,37 +50,54 @@ class TestSession extends FrameSession {
   }
 }
 
-async function openSessions(): Promise<{ sessions: TestSession[]; devices: WebSocket[] }> {
+interface Opened {
+  readonly sessions: TestSession[]
+  readonly devices: WebSocket[]
+  /** Those of the devices. */
+  readonly sockets: Socket[]
+}
+
+async function openSessions(): Promise<Opened> {
   const sessions: TestSession[] = []
+  const sockets: Socket[] = []
   const server = await startTestListener({
     onSession: (socket, peer) => void sessions.push(new TestSession(socket, peer)),
     onRefused: (why) => expect.unreachable(why),
   })
-  const devices = Array.from({ length: CONNECTIONS }, () => server.connect().on('error', () => {}))
+  const { port } = server
+  const devices = Array.from({ length: CONNECTIONS }, () => {
+    const socket = connect(port, '127.0.0.1')
+    sockets.push(socket)
+    // The types of ws declare all forms of connect(); it uses this one.
+    const createConnection = ((options: object) => connectTls({ ...options, socket })) as unknown as typeof connect
+    return server.connect(port, { createConnection }).on('error', () => {})
+  })
   onTestFinished(async () => {
     for (const device of devices) device.terminate()
     await server.close()
   })
   await waitUntil('all sessions', () => devices.every(({ readyState }) => readyState === WebSocket.OPEN))
-  return { sessions, devices }
+  return { sessions, devices, sockets }
 }
 
-test('a turn ends a bounded number of them, nothing is sent to the others, and each session learns of its end', async () => {
-  const { sessions, devices } = await openSessions()
-  for (const device of devices) device.terminate()
-  const ended: number[] = []
-  let waited = 0
-  while (sessions.some(({ code }) => code === null)) {
-    await nextTurn()
-    ended.push(sessions.filter(({ socket }) => socket.readyState !== WebSocket.OPEN).length)
-    const waiting = sessions.filter(
-      ({ socket, peer }) => socket.readyState === WebSocket.OPEN && peer.stream.readableEnded,
-    )
-    for (const session of waiting) expect(session.say()).toBe(false)
-    waited += waiting.length
-  }
-  const growth = ended.map((count, index) => count - (ended[index - 1] ?? 0))
-  expect(Math.max(...growth)).toBeLessThanOrEqual(ENDED_PER_TURN)
-  expect(waited).toBeGreaterThan(0)
-  expect(sessions.map(({ code }) => code)).toEqual(sessions.map(() => 1006))
-})
+test.each(['closed', 'reset'] as const)(
+  'a turn ends a bounded number of %s ones, nothing is sent to the others, and each session learns of its end',
+  async (how) => {
+    const { sessions, devices, sockets } = await openSessions()
+    if (how === 'closed') for (const device of devices) device.terminate()
+    else for (const socket of sockets) socket.resetAndDestroy()
+    const ended: number[] = []
+    let waited = 0
+    while (sessions.some(({ code }) => code === null)) {
+      await nextTurn()
+      ended.push(sessions.filter(({ code }) => code !== null).length)
+      const waiting = sessions.filter(({ code, peer }) => code === null && peer.stream.destroyed)
+      for (const session of waiting) expect(session.say()).toBe(false)
+      waited += waiting.length
+    }
+    const growth = ended.map((count, index) => count - (ended[index - 1] ?? 0))
+    expect(Math.max(...growth)).toBeLessThanOrEqual(ENDED_PER_TURN)
+    expect(waited).toBeGreaterThan(0)
+    expect(sessions.map(({ code }) => code)).toEqual(sessions.map(() => 1006))
+  },
+)

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { WebSocket } from 'ws'
+import { type ClientOptions, WebSocket } from 'ws'
 import { issueDeviceCertificate, issueGatewayTls, makeCa } from '../../../src/gateway/certificates/device-ca.ts'
 import { defaultLimits } from '../../../src/gateway/ucentral/limits.ts'
 import {
@@ -11,7 +11,7 @@ import { createConnectionGate, defaultConnections } from '../../../src/platform/
 
 export interface TestListener extends WebSocketListener {
   /** Connects a device. @param port Default: that of the listener. */
-  connect(port?: number): WebSocket
+  connect(port?: number, options?: ClientOptions): WebSocket
 }
 
 /** Starts a listener without a gateway; the test closes it. */
@@ -35,6 +35,7 @@ export async function startTestListener(
   const { certificatePem: cert, keyPem: key } = await issueDeviceCertificate(ca, '020000000001')
   return {
     ...server,
-    connect: (port = server.port) => new WebSocket(`wss://127.0.0.1:${port}/`, { ca: ca.certificatePem, cert, key }),
+    connect: (port = server.port, rest = {}) =>
+      new WebSocket(`wss://127.0.0.1:${port}/`, { ca: ca.certificatePem, cert, key, ...rest }),
   }
 }
