@@ -76,6 +76,9 @@ export interface WebhookLaneTable {
   overflowedAt: Date | null
   countedEpoch: Generated<string>
   unreported: Generated<number>
+  /** With `followersId` the position before which messages may wait for a retry that has become due since; null if none do. */
+  followersAt: Date | null
+  followersId: string | null
 }
 
 export interface WebhookDeliveryTable {

@@ -5,7 +5,7 @@ import { type RowOf, columnsOf, insertRows, rowsAs, rowsUpdate } from '../../pla
 import type { PayloadPlace } from './payload-place.ts'
 import type { WebhookBodyTable, WebhookDeliveryTable, WebhookMessageTable } from '../tables.ts'
 import type { HeldCount } from './admission.ts'
-import { type Reschedule, delayFollowers, isOneOf } from '../lanes/store-order.ts'
+import { type Reschedule, advanceFollowers, delayFollowers, isOneOf } from '../lanes/store-order.ts'
 import { BREAKER_FAILURES, type LaneHealth } from '../lanes/decide-lane.ts'
 import { type LaneKey, laneKeyColumns } from '../lanes/store.ts'
 import { MAX_IN_MEMORY } from '../limits.ts'
@@ -86,12 +86,14 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   const admitted = admitLanes(due, claim)
   // What was committed before the locks is due by now; otherwise later messages, which are not claimed, would overtake it.
   const now = clock.now()
+  const [following, ordered] = [admitted.filter((lane) => lane.follows), admitted.filter((lane) => !lane.follows)]
+  await advanceFollowers(tx, following, now)
   const unseen = await delayFollowers(
     tx,
-    admitted.filter(({ keyed }) => keyed),
+    ordered.filter(({ keyed }) => keyed),
     now,
   )
-  const claimable = admitted.filter(({ webhookId }) => !unseen.has(webhookId))
+  const claimable = ordered.filter(({ webhookId }) => !unseen.has(webhookId))
   const messages = await listDueMessages(tx, claimable, { now, maxBytes })
   // A lane without due messages is claimed as well, so that its release corrects the time when it is due.
   const claims = claimable
@@ -123,6 +125,8 @@ interface LaneMessages extends Pick<ClaimedLane, 'messages' | 'hasAll'> {
 interface DueLane extends LaneKey {
   /** True if messages wait for former ones of their key. */
   readonly keyed: boolean
+  /** True if messages may wait for a retry that is due earlier by now. */
+  readonly follows: boolean
 }
 
 const none: LaneMessages = { messages: [], hasAll: false, firstDueAt: null }
@@ -143,7 +147,7 @@ async function lockDueLanes(tx: Tx, claim: LaneClaim): Promise<DueLane[]> {
         and not d.org_id = any(${busyOrgIds}::uuid[]) and not d.webhook_id = any(${exceptWebhookIds}::uuid[])
         and (${onlyWebhookIds}::uuid[] is null or d.webhook_id = any(${onlyWebhookIds}::uuid[]))
     )
-    select l.org_id, l.webhook_id, l.keyed
+    select l.org_id, l.webhook_id, l.keyed, l.followers_at is not null as follows
     from due join webhook_lane l on ${isLaneOf('l', 'due')}
     where l.next_at <= ${now} and (l.lease_until is null or l.lease_until <= ${now})
     order by due.turn, l.vtime, l.next_at limit ${limit} for update of l skip locked

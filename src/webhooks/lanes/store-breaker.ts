@@ -1,22 +1,36 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../platform/database/db.ts'
-import { type RetriedKey, advanceFollowers } from './store-order.ts'
+import { LAST_ID } from './store-order.ts'
 import { type LaneKey, nextAt } from './store.ts'
 
-/** Bounds the retries that become due at once. The messages that wait for them are not bounded; see decision 487. */
+/** Bounds the retries that become due at once. */
 const MAX_ADVANCED = 1000
+
+/** The values of a lane after retries of it have become due. */
+interface AdvancedLane {
+  readonly dueFrom: RawBuilder<Date>
+  readonly followersAt: RawBuilder<Date | null>
+  readonly followersId: RawBuilder<string | null>
+}
+
+/** What is written to a lane that has no retry. */
+const unchanged: AdvancedLane = {
+  dueFrom: sql`due_from`,
+  followersAt: sql`followers_at`,
+  followersId: sql`followers_id`,
+}
 
 /**
  * Makes the first thousand retries of a lane due now, because its receiver is back, or is another one: after many
- * failures they would wait for up to a day. Messages that wait for such a retry, because they have its key, become due with it;
- * otherwise later ones would overtake them. Others that were not tried keep their times, by which a replay is spread.
+ * failures they would wait for up to a day. Messages that wait for such a retry, because they have its key, become due with it
+ * before the lane is claimed, by advanceFollowers(); otherwise later ones would overtake them. Others that were not tried keep their
+ * times, by which a replay is spread.
  *
  * The lane must have been locked by lockLanes(), and its `due_from` must then be no later than `now`.
- * @returns False if there was none.
+ * @returns What must be written to the lane; null if there was no retry.
  */
-async function advanceRetries(tx: Tx, lane: LaneKey, now: Date): Promise<boolean> {
-  const { orgId, webhookId } = lane
-  const { rows: retried } = await sql<{ id: string; orderKey: string | null; dueAt: Date }>`
+async function advanceRetries(tx: Tx, { orgId, webhookId }: LaneKey, now: Date): Promise<AdvancedLane | null> {
+  const { rows } = await sql<{ retries: number; followersAt: string | null }>`
     with retried as materialized (
       select id, order_key, due_at from webhook_message
       where org_id = ${orgId} and webhook_id = ${webhookId} and due_at > ${now} and attempt > 0
@@ -24,13 +38,17 @@ async function advanceRetries(tx: Tx, lane: LaneKey, now: Date): Promise<boolean
     ), advanced as (
       update webhook_message set due_at = ${now} where id = any(array(select id from retried))
     )
-    select id, order_key, due_at from retried order by id
+    select count(*)::int as retries, (max(due_at) filter (where order_key is not null))::text as followers_at from retried
   `.execute(tx)
-  const firstOfKey = new Map<string, RetriedKey>()
-  for (const { orderKey, ...message } of retried)
-    if (orderKey !== null && !firstOfKey.has(orderKey)) firstOfKey.set(orderKey, { ...message, orderKey })
-  await advanceFollowers(tx, lane, { retried: [...firstOfKey.values()], now })
-  return retried.length > 0
+  const { retries, followersAt } = rows[0] ?? { retries: 0, followersAt: null }
+  if (retries === 0) return null
+  // A lane that follows an earlier change follows both from the later position.
+  const isLater = sql`coalesce(followers_at <= ${followersAt}::timestamptz, ${followersAt}::timestamptz is not null)`
+  return {
+    dueFrom: sql`least(due_from, ${now}::timestamptz)`,
+    followersAt: sql`case when ${isLater} then ${followersAt}::timestamptz else followers_at end`,
+    followersId: sql`case when ${isLater} then ${LAST_ID}::uuid else followers_id end`,
+  }
 }
 
 /**
@@ -44,8 +62,8 @@ export async function closeBreaker(tx: Tx, { orgId, webhookId }: LaneKey, now: D
     .set({ failures: 0, openUntil: null, failingSince: null, leaseUntil: null, leasedBy: null, epoch: sql`epoch + 1` })
     .where((eb) => eb.or([eb('openUntil', 'is not', null), eb('failingSince', 'is not', null)]))
     .executeTakeFirstOrThrow()
-  if (closed > 0n && (await advanceRetries(tx, { orgId, webhookId }, now)))
-    await lane.set({ dueFrom: sql`least(due_from, ${now})` }).execute()
+  const advanced = closed > 0n ? await advanceRetries(tx, { orgId, webhookId }, now) : null
+  if (advanced !== null) await lane.set({ ...advanced }).execute()
 }
 
 /**
@@ -67,14 +85,14 @@ export async function reopenLane(
     for update
   `.execute(tx)
   if (shut.length === 0) return false
-  const isAdvanced = await advanceRetries(tx, { orgId, webhookId }, now)
-  const dueFrom = isAdvanced ? sql`least(l.due_from, ${now}::timestamptz)` : sql`l.due_from`
+  const { dueFrom, followersAt, followersId } = (await advanceRetries(tx, { orgId, webhookId }, now)) ?? unchanged
   const openUntil = keepUntil === null ? sql`null` : sql`least(l.open_until, ${keepUntil}::timestamptz)`
   // The lane is written once; see writeMixed().
   await sql`
     update webhook_lane l
     set failures = 0, open_until = ${openUntil}, failing_since = null, lease_until = null, leased_by = null,
-      epoch = l.epoch + 1, due_from = ${dueFrom}, next_at = ${nextAt(openUntil, dueFrom)}
+      epoch = l.epoch + 1, due_from = ${dueFrom}, followers_at = ${followersAt}, followers_id = ${followersId},
+      next_at = ${nextAt(openUntil, dueFrom)}
     from webhook w
     where w.org_id = ${orgId} and w.id = ${webhookId} and l.org_id = w.org_id and l.webhook_id = w.id
   `.execute(tx)

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Reader, Tx } from '../../platform/database/db.ts'
-import { MESSAGES_PER_STATEMENT } from './store-order.ts'
+import { LAST_ID, MESSAGES_PER_STATEMENT } from './store-order.ts'
 import { type LaneKey, nextAt } from './store.ts'
 
 /** Lists the lanes with a time after `now` for which they, or messages of them, wait. */
@@ -64,9 +64,6 @@ async function shiftMessages(tx: Tx, { orgId, webhookId }: LaneKey, step: ClockS
     moved = last.moved
   }
 }
-
-/** No id is greater. */
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 function shifted(time: RawBuilder<unknown>, { now, ms }: ClockStep): RawBuilder<Date> {
   return sql`case when ${time} > ${now} then greatest(${now}::timestamptz, ${time} - ${ms} * interval '1 millisecond') else ${time} end`

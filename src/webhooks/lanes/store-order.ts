@@ -12,6 +12,9 @@ import { type LaneKey, laneKeyColumns } from './store.ts'
  */
 export const MESSAGES_PER_STATEMENT = 1024
 
+/** No id is greater. */
+export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
 interface Front {
   /** How many of the first due messages were looked at, and how many of them were delayed. */
   readonly seen: number
@@ -61,42 +64,35 @@ async function listLanesWithRetries(tx: Tx, lanes: readonly LaneKey[]): Promise<
   return rows
 }
 
-/** A message that is retried, and the messages of its key that have been delayed until it was due. */
-export interface RetriedKey {
-  readonly orderKey: string
-  readonly id: string
-  readonly dueAt: Date
-}
-
-const retriedColumns = columnsOf('webhookMessage', { orderKey: 'text', id: 'uuid', dueAt: 'timestamptz' })
-
-/** Makes messages due that were delayed until these were, a portion at a time. The lane must be locked. */
-export async function advanceFollowers(
-  tx: Tx,
-  { orgId, webhookId }: LaneKey,
-  { retried, now }: { readonly retried: readonly RetriedKey[]; readonly now: Date },
-): Promise<void> {
-  let rest = retried
-  while (rest.length > 0) {
-    const { rows } = await sql<{ place: number; id: string; advanced: number }>`
-      with delayed as materialized (
-        select k.place, f.id from ${rowsAs('k', retriedColumns, rest, 'place')} cross join lateral (
-          select f.id from webhook_message f
-          where f.org_id = ${orgId} and f.webhook_id = ${webhookId} and f.order_key = k.order_key and f.id > k.id
-            and f.due_at > ${now} and f.due_at < k.due_at + interval '1 ms' and f.attempt = 0
-          order by f.id limit ${MESSAGES_PER_STATEMENT}) f
-        order by k.place, f.id limit ${MESSAGES_PER_STATEMENT}
+/**
+ * Makes messages due with the retries that they were delayed for, because these have become due earlier: a portion of each lane, the latest
+ * first. The lanes must be locked, and must not be claimed in the same transaction: other messages would overtake those that are
+ * left, and a second update of a lane would wait for the deletion of its webhook, which waits for the lane.
+ */
+export async function advanceFollowers(tx: Tx, lanes: readonly LaneKey[], now: Date): Promise<void> {
+  for (const { orgId, webhookId } of lanes)
+    await sql`
+      with late as materialized (
+        select m.* from webhook_lane l cross join lateral (
+          select m.id, m.order_key, m.attempt, m.due_at from webhook_message m
+          where m.webhook_id = l.webhook_id and m.due_at > ${now} and (m.due_at, m.id) < (l.followers_at, l.followers_id)
+          order by m.due_at desc, m.id desc limit ${MESSAGES_PER_STATEMENT}) m
+        where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
+      ), follower as materialized (
+        select f.id, r.due_at from late f cross join lateral (
+          select r.due_at from webhook_message r
+          where r.org_id = ${orgId} and r.webhook_id = ${webhookId} and r.order_key = f.order_key and r.attempt > 0 and r.id < f.id
+          order by r.id limit 1) r
+        where f.attempt = 0 and r.due_at < f.due_at
       ), advanced as (
-        update webhook_message set due_at = ${now} where id = any(array(select id from delayed))
+        update webhook_message m set due_at = f.due_at from follower f where ${isMessageOf('m', 'f.id')}
+      ), last as (
+        select due_at, id from late order by late.due_at, id limit 1
       )
-      select place::int, id, (count(*) over ())::int as advanced from delayed order by place desc, id desc limit 1
+      update webhook_lane l set followers_at = last.due_at, followers_id = last.id
+      from (select count(*) from late) seen left join last on seen.count = ${MESSAGES_PER_STATEMENT}
+      where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
     `.execute(tx)
-    const [last] = rows
-    if (last === undefined || last.advanced < MESSAGES_PER_STATEMENT) return
-    rest = rest.slice(last.place - 1)
-    const [first, ...others] = rest
-    if (first !== undefined) rest = [{ ...first, id: last.id }, ...others]
-  }
 }
 
 export interface Reschedule {

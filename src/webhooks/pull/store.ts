@@ -13,16 +13,22 @@ export interface PulledMessage {
   readonly seq: string
 }
 
-/** @returns The last place that was given. */
-export async function lockPulledLane(tx: Tx, { orgId, webhookId }: LaneKey): Promise<bigint> {
+export interface PulledLane {
+  /** The last place that was given. */
+  readonly lastPlace: bigint
+  /** True if messages may wait for a retry that is due earlier by now; see advanceFollowers(). */
+  readonly follows: boolean
+}
+
+export async function lockPulledLane(tx: Tx, { orgId, webhookId }: LaneKey): Promise<PulledLane> {
   const row = await tx
     .selectFrom('webhookLane')
-    .select('pullSeq')
+    .select(['pullSeq', 'followersAt'])
     .where('orgId', '=', orgId)
     .where('webhookId', '=', webhookId)
     .forUpdate()
     .executeTakeFirstOrThrow()
-  return BigInt(row.pullSeq)
+  return { lastPlace: BigInt(row.pullSeq), follows: row.followersAt !== null }
 }
 
 export interface Pull {

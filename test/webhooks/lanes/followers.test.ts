@@ -6,6 +6,8 @@ import { type Claimed, claimLanes } from '../../../src/webhooks/delivery/store.t
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
 import { reopenLane } from '../../../src/webhooks/lanes/store-breaker.ts'
 import { lockLanes } from '../../../src/webhooks/lanes/store.ts'
+import { pullMessages } from '../../../src/webhooks/pull/pull-messages.ts'
+import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
@@ -91,29 +93,60 @@ it('keeps the order of a device if the process ends between two portions', async
   expect(messagesOf('b')).toEqual(ids.b)
 }, 60_000)
 
-it('makes all due with the message that they wait for, in their order, when the receiver is back', async () => {
+/** Delays all messages of device `a`, lets one more come, and lets the receiver be back. @returns The last message. */
+async function reopen(): Promise<string> {
   while ((await claim()).lanes.length === 0);
-  // A message that came meanwhile has not been delayed.
-  const last = {
-    orgId: harness.scope.orgId,
-    id: uuidv7(),
-    webhookId,
-    topic: 'device-events',
-    eventCount: 1,
-    orderKey: 'a',
-  }
+  const { ctx, scope } = harness
+  // It has not been delayed.
+  const last = { orgId: scope.orgId, id: uuidv7(), webhookId, topic: 'device-events', eventCount: 1, orderKey: 'a' }
   const body = Buffer.from(JSON.stringify({ topic: 'device-events', events: [{ device: 'a', message: last.id }] }))
-  await inTx(harness.ctx, (tx) => enqueueMessages(tx, [{ ...last, body }], clock.now()))
-  await harness.ctx.db.updateTable('webhookLane').set({ failingSince: clock.now() }).execute()
+  await inTx(ctx, (tx) => enqueueMessages(tx, [{ ...last, body }], clock.now()))
+  await ctx.db.updateTable('webhookLane').set({ failingSince: clock.now() }).execute()
   clock.advance(1000)
-  await inTx(harness.ctx, async (tx) => {
-    await lockLanes(tx, [{ orgId: harness.scope.orgId, webhookId }])
-    expect(await reopenLane(tx, { orgId: harness.scope.orgId, webhookId }, { now: clock.now(), keepUntil: null })).toBe(
-      true,
-    )
+  await inTx(ctx, async (tx) => {
+    const lane = { orgId: scope.orgId, webhookId }
+    await lockLanes(tx, [lane])
+    expect(await reopenLane(tx, lane, { now: clock.now(), keepUntil: null })).toBe(true)
   })
-  expect(await countDelayed()).toBe(-1)
+  return last.id
+}
+
+it('makes all due with the message that they wait for a portion at a time, and claims none of them meanwhile', async () => {
+  await reopen()
+  // The retry is due.
+  const left = [(await countDelayed()) + 1]
+  expect(left[0]).toBe(ids.a.length - 1)
+  let claimed = await claim()
+  while (claimed.lanes.length === 0) {
+    expect(claimed.hasMore).toBe(true)
+    left.push((await countDelayed()) + 1)
+    claimed = await claim()
+  }
+  expect(left.length).toBeGreaterThan(3)
+  expect(left.at(-1)).toBe(0)
+  for (const [place, count] of left.entries()) expect((left[place - 1] ?? count) - count).toBeLessThanOrEqual(PORTION)
+  const of = claimed.lanes.flatMap(({ messages }) => messages.map(({ id }) => id))
+  expect(of.filter((id) => ids.a.includes(id))).toEqual(ids.a.slice(0, of.length - ids.b.length))
+})
+
+it('keeps the order of a device if the process ends while they become due', async () => {
+  const last = await reopen()
+  expect((await claim()).lanes).toEqual([])
   await harness.start()
   await waitUntil('all are delivered', async () => (await harness.waiting()).messages === 0)
-  expect(messagesOf('a')).toEqual([...ids.a, last.id])
+  expect(messagesOf('a')).toEqual([...ids.a, last])
 }, 60_000)
+
+it('hands all of them out if their receiver fetches them from then on', async () => {
+  const last = await reopen()
+  const { ctx, scope, outbound } = harness
+  await updateWebhook(ctx, scope, { id: webhookId, body: { type: 'pull', url: null, order: null }, outbound })
+  const fetched: string[] = []
+  for (let cursor = 0n, count = -1; count !== 0;) {
+    const handed = await pullMessages(ctx, scope, { id: webhookId, cursor, limit: 1000 })
+    cursor = handed.cursor
+    count = handed.messages.length
+    fetched.push(...handed.messages.map(({ id }) => id))
+  }
+  expect(fetched.toSorted()).toEqual([...ids.a, ...ids.b, last].toSorted())
+})
