@@ -78,7 +78,11 @@ export function planText(plan: JsonObject, width: number): string {
     `${devicesText(Number(total))} would be upgraded${typeof end === 'number' ? `, until about ${timeText(end)}` : ''}`,
     table(fields('phase', 'percent', 'devices', 'sites', 'first_start'), rows, width),
     ...reasonsText('skipped', rowsOf(skipped)),
-    ...notesText(rowsOf(notes)),
+    ...notesText(rowsOf(notes).filter(({ mac }) => mac === undefined)),
+    ...reasonsText(
+      'note',
+      rowsOf(notes).filter(({ mac }) => mac !== undefined),
+    ),
     `start it by --plan ${textOf(planId)}`,
   ].join('\n')
 }

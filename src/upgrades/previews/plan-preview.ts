@@ -4,7 +4,7 @@ import { addMs } from '../../platform/time/clock.ts'
 import { type Steps, visitInSteps } from '../../platform/queues/next-turn.ts'
 import type { PhasingPlan } from '../planning/plan-downloads.ts'
 import { type Estimate, type TimedDevice, planEstimateInSteps } from './plan-estimate.ts'
-import { type NamedDevice, PREVIEW_MS, type PreviewPhase, type UpgradePreview } from './preview.ts'
+import { type NamedDevice, PREVIEW_MS, type PreviewNote, type PreviewPhase, type UpgradePreview } from './preview.ts'
 
 export interface PreviewFacts {
   /** All of the sites. */
@@ -37,13 +37,13 @@ export function* planPreviewInSteps(upgrade: NewUpgrade, { devices, phasing }: P
   })
   yield
   const ways = targets.flatMap(({ mac, path }) => (path === null ? [] : [{ mac, versions: path.map(versionOf) }]))
-  const leftOut = sites.flatMap(({ notes }) => notes.flatMap(({ mac, reason }) => (mac ? [{ mac, reason }] : [])))
   const current = targets.flatMap(({ mac, state, targetVersion }) =>
     state === 'skipped' ? [{ mac, reason: `runs ${targetVersion} already` }] : [],
   )
-  const siteNotes = sites.flatMap(({ siteId, notes }) =>
-    notes.flatMap(({ mac, reason }) => (mac ? [] : [{ siteId, reason }])),
-  )
+  const chosen = new Set(targets.map(({ mac }) => mac))
+  const siteNotes = sites.flatMap(({ siteId, notes }) => notes.map((note) => ({ siteId, ...note })))
+  const leftOut = siteNotes.flatMap(({ mac, reason }) => (mac && !chosen.has(mac) ? [{ mac, reason }] : []))
+  const names = namesOf(devices, [...current, ...siteNotes])
   return {
     planId: org.id,
     expiresAt: addMs(org.createdAt, PREVIEW_MS),
@@ -53,21 +53,26 @@ export function* planPreviewInSteps(upgrade: NewUpgrade, { devices, phasing }: P
     paths: [...Map.groupBy(ways, ({ versions }) => versions.join('\n')).values()].map((some) => {
       return { versions: some[0]?.versions ?? [], macs: some.map(({ mac }) => mac) }
     }),
-    skipped: addNames([...current, ...leftOut], devices),
+    skipped: [...current, ...leftOut].map(({ mac, reason }) => ({ mac, name: names.get(mac) ?? null, reason })),
     stopsAfterFailures: limitOf(org.maxFailurePercentage, org.planned),
     endsAbout: estimate.endsAbout,
-    notes: [...org.notes.map(({ reason }) => ({ siteId: null, reason })), ...siteNotes],
+    notes: [
+      ...org.notes.map(({ reason }) => ({ siteId: null, device: null, reason })),
+      ...siteNotes.flatMap(({ siteId, mac, reason }): PreviewNote[] => {
+        if (mac === undefined) return [{ siteId, device: null, reason }]
+        return chosen.has(mac) ? [{ siteId, device: { mac, name: names.get(mac) ?? null }, reason }] : []
+      }),
+    ],
   }
 }
 
-/** Adds the names of the devices; null for those without one. */
-function addNames<T extends { readonly mac: string }>(
-  some: readonly T[],
+/** Returns the names of those of `some` that are devices, by MAC; null for a device without one. */
+function namesOf(
   devices: readonly NamedDevice[],
-): (T & NamedDevice)[] {
+  some: readonly { readonly mac?: string }[],
+): ReadonlyMap<string, string | null> {
   const wanted = new Set(some.map(({ mac }) => mac))
-  const names = new Map(devices.flatMap(({ mac, name }) => (wanted.has(mac) ? [[mac, name] as const] : [])))
-  return some.map((one) => ({ ...one, name: names.get(one.mac) ?? null }))
+  return new Map(devices.flatMap(({ mac, name }) => (wanted.has(mac) ? [[mac, name] as const] : [])))
 }
 
 function versionOf({ version }: UpgradeHop): string {

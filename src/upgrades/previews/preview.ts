@@ -20,7 +20,15 @@ export interface UpgradePreview {
   readonly stopsAfterFailures: number | null
   /** An estimate; null: there is nothing to do. */
   readonly endsAbout: Date | null
-  readonly notes: readonly { readonly siteId: string | null; readonly reason: string }[]
+  readonly notes: readonly PreviewNote[]
+}
+
+export interface PreviewNote {
+  /** Null: it is about the whole upgrade. */
+  readonly siteId: string | null
+  /** A device that is upgraded; null: it is about the whole site. */
+  readonly device: NamedDevice | null
+  readonly reason: string
 }
 
 export interface NamedDevice {

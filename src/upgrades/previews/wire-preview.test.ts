@@ -20,6 +20,8 @@ interface Given {
   readonly connected: boolean
   readonly model: string
   readonly decision: 'upgrade' | 'skip' | 'leave_out' | 'busy'
+  /** Absent: it can't restore its backup version. */
+  readonly restores?: boolean
 }
 
 const given = fc.array(
@@ -39,7 +41,7 @@ const bodies = fc.constantFrom(
   {},
 )
 
-function candidate({ site, connected, model }: Given, index: number): Candidate {
+function candidate({ site, connected, model, restores = false }: Given, index: number): Candidate {
   const mac = index.toString(16).padStart(12, '0')
   const facts = { type: 'ap' as const, name: null, role: null, fromVersion: '1.0', memberVersions: [] }
   return {
@@ -52,7 +54,7 @@ function candidate({ site, connected, model }: Given, index: number): Candidate 
     commands: [],
     upgradeRefusal: null,
     snapshotRefusal: null,
-    mayRestore: false,
+    mayRestore: restores,
   }
 }
 
@@ -116,6 +118,21 @@ describe('a preview', () => {
         expect(phases.at(-1)?.percent ?? 0).toBe(total === 0 ? 0 : 100)
       }),
     )
+  })
+
+  test('skips no device that it upgrades: what is said about such a device is among the notes', () => {
+    const one = { site: 0, connected: true, model: 'AP-1', decision: 'upgrade' } as const
+    const devices = [{ ...one, restores: true }, one, { ...one, decision: 'leave_out' }] as const
+    const { total, skipped, notes } = previewOf(plan(devices, { rollback_on_failure: true }, 'a'), devices)
+    expect(total).toBe(2)
+    expect(skipped).toEqual([{ mac: '000000000002', name: null, reason: 'no image' }])
+    expect(notes).toEqual([
+      {
+        siteId: 'site-0',
+        device: { mac: '000000000001', name: null },
+        reason: 'can not restore its backup version if it fails',
+      },
+    ])
   })
 
   test('is the plan that is carried out later, whichever devices are connected then', () => {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ErrorReply, Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/time/clock.ts'
-import type { PreviewPhase, UpgradePreview } from './preview.ts'
+import type { NamedDevice, PreviewNote, PreviewPhase, SkippedDevice, UpgradePreview } from './preview.ts'
 
 /** Fields of requests for an upgrade, all of them ours. */
 export const previewFields = {
@@ -53,7 +53,14 @@ export const UpgradePreviewReply = named(
     ends_about: Type.Union([Timestamp, Type.Null()], {
       description: 'an estimate, where every device is present and healthy; null: there is nothing to do',
     }),
-    notes: Type.Array(Type.Object({ site_id: Type.Optional(Uuid), reason: Type.String() })),
+    notes: Type.Array(
+      Type.Object({
+        site_id: Type.Optional(Uuid),
+        mac: Type.Optional(Type.String({ description: 'of a device that is upgraded' })),
+        name: Name,
+        reason: Type.String(),
+      }),
+    ),
   }),
 )
 
@@ -84,11 +91,23 @@ export function presentPreview(preview: UpgradePreview): Static<typeof UpgradePr
     phases: preview.phases.map(presentPhase),
     downloads: preview.downloads.map(presentPhase),
     paths: preview.paths.map(({ versions, macs }) => ({ versions: [...versions], macs: [...macs] })),
-    skipped: skipped.map(({ mac, name, reason }) => (name === null ? { mac, reason } : { mac, name, reason })),
+    skipped: skipped.map(presentSkipped),
     stops_after_failures: stopsAfterFailures,
     ends_about: endsAbout && Math.floor(epochS(endsAbout)),
-    notes: notes.map(({ siteId, reason }) => (siteId === null ? { reason } : { site_id: siteId, reason })),
+    notes: notes.map(presentNote),
   }
+}
+
+function presentDevice({ mac, name }: NamedDevice): { mac: string; name?: string } {
+  return name === null ? { mac } : { mac, name }
+}
+
+function presentSkipped(device: SkippedDevice) {
+  return { ...presentDevice(device), reason: device.reason }
+}
+
+function presentNote({ siteId, device, reason }: PreviewNote) {
+  return { ...(siteId !== null && { site_id: siteId }), ...(device && presentDevice(device)), reason }
 }
 
 function presentPhase({ percent, total, stopsAfterFailures, sites }: PreviewPhase): Static<typeof PhaseReply> {

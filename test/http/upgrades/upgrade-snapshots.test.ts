@@ -79,6 +79,18 @@ const eventTypes = async () => {
 }
 
 describe('an upgrade with a snapshot', () => {
+  test('is planned for every device: those without a snapshot are noted, not skipped', async () => {
+    await connect()
+    const body = { all_sites: true, snapshot: true, dry_run: true }
+    const { body: plan } = await call('POST', `/orgs/${admin.orgId}/devices/upgrade`, body)
+    expect(plan).toMatchObject({ total: 2, skipped: [] })
+    expect(plan.notes).toContainEqual({
+      site_id: org.sites[1]?.id,
+      mac: device(1).mac,
+      reason: `no recovery snapshot: ${cannot}`,
+    })
+  })
+
   test('requests it of the verified device, which counts as upgraded meanwhile, and ends with it', async () => {
     const path = await upgradeSwitch()
     expect(await commands()).toEqual([

@@ -6,7 +6,7 @@ import { SiteTime } from '../../display/times/time.tsx'
 import { type Site, sharedZone } from '../../orgs/sites.ts'
 import { targetText } from '../upgrade.ts'
 import { PhaseSegments } from '../phase-segments.tsx'
-import { type PlanChanges, type Preview, groupSkipped } from './plan-summary.ts'
+import { type PlanChanges, type Preview, type ReasonGroup, groupNoted, groupSkipped } from './plan-summary.ts'
 
 /** A phase of a large organization has hundreds of sites. */
 const MAX_SITES = 12
@@ -32,11 +32,15 @@ export function PlanPanel({ plan, sites }: PlanPanelProps) {
         <Phases plan={plan} sites={sites} />
       )}
       <Skipped plan={plan} />
-      {plan.notes.map(({ site_id: siteId, reason }) => (
-        <p className="plan-line" key={`${siteId} ${reason}`}>
-          {siteId === undefined ? 'All sites' : (sites?.get(siteId)?.name ?? siteId)}: {reason}
-        </p>
-      ))}
+      {plan.notes.map(
+        ({ site_id: siteId, mac, reason }) =>
+          mac === undefined && (
+            <p className="plan-line" key={`${siteId} ${reason}`}>
+              {siteId === undefined ? 'All sites' : (sites?.get(siteId)?.name ?? siteId)}: {reason}
+            </p>
+          ),
+      )}
+      <Noted plan={plan} />
     </Panel>
   )
 }
@@ -125,23 +129,41 @@ function Skipped({ plan }: { readonly plan: Preview }) {
   return (
     <section className="plan-line" aria-label="Skipped">
       <p>Skips {counted(plan.skipped.length, 'device')}:</p>
-      <ul>
-        {groups.map(({ reason, devices }) => (
-          <li key={reason}>
-            {counted(devices.length, 'device')}: {reason}{' '}
-            <span className="muted">
-              {devices.slice(0, MAX_DEVICES).map((device, index) => (
-                <Fragment key={device.mac}>
-                  {index > 0 && ', '}
-                  <span title={macText(device.mac)}>{targetText(device)}</span>
-                </Fragment>
-              ))}
-              {devices.length > MAX_DEVICES && ` and ${devices.length - MAX_DEVICES} more`}
-            </span>
-          </li>
-        ))}
-      </ul>
+      <ReasonList groups={groups} />
     </section>
+  )
+}
+
+/** What differs for some of the devices that are upgraded. */
+function Noted({ plan }: { readonly plan: Preview }) {
+  const groups = groupNoted(plan)
+  if (groups.length === 0) return null
+  return (
+    <section className="plan-line" aria-label="Devices with a note">
+      <p>Of the devices that are upgraded:</p>
+      <ReasonList groups={groups} />
+    </section>
+  )
+}
+
+function ReasonList({ groups }: { readonly groups: readonly ReasonGroup[] }) {
+  return (
+    <ul>
+      {groups.map(({ reason, devices }) => (
+        <li key={reason}>
+          {counted(devices.length, 'device')}: {reason}{' '}
+          <span className="muted">
+            {devices.slice(0, MAX_DEVICES).map((device, index) => (
+              <Fragment key={device.mac}>
+                {index > 0 && ', '}
+                <span title={macText(device.mac)}>{targetText(device)}</span>
+              </Fragment>
+            ))}
+            {devices.length > MAX_DEVICES && ` and ${devices.length - MAX_DEVICES} more`}
+          </span>
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { changesIn, groupSkipped } from './plan-summary.ts'
+import { changesIn, groupNoted, groupSkipped } from './plan-summary.ts'
 
 it('groups what is skipped by the reason', () => {
   const skipped = [
@@ -11,6 +11,15 @@ it('groups what is skipped by the reason', () => {
     { reason: 'runs 2.0 already', devices: skipped.slice(1) },
     { reason: 'is in another upgrade', devices: skipped.slice(0, 1) },
   ])
+})
+
+it('groups the notes about devices that are upgraded', () => {
+  const notes = [
+    { site_id: 's', reason: 'Devices restart before those that they depend on' },
+    { site_id: 's', mac: 'a', name: 'Lobby', reason: 'no recovery snapshot' },
+  ]
+  const [, noted] = notes
+  expect(groupNoted({ notes })).toEqual([{ reason: 'no recovery snapshot', devices: [noted] }])
 })
 
 it('reads what has changed', () => {
