@@ -279,13 +279,13 @@ export function presentWait(until: Date | string | null): { reason: string }[] {
 }
 
 export function presentOrgUpgradeItem(upgrade: OrgUpgradeItem): Static<typeof OrgUpgradeItemReply> {
-  const { siteUpgrades, statuses, isRunning, hold, total, upgraded, failed } = upgrade.sites
+  const { siteUpgrades, statuses, isRunning: runs, hold, total, upgraded, failed } = upgrade.sites
   return {
     id: upgrade.id,
     site_upgrades: siteUpgrades.map(({ siteId, upgradeId }) => ({ site_id: siteId, upgrade_id: upgradeId })),
     strategy: upgrade.strategy,
     target_version: upgrade.targetVersion,
-    status: decideWholeStatus(isRunning, statuses),
+    status: decideWholeStatus({ runs, statuses, hasResults: upgraded + failed > 0 }),
     ...(hold !== null && { held: presentHold(hold) }),
     created_time: epochS(upgrade.createdAt),
     total,

@@ -23,12 +23,17 @@ export function presentLiveSite(site: LiveSite) {
 /** A message about a whole upgrade. */
 export function presentLiveUpgrade(upgrade: LiveUpgrade) {
   const { id, runs, statuses, hold, sites, counts, total, phasePlan, currentPhase } = upgrade
+  const present = presentCounts(counts, total)
   return {
     upgrade_id: id,
-    status: decideWholeStatus(runs, statuses),
+    status: decideWholeStatus({
+      runs,
+      statuses,
+      hasResults: present.downloaded + present.upgraded + present.failed > 0,
+    }),
     ...presentState({ hold, waitsUntil: null, stopReason: null }),
     sites,
-    counts: presentCounts(counts, total),
+    counts: present,
     ...(phasePlan !== null && { phase: currentPhase, phases: presentPhases(upgrade, phasePlan) }),
   }
 }

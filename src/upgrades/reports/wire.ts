@@ -134,17 +134,23 @@ export function presentSummary(summary: ReportSummary): Static<typeof SummaryRep
   const startsOfSites = new Map(starts.map(({ site_upgrade_id: id, timestamp }) => [id, timestamp]))
   const ended = endOf(sites)
   const sum = (count: (site: ReportedSite) => number): number => sites.reduce((all, site) => all + count(site), 0)
+  const upgraded = sum(({ counts }) => counts.upgraded + counts.staged + counts.snapshotting)
+  const failed = sum(({ counts }) => counts.failed)
   return {
     upgrade_id: upgrade.orgUpgradeId,
     ...(upgrade.siteUpgradeId !== null && { site_upgrade_id: upgrade.siteUpgradeId }),
-    status: statusOf(sites),
+    status: decideWholeStatus({
+      runs: sites.some(({ finishedAt }) => finishedAt === null),
+      statuses: sites.map(({ status }) => status),
+      hasResults: upgraded + failed > 0,
+    }),
     strategy: upgrade.strategy,
     target_version: upgrade.targetVersion,
     created_at: epochS(upgrade.createdAt),
     ...timesOf(started?.timestamp ?? null, ended),
     total: sum(({ total }) => total),
-    upgraded: sum(({ counts }) => counts.upgraded + counts.staged + counts.snapshotting),
-    failed: sum(({ counts }) => counts.failed),
+    upgraded,
+    failed,
     skipped: sum(({ counts }) => counts.skipped),
     cancelled: sum(({ counts }) => counts.cancelled),
     downtime: presentDowntime(summary.downtime),
@@ -177,13 +183,6 @@ function endOf(sites: readonly ReportedSite[]): number | null {
   const ends = sites.map(({ finishedAt }) => (finishedAt === null ? Infinity : epochS(finishedAt)))
   const last = ends.reduce((latest, end) => Math.max(latest, end), -Infinity)
   return Number.isFinite(last) ? last : null
-}
-
-function statusOf(sites: readonly ReportedSite[]): Static<typeof SummaryReply>['status'] {
-  return decideWholeStatus(
-    sites.some(({ finishedAt }) => finishedAt === null),
-    sites.map(({ status }) => status),
-  )
 }
 
 function timesOf(startedAt: number | null, endedAt: number | null) {

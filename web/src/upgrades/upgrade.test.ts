@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
 import { type Hold, type Upgrade, firstStartOf, standingOf, stateOf, stopReasonOf } from './upgrade.ts'
 
-const upgradeOf = (...parts: readonly object[]) => ({ upgrades: parts.map((upgrade) => ({ upgrade })) }) as Upgrade
+const targets = { upgraded: [], failed: [] }
+const upgradeOf = (...parts: readonly object[]) =>
+  ({ upgrades: parts.map((part) => ({ upgrade: { targets, ...part } })) }) as unknown as Upgrade
 const stateIn = (...parts: readonly object[]) => stateOf(standingOf(upgradeOf(...parts)))
 const holdBy = (by: Hold['by']): Hold => ({ by, reason: 'too many failures', timestamp: 30 })
 
@@ -11,10 +13,15 @@ it.each([
   [['cancelled', 'failed', 'completed'], 'Failed'],
   [['failed', 'upgrading'], 'Running'],
   [['queued', 'queued'], 'Queued'],
-  [['queued', 'completed'], 'Running'],
+  [['queued', 'completed'], 'Queued'],
   [[], 'Completed'],
 ])('names the state of an upgrade whose sites are %j: %s', (statuses, text) => {
   expect(stateIn(...statuses.map((status) => ({ status }))).text).toBe(text)
+})
+
+it('counts an upgrade as running between two sites', () => {
+  const done = { status: 'completed', targets: { ...targets, upgraded: ['a'] } }
+  expect(stateIn(done, { status: 'queued' }).text).toBe('Running')
 })
 
 it('names what a running upgrade waits for, unless it is being stopped', () => {

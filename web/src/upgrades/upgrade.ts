@@ -97,13 +97,16 @@ export function stateOf({ status, hold, stopReason }: Standing): Words {
 
 /** Returns how an upgrade stands by its record, as its report does. */
 export function standingOf(upgrade: Upgrade): Standing {
-  const statuses = upgrade.upgrades.map(({ upgrade: { status } }) => status)
-  return { status: wholeStatusOf(statuses), hold: holdOf(upgrade), stopReason: stopReasonOf(upgrade) }
+  return { status: wholeStatusOf(upgrade), hold: holdOf(upgrade), stopReason: stopReasonOf(upgrade) }
 }
 
-function wholeStatusOf(statuses: readonly string[]): Report['status'] {
+function wholeStatusOf({ upgrades }: Upgrade): Report['status'] {
+  const statuses = upgrades.map(({ upgrade: { status } }) => status)
   const running = statuses.filter(isRunning)
-  if (running.length > 0) return statuses.every((status) => status === 'queued') ? 'queued' : 'running'
+  if (running.length > 0) {
+    const hasResults = upgrades.some(({ upgrade: { targets } }) => targets.upgraded.length + targets.failed.length > 0)
+    return hasResults || running.some((status) => status !== 'queued') ? 'running' : 'queued'
+  }
   if (statuses.includes('failed')) return 'failed'
   return statuses.includes('cancelled') ? 'cancelled' : 'completed'
 }

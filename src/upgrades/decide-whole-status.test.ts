@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import type { UpgradeStatus } from '../rollout/rollout.ts'
+import { decideWholeStatus } from './decide-whole-status.ts'
+
+test.each<[boolean, UpgradeStatus[], boolean, string]>([
+  [true, ['queued'], false, 'queued'],
+  [true, ['queued', 'downloading'], false, 'running'],
+  [true, ['upgrading'], false, 'running'],
+  // One site had nothing to do, or lost its devices to another upgrade.
+  [true, ['queued', 'completed'], false, 'queued'],
+  [true, ['queued', 'cancelled'], false, 'queued'],
+  [true, ['queued', 'completed'], true, 'running'],
+  [true, ['queued', 'failed'], true, 'running'],
+  [false, ['completed', 'cancelled', 'failed'], true, 'failed'],
+  [false, ['completed', 'cancelled'], true, 'cancelled'],
+  [false, ['completed'], false, 'completed'],
+  [false, [], false, 'completed'],
+])('an upgrade that runs: %s, at sites that are %j, with results: %s, is %s', (runs, statuses, hasResults, status) => {
+  expect(decideWholeStatus({ runs, statuses, hasResults })).toBe(status)
+})
