@@ -7,6 +7,8 @@ export type StartTime =
   | { readonly kind: 'local'; readonly localMs: number }
 
 const WITH_ZONE = /T.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/i
+/** The parser takes any two digits for hours and minutes of an offset. */
+const IMPOSSIBLE_OFFSET = /T.*[+-](?:2[4-9]|[3-9]\d|\d{2}:?[6-9]\d)(?::?\d{2})?$/i
 
 /** Anywhere on earth it is over before the year 10000, which dates on the wire can't show. */
 const MAX_YEAR = 9998
@@ -21,7 +23,7 @@ export function parseStartTime(text: string): StartTime | null {
     .replace(/ +(?=[Z+-])/i, '')
     .replace(/^(\S+) +/, '$1T')
   // The parser interprets a time of day without a date as one of today, and ignores a zone in brackets.
-  if (!/^\d{4}-?[\dW][^[\]]*$/.test(iso)) return null
+  if (!/^\d{4}-?[\dW][^[\]]*$/.test(iso) || IMPOSSIBLE_OFFSET.test(iso)) return null
   const parsed = DateTime.fromISO(iso, { zone: 'utc' })
   if (!parsed.isValid || parsed.year < 1 || parsed.year > MAX_YEAR) return null
   if (WITH_ZONE.test(iso)) return { kind: 'instant', at: parsed.toJSDate() }
