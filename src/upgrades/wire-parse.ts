@@ -144,6 +144,7 @@ function parseModels(models: OrgUpgradeBody['models'] = []): RequestedModel[] {
 function parseVersions(body: OrgUpgradeBody): RequestedVersion[] {
   const { version, versions = [], force = false } = body
   if (versions.length > 0) {
+    refuseUnreached(versions)
     return versions.map((item, index) => {
       const field = `versions.${index}`
       if (typeof item === 'string')
@@ -161,6 +162,26 @@ function parseVersions(body: OrgUpgradeBody): RequestedVersion[] {
   }
   const field = version === undefined ? null : 'version'
   return [{ field, firmwareType: null, version: version ?? 'latest', modelVersion: new Map(), force }]
+}
+
+type VersionItem = NonNullable<OrgUpgradeBody['versions']>[number]
+
+/**
+ * A device gets its version by the first item for its type, so an item after one for all devices of its types has no effect.
+ * @throws AppError invalid naming the item.
+ */
+function refuseUnreached(versions: readonly VersionItem[]): void {
+  const taken = new Set<'ap' | 'junos'>()
+  for (const [index, item] of versions.entries()) {
+    const type = typeof item === 'string' ? undefined : item.firmware_type
+    const types = type === undefined ? (['ap', 'junos'] as const) : [type]
+    if (types.every((each) => taken.has(each)))
+      throw invalidField(
+        `versions.${index}`,
+        'has no effect, because items before it have a version for each of its devices',
+      )
+    if (typeof item !== 'string' && item.version !== undefined) for (const each of types) taken.add(each)
+  }
 }
 
 function parseDateTime(field: string, text: string | undefined): RequestedTime | null {

@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon'
 import { describe, expect, it } from 'vitest'
-import { NEW } from '../../support/fleets/fleet.ts'
+import { NEW, OLD } from '../../support/fleets/fleet.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { createUpgradesHarness } from './upgrades-harness.ts'
 
@@ -141,8 +141,17 @@ describe('fields', () => {
     [{ version: '9.9.9' }, 'version', 'no firmware 9.9.9'],
     [{ versions: [{ version: '9.9.9' }] }, 'versions.0', 'no firmware 9.9.9'],
     [{ versions: [{ model_version: { AP45: '9.9.9' } }] }, 'versions.0.model_version.AP45', 'no firmware 9.9.9'],
+    [{ versions: [{ version: NEW }, { version: OLD }] }, 'versions.1', 'has no effect'],
+    [{ versions: [{ version: NEW }, { model_version: { AP45: OLD } }] }, 'versions.1', 'has no effect'],
+    [{ versions: [{ version: NEW }, OLD] }, 'versions.1', 'has no effect'],
+    [
+      { versions: [{ firmware_type: 'ap', version: NEW }, { firmware_type: 'junos', version: NEW }, { version: OLD }] },
+      'versions.2',
+      'has no effect',
+    ],
     [{ version: 'beta' }, 'version', 'no firmware beta for model AP45'],
     [{ start_datetime: 'tomorrow' }, 'start_datetime', 'ISO 8601'],
+    [{ start_datetime: '2027-01-01T00:00:00-99:00' }, 'start_datetime', 'ISO 8601'],
     [{ start_datetime: '2026-01-01T00:00' }, 'start_datetime', 'gone by already at Berlin (Europe/Berlin), Tokyo'],
     [{ start_datetime: '2026-01-01T00:00:00Z' }, 'start_datetime', 'more than 5 minutes ago'],
     [{ start_time: 1 }, 'start_time', '1970-01-01T00:00:01.000Z'],
