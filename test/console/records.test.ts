@@ -8,7 +8,7 @@ import { inTx } from '../../src/platform/database/db.ts'
 import { setAsideEvents } from '../../src/events/store-outbox.ts'
 import { startIdentityProvider } from '../sso/identity-provider.ts'
 import { addSso, signIn as signInBySso } from '../sso/world.ts'
-import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/peers/chromium.ts'
+import { buildConsole, launchChromium, noChromium, openSession, openView, signIn } from '../support/peers/chromium.ts'
 import { addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
 import { seedOrg } from '../support/fleets/fleet.ts'
 import { addPerson } from '../support/people.ts'
@@ -61,9 +61,8 @@ describe.skipIf(noChromium !== null)(
     }
 
     async function enter(person: TestOrg, path: string): Promise<Page> {
-      const { page } = await openPage()
-      await signIn(page, person)
-      await page.waitForURL(`**${org}`)
+      const { page, context } = await openPage()
+      await openSession(context, person)
       await page.goto(path)
       return page
     }
@@ -101,9 +100,17 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('button', { name: 'Continue' }).click()
     }
 
+    /** The service takes the name of a session from the browser. */
+    async function enterByPage(person: TestOrg): Promise<Page> {
+      const { page } = await openPage()
+      await signIn(page, person)
+      await page.waitForURL(`**${org}`)
+      return page
+    }
+
     it('lists the sessions of an account, and ends them', { timeout: WITHIN_MS }, async () => {
       const person = await addPerson(server, [{ scope: 'org', role: 'read' }])
-      const [phone, tablet] = [await enter(person, org), await enter(person, org)]
+      const [phone, tablet] = [await enterByPage(person), await enterByPage(person)]
       const page = await enter(person, '/account')
       const sessions = page.getByRole('region', { name: 'Sessions' })
       await sessions.getByText('This browser').waitFor()

@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { buildConsole, launchChromium, openView, signIn } from '../support/peers/chromium.ts'
+import { buildConsole, launchChromium, openSession, openView } from '../support/peers/chromium.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { WITHIN_MS } from './demo.ts'
 
@@ -15,7 +15,7 @@ export interface ConsoleWorld extends TestServer {
   readonly path: string
   /** @param view Options of the browser's context. */
   openPage(view?: Parameters<typeof openView>[2]): Promise<OpenPage>
-  /** Opens a page as a person of the organization. */
+  /** Opens a page as a person who has signed in. */
   enter(person: TestOrg, path: string): Promise<OpenPage>
 }
 
@@ -36,8 +36,7 @@ export async function startConsole(ssoDomains = new Map<string, string>()): Prom
     openPage,
     async enter(person, target) {
       const opened = await openPage()
-      await signIn(opened.page, person)
-      await opened.page.waitForURL(`**${path}`)
+      await openSession(opened.context, person)
       await opened.page.goto(target)
       return opened
     },

@@ -54,7 +54,19 @@ export function openView(
   })
 }
 
-export async function signIn(page: Page, { email, password }: { readonly email: string; readonly password: string }) {
+interface Login {
+  readonly email: string
+  readonly password: string
+}
+
+/** Gives the browser a session without the page for it, which costs as much processor time as two pages. */
+export async function openSession(context: BrowserContext, { email, password }: Login): Promise<void> {
+  const answer = await context.request.post('/api/v1/login', { data: { email, password } })
+  if (!answer.ok()) throw new Error(`the login was answered with ${answer.status()}: ${await answer.text()}`)
+}
+
+/** Signs in as a person does. */
+export async function signIn(page: Page, { email, password }: Login): Promise<void> {
   await page.goto('/sign-in')
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password', { exact: true }).fill(password)
