@@ -30,24 +30,32 @@ export function serveOperations(
     // A stop does not wait for slow readers: they see the interruption.
     http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
     const run = createRunOperation(ctx, operations)
-    for (const operation of operations) {
-      const { body } = operation.schema
+    const routeOf = (operation: Operation): ServedRoute => {
       const mayRunApart = apart?.operations.has(operation.id) === true
       const answerHere = answering(operation, { run, sending })
       const answer = apart !== null && mayRunApart ? answeringApart(operation, { apart, answerHere }) : answerHere
-      const content = body === undefined ? {} : contentOf(body)
-      const [form, stream] = ['multipart/form-data' in content, 'application/octet-stream' in content]
-      const route = { operation, answer, mayRunApart }
-      if (!form && !stream) addRoute(http, route)
+      return { operation, answer, mayRunApart }
+    }
+    const byContent = Map.groupBy(operations, ({ schema }) => contentTypesOf(schema.body).join(' '))
+    for (const group of byContent.values()) {
+      const types = contentTypesOf(group.at(0)?.schema.body)
+      const [form, stream] = [types.includes('multipart/form-data'), types.includes('application/octet-stream')]
+      const addRoutes = (to: FastifyInstance): void => group.forEach((operation) => addRoute(to, routeOf(operation)))
+      if (!form && !stream) addRoutes(http)
+      // Operations share a context, because it takes as long to create as dozens of routes.
       else
         await http.register(async (context) => {
           if (stream) takeStreams(context)
           if (form) await takeForms(context)
-          if (form && 'application/json' in content) takeJson(context)
-          addRoute(context, route)
+          if (form && types.includes('application/json')) takeJson(context)
+          addRoutes(context)
         })
     }
   }
+}
+
+function contentTypesOf(body: TSchema | undefined): string[] {
+  return body === undefined ? [] : Object.keys(contentOf(body)).toSorted()
 }
 
 interface Serving {
