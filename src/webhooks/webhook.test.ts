@@ -89,4 +89,8 @@ describe('secrets', () => {
     const shown = auditDocument(webhook({ secret: 'hidden', headers: { Authorization: 'hidden' }, name: 'A' }))
     expect(shown).toEqual({ url, name: 'A', secret: '***', enabled: true, topics: [] })
   })
+
+  it.each([null, ''])('that are %j are shown as such in the audit log, because they are not set', (secret) => {
+    expect(auditDocument(webhook({ secret }))).toMatchObject({ secret })
+  })
 })

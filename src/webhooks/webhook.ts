@@ -114,6 +114,8 @@ export function webhookOf(secrets: Secrets, row: WebhookRow): Webhook {
 
 /** Returns a webhook for the audit log, which shows that secrets are set but not their values, and no query of an address. */
 export function auditDocument({ doc, enabled, topics, secrets }: WebhookContent): Record<string, unknown> {
-  const set = Object.fromEntries(Object.keys(secrets ?? {}).map((name) => [name, '***']))
+  const set = Object.fromEntries(
+    Object.entries(secrets ?? {}).map(([name, value]) => [name, value === null || value === '' ? value : '***']),
+  )
   return { ...omitSecrets(omitFields(doc, ['headers'])), ...withoutQueries(doc), ...set, enabled, topics }
 }
