@@ -34,8 +34,8 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const org = () => `/orgs/${server.org.orgId}`
-async function search(query: string, place = org()): Promise<AnyJson[]> {
-  const { status, body } = await server.call('GET', `${place}/alarms/search?duration=30d&${query}`)
+async function search(query: string, place = org(), duration = '30d'): Promise<AnyJson[]> {
+  const { status, body } = await server.call('GET', `${place}/alarms/search?duration=${duration}&${query}`)
   expect(status, JSON.stringify(body)).toBe(200)
   return body.results
 }
@@ -217,11 +217,29 @@ describe('conditions and events of the service', () => {
     await append()
     const [alarm] = await search(`type=${alarmType}`)
     expect(alarm).toMatchObject({ status: 'open', count: 2 })
+    clock.advance(2 * 24 * 3600e3)
     await act(`${alarm.id}/ack`, { note: 'I look' })
-    expect(await search(`type=${alarmType}`)).toMatchObject([{ status: 'resolved', acked: true, note: 'I look' }])
+    // It was open until now, so also within the last day.
+    const resolved = await search(`type=${alarmType}`, org(), '1d')
+    expect(resolved).toMatchObject([{ status: 'resolved', acked: true, note: 'I look' }])
     await append()
     expect(await search(`type=${alarmType}&status=open`)).toMatchObject([{ count: 1 }])
-    expect((await takeEvents()).map(({ count }) => count)).toEqual([1, 2, 1])
+    const [begun, counted, ended, next] = await takeEvents()
+    expect([begun, counted]).toMatchObject([{ update: false }, { count: 2, update: true }])
+    expect(ended).toMatchObject({ id: alarm.id, count: 2, update: true, resolved_time: resolved[0].resolved_time })
+    expect(next).toMatchObject({ count: 1, update: false })
+    expect([...Value.Errors(topics.alarms.event, ended)]).toEqual([])
+  })
+
+  it('are open again once an acknowledgment that ended their alarm is withdrawn', async () => {
+    const [alarm] = await search('type=webhook_disabled&status=open')
+    await act(`${alarm.id}/ack`)
+    await takeEvents()
+    await act(`${alarm.id}/unack`)
+    expect(await search('type=webhook_disabled&status=open')).toMatchObject([{ id: alarm.id }])
+    const [again, ...others] = await takeEvents()
+    expect([again, others]).toMatchObject([{ id: alarm.id, count: 1, update: true }, []])
+    expect(again).not.toHaveProperty('resolved_time')
   })
 })
 
@@ -234,6 +252,14 @@ describe('an acknowledgment', () => {
     const [acked] = await search('acked=true&type=device_down')
     expect(acked).toMatchObject({ id: alarm.id, status: 'open', note: 'on my way', ack_admin_id: expect.any(String) })
     expect(acked.acked_time).toEqual(expect.any(Number))
+    await act(`${alarm.id}/ack`)
+    await act('ack_all', { note: 'of all' })
+    expect(await search('acked=true&type=device_down')).toContainEqual(acked)
+    await act(`${alarm.id}/ack`, { note: 'found the cable' })
+    const noted = (await search('acked=true&type=device_down')).find(({ id }) => id === alarm.id)
+    expect(noted).toMatchObject({ note: 'found the cable', status: 'open' })
+    await act('unack_all')
+    await act(`${alarm.id}/ack`)
     await act('unack', { alarm_ids: [alarm.id] })
     expect(await search('acked=true&type=device_down')).toEqual([])
     await act('ack', { alarm_ids: [alarm.id] }, `/sites/${siteId}`)
@@ -244,7 +270,13 @@ describe('an acknowledgment', () => {
     await act('unack_all', { note: 'too early' })
     expect(await search('acked=true')).toEqual([])
     const log = (await server.call('GET', `${org()}/logs?message=Unacknowledge*&sort=timestamp`)).body.results
-    expect(log.map(({ after }: AnyJson) => after?.note)).toEqual([undefined, 'not mine', 'too early'])
+    expect(log.map(({ after }: AnyJson) => after?.note)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      'not mine',
+      'too early',
+    ])
     const { body } = await server.call('GET', `${org()}/logs?message=*acknowledge*`)
     expect(body.results.length).toBeGreaterThan(4)
   })

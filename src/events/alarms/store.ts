@@ -6,7 +6,7 @@ import { noteChanges } from '../../platform/database/changes.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { type Tx, anyOf } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
-import { insertOutbox } from '../store.ts'
+import { insertOutbox, partLimits } from '../store.ts'
 import type { AlarmTable } from '../tables.ts'
 import type { TopicEvents } from '../topics.ts'
 import { type AlarmDetails, type AlarmType, type LastingAlarmType, alarms } from './alarm-types.ts'
@@ -58,6 +58,7 @@ export async function raiseAlarms(tx: Tx, raised: readonly NewAlarm[], at: Date)
     where alarm.ended_at is not null or not alarm.lasts
     returning *
   `.execute(tx)
+  noteChanges(tx, 'alarm', begun)
   await insertAlarmEvents(tx, begun, at)
 }
 
@@ -73,6 +74,7 @@ export async function endAlarms(tx: Tx, ended: readonly AlarmKey[], at: Date): P
       and alarm.counting and alarm.ended_at is null
     returning alarm.*
   `.execute(tx)
+  noteChanges(tx, 'alarm', rows)
   await insertAlarmEvents(tx, rows, at)
 }
 
@@ -87,18 +89,18 @@ export async function closeCounts(tx: Tx, before: Date): Promise<void> {
     .execute()
 }
 
-function insertAlarmEvents(tx: Tx, changed: readonly AlarmRow[], at: Date): Promise<void> {
-  noteChanges(tx, 'alarm', changed)
+/** @param wasKnown True if receivers know the alarms, although neither their counts nor their ends show it. */
+function insertAlarmEvents(tx: Tx, changed: readonly AlarmRow[], at: Date, wasKnown = false): Promise<void> {
   const events = changed.map((alarm) => ({
     orgId: alarm.orgId,
     siteId: alarm.siteId,
     topic: 'alarms' as const,
-    event: eventOf(alarm),
+    event: eventOf(alarm, wasKnown),
   }))
   return insertOutbox(tx, events, at)
 }
 
-function eventOf(alarm: AlarmRow): TopicEvents['alarms'] {
+function eventOf(alarm: AlarmRow, wasKnown: boolean): TopicEvents['alarms'] {
   const { group, severity } = alarms[alarm.type]
   return {
     id: alarm.id,
@@ -111,7 +113,7 @@ function eventOf(alarm: AlarmRow): TopicEvents['alarms'] {
     timestamp: epochS(alarm.createdAt),
     last_seen: epochS(alarm.lastSeenAt),
     count: alarm.count,
-    update: alarm.count > 1 || alarm.endedAt !== null,
+    update: wasKnown || alarm.count > 1 || alarm.endedAt !== null,
     ...(alarm.endedAt !== null && { resolved_time: epochS(alarm.endedAt) }),
     text: alarm.text,
     ...alarm.details,
@@ -134,32 +136,61 @@ export interface Acknowledgment {
   readonly at: Date
 }
 
+interface ChangedAlarm extends AlarmId {
+  /** True if the change ended the alarm, or opened it again. */
+  readonly turned: boolean
+}
+
 /**
- * Acknowledges alarms that are not acknowledged yet. It ends those that don't end with their cause.
+ * Acknowledges alarms. It ends those that don't end with their cause. An alarm that is already acknowledged is left unchanged,
+ * unless the caller names it and gives a note.
  * @returns The number of acknowledged alarms.
  */
 export async function ackAlarms(tx: Tx, scope: SitesScope, { chosen, note, at }: Acknowledgment): Promise<number> {
   const { adminId, name } = scope.actor
-  const { rows } = await sql<AlarmId>`
+  const again = chosen !== 'all' && note !== null
+  const { rows } = await sql<ChangedAlarm>`
+    with chosen as materialized (
+      select org_id, id, not lasts and ended_at is null as turned from alarm
+      where ${inScope(scope, chosen)} and (acked_at is null or ${again})
+      order by id for update
+    )
     update alarm set acked_at = ${at}, acked_by = ${adminId}, acked_by_name = ${name}, note = ${note},
-      ended_at = case when lasts then ended_at else ${at} end, counting = counting and lasts and ended_at is null
-    where ${inScope(scope, chosen)} and acked_at is null
-    returning org_id, id
+      ended_at = case when chosen.turned then ${at} else alarm.ended_at end,
+      counting = alarm.counting and alarm.lasts and alarm.ended_at is null
+    from chosen where alarm.org_id = chosen.org_id and alarm.id = chosen.id
+    returning alarm.org_id, alarm.id, chosen.turned
   `.execute(tx)
-  noteChanges(tx, 'alarm', rows)
+  await appendTurned(tx, rows, at)
   return rows.length
 }
 
-/** Withdraws acknowledgments. @returns The number of changed alarms. */
-export async function unackAlarms(tx: Tx, scope: SitesScope, chosen: ChosenAlarms): Promise<number> {
-  const { rows } = await sql<AlarmId>`
+/** Withdraws acknowledgments. It opens the alarms again that they ended. @returns The number of changed alarms. */
+export async function unackAlarms(tx: Tx, scope: SitesScope, chosen: ChosenAlarms, at: Date): Promise<number> {
+  const { rows } = await sql<ChangedAlarm>`
     update alarm set acked_at = null, acked_by = null, acked_by_name = null, note = null,
       ended_at = case when lasts then ended_at end
     where ${inScope(scope, chosen)} and acked_at is not null
-    returning org_id, id
+    returning org_id, id, not lasts as turned
   `.execute(tx)
-  noteChanges(tx, 'alarm', rows)
+  await appendTurned(tx, rows, at)
   return rows.length
+}
+
+/** Appends the events of alarms that a person has ended or opened again, a portion of their rows at a time. */
+async function appendTurned(tx: Tx, rows: readonly ChangedAlarm[], at: Date): Promise<void> {
+  noteChanges(tx, 'alarm', rows)
+  const turned = rows.filter((row) => row.turned)
+  for (let from = 0; from < turned.length; from += partLimits.count) {
+    const part = turned.slice(from, from + partLimits.count)
+    const changed = await tx
+      .selectFrom('alarm')
+      .selectAll()
+      .where('orgId', '=', anyOf([...new Set(part.map(({ orgId }) => orgId))]))
+      .where('id', '=', anyOf(part.map(({ id }) => id)))
+      .execute()
+    await insertAlarmEvents(tx, changed, at, true)
+  }
 }
 
 function inScope(scope: SitesScope, chosen: ChosenAlarms): RawBuilder<boolean> {

@@ -13,7 +13,7 @@ interface Acknowledgment {
 }
 
 /**
- * Acknowledges alarms. Those that are already acknowledged are left unchanged.
+ * Acknowledges alarms. Those that are already acknowledged are left unchanged, unless they are named and `note` is given.
  * @throws AppError not_found for an alarm that the scope does not have.
  */
 export function acknowledge(ctx: Context, scope: SitesScope, { chosen, note }: Acknowledgment): Promise<void> {
@@ -32,11 +32,12 @@ export function acknowledge(ctx: Context, scope: SitesScope, { chosen, note }: A
  * @throws AppError not_found for an alarm that the scope does not have.
  */
 export function unacknowledge(ctx: Context, scope: SitesScope, { chosen, note }: Acknowledgment): Promise<void> {
+  const at = ctx.clock.now()
   return changeAlarms(ctx, scope, {
-    at: ctx.clock.now(),
+    at,
     chosen,
     note,
-    change: (tx) => unackAlarms(tx, scope, chosen),
+    change: (tx) => unackAlarms(tx, scope, chosen, at),
     verb: 'Unacknowledge',
   })
 }

@@ -98,7 +98,7 @@ function conditions(scope: SitesScope, { start, end, ...filter }: AlarmFilter): 
   return sql.join(
     [
       sql`alarm.org_id = ${scope.orgId} and alarm.created_at <= ${end}`,
-      sql`(alarm.last_seen_at >= ${start} or alarm.ended_at is null)`,
+      sql`(alarm.last_seen_at >= ${start} or alarm.ended_at >= ${start} or alarm.ended_at is null)`,
       inSites(scope, sql`alarm.site_id`),
       ...conditionsOn<Filters>(fields, filter.conditions),
     ],
