@@ -62,6 +62,19 @@ async function drop(index: number): Promise<void> {
   const session = await connect(index)
   await recordEnds(server.ctx, [session])
 }
+/** Makes the commands of a device those of its session that the device has agreed to. */
+async function endCommands(deviceId: string): Promise<void> {
+  await server.ctx.db
+    .updateTable('deviceCommand')
+    .set((eb) => ({
+      state: 'done',
+      sentAt: clock.now(),
+      finishedAt: clock.now(),
+      epoch: eb.selectFrom('deviceSession').select('epoch').where('deviceId', '=', deviceId),
+    }))
+    .where('deviceId', '=', deviceId)
+    .execute()
+}
 async function watch(): Promise<void> {
   clock.advance(1000)
   await watchAlarms(server.ctx)
@@ -141,11 +154,7 @@ describe('a device that is offline', () => {
     const session = await connect(2)
     const { id } = device(2)
     expect((await server.call('POST', `/sites/${siteId}/devices/${id}/restart`)).status).toBe(200)
-    await server.ctx.db
-      .updateTable('deviceCommand')
-      .set({ state: 'done', sentAt: clock.now(), finishedAt: clock.now() })
-      .where('deviceId', '=', id)
-      .execute()
+    await endCommands(id)
     await recordEnds(server.ctx, [session])
     await watch()
     const openOf = async (mac: string) => (await search('status=open')).filter(({ aps }) => aps?.includes(mac))
@@ -153,6 +162,23 @@ describe('a device that is offline', () => {
     clock.advance(16 * 60_000)
     await watch()
     expect(await openOf(device(2).mac)).toHaveLength(1)
+  })
+
+  it('has one if it has returned from a restart, and is lost again', async () => {
+    const { id, mac } = device(0)
+    const session = await connect(0)
+    expect((await server.call('POST', `/sites/${siteId}/devices/${id}/restart`)).status).toBe(200)
+    await endCommands(id)
+    await recordEnds(server.ctx, [session])
+    await watch()
+    const openOf = async () => (await search('status=open')).filter(({ aps }) => aps?.includes(mac))
+    expect(await openOf()).toEqual([])
+    await drop(0)
+    await watch()
+    expect(await openOf()).toHaveLength(1)
+    await connect(0)
+    await watch()
+    await takeEvents()
   })
 
   it('has none any more when its organization has given it up', async () => {

@@ -13,7 +13,7 @@ export interface DownDevice {
 
 /**
  * Lists devices that are offline without an open alarm. Excludes outages shorter than the threshold of their site, and
- * devices that a person or an upgrade reboots.
+ * devices that a person or an upgrade reboots. A device that has connected since a person's command has rebooted.
  *
  * @param rebootedSince A device that went offline before this, or whose reboot was commanded before it, should be back.
  */
@@ -38,6 +38,7 @@ export async function listDownDevices(
         where target.org_id = device.org_id and target.device_id = device.id and target.in_flight)
       and not (disconnection.disconnected_at > ${rebootedSince} and exists (
         select from device_command command
+        join device_session session on session.device_id = command.device_id and session.epoch = command.epoch
         where command.org_id = device.org_id and command.device_id = device.id and command.site_upgrade_id is null
           and command.kind in ('restart', 'restore_backup')
           and (command.state = 'sent' or command.finished_at > ${rebootedSince})))
