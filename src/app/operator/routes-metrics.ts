@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Context } from '../../platform/context.ts'
 import { readUpgradeSamples } from '../../rollout/store-metrics.ts'
+import { readWebhookSamples } from '../../webhooks/store-metrics.ts'
 
 /**
  * The counters and the current state of this process, for Prometheus. They cover all organizations, so they are for the
@@ -10,7 +11,7 @@ export function metricsRoutes(ctx: Context): FastifyPluginAsync {
   return async (http) => {
     http.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
       void reply.type('text/plain; version=0.0.4; charset=utf-8')
-      return ctx.metrics.encode(await readUpgradeSamples(ctx.db))
+      return ctx.metrics.encode([...(await readUpgradeSamples(ctx.db)), ...(await readWebhookSamples(ctx.db))])
     })
   }
 }

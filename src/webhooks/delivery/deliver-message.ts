@@ -8,6 +8,7 @@ import { storable } from '../requests/storable.ts'
 import { reduceRequest, requestOf, sendMessage } from '../requests/send-message.ts'
 import type { DeliveryRecord, DueMessage } from './store.ts'
 import type { ReceiverType } from '../types/receiver-type.ts'
+import { countAttempt } from '../metrics.ts'
 import { isOfSameDay } from './payload-place.ts'
 
 export interface Attempt {
@@ -43,6 +44,8 @@ export async function deliverMessage(
     at: endedAt,
   }
   const verdict = decideRetry(asked, options.random())
+  const durationMs = Math.round(performance.now() - startedMs)
+  countAttempt(ctx.metrics, verdict, durationMs)
   const { others, signatures } = reduceRequest(receiver, request, { messageId: message.id, createdAt: at })
   return {
     verdict,
@@ -61,7 +64,7 @@ export async function deliverMessage(
       error: errorOf(result, receiver.type),
       reqUrl: receiver.record.url,
       createdAt: at,
-      durationMs: Math.round(performance.now() - startedMs),
+      durationMs,
       final: verdict.kind === 'delivered' || verdict.kind === 'give_up',
       nextAttempt: 'afterMs' in verdict ? addMs(endedAt, verdict.afterMs) : null,
       exchange: {

@@ -275,6 +275,7 @@ it('only the operator reads the metrics', async () => {
   const { status, body, headers: answered } = await server.call('GET', '/operator/v1/metrics', { as: null, headers })
   expect(status).toBe(200)
   expect(answered.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
-  expect(body).toContain('# TYPE signalbox_upgrade_devices gauge\n')
+  for (const name of ['signalbox_upgrade_devices', 'signalbox_webhooks'])
+    expect(body).toContain(`# TYPE ${name} gauge\n`)
   expect(await server.call('GET', '/operator/v1/metrics', { as: admin })).toMatchObject({ status: 401 })
 })

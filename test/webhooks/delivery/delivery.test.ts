@@ -8,6 +8,7 @@ import { searchDeliveries } from '../../../src/webhooks/records/store.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
 import { deleteWebhook } from '../../../src/webhooks/delete-webhook.ts'
 import { pingWebhook } from '../../../src/webhooks/pings/ping-webhook.ts'
+import { readWebhookSamples } from '../../../src/webhooks/store-metrics.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
@@ -30,6 +31,30 @@ const drained = () =>
   })
 
 describe('delivery', () => {
+  it('is counted for Prometheus by result, with the webhooks and messages that wait', async () => {
+    await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
+    await harness.addWebhook({ url: receiver.url, topics: [], enabled: false })
+    await harness.start()
+    await harness.audit('first')
+    await drained()
+    receiver.answer(status(500))
+    await harness.audit('second')
+    await receiver.waitFor(2)
+    const scrape = async () => harness.ctx.metrics.encode(await readWebhookSamples(harness.ctx.db))
+    await waitUntil('the failure written', async () => (await scrape()).includes('{state="failing"}'))
+    const lines = (await scrape()).split('\n')
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'signalbox_webhook_attempts_total{result="delivered"} 1',
+        'signalbox_webhook_attempts_total{result="retry"} 1',
+        'signalbox_webhook_attempt_seconds_count 2',
+        'signalbox_webhooks{state="disabled"} 1',
+        'signalbox_webhooks{state="failing"} 1',
+        'signalbox_webhook_messages_waiting{state="failing"} 1',
+      ]),
+    )
+  })
+
   it('sends a media type and an agent that the webhook sets, once and in any spelling', async () => {
     const headers = { 'content-type': 'application/json; charset=utf-8', 'USER-AGENT': 'mine' }
     await harness.addWebhook({ url: receiver.url, topics: ['audits'], headers })

@@ -1,0 +1,43 @@
+import { sql } from 'kysely'
+import type { Reader } from '../platform/database/db.ts'
+import { type Sample, metric } from '../platform/process/prometheus.ts'
+
+const states = ['working', 'failing', 'disabled'] as const
+
+const webhooks = metric({
+  name: 'signalbox_webhooks',
+  help: 'Webhooks by state; failing: the last attempt failed',
+  kind: 'gauge',
+  labels: { state: states },
+})
+const waiting = metric({
+  name: 'signalbox_webhook_messages_waiting',
+  help: 'Messages that wait for receivers of webhooks, by the state of the webhook',
+  kind: 'gauge',
+  labels: { state: states },
+})
+const unrouted = metric({
+  name: 'signalbox_webhook_events_unrouted',
+  help: 'Events that have yet to become messages, at most 100000, and those that were set aside',
+  kind: 'gauge',
+  labels: { set_aside: ['true', 'false'] },
+})
+
+/** Reads the state of the webhooks of all organizations. */
+export async function readWebhookSamples(reader: Reader): Promise<Sample[]> {
+  const byState = await sql<{ readonly state: string; readonly count: number; readonly pending: number }>`
+    select case when not webhook.enabled then 'disabled' when lane.failures > 0 then 'failing' else 'working' end as state,
+      count(*)::integer as count, sum(lane.pending)::float8 as pending
+    from webhook join webhook_lane lane on lane.org_id = webhook.org_id and lane.webhook_id = webhook.id
+    group by 1 order by 1
+  `.execute(reader)
+  const events = await sql<{ readonly set_aside: string; readonly count: number }>`
+    select (set_aside_at is not null)::text as set_aside, count(*)::integer as count
+    from (select set_aside_at from webhook_outbox limit 100000) outbox group by 1 order by 1
+  `.execute(reader)
+  return [
+    ...byState.rows.map(({ state, count }) => ({ metric: webhooks, labels: { state }, value: count })),
+    ...byState.rows.map(({ state, pending }) => ({ metric: waiting, labels: { state }, value: pending })),
+    ...events.rows.map(({ set_aside, count }) => ({ metric: unrouted, labels: { set_aside }, value: count })),
+  ]
+}
