@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto'
+import { X509Certificate, randomUUID } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -259,6 +259,49 @@ describe('a condition of one organization', () => {
     expect(event).toMatchObject({ orgId, siteId, type: 'WEBHOOK_FAILING', text: expect.stringContaining('"Alerts"') })
     clock.advance(1000)
     await db.updateTable('webhookLane').set({ failures: 0 }).execute()
+    await watch()
+    expect(await typesOf(org)).toEqual(['WEBHOOK_FAILING', 'WEBHOOK_RECOVERED'])
+  })
+
+  it('is that a receiver requests pauses for an hour and accepts nothing, although no attempt counts as a failure', async () => {
+    const { orgId } = org.scope
+    const { db } = context.ctx
+    const id = await addWebhook({ name: 'Alerts' })
+    const at = clock.now()
+    await db.updateTable('webhookLane').set({ pending: 1, nextAt: at }).execute()
+    const message = { orgId, id, webhookId: id, topic: 'audits', body: Buffer.from('{}'), eventCount: 1 }
+    await db
+      .insertInto('webhookMessage')
+      .values({ ...message, dueAt: at, createdAt: at })
+      .execute()
+    const attempt = (status: 'success' | 'failure', createdAt: Date) =>
+      db
+        .insertInto('webhookDelivery')
+        .values({
+          orgId,
+          id: randomUUID(),
+          webhookId: id,
+          messageId: id,
+          topic: 'audits',
+          attempt: 1,
+          status,
+          reqUrl: '',
+          createdAt,
+        })
+        .execute()
+    await attempt('success', at)
+    await attempt('failure', addMs(at, 1))
+    clock.advance(HOUR_MS)
+    await watch()
+    expect(await typesOf(org)).toEqual([])
+    clock.advance(1)
+    await watch()
+    expect(await typesOf(org)).toEqual(['WEBHOOK_FAILING'])
+    clock.advance(1000)
+    // A message that fails again and again shows nothing about a receiver that accepts others.
+    await attempt('success', addMs(clock.now(), -1))
+    await attempt('failure', clock.now())
+    await db.updateTable('webhookLane').set({ failures: 1 }).execute()
     await watch()
     expect(await typesOf(org)).toEqual(['WEBHOOK_FAILING', 'WEBHOOK_RECOVERED'])
   })

@@ -8,16 +8,28 @@ export interface NamedWebhook {
   readonly name: string
 }
 
-/** Lists enabled webhooks whose last delivery failed and that have messages from before `before`. */
+/**
+ * Lists enabled webhooks that have messages from before `before`, whose last delivery failed, and whose receivers have accepted
+ * nothing since then. An attempt whose answer requests a pause counts as no failure of the lane, but it has failed.
+ */
 export async function listFailingWebhooks(reader: Reader, before: Date): Promise<NamedWebhook[]> {
+  const ofLane = sql`delivery.org_id = lane.org_id and delivery.webhook_id = lane.webhook_id`
   const { rows } = await sql<NamedWebhook>`
     select webhook.org_id, webhook.id, webhook.site_id, coalesce(webhook.doc ->> 'name', '') as name
     from webhook_lane lane
     join webhook on webhook.org_id = lane.org_id and webhook.id = lane.webhook_id
-    where lane.failures > 0 and lane.pending > 0 and webhook.enabled and exists (
-      select from webhook_message message
-      where message.org_id = lane.org_id and message.webhook_id = lane.webhook_id and message.due_at >= lane.due_from
-        and message.created_at < ${before})
+    where lane.pending > 0 and webhook.enabled
+      and exists (
+        select from webhook_message message
+        where message.org_id = lane.org_id and message.webhook_id = lane.webhook_id and message.due_at >= lane.due_from
+          and message.created_at < ${before})
+      and (lane.failures > 0 or (
+        select delivery.status = 'failure' from webhook_delivery delivery
+        where ${ofLane} and delivery.topic <> 'ping'
+        order by delivery.created_at desc, delivery.id desc limit 1))
+      and not exists (
+        select from webhook_delivery delivery
+        where ${ofLane} and delivery.status = 'success' and delivery.created_at >= ${before})
     order by 1, 2
   `.execute(reader)
   return rows
