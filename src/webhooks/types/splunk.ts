@@ -1,5 +1,6 @@
 import type { Document } from '../../platform/json/document.ts'
 import { invalidField } from '../../platform/errors.ts'
+import { parseExactJson } from '../../platform/json/exact-json.ts'
 import { isObject } from '../../platform/json/is-object.ts'
 import { headerFault, replaceHeaders } from '../requests/headers.ts'
 import {
@@ -52,7 +53,7 @@ function takesAnyText(url: string): boolean {
 /** Returns one envelope per line. Searches can drop repeated events by the id of the message. */
 function encodeEvents({ id, topic, body }: Encodable): Buffer {
   // In the format of the router.
-  const { events } = JSON.parse(body.toString('utf8')) as { readonly events: readonly unknown[] }
+  const { events } = parseExactJson(body.toString('utf8')) as { readonly events: readonly unknown[] }
   const fields = { topic, webhook_id: id }
   const envelopeOf = (event: unknown): Document =>
     Object.assign(timeOf(event), { source: 'signalbox', sourcetype: `signalbox:${topic}`, event, fields })
