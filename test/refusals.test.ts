@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { furtherRefusals } from '../scripts/contract/further-refusals.ts'
 import { zip } from './maps/bundles.ts'
 import { picture } from './maps/pictures.ts'
-import { addSite, claimNewDevices, connectDevice } from './support/fleets/devices.ts'
+import { addSite, claimNewDevice, connectDevice } from './support/fleets/devices.ts'
 import { NEW, createFleet, seedOrg } from './support/fleets/fleet.ts'
 import { type FormPart, encodeForm } from './support/contract/forms.ts'
 import { type Answer, type TestServer, startTestServer } from './support/servers/server.ts'
@@ -36,8 +36,7 @@ async function makeWorld(): Promise<World> {
   const org = `/orgs/${orgId}`
   const siteId = await addSite(server)
   const site = `/sites/${siteId}`
-  const [device] = await claimNewDevices(server, 1, { siteId, type: 'switch', model: 'EX4100-48P' })
-  if (device === undefined) throw new Error('no device')
+  const device = await claimNewDevice(server, { siteId, type: 'switch', model: 'EX4100-48P' })
   await connectDevice(server.ctx, device.mac)
   const seeded = await seedOrg(server.ctx, [{ devices: 1, model: 'SW24', type: 'switch' }], orgId)
   const switches = seeded.sites.flatMap((of) => of.devices)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
+import { addSite, claimNewDevice } from '../support/fleets/devices.ts'
 import { addPerson, makeSsoAdmin } from '../support/people.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 
@@ -195,8 +195,8 @@ describe('the permissions of each role', () => {
   let deviceId: string
   beforeEach(async () => {
     siteId = await addSite(server, 'Roles')
-    const [device] = await claimNewDevices(server, 1, { siteId })
-    deviceId = device?.id ?? ''
+    const device = await claimNewDevice(server, { siteId })
+    deviceId = device.id
   })
 
   /**

@@ -10,7 +10,7 @@ import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
 import { NEW, createFleet, seedOrg } from '../support/fleets/fleet.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
+import { type MadeDevice, addSite, claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { type Result, program, runSignalbox } from './run-signalbox.ts'
@@ -24,9 +24,7 @@ let device: MadeDevice
 beforeAll(async () => {
   server = await startTestServer()
   siteId = await addSite(server, 'North')
-  const [made] = await claimNewDevices(server, 1, { siteId })
-  if (made === undefined) throw new Error('no device')
-  device = made
+  device = await claimNewDevice(server, { siteId })
   await connectDevice(server.ctx, device.mac)
   await server.call('PUT', `/sites/${siteId}/devices/${device.id}`, { body: { name: 'Hall' } })
 })

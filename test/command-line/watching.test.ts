@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
-import { addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
+import { addSite, claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
 import { type Fleet, NEW, createFleet, seedOrg } from '../support/fleets/fleet.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type Path, startPath } from './path.ts'
@@ -18,14 +18,14 @@ it('watches devices and sites that join later', async () => {
   const siteId = await addSite(server, 'North')
   const watching = startSignalbox({ url: server.url, token: server.org.token }, ['devices', 'watch', '--refresh', '1'])
   await watching.told(/watching 0 devices at \d+ sites/)
-  const [first] = await claimNewDevices(server, 1, { siteId })
-  expect(await watching.next()).toContain(`${first?.mac}  `)
+  const first = await claimNewDevice(server, { siteId })
+  expect(await watching.next()).toContain(`${first.mac}  `)
   const later = await addSite(server, 'South')
-  const [second] = await claimNewDevices(server, 1, { siteId: later })
-  expect(await watching.next((line) => line.includes(second?.mac))).toContain('disconnected')
+  const second = await claimNewDevice(server, { siteId: later })
+  expect(await watching.next((line) => line.includes(second.mac))).toContain('disconnected')
   // The new site has a channel of its own.
-  await connectDevice(server.ctx, second?.mac ?? '', { firmware: '4.0.0' })
-  expect(await watching.next((line) => line.includes('4.0.0'))).toContain(second?.mac)
+  await connectDevice(server.ctx, second.mac, { firmware: '4.0.0' })
+  expect(await watching.next((line) => line.includes('4.0.0'))).toContain(second.mac)
   expect(await watching.interrupt()).toBe(130)
 })
 

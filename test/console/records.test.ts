@@ -9,7 +9,7 @@ import { setAsideEvents } from '../../src/events/store-outbox.ts'
 import { startIdentityProvider } from '../sso/identity-provider.ts'
 import { addSso, signIn as signInBySso } from '../sso/world.ts'
 import { buildConsole, launchChromium, noChromium, openSession, openView, signIn } from '../support/peers/chromium.ts'
-import { addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
+import { addSite, claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
 import { seedOrg } from '../support/fleets/fleet.ts'
 import { addPerson } from '../support/people.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
@@ -352,8 +352,8 @@ describe.skipIf(noChromium !== null)(
 
     it('offers no part of a gateway that is not a cluster', { timeout: WITHIN_MS }, async () => {
       const siteId = await addSite(server, 'Gateways')
-      const [gateway] = await claimNewDevices(server, 1, { siteId, type: 'gateway', model: 'SRX320' })
-      const mac = gateway?.mac ?? ''
+      const gateway = await claimNewDevice(server, { siteId, type: 'gateway', model: 'SRX320' })
+      const mac = gateway.mac
       await connectDevice(server.ctx, mac, { type: 'gateway', model: 'SRX320' })
       const page = await enter(server.org, `${org}/sites/${siteId}/devices/${mac}`)
       await page.getByRole('button', { name: 'Restart…' }).click()

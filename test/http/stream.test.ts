@@ -7,7 +7,7 @@ import { endAlarms, raiseAlarms } from '../../src/events/alarms/store.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { recordOutcomes } from '../support/fleets/record.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
+import { type MadeDevice, addSite, claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type StreamClient, openStream } from '../support/peers/stream-client.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -21,9 +21,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 beforeEach(async () => {
   siteId = await addSite(server)
-  const [made] = await claimNewDevices(server, 1, { siteId })
-  if (made === undefined) throw new Error('no device')
-  device = made
+  device = await claimNewDevice(server, { siteId })
 })
 
 const open = ({ token }: TestOrg = server.org): Promise<StreamClient> =>

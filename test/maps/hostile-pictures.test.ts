@@ -5,7 +5,7 @@ import sharp from 'sharp'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/platform/time/clock.ts'
 import { DEFAULT_DECODE_LIMITS } from '../../src/platform/images/decoder-limits.ts'
-import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
+import { addSite, claimNewDevice } from '../support/fleets/devices.ts'
 import { addPerson } from '../support/people.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { hollowPng, picture, pngWithTexts, postForm } from './pictures.ts'
@@ -19,8 +19,8 @@ beforeAll(async () => {
   server = await startTestServer()
   const siteId = await addSite(server)
   installer = await addPerson(server, [{ scope: 'site', role: 'installer', site_id: siteId }])
-  const [device] = await claimNewDevices(server, 1, { siteId })
-  path = `/installer/orgs/${server.org.orgId}/devices/${device?.mac}/image1`
+  const device = await claimNewDevice(server, { siteId })
+  path = `/installer/orgs/${server.org.orgId}/devices/${device.mac}/image1`
 })
 afterAll(() => server.close())
 

@@ -7,7 +7,7 @@ import { filterKnownImages, imageTasks } from '../../src/app/images.ts'
 import { createThumbnails } from '../../src/maps/create-thumbnails.ts'
 import { DEFAULT_DECODE_LIMITS } from '../../src/platform/images/decoder-limits.ts'
 import { type ImageFiles, sweepImages } from '../../src/platform/images/image-files.ts'
-import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
+import { addSite, claimNewDevice } from '../support/fleets/devices.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -159,8 +159,8 @@ describe('the image of a map', () => {
   })
 
   it('moves the objects of the map by the transform of a replacement', async () => {
-    const [device] = await claimNewDevices(server, 1, { siteId })
-    const at = `/sites/${siteId}/devices/${device?.id}`
+    const device = await claimNewDevice(server, { siteId })
+    const at = `/sites/${siteId}/devices/${device.id}`
     await upload(png(plan))
     const { id } = await get()
     await server.call('PUT', at, { body: { map_id: id, x: 10, y: 20, orientation: 300 } })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
+import { addSite, claimNewDevice, claimNewDevices } from '../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 
 let server: TestServer
@@ -220,25 +220,25 @@ describe('devices', () => {
   })
 
   it('of another site, or unknown ones, make the request move no device', async () => {
-    const [mine] = await claimNewDevices(server, 1, { siteId })
-    const [foreign] = await claimNewDevices(server, 1, { siteId: await addSite(server, 'Foreign') })
+    const mine = await claimNewDevice(server, { siteId })
+    const foreign = await claimNewDevice(server, { siteId: await addSite(server, 'Foreign') })
     const mapId = await add({})
     const set = (macs: unknown) => server.call('POST', `${path}/${mapId}/set_map`, { body: { macs } })
-    const refused = await set([mine?.mac, foreign?.mac])
+    const refused = await set([mine.mac, foreign.mac])
     expect(refused).toMatchObject({ status: 400, body: { detail: expect.stringContaining('Invalid field macs.1: ') } })
-    expect(await get(mine?.id ?? '')).not.toHaveProperty('map_id')
+    expect(await get(mine.id)).not.toHaveProperty('map_id')
     expect(await set(['nonsense'])).toMatchObject({
       status: 400,
       body: { detail: expect.stringContaining('Invalid field macs.0: ') },
     })
-    for (const macs of [[], 'x', [mine?.mac, mine?.mac], undefined])
+    for (const macs of [[], 'x', [mine.mac, mine.mac], undefined])
       expect(await set(macs)).toMatchObject({ status: 400, body: { detail: expect.stringMatching(/macs/) } })
   })
 
   it('are placed only on maps of their own site, and removed from them when they leave it', async () => {
     const elsewhere = await addSite(server, 'Next')
-    const [device] = await claimNewDevices(server, 1, { siteId })
-    const id = device?.id ?? ''
+    const device = await claimNewDevice(server, { siteId })
+    const id = device.id
     const foreign = await server.call('POST', `/sites/${elsewhere}/maps`, { body: {} })
     for (const mapId of [foreign.body.id, randomUUID(), 'x', '', 5, {}]) {
       const answer = await put(id, { map_id: mapId, name: 'changed' })
@@ -249,7 +249,7 @@ describe('devices', () => {
     expect(await put(id, { map_id: mapId, x: 1, y: 2, height: 3 })).toMatchObject({ status: 200 })
     const assign = (site: string) =>
       server.call('PUT', `/orgs/${server.org.orgId}/inventory`, {
-        body: { op: 'assign', site_id: site, macs: [device?.mac], managed: true },
+        body: { op: 'assign', site_id: site, macs: [device.mac], managed: true },
       })
     await assign(siteId)
     expect(await get(id)).toMatchObject({ map_id: mapId, x: 1, y: 2 })
@@ -260,8 +260,8 @@ describe('devices', () => {
   })
 
   it('are on no map once theirs is deleted', async () => {
-    const [device] = await claimNewDevices(server, 1, { siteId })
-    const id = device?.id ?? ''
+    const device = await claimNewDevice(server, { siteId })
+    const id = device.id
     const mapId = await add({})
     await put(id, { map_id: mapId.toUpperCase(), x: 1, y: 2, orientation: 45, height: 3 })
     await server.call('DELETE', `${path}/${mapId}`)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
+import { addSite, claimNewDevice } from '../support/fleets/devices.ts'
 import { addCluster, addMxedge } from '../support/fleets/mxedges.ts'
 import { addPerson } from '../support/people.ts'
 import type { TestOrg, TestServer } from '../support/servers/server.ts'
@@ -257,8 +257,8 @@ async function deviceKinds(server: TestServer, { site, mapId }: Ids): Promise<Ki
   const models = { ap: 'AP45', switch: 'EX4100-48P', gateway: 'SRX300' } as const
   return Promise.all(
     (['ap', 'switch', 'gateway'] as const).map(async (type): Promise<Kind> => {
-      const [device] = await claimNewDevices(server, 1, { siteId: site, type, model: models[type] })
-      const path = () => `/sites/${site}/devices/${device?.id ?? ''}`
+      const device = await claimNewDevice(server, { siteId: site, type, model: models[type] })
+      const path = () => `/sites/${site}/devices/${device.id}`
       return { name: type, schema: `device_${type}`, list: null, path, known: { map_id: mapId } }
     }),
   )

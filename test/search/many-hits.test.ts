@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { foldValueCounts } from '../../src/devices/store-value-counts.ts'
 import { recordEnds } from '../support/fleets/record.ts'
-import { claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
+import { claimNewDevice, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
 import { seedOrg } from '../support/fleets/fleet.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 
@@ -83,8 +83,8 @@ test.each([
 })
 
 test('searches by connection follow connects, disconnects and claims', async () => {
-  const [device] = await claimNewDevices(server, 1, { model: 'AP77' })
-  const mac = device?.mac ?? ''
+  const device = await claimNewDevice(server, { model: 'AP77' })
+  const mac = device.mac
   const found = async (query: string): Promise<boolean> =>
     (await macsOf(`inventory/search?model=AP77&${query}`)).macs.includes(mac)
   const state = async () => [

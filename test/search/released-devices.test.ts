@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import type { Db } from '../../src/platform/database/db.ts'
 import { untilWaiting } from '../support/database/until-waiting.ts'
-import { claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
+import { claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 
 let server: TestServer
@@ -55,8 +55,8 @@ test.each([
   'nothing is left of a device that $first.name while it $second.name, and the counters know it',
   async ({ isConnected, first, second }) => {
     const { db } = server.ctx
-    const [device] = await claimNewDevices(server, 1)
-    const mac = device?.mac ?? ''
+    const device = await claimNewDevice(server)
+    const mac = device.mac
     const id = deviceIdOf(mac)
     await connectDevice(server.ctx, mac, { firmware: '1.0' })
     if (!isConnected) await disconnect.run(db, id)

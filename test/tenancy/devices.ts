@@ -1,4 +1,4 @@
-import { claimNewDevices, connectDevice, makeDevices } from '../support/fleets/devices.ts'
+import { claimNewDevice, claimNewDevices, connectDevice, makeDevices } from '../support/fleets/devices.ts'
 import { picture } from '../maps/pictures.ts'
 import { encodeForm } from '../support/contract/forms.ts'
 import type { TestServer } from '../support/servers/server.ts'
@@ -6,22 +6,14 @@ import { uploadSupportFile } from '../support/support-files.ts'
 import type { Area, Ids } from './area.ts'
 
 export async function makeDevicesArea(server: TestServer, { site_id: siteId }: Ids): Promise<Area> {
-  const [device] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
-  const [replaced] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
-  const [spare] = await claimNewDevices(server, 1)
+  const device = await claimNewDevice(server, { ...(siteId !== undefined && { siteId }) })
+  const replaced = await claimNewDevice(server, { ...(siteId !== undefined && { siteId }) })
+  const spare = await claimNewDevice(server)
   const [unclaimed] = await makeDevices(server.ctx, 1)
   // One device for each command that excludes the others.
   const junos = await claimNewDevices(server, 3, { ...(siteId !== undefined && { siteId }) })
   const [restored, restoredToo, saved] = junos
-  if (
-    restored === undefined ||
-    restoredToo === undefined ||
-    saved === undefined ||
-    device === undefined ||
-    replaced === undefined ||
-    spare === undefined ||
-    unclaimed === undefined
-  )
+  if (restored === undefined || restoredToo === undefined || saved === undefined || unclaimed === undefined)
     throw new Error('no device')
   await connectDevice(server.ctx, device.mac)
   for (const { mac } of junos) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
 import { json } from '../../src/platform/database/db.ts'
-import { claimNewDevices } from '../support/fleets/devices.ts'
+import { claimNewDevice, claimNewDevices } from '../support/fleets/devices.ts'
 import type { TestServer } from '../support/servers/server.ts'
 import { type Area, type Ids, create } from './area.ts'
 
@@ -14,13 +14,11 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
   const image = await create(server, `/orgs/${orgId}/firmware?version=2.0.0&models=AP45`, 'an image')
   const spare = await create(server, `/orgs/${orgId}/firmware?version=3.0.0&models=AP45`, 'a spare image')
   const upgrade = await create(server, `/orgs/${orgId}/devices/upgrade`, upgradeBody)
-  const [listed] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
-  if (listed === undefined) throw new Error('no device')
+  const listed = await claimNewDevice(server, { ...(siteId !== undefined && { siteId }) })
   const ofListed = await create(server, `/orgs/${orgId}/devices/upgrade`, upgradeBody)
   const waiting = await createWaiting(server, orgId)
   const ofSite = await server.call('POST', `/sites/${siteId}/devices/upgrade`, { body: {} })
-  const [idle] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
-  if (idle === undefined) throw new Error('no device')
+  const idle = await claimNewDevice(server, { ...(siteId !== undefined && { siteId }) })
   const [router, other, third, fourth] = await claimNewDevices(server, 4, {
     model: 'SSR120',
     type: 'gateway',

@@ -3,7 +3,7 @@ import { appendDueOutages } from '../../../src/devices/sessions/record-disconnec
 import { type OpenedSession, lockClaimedStatuses } from '../../../src/devices/sessions/store.ts'
 import { insertOutages } from '../../../src/devices/sessions/store-outages.ts'
 import { recordEnds } from '../../support/fleets/record.ts'
-import { addSite, claimNewDevices, connectDevice } from '../../support/fleets/devices.ts'
+import { addSite, claimNewDevice, claimNewDevices, connectDevice } from '../../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { listenTo } from '../../support/peers/webhooks.ts'
@@ -24,8 +24,7 @@ afterAll(() => server.close())
 beforeEach(async () => {
   siteId = await addSite(server)
   await server.call('PUT', orgSetting(), { body: { '-device_updown_threshold': '' } })
-  const [device] = await claimNewDevices(server, 1, { siteId })
-  if (device === undefined) throw new Error('no device')
+  const device = await claimNewDevice(server, { siteId })
   mac = device.mac
   session = await connectDevice(server.ctx, mac)
   await server.ctx.db.deleteFrom('deviceEventRow').execute()

@@ -7,7 +7,7 @@ import type { Context } from '../../../src/platform/context.ts'
 import { inTxByKeys } from '../../../src/platform/database/db.ts'
 import { openTx } from '../../support/database/open-tx.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
-import { claimNewDevices, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
+import { claimNewDevice, claimNewDevices, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { noCapabilities } from '../../../src/devices/commands/capabilities.ts'
 import { uuidv7 } from '../../../src/platform/uuidv7.ts'
@@ -97,8 +97,8 @@ test('a status that changes between the look at it and its update is read again,
 })
 
 test('a status that another transaction is changing when it is updated is read again', async () => {
-  const [device] = await claimNewDevices(server, 1)
-  const mac = device?.mac ?? ''
+  const device = await claimNewDevice(server)
+  const mac = device.mac
   await connectDevice(server.ctx, mac, { firmware: '1.0' })
   let change: Promise<void> | undefined
   const ctx = afterStatuses(async () => {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addSite, claimNewDevices } from '../../support/fleets/devices.ts'
+import { addSite, claimNewDevice } from '../../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
 
 let server: TestServer
@@ -55,9 +55,9 @@ describe('the commands of Junos devices', () => {
 
 describe('the host keys of a device', () => {
   test('are replaced as a whole', async () => {
-    const [device] = await claimNewDevices(server, 1)
-    const keys = org(`/devices/${device?.id}/ssh_host_keys`)
-    expect(await server.call('GET', keys)).toMatchObject({ status: 200, body: { device_id: device?.id, keys: [] } })
+    const device = await claimNewDevice(server)
+    const keys = org(`/devices/${device.id}/ssh_host_keys`)
+    expect(await server.call('GET', keys)).toMatchObject({ status: 200, body: { device_id: device.id, keys: [] } })
     const set = await server.call('PUT', keys, { body: { keys: [key, `${key} again`] } })
     expect(set).toMatchObject({ status: 200, body: { keys: [{ fingerprint: expect.stringMatching(/^SHA256:/) }] } })
     expect((await server.call('GET', keys)).body).toEqual(set.body)
@@ -65,8 +65,8 @@ describe('the host keys of a device', () => {
   })
 
   test('must be keys', async () => {
-    const [device] = await claimNewDevices(server, 1)
-    const keys = org(`/devices/${device?.id}/ssh_host_keys`)
+    const device = await claimNewDevice(server)
+    const keys = org(`/devices/${device.id}/ssh_host_keys`)
     expect(await server.call('PUT', keys, { body: { keys: [key, 'AAAA'] } })).toMatchObject({
       status: 400,
       body: { detail: expect.stringMatching(/^Invalid field keys\.1: AAAA is neither/) },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MadeDevice, addSite, claimNewDevices } from '../../support/fleets/devices.ts'
+import { type MadeDevice, addSite, claimNewDevice } from '../../support/fleets/devices.ts'
 import { addPerson } from '../../support/people.ts'
 import { listenTo } from '../../support/peers/webhooks.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
@@ -11,9 +11,7 @@ let code: string
 beforeAll(async () => {
   server = await startTestServer()
   siteId = await addSite(server, 'Here')
-  const [made] = await claimNewDevices(server, 1, { siteId })
-  if (made === undefined) throw new Error('No device was made')
-  device = made
+  device = await claimNewDevice(server, { siteId })
   code = device.claim_code
 })
 afterAll(() => server.close())
@@ -78,7 +76,7 @@ it('claim codes stay visible to writers of an organization that hides its secret
 
 it('no other answer about a device contains its claim code, nor does a record', async () => {
   await listenTo(server, 'audits', 'device-events')
-  const [claimed] = await claimNewDevices(server, 1, { siteId })
+  const claimed = await claimNewDevice(server, { siteId })
   await server.call('PUT', `/sites/${siteId}/devices/${device.id}`, { body: { name: 'Named' } })
   const answers = await Promise.all([
     site('devices'),

@@ -6,6 +6,7 @@ import { giveToUpgrade } from '../../support/fleets/device-upgrades.ts'
 import {
   type MadeDevice,
   addSite,
+  claimNewDevice,
   claimNewDevices,
   connectDevice,
   stockCapabilities,
@@ -182,13 +183,13 @@ describe('restarting several devices', () => {
     await connectDevice(server.ctx, device.mac)
     await connectDevice(server.ctx, upgrading.mac)
     const elsewhere = await addSite(server, 'Elsewhere')
-    const [foreign] = await claimNewDevices(server, 1, { siteId: elsewhere })
+    const foreign = await claimNewDevice(server, { siteId: elsewhere })
     const orgUpgradeId = randomUUID()
     await giveToUpgrade(server.ctx.db, upgrading.id, { orgUpgradeId, inFlight: true })
-    const ids = [device.id, foreign?.id, upgrading.id]
+    const ids = [device.id, foreign.id, upgrading.id]
     expect(await restart({ device_ids: ids })).toMatchObject({
       status: 400,
-      body: { error: [foreign?.id, upgrading.id], reason: ['not found', expect.stringContaining(orgUpgradeId)] },
+      body: { error: [foreign.id, upgrading.id], reason: ['not found', expect.stringContaining(orgUpgradeId)] },
     })
     expect(await restart({ device_ids: [device.id], node: 'node0' })).toMatchObject({
       status: 400,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addSite, claimNewDevices } from '../../support/fleets/devices.ts'
+import { addSite, claimNewDevice } from '../../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
 
 let server: TestServer
@@ -7,8 +7,8 @@ let paths: readonly string[]
 beforeAll(async () => {
   server = await startTestServer()
   const siteId = await addSite(server)
-  const [device] = await claimNewDevices(server, 1, { siteId })
-  await server.call('PUT', `/sites/${siteId}/devices/${device?.id ?? ''}`, { body: { radio_config: {} } })
+  const device = await claimNewDevice(server, { siteId })
+  await server.call('PUT', `/sites/${siteId}/devices/${device.id}`, { body: { radio_config: {} } })
   const [org, site] = [`/orgs/${server.org.orgId}/devices`, `/sites/${siteId}/devices`]
   paths = [`${org}/last_config`, `${site}/last_config`, `${site}/config_history`]
 })

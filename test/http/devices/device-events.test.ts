@@ -9,7 +9,14 @@ import { json } from '../../../src/platform/database/db.ts'
 import { listTargetEvents } from '../../../src/upgrades/targets/store-events.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { eventPlace } from '../../support/database/event-place.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
+import {
+  type MadeDevice,
+  addSite,
+  claimNewDevice,
+  claimNewDevices,
+  connectDevice,
+  makeDevices,
+} from '../../support/fleets/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { listenTo } from '../../support/peers/webhooks.ts'
 
@@ -22,11 +29,8 @@ beforeAll(async () => {
   server = await startTestServer()
   await listenTo(server, 'device-events')
   siteId = await addSite(server)
-  const [one] = await claimNewDevices(server, 1, { siteId })
-  const [two] = await claimNewDevices(server, 1, { model: 'EX4100-48P' })
-  if (one === undefined || two === undefined) throw new Error('no device')
-  ap = one
-  other = two
+  ap = await claimNewDevice(server, { siteId })
+  other = await claimNewDevice(server, { model: 'EX4100-48P' })
   session = await connectDevice(server.ctx, ap.mac)
 })
 afterAll(() => server.close())

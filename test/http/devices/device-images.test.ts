@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { picture } from '../../maps/pictures.ts'
-import { type MadeDevice, addSite, claimNewDevices } from '../../support/fleets/devices.ts'
+import { type MadeDevice, addSite, claimNewDevice } from '../../support/fleets/devices.ts'
 import { encodeForm } from '../../support/contract/forms.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
@@ -14,9 +14,7 @@ let path: string
 beforeAll(async () => {
   server = await startTestServer({ now: () => now })
   siteId = await addSite(server)
-  const [made] = await claimNewDevices(server, 1, { siteId })
-  if (made === undefined) throw new Error('no device')
-  device = made
+  device = await claimNewDevice(server, { siteId })
   path = `/sites/${siteId}/devices/${device.id}`
 })
 afterAll(() => server.close())

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sweepCommands } from '../../../src/devices/commands/record-commands.ts'
 import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
-import { addSite, claimNewDevices, connectDevice } from '../../support/fleets/devices.ts'
+import { addSite, claimNewDevice, connectDevice } from '../../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
 
 let server: TestServer
@@ -24,8 +24,7 @@ interface Options {
 }
 
 async function addDevice({ capabilities = able, isConnected = true }: Options = {}) {
-  const [device] = await claimNewDevices(server, 1, { siteId, type: 'switch' })
-  if (device === undefined) throw new Error('no device')
+  const device = await claimNewDevice(server, { siteId, type: 'switch' })
   if (isConnected) await connectDevice(server.ctx, device.mac, { type: 'switch', capabilities })
   return device
 }

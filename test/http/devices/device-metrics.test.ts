@@ -1,7 +1,14 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { olsSwitch } from '../../../src/gateway/ucentral/state/samples.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice, reportState } from '../../support/fleets/devices.ts'
+import {
+  type MadeDevice,
+  addSite,
+  claimNewDevice,
+  claimNewDevices,
+  connectDevice,
+  reportState,
+} from '../../support/fleets/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
 let server: TestServer
@@ -13,10 +20,8 @@ let switches: MadeDevice[]
 beforeAll(async () => {
   server = await startTestServer()
   siteId = await addSite(server)
-  const [ap] = await claimNewDevices(server, 1, { siteId })
-  if (ap === undefined) throw new Error('no device')
-  accessPoint = ap
-  await connectDevice(server.ctx, ap.mac)
+  accessPoint = await claimNewDevice(server, { siteId })
+  await connectDevice(server.ctx, accessPoint.mac)
   switches = await claimNewDevices(server, 3, { siteId, model: 'EX4100-48P' })
   for (const [index, { mac }] of switches.entries()) {
     const session = await connectDevice(server.ctx, mac, { type: 'switch', firmware: index === 0 ? '2.0' : '1.0' })

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../../support/fleets/devices.ts'
+import {
+  type MadeDevice,
+  addSite,
+  claimNewDevice,
+  claimNewDevices,
+  connectDevice,
+} from '../../support/fleets/devices.ts'
 import { addPerson } from '../../support/people.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
@@ -20,8 +26,8 @@ beforeAll(async () => {
   here = await claimNewDevices(server, 2, { siteId: hereId })
   there = await claimNewDevices(server, 3, { siteId: thereId })
   await claimNewDevices(server, 4)
-  const [chassis] = await claimNewDevices(server, 1, { siteId: thereId, model: 'EX4400-24P' })
-  const mac = chassis?.mac ?? ''
+  const chassis = await claimNewDevice(server, { siteId: thereId, model: 'EX4400-24P' })
+  const mac = chassis.mac
   const members = [mac, 'aabbccddee98'].map((of, member) => ({
     member,
     mac: of,

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { recordEnds } from '../../support/fleets/record.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../../support/fleets/devices.ts'
+import {
+  type MadeDevice,
+  addSite,
+  claimNewDevice,
+  claimNewDevices,
+  connectDevice,
+} from '../../support/fleets/devices.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
@@ -197,8 +203,8 @@ describe('inventory', () => {
   })
 
   it('includes the members of a Virtual Chassis with it', async () => {
-    const [chassis] = await claimNewDevices(server, 1, { model: 'EX4400-24P' })
-    const mac = chassis?.mac ?? ''
+    const chassis = await claimNewDevice(server, { model: 'EX4400-24P' })
+    const mac = chassis.mac
     const members = [mac, 'aabbccddee99'].map((of, member) => ({
       member,
       mac: of,
@@ -242,10 +248,10 @@ describe('inventory', () => {
   })
 
   it('shows the profile that a client assigned to a device', async () => {
-    const [one] = await claimNewDevices(server, 1, { siteId, model: 'AP63' })
+    const one = await claimNewDevice(server, { siteId, model: 'AP63' })
     const deviceprofile_id = '6f4bf402-45f9-2a56-6c8b-7f83d3bc98e9'
-    await server.call('PUT', `/sites/${siteId}/devices/${one?.id}`, { body: { deviceprofile_id } })
-    expect((await org(`inventory?mac=${one?.mac}`)).body).toMatchObject([{ deviceprofile_id }])
+    await server.call('PUT', `/sites/${siteId}/devices/${one.id}`, { body: { deviceprofile_id } })
+    expect((await org(`inventory?mac=${one.mac}`)).body).toMatchObject([{ deviceprofile_id }])
     expect((await org(`inventory?mac=${aps[0]?.mac}`)).body[0]).not.toHaveProperty('deviceprofile_id')
   })
 

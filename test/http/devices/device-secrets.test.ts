@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type MadeDevice, addSite, claimNewDevices } from '../../support/fleets/devices.ts'
+import { type MadeDevice, addSite, claimNewDevice } from '../../support/fleets/devices.ts'
 import { addPerson } from '../../support/people.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
 
@@ -9,9 +9,7 @@ let path: string
 beforeAll(async () => {
   server = await startTestServer()
   const siteId = await addSite(server)
-  const [one] = await claimNewDevices(server, 1, { siteId })
-  if (one === undefined) throw new Error('no device')
-  device = one
+  device = await claimNewDevice(server, { siteId })
   path = `/sites/${siteId}/devices`
   const body = { name: 'Core', switch_mgmt: { root_password: 'hunter2', use_mxedge_proxy: true } }
   const { status, body: saved } = await server.call('PUT', `${path}/${device.id}`, { body })
@@ -45,9 +43,9 @@ it('passwords of a device are omitted from the audit log, whichever call changes
     body: { name: 'Core 2' },
   })
   expect(installed.status).toBe(200)
-  const [other] = await claimNewDevices(server, 1)
+  const other = await claimNewDevice(server)
   const replaced = await server.call('POST', `/orgs/${server.org.orgId}/inventory/replace`, {
-    body: { mac, inventory_mac: other?.mac },
+    body: { mac, inventory_mac: other.mac },
   })
   expect(replaced.status, JSON.stringify(replaced.body)).toBe(200)
   const records = await server.ctx.db.selectFrom('auditLog').selectAll().execute()

@@ -6,7 +6,7 @@ import { requestSupport } from '../../../src/devices/support/request-support.ts'
 import { supportTasks, sweepSupportFiles } from '../../../src/devices/support/support-files.ts'
 import { systemScopeOf } from '../../../src/access/scope.ts'
 import type { SiteScope } from '../../../src/access/scope.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../../support/fleets/devices.ts'
+import { type MadeDevice, addSite, claimNewDevice, connectDevice } from '../../support/fleets/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { uploadSupportFile } from '../../support/support-files.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
@@ -28,8 +28,7 @@ const request = (device: MadeDevice, body: unknown = {}): Promise<Answer> => ser
 const stored = () => readdir(join(server.dataDir, 'support'))
 
 async function newDevice(): Promise<MadeDevice> {
-  const [device] = await claimNewDevices(server, 1, { siteId })
-  if (device === undefined) throw new Error('no device')
+  const device = await claimNewDevice(server, { siteId })
   await connectDevice(server.ctx, device.mac)
   return device
 }
@@ -163,8 +162,7 @@ describe('support files', () => {
   })
 
   it('are refused for an offline device, and where devices do not trust the server', async () => {
-    const [offline] = await claimNewDevices(server, 1, { siteId })
-    if (offline === undefined) throw new Error('no device')
+    const offline = await claimNewDevice(server, { siteId })
     expect((await request(offline)).body.detail).toBe('Cannot collect support files of an offline device')
     const device = await newDevice()
     const scope = systemScopeOf('gateway', { orgId: server.org.orgId, siteId }) as SiteScope

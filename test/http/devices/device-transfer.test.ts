@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type MadeDevice, addSite, claimNewDevices } from '../../support/fleets/devices.ts'
+import { type MadeDevice, addSite, claimNewDevice, claimNewDevices } from '../../support/fleets/devices.ts'
 import { encodeForm } from '../../support/contract/forms.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
@@ -91,7 +91,7 @@ describe('the table of the devices of a site', () => {
 
   it('reports every error with its line and column, and changes nothing', async () => {
     const elsewhere = await addSite(server)
-    const [stranger] = await claimNewDevices(server, 1, { siteId: elsewhere })
+    const stranger = await claimNewDevice(server, { siteId: elsewhere })
     const before = await documents()
     const [one, two, three] = devices.map(({ mac }) => mac)
     const typed = await importCsv(
@@ -111,11 +111,11 @@ describe('the table of the devices of a site', () => {
       ),
     )
     const known = await importCsv(
-      ['mac,map_id', `${one},${mapId}`, `${one},${mapId}`, `${two},${randomUUID()}`, `${stranger?.mac},`].join('\n'),
+      ['mac,map_id', `${one},${mapId}`, `${one},${mapId}`, `${two},${randomUUID()}`, `${stranger.mac},`].join('\n'),
     )
     expect(known).toMatchObject(
       refusal(
-        [one, two, stranger?.mac],
+        [one, two, stranger.mac],
         ['mac: is there twice', 'map_id: no map of this site has this id', 'mac: no device of this site has it'],
       ),
     )

@@ -7,6 +7,7 @@ import { listFwUpdates, setFwUpdate } from '../../support/fleets/device-upgrades
 import {
   type MadeDevice,
   addSite,
+  claimNewDevice,
   claimNewDevices,
   connectDevice,
   stockCapabilities,
@@ -26,11 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-async function newDevice(model = 'AP45'): Promise<MadeDevice> {
-  const [device] = await claimNewDevices(server, 1, { siteId, model })
-  if (device === undefined) throw new Error('no device')
-  return device
-}
+const newDevice = (model = 'AP45'): Promise<MadeDevice> => claimNewDevice(server, { siteId, model })
 
 const macsOf = (body: { mac: string }[]): string[] => body.map(({ mac }) => mac)
 
@@ -38,11 +35,11 @@ describe('devices', () => {
   it('are listed by site, type and part of the name, in pages', async () => {
     const site = await addSite(server, 'Lists')
     const aps = await claimNewDevices(server, 3, { siteId: site })
-    const [sw] = await claimNewDevices(server, 1, { siteId: site, model: 'EX4100-48P' })
+    const sw = await claimNewDevice(server, { siteId: site, model: 'EX4100-48P' })
     await server.call('PUT', `/sites/${site}/devices/${aps[0]?.id}`, { body: { name: '100% Lobby_1' } })
     const list = (query: string) => server.call('GET', `/sites/${site}/devices?${query}`)
     expect(macsOf((await list('')).body)).toEqual(aps.map(({ mac }) => mac))
-    expect(macsOf((await list('type=switch')).body)).toEqual([sw?.mac])
+    expect(macsOf((await list('type=switch')).body)).toEqual([sw.mac])
     expect((await list('type=all')).body).toHaveLength(4)
     expect(macsOf((await list('name=lobby_')).body)).toEqual([aps[0]?.mac])
     expect((await list('name=%25_')).body).toEqual([])
@@ -259,14 +256,14 @@ describe('stats', () => {
   it('are listed by organization and site, by type, status and MAC', async () => {
     const site = await addSite(server, 'Stats')
     const [up, down] = await claimNewDevices(server, 2, { siteId: site })
-    const [sw] = await claimNewDevices(server, 1, { siteId: site, model: 'EX4100-48P' })
+    const sw = await claimNewDevice(server, { siteId: site, model: 'EX4100-48P' })
     await connectDevice(server.ctx, up?.mac ?? '')
     for (const root of [`/sites/${site}/stats/devices?`, `/orgs/${server.org.orgId}/stats/devices?site_id=${site}&`]) {
       const list = async (query: string) => macsOf((await server.call('GET', `${root}${query}`)).body)
       expect(await list('')).toEqual([up?.mac, down?.mac])
-      expect(await list('type=switch')).toEqual([sw?.mac])
+      expect(await list('type=switch')).toEqual([sw.mac])
       expect(await list('status=connected')).toEqual([up?.mac])
-      expect(await list('type=all&status=disconnected')).toEqual(expect.arrayContaining([down?.mac, sw?.mac]))
+      expect(await list('type=all&status=disconnected')).toEqual(expect.arrayContaining([down?.mac, sw.mac]))
       expect(await list(`mac=${down?.mac}`)).toEqual([down?.mac])
       const page = await server.call('GET', `${root}type=all&limit=2&page=9`)
       expect([page.body, page.headers.get('x-page-total')]).toEqual([[], '3'])

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { recordReports } from '../../../src/devices/stats/record-report.ts'
 import { recordEnds } from '../../support/fleets/record.ts'
-import { addSite, claimNewDevices, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
+import { type MadeDevice, addSite, claimNewDevice, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
 import { addPerson } from '../../support/people.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { createTestClock } from '../../support/test-clock.ts'
@@ -32,11 +32,8 @@ const call = (method: string, rest = '', body?: unknown): Promise<Answer> =>
 const allow = (installers: unknown) =>
   server.call('PUT', `/orgs/${server.org.orgId}/setting`, { body: { installer: installers } })
 
-async function claimed(traits: Parameters<typeof claimNewDevices>[2] = {}) {
-  const [device] = await claimNewDevices(server, 1, traits)
-  if (device === undefined) throw new Error('no device')
-  return device
-}
+const claimed = (traits: Parameters<typeof claimNewDevice>[1] = {}): Promise<MadeDevice> =>
+  claimNewDevice(server, traits)
 
 async function inventory(mac: string) {
   const { body } = await server.call('GET', `/orgs/${server.org.orgId}/inventory?mac=${mac}`)

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { picture } from '../../maps/pictures.ts'
-import { addSite, claimNewDevices } from '../../support/fleets/devices.ts'
+import { addSite, claimNewDevice } from '../../support/fleets/devices.ts'
 import { encodeForm } from '../../support/contract/forms.ts'
 import { addPerson } from '../../support/people.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
@@ -33,13 +33,13 @@ const remove = (mac: string, name: string) => server.call('DELETE', `${path}/${m
 
 it('an installer uploads and deletes images of a device', async () => {
   const siteId = await addSite(server)
-  const [device] = await claimNewDevices(server, 1, { siteId })
-  const mac = device?.mac ?? ''
+  const device = await claimNewDevice(server, { siteId })
+  const mac = device.mac
   expect(await upload(mac, 'image1')).toMatchObject({ status: 200, body: {} })
   await upload(mac, 'image1')
   await upload(mac, 'image3')
   expect(await files()).toHaveLength(2)
-  const shown = await server.call('GET', `/sites/${siteId}/devices/${device?.id}`)
+  const shown = await server.call('GET', `/sites/${siteId}/devices/${device.id}`)
   expect((await fetch(shown.body.image1_url)).status).toBe(200)
   const audits = await server.ctx.db
     .selectFrom('auditLog')
@@ -54,8 +54,8 @@ it('an installer uploads and deletes images of a device', async () => {
 })
 
 it('each device has three images, even without a site', async () => {
-  const [device] = await claimNewDevices(server, 1)
-  const mac = device?.mac ?? ''
+  const device = await claimNewDevice(server)
+  const mac = device.mac
   expect((await upload(mac, 'image2')).status).toBe(200)
   // Another operation has the path of `vc`.
   expect((await upload(mac, 'vc')).status).toBe(405)
@@ -67,8 +67,8 @@ it('each device has three images, even without a site', async () => {
 })
 
 it('nothing is stored of an invalid image, or for a device that the installer may not access', async () => {
-  const [device] = await claimNewDevices(server, 1)
-  const mac = device?.mac ?? ''
+  const device = await claimNewDevice(server)
+  const mac = device.mac
   expect((await upload(mac, 'image1', Buffer.from('GIF89a, or so'))).status).toBe(400)
   expect((await upload('020000000000', 'image1')).status).toBe(404)
   clock.advance(7 * DAY_MS + 1)

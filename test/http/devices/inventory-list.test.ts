@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { recordEnds } from '../../support/fleets/record.ts'
-import { claimNewDevices, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
+import { claimNewDevice, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
 let server: TestServer
@@ -16,8 +16,8 @@ const list = (query: string): Promise<Answer> => server.call('GET', `${path}?${q
 
 describe('list', () => {
   it('filters, and treats empty values and zero as no filter', async () => {
-    const [device] = await claimNewDevices(server, 1, { model: 'EX4100-48P' })
-    const { mac = '', serial = '' } = device ?? {}
+    const device = await claimNewDevice(server, { model: 'EX4100-48P' })
+    const { mac, serial } = device
     const all =
       'serial=&model=&type=&mac=&vc_mac=&vc=True&unassigned=False&modified_after=0&disconnected_before=0&limit=1000'
     const everything = (await list(all)).body.map((item: { mac: string }) => item.mac)
@@ -43,12 +43,12 @@ describe('list', () => {
   })
 
   it('lists the members of a Virtual Chassis on request', async () => {
-    const [device] = await claimNewDevices(server, 1, { model: 'EX4400-24P' })
-    const mac = device?.mac ?? ''
+    const device = await claimNewDevice(server, { model: 'EX4400-24P' })
+    const mac = device.mac
     const member = { member: 1, mac: '0200000000aa', serial: 'MEMBER1', model: 'EX4400-24P', firmware: '1' }
     // Junos reports no MAC of some members.
     const unnamed = { ...member, member: 2, mac: '', serial: 'MEMBER2' }
-    const members = [{ ...member, member: 0, mac, serial: device?.serial ?? '' }, member, unnamed]
+    const members = [{ ...member, member: 0, mac, serial: device.serial }, member, unnamed]
     const session = await connectDevice(server.ctx, mac, { type: 'switch', model: 'EX4400-24P', members })
     expect((await list('model=EX4400-24P')).body).toMatchObject([{ mac, vc_mac: mac, connected: true }])
     const withMembers = await list('model=EX4400-24P&vc=true')

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { filterKnownDeviceImages } from '../../../src/devices/images/store.ts'
 import { picture } from '../../maps/pictures.ts'
-import { type MadeDevice, addSite, claimNewDevices, makeDevices } from '../../support/fleets/devices.ts'
+import { type MadeDevice, addSite, claimNewDevice, claimNewDevices, makeDevices } from '../../support/fleets/devices.ts'
 import { encodeForm } from '../../support/contract/forms.ts'
 import { addPerson } from '../../support/people.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
@@ -21,11 +21,8 @@ afterAll(() => server.close())
 
 const replace = (body: unknown): Promise<Answer> => server.call('POST', `${path}/replace`, { body })
 
-async function claimed(traits: Parameters<typeof claimNewDevices>[2] = {}): Promise<MadeDevice> {
-  const [device] = await claimNewDevices(server, 1, traits)
-  if (device === undefined) throw new Error('no device')
-  return device
-}
+const claimed = (traits: Parameters<typeof claimNewDevice>[1] = {}): Promise<MadeDevice> =>
+  claimNewDevice(server, traits)
 
 async function inventory({ mac }: MadeDevice) {
   return (await server.call('GET', `${path}?mac=${mac}`)).body[0]

@@ -3,7 +3,7 @@ import { importManifest } from '../../../src/devices/registry/import-manifest.ts
 import { listUnclaimed } from '../../../src/devices/registry/store.ts'
 import { documentText } from '../../../src/platform/sealing/document-column.ts'
 import { giveToUpgrade } from '../../support/fleets/device-upgrades.ts'
-import { addSite, claimNewDevices, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
+import { addSite, claimNewDevice, claimNewDevices, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
 import { makeMxedge } from '../../support/fleets/mxedges.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
@@ -143,14 +143,14 @@ describe('claim', () => {
   })
 
   it('shows a device as connected that was deleted and claimed again while it was connected', async () => {
-    const [device] = await claimNewDevices(server, 1)
-    await connectDevice(server.ctx, device?.mac ?? '', { firmware: '3.1' })
-    const body = { op: 'delete', macs: [device?.mac] }
+    const device = await claimNewDevice(server)
+    await connectDevice(server.ctx, device.mac, { firmware: '3.1' })
+    const body = { op: 'delete', macs: [device.mac] }
     expect((await server.call('PUT', path, { body })).status).toBe(200)
     // The device is unclaimed now: it connects once more, without an event.
-    await connectDevice(server.ctx, device?.mac ?? '', { firmware: '3.2' })
-    expect((await server.call('POST', path, { body: [device?.claim_code] })).status).toBe(200)
-    expect((await list(`mac=${device?.mac}`)).body).toMatchObject([{ connected: true }])
+    await connectDevice(server.ctx, device.mac, { firmware: '3.2' })
+    expect((await server.call('POST', path, { body: [device.claim_code] })).status).toBe(200)
+    expect((await list(`mac=${device.mac}`)).body).toMatchObject([{ connected: true }])
   })
 
   it('changes nothing when it fails in the middle', async () => {
@@ -197,8 +197,8 @@ describe('claim', () => {
 
 describe('assign, unassign, delete', () => {
   it('moves a device between sites and deletes it from the inventory', async () => {
-    const [device] = await claimNewDevices(server, 1)
-    const { mac = '', id = '', claim_code } = device ?? {}
+    const device = await claimNewDevice(server)
+    const { mac, id, claim_code } = device
     const [first, second] = [await addSite(server, 'First'), await addSite(server, 'Second')]
     const put = (body: object) => server.call('PUT', path, { body: { macs: [mac], ...body } })
 
@@ -267,52 +267,52 @@ describe('assign, unassign, delete', () => {
   })
 
   it('leaves devices and edge appliances with the service, which manages them all', async () => {
-    const [device] = await claimNewDevices(server, 1)
+    const device = await claimNewDevice(server)
     const edge = await makeMxedge(server.ctx)
     await server.call('POST', path, { body: [edge.claim_code] })
     const before = await auditMessages()
-    const names = { macs: [device?.mac, edge.mac, 'aabbccddeeff'], serials: ['nobody'] }
+    const names = { macs: [device.mac, edge.mac, 'aabbccddeeff'], serials: ['nobody'] }
     expect(await server.call('PUT', path, { body: { op: 'upgrade_to_mist', ...names } })).toMatchObject({
       status: 200,
       body: {
         op: 'upgrade_to_mist',
-        success: [device?.mac, edge.mac],
+        success: [device.mac, edge.mac],
         error: ['aabbccddeeff', 'nobody'],
         reason: ['not found', 'not found'],
       },
     })
     expect(
-      await server.call('PUT', path, { body: { op: 'downgrade_to_jsi', macs: [device?.mac, edge.mac] } }),
+      await server.call('PUT', path, { body: { op: 'downgrade_to_jsi', macs: [device.mac, edge.mac] } }),
     ).toMatchObject({
       status: 400,
       body: {
         op: 'downgrade_to_jsi',
         success: [],
-        error: expect.arrayContaining([device?.mac, edge.mac]),
+        error: expect.arrayContaining([device.mac, edge.mac]),
         reason: ['there is no other service to manage it', 'there is no other service to manage it'],
       },
     })
-    expect((await list(`mac=${device?.mac}`)).body).toMatchObject([{ jsi: false }])
+    expect((await list(`mac=${device.mac}`)).body).toMatchObject([{ jsi: false }])
     expect(await auditMessages()).toEqual(before)
   })
 
   it('refuses to delete a device in a running upgrade', async () => {
-    const [device] = await claimNewDevices(server, 1)
-    await giveToUpgrade(server.ctx.db, device?.id ?? '')
-    expect(await server.call('PUT', path, { body: { op: 'delete', macs: [device?.mac] } })).toMatchObject({
+    const device = await claimNewDevice(server)
+    await giveToUpgrade(server.ctx.db, device.id)
+    expect(await server.call('PUT', path, { body: { op: 'delete', macs: [device.mac] } })).toMatchObject({
       status: 400,
       body: { reason: ['in a running upgrade'] },
     })
-    expect((await list(`mac=${device?.mac}`)).body).toHaveLength(1)
+    expect((await list(`mac=${device.mac}`)).body).toHaveLength(1)
   })
 
   it('changes nothing for a site of another organization', async () => {
-    const [device] = await claimNewDevices(server, 1)
+    const device = await claimNewDevice(server)
     const other = await server.addOrg()
     const site_id = await addSite(server, 'Theirs', other)
-    const answer = await server.call('PUT', path, { body: { op: 'assign', site_id, macs: [device?.mac] } })
+    const answer = await server.call('PUT', path, { body: { op: 'assign', site_id, macs: [device.mac] } })
     expect(answer).toMatchObject({ status: 404, body: { detail: 'Not found.', id: site_id } })
-    expect((await list(`mac=${device?.mac}`)).body[0]).not.toHaveProperty('site_id')
+    expect((await list(`mac=${device.mac}`)).body[0]).not.toHaveProperty('site_id')
   })
 
   it.each([

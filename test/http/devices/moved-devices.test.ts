@@ -3,7 +3,7 @@ import type { OpenedSession } from '../../../src/devices/sessions/store.ts'
 import { recordReports } from '../../../src/devices/stats/record-report.ts'
 import { decodeState } from '../../../src/gateway/ucentral/state/decode-state.ts'
 import { currentAccessPoint } from '../../../src/gateway/ucentral/state/samples.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../../support/fleets/devices.ts'
+import { type MadeDevice, addSite, claimNewDevice, connectDevice } from '../../support/fleets/devices.ts'
 import { addPerson } from '../../support/people.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { uploadSupportFile } from '../../support/support-files.ts'
@@ -30,9 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 beforeEach(async () => {
-  const [made] = await claimNewDevices(server, 1, { siteId: a.siteId })
-  if (made === undefined) throw new Error('no device')
-  device = made
+  device = await claimNewDevice(server, { siteId: a.siteId })
   session = await connectDevice(server.ctx, device.mac)
 })
 

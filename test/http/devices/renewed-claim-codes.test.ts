@@ -5,7 +5,7 @@ import { newKey, register, tryToRegister } from '../../edge/world.ts'
 import { inventoryOf, registerRouter } from '../../edge/routers.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { giveToUpgrade } from '../../support/fleets/device-upgrades.ts'
-import { claimNewDevices, connectDevice } from '../../support/fleets/devices.ts'
+import { claimNewDevice, connectDevice } from '../../support/fleets/devices.ts'
 import { addMxedge, makeMxedge } from '../../support/fleets/mxedges.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
@@ -100,13 +100,13 @@ it('is renewed also if the device is claimed while its release waits for another
 
 describe('the claim code of a manifest', () => {
   it('stays, because it is printed on the device, also beside devices with generated ones', async () => {
-    const [printed] = await claimNewDevices(server, 1)
+    const printed = await claimNewDevice(server)
     const mac = newMac()
     await connectDevice(server.ctx, mac)
     const generated = await codeOf(mac)
     await claim(generated)
-    await release({ macs: [printed?.mac, mac] })
-    expect(await codeOf(printed?.mac ?? '')).toBe(printed?.claim_code)
+    await release({ macs: [printed.mac, mac] })
+    expect(await codeOf(printed.mac)).toBe(printed.claim_code)
     expect(await codeOf(mac)).not.toBe(generated)
   })
 

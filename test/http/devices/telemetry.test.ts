@@ -3,7 +3,14 @@ import type { OpenedSession } from '../../../src/devices/sessions/store.ts'
 import { accessPoint, currentAccessPoint, olsSwitch } from '../../../src/gateway/ucentral/state/samples.ts'
 import { addMs } from '../../../src/platform/time/clock.ts'
 import { recordEnds } from '../../support/fleets/record.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice, reportState } from '../../support/fleets/devices.ts'
+import {
+  type MadeDevice,
+  addSite,
+  claimNewDevice,
+  claimNewDevices,
+  connectDevice,
+  reportState,
+} from '../../support/fleets/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
 let now = new Date('2026-11-20T12:00:00Z')
@@ -93,8 +100,7 @@ describe('statistics', () => {
   })
 
   it('show rates while they are those of now', async () => {
-    const [device] = await claimNewDevices(server, 1, { siteId })
-    if (device === undefined) throw new Error('no device')
+    const device = await claimNewDevice(server, { siteId })
     const linkWith = (rx: number) => ({
       radios: [{ channel: 13 }],
       'link-state': { upstream: { eth0: { carrier: 1, counters: { rx_bytes: rx, tx_bytes: 0 } } } },
@@ -223,8 +229,7 @@ describe('clients of a device', () => {
   })
 
   it('are those of the present site alone', async () => {
-    const [device] = await claimNewDevices(server, 1, { siteId })
-    if (device === undefined) throw new Error('no device')
+    const device = await claimNewDevice(server, { siteId })
     sessions.set(device.id, await connectDevice(server.ctx, device.mac))
     await report(device, currentAccessPoint, 100)
     const there = await addSite(server, 'There')

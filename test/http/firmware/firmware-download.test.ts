@@ -17,7 +17,7 @@ import { createHttpServer } from '../../../src/http/server.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { insertCommands } from '../../../src/devices/commands/store.ts'
 import { listFwUpdates, setFwUpdate } from '../../support/fleets/device-upgrades.ts'
-import { claimNewDevices } from '../../support/fleets/devices.ts'
+import { claimNewDevice } from '../../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { begin, drain } from './paused-downloads.ts'
@@ -203,8 +203,7 @@ describe('the displayed progress of a device', () => {
   const update = { progress: 5, status: 'inprogress', status_id: 7, timestamp: 1, will_retry: false } as const
 
   async function begun(status: 'inprogress' | 'failed') {
-    const [device] = await claimNewDevices(server, 1)
-    if (device === undefined) throw new Error('no device')
+    const device = await claimNewDevice(server)
     const times = { createdAt: now, expiresAt: now }
     const params = { image_id: imageId, version: '1.0' }
     const order = {

@@ -10,7 +10,7 @@ import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { systemClock } from '../../../src/platform/time/clock.ts'
 import { releaseDevices } from '../../support/fleets/device-upgrades.ts'
-import { addSite, claimNewDevices } from '../../support/fleets/devices.ts'
+import { addSite, claimNewDevice } from '../../support/fleets/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -49,13 +49,13 @@ async function files(): Promise<{ images: string[]; incoming: string[] }> {
 
 /** Inserts an upgrade to the image that waits to be sent. */
 async function orderUpgrade(imageId: string): Promise<void> {
-  const [device] = await claimNewDevices(server, 1)
+  const device = await claimNewDevice(server)
   const createdAt = new Date()
   const command = {
     kind: 'upgrade' as const,
     params: { image_id: imageId, version: '4' },
     id: uuidv7(),
-    deviceId: device?.id ?? '',
+    deviceId: device.id,
     siteId: null,
     siteUpgradeId: uuidv7(),
     attempt: 1,
@@ -324,7 +324,7 @@ describe('delete', () => {
   it('is refused while an upgrade uses the image or its devices; both can be deleted once it has ended', async () => {
     const { body } = await upload('version=4&models=AP24', randomBytes(10))
     const siteId = await addSite(server, 'Upgrading')
-    const [device] = await claimNewDevices(server, 1, { siteId, model: 'AP24' })
+    const device = await claimNewDevice(server, { siteId, model: 'AP24' })
     const upgrades = `/orgs/${server.org.orgId}/devices/upgrade`
     const upgrade = await server.call('POST', upgrades, { body: { site_ids: [siteId], version: '4' } })
     expect(upgrade.status).toBe(200)
@@ -332,12 +332,12 @@ describe('delete', () => {
       status: 400,
       body: { detail: `Upgrade ${upgrade.body.id} uses this image: cancel it, or wait for its end` },
     })
-    const unclaim = { op: 'delete', macs: [device?.mac] }
+    const unclaim = { op: 'delete', macs: [device.mac] }
     const inventory = `/orgs/${server.org.orgId}/inventory`
     expect((await server.call('PUT', inventory, { body: unclaim })).body.reason).toEqual(['in a running upgrade'])
     // The engine does this at the end of the upgrade.
     await releaseDevices(server.ctx.db)
-    expect((await server.call('PUT', inventory, { body: unclaim })).body.success).toEqual([device?.mac])
+    expect((await server.call('PUT', inventory, { body: unclaim })).body.success).toEqual([device.mac])
     expect((await server.call('DELETE', `${path}/${body.id}`)).status).toBe(200)
   })
 })

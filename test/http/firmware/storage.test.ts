@@ -10,7 +10,7 @@ import { systemClock } from '../../../src/platform/time/clock.ts'
 import { DEFAULT_DECODE_LIMITS } from '../../../src/platform/images/decoder-limits.ts'
 import { zip } from '../../maps/bundles.ts'
 import { noise, postForm } from '../../maps/pictures.ts'
-import { addSite, claimNewDevices } from '../../support/fleets/devices.ts'
+import { addSite, claimNewDevice } from '../../support/fleets/devices.ts'
 import { addMxedge } from '../../support/fleets/mxedges.ts'
 import {
   type Answer,
@@ -142,13 +142,13 @@ describe('pictures of an organization', () => {
   beforeEach(async () => {
     await start({ pictures: within(300 * KIB) })
     const siteId = await addSite(server)
-    const [device] = await claimNewDevices(server, 1, { siteId })
+    const device = await claimNewDevice(server, { siteId })
     const edge = await addMxedge(server)
     const { body } = await server.call('POST', `/sites/${siteId}/maps`, { body: {} })
     map = `/sites/${siteId}/maps/${body.id}`
     paths = [
       `${map}/image`,
-      `/sites/${siteId}/devices/${device?.id}/image1`,
+      `/sites/${siteId}/devices/${device.id}/image1`,
       `/orgs/${server.org.orgId}/mxedges/${edge.id}/image/1`,
     ]
     // This has about 120 KB: two fit.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addSite, claimNewDevices, makeDevices } from '../../support/fleets/devices.ts'
+import { addSite, claimNewDevice, makeDevices } from '../../support/fleets/devices.ts'
 import { lastRecords, makeMxedge } from '../../support/fleets/mxedges.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { documentText } from '../../../src/platform/sealing/document-column.ts'
@@ -88,13 +88,13 @@ describe('a claim in the inventory', () => {
 
 describe('a change of the inventory', () => {
   it('assigns, unassigns and deletes devices and edge appliances together', async () => {
-    const [device] = await claimNewDevices(server, 1)
+    const device = await claimNewDevice(server)
     const edge = await makeMxedge(server.ctx)
     await claim([edge.claim_code])
     const [here, there] = [await addSite(server, 'Here'), await addSite(server, 'There')]
-    const names = { macs: ['nonsense', device?.mac, 'aabbccddeeff'], serials: [edge.serial] }
+    const names = { macs: ['nonsense', device.mac, 'aabbccddeeff'], serials: [edge.serial] }
     const refused = { error: ['nonsense', 'aabbccddeeff'], reason: ['invalid mac', 'not found'] }
-    const both = { status: 200, body: { success: [device?.mac, edge.serial], ...refused } }
+    const both = { status: 200, body: { success: [device.mac, edge.serial], ...refused } }
     expect(await change({ op: 'assign', site_id: here, ...names })).toMatchObject(both)
     expect((await getMxedge(edge.id)).body).toMatchObject({ site_id: here, for_site: true })
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { firmwareTasks, sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
-import { addSite, claimNewDevices, makeDevices } from '../../support/fleets/devices.ts'
+import { addSite, claimNewDevice, makeDevices } from '../../support/fleets/devices.ts'
 import { addPerson, makeSsoAdmin } from '../../support/people.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
@@ -47,13 +47,13 @@ async function eventsByOrgCode(): Promise<Record<number, number>> {
 describe('a site', () => {
   it("can't be deleted while devices are assigned to it", async () => {
     const siteId = await addSite(server, 'Busy')
-    const [device] = await claimNewDevices(server, 1, { siteId })
+    const device = await claimNewDevice(server, { siteId })
     expect(await server.call('DELETE', `/sites/${siteId}`)).toMatchObject({
       status: 400,
       body: { detail: 'The site still has 1 device (unassign first)', devices: 1, upgrades: 0 },
     })
     expect((await server.call('GET', `/sites/${siteId}`)).status).toBe(200)
-    const body = { op: 'unassign', macs: [device?.mac] }
+    const body = { op: 'unassign', macs: [device.mac] }
     await server.call('PUT', `/orgs/${server.org.orgId}/inventory`, { body })
     expect((await server.call('DELETE', `/sites/${siteId}`)).status).toBe(200)
   })

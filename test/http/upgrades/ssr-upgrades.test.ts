@@ -3,7 +3,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../../support/fleets/devices.ts'
+import {
+  type MadeDevice,
+  addSite,
+  claimNewDevice,
+  claimNewDevices,
+  connectDevice,
+} from '../../support/fleets/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
 let server: TestServer
@@ -255,7 +261,7 @@ describe('a request that cannot take effect', () => {
 
   test('is refused by the first device that is no router of a site of the organization', async () => {
     const [srx] = await connectedRouters(1, 'SRX300')
-    const [homeless] = await claimNewDevices(server, 1, { model: 'SSR120' })
+    const homeless = await claimNewDevice(server, { model: 'SSR120' })
     const other = await server.addOrg()
     const foreign = await server.call('GET', `/orgs/${other.orgId}/inventory`, { as: other })
     expect(foreign.body).toEqual([])
@@ -263,7 +269,7 @@ describe('a request that cannot take effect', () => {
     const unknown = '00000000-0000-0000-1000-0200000000ff'
     for (const [id, reason] of [
       [srx?.id, `${srx?.mac} has the model SRX300, which is no SSR router`],
-      [homeless?.id, `${homeless?.mac} is in no site`],
+      [homeless.id, `${homeless.mac} is in no site`],
       [unknown, `there is no device ${unknown} here`],
     ]) {
       const answer = await upgrade({ device_ids: [...known, id] })

@@ -57,6 +57,16 @@ export async function claimNewDevices(
   return devices
 }
 
+/** Like claimNewDevices(), for one device. */
+export async function claimNewDevice(
+  server: TestServer,
+  traits: Parameters<typeof claimNewDevices>[2] = {},
+): Promise<MadeDevice> {
+  const [device] = await claimNewDevices(server, 1, traits)
+  if (device === undefined) throw new Error('no device')
+  return device
+}
+
 /** Returns the capabilities of a uCentral device that offers nothing special. */
 export function stockCapabilities(type: DeviceType = 'ap'): DeviceCapabilities {
   return ucentralDriver.capabilitiesOf({ compatible: 'test_model', platform: type })
