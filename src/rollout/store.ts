@@ -164,6 +164,24 @@ export async function lockSiteUpgrades(
   scope: OrgScope,
   { claims, changes, orgUpgrades, targetsPerRound, unfinished, ...limits }: HeldClaims,
 ): Promise<LockedSiteUpgrade[]> {
+  const all = await lockClaimed(tx, scope, claims)
+  const portions = await findPortions(tx, scope, all, { orgUpgrades, targetsPerRound, unfinished })
+  const asked = all.map((row) => {
+    const portion = portions.get(row.id) ?? null
+    const range = portion === null ? undefined : { after: portion.before?.after ?? null, until: portion.until }
+    return Object.assign(row, { portion, range })
+  })
+  const listed = await listTargets(tx, scope, asked, { changes, ...limits })
+  const compared = new Set(asked.flatMap(({ id, plan }) => (plan.health === true ? [id] : [])))
+  const inFlight = listed.filter(({ upgradeId, state }) => compared.has(upgradeId) && isInFlight(state))
+  const health = await listHealth(tx, scope, inFlight)
+  for (const target of inFlight) Object.assign(target, { health: health.get(target.deviceId) })
+  const targets = Map.groupBy(listed, ({ upgradeId }) => upgradeId)
+  return asked.map((siteUpgrade) => Object.assign(siteUpgrade, { targets: targets.get(siteUpgrade.id) ?? [] }))
+}
+
+/** Locks the site upgrades of the claims that are still valid, and reads them without their targets. */
+async function lockClaimed(tx: Tx, scope: OrgScope, claims: readonly SiteUpgradeClaim[]) {
   const given = claims.map(({ id, epoch }) => ({ orgId: scope.orgId, id, epoch }))
   const claimed = sql<
     Pick<SiteUpgradeClaim, 'orgId' | 'id' | 'epoch'>
@@ -210,20 +228,7 @@ export async function lockSiteUpgrades(
     .forUpdate('siteUpgrade')
     .execute()
   const due = new Set(claims.filter(({ isDue }) => isDue).map(({ id }) => id))
-  const all = rows.map((row) => Object.assign(row, { isDue: due.has(row.id) }))
-  const portions = await findPortions(tx, scope, all, { orgUpgrades, targetsPerRound, unfinished })
-  const asked = all.map((row) => {
-    const portion = portions.get(row.id) ?? null
-    const range = portion === null ? undefined : { after: portion.before?.after ?? null, until: portion.until }
-    return Object.assign(row, { portion, range })
-  })
-  const listed = await listTargets(tx, scope, asked, { changes, ...limits })
-  const compared = new Set(asked.flatMap(({ id, plan }) => (plan.health === true ? [id] : [])))
-  const inFlight = listed.filter(({ upgradeId, state }) => compared.has(upgradeId) && isInFlight(state))
-  const health = await listHealth(tx, scope, inFlight)
-  for (const target of inFlight) Object.assign(target, { health: health.get(target.deviceId) })
-  const targets = Map.groupBy(listed, ({ upgradeId }) => upgradeId)
-  return asked.map((siteUpgrade) => Object.assign(siteUpgrade, { targets: targets.get(siteUpgrade.id) ?? [] }))
+  return rows.map((row) => Object.assign(row, { isDue: due.has(row.id) }))
 }
 
 /** Returns the portions of the site upgrades that are too large for one round, by their ids. */
