@@ -1,5 +1,5 @@
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
-import type { Candidate } from '../src/rollout/store-create.ts'
+import type { Candidate } from '../src/rollout/store-candidates.ts'
 import type { SiteTimes } from '../src/upgrades/planning/plan-times.ts'
 import type { Planned } from '../src/upgrades/planning/plan-targets.ts'
 import { planUpgrade } from '../src/upgrades/planning/plan-upgrade.ts'

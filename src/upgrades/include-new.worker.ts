@@ -22,7 +22,8 @@ import {
   lockIncludingSites,
   updateInclusion,
 } from '../rollout/changes/store-inclusion.ts'
-import { type NewSiteUpgrade, deviceOfCandidate, insertSiteUpgrades } from '../rollout/store-create.ts'
+import { deviceOfCandidate } from '../rollout/store-candidates.ts'
+import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { INCLUDE_MS, NEXT_LOOK_MS } from './org-upgrade.ts'
 import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './planning/plan-joining.ts'

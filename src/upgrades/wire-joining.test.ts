@@ -3,7 +3,7 @@ import { type Joining, decodeJoining, encodeJoining, planJoining } from './plann
 import type { UpgradePlan } from '../rollout/rollout.ts'
 import type { LaterSites } from './planning/plan-later-sites.ts'
 import type { JoiningSelection } from './planning/plan-selection.ts'
-import type { Candidate } from '../rollout/store-create.ts'
+import type { Candidate } from '../rollout/store-candidates.ts'
 import type { OrgUpgradeBody } from './wire.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
 

@@ -2,7 +2,8 @@ import { canStage } from '../targets/steps/decide-order.ts'
 import type { OrgUpgradeNow } from '../rounds/decide-org-upgrade.ts'
 import type { RetriedSite } from './plan-retry.ts'
 import type { UpgradeHold, UpgradeHop, UpgradePlan } from '../rollout.ts'
-import type { Candidate, NewTarget } from '../store-create.ts'
+import type { Candidate } from '../store-candidates.ts'
+import type { NewTarget } from '../store-create.ts'
 import type { CountsByPhase } from '../stops/decide-stop.ts'
 
 /** A device that an upgrade takes in. */

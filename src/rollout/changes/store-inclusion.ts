@@ -5,7 +5,8 @@ import { type Db, type Reader, type Tx, anyOf, json } from '../../platform/datab
 import { columnsOf, updateRows } from '../../platform/database/rows.ts'
 import type { IncludingSite, InclusionPlan } from './plan-inclusion.ts'
 import { NO_PHASE, type UpgradePlan, terminalStates } from '../rollout.ts'
-import { type Candidate, candidatesOf, insertTargets } from '../store-create.ts'
+import { type Candidate, candidatesOf } from '../store-candidates.ts'
+import { insertTargets } from '../store-create.ts'
 import type { TargetNow } from '../targets/target.ts'
 import { encodeStep } from '../targets/timeline.ts'
 

@@ -1,6 +1,6 @@
 import type { DeviceType } from '../../events/device-type.ts'
 import { identifyVersion } from '../../firmware/version-identity.ts'
-import type { Candidate } from '../../rollout/store-create.ts'
+import type { Candidate } from '../../rollout/store-candidates.ts'
 import type { ModelVersion, OpenSite } from '../../rollout/changes/store-inclusion.ts'
 import type { UpgradeHop, UpgradePart } from '../../rollout/rollout.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'

@@ -1,6 +1,7 @@
 import { identifyVersion } from '../../firmware/version-identity.ts'
 import { NO_PHASE } from '../../rollout/rollout.ts'
-import type { Candidate, NewTarget } from '../../rollout/store-create.ts'
+import type { Candidate } from '../../rollout/store-candidates.ts'
+import type { NewTarget } from '../../rollout/store-create.ts'
 import { bindTarget } from './plan-hops.ts'
 import type { DevicePlan } from './plan-org-upgrade.ts'
 import { type PhasePlan, placesOf } from './plan-phases.ts'
