@@ -181,6 +181,33 @@ describe('a device that is offline', () => {
     await takeEvents()
   })
 
+  it('has it at the site that it is moved to, and none at the former one', async () => {
+    const { mac } = device(0)
+    await drop(0)
+    await watch()
+    await takeEvents()
+    const there = await addSite(server, 'There')
+    const move = async (to: string) => {
+      const body = { op: 'assign', site_id: to, macs: [mac] }
+      expect((await server.call('PUT', `${org()}/inventory`, { body })).status).toBe(200)
+      await watch()
+      await watch()
+    }
+    const openHere = async () =>
+      (await search('status=open', `/sites/${siteId}`)).filter(({ aps }) => aps?.includes(mac))
+    expect(await openHere()).toHaveLength(1)
+    await move(there)
+    expect(await openHere()).toEqual([])
+    expect(await search('status=open', `/sites/${there}`)).toMatchObject([{ aps: [mac], site_id: there }])
+    const [ended, again] = await takeEvents()
+    expect(ended).toMatchObject({ site_id: siteId, resolved_time: expect.any(Number) })
+    expect(again).toMatchObject({ id: ended.id, site_id: there, update: true })
+    await move(siteId)
+    await connect(0)
+    await watch()
+    await takeEvents()
+  })
+
   it('has none any more when its organization has given it up', async () => {
     const { mac } = device(2)
     const body = { op: 'delete', macs: [mac] }

@@ -48,7 +48,10 @@ export async function listDownDevices(
   return rows
 }
 
-/** Lists devices with an open alarm that are connected again, or that their organization has given up. */
+/**
+ * Lists devices whose open alarm has to end: they are connected again, or their organization has given them up or moved them to
+ * another site. The next comparison raises the alarm of a moved device again, at its new site.
+ */
 export async function listRecoveredDevices(
   reader: Reader,
   limit: number,
@@ -58,8 +61,9 @@ export async function listRecoveredDevices(
     where alarm.type = 'device_down' and alarm.ended_at is null
       and not exists (
         select from device_disconnection disconnection
+        join device on device.org_id = disconnection.org_id and device.id = disconnection.device_id
         where disconnection.org_id = alarm.org_id and disconnection.device_id = alarm.subject::uuid
-          and disconnection.disconnected_at is not null)
+          and disconnection.disconnected_at is not null and device.site_id is not distinct from alarm.site_id)
     limit ${limit}
   `.execute(reader)
   return rows
