@@ -40,6 +40,7 @@ interface Flags {
   readonly unhealthy?: FaultTargets
   readonly unstable?: FaultTargets
   readonly losePower?: FaultTargets
+  readonly loseRestore?: FaultTargets
   readonly report?: string
   readonly stateDir?: string
   readonly logLevel: LogLevel
@@ -148,6 +149,13 @@ function commandLine(): Command {
         parseFaultTargets,
       ),
     )
+    .addOption(
+      option(
+        '--lose-restore <who>',
+        'lose the connection with the first request to restore their backup version, which has no effect',
+        parseFaultTargets,
+      ),
+    )
     .option(
       '--report <file>',
       'append each change of a device to this file, as JSON lines with counts of boots, flashes and downloads',
@@ -208,6 +216,7 @@ function faultsOf(flags: Flags): FaultPlan {
     ...(flags.unhealthy && { unhealthy: flags.unhealthy }),
     ...(flags.unstable && { unstable: flags.unstable }),
     ...(flags.losePower && { lose_power: flags.losePower }),
+    ...(flags.loseRestore && { lose_restore: flags.loseRestore }),
   }
 }
 

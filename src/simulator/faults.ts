@@ -13,6 +13,7 @@ export const faults = [
   'unhealthy',
   'unstable',
   'lose_power',
+  'lose_restore',
 ] as const
 export type Fault = (typeof faults)[number]
 

@@ -76,6 +76,7 @@ const Saved = Type.Object({
     connectReason: Type.Union([Reason, Type.Literal('socket'), Type.Literal('recovery')]),
     untoldBoot: Type.Optional(Type.Union([Type.Literal('powerloss'), Type.Literal('reboot')])),
     upgraded: Flag,
+    restoreLost: Flag,
     bootedAtMs: Type.Number(),
     flapsLeft: Count,
     orphaned: Flag,

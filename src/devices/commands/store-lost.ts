@@ -9,7 +9,8 @@ import { isUnanswered, lockByKey } from './store.ts'
  */
 function mayRun(command: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`coalesce(${command}.state = 'unknown' and ${command}.site_upgrade_id is not null
-    and ${command}.kind in ('upgrade', 'stage', 'activate') and ${command}.outcome ->> 'why' in ('connection_lost', 'gateway_lost')
+    and ${command}.kind in ('upgrade', 'stage', 'activate', 'restore_backup')
+    and ${command}.outcome ->> 'why' in ('connection_lost', 'gateway_lost')
     and not ${command}.outcome ? 'idle', false)`
 }
 

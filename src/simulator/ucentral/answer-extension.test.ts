@@ -85,6 +85,15 @@ describe('a capable switch', () => {
     expect(device.call('restore_backup')).toBe('0 Returning to 1.0.0')
   })
 
+  test('loses its connection with the first request of a restore, and executes the second', () => {
+    const device = run({ ...capable, faults: new Set(['lose_restore']) })
+    device.upgrade()
+    const params = { serial: mac }
+    const lost = device.step({ on: 'call', id: 7, method: 'x-signalbox.restore_backup', params })
+    expect([lost, device.state().firmware]).toEqual([[{ do: 'drop', afterMs: 0 }], '2.0.0'])
+    expect(device.call('restore_backup')).toBe('0 Returning to 1.0.0')
+  })
+
   test('is unstable from its upgrade until it has restored its backup version', () => {
     const device = run({ ...capable, faults: new Set(['unstable']) })
     const drop = { do: 'drop', afterMs: 15_000 }

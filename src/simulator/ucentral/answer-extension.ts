@@ -75,6 +75,8 @@ function restoreBackup(profile: Profile, state: DeviceState, call: Call): Step {
   if (!isGatewayCall('x-signalbox.restore_backup', call.params)) return refuse(state, call, 1, 'Invalid parameters')
   const refusal = refusalOf(profile, state)
   if (refusal !== null) return refuse(state, call, 1, refusal)
+  if (profile.faults.has('lose_restore') && state.restoreLost !== true)
+    return { state: { ...state, restoreLost: true }, effects: [{ do: 'drop', afterMs: 0 }] }
   const { firmware, backup } = state
   if (backup === undefined || (call.params.version ?? backup) !== backup)
     return refuse(state, call, 2, 'No such backup version')

@@ -93,6 +93,8 @@ export interface DeviceState {
   readonly connectReason: BootReason | 'socket' | 'recovery'
   /** True while it runs a version that an upgrade has installed; false once it has restored its backup version. */
   readonly upgraded?: true
+  /** True once it has lost a connection with the request of a restore. */
+  readonly restoreLost?: true
   /** The boot event that a switch will send at its next connection. */
   readonly untoldBoot?: BootCause
   /** Upgrades that wait, because an access point performs one at a time; a reboot deletes them. */

@@ -33,7 +33,7 @@ export const targets: Readonly<Record<TargetState, TargetNow>> = {
   rolling_back: {
     ...rebooting,
     state: 'rolling_back',
-    device: offline,
+    device: { ...offline, commands: ['restart', 'upgrade', 'restore_backup'] },
     command: command('sent', { kind: 'restore_backup' }),
   },
   upgraded: { ...verifying, state: 'upgraded' },
@@ -92,6 +92,10 @@ export const events = {
       device: target.device && { ...online, commands: target.device.commands },
       download: delivered,
     }),
+  },
+  'connection lost, back on the version': {
+    facts: (target) => ({ ...answered('unknown', { loss: 'connection_lost' })(target), ...back('2.0')(target) }),
+    seconds: 110,
   },
   'upgrade stops': { rules: { stopping: true } },
   'upgrade is held': { rules: { held: true } },

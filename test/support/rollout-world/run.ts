@@ -2,7 +2,7 @@ import { DEFERRED_POLL_MS } from '../../../src/rollout/rounds/decide-next.ts'
 import { isInFlight } from '../../../src/rollout/rollout.ts'
 import { expectRound, lookBefore } from './expect-round.ts'
 import { type RoundResult, round } from './round.ts'
-import { live, serviceMs } from './simulated.ts'
+import { comesBackLate, live, serviceMs } from './simulated.ts'
 import type { World } from './world.ts'
 
 function isOver({ siteUpgrade }: World): boolean {
@@ -76,6 +76,6 @@ function isIdle({ fleet }: World): boolean {
     ({ fate, device, target: { state } }) =>
       !isInFlight(state) ||
       ((state === 'rebooting' || state === 'rolling_back') &&
-        (fate === 'never_returns' || (fate === 'returns_late' && device.link === 'absent'))),
+        (fate === 'never_returns' || (comesBackLate(fate) && device.link === 'absent'))),
   )
 }

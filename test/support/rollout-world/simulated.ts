@@ -8,6 +8,7 @@ export const fates = [
   'old_version',
   'never_returns',
   'returns_late',
+  'loses_restore',
   'lost_early',
   'lost_late',
   'lost_bytes',
@@ -58,7 +59,12 @@ const LATE_MS = 15 * 60_000
 
 function isBackAt({ fate, restored, goneMs }: Simulated, now: Date): boolean {
   if (fate === 'never_returns') return false
-  return fate !== 'returns_late' || restored > 0 || serviceMs(now) >= goneMs + LATE_MS
+  return !comesBackLate(fate) || restored > 0 || serviceMs(now) >= goneMs + LATE_MS
+}
+
+/** These devices are the ones that are restored. */
+export function comesBackLate(fate: Fate): boolean {
+  return fate === 'returns_late' || fate === 'loses_restore'
 }
 
 function answer(one: Simulated, command: CommandNow, now: Date): void {
@@ -67,6 +73,8 @@ function answer(one: Simulated, command: CommandNow, now: Date): void {
   }
   if (one.fate === 'refuses') return end('rejected')
   if (one.fate === 'lost_early' && one.target.attempt < 2) return end('unknown')
+  if (one.fate === 'loses_restore' && command.kind === 'restore_backup' && one.target.failedAttempts < 2)
+    return loseRestore(one, command, now)
   if (one.download?.fenced === true) return end('rejected')
   if (one.fate === 'lost_bytes' && one.target.attempt < 2) return loseBytes(one, command, now)
   if (command.kind !== 'activate')
@@ -80,6 +88,12 @@ function loseBytes(one: Simulated, command: CommandNow, now: Date): void {
   const download = { bytesServed: 100, touchedMs: serviceMs(now), delivered: true, fenced: false }
   if (command.kind !== 'activate') one.download = download
   one.command = { ...command, state: 'unknown', loss: 'gateway_lost', isIdle: true }
+  one.device = { ...one.device, connectedMs: serviceMs(now) }
+}
+
+/** The connection breaks before the request arrives; the device is back at once, as it was. */
+function loseRestore(one: Simulated, command: CommandNow, now: Date): void {
+  one.command = { ...command, state: 'unknown', loss: 'connection_lost' }
   one.device = { ...one.device, connectedMs: serviceMs(now) }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  at,
   command,
   decide,
   ms,
@@ -63,6 +64,46 @@ const withdraws = { kind: 'withdraw', commandId: 'c' }
 const incomplete: DeviceNow = { ...upgraded, commands: ['upgrade'], memberFirmware: [updated.firmware ?? '', ''] }
 const away: DeviceNow = { ...offline, commands: upgraded.commands }
 
+/** Its request was lost with its connection; the device is back since second 2050, and has not booted. */
+const back: DeviceNow = { ...upgraded, connectedMs: ms(2050) }
+function lostBy(loss: CommandNow['loss'], device = back, more: Partial<TargetNow & CommandNow> = {}): TargetNow {
+  const { isIdle = false, ...rest } = more
+  const lost = command('unknown', { kind: 'restore_backup', loss, isIdle, sentAt: at(2000) })
+  return { ...restoring('unknown', device), bootCount: 4, command: lost, ...rest }
+}
+const again = { ...request, failedAttempts: 2, lostAttempts: 1 }
+const booted: DeviceNow = { ...back, bootCount: 5, bootedAt: at(2040) }
+const bootedBefore: DeviceNow = { ...back, bootCount: 5, bootedAt: at(1990) }
+const members = (...memberFirmware: string[]): DeviceNow => ({ ...back, connectedMs: ms(2000), memberFirmware })
+
+describe.each(['connection_lost', 'gateway_lost'] as const)('a restore whose request was lost (%s)', (loss) => {
+  test.each([
+    ['waits for the device', lostBy(loss, away), 2100, waits],
+    ['waits while the device may be shutting down', lostBy(loss), 2079, { kind: 'wait', untilMs: ms(2080) }],
+    ['is requested again once the device does not', lostBy(loss), 2080, again],
+    ['is requested again at once where the device is idle', lostBy(loss, back, { isIdle: true }), 2051, again],
+    ['is requested again at once where the device has booted', lostBy(loss, booted), 2051, again],
+    ['waits where it booted before the request', lostBy(loss, bootedBefore), 2051, { kind: 'wait', untilMs: ms(2080) }],
+    ['is never requested of a device that has restored it', lostBy(loss, old, { isIdle: true }), 5100, rolledBack],
+    ['waits where only a part has restored it', lostBy(loss, members('2.0', '1.0')), 2100, { kind: 'wait' }],
+    ['waits for an absent member', lostBy(loss, members('2.0', '')), 2100, { kind: 'wait' }],
+    ['is requested again of all members', lostBy(loss, members('2.0', '2.0')), 2100, again],
+    ['waits for the capability', lostBy(loss, { ...back, commands: ['upgrade'] }), 2100, waits],
+    ['is requested three times', lostBy(loss, back, { failedAttempts: 3, lostAttempts: 2, isIdle: true }), 2100, waits],
+    ['fails in the end', lostBy(loss, back, { failedAttempts: 3, lostAttempts: 2 }), 3300, failed],
+  ])('%s', (_, target, seconds, decision) => {
+    for (const rules of [{}, { stopping: true }, { held: true }])
+      expect(decide(target, seconds, { ...rollback, ...rules })).toMatchObject(decision)
+  })
+
+  test('may be under way where the device refuses the second request', () => {
+    const refusing = { ...restoring('rejected'), failedAttempts: 2, lostAttempts: 1 }
+    expect(decide(refusing, 2100, rollback)).toEqual(waits)
+    expect(decide({ ...refusing, device: old }, 5100, rollback)).toEqual(rolledBack)
+    expect(decide(refusing, 3300, rollback)).toEqual(failed)
+  })
+})
+
 test.each([
   ['is requested of a device that has come back', { ...restoring(null), failedAttempts: 0 }, 2100, request],
   [
@@ -79,7 +120,7 @@ test.each([
   ['waits for its command to be sent', restoring('queued'), 2100, { kind: 'wait' }],
   ['withdraws its command where the device is away', restoring('queued', away), 2100, withdraws],
   ['is not requested again while it may be under way', restoring('sent'), 2100, waits],
-  ['is not requested again when its answer was lost', restoring('unknown'), 2100, waits],
+  ['is not requested again where the device did not answer', lostBy('timeout'), 2100, waits],
   ['waits for the device to boot', restoring('done'), 2100, waits],
   ['has ended when the device is back with another version', restoring('done', old), 2100, rolledBack],
   ['has ended so too where its answer was lost', restoring('unknown', old), 2100, rolledBack],

@@ -1,7 +1,9 @@
 import { isHealthReason } from '../health/decide-health.ts'
 import { fail, gone } from './decide-attempt.ts'
+import { hasRebooted } from './has-rebooted.ts'
+import { isOnTarget } from './is-on-target.ts'
 import type { RolloutOptions } from '../../rollout.ts'
-import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from '../target.ts'
+import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from '../target.ts'
 
 const wait: TargetDecision = { kind: 'wait' }
 
@@ -12,7 +14,7 @@ function isWorseOff(reason: string | undefined): boolean {
   return reasonsToRestore.has(reason) || isHealthReason(reason)
 }
 
-/** A restore that could not be sent is requested again this often. */
+/** A restore that was not sent, or was lost with its connection, is requested this often in all. */
 const MAX_REQUESTS = 3
 
 /** Turns the failure of a device that is to be restored into the begin of its restore. */
@@ -22,14 +24,14 @@ export function restoreInstead(target: TargetNow, rules: TargetRules, decision: 
   const { device } = target
   if (device === null) return decision
   // The capabilities of the device with its new version are known once it is back.
-  if (device.link !== 'connected') return { ...decision, to: 'rolling_back', failedAttempts: 0 }
+  if (device.link !== 'connected') return { ...decision, to: 'rolling_back', failedAttempts: 0, lostAttempts: 0 }
   return device.commands.includes('restore_backup') ? request(target, decision.reason) : decision
 }
 
 /**
- * Decides the next step of a target whose device is to return to its backup version. The restore is sent once: a lost
- * answer is not repeated, because the device may have executed the command. Neither a pause nor a stop of the upgrade
- * prevents it, since it returns the device to its former state.
+ * Decides the next step of a target whose device is to return to its backup version. A restore that was lost with its
+ * connection is repeated only once the device is back with the version that it is to leave, and executes nothing. Neither a
+ * pause nor a stop of the upgrade prevents it, since it returns the device to its former state.
  */
 export function decideRollback(target: TargetNow, rules: TargetRules): TargetDecision {
   const { device, command } = target
@@ -37,15 +39,39 @@ export function decideRollback(target: TargetNow, rules: TargetRules): TargetDec
   const isRequested = command?.kind === 'restore_backup' && command.state !== 'expired' && command.state !== 'cancelled'
   const isBack = device.link === 'connected'
   if (isRequested && command.state === 'queued') return decideQueued(target, device, rules)
-  if (isRequested && command.state === 'rejected') return fail('rollback_failed')
+  // A device that refuses a repeated restore may be executing the first one.
+  if (isRequested && command.state === 'rejected' && target.lostAttempts === 0) return fail('rollback_failed')
   if (isBack && hasOldVersion(target, device)) return fail('rolled_back')
+  const isLast = target.failedAttempts >= MAX_REQUESTS
   if (isBack && !isRequested) {
-    const isLast = target.failedAttempts >= MAX_REQUESTS
     if (!isLast && device.commands.includes('restore_backup')) return request(target)
     if (isLast || !lacksMember(device)) return fail('rollback_failed')
   }
-  const untilMs = Math.max(target.enteredMs + rollbackMs(device, rules.options), isBack ? 0 : rules.graceUntilMs)
-  return rules.nowMs < untilMs ? { kind: 'wait', untilMs } : fail('rollback_failed')
+  const deadlineMs = Math.max(target.enteredMs + rollbackMs(device, rules.options), isBack ? 0 : rules.graceUntilMs)
+  const repeatMs = isLast || command === null ? null : repeatAtMs(target, { device, command, rules })
+  if (repeatMs !== null && rules.nowMs >= repeatMs) return request({ ...target, lostAttempts: target.lostAttempts + 1 })
+  if (rules.nowMs >= deadlineMs) return fail('rollback_failed')
+  return { kind: 'wait', untilMs: Math.min(repeatMs ?? Infinity, deadlineMs) }
+}
+
+interface Restoring {
+  readonly device: DeviceNow
+  readonly command: CommandNow
+  readonly rules: TargetRules
+}
+
+/**
+ * Returns when the restore may be requested again; null: not as things are. A device that reports the version that it is
+ * to leave has not restored the other one. If it has booted since the request, or is known to be idle, it does not execute
+ * the request any more; otherwise it may be shutting down, and gets the time for that.
+ */
+function repeatAtMs(target: TargetNow, { device, command, rules }: Restoring): number | null {
+  const { kind, state, loss, isIdle } = command
+  const isLost = kind === 'restore_backup' && state === 'unknown' && loss !== 'timeout'
+  if (!isLost || device.connectedMs === null || !device.commands.includes('restore_backup')) return null
+  if (!isOnTarget(target, device)) return null
+  const isOver = isIdle || hasRebooted(target, device, rules)
+  return isOver ? rules.nowMs : device.connectedMs + rules.options.shutdownMs
 }
 
 function decideQueued({ command, enteredMs }: TargetNow, device: DeviceNow, rules: TargetRules): TargetDecision {
@@ -56,8 +82,8 @@ function decideQueued({ command, enteredMs }: TargetNow, device: DeviceNow, rule
 
 /** @param reason Why the upgrade failed, where the restore begins with the request. */
 function request({ state, failedAttempts, lostAttempts }: TargetNow, reason?: string): TargetDecision {
-  const requests = state === 'rolling_back' ? failedAttempts + 1 : 1
-  const counted = { failedAttempts: requests, lostAttempts }
+  const isFirst = state !== 'rolling_back'
+  const counted = { failedAttempts: isFirst ? 1 : failedAttempts + 1, lostAttempts: isFirst ? 0 : lostAttempts }
   return { kind: 'command', order: 'restore_backup', ...counted, ...(reason !== undefined && { reason }) }
 }
 

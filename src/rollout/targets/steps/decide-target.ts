@@ -5,6 +5,7 @@ import { decideSnapshot } from './decide-snapshot.ts'
 import { decideWaiting } from './decide-waiting.ts'
 import { findWindowWait, rebootTimeoutMs } from './decide-window.ts'
 import { hopInstead } from '../hops/hops.ts'
+import { hasRebooted } from './has-rebooted.ts'
 import { isOnTarget } from './is-on-target.ts'
 import { DOWNLOAD_REFUSED, NOT_APPLIED, type RolloutOptions } from '../../rollout.ts'
 import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from '../target.ts'
@@ -235,14 +236,6 @@ function wasFetched({ fetched, download, command }: TargetNow): boolean {
   if (fetched || command === null || command.kind === 'stage') return fetched
   if (command.kind === 'activate') return command.sentAt !== null
   return download?.delivered === true || command.state === 'done'
-}
-
-function hasRebooted({ bootCount, command }: TargetNow, device: DeviceNow, { now }: TargetRules): boolean {
-  if (bootCount === null || device.bootCount <= bootCount) return false
-  if (command === null || command.sentAt === null || device.bootedAt === null) return true
-  // A boot between creating and sending the command is not its effect. A sending time in the future proves that the
-  // clock has been set back since, so the two times can't be compared.
-  return device.bootedAt >= command.sentAt || command.sentAt > now
 }
 
 /** Returns how long a device that may be flashing is left alone: a switch stays connected while it installs. */
