@@ -28,6 +28,7 @@ const causes = [
   'not_staged',
   'rollback_failed',
   'rolled_back',
+  'rolled_back_unstable',
   'unresponsive',
   'unstable',
   WINDOW_TOO_SHORT,

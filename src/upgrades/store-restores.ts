@@ -8,5 +8,5 @@ const lastCause = lastReasonPattern('rolling_back')
  * read only where it was.
  */
 export const restoreReason: RawBuilder<string | null> = sql`case
-  when target.state = 'failed' and target.reason in ('rolled_back', 'rollback_failed')
+  when target.state = 'failed' and target.reason in ('rolled_back', 'rolled_back_unstable', 'rollback_failed')
   then substring(target.timeline from ${sql.lit(lastCause)}) end`

@@ -169,6 +169,26 @@ it('restores a device although the upgrade was stopped by its failure, also afte
   ])
 })
 
+it('reports a device that falls off again with its backup version, and restores it no further', async () => {
+  const [device] = await rollout.seed([{ devices: 1, capabilities }])
+  if (device === undefined) throw new Error('no device')
+  const { id } = await rollout.create({ strategy: 'big_bang', rollback_on_failure: true })
+  await rollout.play(() => 'dies')
+  await advanceBy(options.rebootTimeoutMs.ap + options.reconnectGraceMs)
+  await rollout.fleet.connect([device], NEW)
+  await advanceBy(1000)
+  await rollout.fleet.answer(() => 'keeps_old')
+  await rollout.fleet.disconnect([device])
+  await advanceBy(1000)
+  expect(countAll(await rollout.read(id))).toEqual({ rolling_back: 1 })
+  await advanceBy(options.rollbackMs)
+  const target = await getUpgradeTarget(rollout.ctx.db, rollout.org.scope, { id, mac: device.mac })
+  expect(target).toMatchObject({ state: 'failed', reason: 'rolled_back_unstable', restoreReason: 'no_reconnect' })
+  expect(target.steps.at(-1)).toMatchObject({ state: 'failed', reason: 'rolled_back_unstable' })
+  expect((await commandsOf(device)).map(({ kind }) => kind)).toEqual(['upgrade', 'restore_backup'])
+  expect((await eventsOf(device)).at(-1)).toBe('AP_UPGRADE_FAILED rolled_back_unstable')
+})
+
 describe('a device that is being restored from the version that another upgrade requests', () => {
   const notesOf = ({ siteUpgrades }: OrgUpgrade) =>
     siteUpgrades.flatMap(({ notes }) => notes.map(({ reason }) => reason))

@@ -33,7 +33,7 @@ export const targets: Readonly<Record<TargetState, TargetNow>> = {
   rolling_back: {
     ...rebooting,
     state: 'rolling_back',
-    device: { ...offline, commands: ['restart', 'upgrade', 'restore_backup'] },
+    device: { ...offline, firmware: '2.0', commands: ['restart', 'upgrade', 'restore_backup'] },
     command: command('sent', { kind: 'restore_backup' }),
   },
   upgraded: { ...verifying, state: 'upgraded' },
@@ -73,6 +73,11 @@ export const events = {
   'on the version': { facts: back('2.0'), seconds: 110 },
   'on the version for the soak': { facts: back('2.0'), seconds: 220 },
   'back on the old version': { facts: back('1.0'), seconds: 110 },
+  'on the old version for the soak': { facts: back('1.0'), seconds: 220 },
+  'lost for good on the old version': {
+    facts: ({ device }) => ({ device: { ...offline, firmware: '1.0', commands: device?.commands ?? [] } }),
+    seconds: 100 * 3600,
+  },
   'a byte is downloaded': { facts: () => ({ download: moving }) },
   'all is downloaded': { facts: () => ({ download: delivered }) },
   'command done': { facts: answered('done') },

@@ -15,7 +15,8 @@ import type { CommandNow, DeviceNow, TargetNow, TargetRules } from '../target.ts
 
 const rollback: Partial<TargetRules> = { rollback: true }
 const upgraded: DeviceNow = { ...updated, commands: ['upgrade', 'restore_backup'], backupVersion: '1.0' }
-const old: DeviceNow = { ...online, connectedMs: ms(5000), bootCount: 5 }
+/** It is back with its backup version, and has stayed connected for the soak at second 2220. */
+const old: DeviceNow = { ...online, connectedMs: ms(2100), bootCount: 5 }
 
 const restoring = (state: CommandNow['state'] | null, device: DeviceNow = upgraded): TargetNow => ({
   ...verifying,
@@ -51,7 +52,7 @@ describe('a device whose upgrade fails', () => {
     const begin = stepOf(unstable, decide(unstable, 1130, rollback))
     expect(begin).toMatchObject({ to: 'rolling_back', order: 'restore_backup', reason: 'unstable' })
     expect(begin !== null && isHardFailure(begin)).toBe(true)
-    const end = stepOf(restoring('done', old), decide(restoring('done', old), 5100, rollback))
+    const end = stepOf(restoring('done', old), decide(restoring('done', old), 2220, rollback))
     expect(end).toMatchObject({ to: 'failed', reason: 'rolled_back' })
     expect(end !== null && isHardFailure(end)).toBe(false)
   })
@@ -62,6 +63,10 @@ const failed = { kind: 'move', to: 'failed', reason: 'rollback_failed' }
 const waits = { kind: 'wait', untilMs: ms(2000) + 20 * 60_000 }
 const withdraws = { kind: 'withdraw', commandId: 'c' }
 const incomplete: DeviceNow = { ...upgraded, commands: ['upgrade'], memberFirmware: [updated.firmware ?? '', ''] }
+const oldAway: DeviceNow = { ...old, link: 'absent', connectedMs: null, disconnectedMs: ms(2150) }
+const lateOld: DeviceNow = { ...old, connectedMs: ms(3200) }
+const never: DeviceNow = { ...oldAway, disconnectedMs: ms(1000) }
+const unstable = { kind: 'move', to: 'failed', reason: 'rolled_back_unstable' }
 const away: DeviceNow = { ...offline, commands: upgraded.commands }
 
 /** Its request was lost with its connection; the device is back since second 2050, and has not booted. */
@@ -84,7 +89,7 @@ describe.each(['connection_lost', 'gateway_lost'] as const)('a restore whose req
     ['is requested again at once where the device is idle', lostBy(loss, back, { isIdle: true }), 2051, again],
     ['is requested again at once where the device has booted', lostBy(loss, booted), 2051, again],
     ['waits where it booted before the request', lostBy(loss, bootedBefore), 2051, { kind: 'wait', untilMs: ms(2080) }],
-    ['is never requested of a device that has restored it', lostBy(loss, old, { isIdle: true }), 5100, rolledBack],
+    ['is never requested of a device that has restored it', lostBy(loss, old, { isIdle: true }), 2220, rolledBack],
     ['waits where only a part has restored it', lostBy(loss, members('2.0', '1.0')), 2100, { kind: 'wait' }],
     ['waits for an absent member', lostBy(loss, members('2.0', '')), 2100, { kind: 'wait' }],
     ['is requested again of all members', lostBy(loss, members('2.0', '2.0')), 2100, again],
@@ -99,7 +104,7 @@ describe.each(['connection_lost', 'gateway_lost'] as const)('a restore whose req
   test('may be under way where the device refuses the second request', () => {
     const refusing = { ...restoring('rejected'), failedAttempts: 2, lostAttempts: 1 }
     expect(decide(refusing, 2100, rollback)).toEqual(waits)
-    expect(decide({ ...refusing, device: old }, 5100, rollback)).toEqual(rolledBack)
+    expect(decide({ ...refusing, device: old }, 2220, rollback)).toEqual(rolledBack)
     expect(decide(refusing, 3300, rollback)).toEqual(failed)
   })
 })
@@ -109,7 +114,7 @@ test.each([
   [
     'has happened where the device has come back with the old version by itself',
     restoring(null, old),
-    2100,
+    2220,
     rolledBack,
   ],
   ['waits for an absent device', restoring(null, away), 2100, waits],
@@ -122,8 +127,20 @@ test.each([
   ['is not requested again while it may be under way', restoring('sent'), 2100, waits],
   ['is not requested again where the device did not answer', lostBy('timeout'), 2100, waits],
   ['waits for the device to boot', restoring('done'), 2100, waits],
-  ['has ended when the device is back with another version', restoring('done', old), 2100, rolledBack],
-  ['has ended so too where its answer was lost', restoring('unknown', old), 2100, rolledBack],
+  ['has ended when the device is back with another version', restoring('done', old), 2220, rolledBack],
+  ['has ended so too where its answer was lost', restoring('unknown', old), 2220, rolledBack],
+  ['waits until the device has stayed for the soak', restoring('done', old), 2219, { kind: 'wait', untilMs: ms(2220) }],
+  [
+    'gives a device that is back in time its soak',
+    restoring('done', lateOld),
+    3319,
+    { kind: 'wait', untilMs: ms(3320) },
+  ],
+  ['has ended after the soak of a device that was late', restoring('done', lateOld), 3320, rolledBack],
+  ['waits for a device that fell off with its backup version', restoring('done', oldAway), 2220, waits],
+  ['has restored a device that does not stay connected', restoring('done', oldAway), 3200, unstable],
+  ['has done so also without a request', restoring(null, oldAway), 3200, unstable],
+  ['has failed where the device never came back', restoring(null, never), 3200, failed],
   ['has failed where the device refuses', restoring('rejected'), 2100, failed],
   ['has failed where the device does not boot', restoring('done'), 3300, failed],
   ['is requested again where it was not sent', restoring('expired'), 2100, { ...request, failedAttempts: 2 }],

@@ -41,7 +41,7 @@ export function decideRollback(target: TargetNow, rules: TargetRules): TargetDec
   if (isRequested && command.state === 'queued') return decideQueued(target, device, rules)
   // A device that refuses a repeated restore may be executing the first one.
   if (isRequested && command.state === 'rejected' && target.lostAttempts === 0) return fail('rollback_failed')
-  if (isBack && hasOldVersion(target, device)) return fail('rolled_back')
+  if (hasReturned(target, device)) return decideReturned(target, device, rules)
   const isLast = target.failedAttempts >= MAX_REQUESTS
   if (isBack && !isRequested) {
     if (!isLast && device.commands.includes('restore_backup')) return request(target)
@@ -74,6 +74,18 @@ function repeatAtMs(target: TargetNow, { device, command, rules }: Restoring): n
   return isOver ? rules.nowMs : device.connectedMs + rules.options.shutdownMs
 }
 
+/** A restored device has to stay connected for as long as an upgraded one; it is not restored again. */
+function decideReturned({ enteredMs }: TargetNow, device: DeviceNow, rules: TargetRules): TargetDecision {
+  const { nowMs, options, graceUntilMs } = rules
+  const { connectedMs } = device
+  const untilMs = Math.max(enteredMs + rollbackMs(device, options), graceUntilMs)
+  if (connectedMs !== null && connectedMs <= untilMs) {
+    const soakedMs = connectedMs + options.soakMs
+    return nowMs < soakedMs ? { kind: 'wait', untilMs: soakedMs } : fail('rolled_back')
+  }
+  return nowMs < untilMs ? { kind: 'wait', untilMs } : fail('rolled_back_unstable')
+}
+
 function decideQueued({ command, enteredMs }: TargetNow, device: DeviceNow, rules: TargetRules): TargetDecision {
   const isOverdue = rules.nowMs >= enteredMs + rules.options.commandExpiryMs
   if (command === null || (device.link !== 'absent' && !isOverdue)) return wait
@@ -85,6 +97,16 @@ function request({ state, failedAttempts, lostAttempts }: TargetNow, reason?: st
   const isFirst = state !== 'rolling_back'
   const counted = { failedAttempts: isFirst ? 1 : failedAttempts + 1, lostAttempts: isFirst ? 0 : lostAttempts }
   return { kind: 'command', order: 'restore_backup', ...counted, ...(reason !== undefined && { reason }) }
+}
+
+/**
+ * True if the device has been connected with another version since its restore began. An absent one may have had that version
+ * before, without ever having returned from the upgrade.
+ */
+function hasReturned(target: TargetNow, device: DeviceNow): boolean {
+  if (!hasOldVersion(target, device)) return false
+  const wasBack = device.disconnectedMs !== null && device.disconnectedMs > target.enteredMs
+  return device.link === 'connected' || target.command?.kind === 'restore_backup' || wasBack
 }
 
 /** Every member of a Virtual Chassis included. */

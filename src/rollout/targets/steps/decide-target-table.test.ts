@@ -18,6 +18,7 @@ const ended: Row = ['wait', {}]
 const lost = (becomes: string): Row[1] => ({
   'it is lost for good': becomes,
   'it is lost for good, restores are wanted': becomes,
+  'lost for good on the old version': becomes,
 })
 /** The same whether or not the server turned clients away. */
 const refused = (becomes: string): Row[1] => ({
@@ -61,6 +62,7 @@ const table: Readonly<Record<TargetState, Row>> = {
       connected: 'command upgrade',
       'connection lost, image there, device idle': 'command upgrade',
       'back on the old version': 'command upgrade',
+      'on the old version for the soak': 'command upgrade',
       'on the version': 'skipped',
       'connection lost, back on the version': 'skipped',
       'on the version for the soak': 'skipped',
@@ -113,10 +115,12 @@ const table: Readonly<Record<TargetState, Row>> = {
     {
       'it is lost for good': 'failed: no_reconnect',
       'it is lost for good, restores are wanted': 'rolling_back: no_reconnect',
+      'lost for good on the old version': 'failed: no_reconnect',
       'on the version': 'verifying',
       'connection lost, back on the version': 'verifying',
       'on the version for the soak': 'upgraded',
       'back on the old version': 'failed: not_applied',
+      'on the old version for the soak': 'failed: not_applied',
       ...refused('deferred: full'),
       'content refused': 'failed: bad',
       'connection lost, image there, device idle': 'command upgrade',
@@ -129,9 +133,11 @@ const table: Readonly<Record<TargetState, Row>> = {
     {
       'it is lost for good': 'failed: unstable',
       'it is lost for good, restores are wanted': 'rolling_back: unstable',
+      'lost for good on the old version': 'failed: members_behind',
       connected: 'failed: not_applied',
       'connection lost, image there, device idle': 'failed: not_applied',
       'back on the old version': 'failed: not_applied',
+      'on the old version for the soak': 'failed: not_applied',
       'on the version for the soak': 'upgraded',
       'everything times out': 'upgraded',
       ...removed,
@@ -156,10 +162,9 @@ const table: Readonly<Record<TargetState, Row>> = {
     'wait',
     {
       ...lost('failed: rollback_failed'),
-      connected: 'failed: rolled_back',
+      'lost for good on the old version': 'failed: rolled_back_unstable',
       'connection lost, back on the version': 'command restore_backup',
-      'connection lost, image there, device idle': 'failed: rolled_back',
-      'back on the old version': 'failed: rolled_back',
+      'on the old version for the soak': 'failed: rolled_back',
       ...refused('failed: rollback_failed'),
       'content refused': 'failed: rollback_failed',
       'everything times out': 'failed: rollback_failed',
@@ -229,6 +234,7 @@ const downloadTable: Readonly<Record<keyof typeof inDownloads, Row>> = {
       connected: 'command stage',
       'connection lost, image there, device idle': 'command stage',
       'back on the old version': 'command stage',
+      'on the old version for the soak': 'command stage',
       'on the version': 'skipped',
       'connection lost, back on the version': 'skipped',
       'on the version for the soak': 'skipped',

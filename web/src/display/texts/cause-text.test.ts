@@ -16,6 +16,9 @@ test("causes between the service's own words have words too", () => {
 
 test('the cause of a restore stands before what came of it', () => {
   expect(causeText('unstable: rolled_back')).toBe('did not stay connected: returned to the previous version')
+  expect(causeText('unstable: rolled_back_unstable')).toBe(
+    'did not stay connected: returned to the previous version, and did not stay connected',
+  )
   expect(causeText('health_radio: rollback_failed')).toBe(
     'lacks a radio after the restart: did not return to the previous version',
   )

@@ -23,6 +23,7 @@ const words: ReadonlyMap<string, string> = new Map(
     removed: 'left the organization or the site',
     rollback_failed: 'did not return to the previous version',
     rolled_back: 'returned to the previous version',
+    rolled_back_unstable: 'returned to the previous version, and did not stay connected',
     timeout: 'did not answer in time',
     unresponsive: 'did not answer the command',
     unstable: 'did not stay connected',
@@ -32,7 +33,7 @@ const words: ReadonlyMap<string, string> = new Map(
 
 /** The service's own words around a cause. */
 const around =
-  /^(The attempt ended: |Attempt \d+: )?(.*?)(?:: (returns to its backup version|rolled_back|rollback_failed))?$/su
+  /^(The attempt ended: |Attempt \d+: )?(.*?)(?:: (returns to its backup version|rolled_back|rolled_back_unstable|rollback_failed))?$/su
 
 /**
  * Returns a cause in words. What it is the cause of may stand before or after it: `Attempt 1: connection_lost`,
