@@ -90,7 +90,8 @@ export interface LookOptions {
 
 /**
  * Lists devices of the sites that no upgrade has and that this one never had, except as skipped by its plan, which have
- * another version by now. A device that never connected has no version.
+ * another version by now. A device that never connected has no version. The site upgrade and the status of each target
+ * are read by their keys: where statistics make them look few, PostgreSQL would read those of the organization for each device.
  * @returns `last`: the last device that was looked at; null at the end of the pass.
  */
 export async function listJoining(
@@ -112,8 +113,11 @@ export async function listJoining(
       where active.org_id = ${scope.orgId} and active.device_id = looked.id and active.upgrade_id is not null)
     and not exists (
       select from (select * from upgrade_target where device_id = looked.id offset 0) target
-      join site_upgrade part on part.org_id = target.org_id and part.id = target.upgrade_id
-      left join device_status status on status.org_id = target.org_id and status.device_id = target.device_id
+      cross join lateral (
+        select org_upgrade_id from site_upgrade where org_id = target.org_id and id = target.upgrade_id limit 1) part
+      left join lateral (
+        select device_id, firmware from device_status
+        where org_id = target.org_id and device_id = target.device_id limit 1) status on true
       where target.org_id = ${scope.orgId} and part.org_upgrade_id = ${orgUpgradeId}
         and not (${isSkippedByPlan} and status.device_id is not null and status.firmware is distinct from target.target_version
           and not coalesce(target.reported ? status.firmware, false)))

@@ -1,4 +1,4 @@
-import type { KyselyPlugin } from 'kysely'
+import { type KyselyPlugin, sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
 import { inTx } from '../../../src/platform/database/db.ts'
@@ -7,6 +7,7 @@ import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgra
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import { retryOrgUpgrade } from '../../../src/upgrades/changes/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../../src/upgrades/targets/store.ts'
+import { readsOf, reportReads } from '../../support/database/reads.ts'
 import { MODEL, NEW, type SeededDevice } from '../../support/fleets/fleet.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { useJoining } from './joining.ts'
@@ -161,6 +162,33 @@ describe('an upgrade with include_new', () => {
     }
     expect(await countOfUpgrade(id)).toMatchObject({ planned: 7 })
     expect(new Set((await targets(id)).map(({ deviceId }) => deviceId)).size).toBe(9)
+  })
+
+  it('finds the sites of its targets by their keys, although they look few', async () => {
+    const [devices, sites] = [60, 300]
+    await rollout.seed([devices])
+    await begin()
+    const { db } = rollout.ctx
+    // It goes on to look for devices, and has statistics from before it had that many sites.
+    await sql`update site_upgrade set finished_at = null`.execute(db)
+    for (const table of ['site_upgrade', 'upgrade_target', 'device_upgrade'])
+      await sql`analyze ${sql.table(table)}`.execute(db)
+    await sql`
+      insert into site_upgrade select (jsonb_populate_record(part, jsonb_build_object('id',
+        '00000000-0000-4000-8000-' || lpad(n::text, 12, '0')))).*
+      from site_upgrade part, generate_series(2, ${sites}) n
+    `.execute(db)
+    await sql`update device_upgrade set upgrade_id = null`.execute(db)
+    rollout.clock.advance(61_000)
+    const reads = await readsOf(
+      db,
+      { tables: ['site_upgrade', 'device_status'], unit: 'tuples_returned' },
+      async () => {
+        await includeAll(rollout.ctx)
+        await reportReads(db)
+      },
+    )
+    expect(reads).toBeLessThan(4 * sites)
   })
 
   it('puts them into the last phase, and continues a site that had ended', async () => {
