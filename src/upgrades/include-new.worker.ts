@@ -16,6 +16,8 @@ import {
   type OpenSite,
   claimInclusions,
   insertIncluded,
+  insertJoiningNotes,
+  listFree,
   listJoining,
   listModelVersions,
   listOpenSites,
@@ -25,6 +27,7 @@ import {
 import { deviceOfCandidate } from '../rollout/store-candidates.ts'
 import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
+import { reasonOf } from './joining-failures.ts'
 import { INCLUDE_MS, NEXT_LOOK_MS } from './org-upgrade.ts'
 import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './planning/plan-joining.ts'
 import { type LaterSites, planLaterSite, planLaterTimes } from './planning/plan-later-sites.ts'
@@ -55,13 +58,33 @@ export async function includeAll(ctx: Context, maxDevices = MAX_DEVICES): Promis
   const nowMs = ctx.serviceClock.nowMs()
   const due = await claimInclusions(ctx.db, { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: MAX_AT_ONCE })
   for (const upgrade of due) {
-    try {
-      await includeNew(ctx, upgrade, maxDevices)
-    } catch (error) {
-      ctx.log.error({ err: error, upgrade: upgrade.id }, 'an upgrade could not take in further devices')
-    }
+    await includePast(ctx, upgrade, maxDevices)
   }
   return due.length === MAX_AT_ONCE
+}
+
+/** Looks at fewer devices each time it fails, and passes the one that makes it fail by: others must not wait for it. */
+async function includePast(ctx: Context, upgrade: DueInclusion, maxDevices: number): Promise<void> {
+  try {
+    await includeNew(ctx, upgrade, maxDevices)
+  } catch (error) {
+    if (maxDevices > 1) return includePast(ctx, upgrade, Math.floor(maxDevices / 2))
+    ctx.log.error({ err: error, upgrade: upgrade.id }, 'an upgrade could not take in a further device')
+    await passBy(ctx, upgrade, reasonOf(error))
+  }
+}
+
+function passBy(ctx: Context, { orgId, id, after }: DueInclusion, reason: string): Promise<void> {
+  const scope = systemScope('rollout', orgId)
+  return inTx(ctx, async (tx) => {
+    await lockOrgUpgrades(tx, scope, [id])
+    const open = await listOpenSites(tx, scope, id)
+    const later = await listLaterSites(tx, scope, id)
+    const siteIds = [...open.map(({ siteId }) => siteId), ...later.map((site) => site.id)]
+    const { ids, last } = await listFree(tx, scope, { orgUpgradeId: id, siteIds, after, limit: 1 })
+    await insertJoiningNotes(tx, scope, id, { deviceIds: ids, reason })
+    await updateInclusion(tx, scope, id, { dueMs: ctx.serviceClock.nowMs() + INCLUDE_MS, after: last })
+  })
 }
 
 /** One search: reads a bounded number of devices, adds those that match, and sets the time of the next search. */

@@ -88,17 +88,23 @@ export interface LookOptions {
   readonly limit: number
 }
 
+/** The devices that a look has found. */
+interface FreeDevices {
+  readonly ids: readonly string[]
+  /** The last device that was looked at; null at the end of the pass. */
+  readonly last: string | null
+}
+
 /**
  * Lists devices of the sites that no upgrade has and that this one never had, except as skipped by its plan, which have
  * another version by now. A device that never connected has no version. The site upgrade and the status of each target
  * are read by their keys: where statistics make them look few, PostgreSQL would read those of the organization for each device.
- * @returns `last`: the last device that was looked at; null at the end of the pass.
  */
-export async function listJoining(
+export async function listFree(
   reader: Reader,
   scope: OrgScope,
   { orgUpgradeId, siteIds, after, limit }: LookOptions,
-): Promise<{ readonly candidates: readonly Candidate[]; readonly last: string | null }> {
+): Promise<FreeDevices> {
   let looked = reader
     .selectFrom('device')
     .select('id')
@@ -122,9 +128,18 @@ export async function listJoining(
         and not (${isSkippedByPlan} and status.device_id is not null and status.firmware is distinct from target.target_version
           and not coalesce(target.reported ? status.firmware, false)))
   `.execute(reader)
-  const free = rows.map(({ id }) => id)
-  const candidates = free.length === 0 ? [] : await candidatesOf(reader, scope, sql<boolean>`d.id = ${anyOf(free)}`)
-  return { candidates, last: ids.length < limit ? null : (ids.at(-1) ?? null) }
+  return { ids: rows.map(({ id }) => id), last: ids.length < limit ? null : (ids.at(-1) ?? null) }
+}
+
+/** Lists the devices that may join: see listFree(). */
+export async function listJoining(
+  reader: Reader,
+  scope: OrgScope,
+  look: LookOptions,
+): Promise<Pick<FreeDevices, 'last'> & { readonly candidates: readonly Candidate[] }> {
+  const { ids, last } = await listFree(reader, scope, look)
+  const candidates = ids.length === 0 ? [] : await candidatesOf(reader, scope, sql<boolean>`d.id = ${anyOf(ids)}`)
+  return { candidates, last }
 }
 
 /** The version of a model in an upgrade. */
@@ -256,6 +271,24 @@ export async function insertIncluded(
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()
+}
+
+/** Notes why devices could not join, at the upgrades of their sites; a note replaces the one about the same device. */
+export async function insertJoiningNotes(
+  tx: Tx,
+  scope: InOrg,
+  orgUpgradeId: string,
+  { deviceIds, reason }: { readonly deviceIds: readonly string[]; readonly reason: string },
+): Promise<void> {
+  await sql`
+    update site_upgrade part set notes = (
+      select coalesce(jsonb_agg(note order by place) filter (where note->>'mac' is distinct from device.mac), '[]')
+      from jsonb_array_elements(notes) with ordinality as noted (note, place))
+      || jsonb_build_array(jsonb_build_object('mac', device.mac, 'reason', ${reason}::text))
+    from device
+    where device.org_id = ${scope.orgId} and device.id = ${anyOf(deviceIds)}
+      and part.org_id = device.org_id and part.org_upgrade_id = ${orgUpgradeId} and part.site_id = device.site_id
+  `.execute(tx)
 }
 
 /** Deletes the notes that say why the plan left out devices that are now targets. */

@@ -6,6 +6,7 @@ import {
   type JoiningLook,
   findExtent,
   insertIncluded,
+  insertNotes,
   listDueInclusions,
   listJoining,
   lockIncluding,
@@ -17,6 +18,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
+import { reasonOf } from '../joining-failures.ts'
 import { INCLUDE_MS, NEXT_LOOK_MS } from '../org-upgrade.ts'
 import { appendTargetEvents, listPlaces, newTargetOf, shareImages } from './create-mxedge-upgrade.ts'
 import {
@@ -51,15 +53,34 @@ export async function includeAllMxedges(ctx: Context, maxAppliances = MAX_APPLIA
   const nowMs = ctx.serviceClock.nowMs()
   const due = await listDueInclusions(ctx.db, { nowMs, limit: MAX_AT_ONCE })
   for (const { orgId, id } of due) {
-    const scope = systemScope('rollout', orgId)
-    try {
-      await inTx(ctx, (tx) => includeNew(tx, scope, { id, now: ctx.clock.now(), nowMs, maxAppliances }))
-    } catch (error) {
-      ctx.log.error({ err: error, upgrade: id }, 'an upgrade could not take in further edge appliances')
-      await inTx(ctx, (tx) => updateInclusion(tx, scope, id, { dueMs: nowMs + INCLUDE_MS }))
-    }
+    const look = { id, now: ctx.clock.now(), nowMs, maxAppliances }
+    await includePast(ctx, systemScope('rollout', orgId), look)
   }
   return due.length === MAX_AT_ONCE
+}
+
+/** Looks at fewer appliances each time it fails, and passes the one that makes it fail by: others must not wait for it. */
+async function includePast(ctx: Context, scope: OrgScope, look: Look): Promise<void> {
+  const { id, maxAppliances } = look
+  try {
+    await inTx(ctx, (tx) => includeNew(tx, scope, look))
+  } catch (error) {
+    if (maxAppliances > 1) return includePast(ctx, scope, { ...look, maxAppliances: Math.floor(maxAppliances / 2) })
+    ctx.log.error({ err: error, upgrade: id }, 'an upgrade could not take in a further edge appliance')
+    await inTx(ctx, (tx) => passBy(tx, scope, look, reasonOf(error)))
+  }
+}
+
+async function passBy(tx: Tx, scope: OrgScope, { id, nowMs, maxAppliances }: Look, reason: string): Promise<void> {
+  const upgrade = await lockIncluding(tx, scope, { id, nowMs })
+  if (upgrade === undefined) return
+  const { ids, last } = await listJoining(tx, upgrade, maxAppliances)
+  await updateInclusion(tx, scope, id, { dueMs: nowMs + INCLUDE_MS, after: last })
+  await insertNotes(
+    tx,
+    upgrade,
+    ids.map((mxedgeId) => ({ mxedge_id: mxedgeId, reason })),
+  )
 }
 
 interface Look {

@@ -96,6 +96,26 @@ describe('include_new', () => {
     expect(body.slice(2, 4).map(({ mxedge_id }: AnyJson) => mxedge_id)).toEqual(wanted)
   })
 
+  test('passes one by that makes its look fail, and notes it until it joins', async () => {
+    const { org, id, read } = await begin()
+    const boxes = []
+    for (let box = 0; box < 5; box += 1) boxes.push(await addBox(world, { org }))
+    const [failing = ''] = boxes.toSorted().slice(2)
+    const report = (document: object) =>
+      world.ctx.db
+        .updateTable('mxedgeSession')
+        .set({ report: json(document) as never })
+        .where('mxedgeId', '=', failing)
+        .execute()
+    await report({ ...running('1.0.0'), services: [null] })
+    for (let looks = 0; looks < 4; looks += 1) await look(id)
+    const reason = 'could not be taken in, which is tried again: an internal error'
+    expect(await read()).toMatchObject({ counts: { total: 6 }, notes: [{ mxedge_id: failing, reason }] })
+    await report(running('1.0.0'))
+    await look(id)
+    expect(await read()).toMatchObject({ counts: { total: 7 }, notes: [] })
+  })
+
   test('takes in appliances that its plan skipped, once nothing stands against them', async () => {
     const org = await addOrg()
     const [busy, current] = [await addBox(world, { org }), await addBox(world, { org })]

@@ -1,7 +1,7 @@
 import { type KyselyPlugin, sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
-import { inTx } from '../../../src/platform/database/db.ts'
+import { inTx, json } from '../../../src/platform/database/db.ts'
 import { stopSiteUpgrades } from '../../../src/rollout/stops/store.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
@@ -189,6 +189,32 @@ describe('an upgrade with include_new', () => {
       },
     )
     expect(reads).toBeLessThan(4 * sites)
+  })
+
+  it('passes one by that makes its look fail, and notes it until it joins', async () => {
+    await rollout.seed([2, 5])
+    const { id } = await begin()
+    await move(rollout.devices(1), 0)
+    const ids = rollout.devices(1).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    const failing = ids[2]
+    if (failing === undefined) throw new Error('no device')
+    const reports = (capabilities: unknown) =>
+      rollout.ctx.db
+        .updateTable('deviceStatus')
+        .set({ capabilities: json(capabilities) as never })
+        .where('deviceId', '=', failing.id)
+        .execute()
+    await reports({ commands: null })
+    const notes = async () => (await rollout.read(id)).siteUpgrades.flatMap((part) => part.notes)
+    for (let looks = 0; looks < 4; looks += 1) await look()
+    const reason = 'could not be taken in, which is tried again: an internal error'
+    expect([await countOfUpgrade(id), await notes()]).toEqual([
+      { upgraded: 1, deferred: 1, planned: 4 },
+      [{ mac: failing.mac, reason }],
+    ])
+    await reports(failing.capabilities)
+    await look()
+    expect([await countOfUpgrade(id), await notes()]).toMatchObject([{ planned: 5 }, []])
   })
 
   it('puts them into the last phase, and continues a site that had ended', async () => {
