@@ -76,7 +76,8 @@ export function table(columns: readonly Column[], rows: readonly JsonObject[], w
     columns.map(({ heading }) => heading.toUpperCase()),
     ...rows.map((row) => columns.map(({ of }) => textOf(of(row)))),
   ]
-  const widths = columns.map((_, place) => Math.max(...cells.map((line) => line[place]?.length ?? 0)))
+  // Not Math.max(): an organization has more rows than a call may have arguments.
+  const widths = columns.map((_, place) => cells.reduce((most, line) => Math.max(most, line[place]?.length ?? 0), 0))
   return cells
     .map((line) => line.map((cell, place) => cell.padEnd(widths[place] ?? 0)).join('  '))
     .map((line) => cut(line.trimEnd(), width))

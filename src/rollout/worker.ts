@@ -1,3 +1,4 @@
+import { leastOf } from '../platform/extremes.ts'
 import { type OrgScope, systemScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTxByKeys } from '../platform/database/db.ts'
@@ -291,7 +292,7 @@ async function graceDisturbed(
     .flatMap(({ siteUpgrade, decision }) => findAbsence(siteUpgrade, decision, at) ?? [])
   if (checks.length === 0) return new Set()
   const witnesses = await listWitnesses(tx, scope, {
-    sinceMs: Math.min(...checks.map(({ absentSinceMs }) => absentSinceMs)),
+    sinceMs: leastOf(checks.map(({ absentSinceMs }) => absentSinceMs)),
     versions: [...new Set(checks.flatMap(({ versions }) => versions))],
   })
   const disturbed = findDisturbed(checks, witnesses)

@@ -45,8 +45,13 @@ export function startText(upgrade: JsonObject): string {
   ].join('\n')
 }
 
+/** Infinity without any site. */
+function firstStart(sites: readonly JsonObject[]): number {
+  return sites.reduce((first, { start_time: start }) => Math.min(first, Number(start)), Infinity)
+}
+
 function startOf(sites: readonly JsonObject[]): string {
-  const first = Math.min(...sites.map(({ start_time: start }) => Number(start)))
+  const first = firstStart(sites)
   return Number.isFinite(first) && first * 1000 > Date.now() ? `starts at ${timeText(first)}` : 'began'
 }
 
@@ -72,7 +77,7 @@ export function planText(plan: JsonObject, width: number): string {
     percent: percent ?? null,
     devices: devices ?? null,
     sites: rowsOf(sites).length,
-    first_start: timeText(Math.min(...rowsOf(sites).map((site) => Number(site['start_time'])))),
+    first_start: timeText(firstStart(rowsOf(sites))),
   }))
   return [
     `${devicesText(Number(total))} would be upgraded${typeof end === 'number' ? `, until about ${timeText(end)}` : ''}`,

@@ -55,8 +55,7 @@ async function findWatched(
   const siteIds = devices.map(({ siteId }) => siteId)
   for (const name of site) siteIds.push(await findSite(api, orgId, name))
   const isAllSites = siteIds.length === 0
-  if (isAllSites) siteIds.push(...(await listSiteIds(api, orgId)))
-  const all = new Set(siteIds)
+  const all = new Set(isAllSites ? await listSiteIds(api, orgId) : siteIds)
   if (all.size === 0) throw new CommandError('usage', 'the organization has no site')
   if (all.size > MAX_CHANNELS)
     throw new CommandError('usage', `${all.size} sites are too many to watch: name at most ${MAX_CHANNELS} by --site`)

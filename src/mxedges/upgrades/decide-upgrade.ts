@@ -1,3 +1,4 @@
+import { leastOf } from '../../platform/extremes.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { findHoldReason } from '../../rollout/gates/decide-hold.ts'
 import { decideOutcome } from '../../rollout/rounds/decide-outcome.ts'
@@ -147,7 +148,7 @@ function findWait(
     const opensMs = [0, installMs(steps.slice(step), at.options)].map(beginsAt(plannedSiteId))
     return opensMs.find((ms) => ms !== null && ms > at.nowMs) ?? []
   })
-  return openings.length === 0 ? null : wallOf(Math.min(...openings), at)
+  return openings.length === 0 ? null : wallOf(leastOf(openings), at)
 }
 
 function markBusy(busy: Set<string>, { appliance }: MxedgeTargetNow): void {
@@ -157,7 +158,7 @@ function markBusy(busy: Set<string>, { appliance }: MxedgeTargetNow): void {
 /** The waves of a phase follow one another; within them, only absent appliances delay no others. */
 function openTargetsOf({ currentPhase, targets }: Pick<MxedgeUpgradeNow, 'currentPhase' | 'targets'>) {
   const unsettled = targets.filter(({ phase, state }) => phase === currentPhase && state !== 'deferred')
-  const wave = Math.min(...unsettled.map((target) => target.wave))
+  const wave = leastOf(unsettled.map((target) => target.wave))
   return (target: MxedgeTargetNow): boolean =>
     target.phase < currentPhase || (target.phase === currentPhase && target.wave <= wave)
 }

@@ -1,3 +1,4 @@
+import { greatestOf } from '../../platform/extremes.ts'
 import type { CommandKind } from '../../devices/tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { findOpening } from '../../orgs/windows/windows.ts'
@@ -133,7 +134,7 @@ function* estimatePhasesInSteps(
   for (const [phase, members] of byPhase) {
     let endMs = gateMs
     for (const [upgradeId, some] of Map.groupBy(members, ({ target }) => target.upgradeId)) {
-      const opensMs = Math.max(siteEnds.get(upgradeId) ?? 0, gateMs, ...new Set(some.map(startOf)))
+      const opensMs = Math.max(siteEnds.get(upgradeId) ?? 0, gateMs, greatestOf(some.map(startOf)))
       const span = spanOf(some, opensMs, partOf)
       begins.set(keyOf(upgradeId, phase), span.beginMs)
       phaseEnds.set(keyOf(upgradeId, phase), span.endMs)
@@ -148,7 +149,7 @@ function* estimatePhasesInSteps(
     return beginMs === undefined ? null : new Date(beginMs)
   }
   const endOf = (target: NewTarget): number => phaseEnds.get(keyOf(target.upgradeId, phaseOf(target))) ?? 0
-  return { beginsAbout, endOf, lastMs: Math.max(0, ...siteEnds.values()) }
+  return { beginsAbout, endOf, lastMs: Math.max(0, greatestOf(siteEnds.values())) }
 }
 
 interface Span {

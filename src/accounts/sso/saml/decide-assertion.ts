@@ -1,3 +1,4 @@
+import { leastOf } from '../../../platform/extremes.ts'
 import { addMs } from '../../../platform/time/clock.ts'
 import type { Assertion, Confirmation } from './assertion.ts'
 
@@ -110,7 +111,7 @@ function endOf(notOnOrAfter: string | null): Date | null {
 
 function firstEnd({ authentications }: Assertion): Date | null {
   const ends = authentications.flatMap(({ sessionNotOnOrAfter }) => endOf(sessionNotOnOrAfter) ?? [])
-  return ends.length === 0 ? null : new Date(Math.min(...ends.map((end) => end.getTime())))
+  return ends.length === 0 ? null : new Date(leastOf(ends.map((end) => end.getTime())))
 }
 
 /** Parses a time, which is in UTC. Source: SAML 2.0 core, 1.3.3. */

@@ -1,3 +1,5 @@
+import { greatestOf } from '../../../platform/extremes.ts'
+
 /** An account counts as present for this long after its last request. */
 const PRESENT_MS = 2000
 /** Use is forgotten with this time constant, so a steady use of 300 ms per second counts as 300. */
@@ -157,7 +159,7 @@ export function createAccountUse({ now, obtainable, costOf }: AccountUseOptions)
     if (wanted <= LIGHT_SHARE * capacityMs() || wanted * FAR_MORE < mostWantedMs()) return false
     // Heavy ones are slowed down already.
     const others = [...seenAtMs.keys()].filter((other) => other !== account && !heavy.has(other)).map(wantedMs)
-    const largestMs = Math.max(...others, 0)
+    const largestMs = Math.max(greatestOf(others), 0)
     // The largest one first: without it, this one may fit.
     if (largestMs > wanted || sum([wanted, ...others]) <= LIGHT_TOGETHER * capacityMs()) return false
     if (account === STRANGERS) return seenAtMs.size > 0
