@@ -140,6 +140,7 @@ describe('an answer', () => {
   })
 
   it.each([
+    ['no returns at all', 'HTTP/1.1 200 OK\nContent-Length: 0\n\n'],
     ['another version', 'HTTP/2 200\r\n\r\n'],
     ['a line end without a return', 'HTTP/1.1 200 OK\nX: y\r\n\r\n'],
     ['a continued header', 'HTTP/1.1 200 OK\r\nX: y\r\n z\r\n\r\n'],

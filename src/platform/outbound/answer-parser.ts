@@ -148,6 +148,8 @@ export class HttpAnswerParser {
     if (end - at > MAX_HEAD_BYTES || (end < 0 && bytes.length - at > MAX_HEAD_BYTES)) throw longHead()
     if (end < 0) {
       if (!'HTTP/1.'.startsWith(bytes.toString('latin1', at, at + 7))) throw noAnswer()
+      // Simple programs forget the carriage returns, and would learn only that there was no answer in time.
+      if (bytes.includes('\n\n', at, 'latin1')) throw new Error('the lines of the answer do not end as in HTTP/1.1')
       return -1
     }
     const next = end + 4
