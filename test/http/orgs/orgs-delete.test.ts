@@ -165,8 +165,9 @@ describe('an organization', () => {
 
     expect(await server.call('DELETE', `/orgs/${org.orgId}`, { as: org })).toMatchObject({ status: 200, body: {} })
 
-    // Its audit log is kept for the operator; the event waits until the router finds that no webhook receives it.
-    expect(await tablesWith('org_id', org.orgId)).toEqual(['audit_log', 'webhook_outbox'])
+    // Its audit log is kept for the operator; the event waits until the router finds that no webhook receives it, and the
+    // webhook is recorded until its messages are deleted.
+    expect(await tablesWith('org_id', org.orgId)).toEqual(['audit_log', 'webhook_deletion', 'webhook_outbox'])
     expect(await tablesWith('org_id', left.orgId)).toEqual(before)
     expect((await server.call('GET', `/orgs/${org.orgId}`, { as: org })).status).toBe(404)
     expect((await server.call('DELETE', `/orgs/${org.orgId}`, { as: org })).status).toBe(404)
