@@ -37,7 +37,7 @@ it('has a manual page that lists every command', async () => {
   const page = [
     '# Commands of signalbox',
     '',
-    'This page is made from the program. [The command line](command-line.md) tells how to begin.',
+    'This page is made from the program. [The command line](command-line.md) says how to begin.',
     '',
     '## Everywhere',
     '',

@@ -92,11 +92,11 @@ describe('a sample', () => {
       unit: { uptime_s: 100 },
       ports: telemetry.ports.map((port) => ({ ...port, rx_bytes: 0 })),
     }
-    const [known, told] = [earlier, telemetry].map((one) => ({ telemetry: one, atMs: 0 }))
-    if (known === undefined || told === undefined) throw new Error('no reports')
-    expect(sampleOf(known, told)).toMatchObject({ rx_bytes: 1000, tx_bytes: 0 })
+    const [known, report] = [earlier, telemetry].map((one) => ({ telemetry: one, atMs: 0 }))
+    if (known === undefined || report === undefined) throw new Error('no reports')
+    expect(sampleOf(known, report)).toMatchObject({ rx_bytes: 1000, tx_bytes: 0 })
     const asSwitch = (one: typeof known) => ({ ...one, telemetry: { ...one.telemetry, radios: [] } })
-    expect(sampleOf(asSwitch(known), asSwitch(told))).toMatchObject({ rx_bytes: 6000, tx_bytes: 0 })
+    expect(sampleOf(asSwitch(known), asSwitch(report))).toMatchObject({ rx_bytes: 6000, tx_bytes: 0 })
     expect(trafficOf(telemetry)).toEqual({ rx_bytes: 1000, tx_bytes: 10 })
   })
 

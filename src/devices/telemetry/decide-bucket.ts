@@ -39,11 +39,11 @@ export interface Sample {
   readonly uptime?: number
 }
 
-/** @param known The former report since the device started. @param told The new report, with its rates. */
-export function sampleOf(known: TimedTelemetry | null, told: TimedTelemetry): Sample {
-  const { telemetry } = told
+/** @param known The former report since the device started. @param report The new report, with its rates. */
+export function sampleOf(known: TimedTelemetry | null, report: TimedTelemetry): Sample {
+  const { telemetry } = report
   const { cpu_percent: cpu, memory_total: total, memory_free: free, num_clients: clients, uptime_s } = telemetry.unit
-  const intervalS = known === null ? null : intervalOf(known, told)
+  const intervalS = known === null ? null : intervalOf(known, report)
   // The shares of a first report are those since the radios started, and soon after a report they are still its own.
   const areNew = known !== null && (intervalS === null || intervalS >= MIN_INTERVAL_S)
   const memory = total === undefined || free === undefined || total === 0 ? undefined : 100 * (1 - free / total)
@@ -54,7 +54,7 @@ export function sampleOf(known: TimedTelemetry | null, told: TimedTelemetry): Sa
       ...(clients !== undefined && { clients }),
       ...Object.fromEntries(bands.flatMap((band) => ofBand(telemetry, band, areNew))),
     },
-    ...bytesBetween(known, told),
+    ...bytesBetween(known, report),
     ...(uptime_s !== undefined && { uptime: Math.trunc(uptime_s) }),
   }
 }

@@ -14,8 +14,8 @@ const portOf = (telemetry: Telemetry) => telemetry.ports[0]
 describe('bits per second', () => {
   it('follow from the counters of two reports, by the clock of the device', () => {
     const known = withPort(100, { rx_bytes: 1000, tx_bytes: 500 }, 0)
-    const told = withPort(160, { rx_bytes: 7000, tx_bytes: 500 }, 999_999)
-    expect(portOf(decideRates(known, told))).toMatchObject({ rx_bps: 800, tx_bps: 0 })
+    const report = withPort(160, { rx_bytes: 7000, tx_bytes: 500 }, 999_999)
+    expect(portOf(decideRates(known, report))).toMatchObject({ rx_bps: 800, tx_bps: 0 })
   })
 
   it('follow from the time of arrival if the device reports no uptime', () => {
@@ -25,14 +25,14 @@ describe('bits per second', () => {
 
   it('are absent after a restart, a long gap, and for counters that went back or are new', () => {
     const port = { rx_bytes: 1000, tx_bytes: 1000 }
-    for (const [known, told] of [
+    for (const [known, report] of [
       [null, withPort(60, port)],
       [withPort(100, port), withPort(60, { rx_bytes: 9000, tx_bytes: 9000 })],
       [withPort(100, port), withPort(701, { rx_bytes: 9000, tx_bytes: 9000 })],
       [withPort(100, port), withPort(160, { rx_bytes: 999 })],
       [withPort(100, {}), withPort(160, port)],
     ] as const) {
-      const decided = portOf(decideRates(known, told))
+      const decided = portOf(decideRates(known, report))
       expect(decided).not.toHaveProperty('rx_bps')
       expect(decided).not.toHaveProperty('tx_bps')
     }
@@ -68,8 +68,8 @@ describe('the use of a channel', () => {
   const known = withRadio(100, { airtime: { active: 100_000, busy: 10_000, rx: 4000, tx: 1000 } })
 
   it('is the share of the time since the last report', () => {
-    const told = withRadio(160, { airtime: { active: 160_000, busy: 40_000, rx: 19_000, tx: 7000 } })
-    expect(decideRates(known, told).radios[0]).toMatchObject({ util_all: 50, util_tx: 10, util_non_wifi: 15 })
+    const report = withRadio(160, { airtime: { active: 160_000, busy: 40_000, rx: 19_000, tx: 7000 } })
+    expect(decideRates(known, report).radios[0]).toMatchObject({ util_all: 50, util_tx: 10, util_non_wifi: 15 })
   })
 
   it('is that since the radio started in the first report', () => {
@@ -79,13 +79,13 @@ describe('the use of a channel', () => {
   it('is unknown after a gap, on another channel and for a radio without a former report', () => {
     const airtime = { active: 800_000, busy: 700_000, rx: 19_000, tx: 7000 }
     const none = { atMs: 0, telemetry: { ...nothing, unit: { uptime_s: 100 } } }
-    for (const [then, told] of [
+    for (const [then, report] of [
       [known, withRadio(100 + 660, { airtime })],
       [known, withRadio(160, { channel: 40, airtime })],
       [none, withRadio(160, { airtime })],
     ] as const)
       for (const name of ['util_all', 'util_tx', 'util_non_wifi'])
-        expect(decideRates(then, told).radios[0]).not.toHaveProperty(name)
+        expect(decideRates(then, report).radios[0]).not.toHaveProperty(name)
   })
 
   it('is what the firmware computes where it reports no times, and otherwise unknown', () => {

@@ -17,9 +17,9 @@ const MAX_INTERVAL_S = 600
  * @param known Null: there is no former report since the device started. The shares are then those since its radios
  *   started.
  */
-export function decideRates(known: TimedTelemetry | null, told: TimedTelemetry): Telemetry {
-  const { telemetry } = told
-  const intervalS = known === null ? null : intervalOf(known, told)
+export function decideRates(known: TimedTelemetry | null, report: TimedTelemetry): Telemetry {
+  const { telemetry } = report
+  const intervalS = known === null ? null : intervalOf(known, report)
   const before = intervalS === null ? null : (known?.telemetry ?? null)
   const isFirst = known === null
   const bps = <T extends Counters & Rates>(now: T, then: T | undefined): T => ({
@@ -41,9 +41,9 @@ export function decideRates(known: TimedTelemetry | null, told: TimedTelemetry):
  * Returns the seconds between two reports by the clock of the device, which no delay on the way changes, or by the time
  * of their arrival; null if they can't be compared.
  */
-export function intervalOf(known: TimedTelemetry, told: TimedTelemetry): number | null {
-  const [then, now] = [known.telemetry.unit.uptime_s, told.telemetry.unit.uptime_s]
-  const seconds = then === undefined || now === undefined ? (told.atMs - known.atMs) / 1000 : now - then
+export function intervalOf(known: TimedTelemetry, report: TimedTelemetry): number | null {
+  const [then, now] = [known.telemetry.unit.uptime_s, report.telemetry.unit.uptime_s]
+  const seconds = then === undefined || now === undefined ? (report.atMs - known.atMs) / 1000 : now - then
   return seconds < 0 || seconds > MAX_INTERVAL_S ? null : seconds
 }
 

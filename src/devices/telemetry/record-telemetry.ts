@@ -67,11 +67,15 @@ interface Folded {
 }
 
 /** Few reports contain a scan, and the device hears the same neighbors for days, also across a restart. */
-function withScan(told: Telemetry, known: Pick<TimedTelemetry, 'telemetry'> | null, { at }: RecordTime): Telemetry {
-  const { scan = null } = told
-  if (scan !== null) return { ...told, scan: { ...scan, at_s: Math.floor(at.getTime() / 1000) } }
+function withScan(
+  telemetry: Telemetry,
+  known: Pick<TimedTelemetry, 'telemetry'> | null,
+  { at }: RecordTime,
+): Telemetry {
+  const { scan = null } = telemetry
+  if (scan !== null) return { ...telemetry, scan: { ...scan, at_s: Math.floor(at.getTime() / 1000) } }
   const before = known?.telemetry.scan
-  return before === undefined ? told : { ...told, scan: before }
+  return before === undefined ? telemetry : { ...telemetry, scan: before }
 }
 
 function fold(

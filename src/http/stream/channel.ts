@@ -23,10 +23,14 @@ export interface ChangeSource {
    * Reads the changed objects, and determines their channels. Deleted objects are left out.
    * @param scope The organization. The channel decides who receives the messages, which contain no secrets.
    */
-  read(ctx: Context, scope: OrgScope, ids: readonly string[]): Promise<readonly Told[]> | readonly Told[]
+  read(
+    ctx: Context,
+    scope: OrgScope,
+    ids: readonly string[],
+  ): Promise<readonly ChangedObject[]> | readonly ChangedObject[]
 }
 
-export interface Told {
+export interface ChangedObject {
   /** Names of channels. */
   readonly channels: readonly string[]
   readonly data: unknown

@@ -1,7 +1,7 @@
 import { systemScope } from '../../access/scope.ts'
 import { type ChangeKind, MAX_NAMED, parseChanges } from '../../platform/database/changes.ts'
 import type { Context } from '../../platform/context.ts'
-import type { ChangeSource, Told } from './channel.ts'
+import type { ChangeSource, ChangedObject } from './channel.ts'
 import { type History, type Message, createHistory } from './history.ts'
 
 /** Changes of this time share a read, and several changes of one object a message. */
@@ -91,7 +91,7 @@ export function createHub(ctx: Context, sources: readonly ChangeSource[]): Hub {
       if (named.length > 0 && ids.size <= MAX_NAMED) waiting.set(key, ids)
       else {
         waiting.delete(key)
-        tellMissed(kind, orgId)
+        sendMissed(kind, orgId)
       }
     }
     if (waiting.size > 0) timer ??= setTimeout(readSoon, GATHER_MS)
@@ -122,17 +122,17 @@ export function createHub(ctx: Context, sources: readonly ChangeSource[]): Hub {
     ids: string[],
   ): Promise<void> {
     try {
-      for (const told of (await readers.get(kind)?.read(ctx, systemScope('stream', orgId), ids)) ?? []) tell(told)
+      for (const object of (await readers.get(kind)?.read(ctx, systemScope('stream', orgId), ids)) ?? []) send(object)
     } catch (error) {
       ctx.log.warn(
         { err: error, kind, orgId },
         'changes could not be read for the stream; its clients are told to read again',
       )
-      tellMissed(kind, orgId)
+      sendMissed(kind, orgId)
     }
   }
 
-  function tell({ channels, data }: Told): void {
+  function send({ channels, data }: ChangedObject): void {
     for (const name of channels) {
       const channel = open.get(name)
       if (channel === undefined) continue
@@ -141,7 +141,7 @@ export function createHub(ctx: Context, sources: readonly ChangeSource[]): Hub {
     }
   }
 
-  function tellMissed(kind: ChangeKind, orgId: string): void {
+  function sendMissed(kind: ChangeKind, orgId: string): void {
     for (const channel of open.values()) {
       if (channel.orgId !== orgId || !channel.kinds.includes(kind)) continue
       const seq = channel.history.skip()

@@ -32,7 +32,7 @@ interface Decided {
 }
 
 /** True if a round changes what watchers of the upgrade see: one that only waits does not. */
-export function isToldLive({ siteUpgrade, decision: { steps, siteUpgrade: change } }: Decided): boolean {
+export function isSeenByWatchers({ siteUpgrade, decision: { steps, siteUpgrade: change } }: Decided): boolean {
   return steps.length > 0 || !isDeepStrictEqual(shown(siteUpgrade), shown(change))
 }
 

@@ -19,7 +19,7 @@ import { decideOutage } from '../targets/decide-outage.ts'
 import type { Step } from './decide-step.ts'
 import { showProgress } from '../fwupdate.ts'
 import { imagesOf, leavesDownloadPhase, splitImages } from '../targets/hops/hops.ts'
-import { isToldLive, noteUpgrades } from '../events/note-upgrades.ts'
+import { isSeenByWatchers, noteUpgrades } from '../events/note-upgrades.ts'
 import { presentPhase } from '../phases/present-phase.ts'
 import { type UpgradeHold, type UpgradeHop, isInFlight, isTerminal } from '../rollout.ts'
 import { type TargetChange, updateOrgFailures, updateSiteUpgrades, updateTargets } from './store.ts'
@@ -98,7 +98,7 @@ export async function applyRounds(
   noteUpgrades(
     tx,
     scope,
-    decided.filter(isToldLive).map(({ siteUpgrade }) => siteUpgrade),
+    decided.filter(isSeenByWatchers).map(({ siteUpgrade }) => siteUpgrade),
   )
   const stopped = await stopFailed(tx, scope, rounds, at)
   for (const round of rounds) await applyToOrg(tx, scope, { round, stopped, at })
