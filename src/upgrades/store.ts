@@ -114,17 +114,22 @@ export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string)
     .where('kind', '=', 'device')
     .executeTakeFirst()
   if (upgrade === undefined) throw notFound(id)
-  const siteUpgrades = await reader
+  return { ...upgrade, siteUpgrades: await listSiteUpgrades(reader, scope, id) }
+}
+
+/** Lists the site upgrades of an upgrade of any kind that the scope shows, in the order of their ids. */
+export function listSiteUpgrades(reader: Reader, scope: SitesScope, orgUpgradeId: string): Promise<SiteUpgrade[]> {
+  return reader
     .selectFrom('siteUpgrade')
     .select(['id', 'siteId', 'status', 'hold', 'startAt', 'waitsUntil', 'total', 'notes'])
     .select(stopReasonOf('site_upgrade').as('stopReason'))
     .select(targetsByState.as('targets'))
     .select(failures.as('failures'))
     .where('orgId', '=', scope.orgId)
-    .where('orgUpgradeId', '=', id)
+    .where('orgUpgradeId', '=', orgUpgradeId)
+    .where(inSites(scope, sql.ref('site_upgrade.site_id')))
     .orderBy('id')
     .execute()
-  return { ...upgrade, siteUpgrades }
 }
 
 export interface OrgUpgradeItem extends Pick<OrgUpgrade, 'id' | 'strategy' | 'targetVersion'> {

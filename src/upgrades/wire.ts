@@ -160,6 +160,11 @@ const SiteUpgradeReply = named(
   }),
 )
 
+/** The parts of an upgrade at its sites. */
+export const SiteUpgradesReply = Type.Array(
+  named('OrgSiteUpgrade', Type.Object({ site_id: Uuid, upgrade: SiteUpgradeReply })),
+)
+
 export const OrgUpgradeReply = named(
   'OrgUpgrade',
   Type.Object({
@@ -168,7 +173,7 @@ export const OrgUpgradeReply = named(
     force: Type.Boolean(),
     strategy: Type.String(),
     target_version: Type.String(),
-    upgrades: Type.Array(named('OrgSiteUpgrade', Type.Object({ site_id: Uuid, upgrade: SiteUpgradeReply }))),
+    upgrades: SiteUpgradesReply,
     /** Present if there is a note about the whole upgrade, for instance that it selects no device. Ours. */
     notes: Type.Optional(Type.Array(Type.Object({ reason: Type.String() }))),
     approvals: Type.Optional(ApprovalsReply),
@@ -201,10 +206,16 @@ export function presentOrgUpgrade(upgrade: OrgUpgrade): Static<typeof OrgUpgrade
     force: upgrade.force,
     strategy: upgrade.strategy,
     target_version: upgrade.targetVersion,
-    upgrades: upgrade.siteUpgrades.map((site) => ({ site_id: site.siteId, upgrade: presentSiteUpgrade(site) })),
+    upgrades: presentSiteUpgrades(upgrade),
     ...(upgrade.approvals.length > 0 && { approvals: upgrade.approvals.map(presentApproval) }),
     ...(upgrade.notes.length > 0 && { notes: upgrade.notes.map(({ reason }) => ({ reason })) }),
   }
+}
+
+export function presentSiteUpgrades({
+  siteUpgrades,
+}: Pick<OrgUpgrade, 'siteUpgrades'>): Static<typeof SiteUpgradesReply> {
+  return siteUpgrades.map((site) => ({ site_id: site.siteId, upgrade: presentSiteUpgrade(site) }))
 }
 
 function presentSiteUpgrade(siteUpgrade: SiteUpgrade): Static<typeof SiteUpgradeReply> {

@@ -1,13 +1,10 @@
 import { org, site } from '../../http/at.ts'
 import type { StreamPart } from '../../http/stream/channel.ts'
-import type { UpgradeKind } from '../../rollout/rollout.ts'
+import { paths } from '../kinds.ts'
 import { listLiveSites, listLiveUpgrades } from './store.ts'
 import { presentLiveSite, presentLiveUpgrade } from './wire.ts'
 
 const needs = { needs: 'read' } as const
-
-/** The paths of the lists of upgrades. */
-const paths: Readonly<Record<UpgradeKind, string>> = { device: '/devices/upgrade', ssr: '/ssr/upgrade' }
 
 /** Live changes of upgrades: how many devices are in which state, never which. */
 export const upgradeStream: StreamPart = {

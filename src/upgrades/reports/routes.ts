@@ -6,13 +6,14 @@ import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid } from '../../http/schemas.ts'
 import { encodeCsv, encodeJson } from './encode-report.ts'
 import { invalidField } from '../../platform/errors.ts'
+import { kinds } from '../kinds.ts'
 import { type Report, type ReportRow, readReport } from './read-report.ts'
 import { getReported, getReportedOfSite } from './store.ts'
 import { presentReportDevice, presentReportLine, reportColumns } from './wire-devices.ts'
 import { ReportQuery, ReportReply, presentSummary } from './wire.ts'
 
 const tag = 'Upgrades'
-const path = '/devices/upgrade/:upgrade_id/report'
+const reportIn = <P extends string>(path: P) => `${path}/:upgrade_id/report` as const
 const declared = {
   method: 'GET',
   tag,
@@ -31,21 +32,23 @@ interface Asked {
 
 /** Reports of upgrades, running or ended. Ours. */
 export const upgradeReportOperations: Operation[] = [
-  operation({
-    ...declared,
-    id: 'getOrgDeviceUpgradeReport',
-    summary: 'Get a report of an upgrade: downtime, failures, phases and decisions',
-    at: org(path, { needs: 'read' }),
-    run: async (ctx, { scope, ...asked }) => {
-      const upgrade = await getReported(ctx.db, scope, asked.params.upgrade_id)
-      return answer(await readReport(ctx.db, scope, upgrade), asked)
-    },
-  }),
+  ...kinds.map(({ kind, path, name, words }) =>
+    operation({
+      ...declared,
+      id: `getOrg${name}UpgradeReport`,
+      summary: `Get a report of an upgrade${words}: downtime, failures, phases and decisions`,
+      at: org(reportIn(path), { needs: 'read' }),
+      run: async (ctx, { scope, ...asked }) => {
+        const upgrade = await getReported(ctx.db, scope, asked.params.upgrade_id, kind)
+        return answer(await readReport(ctx.db, scope, upgrade), asked)
+      },
+    }),
+  ),
   operation({
     ...declared,
     id: 'getSiteDeviceUpgradeReport',
     summary: 'Get a report of an upgrade of a site: downtime, failures, phases and decisions',
-    at: site(path, { needs: 'read' }),
+    at: site(reportIn('/devices/upgrade'), { needs: 'read' }),
     run: async (ctx, { scope, ...asked }) => {
       const upgrade = await getReportedOfSite(ctx.db, scope, asked.params.upgrade_id)
       return answer(await readReport(ctx.db, scope, upgrade), asked)

@@ -3,11 +3,17 @@ import type { InOrg, OrgScope, SiteScope } from '../../access/scope.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { UpgradeEvent } from '../../rollout/events/store.ts'
+import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { restoreReason } from '../store-restores.ts'
 import type { LeftOutDevice, ReportedDevice, ReportedUpgrade } from './report.ts'
 
 /** @throws AppError not_found, also for one of another kind. */
-export async function getReported(reader: Reader, scope: OrgScope, id: string): Promise<ReportedUpgrade> {
+export async function getReported(
+  reader: Reader,
+  scope: OrgScope,
+  id: string,
+  kind: UpgradeKind = 'device',
+): Promise<ReportedUpgrade> {
   const upgrade = await reader
     .selectFrom('orgUpgrade')
     .select(['id as orgUpgradeId', 'strategy', 'targetVersion', 'createdAt', 'maxFailurePercentage', 'planned'])
@@ -21,7 +27,7 @@ export async function getReported(reader: Reader, scope: OrgScope, id: string): 
     ])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
-    .where('kind', '=', 'device')
+    .where('kind', '=', kind)
     .executeTakeFirst()
   if (upgrade === undefined) throw notFound(id)
   return { ...upgrade, siteUpgradeId: null }

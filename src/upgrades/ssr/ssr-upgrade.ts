@@ -1,4 +1,5 @@
-import type { TargetCounts, TargetState, UpgradeNote, UpgradePart, UpgradeStatus } from '../../rollout/rollout.ts'
+import type { TargetCounts, UpgradeNote, UpgradePart, UpgradeStatus } from '../../rollout/rollout.ts'
+import type { SiteUpgrade } from '../org-upgrade.ts'
 
 export const channels = ['alpha', 'beta', 'stable'] as const
 export type Channel = (typeof channels)[number]
@@ -9,9 +10,6 @@ export interface SsrSite {
   readonly status: UpgradeStatus
   readonly counts: TargetCounts
   readonly only: UpgradePart | null
-  readonly notes: readonly UpgradeNote[]
-  /** ISO 8601; when the maintenance window opens that routers wait for. */
-  readonly waitsUntil: string | null
 }
 
 /** An upgrade of SSR routers, as its list shows it. */
@@ -25,15 +23,8 @@ export interface SsrUpgradeItem {
   readonly sites: readonly SsrSite[]
 }
 
-export interface SsrTarget {
-  readonly mac: string
-  readonly state: TargetState
-  readonly reason: string | null
-}
-
 export interface SsrUpgrade extends SsrUpgradeItem {
-  /** Ordered by MAC. */
-  readonly targets: readonly SsrTarget[]
   /** The notes of the whole upgrade. */
   readonly notes: readonly UpgradeNote[]
+  readonly siteUpgrades: readonly SiteUpgrade[]
 }

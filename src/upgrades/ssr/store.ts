@@ -7,7 +7,8 @@ import { sizesOf } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import { DEFAULT_CHANNEL, type SsrSite, type SsrTarget, type SsrUpgrade, type SsrUpgradeItem } from './ssr-upgrade.ts'
+import { listSiteUpgrades } from '../store.ts'
+import { DEFAULT_CHANNEL, type SsrSite, type SsrUpgrade, type SsrUpgradeItem } from './ssr-upgrade.ts'
 
 /** The site upgrades of `org_upgrade` that the scope shows. */
 function shown(scope: SitesScope): RawBuilder<unknown> {
@@ -18,7 +19,7 @@ function shown(scope: SitesScope): RawBuilder<unknown> {
 function selectUpgrades(reader: Reader, scope: SitesScope) {
   const sites: RawBuilder<SsrSite[]> = sql`(
     select coalesce(json_agg(json_build_object('status', part.status, 'counts', part.counts,
-      'only', part.plan->>'only', 'notes', part.notes, 'waitsUntil', part.waits_until) order by part.id), '[]')
+      'only', part.plan->>'only') order by part.id), '[]')
     from (${shown(scope)}) part)`
   const versions: RawBuilder<SsrUpgradeItem['versions']> = sql`(
     select coalesce(json_object_agg(model, target_version order by model), '{}') from (
@@ -46,18 +47,9 @@ export function listSsrUpgrades(reader: Reader, scope: OrgScope, page: Page): Pr
 
 /** For a site, only its own part. @throws AppError not_found */
 export async function getSsrUpgrade(reader: Reader, scope: SitesScope, id: string): Promise<SsrUpgrade> {
-  const targets: RawBuilder<SsrTarget[]> = sql`(
-    select coalesce(json_agg(json_build_object('mac', target.mac, 'state', target.state, 'reason', target.reason)
-      order by target.mac), '[]')
-    from (${shown(scope)}) part
-    join upgrade_target target on target.org_id = part.org_id and target.upgrade_id = part.id)`
-  const upgrade = await selectUpgrades(reader, scope)
-    .select('notes')
-    .select(targets.as('targets'))
-    .where('id', '=', id)
-    .executeTakeFirst()
+  const upgrade = await selectUpgrades(reader, scope).select('notes').where('id', '=', id).executeTakeFirst()
   if (upgrade === undefined) throw notFound(id)
-  return upgrade
+  return { ...upgrade, siteUpgrades: await listSiteUpgrades(reader, scope, id) }
 }
 
 /** A device that a request names. */

@@ -6,7 +6,7 @@ import { invalidField } from '../../platform/errors.ts'
 import type { TargetCounts, TargetState } from '../../rollout/rollout.ts'
 import type { RequestedPart, RequestedTime } from '../org-upgrade.ts'
 import { previewFields } from '../previews/wire.ts'
-import { NotesReply, presentWait } from '../wire.ts'
+import { NotesReply, SiteUpgradesReply, presentSiteUpgrades, presentWait } from '../wire.ts'
 import { parseWindows } from '../wire-parse.ts'
 import { includeField, supersedeField, windowFields } from '../wire-extensions.ts'
 import { bigBang } from '../strategies/big-bang.ts'
@@ -146,13 +146,15 @@ export const SsrUpgradeReply = named(
   }),
 )
 
-/** Source: contract, `response_ssr_upgrade_status`; `cancelled` and `notes` are ours. */
+/** Source: contract, `response_ssr_upgrade_status`; `cancelled`, `notes` and `upgrades` are ours. */
 export const SsrUpgradeStatusReply = named(
   'SsrUpgradeStatus',
   Type.Object({
     ...recordFields,
     targets: Type.Object({ queued: Macs, upgrading: Macs, success: Macs, failed: Macs, cancelled: Macs }),
     notes: NotesReply,
+    /** As in the upgrades of devices. */
+    upgrades: SiteUpgradesReply,
   }),
 )
 
@@ -194,15 +196,11 @@ function countOf(counts: TargetCounts, states: readonly TargetState[]): number {
 }
 
 export function presentSsrUpgradeStatus(upgrade: SsrUpgrade): Static<typeof SsrUpgradeStatusReply> {
-  const { targets, sites, notes } = upgrade
-  const macs = (bucket: keyof typeof buckets): string[] => {
-    const states: readonly TargetState[] = buckets[bucket]
-    return targets.filter(({ state }) => states.includes(state)).map(({ mac }) => mac)
-  }
-  const failures = targets.flatMap(({ mac, state, reason }) =>
-    state === 'failed' ? [{ mac, reason: `failed: ${reason ?? 'unknown'}` }] : [],
-  )
-  const waits = sites.flatMap(({ waitsUntil }) => presentWait(waitsUntil))
+  const { siteUpgrades, notes } = upgrade
+  const macs = (bucket: keyof typeof buckets): string[] =>
+    siteUpgrades.flatMap(({ targets }) => buckets[bucket].flatMap((state) => targets[state] ?? [])).toSorted()
+  const failures = siteUpgrades.flatMap((site) => site.failures.filter(({ state }) => state === 'failed'))
+  const waits = siteUpgrades.flatMap(({ waitsUntil }) => presentWait(waitsUntil))
   return {
     ...presentRecord(upgrade),
     targets: {
@@ -212,7 +210,15 @@ export function presentSsrUpgradeStatus(upgrade: SsrUpgrade): Static<typeof SsrU
       failed: macs('failed'),
       cancelled: macs('cancelled'),
     },
-    notes: [...notes, ...waits, ...sites.flatMap((site) => site.notes), ...failures],
+    notes: [
+      ...notes,
+      ...waits,
+      ...siteUpgrades.flatMap((site) => site.notes),
+      ...failures
+        .toSorted((one, other) => (one.mac < other.mac ? -1 : 1))
+        .map(({ mac, reason }) => ({ mac, reason: `failed: ${reason}` })),
+    ],
+    upgrades: presentSiteUpgrades(upgrade),
   }
 }
 

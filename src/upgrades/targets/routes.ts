@@ -5,6 +5,7 @@ import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid } from '../../http/schemas.ts'
 import { textOf } from '../../http/texts.ts'
+import { kinds } from '../kinds.ts'
 import { getUpgradeTarget, listUpgradeTargets } from './store.ts'
 import {
   UpgradeTargetDetailReply,
@@ -16,33 +17,34 @@ import {
 } from './wire.ts'
 
 const tag = 'Upgrades'
-const targets = '/devices/upgrade/:upgrade_id/targets'
 
 /** The devices of an upgrade. Ours: the record lists all of them, which makes it unreadable for a large upgrade. */
-export const upgradeTargetOperations: Operation[] = [
-  listOperation({
-    id: 'listOrgDeviceUpgradeTargets',
-    summary: 'List the devices of an upgrade',
-    tag,
-    at: org(targets, { needs: 'read' }),
-    params: { upgrade_id: Uuid },
-    query: UpgradeTargetsQuery,
-    item: UpgradeTargetReply,
-    run: async (ctx, { scope, params: { upgrade_id: id }, query, page }) =>
-      presentPage(
-        await listUpgradeTargets(ctx.db, scope, { id, conditions: parseTargetFilters(query), page }),
-        presentUpgradeTarget,
-      ),
-  }),
-  operation({
-    id: 'getOrgDeviceUpgradeTarget',
-    summary: 'Get a device of an upgrade with its commands and earlier runs',
-    method: 'GET',
-    tag,
-    at: org(`${targets}/:device_mac`, { needs: 'read' }),
-    params: { upgrade_id: Uuid, device_mac: textOf('mac') },
-    reply: UpgradeTargetDetailReply,
-    run: async (ctx, { scope, params: { upgrade_id: id, device_mac: mac } }) =>
-      presentUpgradeTargetDetail(await getUpgradeTarget(ctx.db, scope, { id, mac: plainMac(mac) })),
-  }),
-].flat()
+export const upgradeTargetOperations: Operation[] = kinds.flatMap(({ kind, path, name, words }) =>
+  [
+    listOperation({
+      id: `listOrg${name}UpgradeTargets`,
+      summary: `List the devices of an upgrade${words}`,
+      tag,
+      at: org(`${path}/:upgrade_id/targets`, { needs: 'read' }),
+      params: { upgrade_id: Uuid },
+      query: UpgradeTargetsQuery,
+      item: UpgradeTargetReply,
+      run: async (ctx, { scope, params: { upgrade_id: id }, query, page }) =>
+        presentPage(
+          await listUpgradeTargets(ctx.db, scope, { id, kind, conditions: parseTargetFilters(query), page }),
+          presentUpgradeTarget,
+        ),
+    }),
+    operation({
+      id: `getOrg${name}UpgradeTarget`,
+      summary: `Get a device of an upgrade${words} with its commands and earlier runs`,
+      method: 'GET',
+      tag,
+      at: org(`${path}/:upgrade_id/targets/:device_mac`, { needs: 'read' }),
+      params: { upgrade_id: Uuid, device_mac: textOf('mac') },
+      reply: UpgradeTargetDetailReply,
+      run: async (ctx, { scope, params: { upgrade_id: id, device_mac: mac } }) =>
+        presentUpgradeTargetDetail(await getUpgradeTarget(ctx.db, scope, { id, kind, mac: plainMac(mac) })),
+    }),
+  ].flat(),
+)

@@ -8,7 +8,7 @@ import { pageOf } from '../../http/lists/store-pages.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { DeviceHealth } from '../../rollout/targets/target.ts'
-import { type TargetState, type UpgradeHop, isTerminal } from '../../rollout/rollout.ts'
+import { type TargetState, type UpgradeHop, type UpgradeKind, isTerminal } from '../../rollout/rollout.ts'
 import { type TimelineStep, decodeTimeline } from '../../rollout/targets/timeline.ts'
 import { buckets } from '../buckets.ts'
 import { restoreReason } from '../store-restores.ts'
@@ -41,14 +41,20 @@ export interface UpgradeTarget {
   readonly enteredAt: Date
 }
 
+interface UpgradeOfKind {
+  readonly id: string
+  /** Default `device`. */
+  readonly kind?: UpgradeKind
+}
+
 /** Returns when the upgrade was created. @throws AppError not_found, also for one of another kind. */
-async function getCreationTime(reader: Reader, scope: OrgScope, id: string): Promise<Date> {
+async function getCreationTime(reader: Reader, scope: OrgScope, { id, kind = 'device' }: UpgradeOfKind): Promise<Date> {
   const row = await reader
     .selectFrom('orgUpgrade')
     .select('createdAt')
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
-    .where('kind', '=', 'device')
+    .where('kind', '=', kind)
     .executeTakeFirst()
   if (row === undefined) throw notFound(id)
   return row.createdAt
@@ -93,14 +99,14 @@ export async function listUpgradeTargets(
   reader: Reader,
   scope: OrgScope,
   {
-    id,
     conditions,
     page,
-  }: { readonly id: string; readonly conditions: Conditions<typeof upgradeTargetFilters>; readonly page: Page },
+    ...upgrade
+  }: UpgradeOfKind & { readonly conditions: Conditions<typeof upgradeTargetFilters>; readonly page: Page },
 ): Promise<Paged<UpgradeTarget>> {
-  await getCreationTime(reader, scope, id)
+  await getCreationTime(reader, scope, upgrade)
   const passed = allHold(conditionsOn<typeof upgradeTargetFilters>(columns, conditions))
-  const hits = selectTargets(reader, scope, id).where(passed)
+  const hits = selectTargets(reader, scope, upgrade.id).where(passed)
   return pageOf<UpgradeTarget>(reader, { hits, order: ['upgrade_id', 'ordinal', 'mac'], sizes: null }, page)
 }
 
@@ -151,10 +157,10 @@ const MAX_COMMANDS = 200
 export async function getUpgradeTarget(
   reader: Reader,
   scope: OrgScope,
-  { id, mac }: { readonly id: string; readonly mac: string },
+  { mac, ...upgrade }: UpgradeOfKind & { readonly mac: string },
 ): Promise<UpgradeTargetDetail> {
-  const createdAt = await getCreationTime(reader, scope, id)
-  const found = await selectTargets(reader, scope, id)
+  const createdAt = await getCreationTime(reader, scope, upgrade)
+  const found = await selectTargets(reader, scope, upgrade.id)
     .select(['target.timeline', 'target.downAt', 'target.upAt', 'target.baseline'])
     .where('target.mac', '=', mac)
     .executeTakeFirst()
