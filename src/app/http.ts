@@ -61,6 +61,7 @@ import { findCommandWithImage } from '../mxedges/commands/store-image-use.ts'
 import { agentRegistrationOperations } from '../mxedges/registration/routes.ts'
 import { findMxedgeUpgradeWithImage } from '../mxedges/upgrades/store-records.ts'
 import { mxedgeUpgradeOperations } from '../upgrades/mxedges/routes.ts'
+import { upgradeOverviewOperations } from '../upgrades/overview/routes.ts'
 import { mxedgeOperations } from '../mxedges/routes.ts'
 import { mxedgeUpgradeStream } from '../upgrades/mxedges/routes-channels.ts'
 import { mxedgeStream } from '../mxedges/routes-channels.ts'
@@ -173,6 +174,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...deviceImageOperations(storage.imageFiles),
     ...deviceConstOperations,
     ...firmwareOperations(storage.firmwareFiles, [findCommandWithImage, findMxedgeUpgradeWithImage]),
+    ...upgradeOverviewOperations,
     ...upgradeOperations(outbound),
     ...upgradeTargetOperations,
     ...upgradeReportOperations,

@@ -49,6 +49,8 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       upgradeDevice: { ids: { device_id: idle.id }, body: { version: '2.0.0' } },
       // The last of the routers: the others are in an upgrade.
       upgradeOrgJsiDevice: { ids: { device_mac: fourth.mac }, body: {} },
+      listOrgUpgrades: {},
+      getOrgUpgrade: {},
       listOrgDeviceUpgrades: {},
       getOrgDeviceUpgrade: {},
       listOrgDeviceUpgradeTargets: {},
@@ -70,6 +72,9 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       getOrgSsrUpgrade: ssr,
       getOrgSsrUpgradeStatus: ssr,
       getSiteSsrUpgrade: ssr,
+      getOrgSsrUpgradeReport: ssr,
+      listOrgSsrUpgradeTargets: ssr,
+      getOrgSsrUpgradeTarget: { ids: { ...ssr.ids, device_mac: other.mac } },
       cancelOrgSsrUpgrade: ssr,
       listOrgAvailableSsrVersions: {},
       upgradeSsr: { ids: { device_id: third.id }, body: { version: '6.2.0' } },

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
+import { uploadPackage } from '../../edge/packages.ts'
+import { addBox, upgrade as upgradeBoxes } from '../../edge/upgrade-world.ts'
 import {
   type MadeDevice,
   addSite,
@@ -117,6 +119,15 @@ describe('an upgrade of SSR routers', () => {
       versions: { SSR120: '6.2.0' },
       targets: { queued: macs(), upgrading: [], success: [], failed: [], cancelled: [] },
       notes: [],
+      upgrades: [
+        {
+          site_id: siteId,
+          upgrade: expect.objectContaining({
+            status: 'queued',
+            targets: expect.objectContaining({ scheduled: expect.arrayContaining(macs()), total: 2 }),
+          }),
+        },
+      ],
     })
     expect((await server.call('GET', `${path}/${id}/cancel`)).body).toEqual(shown)
     expect((await server.call('GET', `/sites/${siteId}/ssr/upgrade/${id}`)).body).toEqual(shown)
@@ -136,6 +147,9 @@ describe('an upgrade of SSR routers', () => {
     expect(listed.map((one) => one.id)).not.toContain(id)
     for (const [method, suffix] of [
       ['GET', ''],
+      ['GET', '/report'],
+      ['GET', '/targets'],
+      ['GET', `/targets/${macs()[0]}`],
       ['POST', '/cancel'],
       ['POST', '/pause'],
       ['POST', '/resume'],
@@ -143,8 +157,27 @@ describe('an upgrade of SSR routers', () => {
       expect((await server.call(method, `${devices}/${id}${suffix}`)).status).toBe(404)
     expect((await server.call('GET', `/sites/${siteId}/devices/upgrade`)).body).toEqual([])
     const plain = await server.call('POST', devices, { body: { site_ids: [siteId], version: '6.1.0' } })
-    expect((await server.call('GET', `${path}/${plain.body.id}`)).status).toBe(404)
+    for (const suffix of ['', '/report', '/targets'])
+      expect((await server.call('GET', `${path}/${plain.body.id}${suffix}`)).status).toBe(404)
     expect((await server.call('POST', `${path}/${plain.body.id}/cancel`)).status).toBe(404)
+  })
+
+  test('has a report, and the course of each router', async () => {
+    const { id } = (await upgrade({ strategy: 'serial' })).body
+    const report = await server.call('GET', `${path}/${id}/report`)
+    expect(report.body).toMatchObject({
+      status: 'queued',
+      strategy: 'serial',
+      total: 2,
+      phases: [{ total: 1 }, { total: 1 }],
+    })
+    expect(report.body.devices).toMatchObject(
+      macs().map(() => ({ status: 'scheduled', model: 'SSR120', from_version: '6.0.0', version: '6.2.0' })),
+    )
+    const targets = (await server.call('GET', `${path}/${id}/targets?status=scheduled`)).body
+    expect(targets.map(({ mac }: AnyJson) => mac).toSorted()).toEqual(macs())
+    const one = await server.call('GET', `${path}/${id}/targets/${macs()[0]}`)
+    expect(one.body).toMatchObject({ model: 'SSR120', timeline: [{ kind: 'event' }, { what: 'scheduled' }] })
   })
 
   test('shows at a site only what happens there', async () => {
@@ -156,6 +189,7 @@ describe('an upgrade of SSR routers', () => {
     expect((await detail(body.id)).targets.queued).toEqual([here, there].map((device) => device?.mac ?? '').toSorted())
     const atFirst = (await server.call('GET', `/sites/${first}/ssr/upgrade/${body.id}`)).body
     expect(atFirst.targets.queued).toEqual([here?.mac])
+    expect(atFirst.upgrades).toMatchObject([{ site_id: first, upgrade: { targets: { total: 1 } } }])
     const empty = await addSite(server)
     expect((await server.call('GET', `/sites/${empty}/ssr/upgrade/${body.id}`)).status).toBe(404)
   })
@@ -229,6 +263,56 @@ describe('an upgrade of SSR routers with include_new', () => {
     const body = { version: 'stable', include_new: true }
     const single = await server.call('POST', `/sites/${siteId}/ssr/${router?.id}/upgrade`, { body })
     expect([single.status, single.body.detail]).toEqual([400, expect.stringContaining('include_new')])
+  })
+})
+
+describe('the list of upgrades of all kinds', () => {
+  const all = (query = '') => server.call('GET', `/orgs/${server.org.orgId}/upgrades${query}`)
+
+  test('has routers, devices and edge appliances, the newest first', async () => {
+    const { id: ofRouters } = (await upgrade({ strategy: 'serial' })).body
+    const later = { site_ids: [siteId], versions: [{ version: '6.3.0' }], start_time: nowS() + 1000 }
+    const { id: ofDevices } = (await server.call('POST', `/orgs/${server.org.orgId}/devices/upgrade`, { body: later }))
+      .body
+    const versions = { tunterm: '2.0.0' }
+    await uploadPackage(server, '2.0.0')
+    const box = await addBox(server)
+    const { id: ofBox } = await upgradeBoxes(server, { mxedge_ids: [box], versions, start_time: nowS() + 1000 })
+    const nothing = { upgrading: 0, success: 0, failed: 0, skipped: 0, cancelled: 0 }
+    const { body, headers } = await all('?limit=3')
+    expect(body).toMatchObject([
+      {
+        id: ofBox,
+        kind: 'mxedge',
+        versions: { mxagent: 'current', tunterm: '2.0.0' },
+        counts: { queued: 1, total: 1 },
+      },
+      { id: ofDevices, kind: 'device', target_version: '6.3.0', sites: 1, start_time: later.start_time },
+      { id: ofRouters, kind: 'ssr', target_version: '6.2.0' },
+    ])
+    expect(body[2]).toEqual({
+      ...{ id: ofRouters, kind: 'ssr', status: 'queued', strategy: 'serial', target_version: '6.2.0', sites: 1 },
+      ...{ created_time: expect.any(Number), start_time: expect.any(Number) },
+      counts: { queued: 2, ...nothing, total: 2 },
+    })
+    expect(Number(headers.get('x-page-total'))).toBeGreaterThan(3)
+    for (const one of body) expect((await all(`/${one.id}`)).body).toEqual(one)
+    expect((await all('?kind=mxedge')).body).toEqual([body[0]])
+    const routersOnly: AnyJson[] = (await all('?kind=ssr&limit=1000')).body
+    expect([routersOnly[0], new Set(routersOnly.map(({ kind }) => kind))]).toEqual([body[2], new Set(['ssr'])])
+    expect((await all('?kind=printer')).status).toBe(400)
+    expect((await all(`/${siteId}`)).status).toBe(404)
+  })
+
+  test('shows what an upgrade waits for, and why it stops', async () => {
+    const { id: ofRouters } = (await upgrade({})).body
+    await server.call('POST', `${path}/${ofRouters}/cancel`)
+    expect((await all(`/${ofRouters}`)).body).toMatchObject({ stop_reason: expect.stringContaining('cancelled by') })
+    const box = await addBox(server)
+    const { id: ofBox } = await upgradeBoxes(server, { mxedge_ids: [box], versions: { tunterm: '2.0.0' } })
+    const boxes = `/orgs/${server.org.orgId}/mxedges/upgrade/${ofBox}`
+    await server.call('POST', `${boxes}/pause`)
+    expect((await all(`/${ofBox}`)).body).toMatchObject({ held: { by: 'user' } })
   })
 })
 

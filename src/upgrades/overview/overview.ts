@@ -1,0 +1,40 @@
+import type { MxedgeTargetCounts } from '../../mxedges/upgrades/upgrade.ts'
+import type { TargetCounts, UpgradeHold, UpgradeKind, UpgradeStatus } from '../../rollout/rollout.ts'
+
+export const overviewKinds = ['device', 'mxedge', 'ssr'] as const satisfies readonly (UpgradeKind | 'mxedge')[]
+export type OverviewKind = (typeof overviewKinds)[number]
+
+interface CommonFields {
+  readonly id: string
+  readonly strategy: string
+  readonly createdAt: Date
+  /** When its first site begins; null if it has none. */
+  readonly startAt: Date | null
+  /** Each status of its sites once. */
+  readonly statuses: readonly UpgradeStatus[]
+  readonly isRunning: boolean
+  /** Why it waits; null unless it runs and waits. */
+  readonly hold: UpgradeHold | null
+  /** Why it stops or has stopped before its end. */
+  readonly stopReason: string | null
+}
+
+interface DeviceOverview extends CommonFields {
+  readonly kind: UpgradeKind
+  /** Empty where the version depends on the model. */
+  readonly targetVersion: string
+  readonly sites: number
+  /** States without devices may be missing. */
+  readonly counts: Partial<TargetCounts>
+}
+
+interface MxedgeOverview extends CommonFields {
+  readonly kind: 'mxedge'
+  /** By service, as requested. */
+  readonly versions: Readonly<Record<string, string>>
+  readonly distro: string | null
+  readonly counts: Partial<MxedgeTargetCounts>
+}
+
+/** An upgrade of any kind, without its devices. */
+export type UpgradeOverview = DeviceOverview | MxedgeOverview

@@ -1,0 +1,34 @@
+import { org } from '../../http/at.ts'
+import { listOperation } from '../../http/lists/list-operation.ts'
+import { presentPage } from '../../http/lists/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Uuid } from '../../http/schemas.ts'
+import { getOverview, listOverviews } from './store.ts'
+import { OverviewQuery, UpgradeOverviewReply, presentOverview } from './wire.ts'
+
+const tag = 'Upgrades'
+const all = '/upgrades'
+
+/** Upgrades of all kinds in one list. Ours: the interface has a list for each kind. */
+export const upgradeOverviewOperations: Operation[] = [
+  listOperation({
+    id: 'listOrgUpgrades',
+    summary: 'List the upgrades of devices, SSR routers and edge appliances',
+    tag,
+    at: org(all, { needs: 'read' }),
+    query: OverviewQuery,
+    item: UpgradeOverviewReply,
+    run: async (ctx, { scope, query, page }) =>
+      presentPage(await listOverviews(ctx.db, scope, { kind: query.kind ?? null, page }), presentOverview),
+  }),
+  operation({
+    id: 'getOrgUpgrade',
+    summary: 'Get the kind and the progress of an upgrade of any kind',
+    method: 'GET',
+    tag,
+    at: org(`${all}/:upgrade_id`, { needs: 'read' }),
+    params: { upgrade_id: Uuid },
+    reply: UpgradeOverviewReply,
+    run: async (ctx, { scope, params: { upgrade_id: id } }) => presentOverview(await getOverview(ctx.db, scope, id)),
+  }),
+].flat()

@@ -1,0 +1,61 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists/lists.ts'
+import { smallRows } from '../../http/lists/store-bounds.ts'
+import { pageOf } from '../../http/lists/store-pages.ts'
+import type { Reader } from '../../platform/database/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { OverviewKind, UpgradeOverview } from './overview.ts'
+
+/** Lists the upgrades of all kinds, or of one, the newest first: ids contain the time of their creation. */
+export function listOverviews(
+  reader: Reader,
+  scope: OrgScope,
+  { kind, page }: { readonly kind: OverviewKind | null; readonly page: Page },
+): Promise<Paged<UpgradeOverview>> {
+  const hits = sql`(select id from org_upgrade where org_id = ${scope.orgId} and (${kind}::text is null or kind = ${kind}))
+    union all (select id from mxedge_upgrade where org_id = ${scope.orgId} and coalesce(${kind}, 'mxedge') = 'mxedge')`
+  return pageOf<UpgradeOverview>(reader, { hits, rows: overviewsIn(scope), direction: 'desc', sizes: smallRows }, page)
+}
+
+/** @throws AppError not_found */
+export async function getOverview(reader: Reader, scope: OrgScope, id: string): Promise<UpgradeOverview> {
+  const { rows } = await sql<UpgradeOverview>`
+    with page as (select ${id}::uuid as id) ${overviewsIn(scope)}
+  `.execute(reader)
+  const [overview] = rows
+  if (overview === undefined) throw notFound(id)
+  return overview
+}
+
+/**
+ * The upgrades whose ids are in `page`. While an upgrade runs, only its running sites count for `stop_reason`: one that was
+ * stopped earlier keeps its reason when devices of other sites are retried.
+ */
+function overviewsIn({ orgId }: OrgScope): RawBuilder<unknown> {
+  return sql`
+    select upgrade.id, upgrade.kind, upgrade.strategy, upgrade.target_version, null::jsonb as versions, null::text as distro,
+      upgrade.created_at, whole.start_at, whole.statuses, whole.is_running, whole.hold, whole.stop_reason, whole.sites,
+      counted.counts
+    from page join org_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id
+    cross join lateral (
+      select min(part.start_at) as start_at, coalesce(bool_or(part.finished_at is null), false) as is_running,
+        coalesce(array_agg(distinct part.status), '{}') as statuses, count(*)::integer as sites,
+        (array_agg(part.hold order by part.id) filter (where part.finished_at is null and part.hold is not null))[1] as hold,
+        case when bool_or(part.finished_at is null)
+          then (array_agg(part.stop_reason order by part.id) filter (where part.stopping is not null and part.finished_at is null))[1]
+          else (array_agg(part.stop_reason order by part.id) filter (where part.stopping is not null))[1] end as stop_reason
+      from site_upgrade part where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id) whole
+    cross join lateral (
+      select coalesce(jsonb_object_agg(state, targets), '{}') as counts from (
+        select state, sum(number::integer)::integer as targets
+        from site_upgrade part, jsonb_each_text(part.counts) as each (state, number)
+        where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id
+        group by state) by_state where targets > 0) counted
+    union all
+    select upgrade.id, 'mxedge', upgrade.plan->>'strategy', null, coalesce(upgrade.request->'versions', '{}'),
+      upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, array[upgrade.status],
+      upgrade.finished_at is null, upgrade.hold,
+      case when upgrade.stopping is not null then upgrade.stop_reason end, null, upgrade.counts
+    from page join mxedge_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id`
+}

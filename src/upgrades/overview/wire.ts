@@ -1,0 +1,111 @@
+import { type Static, Type } from 'typebox'
+import { pageQuery } from '../../http/lists/lists.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { packageNames } from '../../firmware/packages/package.ts'
+import type { MxedgeTargetState } from '../../mxedges/upgrades/upgrade.ts'
+import { epochS } from '../../platform/time/clock.ts'
+import type { TargetState } from '../../rollout/rollout.ts'
+import { decideWholeStatus } from '../decide-whole-status.ts'
+import { presentState, stateFields } from '../wire.ts'
+import { type UpgradeOverview, overviewKinds } from './overview.ts'
+
+const Kind = Type.Enum([...overviewKinds], {
+  description: '`device`: devices, `ssr`: SSR routers, `mxedge`: edge appliances',
+})
+
+export const OverviewQuery = Type.Object({ ...pageQuery, kind: Type.Optional(Kind) })
+
+const Count = Type.Integer()
+
+export const UpgradeOverviewReply = named(
+  'UpgradeOverview',
+  Type.Object({
+    id: Uuid,
+    kind: Kind,
+    status: Type.Enum(['queued', 'running', 'completed', 'failed', 'cancelled'], {
+      description: 'queued: nothing has begun',
+    }),
+    ...stateFields,
+    strategy: Type.String(),
+    target_version: Type.Optional(
+      Type.String({ description: 'of devices and SSR routers; empty where it depends on the model' }),
+    ),
+    versions: Type.Optional(
+      Type.Record(Type.String(), Type.String(), { description: 'of edge appliances, by service, as requested' }),
+    ),
+    distro: Type.Optional(Type.String({ description: 'of edge appliances; `versions` have no effect then' })),
+    sites: Type.Optional(Type.Integer({ description: 'of devices and SSR routers' })),
+    created_time: Timestamp,
+    start_time: Type.Optional(Type.Integer({ description: 'when the first site begins' })),
+    counts: named(
+      'UpgradeOverviewCounts',
+      Type.Object({
+        queued: Count,
+        upgrading: Count,
+        success: Count,
+        failed: Count,
+        skipped: Count,
+        cancelled: Count,
+        total: Count,
+      }),
+    ),
+  }),
+)
+
+type Counts = Static<typeof UpgradeOverviewReply>['counts']
+
+/** As in the list of upgrades of edge appliances. */
+const countedAs: Readonly<Record<TargetState | MxedgeTargetState, Exclude<keyof Counts, 'total'>>> = {
+  planned: 'queued',
+  deferred: 'queued',
+  dl_requested: 'upgrading',
+  downloading: 'upgrading',
+  downloaded: 'upgrading',
+  reboot_requested: 'upgrading',
+  rebooting: 'upgrading',
+  verifying: 'upgrading',
+  rolling_back: 'upgrading',
+  commanded: 'upgrading',
+  unconfirmed: 'upgrading',
+  // As in the report: those that only had to download count, too, and a snapshot delays nothing.
+  upgraded: 'success',
+  staged: 'success',
+  snapshotting: 'success',
+  failed: 'failed',
+  skipped: 'skipped',
+  cancelled: 'cancelled',
+}
+
+export function presentOverview(upgrade: UpgradeOverview): Static<typeof UpgradeOverviewReply> {
+  const { id, kind, strategy, isRunning, statuses, createdAt, startAt, hold, stopReason } = upgrade
+  const counts = presentCounts(upgrade)
+  return {
+    id,
+    kind,
+    status: decideWholeStatus({ runs: isRunning, statuses, hasResults: counts.success + counts.failed > 0 }),
+    ...presentState({ hold, stopReason, waitsUntil: null }),
+    strategy,
+    ...presentTarget(upgrade),
+    created_time: epochS(createdAt),
+    ...(startAt !== null && { start_time: Math.floor(epochS(startAt)) }),
+    counts,
+  }
+}
+
+function presentTarget(upgrade: UpgradeOverview) {
+  if (upgrade.kind !== 'mxedge') return { target_version: upgrade.targetVersion, sites: upgrade.sites }
+  const { versions, distro } = upgrade
+  return {
+    versions: Object.fromEntries(packageNames.map((name) => [name, versions[name] ?? 'current'])),
+    ...(distro !== null && { distro }),
+  }
+}
+
+function presentCounts({ counts }: UpgradeOverview): Counts {
+  const presented = { queued: 0, upgrading: 0, success: 0, failed: 0, skipped: 0, cancelled: 0, total: 0 }
+  for (const [state, count] of Object.entries(counts) as [keyof typeof countedAs, number][]) {
+    presented[countedAs[state]] += count
+    presented.total += count
+  }
+  return presented
+}
