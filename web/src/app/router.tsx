@@ -13,6 +13,7 @@ import { Problem } from '../api/problem.ts'
 import { parseLogSearch } from '../audit/log/log-search.ts'
 import { parseClaimSearch } from '../devices/claim/claim-search.ts'
 import { parseDeviceSearch } from '../devices/list/device-search.ts'
+import { parseListSearch } from '../upgrades/overview.ts'
 import { parseDraft } from '../upgrades/wizard/draft.ts'
 import { parseTargetSearch } from '../upgrades/rollout/target-search.ts'
 import { parseSiteSearch } from '../webhooks/webhook.ts'
@@ -149,6 +150,7 @@ const mapRoute = createRoute({
 const upgradesRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/upgrades',
+  validateSearch: parseListSearch,
   component: lazyRouteComponent(() => import('../upgrades/list/upgrade-list-page.tsx'), 'UpgradeListPage'),
 })
 

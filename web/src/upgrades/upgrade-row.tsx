@@ -1,34 +1,27 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useServer } from '../api/client.ts'
 import { counted } from '../display/texts/counted.ts'
+import { ShareBar } from '../display/share-bar.tsx'
 import { StateMark } from '../display/state-mark.tsx'
 import { ViewerTime } from '../display/times/time.tsx'
-import { countsOf, firstStartOf, standingOf, stateOf } from './upgrade.ts'
-import { UpgradeProgress } from './upgrade-progress.tsx'
-import { upgradeQuery } from './use-upgrade.ts'
+import { type Overview, goalText, kinds, sharesOf, standingOf } from './overview.ts'
+import { stateOf } from './upgrade.ts'
 
-/** An upgrade in a list. It reads its own record, which has the devices in each state and the starts of the sites. */
-export function UpgradeRow({ orgId, upgradeId }: { readonly orgId: string; readonly upgradeId: string }) {
-  const { api } = useServer()
-  const upgrade = useQuery(upgradeQuery(api, orgId, upgradeId)).data
-  if (upgrade === undefined) return <li className="upgrade-row" aria-busy="true" />
-  const counts = countsOf(upgrade)
-  const total = upgrade.upgrades.reduce((sum, { upgrade: { targets } }) => sum + targets.total, 0)
-  const failed = counts.get('failed') ?? 0
-  const skipped = counts.get('skipped') ?? 0
-  const start = firstStartOf(upgrade)
+/** An upgrade of any kind in a list. */
+export function UpgradeRow({ orgId, upgrade }: { readonly orgId: string; readonly upgrade: Overview }) {
+  const { id, kind, strategy, sites, start_time: start, counts } = upgrade
+  const { text: kindText, unit } = kinds[kind]
   const { tone, text } = stateOf(standingOf(upgrade))
   return (
     <li className="upgrade-row">
       <div>
-        <Link to="/orgs/$orgId/upgrades/$upgradeId" params={{ orgId, upgradeId }}>
-          To {upgrade.target_version === '' ? 'versions by model' : upgrade.target_version}
+        <Link to="/orgs/$orgId/upgrades/$upgradeId" params={{ orgId, upgradeId: id }}>
+          To {goalText(upgrade)}
         </Link>
         <span className="muted">
-          {upgrade.strategy.replaceAll('_', ' ')} · {counted(upgrade.upgrades.length, 'site')} ·{' '}
-          {counted(total, 'device')}
-          {start !== null && (
+          {kind !== 'device' && <strong className="upgrade-kind">{kindText}</strong>}
+          {strategy.replaceAll('_', ' ')} · {sites !== undefined && `${counted(sites, 'site')} · `}
+          {counted(counts.total, unit)}
+          {start !== undefined && (
             <>
               {' '}
               · from <ViewerTime at={start} />
@@ -36,11 +29,11 @@ export function UpgradeRow({ orgId, upgradeId }: { readonly orgId: string; reado
           )}
         </span>
       </div>
-      <UpgradeProgress counts={counts} />
+      <ShareBar label={kindText} shares={sharesOf(counts)} />
       <span className="upgrade-figures">
-        {counts.get('upgraded') ?? 0} upgraded
-        {skipped > 0 && `, ${skipped} skipped`}
-        {failed > 0 && <strong>, {failed} failed</strong>}
+        {counts.success} upgraded
+        {counts.skipped > 0 && `, ${counts.skipped} skipped`}
+        {counts.failed > 0 && <strong>, {counts.failed} failed</strong>}
       </span>
       <StateMark tone={tone}>{text}</StateMark>
     </li>

@@ -2,7 +2,8 @@ import type { Schemas } from '../api/client.ts'
 import { macText } from '../devices/device.ts'
 import type { Tone } from '../display/tone.ts'
 
-export type Upgrade = Schemas['OrgUpgrade']
+/** The record of an upgrade of devices or routers, as far as both have the same. */
+export type Upgrade = Pick<Schemas['OrgUpgrade'], 'upgrades'>
 export type Report = Schemas['UpgradeReport']
 export type Target = Report['devices'][number]
 export type TargetStatus = Target['status']
@@ -93,28 +94,6 @@ export function stateOf({ status, hold, stopReason }: Standing): Words {
   if (!isRunning(status)) return upgradeStates[status]
   if (stopReason !== null) return { tone: 'warn', text: 'Stopping' }
   return hold === null ? upgradeStates[status] : { tone: 'warn', text: holdText(hold) }
-}
-
-/** Returns how an upgrade stands by its record, as its report does. */
-export function standingOf(upgrade: Upgrade): Standing {
-  return { status: wholeStatusOf(upgrade), hold: holdOf(upgrade), stopReason: stopReasonOf(upgrade) }
-}
-
-function wholeStatusOf({ upgrades }: Upgrade): Report['status'] {
-  const statuses = upgrades.map(({ upgrade: { status } }) => status)
-  const running = statuses.filter(isRunning)
-  if (running.length > 0) {
-    const hasResults = upgrades.some(({ upgrade: { targets } }) => targets.upgraded.length + targets.failed.length > 0)
-    return hasResults || running.some((status) => status !== 'queued') ? 'running' : 'queued'
-  }
-  if (statuses.includes('failed')) return 'failed'
-  return statuses.includes('cancelled') ? 'cancelled' : 'completed'
-}
-
-/** Returns when the first site starts, in epoch seconds; null if the upgrade has no site. */
-export function firstStartOf({ upgrades }: Upgrade): number | null {
-  const starts = upgrades.map(({ upgrade }) => upgrade.start_time)
-  return starts.length === 0 ? null : Math.min(...starts)
 }
 
 /** The number of devices in each state. */

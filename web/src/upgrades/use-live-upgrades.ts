@@ -1,59 +1,50 @@
-import { type QueryClient, useQueryClient } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import { useServer } from '../api/client.ts'
-import { type Refresher, createRefresher } from '../api/refresher.ts'
-import { type UpgradeChange, applyChange } from './apply-change.ts'
-import type { Report } from './upgrade.ts'
+import { createRefresher } from '../api/refresher.ts'
+import { type UpgradeKind, kinds } from './overview.ts'
 
-/**
- * Keeps the page's upgrades up to date with the server. The content of a message is shown immediately; the rest is read
- * again, if the page shows it.
- * @param only The upgrade that the page shows; without it, all of the organization.
- */
-export function useLiveUpgrades(orgId: string, only?: string): void {
+interface Options {
+  /** Called with each message. @returns True if the page is to be read again, as far as it shows more than the message. */
+  readonly onChange: (data: unknown) => boolean
+  /** Reads again what the page shows. */
+  readonly read: () => Promise<unknown>
+}
+
+/** Keeps what a page shows of upgrades of these kinds up to date with the server. */
+export function useLiveUpgrades(orgId: string, watched: readonly UpgradeKind[], options: Options): void {
   const { stream } = useServer()
-  const queries = useQueryClient()
+  const current = useRef(options)
   useEffect(() => {
-    const refreshers = new Map<string, Refresher>()
-    function changed({ upgrade_id: upgradeId }: UpgradeChange): void {
-      const known = refreshers.get(upgradeId)
-      const refresher = known ?? createRefresher({ refresh: () => readAgain(queries, orgId, upgradeId), schedule })
-      refreshers.set(upgradeId, refresher)
-      refresher.request()
-      // The upgrade may have just been created.
-      if (known === undefined) void queries.invalidateQueries({ queryKey: ['upgrades', orgId] })
-    }
-    const all = (): void => void readAgain(queries, orgId, only)
-    const end = stream.subscribe(`/orgs/${orgId}/devices/upgrade`, {
-      onData(data) {
-        const change = data as UpgradeChange
-        if (only !== undefined && change.upgrade_id !== only) return
-        queries.setQueryData<Report>(
-          ['upgrade report', orgId, change.upgrade_id],
-          (report) => report && applyChange(report, change),
-        )
-        changed(change)
-      },
-      onGap: all,
-      onSubscribed: all,
-    })
+    current.current = options
+  })
+  const names = watched.join(' ')
+  useEffect(() => {
+    const refresher = createRefresher({ refresh: () => timed(current.current.read), schedule })
+    const ends = (names.split(' ') as UpgradeKind[]).map((kind) =>
+      stream.subscribe(`/orgs/${orgId}${kinds[kind].path}`, {
+        onData(data) {
+          if (current.current.onChange(data)) refresher.request()
+        },
+        onGap: () => refresher.request(),
+        onSubscribed: () => refresher.request(),
+      }),
+    )
     return () => {
-      end()
-      for (const refresher of refreshers.values()) refresher.stop()
+      for (const end of ends) end()
+      refresher.stop()
     }
-  }, [only, orgId, queries, stream])
+  }, [names, orgId, stream])
 }
 
 const schedule = (run: () => void, ms: number): void => void setTimeout(run, ms)
 
-/** A hidden tab reads when it is shown again. @returns The duration of the read in milliseconds. */
-async function readAgain(queries: QueryClient, orgId: string, upgradeId?: string): Promise<number> {
-  const refetchType = document.hidden ? 'none' : 'active'
-  const one = upgradeId === undefined ? [] : [upgradeId]
+async function timed(read: () => Promise<unknown>): Promise<number> {
   const began = performance.now()
-  await Promise.all([
-    queries.invalidateQueries({ queryKey: ['upgrade report', orgId, ...one], refetchType }),
-    queries.invalidateQueries({ queryKey: ['upgrade', orgId, ...one], refetchType }),
-  ])
+  await read()
   return performance.now() - began
+}
+
+/** A hidden tab reads when it is shown again. */
+export function refetchType(): 'active' | 'none' {
+  return document.hidden ? 'none' : 'active'
 }

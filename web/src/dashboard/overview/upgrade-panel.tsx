@@ -8,7 +8,7 @@ const SHOWN = 3
 
 /** The latest upgrades; those that run move. */
 export function UpgradePanel({ orgId }: { readonly orgId: string }) {
-  const { data, error } = useUpgrades(orgId, SHOWN)
+  const { data, error } = useUpgrades(orgId, { limit: SHOWN })
   const rows = data?.pages[0]?.rows
   return (
     <Panel
@@ -24,8 +24,8 @@ export function UpgradePanel({ orgId }: { readonly orgId: string }) {
       {rows?.length === 0 && <EmptyState title="No upgrades yet" />}
       {rows !== undefined && rows.length > 0 && (
         <ol className="upgrade-list">
-          {rows.map(({ id }) => (
-            <UpgradeRow key={id} orgId={orgId} upgradeId={id} />
+          {rows.map((upgrade) => (
+            <UpgradeRow key={upgrade.id} orgId={orgId} upgrade={upgrade} />
           ))}
         </ol>
       )}

@@ -4,6 +4,7 @@ import { counted } from '../../display/texts/counted.ts'
 import { MoreButton } from '../../display/layout/more-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
+import { type UpgradeKind, kinds, upgradeKinds } from '../overview.ts'
 import { UpgradeRow } from '../upgrade-row.tsx'
 import { useUpgrades } from '../use-upgrades.ts'
 
@@ -12,14 +13,15 @@ const route = getRouteApi('/signed-in/orgs/$orgId/upgrades')
 export function UpgradeListPage() {
   const { orgId } = route.useParams()
   const mayUpgrade = useMay('write', { orgId })
-  const upgrades = useUpgrades(orgId, 15)
+  const { kind } = route.useSearch()
+  const upgrades = useUpgrades(orgId, { limit: 15, kind })
   const pages = upgrades.data?.pages ?? []
   const rows = pages.flatMap((page) => page.rows)
   return (
     <>
       <PageTitle
         title="Upgrades"
-        call={`/orgs/${orgId}/devices/upgrade`}
+        call={`/orgs/${orgId}/upgrades${kind === undefined ? '' : `?kind=${kind}`}`}
         actions={
           mayUpgrade && (
             <Link to="/orgs/$orgId/upgrades/new" params={{ orgId }} className="link-button">
@@ -30,18 +32,49 @@ export function UpgradeListPage() {
       >
         <span>{pages[0] === undefined ? ' ' : counted(pages[0].total, 'upgrade')}</span>
       </PageTitle>
+      <KindChoice orgId={orgId} chosen={kind} />
       {upgrades.data === undefined && upgrades.error === null && <Skeleton rows={6} />}
       {upgrades.data === undefined && <ProblemNote problem={upgrades.error} />}
-      {pages[0]?.total === 0 && <NoUpgrades orgId={orgId} mayUpgrade={mayUpgrade} />}
+      {pages[0]?.total === 0 && kind === undefined && <NoUpgrades orgId={orgId} mayUpgrade={mayUpgrade} />}
+      {pages[0]?.total === 0 && kind !== undefined && (
+        <EmptyState title={`No upgrades of ${kinds[kind].unit}s yet`}>Choose another kind above.</EmptyState>
+      )}
       {rows.length > 0 && (
         <ol className="upgrade-list">
-          {rows.map(({ id }) => (
-            <UpgradeRow key={id} orgId={orgId} upgradeId={id} />
+          {rows.map((upgrade) => (
+            <UpgradeRow key={upgrade.id} orgId={orgId} upgrade={upgrade} />
           ))}
         </ol>
       )}
       <MoreButton query={upgrades}>Show older ones</MoreButton>
     </>
+  )
+}
+
+interface KindChoiceProps {
+  readonly orgId: string
+  readonly chosen: UpgradeKind | undefined
+}
+
+/** Links that filter the list by what is upgraded. */
+function KindChoice({ orgId, chosen }: KindChoiceProps) {
+  return (
+    <nav className="chips" aria-label="Upgrades by kind">
+      {[undefined, ...upgradeKinds].map((kind) => (
+        <Link
+          key={kind ?? 'all'}
+          to="/orgs/$orgId/upgrades"
+          params={{ orgId }}
+          search={kind === undefined ? {} : { kind }}
+          replace
+          className="chip"
+          data-current={kind === chosen || undefined}
+          aria-current={kind === chosen ? 'true' : undefined}
+        >
+          {kind === undefined ? 'All' : kinds[kind].text}
+        </Link>
+      ))}
+    </nav>
   )
 }
 

@@ -1,17 +1,13 @@
 import { Panel } from '../../display/layout/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
-import { duration } from '../../display/times/times.ts'
-import { useNow } from '../../display/times/use-now.ts'
-import { type PhaseSegment, PhaseSegments } from '../phase-segments.tsx'
 import type { Hold, Report } from '../upgrade.ts'
 import { BudgetBar } from './budget-bar.tsx'
 import { checkGate, gatesBetween, holdTextOf } from './gate-checks.ts'
-import { type PhaseCounts, countPhases } from './phase-counts.ts'
+import { countPhases } from './phase-counts.ts'
+import { PhaseWindow } from './phase-window.tsx'
 import { strategyText } from './strategy-text.ts'
 import { openPhaseOf } from './verdict.ts'
 
-/** A serial upgrade has a phase for each device: this many are shown, from the last ended one on. */
-const MAX_PHASES = 12
 const MAX_GATES = 4
 
 interface PhasePanelProps {
@@ -21,19 +17,12 @@ interface PhasePanelProps {
 
 /** The phases with the gates between them, and how many more failures the upgrade tolerates. */
 export function PhasePanel({ report, hold }: PhasePanelProps) {
-  const now = useNow(1000)
   const open = openPhaseOf(report) ?? 1
   const phases = countPhases(report)
-  const first = Math.max(0, Math.min(open - 2, phases.length - MAX_PHASES))
-  const shown = phases.slice(first, first + MAX_PHASES)
   const between = new Map(gatesBetween(report).map((phase) => [phase.phase, phase]))
   return (
     <Panel title="Phases" aside={strategyText(report)}>
-      {first > 0 && <p className="plan-line muted">{first} before</p>}
-      <PhaseSegments segments={shown.map((phase) => segmentOf(phase, between.get(phase.phase)?.gate?.passed, now))} />
-      {phases.length > first + MAX_PHASES && (
-        <p className="plan-line muted">{phases.length - first - MAX_PHASES} after them</p>
-      )}
+      <PhaseWindow phases={phases} open={open} isGatePassed={(phase) => between.get(phase)?.gate?.passed} />
       <Gates report={report} hold={hold} />
       <BudgetBar report={report} />
     </Panel>
@@ -71,35 +60,4 @@ function Gates({ report, hold }: PhasePanelProps) {
       {closed.length > MAX_GATES && <li className="muted">and {closed.length - MAX_GATES} more</li>}
     </ul>
   )
-}
-
-function segmentOf(phase: PhaseCounts, isGatePassed: boolean | undefined, now: number): PhaseSegment {
-  const { phase: number, total, state, upgraded, failed, underWay } = phase
-  return {
-    ...{ phase: number, total, state, isGatePassed },
-    aside: timeOf(phase, now),
-    shares: sharesOf(phase),
-    figures: (
-      <>
-        {upgraded} of {total}
-        {failed > 0 && <strong> · {failed} failed</strong>}
-        {underWay > 0 && ` · ${underWay} under way`}
-      </>
-    ),
-  }
-}
-
-function sharesOf({ upgraded, underWay, failed, cancelled, waiting }: PhaseCounts) {
-  return [
-    { name: 'upgraded', tone: 'good', count: upgraded },
-    { name: 'under way', tone: 'busy', count: underWay },
-    { name: 'failed', tone: 'bad', count: failed },
-    { name: 'cancelled', tone: 'warn', count: cancelled },
-    { name: 'waiting', tone: 'idle', count: waiting },
-  ] as const
-}
-
-function timeOf({ openedAt, endedAt, state }: PhaseCounts, now: number): string {
-  if (openedAt === null) return state === 'closed' ? 'not opened' : ''
-  return duration((endedAt ?? now) - openedAt)
 }

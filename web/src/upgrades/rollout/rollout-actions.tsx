@@ -5,12 +5,8 @@ import { counted } from '../../display/texts/counted.ts'
 import type { Effect } from '../../display/forms/effect.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { type Upgrade, countsOf } from '../upgrade.ts'
+import { type UpgradePlace, cancelUpgrade } from './calls.ts'
 import { type Action, type State, actionsOf, heldPhaseOf } from './verdict.ts'
-
-export interface UpgradePlace {
-  readonly orgId: string
-  readonly upgradeId: string
-}
 
 interface RolloutActionsProps {
   readonly place: UpgradePlace
@@ -97,7 +93,7 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
         ],
         isFinal: true,
       },
-      run: () => answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/cancel', { params })),
+      run: () => cancelUpgrade(api, place),
     },
     retry: {
       title: 'Retry',
@@ -105,7 +101,8 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
       run: () => answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/retry', { params, body: {} })),
     },
   }
-  return actionsOf(state).map((action) => {
+  const { status, failed } = report
+  return actionsOf(place.kind, { ...state, status, failed }).map((action) => {
     const { title, run, ...offer } = offers[action]
     return (
       <ConfirmButton

@@ -1,102 +1,27 @@
-import { Link, getRouteApi } from '@tanstack/react-router'
-import { useMay } from '../../accounts/self.ts'
-import { ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
-import { PageTitle } from '../../display/layout/page-title.tsx'
-import { Panel } from '../../display/layout/panel.tsx'
-import { StateMark } from '../../display/state-mark.tsx'
-import { SiteTimeOfDay } from '../../display/times/time.tsx'
-import { useNow } from '../../display/times/use-now.ts'
-import { type Site, sharedZone, useSites } from '../../orgs/sites.ts'
-import { type Upgrade, holdOf, stateOf, stopReasonOf } from '../upgrade.ts'
-import { estimateEnd } from './estimate-end.ts'
-import { FloorPanel } from './floor-panel.tsx'
-import { PhasePanel } from './phase-panel.tsx'
-import { RolloutActions } from './rollout-actions.tsx'
-import { SitePanel } from './site-panel.tsx'
-import { versionText } from './strategy-text.ts'
-import { TargetPanel } from './target-panel.tsx'
-import { TimelinePanel } from './timeline-panel.tsx'
-import { useRollout } from './use-rollout.ts'
-import { type State, verdictOf } from './verdict.ts'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useServer } from '../../api/client.ts'
+import { QueryView } from '../../display/layout/query-view.tsx'
+import { kindQuery } from '../use-upgrades.ts'
+import { ApplianceRollout } from './appliances/appliance-rollout.tsx'
+import { DeviceRollout } from './device-rollout.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/upgrades/$upgradeId')
 
-/** One upgrade, while it runs and afterwards. */
+/** One upgrade of any kind, while it runs and afterwards. */
 export function RolloutPage() {
   const { orgId, upgradeId } = route.useParams()
   const search = route.useSearch()
-  const { report, hasDevices, upgrade, problem, refresh } = useRollout(orgId, upgradeId)
-  const mayWrite = useMay('write', { orgId })
-  const sites = useSites(orgId).data
-  if (report === undefined || upgrade === undefined || (!hasDevices && problem !== null))
-    return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
-  const hold = holdOf(upgrade)
-  const state = { report, hold, stopReason: stopReasonOf(upgrade) }
-  const { tone, text } = stateOf({ status: report.status, ...state })
-  const place = { orgId, upgradeId }
+  const { api } = useServer()
   return (
-    <>
-      <PageTitle
-        call={`/orgs/${orgId}/devices/upgrade/${upgradeId}`}
-        title={`Upgrade to ${report.target_version === '' ? 'versions by model' : report.target_version}`}
-        above={
-          <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>
-            Upgrades
-          </Link>
-        }
-        actions={
-          <>
-            {mayWrite && <RolloutActions place={place} state={state} counts={upgrade} onDone={refresh} />}
-            <a
-              className="link-button"
-              href={`/api/v1/orgs/${orgId}/devices/upgrade/${upgradeId}/report?format=csv`}
-              download
-            >
-              Report as CSV
-            </a>
-          </>
-        }
-      >
-        <StateMark tone={tone}>{text}</StateMark>
-        <span>{versionText(report)}</span>
-        <span aria-live="polite">{verdictOf(state)}</span>
-        <EndEstimate state={state} upgrade={upgrade} sites={sites} />
-      </PageTitle>
-      {hold !== null && <p className="note">{hold.reason}</p>}
-      <PhasePanel report={report} hold={hold} />
-      {hasDevices ? (
-        <TargetPanel place={place} report={report} search={search} sites={sites} />
-      ) : (
-        <Panel title="Devices" aside={report.total}>
-          <Skeleton rows={8} />
-        </Panel>
-      )}
-      <div className="columns wide-left">
-        <div>
-          <SitePanel report={report} upgrade={upgrade} sites={sites} />
-          {hasDevices && <FloorPanel report={report} siteId={search.site} mapId={search.map} />}
-        </div>
-        <TimelinePanel report={report} />
-      </div>
-    </>
-  )
-}
-
-interface EndEstimateProps {
-  readonly state: State
-  readonly upgrade: Upgrade
-  readonly sites: ReadonlyMap<string, Site> | undefined
-}
-
-/** When the upgrade will have ended, in the time of its sites where they share a zone. */
-function EndEstimate({ state, upgrade, sites }: EndEstimateProps) {
-  const { report } = state
-  const end = estimateEnd({ ...state, sites: upgrade.upgrades }, useNow())
-  if (end === null) return null
-  const siteIds = report.sites.map(({ site_id: siteId }) => siteId)
-  return (
-    <span>
-      done about <SiteTimeOfDay at={end} zone={sharedZone(sites, siteIds)} />
-    </span>
+    <QueryView query={useQuery(kindQuery(api, orgId, upgradeId))} rows={12}>
+      {(kind) =>
+        kind === 'mxedge' ? (
+          <ApplianceRollout orgId={orgId} upgradeId={upgradeId} />
+        ) : (
+          <DeviceRollout place={{ orgId, upgradeId, kind }} search={search} />
+        )
+      }
+    </QueryView>
   )
 }

@@ -9,7 +9,7 @@ import { type Report, type Target, reasonOf, targetStates, targetText } from '..
 import type { Site } from '../../orgs/sites.ts'
 import { causeText } from '../../display/texts/cause-text.ts'
 import { groupTargets, selectTargets } from './group-targets.ts'
-import type { UpgradePlace } from './rollout-actions.tsx'
+import type { UpgradePlace } from './calls.ts'
 import { TargetTimeline } from './target-timeline.tsx'
 import type { TargetSearch } from './target-search.ts'
 
@@ -90,7 +90,7 @@ function GroupLink({ place, isCurrent, search, children }: GroupLinkProps) {
   return (
     <Link
       to="/orgs/$orgId/upgrades/$upgradeId"
-      params={place}
+      params={{ orgId: place.orgId, upgradeId: place.upgradeId }}
       search={({ site }) => ({ ...search, ...(site !== undefined && { site }) })}
       replace
       resetScroll={false}

@@ -1,12 +1,12 @@
 import { Modal } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { answerOf, useServer } from '../../api/client.ts'
+import { useServer } from '../../api/client.ts'
 import { counted } from '../../display/texts/counted.ts'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
 import { causeText } from '../../display/texts/cause-text.ts'
-import type { UpgradePlace } from './rollout-actions.tsx'
+import { type UpgradePlace, getTarget } from './calls.ts'
 import { stepText } from './step-text.ts'
 
 interface TargetTimelineProps {
@@ -26,12 +26,7 @@ export function TargetTimeline({ place, mac, title, zone, device, onClose }: Tar
   const { api } = useServer()
   const query = useQuery({
     queryKey: ['upgrade target', place.upgradeId, mac],
-    queryFn: () =>
-      answerOf(
-        api.GET('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/targets/{device_mac}', {
-          params: { path: { org_id: place.orgId, upgrade_id: place.upgradeId, device_mac: mac } },
-        }),
-      ),
+    queryFn: () => getTarget(api, place, mac),
     refetchInterval: POLL_MS,
   })
   return (

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { UpgradeKind } from '../overview.ts'
 import type { Hold, Report } from '../upgrade.ts'
 import { actionsOf, budgetText, heldPhaseOf, openPhaseOf, verdictOf } from './verdict.ts'
 
@@ -61,13 +62,18 @@ it('says how many more failures are tolerated', () => {
 })
 
 it('offers what makes sense', () => {
-  const running = { report: reportOf({}), hold: null, stopReason: null }
-  const ended = (report: Partial<Report>) => actionsOf({ report: reportOf(report), hold: null, stopReason: null })
-  expect(actionsOf(running)).toEqual(['pause', 'cancel'])
-  expect(actionsOf({ ...running, hold: holdBy('user') })).toEqual(['resume', 'cancel'])
-  expect(actionsOf({ ...running, hold: holdBy('approval') })).toEqual(['approve', 'cancel'])
-  expect(ended({ status: 'failed' })).toEqual(['retry'])
-  expect(ended({ status: 'completed', failed: 0 })).toEqual([])
+  const running = { status: 'running', failed: 1, hold: null, stopReason: null } as const
+  const [paused, failed] = [{ ...running, hold: holdBy('user') }, { ...running, status: 'failed' } as const]
+  expect(actionsOf('device', running)).toEqual(['pause', 'cancel'])
+  expect(actionsOf('device', paused)).toEqual(['resume', 'cancel'])
+  expect(actionsOf('device', { ...running, hold: holdBy('approval') })).toEqual(['approve', 'cancel'])
+  expect(actionsOf('device', failed)).toEqual(['retry'])
+  expect(actionsOf('device', { ...running, status: 'completed', failed: 0 })).toEqual([])
+  expect(['ssr', 'mxedge'].map((kind) => actionsOf(kind as UpgradeKind, paused))).toEqual([
+    ['cancel'],
+    ['resume', 'cancel'],
+  ])
+  expect(['ssr', 'mxedge'].map((kind) => actionsOf(kind as UpgradeKind, failed))).toEqual([[], ['retry']])
 })
 
 it('offers nothing while it is being stopped and devices still restart', () => {
@@ -77,7 +83,8 @@ it('offers nothing while it is being stopped and devices still restart', () => {
     stopReason: 'cancelled by a@example.com',
   }
   expect(verdictOf(stopping)).toBe('3 of 100 upgraded, 1 failed. Cancelled by a@example.com')
-  expect(actionsOf(stopping)).toEqual([])
+  const standing = { status: 'running', failed: 1, hold: null, stopReason: stopping.stopReason } as const
+  expect(actionsOf('device', standing)).toEqual([])
 })
 
 it('knows the open phase', () => {

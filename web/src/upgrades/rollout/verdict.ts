@@ -1,3 +1,4 @@
+import type { UpgradeKind } from '../overview.ts'
 import { type Hold, type Report, type Standing, isRunning } from '../upgrade.ts'
 
 export interface State extends Omit<Standing, 'status'> {
@@ -81,9 +82,20 @@ export function openPhaseOf({ phases }: { readonly phases: readonly OpenedPhase[
 /** The actions of a person on an upgrade. */
 export type Action = 'pause' | 'resume' | 'approve' | 'cancel' | 'retry'
 
-/** Returns the actions that make sense now. */
-export function actionsOf({ report, hold, stopReason }: State): readonly Action[] {
-  if (!isRunning(report.status)) return report.failed > 0 ? ['retry'] : []
+/** The actions that the interface has for each kind of upgrades. */
+const actions: Readonly<Record<UpgradeKind, readonly Action[]>> = {
+  device: ['pause', 'resume', 'approve', 'cancel', 'retry'],
+  ssr: ['cancel'],
+  mxedge: ['pause', 'resume', 'cancel', 'retry'],
+}
+
+/** Returns the actions that make sense now, as far as upgrades of this kind have them. */
+export function actionsOf(kind: UpgradeKind, standing: Standing & { readonly failed: number }): readonly Action[] {
+  return sensibleActions(standing).filter((action) => actions[kind].includes(action))
+}
+
+function sensibleActions({ status, failed, hold, stopReason }: Parameters<typeof actionsOf>[1]): readonly Action[] {
+  if (!isRunning(status)) return failed > 0 ? ['retry'] : []
   if (stopReason !== null) return []
   if (hold === null) return ['pause', 'cancel']
   return [hold.by === 'approval' ? 'approve' : 'resume', 'cancel']

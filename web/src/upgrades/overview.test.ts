@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { type Overview, goalText, parseListSearch, sharesOf, standingOf } from './overview.ts'
+import { stateOf } from './upgrade.ts'
+
+it.each([
+  [{ target_version: '3.2.0' }, '3.2.0'],
+  [{ target_version: '' }, 'versions by model'],
+  [{ versions: { mxagent: 'current', tunterm: '2.0.0', mxdas: 'latest' } }, 'tunterm 2.0.0, mxdas latest'],
+  [{ versions: { mxagent: 'current' } }, 'present versions'],
+  [{ versions: { mxagent: 'current' }, distro: 'trixie' }, 'distribution trixie'],
+  [{ versions: {}, distro: 'next' }, 'the next distribution'],
+])('names what %j installs: %s', (goal, text) => {
+  expect(goalText(goal)).toBe(text)
+})
+
+it('names what a running upgrade waits for, unless it is being stopped', () => {
+  const held = { by: 'user', reason: 'paused by a@example.com', timestamp: 30 } as const
+  const stateIn = (upgrade: Parameters<typeof standingOf>[0]) => stateOf(standingOf(upgrade)).text
+  expect(stateIn({ status: 'running' })).toBe('Running')
+  expect(stateIn({ status: 'running', held })).toBe('Paused')
+  expect(stateIn({ status: 'running', held: { ...held, by: 'gate' } })).toBe('Waiting')
+  expect(stateIn({ status: 'running', held, stop_reason: 'cancelled by a@example.com' })).toBe('Stopping')
+  expect(stateIn({ status: 'cancelled', stop_reason: 'cancelled by a@example.com' })).toBe('Cancelled')
+})
+
+it('shows every device in its bar once', () => {
+  const counts = { queued: 1, upgrading: 2, success: 4, failed: 8, skipped: 16, cancelled: 32 }
+  const shares = sharesOf(counts satisfies Omit<Overview['counts'], 'total'>)
+  expect(shares.reduce((sum, { count }) => sum + count, 0)).toBe(63)
+})
+
+it('filters by a kind that there is', () => {
+  expect(parseListSearch({ kind: 'ssr', page: 2 })).toEqual({ kind: 'ssr' })
+  expect(parseListSearch({ kind: 'printer' })).toEqual({})
+})

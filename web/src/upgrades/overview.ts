@@ -1,0 +1,61 @@
+import type { Schemas } from '../api/client.ts'
+import type { Share } from '../display/share-bar.tsx'
+import type { Standing } from './upgrade.ts'
+
+/** An upgrade of any kind, as the list of all kinds has it. */
+export type Overview = Schemas['UpgradeOverview']
+export type UpgradeKind = Overview['kind']
+
+/** The kinds of upgrades: their words, and the path of their operations, which is also their channel of the stream. */
+export const kinds = {
+  device: { text: 'Devices', unit: 'device', path: '/devices/upgrade' },
+  ssr: { text: 'SSR routers', unit: 'router', path: '/ssr/upgrade' },
+  mxedge: { text: 'Edge appliances', unit: 'appliance', path: '/mxedges/upgrade' },
+} as const satisfies Record<UpgradeKind, { readonly text: string; readonly unit: string; readonly path: string }>
+
+export const upgradeKinds = Object.keys(kinds) as readonly UpgradeKind[] // Object.keys loses the type.
+
+/** The filter of the list, as in the address of the page. */
+export interface ListSearch {
+  readonly kind?: UpgradeKind
+}
+
+export function parseListSearch(search: Readonly<Record<string, unknown>>): ListSearch {
+  const kind = upgradeKinds.find((known) => known === search['kind'])
+  return kind === undefined ? {} : { kind }
+}
+
+type Goal = Pick<Overview, 'target_version' | 'versions' | 'distro'>
+
+/** Returns what an upgrade installs, such as "3.2.0" or "tunterm 2.0.0, mxagent latest". */
+export function goalText({ target_version: version, versions = {}, distro }: Goal): string {
+  if (version !== undefined) return version === '' ? 'versions by model' : version
+  if (distro !== undefined) return distro === 'next' ? 'the next distribution' : `distribution ${distro}`
+  const changed = Object.entries(versions).filter(([, wanted]) => wanted !== 'current')
+  return changed.length === 0 ? 'present versions' : changed.map(([name, wanted]) => `${name} ${wanted}`).join(', ')
+}
+
+/** Returns what determines the state of an upgrade. */
+export function standingOf({
+  status,
+  held = null,
+  stop_reason: stopReason = null,
+}: {
+  readonly status: Standing['status']
+  readonly held?: Standing['hold']
+  readonly stop_reason?: string | null
+}): Standing {
+  return { status, hold: held, stopReason }
+}
+
+/** Returns the parts of an upgrade, in the order in which its bar shows them. */
+export function sharesOf(counts: Omit<Overview['counts'], 'total'>): readonly Share[] {
+  return [
+    { name: 'upgraded', tone: 'good', count: counts.success },
+    { name: 'under way', tone: 'busy', count: counts.upgrading },
+    { name: 'failed', tone: 'bad', count: counts.failed },
+    { name: 'cancelled', tone: 'warn', count: counts.cancelled },
+    { name: 'skipped', tone: 'idle', count: counts.skipped },
+    { name: 'waiting', tone: 'idle', count: counts.queued },
+  ]
+}

@@ -1,0 +1,75 @@
+import { answerOf, useServer } from '../../../api/client.ts'
+import { ConfirmButton } from '../../../display/forms/confirm-button.tsx'
+import { counted } from '../../../display/texts/counted.ts'
+import { standingOf } from '../../overview.ts'
+import { actionsOf } from '../verdict.ts'
+import type { ApplianceUpgrade } from './appliance.ts'
+import type { AppliancePlace } from './use-appliance-rollout.ts'
+
+interface ApplianceActionsProps {
+  readonly place: AppliancePlace
+  readonly upgrade: ApplianceUpgrade
+  readonly onDone: () => Promise<void>
+}
+
+/** The possible actions on an upgrade of appliances; each button states its effect. */
+export function ApplianceActions({ place, upgrade, onDone }: ApplianceActionsProps) {
+  const { api } = useServer()
+  const { counts, held } = upgrade
+  const { queued, upgrading, success, failed } = counts
+  const params = { path: { org_id: place.orgId, upgrade_id: place.upgradeId } }
+  const waiting = counted(queued, 'appliance')
+  const going =
+    upgrading > 0 &&
+    `${counted(upgrading, 'appliance that is under way finishes its step', 'appliances that are under way finish their steps')}.`
+  const offered = actionsOf('mxedge', { ...standingOf(upgrade), failed })
+  const done = (call: Promise<unknown>) => call.then(onDone)
+  return (
+    <>
+      {offered.includes('pause') && (
+        <ConfirmButton
+          action="Pause"
+          effect={`No further commands are sent to the ${waiting} still to be upgraded, until somebody resumes the upgrade. ${going === false ? '' : going}`}
+          run={() => done(answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/pause', { params })))}
+        />
+      )}
+      {offered.includes('resume') && (
+        <ConfirmButton
+          action="Resume"
+          effect={
+            held?.by === 'user'
+              ? `The upgrade continues with the ${waiting} still to be upgraded.`
+              : `The upgrade waits: ${held?.reason ?? ''}. Resuming opens the next phase all the same.`
+          }
+          run={() => done(answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/resume', { params })))}
+        />
+      )}
+      {offered.includes('cancel') && (
+        <ConfirmButton
+          action="Cancel the upgrade"
+          isDestructive
+          effect={{
+            does: 'Cancels the upgrade of',
+            counts: [{ count: queued, one: 'appliance' }],
+            consequences: [
+              'They keep their present versions.',
+              ...(going === false ? [] : [going]),
+              `${counted(success, 'appliance stays', 'appliances stay')} upgraded.`,
+            ],
+            isFinal: true,
+          }}
+          run={() => done(answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/cancel', { params })))}
+        />
+      )}
+      {offered.includes('retry') && (
+        <ConfirmButton
+          action="Retry"
+          effect={`Upgrades the ${counted(failed, 'failed appliance')} again.`}
+          run={() =>
+            done(answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/retry', { params, body: {} })))
+          }
+        />
+      )}
+    </>
+  )
+}

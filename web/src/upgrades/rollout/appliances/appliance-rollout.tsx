@@ -1,0 +1,62 @@
+import { Link } from '@tanstack/react-router'
+import { useMay } from '../../../accounts/self.ts'
+import { ProblemNote, Skeleton } from '../../../display/layout/notices.tsx'
+import { PageTitle } from '../../../display/layout/page-title.tsx'
+import { Panel } from '../../../display/layout/panel.tsx'
+import { StateMark } from '../../../display/state-mark.tsx'
+import { goalText, kinds, standingOf } from '../../overview.ts'
+import { stateOf } from '../../upgrade.ts'
+import { PhaseWindow } from '../phase-window.tsx'
+import { ApplianceActions } from './appliance-actions.tsx'
+import { ApplianceTargets } from './appliance-targets.tsx'
+import { applianceVerdict, countAppliances } from './appliance.ts'
+import { type AppliancePlace, useApplianceRollout } from './use-appliance-rollout.ts'
+
+/** An upgrade of edge appliances. */
+export function ApplianceRollout(place: AppliancePlace) {
+  const { orgId, upgradeId } = place
+  const { upgrade, targets, problem, refresh } = useApplianceRollout(place)
+  const mayWrite = useMay('write', { orgId })
+  if (upgrade === undefined || targets === undefined)
+    return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
+  const { tone, text } = stateOf(standingOf(upgrade))
+  return (
+    <>
+      <PageTitle
+        call={`/orgs/${orgId}${kinds.mxedge.path}/${upgradeId}`}
+        title={`Upgrade to ${goalText(upgrade)}`}
+        above={
+          <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>
+            Upgrades
+          </Link>
+        }
+        actions={mayWrite && <ApplianceActions place={place} upgrade={upgrade} onDone={refresh} />}
+      >
+        <StateMark tone={tone}>{text}</StateMark>
+        <span>{kinds.mxedge.text}</span>
+        <span aria-live="polite">{applianceVerdict(upgrade)}</span>
+      </PageTitle>
+      {upgrade.held !== undefined && <p className="note">{upgrade.held.reason}</p>}
+      <Panel title="Phases" aside={upgrade.strategy.replaceAll('_', ' ')}>
+        <PhaseWindow phases={countAppliances(upgrade, targets)} open={upgrade.phase} isGatePassed={() => undefined} />
+      </Panel>
+      <ApplianceTargets orgId={orgId} targets={targets} />
+      {upgrade.notes.length > 0 && (
+        <Panel title="Notes" aside={upgrade.notes.length}>
+          <ul className="log">
+            {upgrade.notes.map(({ mxedge_id: id, reason }) => (
+              <li key={`${id ?? ''} ${reason}`}>
+                {id !== undefined && (
+                  <Link to="/orgs/$orgId/edges/$mxedgeId" params={{ orgId, mxedgeId: id }}>
+                    Appliance
+                  </Link>
+                )}{' '}
+                {reason}
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,67 @@
+import { Link } from '@tanstack/react-router'
+import { causeText } from '../../../display/texts/cause-text.ts'
+import { EmptyState } from '../../../display/layout/notices.tsx'
+import { Panel } from '../../../display/layout/panel.tsx'
+import { StateMark } from '../../../display/state-mark.tsx'
+import { type ApplianceTarget, applianceStates, orderTargets, stepText } from './appliance.ts'
+
+interface ApplianceTargetsProps {
+  readonly orgId: string
+  readonly targets: readonly ApplianceTarget[]
+}
+
+/** An upgrade of thousands of appliances shows those that say most. */
+const SHOWN = 200
+
+/** The appliances of an upgrade with their steps, failures first. */
+export function ApplianceTargets({ orgId, targets }: ApplianceTargetsProps) {
+  return (
+    <Panel title="Appliances" aside={targets.length}>
+      {targets.length === 0 && <EmptyState title="No appliance is to be upgraded" />}
+      {targets.length > 0 && (
+        <div className="table-scroller">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Appliance</th>
+                <th scope="col">State</th>
+                <th scope="col" className="wide">
+                  Phase
+                </th>
+                <th scope="col">Steps</th>
+                <th scope="col">Cause</th>
+              </tr>
+            </thead>
+            <tbody>
+              {orderTargets(targets)
+                .slice(0, SHOWN)
+                .map(({ mxedge_id: id, name, status, phase, steps, reason }) => (
+                  <tr key={id}>
+                    <th scope="row">
+                      <Link to="/orgs/$orgId/edges/$mxedgeId" params={{ orgId, mxedgeId: id }}>
+                        {name}
+                      </Link>
+                    </th>
+                    <td>
+                      <StateMark tone={applianceStates[status].tone}>{applianceStates[status].text}</StateMark>
+                    </td>
+                    <td className="wide">{phase ?? '–'}</td>
+                    <td>
+                      {steps.map((step) => (
+                        <div key={stepText(step)}>
+                          {stepText(step)}
+                          {step.done && <span className="muted"> · done</span>}
+                        </div>
+                      ))}
+                    </td>
+                    <td>{reason === undefined ? '' : causeText(reason)}</td>
+                  </tr>
+                ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {targets.length > SHOWN && <p className="plan-line muted">and {targets.length - SHOWN} more appliances</p>}
+    </Panel>
+  )
+}

@@ -1,0 +1,81 @@
+import type { Schemas } from '../../../api/client.ts'
+import { type Words, isRunning } from '../../upgrade.ts'
+import type { PhaseCounts } from '../phase-counts.ts'
+
+export type ApplianceUpgrade = Schemas['MxedgeUpgrade']
+export type ApplianceTarget = Schemas['MxedgeUpgradeTarget']
+type Status = ApplianceTarget['status']
+
+/** The states of appliances; those that say most come first. */
+export const applianceStates: Readonly<Record<Status, Words>> = {
+  failed: { tone: 'bad', text: 'Failed' },
+  upgrading: { tone: 'busy', text: 'Upgrading' },
+  downloading: { tone: 'busy', text: 'Downloading' },
+  downloaded: { tone: 'busy', text: 'Packages ready' },
+  queued: { tone: 'idle', text: 'Waiting' },
+  success: { tone: 'good', text: 'Upgraded' },
+  skipped: { tone: 'idle', text: 'Skipped' },
+  cancelled: { tone: 'warn', text: 'Cancelled' },
+}
+
+const order = Object.keys(applianceStates)
+
+export function orderTargets(targets: readonly ApplianceTarget[]): readonly ApplianceTarget[] {
+  return targets.toSorted((one, other) => order.indexOf(one.status) - order.indexOf(other.status))
+}
+
+/** Returns a step in words, such as "tunterm 1.0.0 → 2.0.0". */
+export function stepText({ service, from_version: from, to_version: to }: ApplianceTarget['steps'][number]): string {
+  const what = service ?? 'distribution'
+  return from === undefined ? `${what} ${to}` : `${what} ${from} → ${to}`
+}
+
+type Standing = Pick<ApplianceUpgrade, 'status' | 'phase' | 'phase_sizes'>
+
+/** Counts the appliances of each phase; the parts sum to the total. */
+export function countAppliances(
+  { status, phase: open, phase_sizes: sizes }: Standing,
+  targets: readonly ApplianceTarget[],
+): readonly PhaseCounts[] {
+  const byPhase = Map.groupBy(targets, ({ phase }) => phase ?? 0)
+  return sizes.map((total, index) => {
+    const phase = index + 1
+    const inPhase = byPhase.get(phase) ?? []
+    const count = (...states: readonly Status[]): number =>
+      inPhase.filter((target) => states.includes(target.status)).length
+    const [upgraded, failed, cancelled] = [count('success'), count('failed'), count('cancelled')]
+    const underWay = count('upgrading', 'downloading', 'downloaded')
+    return {
+      ...{ phase, total, upgraded, failed, underWay, cancelled },
+      waiting: Math.max(0, total - upgraded - failed - underWay - cancelled),
+      ...{ openedAt: null, endedAt: null },
+      state: stateOf(status, phase - open),
+    }
+  })
+}
+
+/** @param ahead How many phases come before it from the open one on; negative for one that has ended. */
+function stateOf(status: ApplianceUpgrade['status'], ahead: number): PhaseCounts['state'] {
+  if (status === 'completed' || ahead < 0) return 'ended'
+  if (status === 'queued') return 'ahead'
+  if (isRunning(status)) return ahead === 0 ? 'open' : 'ahead'
+  return ahead === 0 ? 'ended' : 'closed'
+}
+
+/** Returns in a sentence how an upgrade stands. */
+export function applianceVerdict(
+  upgrade: Standing & Pick<ApplianceUpgrade, 'counts' | 'held' | 'stop_reason'>,
+): string {
+  const { status, phase, phase_sizes: sizes, counts, held, stop_reason: stopReason } = upgrade
+  const { success, total, skipped, failed } = counts
+  const others = [skipped > 0 && `${skipped} skipped`, failed > 0 && `${failed} failed`].filter(
+    (part) => part !== false,
+  )
+  const progress = [`${success} of ${total} upgraded`, ...others].join(', ')
+  if (stopReason !== undefined) return `${progress}. ${stopReason.charAt(0).toUpperCase()}${stopReason.slice(1)}`
+  if (!isRunning(status)) return progress
+  if (status === 'queued' && held === undefined) return `Not begun: ${progress}`
+  const place = `hase ${phase} of ${sizes.length}: ${progress}`
+  if (held === undefined) return `P${place}`
+  return `${held.by === 'user' ? 'Paused' : 'Waits'} in p${place}`
+}

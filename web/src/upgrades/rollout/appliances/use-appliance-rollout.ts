@@ -1,0 +1,60 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type Api, answerOf, pageOf, useServer } from '../../../api/client.ts'
+import { refetchType, useLiveUpgrades } from '../../use-live-upgrades.ts'
+import type { ApplianceTarget, ApplianceUpgrade } from './appliance.ts'
+
+export interface AppliancePlace {
+  readonly orgId: string
+  readonly upgradeId: string
+}
+
+/** The record and the appliances of an upgrade, kept up to date. */
+export function useApplianceRollout({ orgId, upgradeId }: AppliancePlace) {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  const recordKey = ['appliance upgrade', orgId, upgradeId]
+  const targetsKey = ['appliance targets', orgId, upgradeId]
+  const path = { org_id: orgId, upgrade_id: upgradeId }
+  const upgrade = useQuery({
+    queryKey: recordKey,
+    queryFn: () => answerOf(api.GET('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}', { params: { path } })),
+  })
+  const targets = useQuery({ queryKey: targetsKey, queryFn: () => listTargets(api, path) })
+  const refresh = async (type?: 'active' | 'none'): Promise<void> => {
+    const options = type === undefined ? {} : { refetchType: type }
+    await Promise.all([
+      queries.invalidateQueries({ queryKey: recordKey, ...options }),
+      queries.invalidateQueries({ queryKey: targetsKey, ...options }),
+    ])
+  }
+  useLiveUpgrades(orgId, ['mxedge'], {
+    onChange(data) {
+      const { id } = data as ApplianceUpgrade
+      return id === upgradeId
+    },
+    read: () => refresh(refetchType()),
+  })
+  return {
+    upgrade: upgrade.data,
+    targets: targets.data,
+    problem: upgrade.error ?? targets.error,
+    refresh: () => refresh(),
+  }
+}
+
+/** The most that one page of a list has. An upgrade has 10,000 appliances at most. */
+const PAGE = 1000
+
+async function listTargets(
+  api: Api,
+  path: { readonly org_id: string; readonly upgrade_id: string },
+): Promise<readonly ApplianceTarget[]> {
+  const all: ApplianceTarget[] = []
+  for (let page = 1, total = 1; all.length < total; page += 1) {
+    const params = { path, query: { limit: PAGE, page } }
+    const read = await pageOf(api.GET('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/targets', { params }))
+    all.push(...read.rows)
+    total = read.rows.length === 0 ? 0 : read.total
+  }
+  return all
+}
