@@ -7,6 +7,7 @@ import { systemScope, systemScopeOf } from '../../../src/access/scope.ts'
 import { searchDeliveries } from '../../../src/webhooks/records/store.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
 import { deleteWebhook } from '../../../src/webhooks/delete-webhook.ts'
+import { deleteMessagesOfDeleted } from '../../../src/webhooks/deletions/deletions.worker.ts'
 import { pingWebhook } from '../../../src/webhooks/pings/ping-webhook.ts'
 import { readWebhookSamples } from '../../../src/webhooks/store-metrics.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
@@ -384,6 +385,7 @@ describe('a disabled webhook', () => {
       await enqueueMessages(tx, [{ ...message, body: Buffer.from('{}'), orderKey: null }], clock.now())
     })
     await Promise.all(deleted)
+    await deleteMessagesOfDeleted(ctx, { pauseFactor: 0 })
     expect(await harness.waiting()).toEqual({ messages: 0, pending: 0 })
   })
 })
