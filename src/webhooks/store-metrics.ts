@@ -29,15 +29,18 @@ export async function readWebhookSamples(reader: Reader): Promise<Sample[]> {
     select case when not webhook.enabled then 'disabled' when lane.failures > 0 then 'failing' else 'working' end as state,
       count(*)::integer as count, sum(lane.pending)::float8 as pending
     from webhook join webhook_lane lane on lane.org_id = webhook.org_id and lane.webhook_id = webhook.id
-    group by 1 order by 1
+    group by 1
   `.execute(reader)
   const events = await sql<{ readonly set_aside: string; readonly count: number }>`
     select (set_aside_at is not null)::text as set_aside, count(*)::integer as count
-    from (select set_aside_at from webhook_outbox limit 100000) outbox group by 1 order by 1
+    from (select set_aside_at from webhook_outbox limit 100000) outbox group by 1
   `.execute(reader)
+  // A series that is missing while it is zero would be no answer for a rule that waits for it.
+  const ofStates = states.map((state) => ({ labels: { state }, row: byState.rows.find((row) => row.state === state) }))
+  const counted = (setAside: string): number => events.rows.find((row) => row.set_aside === setAside)?.count ?? 0
   return [
-    ...byState.rows.map(({ state, count }) => ({ metric: webhooks, labels: { state }, value: count })),
-    ...byState.rows.map(({ state, pending }) => ({ metric: waiting, labels: { state }, value: pending })),
-    ...events.rows.map(({ set_aside, count }) => ({ metric: unrouted, labels: { set_aside }, value: count })),
+    ...ofStates.map(({ labels, row }) => ({ metric: webhooks, labels, value: row?.count ?? 0 })),
+    ...ofStates.map(({ labels, row }) => ({ metric: waiting, labels, value: row?.pending ?? 0 })),
+    ...['false', 'true'].map((set_aside) => ({ metric: unrouted, labels: { set_aside }, value: counted(set_aside) })),
   ]
 }

@@ -42,7 +42,9 @@ describe('delivery', () => {
     await harness.audit('second')
     await receiver.waitFor(2)
     const scrape = async () => harness.ctx.metrics.encode(await readWebhookSamples(harness.ctx.db))
-    await waitUntil('the failure written', async () => (await scrape()).includes('{state="failing"}'))
+    await waitUntil('the failure written', async () =>
+      (await scrape()).includes('signalbox_webhooks{state="failing"} 1'),
+    )
     const lines = (await scrape()).split('\n')
     expect(lines).toEqual(
       expect.arrayContaining([
