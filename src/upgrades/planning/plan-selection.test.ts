@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Selection, isSelected, parseCondition } from './plan-selection.ts'
+import { type Selection, indexRules, isSelected, parseCondition } from './plan-selection.ts'
 
 const device = { id: '1', type: 'ap' as const, name: 'AP-lobby-7', model: 'EAP102', role: 'edge' }
 const all: Selection = { ids: null, type: null, models: null, rules: null }
@@ -50,5 +51,23 @@ describe('a rule', () => {
     (key) => {
       expect(parseCondition(key, 'x')).toBeNull()
     },
+  )
+})
+
+test('indexed rules select the same devices as rules that are compared one by one', () => {
+  const text = fc.stringMatching(/^[ab]{0,3}$/)
+  const bounds = fc.option(fc.integer({ min: -3, max: 3 }))
+  const condition = fc.record({
+    property: fc.constantFrom('name', 'model', 'role'),
+    slice: fc.option(fc.record({ start: bounds, end: bounds })),
+    value: text,
+  })
+  const rules = fc.array(fc.array(condition, { minLength: 1, maxLength: 3 }), { maxLength: 8 })
+  const properties = fc.record({ name: fc.option(text), model: text, role: fc.option(text) })
+  fc.assert(
+    fc.property(rules, properties, (given, own) => {
+      expect(indexRules(given)(own)).toBe(isSelected({ ...device, ...own }, { ...all, rules: given }))
+    }),
+    { numRuns: 300 },
   )
 })

@@ -73,12 +73,32 @@ export function isSelected(device: Selectable, { ids, type, models, rules }: Sel
 
 type Properties = Pick<Selectable, 'name' | 'model' | 'role'>
 
-export function matches(device: Properties, rule: Rule): boolean {
-  return rule.every((condition) => holds(device, condition))
+function matches(device: Properties, rule: Rule): boolean {
+  return rule.every((condition) => partOf(device, condition) === condition.value)
 }
 
-function holds(device: Properties, { property, slice, value }: Condition): boolean {
+type ComparedPart = Pick<Condition, 'property' | 'slice'>
+
+/** Returns the part of the device that a condition compares; null: it has none. */
+function partOf(device: Properties, { property, slice }: ComparedPart): string | null {
   const text = device[property]
-  if (text === null) return false
-  return (slice === null ? text : text.slice(slice.start ?? 0, slice.end ?? undefined)) === value
+  return text === null || slice === null ? text : text.slice(slice.start ?? 0, slice.end ?? undefined)
+}
+
+/**
+ * Returns a function that tells whether any of the rules matches a device. Rules that compare the same parts are looked up
+ * together, because thousands of rules usually differ only in their values.
+ */
+export function indexRules(rules: readonly Rule[]): (device: Properties) => boolean {
+  const indexes = new Map<string, { readonly parts: readonly ComparedPart[]; readonly values: Set<string> }>()
+  for (const rule of rules) {
+    const parts = rule.map(({ property, slice }) => ({ property, slice }))
+    const key = JSON.stringify(parts)
+    const index = indexes.get(key) ?? { parts, values: new Set<string>() }
+    index.values.add(JSON.stringify(rule.map(({ value }) => value)))
+    indexes.set(key, index)
+  }
+  const all = [...indexes.values()]
+  return (device) =>
+    all.some(({ parts, values }) => values.has(JSON.stringify(parts.map((part) => partOf(device, part)))))
 }
