@@ -5,10 +5,12 @@ import { preparePartitions } from '../platform/database/partitions.ts'
 import type { OutboundHttp } from '../platform/outbound/outbound-http.ts'
 import type { PartLimits } from '../platform/database/split.ts'
 import { createDeadlines } from '../platform/time/deadlines.ts'
+import { findLastWallTime } from '../platform/time/start-service-clock.ts'
 import { createRunningClock } from '../platform/time/running-clock.ts'
 import { type Caps, defaultCaps } from './delivery/admission.ts'
 import { createAccessTokens } from './requests/access-tokens.ts'
 import { createWebhookCounters } from './counters.ts'
+import { setBackMs } from './delivery/clock-steps.ts'
 import { startDeliverWorker } from './delivery/deliver.worker.ts'
 import { keptDays } from './partitions.ts'
 import { type WebhookLimits, defaultWebhookLimits } from './limits.ts'
@@ -55,6 +57,7 @@ export async function startWebhookWorkers(
   const leases = await inTx(ctx, (tx) => releaseStrayLeases(tx, { exceptRunId: runId }))
   if (leases > 0) ctx.log.info({ leases }, 'ended the leases of webhook lanes that the previous run held')
   const counters = createWebhookCounters()
+  const startBackMs = setBackMs(await findLastWallTime(ctx.db), ctx.clock.now())
   const deadlines = createDeadlines()
   const tokens = createAccessTokens({ clock: ctx.clock, deadlines, outbound: options.outbound })
   const pinger = startPingWorker(ctx, { ...defaults, ...options, deadlines, tokens })
@@ -64,6 +67,7 @@ export async function startWebhookWorkers(
     ...options,
     limits,
     monotonicMs,
+    startBackMs,
     deadlines,
     tokens,
     runId,

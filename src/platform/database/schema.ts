@@ -12,6 +12,8 @@ export interface Schema {
 export interface ServiceClockTable {
   id: Generated<boolean>
   ms: number
+  /** The wall time when the service last ran; null before. */
+  wallAt: Date | null
 }
 
 /** See sealing/seal-tables.ts. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { monotonicMs } from './clock.ts'
 import type { Context } from '../context.ts'
+import type { Db } from '../database/db.ts'
 import { startPoller } from './poller.ts'
 import { type ListeningClock, createServiceClock } from './service-clock.ts'
 
@@ -13,6 +14,11 @@ export interface RunningServiceClock extends ListeningClock {
   stop(): Promise<void>
 }
 
+/** Finds when the service last ran, by the wall clock of that time. It is overwritten once the service listens. */
+export async function findLastWallTime(db: Db): Promise<Date | null> {
+  return (await db.selectFrom('serviceClock').select('wallAt').executeTakeFirstOrThrow()).wallAt
+}
+
 /** Reads the service time of this installation and persists it every few seconds until `stop`. */
 export async function startServiceClock(
   ctx: Pick<Context, 'db' | 'wakes' | 'clock' | 'log'>,
@@ -20,9 +26,12 @@ export async function startServiceClock(
   const { ms } = await ctx.db.selectFrom('serviceClock').select('ms').executeTakeFirstOrThrow()
   const clock = createServiceClock(ms, monotonicMs)
   async function persist(): Promise<void> {
+    const { nowMs, takenAtMs } = clock.read()
+    // A start must have read the former wall time before it listens.
+    const wallAt = takenAtMs === null ? sql<Date>`wall_at` : ctx.clock.now()
     await ctx.db
       .updateTable('serviceClock')
-      .set({ ms: sql<number>`greatest(ms, ${clock.nowMs()})` })
+      .set({ ms: sql<number>`greatest(ms, ${nowMs})`, wallAt })
       .execute()
   }
   // Two loops, because time must also be observed while the database delays a write.

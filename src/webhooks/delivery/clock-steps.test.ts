@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { MIN_STEP_MS, createClockSteps } from './clock-steps.ts'
+import { MIN_STEP_MS, createClockSteps, setBackMs } from './clock-steps.ts'
 
 const HOUR_MS = 3600e3
 
@@ -23,4 +23,12 @@ it('returns once by how much the wall clock was set back, and 0 for other steps'
   expect(pass(0, 1000)).toBe(0)
   // A process that was suspended.
   expect(pass(HOUR_MS, 0)).toBe(0)
+})
+
+it('returns by how much the clock is behind the last run', () => {
+  const now = new Date(1e12)
+  expect(setBackMs(null, now)).toBe(0)
+  expect(setBackMs(new Date(1e12 - HOUR_MS), now)).toBe(0)
+  expect(setBackMs(new Date(1e12 + MIN_STEP_MS - 1), now)).toBe(0)
+  expect(setBackMs(new Date(1e12 + HOUR_MS), now)).toBe(HOUR_MS)
 })

@@ -16,3 +16,13 @@ export function createClockSteps(wallMs: () => number, monotonicMs: () => number
     return backMs < MIN_STEP_MS ? 0 : Math.round(backMs)
   }
 }
+
+/**
+ * Returns by how many milliseconds the wall clock was set back while the service did not run; 0 if it was not. The time that passed
+ * meanwhile hides as much of it.
+ * @param lastAt When the service last ran; null if that is not known.
+ */
+export function setBackMs(lastAt: Date | null, now: Date): number {
+  const backMs = lastAt === null ? 0 : lastAt.getTime() - now.getTime()
+  return backMs < MIN_STEP_MS ? 0 : backMs
+}

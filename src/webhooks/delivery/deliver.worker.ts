@@ -24,6 +24,8 @@ export interface DeliverWorkerOptions extends DeliverOptions {
   readonly caps: Caps
   /** Requests become late and slow by this clock. It must not count time in which the process did not run. */
   readonly monotonicMs: () => number
+  /** By how much the clock was set back while the service did not run. */
+  readonly startBackMs: number
   readonly maxUnwritten: PartLimits
   readonly limits: WebhookLimits
   readonly counters: WebhookCounters
@@ -131,10 +133,15 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     }
   }
 
-  const followClock = createClockFollower(ctx, options.monotonicMs)
+  const followClock = createClockFollower(ctx, options)
 
   async function work(): Promise<boolean | Date | null> {
-    await followClock()
+    const isFollowing = await followClock()
+    const next = await claimDue()
+    return isFollowing ? true : next
+  }
+
+  async function claimDue(): Promise<boolean | Date | null> {
     if (mayHaveStray && !isLeasing) await releaseStray()
     // The end of a lane's turn wakes this worker, so it checks again when there is room.
     if (!flusher.hasRoom()) return null

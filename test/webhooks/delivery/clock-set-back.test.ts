@@ -5,7 +5,7 @@ import { inTx } from '../../../src/platform/database/db.ts'
 import { addMs } from '../../../src/platform/time/clock.ts'
 import { createClockFollower } from '../../../src/webhooks/delivery/follow-clock.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
-import { shiftLane } from '../../../src/webhooks/lanes/store-clock.ts'
+import { shiftLanes } from '../../../src/webhooks/lanes/store-clock.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
@@ -89,7 +89,7 @@ it('makes all messages of a webhook earlier, however many wait, and leaves them 
   const late = [...messages.slice(-FAILURES)].map(({ id }) => id)
   const inMessages = harness.ctx.db.updateTable('webhookMessage').where('id', 'in', late)
   await inMessages.set({ dueAt: addMs(clock.now(), 3 * HOUR_MS) }).execute()
-  await inTx(harness.ctx, (tx) => shiftLane(tx, { orgId, webhookId }, { now: clock.now(), ms: HOUR_MS }))
+  await inTx(harness.ctx, (tx) => shiftLanes(tx, [{ orgId, webhookId }], { now: clock.now(), ms: HOUR_MS }))
   const waiting = await harness.ctx.db
     .selectFrom('webhookMessage')
     .select(['id', 'dueAt'])
@@ -108,7 +108,7 @@ async function stepBack() {
   const { db } = harness.ctx
   await harness.addWebhook({ url: 'http://127.0.0.1:1/', topics: ['audits'], name: 'w' })
   await db.updateTable('webhookLane').set({ openUntil: clock.now() }).execute()
-  const follow = createClockFollower(harness.ctx, () => 0)
+  const follow = createClockFollower(harness.ctx, { monotonicMs: () => 0, startBackMs: 0 })
   await follow()
   clock.advance(-HOUR_MS)
   const openUntil = async () =>
@@ -135,4 +135,52 @@ it('follows a step later for a webhook that could not be changed at once', async
   await sql`drop trigger fails on webhook_lane`.execute(db)
   await follow()
   expect(await openUntil()).toEqual(now)
+})
+
+/** Webhooks of which each has one message that is tried again in two hours. */
+const WEBHOOKS = 1200
+
+it('follows a step in portions of webhooks, and ends when all have followed', async () => {
+  const { clock, harness } = await startEngine(createTestClock())
+  const { db } = harness.ctx
+  await sql`
+    with added as (
+      insert into webhook (org_id, id, enabled, topics, doc, created_at, modified_at)
+      select ${harness.scope.orgId}, gen_random_uuid(), true, '{}', '{}', now(), now() from generate_series(1, ${WEBHOOKS}::integer)
+      returning org_id, id
+    ), message as (
+      insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, attempt, due_at, created_at)
+      select org_id, gen_random_uuid(), id, 'audits', '{}', 1, 1, ${addMs(clock.now(), 2 * HOUR_MS)}::timestamptz, now() from added)
+    insert into webhook_lane (org_id, webhook_id, pending, due_from) select org_id, id, 1, ${clock.now()}::timestamptz from added
+  `.execute(db)
+  const follow = createClockFollower(harness.ctx, { monotonicMs: () => 0, startBackMs: HOUR_MS })
+  const countFollowed = async () => {
+    const dueAt = addMs(clock.now(), HOUR_MS)
+    const messages = await db.selectFrom('webhookMessage').select('id').where('dueAt', '=', dueAt).execute()
+    const lanes = await db.selectFrom('webhookLane').select('webhookId').where('nextAt', '=', dueAt).execute()
+    return [messages.length, lanes.length]
+  }
+  expect([await follow(), await countFollowed()]).toEqual([true, [500, 500]])
+  expect([await follow(), await countFollowed()]).toEqual([true, [1000, 1000]])
+  expect([await follow(), await countFollowed()]).toEqual([false, [WEBHOOKS, WEBHOOKS]])
+  expect([await follow(), await countFollowed()]).toEqual([false, [WEBHOOKS, WEBHOOKS]])
+})
+
+it('follows a step that was taken while the service did not run', async () => {
+  const { clock, harness } = await startEngine(createTestClock())
+  const { db } = harness.ctx
+  await harness.addWebhook({ url: 'http://127.0.0.1:1/', topics: ['audits'], name: 'w' })
+  await db
+    .updateTable('webhookLane')
+    .set({ openUntil: addMs(clock.now(), HOUR_MS + 5000) })
+    .execute()
+  await db
+    .updateTable('serviceClock')
+    .set({ wallAt: addMs(clock.now(), HOUR_MS) })
+    .execute()
+  await harness.start()
+  await waitUntil('the breaker ends earlier', async () => {
+    const { openUntil } = await db.selectFrom('webhookLane').select('openUntil').executeTakeFirstOrThrow()
+    return openUntil?.getTime() === addMs(clock.now(), 5000).getTime()
+  })
 })

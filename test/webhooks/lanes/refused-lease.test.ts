@@ -36,6 +36,7 @@ beforeEach(async () => {
     runId,
     caps: defaultCaps,
     monotonicMs: () => performance.now(),
+    startBackMs: 0,
     maxUnwritten: defaultMaxUnwritten,
     limits: defaultWebhookLimits,
     counters: createWebhookCounters(),
