@@ -35,6 +35,7 @@ describe.skipIf(noChromium !== null)(
       if (first === undefined || second === undefined) throw new Error('no devices')
       device = first
       other = second
+      await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
     }, 240_000)
     afterAll(() => server.close())
 
@@ -294,7 +295,6 @@ describe.skipIf(noChromium !== null)(
     })
 
     it('shows an upgrade of routers beside those of devices, and cancels it', { timeout: WITHIN_MS }, async () => {
-      await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
       const headers = { 'content-type': 'application/octet-stream' }
       await server.call('POST', `${org}/firmware?version=6.2.0&models=SSR120&tag=stable`, { body: 'image', headers })
       const site = await addSite(server, 'Trondheim')
@@ -340,7 +340,12 @@ describe.skipIf(noChromium !== null)(
     it('follows an upgrade of edge appliances to its end, paused and retried', { timeout: WITHIN_MS }, async () => {
       await uploadPackage(server, '2.0.0')
       const boxes = [await addBox(server), await addBox(server)]
-      const wanted = { mxedge_ids: boxes, strategy: 'serial', versions: { tunterm: '2.0.0' } }
+      const wanted = {
+        mxedge_ids: boxes,
+        strategy: 'serial',
+        versions: { tunterm: '2.0.0' },
+        max_failure_percentage: 100,
+      }
       const { id } = await upgradeBoxes(server, wanted)
       await page.goto(`${org}/upgrades/${id}`)
       await page.getByRole('heading', { name: 'Upgrade to tunterm 2.0.0' }).waitFor()
