@@ -6,9 +6,12 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configurationFile } from '../../src/client/configuration.ts'
+import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
+import { uploadPackage } from '../edge/packages.ts'
+import { addBox, playUpgrades, upgrade as upgradeBoxes } from '../edge/upgrade-world.ts'
 import { NEW, createFleet, seedOrg } from '../support/fleets/fleet.ts'
 import { type MadeDevice, addSite, claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
@@ -149,11 +152,13 @@ describe('upgrades', () => {
     const { out: shown } = await upgrade('show', id)
     expect(shown).toMatch(new RegExp(`^SITE +SITE ID .*\\nBerlin +${org.sites[0]?.id} `))
     const figures = { sites: 1, devices: 3, upgraded: 0, failed: 0 }
-    const row = { id, created_time: expect.any(Number), version: NEW, strategy: 'canary', ...figures }
+    const row = { id, kind: 'device', created_time: expect.any(Number), version: NEW, strategy: 'canary', ...figures }
     expect(await found('list')).toEqual([{ ...row, status: 'queued' }])
     await upgrade('pause', id)
     expect(await found('list')).toEqual([{ ...row, status: 'paused' }])
-    expect((await upgrade('list')).out).toMatch(/^ID +CREATED +VERSION +STATUS +SITES +DEVICES +UPGRADED +FAILED\n/)
+    expect((await upgrade('list')).out).toMatch(
+      /^ID +CREATED +KIND +VERSION +STATUS +SITES +DEVICES +UPGRADED +FAILED\n/,
+    )
     await upgrade('cancel', id)
     await advance()
     const watched = await upgrade('watch', id, '--json')
@@ -189,6 +194,65 @@ describe('upgrades', () => {
     }
     expect(await second).toMatchObject({ code: 0, out: '3 of 3 upgraded\n' })
     expect((await second).err).toContain('100 %  3 upgraded')
+  })
+})
+
+describe('upgrades of other kinds', () => {
+  it('of routers are listed, shown and cancelled, and have no other action', async () => {
+    await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
+    const headers = { 'content-type': 'application/octet-stream' }
+    await server.call('POST', `/orgs/${server.org.orgId}/firmware?version=6.2.0&models=SSR120&tag=stable`, {
+      body: 'image',
+      headers,
+    })
+    const router = await claimNewDevice(server, { siteId, model: 'SSR120' })
+    const capabilities = { commands: ['restart', 'stage', 'activate'] as const, restart_members: [], restart_nodes: [] }
+    await connectDevice(server.ctx, router.mac, {
+      firmware: '6.0.0',
+      model: 'SSR120',
+      type: 'gateway',
+      capabilities,
+    })
+    const made = await server.call('POST', `/orgs/${server.org.orgId}/ssr/upgrade`, {
+      body: { device_ids: [router.id] },
+    })
+    const { id } = made.body
+    expect(await json('upgrade', 'list', '--kind', 'ssr')).toEqual([
+      expect.objectContaining({ id, kind: 'ssr', version: '6.2.0', sites: 1, devices: 1, status: 'queued' }),
+    ])
+    expect((await signalbox(['upgrade', 'show', id])).out).toMatch(/\nNorth +\S+ +queued /)
+    expect(await signalbox(['upgrade', 'pause', id])).toMatchObject({
+      code: 2,
+      err: `signalbox: upgrade ${id} is one of SSR routers, which has only: cancel\n`,
+    })
+    expect(await signalbox(['upgrade', 'cancel', id])).toMatchObject({ code: 0, out: `upgrade ${id} cancelled\n` })
+    await advanceRollouts(server.ctx, defaultRolloutOptions, new AbortController().signal)
+    expect(await signalbox(['upgrade', 'watch', id])).toMatchObject({
+      code: 6,
+      err: expect.stringContaining('1 of 1 SSR routers were not upgraded'),
+    })
+  })
+
+  it('of edge appliances are shown with their steps, paused, resumed, cancelled and watched', async () => {
+    await uploadPackage(server, '2.0.0')
+    const box = await addBox(server)
+    const { id } = await upgradeBoxes(server, { mxedge_ids: [box], versions: { tunterm: '2.0.0' } })
+    expect(await json('upgrade', 'list', '--kind', 'mxedge')).toEqual([
+      expect.objectContaining({ id, kind: 'mxedge', version: 'tunterm 2.0.0', sites: null, devices: 1 }),
+    ])
+    expect((await signalbox(['upgrade', 'show', id])).out).toMatch(/^APPLIANCE .*\n.* queued .* tunterm 1.0.0 -> 2.0.0/)
+    expect(await json('upgrade', 'show', id)).toMatchObject({ id, targets: [{ mxedge_id: box, status: 'queued' }] })
+    for (const [action, done] of [
+      ['pause', 'paused'],
+      ['resume', 'resumed'],
+    ] as const)
+      expect(await signalbox(['upgrade', action, id])).toMatchObject({ code: 0, out: `upgrade ${id} ${done}\n` })
+    await playUpgrades(server, [], server.org.orgId)
+    expect(await signalbox(['upgrade', 'watch', id])).toMatchObject({ code: 0, out: '1 of 1 upgraded\n' })
+    expect(await signalbox(['upgrade', 'cancel', id])).toMatchObject({
+      code: 0,
+      out: `upgrade ${id} has already ended, nothing changed\n`,
+    })
   })
 })
 

@@ -1,22 +1,31 @@
 import { type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
 import { fields, table, textOf, timeText } from '../output.ts'
-import { progressOf } from './watch-upgrade.ts'
+import { progressOf } from './upgrade-progress.ts'
 
 /** Returns the row of an upgrade in the list. */
 export function listed(upgrade: JsonObject) {
-  const { id, created_time: createdTime, target_version: version, strategy, status, held } = upgrade
-  const { total, upgraded, failed, site_upgrades: sites = [] } = upgrade
+  const { id, kind, created_time: createdTime, strategy, status, held, sites, counts } = upgrade
+  const { total, success, failed } = objectOf(counts)
   return {
     id: id ?? null,
+    kind: kind ?? null,
     created_time: createdTime ?? null,
-    version: version ?? null,
+    version: versionText(upgrade),
     strategy: strategy ?? null,
     status: held === undefined ? (status ?? null) : holdText(objectOf(held)),
-    sites: rowsOf(sites).length,
+    sites: sites ?? null,
     devices: total ?? null,
-    upgraded: upgraded ?? null,
+    upgraded: success ?? null,
     failed: failed ?? null,
   }
+}
+
+/** Edge appliances have versions by service, or a distribution. */
+function versionText({ target_version: version, versions, distro }: JsonObject): Json {
+  if (version !== undefined) return version
+  if (distro !== undefined) return distro
+  const wanted = Object.entries(objectOf(versions)).filter(([, one]) => one !== 'current')
+  return wanted.map(([service, one]) => `${service} ${textOf(one)}`).join(', ')
 }
 
 /** Names what an upgrade waits for in a word: a person has paused it, or it waits for a gate. */
@@ -26,12 +35,16 @@ function holdText({ by }: JsonObject): string {
 
 export function listText(upgrades: readonly ReturnType<typeof listed>[], width: number): string {
   const rows = upgrades.map((one) => ({ ...one, created: timeText(one.created_time) }))
-  return table(fields('id', 'created', 'version', 'status', 'sites', 'devices', 'upgraded', 'failed'), rows, width)
+  return table(
+    fields('id', 'created', 'kind', 'version', 'status', 'sites', 'devices', 'upgraded', 'failed'),
+    rows,
+    width,
+  )
 }
 
 /** What an upgrade does that has just been created. */
 export function startText(upgrade: JsonObject): string {
-  const { total, counts } = progressOf(upgrade)
+  const { total, counts } = progressOf('device', upgrade)
   const sites = rowsOf(upgrade['upgrades'] ?? []).map(({ upgrade: ofSite }) => objectOf(ofSite))
   const notes = sites.flatMap(({ notes: ofSite }) => rowsOf(ofSite ?? []))
   return [
@@ -92,11 +105,29 @@ export function planText(plan: JsonObject, width: number): string {
   ].join('\n')
 }
 
+/** Shows the appliances of an upgrade with their steps. */
+export function appliancesText(targets: readonly JsonObject[], width: number): string {
+  const rows = targets.map(({ name, mxedge_id: mxedgeId, status, phase, steps = [], reason }) => ({
+    appliance: name ?? null,
+    mxedge_id: mxedgeId ?? null,
+    status: status ?? null,
+    phase: phase ?? null,
+    steps: rowsOf(steps).map(stepText).join(', '),
+    reason: reason ?? null,
+  }))
+  return table(fields('appliance', 'mxedge_id', 'status', 'phase', 'steps', 'reason'), rows, width)
+}
+
+function stepText({ service = 'distribution', from_version: from, to_version: to }: JsonObject): string {
+  return [service, ...(from === undefined ? [] : [from, '->']), to].map(textOf).join(' ')
+}
+
+/** Shows the sites of an upgrade of devices or routers. */
 export function stateText(upgrade: JsonObject, names: ReadonlyMap<string, Json>, width: number): string {
   const rows = rowsOf(upgrade['upgrades'] ?? []).map(({ site_id: siteId, upgrade: ofSite }) => {
     const { status, start_time: start, targets, held, stop_reason: reason } = objectOf(ofSite)
     const one: JsonObject = { upgrades: [{ upgrade: { targets: targets ?? {} } }] }
-    const { total, counts } = progressOf(one)
+    const { total, counts } = progressOf('device', one)
     return {
       site: names.get(textOf(siteId)) ?? null,
       site_id: siteId ?? null,

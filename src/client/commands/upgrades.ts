@@ -1,11 +1,22 @@
 import type { Command } from 'commander'
-import { type Api, type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
+import { type Api, type Json, type JsonObject, listAll, objectOf, rowsOf } from '../api.ts'
 import { textOf } from '../output.ts'
 import type { Session } from '../session.ts'
 import { type AddCommands, type Pair, collect, collectPairs, wholeNumber, wholeNumbers } from './command.ts'
 import { findSite, siteNames } from './find.ts'
-import { devicesText, listText, listed, planText, reasonsText, startText, stateText } from './upgrade-texts.ts'
-import { progressOf, watchUpgrade } from './watch-upgrade.ts'
+import { type FoundUpgrade, assertAction, findUpgrade, upgradeKinds } from './upgrade-kinds.ts'
+import { hasEnded } from './upgrade-progress.ts'
+import {
+  appliancesText,
+  devicesText,
+  listText,
+  listed,
+  planText,
+  reasonsText,
+  startText,
+  stateText,
+} from './upgrade-texts.ts'
+import { watchUpgrade } from './watch-upgrade.ts'
 
 interface PlanOptions {
   readonly site?: readonly string[]
@@ -36,10 +47,12 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
 
   upgrade
     .command('list')
-    .description('list the upgrades of the organization')
-    .action(async (_options, command) => {
-      const { session, api, path } = await enter(open, command)
-      const rows = rowsOf(await api.get(path)).map(listed)
+    .description('list the upgrades of the organization, of devices, SSR routers and edge appliances')
+    .option('--kind <kind>', `only those of one kind: ${Object.keys(upgradeKinds).join(', ')}`)
+    .action(async ({ kind }: { readonly kind?: string }, command) => {
+      const { session, api, orgId } = await enter(open, command)
+      const filter = kind === undefined ? '' : `?kind=${encodeURIComponent(kind)}`
+      const rows = rowsOf(await api.get(`/api/v1/orgs/${orgId}/upgrades${filter}`)).map(listed)
       session.output.show(rows, () => listText(rows, session.width))
     })
 
@@ -62,25 +75,31 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
       )
       if (options.watch !== true) return session.output.show(made, () => startText(made))
       session.output.tell(startText(made))
-      await watchUpgrade(session, api, { channel, id: textOf(made['id']) })
+      const id = textOf(made['id'])
+      await watchUpgrade(session, api, { kind: 'device', id, channel, path: `${path}/${encodeURIComponent(id)}` })
     })
 
   upgrade
     .command('show <id>')
-    .description('show the state of an upgrade at each of its sites')
+    .description('show the state of an upgrade at each of its sites, or of each edge appliance')
     .action(async (id: string, _options, command) => {
-      const { session, api, orgId, path } = await enter(open, command)
-      const found = objectOf(await api.get(`${path}/${encodeURIComponent(id)}`))
+      const { session, api, orgId } = await enter(open, command)
+      const found = await findUpgrade(api, orgId, id)
+      const record = objectOf(await api.get(found.path))
+      if (found.kind === 'mxedge') {
+        const targets = await listAll(api, `${found.path}/targets?limit=1000`)
+        return session.output.show({ ...record, targets }, () => appliancesText(targets, session.width))
+      }
       const names = await siteNames(api, orgId)
-      session.output.show(found, () => stateText(found, names, session.width))
+      session.output.show(record, () => stateText(record, names, session.width))
     })
 
   upgrade
     .command('watch <id>')
     .description('show the progress of an upgrade until it has ended')
     .action(async (id: string, _options, command) => {
-      const { session, api, channel } = await enter(open, command)
-      await watchUpgrade(session, api, { channel, id })
+      const { session, api, orgId } = await enter(open, command)
+      await watchUpgrade(session, api, await findUpgrade(api, orgId, id))
     })
 
   upgrade
@@ -90,8 +109,8 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .option('--phase-of <kind>', 'downloads, where these have phases of their own, or reboots (default: reboots)')
     .option('--note <text>', 'the reason, for the report and the audit log')
     .action(async (id: string, { phase, phaseOf, note }: ApproveOptions, command) => {
-      const { session, api, path } = await enter(open, command)
-      const answer = await api.post(`${path}/${encodeURIComponent(id)}/approve`, {
+      const { session, api, found } = await enterAt(open, command, { id, action: 'approve' })
+      const answer = await api.post(`${found.path}/approve`, {
         phase,
         ...(phaseOf !== undefined && { phase_of: phaseOf }),
         ...(note !== undefined && { note }),
@@ -105,19 +124,18 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
       .command(`${name} <id>`)
       .description(description)
       .action(async (id: string, _options: unknown, command: Command) => {
-        const { session, api, path } = await enter(open, command)
-        const one = `${path}/${encodeURIComponent(id)}`
-        const { hasEnded } = progressOf(objectOf(await api.get(one)))
-        const answer = await api.post(`${one}/${name}`)
-        session.output.show(answer, () => `upgrade ${id} ${hasEnded ? 'has already ended, nothing changed' : done}`)
+        const { session, api, found } = await enterAt(open, command, { id, action: name })
+        const answer = await api.post(`${found.path}/${name}`)
+        const outcome = hasEnded(found.row) ? 'has already ended, nothing changed' : done
+        session.output.show(answer, () => `upgrade ${id} ${outcome}`)
       })
 
   upgrade
     .command('retry <id>')
     .description('upgrade the devices again that have failed')
     .action(async (id: string, _options, command) => {
-      const { session, api, path } = await enter(open, command)
-      const answer = objectOf(await api.post(`${path}/${encodeURIComponent(id)}/retry`))
+      const { session, api, found } = await enterAt(open, command, { id, action: 'retry' })
+      const answer = objectOf(await api.post(`${found.path}/retry`))
       session.output.show(answer, () => {
         const retried = `upgrade ${id} retries ${devicesText(Number(answer['retried']))}`
         return [retried, ...reasonsText('not retried', rowsOf(answer['skipped'] ?? []))].join('\n')
@@ -125,11 +143,28 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     })
 }
 
+interface OneAction {
+  readonly id: string
+  readonly action: Parameters<typeof assertAction>[1]
+}
+
+/** @throws CommandError usage if upgrades of this kind do not have the action. */
+async function enterAt(
+  open: (command: Command) => Session,
+  command: Command,
+  { id, action }: OneAction,
+): Promise<Pick<Entered, 'session' | 'api'> & { readonly found: FoundUpgrade }> {
+  const { session, api, orgId } = await enter(open, command)
+  const found = await findUpgrade(api, orgId, id)
+  assertAction(found, action)
+  return { session, api, found }
+}
+
 interface Entered {
   readonly session: Session
   readonly api: Api
   readonly orgId: string
-  /** The channel of the organization's upgrades. */
+  /** The channel of the organization's upgrades of devices. */
   readonly channel: string
   /** Their path. */
   readonly path: string

@@ -1,0 +1,50 @@
+import { type Api, type JsonObject, objectOf } from '../api.ts'
+import { CommandError } from '../exit-codes.ts'
+import { textOf } from '../output.ts'
+
+const actions = ['pause', 'resume', 'cancel', 'approve', 'retry'] as const
+export type UpgradeAction = (typeof actions)[number]
+
+/** The kinds of upgrades: what they upgrade, where their operations are, and which of the actions they have. */
+export const upgradeKinds = {
+  device: { what: 'devices', path: '/devices/upgrade', actions },
+  ssr: { what: 'SSR routers', path: '/ssr/upgrade', actions: ['cancel'] },
+  mxedge: { what: 'edge appliances', path: '/mxedges/upgrade', actions: ['pause', 'resume', 'cancel', 'retry'] },
+} as const satisfies Record<
+  string,
+  { readonly what: string; readonly path: string; readonly actions: readonly UpgradeAction[] }
+>
+export type UpgradeKind = keyof typeof upgradeKinds
+
+export interface FoundUpgrade {
+  readonly kind: UpgradeKind
+  readonly id: string
+  /** The channel of upgrades of the kind. */
+  readonly channel: string
+  /** Its path, to which those of its actions are added. */
+  readonly path: string
+  /** Its row in the list of all kinds. */
+  readonly row: JsonObject
+}
+
+/** Finds an upgrade of any kind. @throws CommandError refused if there is none. */
+export async function findUpgrade(api: Api, orgId: string, id: string): Promise<FoundUpgrade> {
+  const name = encodeURIComponent(id)
+  const row = objectOf(await api.get(`/api/v1/orgs/${orgId}/upgrades/${name}`))
+  const named = textOf(row['kind'])
+  if (!isKind(named))
+    throw new CommandError('failed', `upgrade ${id} has the kind ${JSON.stringify(named)}, which is new`)
+  const channel = `/orgs/${orgId}${upgradeKinds[named].path}`
+  return { kind: named, id, channel, path: `/api/v1${channel}/${name}`, row }
+}
+
+function isKind(name: string): name is UpgradeKind {
+  return Object.hasOwn(upgradeKinds, name)
+}
+
+/** @throws CommandError usage if upgrades of this kind do not have the action. */
+export function assertAction({ kind, id }: FoundUpgrade, action: UpgradeAction): void {
+  const { what, actions: known } = upgradeKinds[kind]
+  if (known.some((one) => one === action)) return
+  throw new CommandError('usage', `upgrade ${id} is one of ${what}, which has only: ${known.join(', ')}`)
+}

@@ -1,0 +1,82 @@
+import { type JsonObject, objectOf, rowsOf } from '../api.ts'
+import { textOf } from '../output.ts'
+import type { UpgradeKind } from './upgrade-kinds.ts'
+
+/** Statuses in which nothing happens to the devices of a site, or of an upgrade, any more. */
+const ENDED = new Set(['cancelled', 'completed', 'failed'])
+
+export function hasEnded({ status }: JsonObject): boolean {
+  return ENDED.has(textOf(status))
+}
+
+/** States of devices and routers, in the order in which they pass them. */
+const STATES = [
+  'scheduled',
+  'download_requested',
+  'downloading',
+  'downloaded',
+  'reboot_in_progress',
+  'rebooted',
+  'upgraded',
+  'failed',
+  'skipped',
+  'cancelled',
+] as const
+
+/** How far an upgrade is. */
+export interface Progress {
+  readonly total: number
+  /** By state, in the order in which a device passes them. */
+  readonly counts: Readonly<Record<string, number>> &
+    Readonly<Record<'upgraded' | 'failed' | 'skipped' | 'cancelled', number>>
+  readonly hasEnded: boolean
+}
+
+/** Returns the progress of an upgrade by its record. */
+export function progressOf(kind: UpgradeKind, upgrade: JsonObject): Progress {
+  if (kind === 'mxedge') return applianceProgressOf(upgrade)
+  const sites = rowsOf(upgrade['upgrades'] ?? []).map(({ upgrade: ofSite }) => objectOf(ofSite))
+  const targets = sites.map((site) => objectOf(site['targets']))
+  return {
+    total: targets.reduce((sum, { total }) => sum + Number(total ?? 0), 0),
+    counts: countsOf((state) =>
+      targets.reduce((sum, { [state]: macs }) => sum + (Array.isArray(macs) ? macs.length : 0), 0),
+    ),
+    hasEnded: sites.every(hasEnded),
+  }
+}
+
+/** Returns the progress by a message of the live stream; null if it is about another upgrade, or about one site. */
+export function liveProgressOf(kind: UpgradeKind, id: string, data: JsonObject): Progress | null {
+  if (kind === 'mxedge') return data['id'] === id ? applianceProgressOf(data) : null
+  // Messages about single sites have no counts of the whole.
+  if (data['upgrade_id'] !== id || data['site_upgrade_id'] !== undefined) return null
+  const counts = objectOf(data['counts'])
+  return {
+    total: Number(counts['total'] ?? 0),
+    counts: countsOf((state) => Number(counts[state] ?? 0)),
+    hasEnded: hasEnded(data),
+  }
+}
+
+function countsOf(count: (state: string) => number): Progress['counts'] {
+  return Object.fromEntries(STATES.map((state) => [state, count(state)])) as Progress['counts']
+}
+
+/** The record of an upgrade of appliances is also the message of the stream. */
+function applianceProgressOf(upgrade: JsonObject): Progress {
+  const counts = objectOf(upgrade['counts'])
+  const count = (name: string): number => Number(counts[name] ?? 0)
+  return {
+    total: count('total'),
+    counts: {
+      scheduled: count('queued'),
+      upgrading: count('upgrading'),
+      upgraded: count('success'),
+      failed: count('failed'),
+      skipped: count('skipped'),
+      cancelled: count('cancelled'),
+    },
+    hasEnded: hasEnded(upgrade),
+  }
+}
