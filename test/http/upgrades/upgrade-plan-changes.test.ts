@@ -321,3 +321,21 @@ describe('a plan is carried out, or a 409 names what differs, if since its previ
     expect([answer.status, differences]).toEqual([409, differs(made)])
   })
 })
+
+it.each([
+  [NEW, `there is no firmware ${NEW} in the catalog`],
+  ['stable', `no firmware stable for model ${MODEL}`],
+])(
+  'a plan for the version %s is a 400 that names it if it was deleted for all models since',
+  async (version, named) => {
+    await updateVersion(NEW, { tag: 'stable' })
+    const plan = await post({ all_sites: true, version, dry_run: true })
+    expect(plan.status).toBe(200)
+    await deleteVersion(NEW)
+    const answer = await post({ plan_id: plan.body.plan_id })
+    expect([answer.status, answer.body.detail]).toEqual([
+      400,
+      expect.stringContaining(`Invalid field version: ${named}`),
+    ])
+  },
+)
