@@ -5,6 +5,7 @@ import { appendDeviceEvents } from '../events/append.ts'
 import { listVersions, lockImages } from '../firmware/store.ts'
 import { listWindows } from '../orgs/org-settings/store.ts'
 import type { Context } from '../platform/context.ts'
+import { databaseFailure } from '../platform/database/database-failure.ts'
 import { type Tx, inTx } from '../platform/database/db.ts'
 import { type Poller, startPoller } from '../platform/time/poller.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
@@ -58,16 +59,24 @@ export async function includeAll(ctx: Context, maxDevices = MAX_DEVICES): Promis
   const nowMs = ctx.serviceClock.nowMs()
   const due = await claimInclusions(ctx.db, { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: MAX_AT_ONCE })
   for (const upgrade of due) {
-    await includePast(ctx, upgrade, maxDevices)
+    try {
+      await includePast(ctx, upgrade, maxDevices)
+    } catch (error) {
+      ctx.log.error({ err: error, upgrade: upgrade.id }, 'an upgrade could not take in further devices')
+    }
   }
   return due.length === MAX_AT_ONCE
 }
 
-/** Looks at fewer devices each time it fails, and passes the one that makes it fail by: others must not wait for it. */
+/**
+ * Looks at fewer devices each time it fails, and passes the one that makes it fail by: others must not wait for it.
+ * A failure of the database concerns no device, and ends the look.
+ */
 async function includePast(ctx: Context, upgrade: DueInclusion, maxDevices: number): Promise<void> {
   try {
     await includeNew(ctx, upgrade, maxDevices)
   } catch (error) {
+    if (databaseFailure(error) !== undefined) throw error
     if (maxDevices > 1) return includePast(ctx, upgrade, Math.floor(maxDevices / 2))
     ctx.log.error({ err: error, upgrade: upgrade.id }, 'an upgrade could not take in a further device')
     await passBy(ctx, upgrade, reasonOf(error))

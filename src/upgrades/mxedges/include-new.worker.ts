@@ -15,6 +15,7 @@ import {
 import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
+import { databaseFailure } from '../../platform/database/database-failure.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
@@ -53,18 +54,27 @@ export async function includeAllMxedges(ctx: Context, maxAppliances = MAX_APPLIA
   const nowMs = ctx.serviceClock.nowMs()
   const due = await listDueInclusions(ctx.db, { nowMs, limit: MAX_AT_ONCE })
   for (const { orgId, id } of due) {
-    const look = { id, now: ctx.clock.now(), nowMs, maxAppliances }
-    await includePast(ctx, systemScope('rollout', orgId), look)
+    const scope = systemScope('rollout', orgId)
+    try {
+      await includePast(ctx, scope, { id, now: ctx.clock.now(), nowMs, maxAppliances })
+    } catch (error) {
+      ctx.log.error({ err: error, upgrade: id }, 'an upgrade could not take in further edge appliances')
+      await inTx(ctx, (tx) => updateInclusion(tx, scope, id, { dueMs: nowMs + INCLUDE_MS }))
+    }
   }
   return due.length === MAX_AT_ONCE
 }
 
-/** Looks at fewer appliances each time it fails, and passes the one that makes it fail by: others must not wait for it. */
+/**
+ * Looks at fewer appliances each time it fails, and passes the one that makes it fail by: others must not wait for it.
+ * A failure of the database concerns no appliance, and ends the look.
+ */
 async function includePast(ctx: Context, scope: OrgScope, look: Look): Promise<void> {
   const { id, maxAppliances } = look
   try {
     await inTx(ctx, (tx) => includeNew(tx, scope, look))
   } catch (error) {
+    if (databaseFailure(error) !== undefined) throw error
     if (maxAppliances > 1) return includePast(ctx, scope, { ...look, maxAppliances: Math.floor(maxAppliances / 2) })
     ctx.log.error({ err: error, upgrade: id }, 'an upgrade could not take in a further edge appliance')
     await inTx(ctx, (tx) => passBy(tx, scope, look, reasonOf(error)))
