@@ -188,7 +188,8 @@ describe('an upgrade with include_new', () => {
         await reportReads(db)
       },
     )
-    expect(reads).toBeLessThan(4 * sites)
+    // Connections also report what they read before. Each device with all sites would be more than twice as much.
+    expect(reads).toBeLessThan((devices * sites) / 2)
   })
 
   it('passes one by that makes its look fail, and notes it until it joins', async () => {
