@@ -151,7 +151,7 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('heading', { name: 'Devices' }).waitFor()
       const placeholder = page.getByRole('status', { name: 'Loading' })
       for (const [held, label, heading] of [
-        ['**/api/v1/**/devices/upgrade?**', 'Upgrades', 'Upgrades'],
+        ['**/api/v1/**/upgrades?**', 'Upgrades', 'Upgrades'],
         ['**/assets/log-page*', 'Audit log', 'Audit log'],
       ] as const) {
         const gate = Promise.withResolvers<void>()
