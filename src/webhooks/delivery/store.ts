@@ -87,7 +87,7 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   // What was committed before the locks is due by now; otherwise later messages, which are not claimed, would overtake it.
   const now = clock.now()
   const [following, ordered] = [admitted.filter((lane) => lane.follows), admitted.filter((lane) => !lane.follows)]
-  await advanceFollowers(tx, following, now)
+  await advanceFollowers(tx, following)
   const unseen = await delayFollowers(
     tx,
     ordered.filter(({ keyed }) => keyed),

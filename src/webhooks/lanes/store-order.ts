@@ -67,15 +67,19 @@ async function listLanesWithRetries(tx: Tx, lanes: readonly LaneKey[]): Promise<
 /**
  * Makes messages due with the retries that they were delayed for, because these have become due earlier: a portion of each lane, the latest
  * first. The lanes must be locked, and must not be claimed in the same transaction: other messages would overtake those that are
- * left, and a second update of a lane would wait for the deletion of its webhook, which waits for the lane.
+ * left, and a second update of a lane would wait for the deletion of its webhook, which waits for the lane. Those that have become due
+ * meanwhile follow as well, because later messages of their keys may be due before them.
  */
-export async function advanceFollowers(tx: Tx, lanes: readonly LaneKey[], now: Date): Promise<void> {
+export async function advanceFollowers(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
   for (const { orgId, webhookId } of lanes)
     await sql`
-      with late as materialized (
+      with first as materialized (
+        select min(r.due_at) as due_at from webhook_message r
+        where r.org_id = ${orgId} and r.webhook_id = ${webhookId} and r.order_key is not null and r.attempt > 0
+      ), late as materialized (
         select m.* from webhook_lane l cross join lateral (
           select m.id, m.order_key, m.attempt, m.due_at from webhook_message m
-          where m.webhook_id = l.webhook_id and m.due_at > ${now} and (m.due_at, m.id) < (l.followers_at, l.followers_id)
+          where m.webhook_id = l.webhook_id and m.due_at > (select due_at from first) and (m.due_at, m.id) < (l.followers_at, l.followers_id)
           order by m.due_at desc, m.id desc limit ${MESSAGES_PER_STATEMENT}) m
         where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
       ), follower as materialized (

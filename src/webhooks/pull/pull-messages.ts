@@ -50,7 +50,7 @@ export async function pullMessages(ctx: Context, scope: PlaceScope, request: Pul
     const { lastPlace, follows } = await lockPulledLane(tx, lane)
     assertKnown(cursor, lastPlace)
     // At least as many as a request may return. Their order does not matter to a receiver that fetches.
-    if (follows) await advanceFollowers(tx, [lane], now)
+    if (follows) await advanceFollowers(tx, [lane])
     const pull: Pull = { after: cursor, now, enabled, limit, bytes: MAX_BYTES }
     const known = await listNumbered(tx, lane, pull)
     if (known.length < limit) await numberMessages(tx, lane, { now, enabled, limit: limit - known.length })

@@ -93,8 +93,11 @@ it('keeps the order of a device if the process ends between two portions', async
   expect(messagesOf('b')).toEqual(ids.b)
 }, 60_000)
 
-/** Delays all messages of device `a`, lets one more come, and lets the receiver be back. @returns The last message. */
-async function reopen(): Promise<string> {
+/**
+ * Delays all messages of device `a`, lets one more come, and lets the receiver be back after `afterMs`.
+ * @returns The last message.
+ */
+async function reopen(afterMs = 1000): Promise<string> {
   while ((await claim()).lanes.length === 0);
   const { ctx, scope } = harness
   // It has not been delayed.
@@ -102,7 +105,7 @@ async function reopen(): Promise<string> {
   const body = Buffer.from(JSON.stringify({ topic: 'device-events', events: [{ device: 'a', message: last.id }] }))
   await inTx(ctx, (tx) => enqueueMessages(tx, [{ ...last, body }], clock.now()))
   await ctx.db.updateTable('webhookLane').set({ failingSince: clock.now() }).execute()
-  clock.advance(1000)
+  clock.advance(afterMs)
   await inTx(ctx, async (tx) => {
     const lane = { orgId: scope.orgId, webhookId }
     await lockLanes(tx, [lane])
@@ -132,6 +135,14 @@ it('makes all due with the message that they wait for a portion at a time, and c
 it('keeps the order of a device if the process ends while they become due', async () => {
   const last = await reopen()
   expect((await claim()).lanes).toEqual([])
+  await harness.start()
+  await waitUntil('all are delivered', async () => (await harness.waiting()).messages === 0)
+  expect(messagesOf('a')).toEqual([...ids.a, last])
+}, 60_000)
+
+it('keeps the order of a device if the former time of the retry passes before the next claim', async () => {
+  const last = await reopen(RETRIED_AFTER_MS - 1000)
+  clock.advance(2000)
   await harness.start()
   await waitUntil('all are delivered', async () => (await harness.waiting()).messages === 0)
   expect(messagesOf('a')).toEqual([...ids.a, last])
