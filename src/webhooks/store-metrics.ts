@@ -18,7 +18,7 @@ const waiting = metric({
 })
 const unrouted = metric({
   name: 'signalbox_webhook_events_unrouted',
-  help: 'Events that have yet to become messages, at most 100000, and those that were set aside',
+  help: 'Events that have yet to become messages, and those that were set aside, at most 100000 of each',
   kind: 'gauge',
   labels: { set_aside: ['true', 'false'] },
 })
@@ -31,16 +31,21 @@ export async function readWebhookSamples(reader: Reader): Promise<Sample[]> {
     from webhook join webhook_lane lane on lane.org_id = webhook.org_id and lane.webhook_id = webhook.id
     group by 1
   `.execute(reader)
-  const events = await sql<{ readonly set_aside: string; readonly count: number }>`
-    select (set_aside_at is not null)::text as set_aside, count(*)::integer as count
-    from (select set_aside_at from webhook_outbox limit 100000) outbox group by 1
+  // Apart, so that a backlog does not hide the ones that were set aside.
+  const events = await sql<{ readonly waiting: number; readonly setAside: number }>`
+    select
+      (select count(*)::integer from (
+        select from webhook_outbox where set_aside_at is null limit 100000) o) as waiting,
+      (select count(*)::integer from (
+        select from webhook_outbox where set_aside_at is not null limit 100000) o) as set_aside
   `.execute(reader)
   // A series that is missing while it is zero would be no answer for a rule that waits for it.
   const ofStates = states.map((state) => ({ labels: { state }, row: byState.rows.find((row) => row.state === state) }))
-  const counted = (setAside: string): number => events.rows.find((row) => row.set_aside === setAside)?.count ?? 0
+  const { waiting: unroutedCount, setAside } = events.rows[0] ?? { waiting: 0, setAside: 0 }
   return [
     ...ofStates.map(({ labels, row }) => ({ metric: webhooks, labels, value: row?.count ?? 0 })),
     ...ofStates.map(({ labels, row }) => ({ metric: waiting, labels, value: row?.pending ?? 0 })),
-    ...['false', 'true'].map((set_aside) => ({ metric: unrouted, labels: { set_aside }, value: counted(set_aside) })),
+    { metric: unrouted, labels: { set_aside: 'false' }, value: unroutedCount },
+    { metric: unrouted, labels: { set_aside: 'true' }, value: setAside },
   ]
 }

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { insertOutbox } from '../../../src/events/store.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { MAX_EVENT_BYTES } from '../../../src/webhooks/routing/planning/plan-round.ts'
+import { readWebhookSamples } from '../../../src/webhooks/store-metrics.ts'
 import { lockWebhookAndLane } from '../../../src/webhooks/store.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -19,12 +20,20 @@ beforeEach(async () => {
 })
 afterEach(() => harness.close())
 
+/** The numbers of `signalbox_webhook_events_unrouted` by their label. */
+async function unrouted(): Promise<Record<string, number>> {
+  const samples = await readWebhookSamples(harness.ctx.db)
+  const of = samples.filter(({ metric }) => metric.name === 'signalbox_webhook_events_unrouted')
+  return Object.fromEntries(of.map(({ labels, value }) => [labels['set_aside'], value]))
+}
+
 it('sets aside an event that is too large for a message, logs it, and routes the others', async () => {
   const { scope } = harness
   await harness.addWebhook({ url, topics: ['audits'] })
   await addEvent(harness, scope, 'first')
   await addEvent(harness, scope, tooLong)
   await addEvent(harness, scope, 'last')
+  expect(await unrouted()).toEqual({ false: 3, true: 0 })
   const counters = startRouter(harness)
   await waitUntil('the others are routed', async () => (await outbox(harness)).length === 1)
   expect(await outbox(harness)).toMatchObject([
@@ -37,6 +46,7 @@ it('sets aside an event that is too large for a message, logs it, and routes the
     [{ notes: 'first' }, { notes: 'last' }],
   ])
   expect(counters.read().events_set_aside).toBe(1)
+  expect(await unrouted()).toEqual({ false: 0, true: 1 })
 })
 
 it('reports events that it sets aside once a day to the organization and to each site that they concern', async () => {
