@@ -82,7 +82,9 @@ export async function watchUpgrade(session: Session, api: Api, watched: WatchedU
 function report({ output }: Session, kind: UpgradeKind, upgrade: JsonObject): void {
   const { total, counts } = progressOf(kind, upgrade)
   output.show({ id: upgrade['id'] ?? null, total, ...counts }, () => {
-    const skipped = counts.skipped === 0 ? '' : `, ${counts.skipped} skipped: they run the version already`
+    // Appliances and routers are also skipped for other reasons, which the record has.
+    const reason = kind === 'device' ? ': they run the version already' : ''
+    const skipped = counts.skipped === 0 ? '' : `, ${counts.skipped} skipped${reason}`
     return `${counts.upgraded} of ${total} upgraded${skipped}`
   })
   const failed = counts.failed + counts.cancelled
