@@ -165,13 +165,16 @@ export async function ackAlarms(tx: Tx, scope: SitesScope, { chosen, note, at }:
   return rows.length
 }
 
-/** Withdraws acknowledgments. It opens the alarms again that they ended. @returns The number of changed alarms. */
+/** Withdraws acknowledgments. It opens the alarms again that they ended. Alarms are locked in the order of ackAlarms(). @returns The number of changed alarms. */
 export async function unackAlarms(tx: Tx, scope: SitesScope, chosen: ChosenAlarms, at: Date): Promise<number> {
   const { rows } = await sql<ChangedAlarm>`
+    with chosen as materialized (
+      select org_id, id from alarm where ${inScope(scope, chosen)} and acked_at is not null order by id for update
+    )
     update alarm set acked_at = null, acked_by = null, acked_by_name = null, note = null,
-      ended_at = case when lasts then ended_at end
-    where ${inScope(scope, chosen)} and acked_at is not null
-    returning org_id, id, not lasts as turned
+      ended_at = case when alarm.lasts then alarm.ended_at end
+    from chosen where alarm.org_id = chosen.org_id and alarm.id = chosen.id
+    returning alarm.org_id, alarm.id, not alarm.lasts as turned
   `.execute(tx)
   await appendTurned(tx, rows, at)
   return rows.length
