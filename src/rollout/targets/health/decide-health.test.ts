@@ -6,7 +6,7 @@ import type { DeviceHealth, TargetNow } from '../target.ts'
 
 const before: DeviceHealth = { uplinks: ['eth0', 'eth1'], neighbors: ['switch'], radios: ['24', '5'], clients: 10 }
 const MINUTE = 60
-/** The device is connected since 100; its report is of that second. */
+/** The device is connected since 100. @param at When it reported. */
 const reported = (at: number, health: Partial<DeviceHealth> = {}) => ({
   reportedMs: ms(at),
   health: { ...before, ...health },
@@ -28,6 +28,7 @@ describe('a device is worse off', () => {
     ['where a radio is missing', reported(130, { radios: ['5'] }), 'health_radio'],
     ['in nothing that is known before it reports', null, 'health_unknown'],
     ['in nothing that an older report says', reported(99, { uplinks: [] }), 'health_unknown'],
+    ['in nothing that a report of that moment says', reported(100), 'health_unknown'],
     ['by its clients only after ten minutes', reported(130, { clients: 4 }), 'health_unknown'],
     ['where too few clients are back by then', reported(100 + 10 * MINUTE, { clients: 4 }), 'health_clients'],
   ])('%s', (_, latest, reason) => {

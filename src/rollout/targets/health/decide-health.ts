@@ -26,7 +26,7 @@ export function checkHealthInstead(target: TargetNow, rules: TargetRules, decisi
 }
 
 interface Times {
-  /** Older reports are about the device before its reboot. */
+  /** When the device connected. Reports until then may be about the device before its reboot. */
   readonly sinceMs: number
   /** Reports before this time contain nothing about clients. */
   readonly clientsMs: number
@@ -38,7 +38,7 @@ export function findWorse(
   latest: HealthNow['latest'],
   { sinceMs, clientsMs }: Times,
 ): string | null {
-  if (latest === null || latest.reportedMs < sinceMs) return 'health_unknown'
+  if (latest === null || latest.reportedMs <= sinceMs) return 'health_unknown'
   const { health, reportedMs } = latest
   const lacks = (some: readonly string[], all: readonly string[]): boolean => all.some((one) => !some.includes(one))
   if (health.uplinks.length < before.uplinks.length) return 'health_uplink'
