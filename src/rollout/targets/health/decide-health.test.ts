@@ -67,7 +67,7 @@ describe('a device that runs the version', () => {
     expect(decide(back, 101)).toEqual(move('verifying'))
     const instant = { options: { ...defaultRolloutOptions, soakMs: 0 } }
     expect(decide(checked(commanded('sent', { device: updated }), null), 101, instant)).toEqual(move('verifying'))
-    expect(decide(checked(commanded('sent', { device: updated }), reported(100)), 101, instant)).toEqual(
+    expect(decide(checked(commanded('sent', { device: updated }), reported(101)), 101, instant)).toEqual(
       move('upgraded'),
     )
     const able = { ...updated, commands: ['upgrade', 'restore_backup'] } as const
