@@ -1,3 +1,4 @@
+import { waitUntil } from '../support/wait-until.ts'
 import { uuidv7 } from 'uuidv7'
 import { type OrgScope, systemScope, systemScopeOf } from '../../src/access/scope.ts'
 import { appendAudit } from '../../src/events/append.ts'
@@ -50,6 +51,8 @@ export interface Harness {
   recorded(webhookId: string): Promise<readonly ReturnType<typeof presentDelivery>[]>
   /** Returns the number of waiting messages, and the number that the lanes have counted. */
   waiting(): Promise<{ messages: number; pending: number }>
+  /** Resolves when no event is left in the outbox, and no message waits. */
+  drained(): Promise<void>
   close(): Promise<void>
 }
 
@@ -61,6 +64,12 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
   const scope = await addOrg()
   const { orgId } = scope
   const running = new Set<{ stop(): Promise<void> }>()
+
+  async function waiting(): Promise<{ messages: number; pending: number }> {
+    const messages = await ctx.db.selectFrom('webhookMessage').select('id').execute()
+    const lanes = await ctx.db.selectFrom('webhookLane').select('pending').execute()
+    return { messages: messages.length, pending: lanes.reduce((sum, { pending }) => sum + pending, 0) }
+  }
 
   async function addOrg(): Promise<OrgScope> {
     const [id, at] = [uuidv7(), clock.now()]
@@ -140,10 +149,13 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
       const { rows } = await searchDeliveries(ctx.db, scope, { webhookId, ...range, ...page })
       return rows.map(presentDelivery)
     },
-    async waiting() {
-      const messages = await ctx.db.selectFrom('webhookMessage').select('id').execute()
-      const lanes = await ctx.db.selectFrom('webhookLane').select('pending').execute()
-      return { messages: messages.length, pending: lanes.reduce((sum, { pending }) => sum + pending, 0) }
+    waiting,
+    async drained() {
+      await waitUntil('everything delivered', async () => {
+        const outbox = await ctx.db.selectFrom('webhookOutbox').select('id').execute()
+        const { messages, pending } = await waiting()
+        return outbox.length === 0 && messages === 0 && pending === 0
+      })
     },
     async close() {
       for (const workers of running) await nameLateStop(ctx.log, 'webhook workers', workers.stop())

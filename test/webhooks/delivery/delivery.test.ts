@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { appendAudit } from '../../../src/events/append.ts'
 import { systemScope, systemScopeOf } from '../../../src/access/scope.ts'
 import { searchDeliveries } from '../../../src/webhooks/records/store.ts'
-import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
-import { deleteWebhook } from '../../../src/webhooks/delete-webhook.ts'
-import { deleteMessagesOfDeleted } from '../../../src/webhooks/deletions/deletions.worker.ts'
-import { pingWebhook } from '../../../src/webhooks/pings/ping-webhook.ts'
 import { readWebhookSamples } from '../../../src/webhooks/store-metrics.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -24,20 +19,13 @@ beforeEach(async () => {
   ;({ clock, harness, receiver } = await startEngine(createTestClock()))
 })
 
-const drained = () =>
-  waitUntil('everything delivered', async () => {
-    const outbox = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
-    const { messages, pending } = await harness.waiting()
-    return outbox.length === 0 && messages === 0 && pending === 0
-  })
-
 describe('delivery', () => {
   it('is counted for Prometheus by result, with the webhooks and messages that wait', async () => {
     await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
     await harness.addWebhook({ url: receiver.url, topics: [], enabled: false })
     await harness.start()
     await harness.audit('first')
-    await drained()
+    await harness.drained()
     receiver.answer(status(500))
     await harness.audit('second')
     await receiver.waitFor(2)
@@ -65,7 +53,7 @@ describe('delivery', () => {
     await harness.audit('first')
     const [message] = await receiver.waitFor(1)
     expect(message?.headers).toMatchObject({ 'content-type': headers['content-type'], 'user-agent': 'mine' })
-    await drained()
+    await harness.drained()
   })
 
   it('sends signed messages whose signatures verify, and records the exchange', async () => {
@@ -84,7 +72,7 @@ describe('delivery', () => {
       'x-lab': '7',
       authorization: 'Bearer hidden',
     })
-    await drained()
+    await harness.drained()
     const [delivery] = await harness.deliveries()
     expect(delivery).toMatchObject({
       status: 'success',
@@ -174,7 +162,7 @@ describe('delivery', () => {
     await expect(rolledBack).rejects.toThrow('rolled back')
     await harness.audit('after')
     await receiver.waitFor(1)
-    await drained()
+    await harness.drained()
     expect(receiver.received.flatMap(({ events }) => events.map((event) => String(event['message'])))).toEqual([
       'after',
     ])
@@ -191,7 +179,7 @@ describe('delivery', () => {
     clock.advance(500)
     harness.wake()
     await receiver.waitFor(3)
-    await drained()
+    await harness.drained()
     expect(receiver.received.map(({ events }) => events.length)).toEqual([100, 100, 50])
     expect(receiver.received.flatMap(({ events }) => events.map((event) => event['device_name']))).toEqual(names)
   })
@@ -215,7 +203,7 @@ describe('delivery', () => {
     await harness.audit('org')
     await harness.audit('here', here)
     await harness.audit('there', there)
-    await drained()
+    await harness.drained()
     const messagesOf = ({ received }: Receiver) =>
       received.flatMap(({ events }) => events.map((event) => String(event['message'])))
     expect(messagesOf(receiver).toSorted()).toEqual(['here', 'org', 'there'])
@@ -244,7 +232,7 @@ describe('a receiver that fails', () => {
     clock.advance(30_000)
     harness.wake()
     await receiver.waitFor(3)
-    await drained()
+    await harness.drained()
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
     expect(new Set(receiver.received.map(({ raw }) => raw.toString('utf8'))).size).toBe(1)
     for (const message of receiver.received) expect(signaturesOf(message, secret)).toEqual(allValid)
@@ -311,84 +299,6 @@ describe('a receiver that fails', () => {
     await updateWebhook(harness.ctx, harness.scope, { id, body: { enabled: true }, outbound: harness.outbound })
     await waitUntil('kept message sent', () => receiver.received.length >= 2)
     expect(receiver.received[1]?.events).toMatchObject([{ message: 'gone' }])
-  })
-})
-
-describe('a disabled webhook', () => {
-  it('gets only pings, and no ping is retried', async () => {
-    const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'], enabled: false, name: 'Off' })
-    receiver.answer(status(500))
-    await harness.start()
-    await harness.audit('not for you')
-    const { id } = webhook
-    await pingWebhook(harness.ctx, harness.scope, id)
-    const [ping] = await receiver.waitFor(1)
-    const timestamp = clock.now().getTime() / 1000
-    expect(ping).toMatchObject({ topic: 'ping' })
-    expect(ping?.events).toEqual([{ id: webhook.id, name: 'Off', timestamp }])
-    await waitUntil('the record', async () => (await harness.deliveries()).length === 1)
-    clock.advance(3600e3)
-    harness.wake()
-    expect(await harness.deliveries()).toMatchObject([{ status: 'failure', statusCode: 500, topic: 'ping' }])
-    expect(receiver.received.length).toBe(1)
-  })
-
-  it('keeps its waiting messages until it is enabled again', async () => {
-    const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
-    receiver.answer(status(503))
-    await harness.start()
-    await harness.audit('parked')
-    await waitUntil('failure kept', async () => (await harness.deliveries()).length === 1)
-    const { id } = webhook
-    const change = (body: Record<string, unknown>) =>
-      updateWebhook(harness.ctx, harness.scope, { id, body, outbound: harness.outbound })
-    await change({ enabled: false })
-    await waitUntil('its own audit event passed by', async () => {
-      const outbox = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
-      return outbox.length === 0
-    })
-    clock.advance(3600e3)
-    harness.wake()
-    expect(await harness.waiting()).toEqual({ messages: 1, pending: 1 })
-    receiver.answer(status(200))
-    await change({ enabled: true })
-    await waitUntil('parked message sent', () => receiver.received.length >= 2)
-    expect(receiver.received[1]?.events).toMatchObject([{ message: 'parked' }])
-  })
-
-  it('loses all its waiting messages when it is deleted', async () => {
-    const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
-    receiver.answer(status(500))
-    await harness.start()
-    await harness.audit('one')
-    await waitUntil('failure kept', async () => (await harness.deliveries()).length === 1)
-    await deleteWebhook(harness.ctx, harness.scope, webhook.id)
-    clock.advance(3600e3)
-    harness.wake()
-    await drained()
-    expect(receiver.received.length).toBe(1)
-  })
-
-  it('loses a message, too, that is being added while it is deleted', async () => {
-    const { id } = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
-    const { ctx, scope } = harness
-    const isWaiting = async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-      `.execute(ctx.db)
-      return rows.length === 1
-    }
-    const deleted: Promise<void>[] = []
-    await ctx.db.transaction().execute(async (tx) => {
-      await tx.selectFrom('webhook').select('id').where('id', '=', id).forKeyShare().execute()
-      deleted.push(deleteWebhook(ctx, scope, id))
-      await waitUntil('the deletion waits', isWaiting)
-      const message = { orgId: scope.orgId, id: randomUUID(), webhookId: id, topic: 'audits', eventCount: 1 }
-      await enqueueMessages(tx, [{ ...message, body: Buffer.from('{}'), orderKey: null }], clock.now())
-    })
-    await Promise.all(deleted)
-    await deleteMessagesOfDeleted(ctx, { pauseFactor: 0 })
-    expect(await harness.waiting()).toEqual({ messages: 0, pending: 0 })
   })
 })
 

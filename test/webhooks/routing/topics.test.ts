@@ -6,7 +6,6 @@ import { inTx } from '../../../src/platform/database/db.ts'
 import { pingWebhook } from '../../../src/webhooks/pings/ping-webhook.ts'
 import { messageSchemaOf, webhookTopics } from '../../../src/webhooks/topics.ts'
 import { createTestClock } from '../../support/test-clock.ts'
-import { waitUntil } from '../../support/wait-until.ts'
 import { type Harness, createHarness } from '../harness.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
 
@@ -46,12 +45,6 @@ async function emitExample(topic: Topic): Promise<void> {
   harness.wake()
 }
 
-const drained = () =>
-  waitUntil('everything routed and delivered', async () => {
-    const outbox = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
-    return outbox.length === 0 && (await harness.waiting()).messages === 0
-  })
-
 const messagesOf = ({ received }: Receiver) => received.map(({ topic, events }) => ({ topic, events }))
 
 const all = Object.keys(topics) as Topic[] // Object.keys loses the type.
@@ -66,7 +59,7 @@ it.each(subscribable)('events of %s reach the webhooks that subscribe, and no ot
   if (ofOrg === null) await expect(subscribe([topic], null)).rejects.toMatchObject({ code: 'invalid' })
   await harness.start()
   await emitExample(topic)
-  await drained()
+  await harness.drained()
   const wireName = webhookTopics.find(({ key }) => key === topic)?.wireName
   const message = { topic: wireName, events: [topics[topic].example] }
   expect(messagesOf(ofSite)).toEqual([message])
@@ -91,7 +84,7 @@ it('a ping has the shape of its topic, and comes once to a webhook that subscrib
   const [message] = await receiver.waitFor(1)
   expect(message).toMatchObject({ topic: 'ping', events: [{ id, name: 'Alerts' }] })
   expect([...Value.Errors(topics.ping.event, message?.events[0])]).toEqual([])
-  await drained()
+  await harness.drained()
   expect(receiver.received).toHaveLength(1)
 })
 
@@ -101,6 +94,6 @@ it('events come once to a webhook that subscribes by another name, with the name
   expect((await harness.addWebhook(body)).topics).toEqual(body.topics)
   await harness.start()
   await emitExample('device-updowns')
-  await drained()
+  await harness.drained()
   expect(messagesOf(receiver)).toEqual([{ topic: 'device-updowns', events: [topics['device-updowns'].example] }])
 })
