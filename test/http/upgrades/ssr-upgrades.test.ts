@@ -1,34 +1,19 @@
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
-import { uploadPackage } from '../../edge/packages.ts'
-import { addBox, upgrade as upgradeBoxes } from '../../edge/upgrade-world.ts'
-import {
-  type MadeDevice,
-  addSite,
-  claimNewDevice,
-  claimNewDevices,
-  connectDevice,
-} from '../../support/fleets/devices.ts'
-import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
+import { type MadeDevice, addSite, claimNewDevice, connectDevice } from '../../support/fleets/devices.ts'
+import type { Answer, TestServer } from '../../support/servers/server.ts'
+import { type SsrWorld, routerCapabilities, startSsrWorld } from './ssr-world.ts'
 
+let world: SsrWorld
 let server: TestServer
 let siteId: string
 let routers: readonly MadeDevice[]
 let path: string
 beforeAll(async () => {
-  server = await startTestServer()
-  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
-  path = `/orgs/${server.org.orgId}/ssr/upgrade`
-  for (const [version, tag] of [
-    ['6.1.0', 'stable'],
-    ['6.2.0', 'stable'],
-    ['6.3.0', 'beta'],
-  ])
-    await upload(`version=${version}&models=SSR120&tag=${tag}`)
-  await upload('version=23.4R1&models=SRX300&tag=stable')
+  world = await startSsrWorld()
+  ;({ server, path } = world)
+  await world.upload('version=23.4R1&models=SRX300&tag=stable')
 })
 afterAll(() => server.close())
 beforeEach(async () => {
@@ -36,20 +21,7 @@ beforeEach(async () => {
   routers = await connectedRouters(2)
 })
 
-const upload = (query: string) =>
-  server.call('POST', `/orgs/${server.org.orgId}/firmware?${query}`, {
-    body: query,
-    headers: { 'content-type': 'application/octet-stream' },
-  })
-
-const capabilities = { commands: ['restart', 'stage', 'activate'] as const, restart_members: [], restart_nodes: [] }
-
-async function connectedRouters(count: number, model = 'SSR120'): Promise<readonly MadeDevice[]> {
-  const devices = await claimNewDevices(server, count, { siteId, model })
-  for (const { mac } of devices)
-    await connectDevice(server.ctx, mac, { firmware: '6.0.0', model, type: 'gateway', capabilities })
-  return devices
-}
+const connectedRouters = (count: number, model?: string) => world.connectRouters(siteId, count, model)
 
 const ids = () => routers.map(({ id }) => id)
 const macs = () => routers.map(({ mac }) => mac).toSorted()
@@ -213,7 +185,7 @@ describe('an upgrade of SSR routers', () => {
   test('of routers that are in another upgrade, or have other reasons, is refused with all of them', async () => {
     const [busy, full] = routers
     await server.call('POST', `/sites/${siteId}/ssr/${busy?.id}/upgrade`, { body: { version: 'stable' } })
-    const unable = { ...capabilities, commands: ['restart'] as const, refusals: { upgrade: 'Its disk is full' } }
+    const unable = { ...routerCapabilities, commands: ['restart'] as const, refusals: { upgrade: 'Its disk is full' } }
     const facts = { firmware: '6.0.0', model: 'SSR120', type: 'gateway', capabilities: unable } as const
     await connectDevice(server.ctx, full?.mac ?? '', facts)
     expect(await upgrade({})).toMatchObject({
@@ -263,56 +235,6 @@ describe('an upgrade of SSR routers with include_new', () => {
     const body = { version: 'stable', include_new: true }
     const single = await server.call('POST', `/sites/${siteId}/ssr/${router?.id}/upgrade`, { body })
     expect([single.status, single.body.detail]).toEqual([400, expect.stringContaining('include_new')])
-  })
-})
-
-describe('the list of upgrades of all kinds', () => {
-  const all = (query = '') => server.call('GET', `/orgs/${server.org.orgId}/upgrades${query}`)
-
-  test('has routers, devices and edge appliances, the newest first', async () => {
-    const { id: ofRouters } = (await upgrade({ strategy: 'serial' })).body
-    const later = { site_ids: [siteId], versions: [{ version: '6.3.0' }], start_time: nowS() + 1000 }
-    const { id: ofDevices } = (await server.call('POST', `/orgs/${server.org.orgId}/devices/upgrade`, { body: later }))
-      .body
-    const versions = { tunterm: '2.0.0' }
-    await uploadPackage(server, '2.0.0')
-    const box = await addBox(server)
-    const { id: ofBox } = await upgradeBoxes(server, { mxedge_ids: [box], versions, start_time: nowS() + 1000 })
-    const nothing = { upgrading: 0, success: 0, failed: 0, skipped: 0, cancelled: 0 }
-    const { body, headers } = await all('?limit=3')
-    expect(body).toMatchObject([
-      {
-        id: ofBox,
-        kind: 'mxedge',
-        versions: { mxagent: 'current', tunterm: '2.0.0' },
-        counts: { queued: 1, total: 1 },
-      },
-      { id: ofDevices, kind: 'device', target_version: '6.3.0', sites: 1, start_time: later.start_time },
-      { id: ofRouters, kind: 'ssr', target_version: '6.2.0' },
-    ])
-    expect(body[2]).toEqual({
-      ...{ id: ofRouters, kind: 'ssr', status: 'queued', strategy: 'serial', target_version: '6.2.0', sites: 1 },
-      ...{ created_time: expect.any(Number), start_time: expect.any(Number) },
-      counts: { queued: 2, ...nothing, total: 2 },
-    })
-    expect(Number(headers.get('x-page-total'))).toBeGreaterThan(3)
-    for (const one of body) expect((await all(`/${one.id}`)).body).toEqual(one)
-    expect((await all('?kind=mxedge')).body).toEqual([body[0]])
-    const routersOnly: AnyJson[] = (await all('?kind=ssr&limit=1000')).body
-    expect([routersOnly[0], new Set(routersOnly.map(({ kind }) => kind))]).toEqual([body[2], new Set(['ssr'])])
-    expect((await all('?kind=printer')).status).toBe(400)
-    expect((await all(`/${siteId}`)).status).toBe(404)
-  })
-
-  test('shows what an upgrade waits for, and why it stops', async () => {
-    const { id: ofRouters } = (await upgrade({})).body
-    await server.call('POST', `${path}/${ofRouters}/cancel`)
-    expect((await all(`/${ofRouters}`)).body).toMatchObject({ stop_reason: expect.stringContaining('cancelled by') })
-    const box = await addBox(server)
-    const { id: ofBox } = await upgradeBoxes(server, { mxedge_ids: [box], versions: { tunterm: '2.0.0' } })
-    const boxes = `/orgs/${server.org.orgId}/mxedges/upgrade/${ofBox}`
-    await server.call('POST', `${boxes}/pause`)
-    expect((await all(`/${ofBox}`)).body).toMatchObject({ held: { by: 'user' } })
   })
 })
 
@@ -405,7 +327,7 @@ test('a preview of an upgrade of routers starts nothing, and is carried out by i
 test('leaves a router alone that runs the version, if another upgrade is to install another one', async () => {
   const [router] = routers
   const one = `/sites/${siteId}/ssr/${router?.id}/upgrade`
-  const facts = { firmware: '6.1.0', model: 'SSR120', type: 'gateway', capabilities } as const
+  const facts = { firmware: '6.1.0', model: 'SSR120', type: 'gateway', capabilities: routerCapabilities } as const
   await connectDevice(server.ctx, router?.mac ?? '', facts)
   const current = { version: '6.1.0' }
   const staged = await server.call('POST', one, {

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { AnyJson } from '../../support/contract/any-json.ts'
+import { uploadPackage } from '../../edge/packages.ts'
+import { addBox, upgrade as upgradeBoxes } from '../../edge/upgrade-world.ts'
+import { addSite } from '../../support/fleets/devices.ts'
+import type { Answer, TestServer } from '../../support/servers/server.ts'
+import { startSsrWorld } from './ssr-world.ts'
+
+let server: TestServer
+let siteId: string
+let path: string
+let upgrade: (body: object) => Promise<Answer>
+beforeAll(async () => {
+  const world = await startSsrWorld()
+  ;({ server, path } = world)
+  upgrade = async (body) => {
+    const routers = await world.connectRouters(siteId, 2)
+    return server.call('POST', path, { body: { device_ids: routers.map(({ id }) => id), ...body } })
+  }
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  siteId = await addSite(server)
+})
+
+const nowS = () => Math.floor(Date.now() / 1000)
+
+describe('the list of upgrades of all kinds', () => {
+  const all = (query = '') => server.call('GET', `/orgs/${server.org.orgId}/upgrades${query}`)
+
+  test('has routers, devices and edge appliances, the newest first', async () => {
+    // One more than the page has.
+    await upgrade({})
+    const { id: ofRouters } = (await upgrade({ strategy: 'serial' })).body
+    const later = { site_ids: [siteId], versions: [{ version: '6.3.0' }], start_time: nowS() + 1000 }
+    const { id: ofDevices } = (await server.call('POST', `/orgs/${server.org.orgId}/devices/upgrade`, { body: later }))
+      .body
+    const versions = { tunterm: '2.0.0' }
+    await uploadPackage(server, '2.0.0')
+    const box = await addBox(server)
+    const { id: ofBox } = await upgradeBoxes(server, { mxedge_ids: [box], versions, start_time: nowS() + 1000 })
+    const nothing = { upgrading: 0, success: 0, failed: 0, skipped: 0, cancelled: 0 }
+    const { body, headers } = await all('?limit=3')
+    expect(body).toMatchObject([
+      {
+        id: ofBox,
+        kind: 'mxedge',
+        versions: { mxagent: 'current', tunterm: '2.0.0' },
+        counts: { queued: 1, total: 1 },
+      },
+      { id: ofDevices, kind: 'device', target_version: '6.3.0', sites: 1, start_time: later.start_time },
+      { id: ofRouters, kind: 'ssr', target_version: '6.2.0' },
+    ])
+    expect(body[2]).toEqual({
+      ...{ id: ofRouters, kind: 'ssr', status: 'queued', strategy: 'serial', target_version: '6.2.0', sites: 1 },
+      ...{ created_time: expect.any(Number), start_time: expect.any(Number) },
+      counts: { queued: 2, ...nothing, total: 2 },
+    })
+    expect(Number(headers.get('x-page-total'))).toBeGreaterThan(3)
+    for (const one of body) expect((await all(`/${one.id}`)).body).toEqual(one)
+    expect((await all('?kind=mxedge')).body).toEqual([body[0]])
+    const routersOnly: AnyJson[] = (await all('?kind=ssr&limit=1000')).body
+    expect([routersOnly[0], new Set(routersOnly.map(({ kind }) => kind))]).toEqual([body[2], new Set(['ssr'])])
+    expect((await all('?kind=printer')).status).toBe(400)
+    expect((await all(`/${siteId}`)).status).toBe(404)
+  })
+
+  test('shows what an upgrade waits for, and why it stops', async () => {
+    const { id: ofRouters } = (await upgrade({})).body
+    await server.call('POST', `${path}/${ofRouters}/cancel`)
+    expect((await all(`/${ofRouters}`)).body).toMatchObject({ stop_reason: expect.stringContaining('cancelled by') })
+    const box = await addBox(server)
+    const { id: ofBox } = await upgradeBoxes(server, { mxedge_ids: [box], versions: { tunterm: '2.0.0' } })
+    const boxes = `/orgs/${server.org.orgId}/mxedges/upgrade/${ofBox}`
+    await server.call('POST', `${boxes}/pause`)
+    expect((await all(`/${ofBox}`)).body).toMatchObject({ held: { by: 'user' } })
+  })
+})
