@@ -89,6 +89,17 @@ export function stopReasonOf(siteUpgrade: 'site_upgrade' | 'part'): RawBuilder<S
   return sql`case when ${sql.ref(`${siteUpgrade}.stopping`)} is not null then ${sql.ref(`${siteUpgrade}.stop_reason`)} end`
 }
 
+/**
+ * Selects the counts of all sites of `upgrade` by state, as `counts`; states without devices are missing. It reads no target. For a
+ * lateral join.
+ */
+export const countsOfSites: RawBuilder<unknown> = sql`
+  select coalesce(jsonb_object_agg(state, targets), '{}') as counts from (
+    select state, sum(number::integer)::integer as targets
+    from site_upgrade part, jsonb_each_text(part.counts) as each (state, number)
+    where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id
+    group by state) by_state where targets > 0`
+
 /** MACs of the targets of `site_upgrade`, by state. */
 export const targetsByState: RawBuilder<SiteUpgrade['targets']> = sql`(
   select coalesce(json_object_agg(state, macs), '{}') from (

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
-import { stopReasonOf } from '../store.ts'
+import { countsOfSites, stopReasonOf } from '../store.ts'
 import type { LiveSite, LiveUpgrade } from './live.ts'
 
 /** Lists the progress of site upgrades. The number of rows that it reads does not depend on the number of devices. */
@@ -36,12 +36,7 @@ export async function listLiveUpgrades(
         coalesce(sum(part.total), 0)::integer as total,
         coalesce(array_agg(distinct part.status), '{}') as statuses
       from site_upgrade part where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id) whole
-    cross join lateral (
-      select coalesce(jsonb_object_agg(state, targets), '{}') as counts from (
-        select state, sum(number::integer)::integer as targets
-        from site_upgrade part, jsonb_each_text(part.counts) as each (state, number)
-        where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id
-        group by state) by_state where targets > 0) counted
+    cross join lateral (${countsOfSites}) counted
     where upgrade.org_id = ${scope.orgId} and upgrade.id = ${anyOf(ids)}
     order by upgrade.id
   `.execute(reader)

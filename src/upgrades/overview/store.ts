@@ -5,6 +5,7 @@ import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
+import { countsOfSites } from '../store.ts'
 import type { OverviewKind, UpgradeOverview } from './overview.ts'
 
 /** Lists the upgrades of all kinds, or of one, the newest first: ids contain the time of their creation. */
@@ -46,12 +47,7 @@ function overviewsIn({ orgId }: OrgScope): RawBuilder<unknown> {
           then (array_agg(part.stop_reason order by part.id) filter (where part.stopping is not null and part.finished_at is null))[1]
           else (array_agg(part.stop_reason order by part.id) filter (where part.stopping is not null))[1] end as stop_reason
       from site_upgrade part where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id) whole
-    cross join lateral (
-      select coalesce(jsonb_object_agg(state, targets), '{}') as counts from (
-        select state, sum(number::integer)::integer as targets
-        from site_upgrade part, jsonb_each_text(part.counts) as each (state, number)
-        where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id
-        group by state) by_state where targets > 0) counted
+    cross join lateral (${countsOfSites}) counted
     union all
     select upgrade.id, 'mxedge', upgrade.plan->>'strategy', null, coalesce(upgrade.request->'versions', '{}'),
       upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, array[upgrade.status],
