@@ -2,6 +2,9 @@ import { sql } from 'kysely'
 import type { Reader } from '../platform/database/db.ts'
 import { type Sample, metric } from '../platform/process/prometheus.ts'
 
+/** Counting a longer backlog would make each scrape slow. */
+const MAX_COUNTED = 100_000
+
 const states = ['working', 'failing', 'disabled'] as const
 
 const webhooks = metric({
@@ -18,7 +21,7 @@ const waiting = metric({
 })
 const unrouted = metric({
   name: 'signalbox_webhook_events_unrouted',
-  help: 'Events that have yet to become messages, and those that were set aside, at most 100000 of each',
+  help: `Events that have yet to become messages, and those that were set aside, at most ${MAX_COUNTED} of each`,
   kind: 'gauge',
   labels: { set_aside: ['true', 'false'] },
 })
@@ -35,9 +38,9 @@ export async function readWebhookSamples(reader: Reader): Promise<Sample[]> {
   const events = await sql<{ readonly waiting: number; readonly setAside: number }>`
     select
       (select count(*)::integer from (
-        select from webhook_outbox where set_aside_at is null limit 100000) o) as waiting,
+        select from webhook_outbox where set_aside_at is null limit ${MAX_COUNTED}) o) as waiting,
       (select count(*)::integer from (
-        select from webhook_outbox where set_aside_at is not null limit 100000) o) as set_aside
+        select from webhook_outbox where set_aside_at is not null limit ${MAX_COUNTED}) o) as set_aside
   `.execute(reader)
   // A series that is missing while it is zero would be no answer for a rule that waits for it.
   const ofStates = states.map((state) => ({ labels: { state }, row: byState.rows.find((row) => row.state === state) }))

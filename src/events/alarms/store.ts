@@ -3,6 +3,7 @@ import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
+import { splitRows } from '../../platform/database/split.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { type Tx, anyOf } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
@@ -165,7 +166,10 @@ export async function ackAlarms(tx: Tx, scope: SitesScope, { chosen, note, at }:
   return rows.length
 }
 
-/** Withdraws acknowledgments. It opens the alarms again that they ended. Alarms are locked in the order of ackAlarms(). @returns The number of changed alarms. */
+/**
+ * Withdraws acknowledgments. It opens the alarms again that they ended, and locks alarms in the order of ackAlarms().
+ * @returns The number of changed alarms.
+ */
 export async function unackAlarms(tx: Tx, scope: SitesScope, chosen: ChosenAlarms, at: Date): Promise<number> {
   const { rows } = await sql<ChangedAlarm>`
     with chosen as materialized (
@@ -184,8 +188,7 @@ export async function unackAlarms(tx: Tx, scope: SitesScope, chosen: ChosenAlarm
 async function appendTurned(tx: Tx, rows: readonly ChangedAlarm[], at: Date): Promise<void> {
   noteChanges(tx, 'alarm', rows)
   const turned = rows.filter((row) => row.turned)
-  for (let from = 0; from < turned.length; from += partLimits.count) {
-    const part = turned.slice(from, from + partLimits.count)
+  for (const part of splitRows(turned, partLimits.count)) {
     const changed = await tx
       .selectFrom('alarm')
       .selectAll()
