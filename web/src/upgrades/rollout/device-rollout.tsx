@@ -7,7 +7,7 @@ import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTimeOfDay } from '../../display/times/time.tsx'
 import { useNow } from '../../display/times/use-now.ts'
 import { type Site, sharedZone, useSites } from '../../orgs/sites.ts'
-import { kinds } from '../overview.ts'
+import { goalText, kinds } from '../overview.ts'
 import { type Upgrade, holdOf, stateOf, stopReasonOf } from '../upgrade.ts'
 import type { UpgradePlace } from './calls.ts'
 import { estimateEnd } from './estimate-end.ts'
@@ -43,7 +43,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
     <>
       <PageTitle
         call={path}
-        title={`Upgrade to ${report.target_version === '' ? 'versions by model' : report.target_version}`}
+        title={`Upgrade to ${goalText({ target_version: report.target_version })}`}
         above={
           <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>
             Upgrades
