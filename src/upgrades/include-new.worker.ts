@@ -69,8 +69,8 @@ export async function includeAll(ctx: Context, maxDevices = MAX_DEVICES): Promis
 }
 
 /**
- * Looks at fewer devices each time it fails, and passes the one that makes it fail by: others must not wait for it.
- * A failure of the database concerns no device, and ends the look.
+ * Looks at fewer devices each time it fails, and passes the one that makes it fail by. The pass goes on
+ * a minute later: if many fail, looking for each of them must not keep the service busy. A failure of the database concerns no device, and ends the look.
  */
 async function includePast(ctx: Context, upgrade: DueInclusion, maxDevices: number): Promise<void> {
   try {

@@ -66,8 +66,8 @@ export async function includeAllMxedges(ctx: Context, maxAppliances = MAX_APPLIA
 }
 
 /**
- * Looks at fewer appliances each time it fails, and passes the one that makes it fail by: others must not wait for it.
- * A failure of the database concerns no appliance, and ends the look.
+ * Looks at fewer appliances each time it fails, and passes the one that makes it fail by. The pass goes on
+ * a minute later: if many fail, looking for each of them must not keep the service busy. A failure of the database concerns no appliance, and ends the look.
  */
 async function includePast(ctx: Context, scope: OrgScope, look: Look): Promise<void> {
   const { id, maxAppliances } = look
