@@ -66,7 +66,13 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
   const running = new Set<{ stop(): Promise<void> }>()
 
   async function waiting(): Promise<{ messages: number; pending: number }> {
-    const messages = await ctx.db.selectFrom('webhookMessage').select('id').execute()
+    // A worker deletes the messages of deleted webhooks later.
+    const ofWebhooks = ctx.db.selectFrom('webhook').select('id')
+    const messages = await ctx.db
+      .selectFrom('webhookMessage')
+      .select('id')
+      .where('webhookId', 'in', ofWebhooks)
+      .execute()
     const lanes = await ctx.db.selectFrom('webhookLane').select('pending').execute()
     return { messages: messages.length, pending: lanes.reduce((sum, { pending }) => sum + pending, 0) }
   }
