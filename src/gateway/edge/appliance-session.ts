@@ -1,8 +1,8 @@
-import type { WebSocket } from 'ws'
 import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
 import type { ApplianceLink, OrderAddresses, ProvenIdentity } from '../links/appliance-link.ts'
 import type { SendResult } from '../links/device-link.ts'
 import type { FramePeer } from '../websockets/frame-session.ts'
+import type { SessionSocket } from '../websockets/session-socket.ts'
 import { encodeOrder } from './driver.ts'
 import { type AgentHost, AgentSession } from './session.ts'
 
@@ -14,7 +14,7 @@ export interface AppliancePeer extends FramePeer {
 export class ApplianceSession extends AgentSession<ApplianceSession> implements ApplianceLink {
   readonly identity: ProvenIdentity
 
-  constructor(socket: WebSocket, peer: AppliancePeer, host: AgentHost<ApplianceSession>) {
+  constructor(socket: SessionSocket, peer: AppliancePeer, host: AgentHost<ApplianceSession>) {
     const { mxedgeId: deviceId, keySha256 } = peer.identity
     super(socket, { ...peer, deviceId, keySha256 }, host)
     this.identity = { ...peer.identity, certificateExpiresAt: peer.certificateExpiresAt }

@@ -1,8 +1,8 @@
-import type { WebSocket } from 'ws'
 import { deviceIdOf } from '../../devices/device.ts'
 import { ROUTER_FAMILY } from '../../devices/routers/register-router.ts'
 import type { DeviceLink, LinkCommand, SendResult } from '../links/device-link.ts'
 import type { FramePeer } from '../websockets/frame-session.ts'
+import type { SessionSocket } from '../websockets/session-socket.ts'
 import { routerDriver } from './router-driver.ts'
 import { type AgentHost, AgentSession } from './session.ts'
 
@@ -25,7 +25,7 @@ export class RouterSession extends AgentSession<RouterSession> implements Device
   /** Set before the connection is recorded: the organization with which the key has registered. */
   orgId: string | null = null
 
-  constructor(socket: WebSocket, peer: RouterPeer, host: AgentHost<RouterSession>) {
+  constructor(socket: SessionSocket, peer: RouterPeer, host: AgentHost<RouterSession>) {
     const { mac, keySha256 } = peer.identity
     super(socket, { ...peer, deviceId: deviceIdOf(mac), keySha256 }, host)
     this.mac = mac

@@ -1,4 +1,3 @@
-import type { WebSocket } from 'ws'
 import type { StepLimits } from '../../mxedges/commands/time-limits.ts'
 import { closeFrames } from '../websockets/close-codes.ts'
 import { type CloseReason, type Link, NO_EPOCH } from '../links/device-link.ts'
@@ -11,6 +10,7 @@ import {
   type UnpackedFrame,
 } from '../websockets/frame-session.ts'
 import { type Params, type RpcError, encodeCall, encodeError, encodeResult } from '../websockets/jsonrpc.ts'
+import type { SessionSocket } from '../websockets/session-socket.ts'
 
 /** How the gateway handles the messages of the agents of one role. */
 export interface AgentHost<S extends AgentSession<S>> extends FrameHost {
@@ -42,7 +42,7 @@ export abstract class AgentSession<S extends AgentSession<S>> extends FrameSessi
   readonly #sent: SentCall[] = []
 
   constructor(
-    socket: WebSocket,
+    socket: SessionSocket,
     peer: FramePeer & Pick<AgentSession<S>, 'deviceId' | 'keySha256'>,
     host: AgentHost<S>,
   ) {

@@ -1,4 +1,3 @@
-import type { WebSocket } from 'ws'
 import { deviceIdOf } from '../../devices/device.ts'
 import { closeFrames } from '../websockets/close-codes.ts'
 import { type CloseReason, type DeviceLink, type LinkCommand, NO_EPOCH, type SendResult } from '../links/device-link.ts'
@@ -11,6 +10,7 @@ import {
   type UnpackedFrame,
 } from '../websockets/frame-session.ts'
 import { type Call, type PackedCall, encodeCall, inflateCall } from '../websockets/jsonrpc.ts'
+import type { SessionSocket } from '../websockets/session-socket.ts'
 import { FAMILY, type Reply, ucentralDriver } from './driver.ts'
 import { isContentRead, isDeviceMethod } from './messages.ts'
 
@@ -48,7 +48,7 @@ export class Session extends FrameSession implements DeviceLink {
   uptime: 'awaited' | 'reported' | 'missed' = 'awaited'
   readonly #sessions: SessionHost
 
-  constructor(socket: WebSocket, peer: SessionPeer, host: SessionHost) {
+  constructor(socket: SessionSocket, peer: SessionPeer, host: SessionHost) {
     super(socket, peer, host)
     this.#sessions = host
     this.mac = peer.identity

@@ -1,4 +1,3 @@
-import type { WebSocket } from 'ws'
 import { Allowances } from '../admission/allowance.ts'
 import { type OpenSessions, createOpenSessions } from '../websockets/open-sessions.ts'
 import type { LinkHost } from '../protocol.ts'
@@ -10,6 +9,7 @@ import type { UcentralHost } from './host.ts'
 import { createLostUpgrades } from './lost-upgrades.ts'
 import { dropMessage, receiveCall } from './receive.ts'
 import type { Peer } from '../websockets/websocket-server.ts'
+import type { SessionSocket } from '../websockets/session-socket.ts'
 import { Session, type SessionHost } from './session.ts'
 import { TELEMETRY_CALL_ID } from './telemetry.ts'
 import { warnOfMissingUptimes } from './warn-of-missing-uptimes.ts'
@@ -18,7 +18,7 @@ import { warnOfMissingUptimes } from './warn-of-missing-uptimes.ts'
 export interface Sessions {
   /** False for a device that has recently exceeded its allowance. */
   mayOpen(mac: string): boolean
-  open(socket: WebSocket, peer: Peer<string>): void
+  open(socket: SessionSocket, peer: Peer<string>): void
   /** Checks all sessions; called at regular intervals. */
   look(): Promise<void>
   /** Closes all sessions because the service stops. */

@@ -1,9 +1,10 @@
 import type { Duplex } from 'node:stream'
-import type { RawData, WebSocket } from 'ws'
+import type { RawData } from 'ws'
 import type { Allowance, Cost } from '../admission/allowance.ts'
 import { closeCodes } from './close-codes.ts'
 import { type Frame, type PackedCall, decodeEnvelope } from './jsonrpc.ts'
 import type { Turns } from '../admission/turns.ts'
+import type { SessionSocket } from './session-socket.ts'
 import type { Peer } from './websocket-server.ts'
 
 /** With more unsent bytes the device is not reading, and further writes would only fill our memory. */
@@ -55,7 +56,7 @@ export abstract class FrameSession {
   isClosed = false
   /** True once the device has sent a message that we drop; only the first one is logged as a warning. */
   isOdd = false
-  readonly #socket: WebSocket
+  readonly #socket: SessionSocket
   readonly #stream: Duplex
   readonly #host: FrameHost
   readonly #allowance: Allowance
@@ -70,7 +71,7 @@ export abstract class FrameSession {
   #isFlooding = false
   #hasSpoken = false
 
-  constructor(socket: WebSocket, peer: FramePeer, host: FrameHost) {
+  constructor(socket: SessionSocket, peer: FramePeer, host: FrameHost) {
     this.#socket = socket
     this.#stream = peer.stream
     this.#host = host
@@ -122,9 +123,9 @@ export abstract class FrameSession {
     return this.#socket.isPaused
   }
 
-  /** False also while a connection that the peer has closed or reset waits for its end. */
+  /** False also while a connection that either side has closed, or the peer has reset, waits for its end. */
   get #isOpen(): boolean {
-    return this.#socket.readyState === this.#socket.OPEN && !this.#stream.destroyed
+    return this.#socket.readyState === this.#socket.OPEN && !this.#socket.isEnding && !this.#stream.destroyed
   }
 
   /** @returns False when the text was certainly not sent. */

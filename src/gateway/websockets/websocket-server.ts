@@ -12,6 +12,7 @@ import { serverChain } from '../certificates/server-chain.ts'
 import type { ConnectionGate } from '../../platform/queues/connection-gate.ts'
 import { type ArrivalTimes, type Arrivals, createArrivals } from '../admission/arrivals.ts'
 import { type Spread, spreadOverTurns } from '../admission/spread.ts'
+import { type SessionSocket, type SessionSocketClass, closedByTurns } from './session-socket.ts'
 
 /** The largest frame; a larger one closes the session. */
 const MAX_FRAME_BYTES = 512 * 1024
@@ -23,7 +24,10 @@ const CLOSE_TIMEOUT_MS = 5000
  * and frees it at once. Without the limit it has 16 KB, for which the program's settings of malloc make a mapping each time.
  */
 const MAX_RECORD_BYTES = 4096
-/** The sessions of a port that one turn of the event loop ends: each takes 0.1 ms, and a network that breaks ends thousands. */
+/**
+ * The sessions of a port that one turn of the event loop ends, and those to which it sends a close frame: each takes 0.1 ms, and a network
+ * that breaks ends thousands.
+ */
 const ENDED_PER_TURN = 32
 /** Connections that the kernel queues for us; the default maximum of Linux is 4096. */
 const BACKLOG = 4096
@@ -60,7 +64,7 @@ export interface WebSocketServerOptions<I> {
   readonly identify: (commonName: string, socket: TLSSocket) => I | null
   /** False for a device that may not open a session now. */
   readonly mayOpen: (identity: I) => boolean
-  readonly onSession: (socket: WebSocket, peer: Peer<I>) => void
+  readonly onSession: (socket: SessionSocket, peer: Peer<I>) => void
   readonly onRefused: (why: Refusal, address: string | null) => void
 }
 
@@ -122,8 +126,9 @@ function createTlsServer<I>(options: WebSocketServerOptions<I>, arrivals: Arriva
     ALPNCallback: ({ protocols }) => protocols.find((protocol) => protocol === 'http/1.1'),
   })
   // The type definitions of ws lack `closeTimeout`.
-  const settings: ServerOptions & { closeTimeout: number } = {
+  const settings: ServerOptions<SessionSocketClass> & { closeTimeout: number } = {
     noServer: true,
+    WebSocket: closedByTurns(spreadOverTurns(ENDED_PER_TURN)),
     clientTracking: false,
     // Sessions answer pings themselves, as long as the device's allowance lasts.
     autoPong: false,
@@ -153,7 +158,7 @@ interface Upgrade {
 }
 
 interface UpgradeHost<I> {
-  readonly sockets: WebSocketServer
+  readonly sockets: InstanceType<typeof WebSocketServer<SessionSocketClass>>
   readonly options: WebSocketServerOptions<I>
   readonly arrivals: Arrivals
   /** The `_destroy` of the sockets of all sessions. */

@@ -7,6 +7,7 @@ import { WebSocket } from 'ws'
 import { Allowance } from '../../../src/gateway/admission/allowance.ts'
 import { createTurns } from '../../../src/gateway/admission/turns.ts'
 import { FrameSession, type UnpackedFrame } from '../../../src/gateway/websockets/frame-session.ts'
+import type { SessionSocket } from '../../../src/gateway/websockets/session-socket.ts'
 import type { Peer } from '../../../src/gateway/websockets/websocket-server.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startTestListener } from './websocket-listener.ts'
@@ -19,12 +20,12 @@ const now = (): number => performance.now()
 const turns = createTurns(now)
 
 class TestSession extends FrameSession {
-  readonly socket: WebSocket
+  readonly socket: SessionSocket
   readonly peer: Peer<string>
   code: number | null = null
   readonly isConnected = true
 
-  constructor(socket: WebSocket, peer: Peer<string>) {
+  constructor(socket: SessionSocket, peer: Peer<string>) {
     super(socket, { ...peer, allowance: new Allowance(now()) }, { now, turns })
     this.socket = socket
     this.peer = peer
@@ -101,3 +102,21 @@ test.each(['closed', 'reset'] as const)(
     expect(sessions.map(({ code }) => code)).toEqual(sessions.map(() => 1006))
   },
 )
+
+test('a turn answers a bounded number of close frames, and nothing is sent to the others', async () => {
+  const { sessions, devices } = await openSessions()
+  for (const device of devices) device.close(4000)
+  const answered: number[] = []
+  let waited = 0
+  while (sessions.some(({ code }) => code === null)) {
+    await nextTurn()
+    answered.push(sessions.filter(({ socket }) => socket.readyState !== socket.OPEN).length)
+    const waiting = sessions.filter(({ socket }) => socket.readyState === socket.OPEN && socket.isEnding)
+    for (const session of waiting) expect(session.say()).toBe(false)
+    waited += waiting.length
+  }
+  const growth = answered.map((count, index) => count - (answered[index - 1] ?? 0))
+  expect(Math.max(...growth)).toBeLessThanOrEqual(ENDED_PER_TURN)
+  expect(waited).toBeGreaterThan(0)
+  expect(sessions.map(({ code }) => code)).toEqual(sessions.map(() => 4000))
+})
