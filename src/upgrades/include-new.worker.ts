@@ -5,7 +5,6 @@ import { appendDeviceEvents } from '../events/append.ts'
 import { listVersions, lockImages } from '../firmware/store.ts'
 import { listWindows } from '../orgs/org-settings/store.ts'
 import type { Context } from '../platform/context.ts'
-import { databaseFailure } from '../platform/database/database-failure.ts'
 import { type Tx, inTx } from '../platform/database/db.ts'
 import { type Poller, startPoller } from '../platform/time/poller.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
@@ -28,18 +27,14 @@ import {
 import { deviceOfCandidate } from '../rollout/store-candidates.ts'
 import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
-import { reasonOf } from './joining-failures.ts'
-import { INCLUDE_MS, NEXT_LOOK_MS } from './org-upgrade.ts'
 import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './planning/plan-joining.ts'
 import { type LaterSites, planLaterSite, planLaterTimes } from './planning/plan-later-sites.ts'
+import { type Looked, type Portion, searchAll } from './search-joining.ts'
 import { listLaterSites, shareUpgradeSites } from './store.ts'
 import { rankJoining } from './uplinks/rank-joining.ts'
 
 const INTERVAL_MS = 2000
-/** Exceeds the time of a look. A worker that dies looks again after that. */
-const LEASE_MS = 60_000
-const MAX_AT_ONCE = 20
-/** Devices that one look reads; the next one follows soon. */
+/** Devices that one search reads; the next one follows soon. */
 const MAX_DEVICES = 5000
 /** An audit record names no more devices. */
 const MAX_NAMED = 100
@@ -55,76 +50,87 @@ export function startInclusions(ctx: Context): Poller {
 }
 
 /** Makes each upgrade that is due search for further devices. @returns True if there may be more. */
-export async function includeAll(ctx: Context, maxDevices = MAX_DEVICES): Promise<boolean> {
-  const nowMs = ctx.serviceClock.nowMs()
-  const due = await claimInclusions(ctx.db, { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: MAX_AT_ONCE })
-  for (const upgrade of due) {
-    try {
-      await includePast(ctx, upgrade, maxDevices)
-    } catch (error) {
-      ctx.log.error({ err: error, upgrade: upgrade.id }, 'an upgrade could not take in further devices')
-    }
-  }
-  return due.length === MAX_AT_ONCE
+export function includeAll(ctx: Context, maxDevices = MAX_DEVICES): Promise<boolean> {
+  return searchAll<DueInclusion>(
+    ctx,
+    {
+      joins: 'devices',
+      claim: (claim) => claimInclusions(ctx.db, claim),
+      look: (upgrade, portion) => includeNew(ctx, upgrade, portion),
+      passBy: (upgrade, portion, reason) => passBy(ctx, upgrade, { ...portion, reason }),
+      update: ({ orgId, id }, next) => updateInclusion(ctx.db, systemScope('rollout', orgId), id, next),
+    },
+    maxDevices,
+  )
 }
 
-/**
- * Looks at fewer devices each time it fails, and passes the one that makes it fail by. The pass goes on
- * a minute later: if many fail, looking for each of them must not keep the service busy. A failure of the database concerns no device, and ends the look.
- */
-async function includePast(ctx: Context, upgrade: DueInclusion, maxDevices: number): Promise<void> {
-  try {
-    await includeNew(ctx, upgrade, maxDevices)
-  } catch (error) {
-    if (databaseFailure(error) !== undefined) throw error
-    if (maxDevices > 1) return includePast(ctx, upgrade, Math.floor(maxDevices / 2))
-    ctx.log.error({ err: error, upgrade: upgrade.id }, 'an upgrade could not take in a further device')
-    await passBy(ctx, upgrade, reasonOf(error))
-  }
+/** The sites of which devices may join an upgrade. */
+interface JoiningSites {
+  readonly open: readonly OpenSite[]
+  /** Upgrades of sites that are new to the upgrade; they are inserted with their first device. */
+  readonly later: readonly NewSiteUpgrade[]
 }
 
-function passBy(ctx: Context, { orgId, id, after }: DueInclusion, reason: string): Promise<void> {
-  const scope = systemScope('rollout', orgId)
-  return inTx(ctx, async (tx) => {
-    await lockOrgUpgrades(tx, scope, [id])
-    const open = await listOpenSites(tx, scope, id)
-    const later = await listLaterSites(tx, scope, id)
-    const siteIds = [...open.map(({ siteId }) => siteId), ...later.map((site) => site.id)]
-    const { ids, last } = await listFree(tx, scope, { orgUpgradeId: id, siteIds, after, limit: 1 })
-    await insertJoiningNotes(tx, scope, id, { deviceIds: ids, reason })
-    await updateInclusion(tx, scope, id, { dueMs: ctx.serviceClock.nowMs() + INCLUDE_MS, after: last })
-  })
-}
-
-/** One search: reads a bounded number of devices, adds those that match, and sets the time of the next search. */
-async function includeNew(ctx: Context, upgrade: DueInclusion, maxDevices: number): Promise<void> {
-  const { orgId, id, after } = upgrade
-  const scope = systemScope('rollout', orgId)
+async function findSites(ctx: Context, scope: OrgScope, id: string, joining: Joining): Promise<JoiningSites> {
   const open = await listOpenSites(ctx.db, scope, id)
-  if (open.length === 0) return endInclusion(ctx, scope, id)
+  if (open.length === 0 || joining.laterSites === null) return { open, later: [] }
+  return { open, later: await planLater(ctx, scope, { id, laterSites: joining.laterSites }) }
+}
+
+const siteIdsOf = ({ open, later }: JoiningSites): string[] => [...open, ...later].map(({ siteId }) => siteId)
+
+/** Adds those of a bounded number of devices that match. */
+async function includeNew(ctx: Context, upgrade: DueInclusion, portion: Portion): Promise<Looked | null> {
+  const { orgId, id } = upgrade
+  const scope = systemScope('rollout', orgId)
   const joining = decodeJoining(upgrade.joining)
-  const later = joining.laterSites === null ? [] : await planLater(ctx, scope, { id, laterSites: joining.laterSites })
-  const sites = [...open, ...later.map((site) => ({ ...site, windows: site.plan.windows ?? null }))]
-  const siteIds = sites.map(({ siteId }) => siteId)
-  const look = { orgUpgradeId: id, siteIds, after, limit: maxDevices }
+  const joinable = await findSites(ctx, scope, id, joining)
+  const { open, later } = joinable
+  if (open.length === 0) return endInclusion(ctx, scope, id)
+  const look = { orgUpgradeId: id, siteIds: siteIdsOf(joinable), ...portion }
   const { candidates, last } = await listJoining(ctx.db, scope, look)
   if (candidates.length > 0) {
     const catalog = await listVersions(ctx.db, scope)
     const models = [...new Set(candidates.map(({ model }) => model))]
     const versions = await listModelVersions(ctx.db, scope, { orgUpgradeId: id, models })
+    const sites = [...open, ...later.map((site) => ({ ...site, windows: site.plan.windows ?? null }))]
     const devices = planJoining(joining, candidates, { sites, catalog, versions })
     if (devices.length > 0) await include(ctx, scope, { id, open, later, devices, joining })
   }
-  const dueMs = ctx.serviceClock.nowMs() + (last === null ? INCLUDE_MS : NEXT_LOOK_MS)
-  await updateInclusion(ctx.db, scope, id, { dueMs, after: last })
+  return { last }
+}
+
+/** Notes at its site why a device can't join. A site that is new to the upgrade gets its site upgrade for the note. */
+async function passBy(
+  ctx: Context,
+  { orgId, id, joining }: DueInclusion,
+  { reason, ...portion }: Portion & { readonly reason: string },
+): Promise<Looked | null> {
+  const scope = systemScope('rollout', orgId)
+  const joinable = await findSites(ctx, scope, id, decodeJoining(joining))
+  if (joinable.open.length === 0) return endInclusion(ctx, scope, id)
+  const look = { orgUpgradeId: id, siteIds: siteIdsOf(joinable), ...portion }
+  // What is known of them may be what fails, so only their ids are read.
+  const { devices, last } = await listFree(ctx.db, scope, look)
+  const siteIds = new Set(devices.map(({ siteId }) => siteId))
+  return inTx(ctx, async (tx) => {
+    const shared = await shareLater(tx, scope, { later: joinable.later, siteIds })
+    await lockOrgUpgrades(tx, scope, [id])
+    if ((await listOpenSites(tx, scope, id)).length === 0) return { last }
+    const added = await keepMissing(tx, scope, { id, sites: shared })
+    await insertSiteUpgrades(tx, scope, added, { orgUpgradeId: id, createdAt: ctx.clock.now() })
+    await insertJoiningNotes(tx, scope, id, { deviceIds: devices.map((device) => device.id), reason })
+    return { last }
+  })
 }
 
 /** Ends the search of an upgrade that has ended at all sites, unless a retry has continued it since. */
-function endInclusion(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+function endInclusion(ctx: Context, scope: OrgScope, id: string): Promise<null> {
   return inTx(ctx, async (tx) => {
     await lockOrgUpgrades(tx, scope, [id])
-    if ((await listOpenSites(tx, scope, id)).length > 0) return
-    await updateInclusion(tx, scope, id, { dueMs: null, after: null })
+    if ((await listOpenSites(tx, scope, id)).length === 0)
+      await updateInclusion(tx, scope, id, { dueMs: null, after: null })
+    return null
   })
 }
 
@@ -144,12 +150,9 @@ async function planLater(
   })
 }
 
-interface Inclusion {
+interface Inclusion extends JoiningSites {
   /** The id of the organization upgrade. */
   readonly id: string
-  readonly open: readonly OpenSite[]
-  /** Upgrades of sites that are new to the upgrade; they are inserted with their first device. */
-  readonly later: readonly NewSiteUpgrade[]
   readonly devices: readonly JoiningDevice[]
   readonly joining: Pick<Joining, 'joins' | 'downloadsJoin'>
 }
@@ -160,7 +163,8 @@ function include(ctx: Context, scope: OrgScope, { id, open, later, devices, join
   const upgradeIds = new Map([...open, ...later].map((site) => [site.siteId, site.id]))
   return inTx(ctx, async (tx) => {
     // The sites before the upgrades, as by the creation of an upgrade.
-    const shared = await shareLater(tx, scope, { later, devices })
+    const siteIds = new Set(devices.map(({ device }) => device.siteId))
+    const shared = await shareLater(tx, scope, { later, siteIds })
     // The locks have the same order as in the engine and in a retry.
     const [org] = await lockOrgUpgrades(tx, scope, [id])
     if (org === undefined || (await listOpenSites(tx, scope, id)).length === 0) return
@@ -189,14 +193,13 @@ function include(ctx: Context, scope: OrgScope, { id, open, later, devices, join
   })
 }
 
-/** Prevents the deletion of the sites of devices that join. @returns Those that still exist. */
+/** Prevents the deletion of those of the later sites that are in `siteIds`. @returns Those that still exist. */
 async function shareLater(
   tx: Tx,
   scope: OrgScope,
-  { later, devices }: Pick<Inclusion, 'later' | 'devices'>,
+  { later, siteIds }: Pick<JoiningSites, 'later'> & { readonly siteIds: ReadonlySet<string | null> },
 ): Promise<NewSiteUpgrade[]> {
-  const joined = new Set(devices.map(({ device }) => device.siteId))
-  const wanted = later.filter(({ siteId }) => joined.has(siteId))
+  const wanted = later.filter(({ siteId }) => siteIds.has(siteId))
   if (wanted.length === 0) return []
   const sites = await shareUpgradeSites(
     tx,

@@ -1,34 +1,40 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
-import { type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
+import { type Db, type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
 import { type NewTarget, insertTargets } from './store-create.ts'
 import type { MxedgeUpgrade } from './store-records.ts'
 import { NO_PHASE } from '../../rollout/rollout.ts'
 import { terminalStates } from './upgrade.ts'
 
-/** Lists the upgrades that run and are due to look for further appliances. */
-export function listDueInclusions(
-  reader: Reader,
-  { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
-): Promise<{ readonly orgId: string; readonly id: string }[]> {
-  return reader
-    .selectFrom('mxedgeUpgrade')
-    .select(['orgId', 'id'])
-    .where('finishedAt', 'is', null)
-    .where('stopping', 'is', null)
-    .where('includeDueMs', '<=', nowMs)
-    .orderBy('includeDueMs')
-    .limit(limit)
-    .execute()
+/** An upgrade that looks for further appliances now. */
+export interface DueInclusion {
+  readonly orgId: string
+  readonly id: string
+  /** The last appliance that the pass has looked at; null: it begins. */
+  readonly after: string | null
 }
 
-/** Locks an upgrade that runs and searches for appliances to join; another worker may have searched concurrently. */
-export function lockIncluding(
-  tx: Tx,
-  scope: InOrg,
-  { id, nowMs }: { readonly id: string; readonly nowMs: number },
-): Promise<MxedgeUpgrade | undefined> {
+/** Claims upgrades that run and are due to look for further appliances: until the lease ends, no other worker looks. */
+export async function claimInclusions(
+  db: Db,
+  { nowMs, leaseUntilMs, limit }: { readonly nowMs: number; readonly leaseUntilMs: number; readonly limit: number },
+): Promise<DueInclusion[]> {
+  const { rows } = await sql<DueInclusion>`
+    with due as (
+      select org_id, id from mxedge_upgrade
+      where finished_at is null and stopping is null and include_due_ms <= ${nowMs}
+      order by include_due_ms limit ${limit} for update skip locked
+    )
+    update mxedge_upgrade upgrade set include_due_ms = ${leaseUntilMs}
+    from due where upgrade.org_id = due.org_id and upgrade.id = due.id
+    returning upgrade.org_id, upgrade.id, upgrade.include_after as after
+  `.execute(db)
+  return rows
+}
+
+/** Locks an upgrade that runs and searches for appliances to join. */
+export function lockIncluding(tx: Tx, scope: InOrg, id: string): Promise<MxedgeUpgrade | undefined> {
   return tx
     .selectFrom('mxedgeUpgrade')
     .selectAll()
@@ -36,21 +42,20 @@ export function lockIncluding(
     .where('id', '=', id)
     .where('finishedAt', 'is', null)
     .where('stopping', 'is', null)
-    .where('includeDueMs', '<=', nowMs)
     .forUpdate()
     .executeTakeFirst()
 }
 
-/** Sets when the upgrade looks next, and after which appliance; without `after` the pass stays where it is. */
+/** Sets when the upgrade looks next, and after which appliance. */
 export async function updateInclusion(
-  tx: Tx,
+  db: Db,
   scope: InOrg,
   id: string,
-  { dueMs, after }: { readonly dueMs: number; readonly after?: string | null },
+  { dueMs, after }: { readonly dueMs: number; readonly after: string | null },
 ): Promise<void> {
-  await tx
+  await db
     .updateTable('mxedgeUpgrade')
-    .set({ includeDueMs: dueMs, ...(after !== undefined && { includeAfter: after }) })
+    .set({ includeDueMs: dueMs, includeAfter: after })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()
@@ -69,12 +74,12 @@ export interface JoiningLook {
 /**
  * Lists appliances that the upgrade covers, that have connected once, that no upgrade has and that this one never had,
  * except as skipped by its plan.
- * @param limit The number of appliances that are looked at.
+ * @param portion At most `limit` appliances behind `after` are looked at.
  */
 export async function listJoining(
   reader: Reader,
-  { orgId, id, siteId, includeAfter: after }: Pick<MxedgeUpgrade, 'orgId' | 'id' | 'siteId' | 'includeAfter'>,
-  limit: number,
+  { orgId, id, siteId }: Pick<MxedgeUpgrade, 'orgId' | 'id' | 'siteId'>,
+  { after, limit }: { readonly after: string | null; readonly limit: number },
 ): Promise<JoiningLook> {
   let covered = reader.selectFrom('mxedge').select('id').where('orgId', '=', orgId)
   if (siteId !== null) covered = covered.where('siteId', '=', siteId)

@@ -90,7 +90,7 @@ export interface LookOptions {
 
 /** The devices that a look has found. */
 interface FreeDevices {
-  readonly ids: readonly string[]
+  readonly devices: readonly { readonly id: string; readonly siteId: string | null }[]
   /** The last device that was looked at; null at the end of the pass. */
   readonly last: string | null
 }
@@ -107,11 +107,12 @@ export async function listFree(
 ): Promise<FreeDevices> {
   let looked = reader
     .selectFrom('device')
-    .select('id')
+    .select(['id', 'siteId'])
     .where('orgId', '=', scope.orgId)
     .where('siteId', '=', anyOf(siteIds))
   if (after !== null) looked = looked.where('id', '>', after)
-  const ids = (await looked.orderBy('id').limit(limit).execute()).map(({ id }) => id)
+  const devices = await looked.orderBy('id').limit(limit).execute()
+  const ids = devices.map(({ id }) => id)
   const { rows } = await sql<{ id: string }>`
     select looked.id from unnest(${ids}::uuid[]) as looked (id)
     where not exists (
@@ -128,7 +129,8 @@ export async function listFree(
         and not (${isSkippedByPlan} and status.device_id is not null and status.firmware is distinct from target.target_version
           and not coalesce(target.reported ? status.firmware, false)))
   `.execute(reader)
-  return { ids: rows.map(({ id }) => id), last: ids.length < limit ? null : (ids.at(-1) ?? null) }
+  const free = new Set(rows.map(({ id }) => id))
+  return { devices: devices.filter(({ id }) => free.has(id)), last: ids.length < limit ? null : (ids.at(-1) ?? null) }
 }
 
 /** Lists the devices that may join: see listFree(). */
@@ -137,7 +139,8 @@ export async function listJoining(
   scope: OrgScope,
   look: LookOptions,
 ): Promise<Pick<FreeDevices, 'last'> & { readonly candidates: readonly Candidate[] }> {
-  const { ids, last } = await listFree(reader, scope, look)
+  const { devices, last } = await listFree(reader, scope, look)
+  const ids = devices.map(({ id }) => id)
   const candidates = ids.length === 0 ? [] : await candidatesOf(reader, scope, sql<boolean>`d.id = ${anyOf(ids)}`)
   return { candidates, last }
 }

@@ -4,10 +4,10 @@ import { listPackages } from '../../firmware/packages/store.ts'
 import { lockCandidates } from '../../mxedges/upgrades/store-create.ts'
 import {
   type JoiningLook,
+  claimInclusions,
   findExtent,
   insertIncluded,
   insertNotes,
-  listDueInclusions,
   listJoining,
   lockIncluding,
   updateInclusion,
@@ -15,12 +15,10 @@ import {
 import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
-import { databaseFailure } from '../../platform/database/database-failure.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
-import { reasonOf } from '../joining-failures.ts'
-import { INCLUDE_MS, NEXT_LOOK_MS } from '../org-upgrade.ts'
+import { type DueSearch, type Looked, type Portion, searchAll } from '../search-joining.ts'
 import { appendTargetEvents, listPlaces, newTargetOf, shareImages } from './create-mxedge-upgrade.ts'
 import {
   type MxedgeInclusion,
@@ -33,8 +31,7 @@ import { limitToWindows } from './plan-places.ts'
 import { planSteps } from './plan-steps.ts'
 
 const INTERVAL_MS = 2000
-const MAX_AT_ONCE = 20
-/** Appliances that one look reads; the next one follows soon. */
+/** Appliances that one search reads; the next one follows soon. */
 const MAX_APPLIANCES = 5000
 /** An audit record names no more appliances. */
 const MAX_NAMED = 100
@@ -50,65 +47,56 @@ export function startMxedgeInclusions(ctx: Context): Poller {
 }
 
 /** Makes each upgrade that is due search for further appliances. @returns True if there may be more. */
-export async function includeAllMxedges(ctx: Context, maxAppliances = MAX_APPLIANCES): Promise<boolean> {
-  const nowMs = ctx.serviceClock.nowMs()
-  const due = await listDueInclusions(ctx.db, { nowMs, limit: MAX_AT_ONCE })
-  for (const { orgId, id } of due) {
-    const scope = systemScope('rollout', orgId)
-    try {
-      await includePast(ctx, scope, { id, now: ctx.clock.now(), nowMs, maxAppliances })
-    } catch (error) {
-      ctx.log.error({ err: error, upgrade: id }, 'an upgrade could not take in further edge appliances')
-      await inTx(ctx, (tx) => updateInclusion(tx, scope, id, { dueMs: nowMs + INCLUDE_MS }))
-    }
-  }
-  return due.length === MAX_AT_ONCE
+export function includeAllMxedges(ctx: Context, maxAppliances = MAX_APPLIANCES): Promise<boolean> {
+  return searchAll(
+    ctx,
+    {
+      joins: 'edge appliances',
+      claim: (claim) => claimInclusions(ctx.db, claim),
+      look: (upgrade, portion) => inTx(ctx, (tx) => includeNew(ctx, tx, upgrade, portion)),
+      passBy: (upgrade, portion, reason) => inTx(ctx, (tx) => passBy(tx, upgrade, { ...portion, reason })),
+      update: ({ orgId, id }, next) => updateInclusion(ctx.db, systemScope('rollout', orgId), id, next),
+    },
+    maxAppliances,
+  )
 }
 
-/**
- * Looks at fewer appliances each time it fails, and passes the one that makes it fail by. The pass goes on
- * a minute later: if many fail, looking for each of them must not keep the service busy. A failure of the database concerns no appliance, and ends the look.
- */
-async function includePast(ctx: Context, scope: OrgScope, look: Look): Promise<void> {
-  const { id, maxAppliances } = look
-  try {
-    await inTx(ctx, (tx) => includeNew(tx, scope, look))
-  } catch (error) {
-    if (databaseFailure(error) !== undefined) throw error
-    if (maxAppliances > 1) return includePast(ctx, scope, { ...look, maxAppliances: Math.floor(maxAppliances / 2) })
-    ctx.log.error({ err: error, upgrade: id }, 'an upgrade could not take in a further edge appliance')
-    await inTx(ctx, (tx) => passBy(tx, scope, look, reasonOf(error)))
-  }
-}
-
-async function passBy(tx: Tx, scope: OrgScope, { id, nowMs, maxAppliances }: Look, reason: string): Promise<void> {
-  const upgrade = await lockIncluding(tx, scope, { id, nowMs })
-  if (upgrade === undefined) return
-  const { ids, last } = await listJoining(tx, upgrade, maxAppliances)
-  await updateInclusion(tx, scope, id, { dueMs: nowMs + INCLUDE_MS, after: last })
+async function passBy(
+  tx: Tx,
+  { orgId, id }: DueSearch,
+  { reason, ...portion }: Portion & { readonly reason: string },
+): Promise<Looked | null> {
+  const upgrade = await lockIncluding(tx, systemScope('rollout', orgId), id)
+  if (upgrade === undefined) return null
+  const { ids, last } = await listJoining(tx, upgrade, portion)
   await insertNotes(
     tx,
     upgrade,
     ids.map((mxedgeId) => ({ mxedge_id: mxedgeId, reason })),
   )
+  return { last }
 }
 
-interface Look {
-  readonly id: string
-  readonly now: Date
-  readonly nowMs: number
-  readonly maxAppliances: number
-}
-
-async function includeNew(tx: Tx, scope: OrgScope, { id, now, nowMs, maxAppliances }: Look): Promise<void> {
+async function includeNew(ctx: Context, tx: Tx, { orgId, id }: DueSearch, portion: Portion): Promise<Looked | null> {
+  const scope = systemScope('rollout', orgId)
   await shareOrg(tx, scope)
-  const upgrade = await lockIncluding(tx, scope, { id, nowMs })
-  if (upgrade?.joining == null) return
-  const found = await listJoining(tx, upgrade, maxAppliances)
+  const upgrade = await lockIncluding(tx, scope, id)
+  if (upgrade?.joining == null) return null
+  const found = await listJoining(tx, upgrade, portion)
   const inclusion = await planInclusion(tx, scope, { upgrade, joining: decodeJoining(upgrade.joining), found })
-  const { last } = found
-  await updateInclusion(tx, scope, id, { dueMs: nowMs + (last === null ? INCLUDE_MS : NEXT_LOOK_MS), after: last })
-  if (inclusion.targets.length === 0) return
+  if (inclusion.targets.length > 0) await include(ctx, tx, scope, { upgrade, inclusion })
+  return { last: found.last }
+}
+
+async function include(
+  ctx: Context,
+  tx: Tx,
+  scope: OrgScope,
+  { upgrade, inclusion }: { readonly upgrade: MxedgeUpgrade; readonly inclusion: MxedgeInclusion },
+): Promise<void> {
+  const { id } = upgrade
+  const now = ctx.clock.now()
+  const nowMs = ctx.serviceClock.nowMs()
   await shareImages(tx, scope, inclusion.targets)
   const { targets } = inclusion
   await insertIncluded(tx, scope, id, { ...inclusion, targets: targets.map(newTargetOf), nowMs })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
-import { anyOf } from '../../../src/platform/database/db.ts'
+import { anyOf, json } from '../../../src/platform/database/db.ts'
 import { documentText } from '../../../src/platform/sealing/document-column.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
@@ -86,6 +86,30 @@ describe('an upgrade of all sites with include_new', () => {
     ])
     await rollout.advance()
     expect(await countOfUpgrade(id)).toMatchObject({ planned: 3 })
+  })
+
+  it('notes at such a site which device it could not take in', async () => {
+    await rollout.seed([2, 1])
+    const [failing] = rollout.devices(1)
+    if (failing === undefined) throw new Error('no device')
+    const { id } = await beginBefore({}, [{ devices: [failing] }])
+    const reports = (capabilities: unknown) =>
+      rollout.ctx.db
+        .updateTable('deviceStatus')
+        .set({ capabilities: json(capabilities) as never })
+        .where('deviceId', '=', failing.id)
+        .execute()
+    await reports({ commands: null })
+    const noted = async () => (await rollout.read(id)).siteUpgrades.flatMap((part) => part.notes)
+    const later = { reason: 'The site was created after the upgrade' }
+    const reason = 'could not be taken in, which is tried again: an internal error'
+    await look()
+    expect(await noted()).toEqual([later, { mac: failing.mac, reason }])
+    await look()
+    expect(await noted()).toEqual([later, { mac: failing.mac, reason }])
+    await reports(failing.capabilities)
+    await look()
+    expect([await noted(), await countOfUpgrade(id)]).toEqual([[later], { upgraded: 1, deferred: 1, planned: 1 }])
   })
 
   it('takes in none of them where the request names its sites', async () => {

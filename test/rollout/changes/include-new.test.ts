@@ -1,7 +1,7 @@
 import { type KyselyPlugin, sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
-import { inTx, json } from '../../../src/platform/database/db.ts'
+import { anyOf, inTx, json } from '../../../src/platform/database/db.ts'
 import { stopSiteUpgrades } from '../../../src/rollout/stops/store.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
@@ -192,30 +192,33 @@ describe('an upgrade with include_new', () => {
     expect(reads).toBeLessThan((devices * sites) / 2)
   })
 
-  it('passes one by that makes its look fail, and notes it until it joins', async () => {
-    await rollout.seed([2, 5])
+  it('passes those by that make its look fail, notes them until they join, and takes in the others at once', async () => {
+    await rollout.seed([2, 14])
     const { id } = await begin()
     await move(rollout.devices(1), 0)
     const ids = rollout.devices(1).toSorted((a, b) => (a.id < b.id ? -1 : 1))
-    const failing = ids[2]
-    if (failing === undefined) throw new Error('no device')
+    const failing = ids.slice(2, 13)
     const reports = (capabilities: unknown) =>
       rollout.ctx.db
         .updateTable('deviceStatus')
         .set({ capabilities: json(capabilities) as never })
-        .where('deviceId', '=', failing.id)
+        .where('deviceId', '=', anyOf(failing.map((device) => device.id)))
         .execute()
     await reports({ commands: null })
     const notes = async () => (await rollout.read(id)).siteUpgrades.flatMap((part) => part.notes)
-    for (let looks = 0; looks < 4; looks += 1) await look()
     const reason = 'could not be taken in, which is tried again: an internal error'
-    expect([await countOfUpgrade(id), await notes()]).toEqual([
-      { upgraded: 1, deferred: 1, planned: 4 },
-      [{ mac: failing.mac, reason }],
-    ])
-    await reports(failing.capabilities)
+    const noted = failing.map(({ mac }) => ({ mac, reason }))
     await look()
-    expect([await countOfUpgrade(id), await notes()]).toMatchObject([{ planned: 5 }, []])
+    // One search passes a few by, and the next one goes on behind them.
+    expect([await countOfUpgrade(id), await notes()]).toEqual([
+      { upgraded: 1, deferred: 1, planned: 2 },
+      noted.slice(0, 10),
+    ])
+    await look()
+    expect([await countOfUpgrade(id), await notes()]).toEqual([{ upgraded: 1, deferred: 1, planned: 3 }, noted])
+    await reports(ids[0]?.capabilities)
+    await look()
+    expect([await countOfUpgrade(id), await notes()]).toMatchObject([{ planned: 14 }, []])
   })
 
   it('puts them into the last phase, and continues a site that had ended', async () => {

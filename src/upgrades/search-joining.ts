@@ -1,0 +1,113 @@
+import type { Context } from '../platform/context.ts'
+import { databaseFailure } from '../platform/database/database-failure.ts'
+import { AppError } from '../platform/errors.ts'
+import { INCLUDE_MS, NEXT_LOOK_MS } from './org-upgrade.ts'
+
+/** Exceeds the time of a search. After it, another worker goes on where one has died. */
+const LEASE_MS = 60_000
+const MAX_AT_ONCE = 20
+/** What one search passes by. If more fail, it goes on after a pause: looking for each of them must not keep the service busy. */
+const MAX_PASSED_BY = 10
+
+/** A pass over what may join an upgrade goes on behind `after`; null: it begins. */
+export interface DueSearch {
+  readonly orgId: string
+  readonly id: string
+  readonly after: string | null
+}
+
+/** What a look reads: at most `limit` behind `after`. */
+export interface Portion {
+  readonly after: string | null
+  readonly limit: number
+}
+
+/** The last one that was looked at; null at the end of the pass. */
+export interface Looked {
+  readonly last: string | null
+}
+
+/** How upgrades of one kind search for what may join them. */
+export interface JoiningSearch<Due extends DueSearch> {
+  /** What joins, for messages: "devices". */
+  readonly joins: string
+  /** Claims upgrades that are due: until the lease ends, no other worker searches for them. */
+  readonly claim: (claim: {
+    readonly nowMs: number
+    readonly leaseUntilMs: number
+    readonly limit: number
+  }) => Promise<readonly Due[]>
+  /** Takes in those of a portion that join. @returns Null if the upgrade has ended and searches no longer. */
+  readonly look: (due: Due, portion: Portion) => Promise<Looked | null>
+  /** Notes why the only one of a portion can't join. @returns Null if the upgrade has ended. */
+  readonly passBy: (due: Due, portion: Portion, reason: string) => Promise<Looked | null>
+  /** Sets when the next search begins, and behind which one. */
+  readonly update: (due: Due, next: { readonly dueMs: number; readonly after: string | null }) => Promise<void>
+}
+
+/** Makes each upgrade that is due search. @param limit What one search looks at. @returns True if there may be more. */
+export async function searchAll<Due extends DueSearch>(
+  ctx: Context,
+  search: JoiningSearch<Due>,
+  limit: number,
+): Promise<boolean> {
+  const nowMs = ctx.serviceClock.nowMs()
+  const due = await search.claim({ nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: MAX_AT_ONCE })
+  for (const upgrade of due) {
+    try {
+      const next = await searchPast(ctx, search, { upgrade, limit })
+      if (next !== null) {
+        const dueMs = ctx.serviceClock.nowMs() + next.pauseMs
+        await search.update(upgrade, { dueMs, after: next.after })
+      }
+    } catch (error) {
+      ctx.log.error({ err: error, upgrade: upgrade.id }, `an upgrade could not take in further ${search.joins}`)
+    }
+  }
+  return due.length === MAX_AT_ONCE
+}
+
+/**
+ * Looks at half as many each time a look fails, and passes the one that makes it fail by; those behind it join in the same
+ * search. A failure of the database concerns none of them, and ends the search.
+ */
+async function searchPast<Due extends DueSearch>(
+  ctx: Context,
+  search: JoiningSearch<Due>,
+  { upgrade, limit }: { readonly upgrade: Due; readonly limit: number },
+): Promise<{ readonly after: string | null; readonly pauseMs: number } | null> {
+  let { after } = upgrade
+  let left = limit
+  let size = limit
+  let passed = 0
+  while (left > 0 && passed < MAX_PASSED_BY) {
+    let looked: Looked | null
+    try {
+      looked = await search.look(upgrade, { after, limit: size })
+    } catch (error) {
+      if (databaseFailure(error) !== undefined) throw error
+      if (size > 1) {
+        size = Math.floor(size / 2)
+        continue
+      }
+      ctx.log.error(
+        { err: error, upgrade: upgrade.id },
+        `an upgrade passed by one of the ${search.joins} that may join`,
+      )
+      looked = await search.passBy(upgrade, { after, limit: size }, reasonOf(error))
+      passed += 1
+    }
+    if (looked === null) return null
+    after = looked.last
+    if (after === null) return { after, pauseMs: INCLUDE_MS }
+    left -= size
+    size = Math.min(left, size * 2)
+  }
+  return { after, pauseMs: left > 0 ? INCLUDE_MS : NEXT_LOOK_MS }
+}
+
+/** The note about what can't join. What else failed is in the log. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof AppError ? error.message : 'an internal error'
+  return `could not be taken in, which is tried again: ${cause}`
+}
