@@ -5,7 +5,7 @@ import type { Telemetry } from '../../src/devices/telemetry/telemetry.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
-import type { SeededDevice } from '../support/fleets/fleet.ts'
+import { NEW, type SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, options, useRollout } from './harness.ts'
 
@@ -36,8 +36,11 @@ async function report(devices: readonly SeededDevice[], telemetry: Partial<Telem
   const { ctx, org } = rollout
   const now = ctx.clock.now()
   const bucket = { at: 0, samples: 1 } as never
+  const sessions = await ctx.db.selectFrom('deviceSession').select(['deviceId', 'epoch']).execute()
+  const epochs = new Map(sessions.map(({ deviceId, epoch }) => [deviceId, epoch]))
   const rows = devices.map(({ id }) => {
-    return { orgId: org.scope.orgId, deviceId: id, siteId: null, bucket, telemetry: { ...healthy, ...telemetry } }
+    const key = { orgId: org.scope.orgId, deviceId: id, siteId: null, epoch: epochs.get(id) ?? '' }
+    return { ...key, bucket, telemetry: { ...healthy, ...telemetry } }
   })
   await inTx(ctx, (tx) => upsertReports(tx, rows, { at: now, atMs: ctx.serviceClock.nowMs() }))
 }
@@ -98,4 +101,24 @@ it('a comparison that no device can take part in is refused', async () => {
   )
   await report(devices.slice(0, 1))
   expect((await rollout.create({ check_health: true })).siteUpgrades).toHaveLength(1)
+})
+
+it('a report over the connection before the reboot is no evidence, even in the millisecond of the next connection', async () => {
+  const [device] = await rollout.seed([1])
+  if (device === undefined) throw new Error('no device')
+  await report([device])
+  const { id } = await rollout.create({ strategy: 'big_bang', check_health: true })
+  await rollout.play()
+  expect(countAll(await rollout.read(id))).toEqual({ verifying: 1 })
+  // The report is recorded late, when the device has connected again.
+  await report([device])
+  await rollout.fleet.connect([device], NEW)
+  const later = rollout.ctx.serviceClock.nowMs() + 1
+  await rollout.ctx.db.updateTable('deviceReport').set({ reportedMs: later }).execute()
+  rollout.clock.advance(options.soakMs + 1000)
+  await rollout.advance()
+  expect(countAll(await rollout.read(id))).toEqual({ verifying: 1 })
+  await report([device])
+  await rollout.advance()
+  expect(countAll(await rollout.read(id))).toEqual({ upgraded: 1 })
 })

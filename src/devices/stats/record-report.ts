@@ -146,6 +146,7 @@ interface Change extends ReportDecision {
   readonly deviceId: string
   readonly type: ClaimedStatus['type']
   readonly siteId: string | null
+  readonly epoch: string
   readonly status: ClaimedStatus
   /** Null: unchanged. */
   readonly newMembers: readonly VcMember[] | null
@@ -164,7 +165,7 @@ function changeOf(status: ClaimedStatus, reports: readonly Report[], time: Repor
     return { ...next, newBoot: next.newBoot ?? known.newBoot }
   }, start)
   const { load, bootCount, bootedAt, bootKnownMs, connectedAt, connectedMs, newBoot } = end
-  const { orgId, deviceId, type, siteId } = status
+  const { orgId, deviceId, type, siteId, epoch } = status
   const telemetry = reports.flatMap((report) => report.telemetry ?? [])
   const newMembers = reports.findLast((report) => report.members != null)?.members ?? null
   const newCapabilities = reports.findLast((report) => report.capabilities != null)?.capabilities ?? null
@@ -172,6 +173,7 @@ function changeOf(status: ClaimedStatus, reports: readonly Report[], time: Repor
   const received = {
     type,
     siteId,
+    epoch,
     status,
     telemetry,
     hardware,

@@ -13,6 +13,8 @@ import type { Telemetry } from './telemetry.ts'
 export interface ReceivedTelemetry extends DeviceKey {
   readonly type: DeviceType
   readonly siteId: string | null
+  /** The session that carried it. */
+  readonly epoch: string
   readonly telemetry: readonly Telemetry[]
   /** True if the device has started since its last report, so that its counters began at zero. */
   readonly hasBooted: boolean
@@ -38,8 +40,8 @@ export async function recordTelemetry(
   const reports = received.flatMap((one) => {
     const next = fold(one, known.get(one.deviceId), time)
     if (next === null) return []
-    const { orgId, deviceId, type, siteId } = one
-    return [{ orgId, deviceId, type, siteId, ...next }]
+    const { orgId, deviceId, type, siteId, epoch } = one
+    return [{ orgId, deviceId, type, siteId, epoch, ...next }]
   })
   await upsertReports(tx, reports, time)
   await upsertSummaries(

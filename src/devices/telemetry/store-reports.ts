@@ -47,6 +47,8 @@ function knownOf({ orgId, deviceId, reportedMs, report, clients, bucket }: Repor
 
 export interface NewReport extends DeviceKey {
   readonly siteId: string | null
+  /** The session that carried it. */
+  readonly epoch: string
   readonly telemetry: Telemetry
   readonly bucket: Bucket
 }
@@ -58,11 +60,11 @@ interface ReportTime {
 
 const upsertDocument = statement<ReportTime & { readonly document: string }, unknown>(
   (param) => sql`
-    insert into device_report (org_id, device_id, site_id, reported_at, reported_ms, report, clients, bucket)
-    select org_id, device_id, site_id, ${param('at')}::timestamptz, ${param('atMs')}::float8, report, clients, bucket
+    insert into device_report (org_id, device_id, site_id, epoch, reported_at, reported_ms, report, clients, bucket)
+    select org_id, device_id, site_id, epoch, ${param('at')}::timestamptz, ${param('atMs')}::float8, report, clients, bucket
     from jsonb_to_recordset(${param('document')}::jsonb) as reported
-      (org_id uuid, device_id uuid, site_id uuid, report jsonb, clients jsonb, bucket jsonb)
-    on conflict (org_id, device_id) do update set site_id = excluded.site_id, bucket = excluded.bucket,
+      (org_id uuid, device_id uuid, site_id uuid, epoch bigint, report jsonb, clients jsonb, bucket jsonb)
+    on conflict (org_id, device_id) do update set site_id = excluded.site_id, epoch = excluded.epoch, bucket = excluded.bucket,
       reported_at = excluded.reported_at, reported_ms = excluded.reported_ms, report = excluded.report,
       clients = excluded.clients
   `,
@@ -70,8 +72,8 @@ const upsertDocument = statement<ReportTime & { readonly document: string }, unk
 
 /** Writes all rows as one document: in an array, PostgreSQL and its client would quote every mark of each document. */
 export async function upsertReports(tx: Tx, reports: readonly NewReport[], { at, atMs }: ReportTime): Promise<void> {
-  const rows = reports.map(({ orgId, deviceId, siteId, bucket, telemetry: { wireless, wired, ...report } }) => {
-    return { org_id: orgId, device_id: deviceId, site_id: siteId, bucket, report, clients: { wireless, wired } }
+  const rows = reports.map(({ orgId, deviceId, siteId, epoch, bucket, telemetry: { wireless, wired, ...report } }) => {
+    return { org_id: orgId, device_id: deviceId, site_id: siteId, epoch, bucket, report, clients: { wireless, wired } }
   })
   await upsertDocument(tx, { at, atMs, document: json(rows) })
 }

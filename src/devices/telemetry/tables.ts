@@ -19,6 +19,8 @@ export interface DeviceReportTable {
   reportedAt: Date
   /** Service time. */
   reportedMs: number
+  /** The session that carried it; null: from before migration 521. */
+  epoch: string | null
   report: Json<Omit<Telemetry, 'wireless' | 'wired'>>
   clients: Json<Pick<Telemetry, 'wireless' | 'wired'>>
   bucket: Json<Bucket> | null

@@ -195,6 +195,6 @@ export interface TargetRules {
 export interface HealthNow {
   /** Null: the device had not reported in the hour before. Nothing is compared then. */
   readonly baseline: DeviceHealth | null
-  /** Its last report; null: it has never sent one. */
+  /** Its last report; null: it has sent none over its present connection. */
   readonly latest: { readonly reportedMs: number; readonly health: DeviceHealth } | null
 }

@@ -28,7 +28,7 @@ async function report(mac: string, { scan, daysAgo = 0 }: { readonly scan?: unkn
   const telemetry = decodeState({ ...(scan !== undefined && { scan }) })
   const key = { orgId: harness.admin.orgId, deviceId: idOf(mac), siteId: siteId(0), type: 'ap' as const }
   const time = { at: addMs(ctx.clock.now(), -daysAgo * DAY_MS), atMs: ctx.serviceClock.nowMs() }
-  await inTx(ctx, (tx) => recordTelemetry(tx, [{ ...key, telemetry: [telemetry], hasBooted: true }], time))
+  await inTx(ctx, (tx) => recordTelemetry(tx, [{ ...key, epoch: '1', telemetry: [telemetry], hasBooted: true }], time))
 }
 
 /** Places the access points of the site on a floor of 10 pixels a metre, this many metres from its corner. */

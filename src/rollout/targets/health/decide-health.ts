@@ -18,27 +18,19 @@ export function checkHealthInstead(target: TargetNow, rules: TargetRules, decisi
   if (health === undefined || health.baseline === null) return decision
   const { nowMs, options } = rules
   const clientsMs = device.connectedMs + CLIENTS_MS
-  const reason = findWorse(health.baseline, health.latest, { sinceMs: device.connectedMs, clientsMs })
+  const reason = findWorse(health.baseline, health.latest, clientsMs)
   if (reason === null) return decision
   if (state !== 'verifying') return { kind: 'move', to: 'verifying' }
   const untilMs = Math.max(target.enteredMs + options.soakMs + options.verifyTimeoutMs, clientsMs)
   return nowMs < untilMs ? { kind: 'wait', untilMs } : fail(reason)
 }
 
-interface Times {
-  /** When the device connected. Reports until then may be about the device before its reboot. */
-  readonly sinceMs: number
-  /** Reports before this time contain nothing about clients. */
-  readonly clientsMs: number
-}
-
-/** Returns how the device is worse than before, or why this is unknown; null: in no respect. */
-export function findWorse(
-  before: DeviceHealth,
-  latest: HealthNow['latest'],
-  { sinceMs, clientsMs }: Times,
-): string | null {
-  if (latest === null || latest.reportedMs <= sinceMs) return 'health_unknown'
+/**
+ * Returns how the device is worse than before, or why this is unknown; null: in no respect.
+ * @param clientsMs Fewer clients in a report before this time mean nothing.
+ */
+export function findWorse(before: DeviceHealth, latest: HealthNow['latest'], clientsMs: number): string | null {
+  if (latest === null) return 'health_unknown'
   const { health, reportedMs } = latest
   const lacks = (some: readonly string[], all: readonly string[]): boolean => all.some((one) => !some.includes(one))
   if (health.uplinks.length < before.uplinks.length) return 'health_uplink'

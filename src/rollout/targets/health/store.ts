@@ -45,7 +45,7 @@ export async function updateBaselines(
   `.execute(tx)
 }
 
-/** Returns the health of the devices of these targets, by device. */
+/** Returns the health of the devices of these targets, by device. A report over an earlier connection is no evidence. */
 export async function listHealth(
   reader: Reader,
   scope: InOrg,
@@ -65,7 +65,9 @@ export async function listHealth(
       and target.device_id = wanted.device_id
     left join lateral (
       select reported_ms, ${healthOf} as health from device_report
-      where org_id = wanted.org_id and device_id = wanted.device_id limit 1) known on true
+      where org_id = wanted.org_id and device_id = wanted.device_id
+        and epoch = (select epoch from device_session where device_id = wanted.device_id)
+      limit 1) known on true
   `.execute(reader)
   return new Map(
     rows.map(({ deviceId, baseline, reportedMs, health }) => [
