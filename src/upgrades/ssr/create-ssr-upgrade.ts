@@ -1,5 +1,6 @@
 import type { SitesScope } from '../../access/scope.ts'
 import { isSsrModel } from '../../devices/registry/models.ts'
+import type { CatalogVersion } from '../../firmware/firmware.ts'
 import { listVersions } from '../../firmware/store.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Reader } from '../../platform/database/db.ts'
@@ -10,7 +11,7 @@ import type { UpgradePreview } from '../previews/preview.ts'
 import { type PreviewOrigin, previewUpgrade } from '../previews/preview-upgrade.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import type { JoiningSelection } from '../planning/plan-selection.ts'
-import type { Channel, SsrUpgrade } from './ssr-upgrade.ts'
+import { type Channel, type SsrUpgrade, channels } from './ssr-upgrade.ts'
 import { type NamedDevice, getSsrUpgrade, listGateways, listNamedDevices } from './store.ts'
 
 /** An upgrade as requested. The sites follow from the routers. */
@@ -19,7 +20,7 @@ export interface SsrRequest {
   readonly request: Omit<UpgradeRequest, 'siteIds' | 'selection' | 'includeNew'>
   /** True if further routers of the sites join while the upgrade runs. */
   readonly includeNew: boolean
-  /** The channel in which a version must be that the client names as well; null: whichever it is in. */
+  /** The channel in which a version must be that the client names as well; null: whichever it is in, which is recorded. */
   readonly channel: Channel | null
   /** The path names the only device, so that an unknown one is not found. */
   readonly isNamedByPath?: boolean
@@ -61,11 +62,14 @@ async function findRouters(reader: Reader, scope: SitesScope, wanted: SsrRequest
   const [first = ''] = wanted.deviceIds
   if (wanted.isNamedByPath === true && devices.length === 0) throw notFound(first)
   refuseDevices(wanted, devices)
-  if (wanted.channel !== null) await refuseOtherChannel(reader, scope, { devices, ...wanted, channel: wanted.channel })
+  const named = await listNamedVersions(reader, scope, { devices, versions: wanted.request.versions })
+  if (wanted.channel !== null) refuseOtherChannel(named, wanted.channel)
+  const [channel = null] = wanted.channel === null ? named.flatMap((entry) => channelOf(entry) ?? []) : []
   const siteIds = [...new Set(devices.flatMap(({ siteId }) => siteId ?? []))]
   const ids = new Set(devices.map(({ id }) => id))
   return {
     ...wanted.request,
+    ...(channel !== null && { document: { ...wanted.request.document, channel } }),
     siteIds,
     selection: { ids, type: null, models: null, rules: null },
     includeNew: wanted.includeNew ? await findJoining(reader, scope, { siteIds, ids }) : null,
@@ -96,22 +100,24 @@ function refuseDevices({ deviceIds: ids, isNamedByPath = false }: SsrRequest, de
   }
 }
 
-async function refuseOtherChannel(
+/** Lists the versions of the catalog that the request names; one that it chooses by a channel is not among them. */
+async function listNamedVersions(
   reader: Reader,
   scope: SitesScope,
-  {
-    devices,
-    request: { versions },
-    channel,
-  }: { readonly devices: readonly NamedDevice[]; readonly channel: Channel } & Pick<SsrRequest, 'request'>,
-): Promise<void> {
+  { devices, versions }: { readonly devices: readonly NamedDevice[] } & Pick<UpgradeRequest, 'versions'>,
+): Promise<readonly CatalogVersion[]> {
   const models = new Set(devices.map(({ model }) => model))
   const named = new Set(versions.map(({ version }) => version))
   const catalog = await listVersions(reader, scope)
-  const other = catalog.find(
-    (entry) =>
-      models.has(entry.model) && named.has(entry.version) && entry.tag !== channel && entry.channel !== channel,
-  )
+  return catalog.filter((entry) => models.has(entry.model) && named.has(entry.version))
+}
+
+function channelOf({ channel, tag }: CatalogVersion): Channel | undefined {
+  return channel ?? channels.find((one) => one === tag)
+}
+
+function refuseOtherChannel(named: readonly CatalogVersion[], channel: Channel): void {
+  const other = named.find((entry) => entry.tag !== channel && entry.channel !== channel)
   if (other !== undefined)
     throw invalidField(
       'channel',

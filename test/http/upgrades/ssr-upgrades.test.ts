@@ -75,6 +75,10 @@ describe('an upgrade of SSR routers', () => {
     })
     routers = await connectedRouters(1)
     expect((await upgrade({ version: 'beta' })).body).toMatchObject({ channel: 'beta', versions: { SSR120: '6.3.0' } })
+    // A version that is named without a channel brings its own.
+    routers = await connectedRouters(1)
+    const single = `/sites/${siteId}/ssr/${routers[0]?.id}/upgrade`
+    expect((await server.call('POST', single, { body: { version: '6.3.0' } })).body).toMatchObject({ channel: 'beta' })
   })
 
   test('is listed, shown and cancelled by operations of its own', async () => {
