@@ -11,7 +11,7 @@ import { type UpgradeCommand, insertUpgradeCommands } from '../../devices/comman
 import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { appendUpgradeChange } from '../events/append-events.ts'
-import { type StoppedByFailures, appendOtherStops, appendSiteStop, stopFailed } from '../stops/apply-stops.ts'
+import { type StoppedByFailures, appendStops, stopFailed } from '../stops/apply-stops.ts'
 import { appendRoundEvents, placeOf } from '../events/append-round-events.ts'
 import type { Now, SiteUpgradeDecision } from '../site-upgrade-now.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
@@ -245,9 +245,8 @@ async function applyToOrg(tx: Tx, scope: OrgScope, { round, stopped, at }: Appli
   for (const { siteUpgrade, decision } of decisions) {
     if (siteUpgrade.hold === null && decision.siteUpgrade.hold !== null)
       await appendHoldAudit(tx, scope, { siteUpgrade, hold: decision.siteUpgrade.hold, now: at.now })
-    await appendSiteStop(tx, scope, { siteUpgrade, decision, stopped, now: at.now })
   }
-  await appendOtherStops(tx, scope, { round, stopped, now: at.now })
+  await appendStops(tx, scope, { round, stopped, now: at.now })
   await applyPhases(tx, scope, round, at)
 }
 

@@ -58,35 +58,40 @@ export async function stopFailed(
   }
 }
 
-/** Reports a stop of a site upgrade, if this decision stops it. */
-export async function appendSiteStop(
+/** Reports what a round has stopped: the whole upgrade by one event, and otherwise each site that its own failures stop. */
+export async function appendStops(
   tx: Tx,
   scope: OrgScope,
-  { stopped, now, ...decided }: Decided & { readonly stopped: StoppedByFailures; readonly now: Date },
+  {
+    round: { org, decisions, stopReason },
+    stopped,
+    now,
+  }: { readonly round: OrgRound<LockedSiteUpgrade>; readonly stopped: StoppedByFailures; readonly now: Date },
 ): Promise<void> {
-  if (!stops(decided)) return
-  const { siteUpgrade, decision } = decided
+  const failed = decisions.filter(stops)
+  const others = stopped.others.get(org.id) ?? { siteUpgrades: 0, inFlight: [] }
+  const total = failed.length + others.siteUpgrades
+  if (stopReason === null || (total === 1 && failed.length === 1)) {
+    for (const decided of failed) await appendSiteStop(tx, scope, { ...decided, stopped, now })
+    return
+  }
+  if (total === 0) return
+  const message = `Upgrade ${org.id} stopped at ${total} ${total === 1 ? 'site' : 'sites'}: ${stopReason}`
+  const event = { type: 'UPGRADE_STOPPED', upgrade_id: org.id, reason: stopReason } as const
+  const macs = failed.flatMap(({ siteUpgrade: { id } }) => stopped.inFlight.get(id) ?? [])
+  const after = presentInFlight([...macs, ...others.inFlight].toSorted())
+  await appendUpgradeChange(tx, scope, { ...event, message, after }, now)
+}
+
+async function appendSiteStop(
+  tx: Tx,
+  scope: OrgScope,
+  { siteUpgrade, decision, stopped, now }: Decided & { readonly stopped: StoppedByFailures; readonly now: Date },
+): Promise<void> {
   const { id, orgUpgradeId, siteName, siteId } = siteUpgrade
   const reason = decision.siteUpgrade.stopReason ?? ''
   const message = `Upgrade ${orgUpgradeId} stopped at site "${siteName ?? siteId}": ${reason}`
   const event = { type: 'UPGRADE_STOPPED', ...placeOf(siteUpgrade), reason } as const
   const after = presentInFlight(stopped.inFlight.get(id) ?? [])
   await appendUpgradeChange(tx, scope, { ...event, message, after }, now)
-}
-
-/** Reports the stop of the site upgrades that this round has not decided about. */
-export async function appendOtherStops(
-  tx: Tx,
-  scope: OrgScope,
-  {
-    round: { org, stopReason: reason },
-    stopped,
-    now,
-  }: { readonly round: OrgRound<LockedSiteUpgrade>; readonly stopped: StoppedByFailures; readonly now: Date },
-): Promise<void> {
-  const others = stopped.others.get(org.id)
-  if (reason === null || others === undefined || others.siteUpgrades === 0) return
-  const message = `Upgrade ${org.id} stopped at ${others.siteUpgrades} further sites: ${reason}`
-  const event = { type: 'UPGRADE_STOPPED', upgrade_id: org.id, reason } as const
-  await appendUpgradeChange(tx, scope, { ...event, message, after: presentInFlight(others.inFlight) }, now)
 }

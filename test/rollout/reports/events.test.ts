@@ -101,8 +101,13 @@ it('events of devices are written only for subscribers, and a stopped upgrade re
   expect(await sent()).toEqual([])
   const stopped = await kept(id)
   expect(typesOf(stopped)).toMatchObject({ UPGRADE_SITE_STARTED: 2, UPGRADE_SITE_ENDED: 2, UPGRADE_ENDED: 1 })
-  expect(stopped.find(({ type }) => type === 'UPGRADE_STOPPED')?.reason).toMatch(/^more than 0 % of /)
+  expect(stopped.flatMap(({ type, reason }) => (type === 'UPGRADE_STOPPED' ? [reason] : []))).toEqual([
+    'more than 0 % of 4 devices in all sites failed',
+  ])
   expect(stopped.at(-1)).toMatchObject({ type: 'UPGRADE_ENDED', status: 'failed', total: 4 })
+  await retryOrgUpgrade(ctx, org.scope, { id, macs: null })
+  await rollout.play(() => 'refuses_content')
+  expect(typesOf(await kept(id))).toMatchObject({ UPGRADE_STOPPED: 2, UPGRADE_ENDED: 2 })
   const { id: other } = await rollout.create({ reboot_strategy: 'big_bang' })
   await cancelOrgUpgrade(ctx, org.scope, other)
   await rollout.play()
