@@ -14,6 +14,7 @@ import { setBackMs } from './delivery/clock-steps.ts'
 import { startDeliverWorker } from './delivery/deliver.worker.ts'
 import { keptDays } from './partitions.ts'
 import { type WebhookLimits, defaultWebhookLimits } from './limits.ts'
+import { MIN_IDLE_MS } from './lanes/decide-idle.ts'
 import { releaseStrayLeases } from './lanes/store.ts'
 import { defaultMaxUnwritten } from './delivery/flush.ts'
 import { startDeletionWorker } from './deletions/deletions.worker.ts'
@@ -34,6 +35,8 @@ export interface WebhookWorkerOptions {
   readonly monotonicMs?: () => number
   /** Limits for results that wait for the database. */
   readonly maxUnwritten?: PartLimits
+  /** How long a lane without messages is held at least for its next one, which then needs no claim. */
+  readonly minIdleMs?: number
   readonly limits?: WebhookLimits
   /** Counts the milliseconds that the database needs for the messages of an account's changes. */
   readonly charge?: (account: string, databaseMs: number) => void
@@ -44,6 +47,7 @@ const defaults = {
   random: Math.random,
   caps: defaultCaps,
   maxUnwritten: defaultMaxUnwritten,
+  minIdleMs: MIN_IDLE_MS,
 }
 
 /** Routes events to webhooks and delivers them until stopped. */

@@ -9,7 +9,6 @@ import { nameLateStop } from '../../src/platform/time/late-stop.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound/outbound-http.ts'
-import type { Secrets } from '../../src/platform/secrets.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { createWebhook } from '../../src/webhooks/create-webhook.ts'
 import { defaultWebhookLimits } from '../../src/webhooks/limits.ts'
@@ -56,9 +55,15 @@ export interface Harness {
   close(): Promise<void>
 }
 
-/** @param secrets The secrets of the installation, if another process shares them. */
-export async function createHarness(clock: Clock, secrets: Secrets | null = null): Promise<Harness> {
-  const context = await createTestContext(clock, secrets === null ? {} : { secrets })
+/**
+ * For tests that wait for the end of a lane, and need none that is held without messages: it is released at once, not after
+ * a second.
+ */
+export const releaseAtOnce: Partial<WebhookWorkerOptions> = { minIdleMs: 0 }
+
+/** @param ofWorkers Options of all workers that it starts. */
+export async function createHarness(clock: Clock, ofWorkers: Partial<WebhookWorkerOptions> = {}): Promise<Harness> {
+  const context = await createTestContext(clock)
   const { ctx } = context
   const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
   const scope = await addOrg()
@@ -139,7 +144,7 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
       ctx.wakes.wake('deliveries')
     },
     async start(options = {}) {
-      const workers = await startWebhookWorkers(ctx, { outbound, random: () => 0.5, ...options })
+      const workers = await startWebhookWorkers(ctx, { outbound, random: () => 0.5, ...ofWorkers, ...options })
       running.add(workers)
       return {
         async stop() {

@@ -27,6 +27,8 @@ export interface DeliverWorkerOptions extends DeliverOptions {
   /** By how much the clock was set back while the service did not run. */
   readonly startBackMs: number
   readonly maxUnwritten: PartLimits
+  /** How long an idle lane is held at least. */
+  readonly minIdleMs: number
   readonly limits: WebhookLimits
   readonly counters: WebhookCounters
 }

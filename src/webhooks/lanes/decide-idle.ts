@@ -1,4 +1,4 @@
-/** How long an idle lane waits at least for another message, which then needs no claim. */
+/** How long an idle lane waits at least for another message, which then needs no claim, unless the workers have another time. */
 export const MIN_IDLE_MS = 1000
 /** The same for a lane with a message that will be tried again, which only a claim finds. */
 export const IDLE_AFTER_FAILURE_MS = 500
@@ -16,13 +16,15 @@ export interface IdleLane {
   readonly hasFailedMessage: boolean
   /** How many lanes are held. */
   readonly lanes: number
+  /** It is held for no less, unless a message will be tried again. */
+  readonly minIdleMs: number
 }
 
 /**
  * Returns how long an idle lane is held: as long as it was used. So a lane in steady use outlasts a pause of its events, as
  * while the database is busy, and a rare event costs no more than a second.
  */
-export function decideIdleMs({ usedMs, accepts, hasFailedMessage, lanes }: IdleLane): number {
-  if (hasFailedMessage) return IDLE_AFTER_FAILURE_MS
-  return accepts && lanes <= MAX_LONG_IDLE ? Math.min(Math.max(usedMs, MIN_IDLE_MS), MAX_IDLE_MS) : MIN_IDLE_MS
+export function decideIdleMs({ usedMs, accepts, hasFailedMessage, lanes, minIdleMs }: IdleLane): number {
+  if (hasFailedMessage) return Math.min(IDLE_AFTER_FAILURE_MS, minIdleMs)
+  return accepts && lanes <= MAX_LONG_IDLE ? Math.min(Math.max(usedMs, minIdleMs), MAX_IDLE_MS) : minIdleMs
 }

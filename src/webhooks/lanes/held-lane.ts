@@ -1,6 +1,6 @@
 import type { Context } from '../../platform/context.ts'
 import type { Slot, Turn } from '../delivery/admission.ts'
-import { IDLE_AFTER_FAILURE_MS, MIN_IDLE_MS, decideIdleMs } from './decide-idle.ts'
+import { IDLE_AFTER_FAILURE_MS, decideIdleMs } from './decide-idle.ts'
 import { latest } from './decide-lane.ts'
 import { type Attempt, deliverMessage } from '../delivery/deliver-message.ts'
 import { orderOf, rateLimitOf } from '../delivery-options.ts'
@@ -78,6 +78,7 @@ const MAX_PACING_MS = 250
 interface HoldOptions extends DeliverOptions {
   readonly flusher: Flusher
   readonly limits: WebhookLimits
+  readonly minIdleMs: number
 }
 
 /**
@@ -87,7 +88,7 @@ interface HoldOptions extends DeliverOptions {
  */
 export function holdLane(
   ctx: Context,
-  { flusher, limits, ...options }: HoldOptions,
+  { flusher, limits, minIdleMs, ...options }: HoldOptions,
   { lane, turn }: { readonly lane: ClaimedLane; readonly turn: Turn },
 ): HeldLane {
   let receiver = receiverOf(ctx, lane)
@@ -286,7 +287,7 @@ export function holdLane(
       if (!lease.isToConfirm(afterMs)) return null
       const { orgId, webhookId, epoch, webhook } = lane
       // The lease of an idle lane suffices for the time that it is held.
-      const isUsed = !isIdle() || now - idleSinceMs < MIN_IDLE_MS
+      const isUsed = !isIdle() || now - idleSinceMs < minIdleMs
       const extend = isUsed && lease.isToExtend()
       return { orgId, webhookId, epoch, version: webhook.version, extend, slotSeconds: slotMs / 1000 }
     },
@@ -301,12 +302,13 @@ export function holdLane(
       const now = performance.now()
       const idleMs = isIdle() ? now - idleSinceMs : 0
       const hasFailedMessage = outcomes.hasFailed()
-      const most = decideIdleMs({ usedMs: idleSinceMs - heldMs, accepts: isSimple, hasFailedMessage, lanes })
+      const usedMs = idleSinceMs - heldMs
+      const most = decideIdleMs({ usedMs, accepts: isSimple, hasFailedMessage, lanes, minIdleMs })
       if (idleMs >= most || !lease.isConfirmed()) {
         closing = true
         proceed()
       } else if (pace.isLimited) proceed()
-      else if (idleMs >= MIN_IDLE_MS) results.correctCount()
+      else if (idleMs >= minIdleMs) results.correctCount()
     },
   }
 }

@@ -50,6 +50,7 @@ export interface HeldLanes {
 interface HoldOptions extends DeliverOptions {
   readonly flusher: Flusher
   readonly limits: WebhookLimits
+  readonly minIdleMs: number
   readonly admission: Admission
   /** Called for each lane. */
   readonly onHold: () => void

@@ -9,6 +9,7 @@ import { shiftLanes } from '../../../src/webhooks/lanes/store-clock.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
+import { releaseAtOnce } from '../harness.ts'
 import { status } from '../receiver.ts'
 
 const HOUR_MS = 3600e3
@@ -17,7 +18,7 @@ const FAILURES = 5
 const MANY = 10_500
 
 it('sends again what has failed while the clock was an hour ahead, as soon as it would have been due', async () => {
-  const { clock, harness, receiver } = await startEngine(createTestClock())
+  const { clock, harness, receiver } = await startEngine(createTestClock(), releaseAtOnce)
   const { id } = await harness.addWebhook({ url: receiver.url, topics: ['audits'], name: 'w' })
   const lane = () =>
     harness.ctx.db.selectFrom('webhookLane').selectAll().where('webhookId', '=', id).executeTakeFirstOrThrow()
@@ -47,7 +48,7 @@ it('sends again what has failed while the clock was an hour ahead, as soon as it
 })
 
 it('sends what waited for more events of its topic when the clock was set back', async () => {
-  const { clock, harness, receiver } = await startEngine(createTestClock())
+  const { clock, harness, receiver } = await startEngine(createTestClock(), releaseAtOnce)
   await harness.addWebhook({ url: receiver.url, topics: ['device-events'], name: 'w' })
   await harness.start()
   await harness.deviceEvents(['before'])
@@ -58,7 +59,7 @@ it('sends what waited for more events of its topic when the clock was set back',
 })
 
 it('continues a lane with a rate limit at once if the clock is set back while it is held', async () => {
-  const { clock, harness, receiver } = await startEngine(createTestClock())
+  const { clock, harness, receiver } = await startEngine(createTestClock(), releaseAtOnce)
   const body = { url: receiver.url, topics: ['audits'], name: 'w', rate_limit: { messages: 1, per: 'second' } }
   const { id } = await harness.addWebhook(body)
   await harness.start()
@@ -79,7 +80,7 @@ it('continues a lane with a rate limit at once if the clock is set back while it
 })
 
 it('makes all messages of a webhook earlier, however many wait, and leaves them in their order', async () => {
-  const { clock, harness, receiver } = await startEngine(createTestClock())
+  const { clock, harness, receiver } = await startEngine(createTestClock(), releaseAtOnce)
   const { orgId } = harness.scope
   const body = { url: receiver.url, topics: ['device-events'], single_event_per_message: true, order: 'device' }
   const { id: webhookId } = await harness.addWebhook(body)
@@ -104,7 +105,7 @@ it('makes all messages of a webhook earlier, however many wait, and leaves them 
 
 /** Sets the clock back by an hour behind the breaker of a webhook, and has yet to follow that. */
 async function stepBack() {
-  const { clock, harness } = await startEngine(createTestClock())
+  const { clock, harness } = await startEngine(createTestClock(), releaseAtOnce)
   const { db } = harness.ctx
   await harness.addWebhook({ url: 'http://127.0.0.1:1/', topics: ['audits'], name: 'w' })
   await db.updateTable('webhookLane').set({ openUntil: clock.now() }).execute()
@@ -141,7 +142,7 @@ it('follows a step later for a webhook that could not be changed at once', async
 const WEBHOOKS = 1200
 
 it('follows a step in portions of webhooks, and ends when all have followed', async () => {
-  const { clock, harness } = await startEngine(createTestClock())
+  const { clock, harness } = await startEngine(createTestClock(), releaseAtOnce)
   const { db } = harness.ctx
   await sql`
     with added as (
@@ -167,7 +168,7 @@ it('follows a step in portions of webhooks, and ends when all have followed', as
 })
 
 it('follows a step that was taken while the service did not run', async () => {
-  const { clock, harness } = await startEngine(createTestClock())
+  const { clock, harness } = await startEngine(createTestClock(), releaseAtOnce)
   const { db } = harness.ctx
   await harness.addWebhook({ url: 'http://127.0.0.1:1/', topics: ['audits'], name: 'w' })
   await db

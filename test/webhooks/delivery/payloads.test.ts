@@ -3,12 +3,13 @@ import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it } from 'vitest'
 import { preparePartitions } from '../../../src/platform/database/partitions.ts'
 import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
+import { MIN_IDLE_MS } from '../../../src/webhooks/lanes/decide-idle.ts'
 import { keptDays } from '../../../src/webhooks/partitions.ts'
 import { replayMessages } from '../../../src/webhooks/replays/replay-messages.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
-import type { Harness } from '../harness.ts'
+import { type Harness, releaseAtOnce } from '../harness.ts'
 import { type Receiver, status } from '../receiver.ts'
 
 const DAY_MS = 24 * 3600e3
@@ -17,7 +18,7 @@ let clock: TestClock
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
-  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
+  ;({ clock, harness, receiver } = await startEngine(createTestClock(), releaseAtOnce))
 })
 
 /** Counts the records that have the payload with this event. */
@@ -94,7 +95,7 @@ it.each([
 
 it('refers to the record of an event that was sent before it was routed', async () => {
   const { id } = await harness.addWebhook({ url: receiver.url, ...single })
-  await harness.start()
+  await harness.start({ minIdleMs: MIN_IDLE_MS })
   await harness.audit('leases the lane')
   await attempted(1)
   receiver.answer(status(500))

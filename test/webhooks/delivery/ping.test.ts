@@ -14,14 +14,14 @@ import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { countBrokenLanes } from '../lanes/broken-lanes.ts'
 import { startEngine } from '../engine.ts'
-import type { Harness } from '../harness.ts'
+import { type Harness, releaseAtOnce } from '../harness.ts'
 import { type Receiver, type Reply, startReceiver, status } from '../receiver.ts'
 
 let clock: TestClock
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
-  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
+  ;({ clock, harness, receiver } = await startEngine(createTestClock(), releaseAtOnce))
 })
 
 const single = { topics: ['audits'], single_event_per_message: true }

@@ -5,12 +5,12 @@ import { serviceAccount } from '../../support/servers/service-account.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type Peer, startPubsub, startSns, startSplunk } from './cloud-peers.ts'
-import { type Harness, createHarness } from '../harness.ts'
+import { type Harness, createHarness, releaseAtOnce } from '../harness.ts'
 
 const clock = createTestClock()
 let harness: Harness
 beforeAll(async () => {
-  harness = await createHarness(clock)
+  harness = await createHarness(clock, releaseAtOnce)
   await harness.start()
 })
 afterAll(() => harness.close())

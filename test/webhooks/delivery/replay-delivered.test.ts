@@ -4,7 +4,7 @@ import { type ReplayRequest, replayMessages } from '../../../src/webhooks/replay
 import { type ReplayFilter, replayPace } from '../../../src/webhooks/replays/store-parked.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { type Harness, createHarness } from '../harness.ts'
+import { type Harness, createHarness, releaseAtOnce } from '../harness.ts'
 import { type Received, type Receiver, allValid, signaturesOf, startReceiver } from '../receiver.ts'
 
 let clock: TestClock
@@ -12,7 +12,7 @@ let harness: Harness
 let receiver: Receiver
 beforeAll(async () => {
   clock = createTestClock()
-  harness = await createHarness(clock)
+  harness = await createHarness(clock, releaseAtOnce)
   await harness.start()
 })
 afterAll(() => harness.close())

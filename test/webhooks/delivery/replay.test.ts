@@ -10,7 +10,7 @@ import { MAX_ATTEMPTS } from '../../../src/webhooks/delivery/decide-retry.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
-import type { Harness } from '../harness.ts'
+import { type Harness, releaseAtOnce } from '../harness.ts'
 import { type Receiver, allValid, signaturesOf, status } from '../receiver.ts'
 
 const WEEK_MS = 7 * 24 * 3600e3
@@ -19,7 +19,7 @@ let clock: TestClock
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
-  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
+  ;({ clock, harness, receiver } = await startEngine(createTestClock(), releaseAtOnce))
 })
 
 const all: ReplayFilter = { ids: null, topic: null, reason: null, start: null, end: null }

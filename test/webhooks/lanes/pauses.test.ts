@@ -8,7 +8,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { countBrokenLanes } from './broken-lanes.ts'
 import { startEngine } from '../engine.ts'
-import type { Harness } from '../harness.ts'
+import { type Harness, releaseAtOnce } from '../harness.ts'
 import { type Receiver, startReceiver, status } from '../receiver.ts'
 
 let clock: TestClock
@@ -16,7 +16,7 @@ let harness: Harness
 let receiver: Receiver
 let webhookId: string
 beforeEach(async () => {
-  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
+  ;({ clock, harness, receiver } = await startEngine(createTestClock(), releaseAtOnce))
   const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
   webhookId = webhook.id
 })

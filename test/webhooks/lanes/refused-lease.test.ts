@@ -8,6 +8,7 @@ import { defaultCaps } from '../../../src/webhooks/delivery/admission.ts'
 import { createWebhookCounters } from '../../../src/webhooks/counters.ts'
 import { type DeliverWorker, startDeliverWorker } from '../../../src/webhooks/delivery/deliver.worker.ts'
 import { defaultMaxUnwritten } from '../../../src/webhooks/delivery/flush.ts'
+import { MIN_IDLE_MS } from '../../../src/webhooks/lanes/decide-idle.ts'
 import { lockLanes } from '../../../src/webhooks/lanes/store.ts'
 import { type DirectLease, routeMessages } from '../../../src/webhooks/routing/store-routed.ts'
 import type { NewMessage } from '../../../src/webhooks/store.ts'
@@ -38,6 +39,7 @@ beforeEach(async () => {
     monotonicMs: () => performance.now(),
     startBackMs: 0,
     maxUnwritten: defaultMaxUnwritten,
+    minIdleMs: MIN_IDLE_MS,
     limits: defaultWebhookLimits,
     counters: createWebhookCounters(),
   })

@@ -6,7 +6,7 @@ import { inTx } from '../../../src/platform/database/db.ts'
 import { pingWebhook } from '../../../src/webhooks/pings/ping-webhook.ts'
 import { messageSchemaOf, webhookTopics } from '../../../src/webhooks/topics.ts'
 import { createTestClock } from '../../support/test-clock.ts'
-import { type Harness, createHarness } from '../harness.ts'
+import { type Harness, createHarness, releaseAtOnce } from '../harness.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
 
 const clock = createTestClock()
@@ -14,7 +14,7 @@ let harness: Harness
 let siteId: string
 let receivers: Receiver[] = []
 beforeEach(async () => {
-  harness = await createHarness(clock)
+  harness = await createHarness(clock, releaseAtOnce)
   siteId = await harness.addSite('Here')
 })
 afterEach(async () => {
