@@ -3,7 +3,7 @@ import { type MaintenanceWindow, refuseEndless } from '../orgs/windows/windows.t
 import { type AppError, invalidField } from '../platform/errors.ts'
 import { DEFAULT_CLUSTER_SIZE } from './planning/plan-p2p.ts'
 import { parseRule } from './parse-rule.ts'
-import { parseStartTime } from './planning/plan-start.ts'
+import { MAX_YEAR, parseStartTime } from './planning/plan-start.ts'
 import type { UpgradeRequest, RequestedModel, RequestedTime, RequestedVersion } from './org-upgrade.ts'
 import { DEFAULT_PERCENTS } from './strategies/canary-sites.ts'
 import type { PhaseKind } from './strategies/gate-fields.ts'
@@ -187,7 +187,8 @@ function refuseUnreached(versions: readonly VersionItem[]): void {
 function parseDateTime(field: string, text: string | undefined): RequestedTime | null {
   if (text === undefined) return null
   const time = parseStartTime(text)
-  if (time === null) throw invalidField(field, 'must be an ISO 8601 date and time')
+  if (time === null)
+    throw invalidField(field, `is ${text}, but must be an ISO 8601 date and time before the year ${MAX_YEAR + 1}`)
   return { field, time }
 }
 

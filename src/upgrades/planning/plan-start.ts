@@ -11,7 +11,7 @@ const WITH_ZONE = /T.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/i
 const IMPOSSIBLE_OFFSET = /T.*[+-](?:2[4-9]|[3-9]\d|\d{2}:?[6-9]\d)(?::?\d{2})?$/i
 
 /** Anywhere on earth it is over before the year 10000, which dates on the wire can't show. */
-const MAX_YEAR = 9998
+export const MAX_YEAR = 9998
 
 /**
  * Parses an ISO 8601 date and time; a space may replace the `T`. Without a zone it is local time.

@@ -251,6 +251,8 @@ describe('ids', () => {
           status: 400,
           body: { detail: expect.stringContaining(`Invalid field ${field}: `) },
         })
+    const { body } = await post({ all_sites: true, start_datetime: '9999-12-31T23:00:00Z' })
+    expect(body.reason).toBe('is 9999-12-31T23:00:00Z, but must be an ISO 8601 date and time before the year 9999')
     expect(await rowsLeft()).toBe(0)
   })
 
