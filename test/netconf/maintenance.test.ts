@@ -43,13 +43,13 @@ describe('a Junos switch', () => {
    * Restores the backup version of a device that does not boot before its command has ended: the connection of a device
    * that boots in milliseconds may be recorded before its reply, which ends the command as lost until the reply follows.
    */
-  async function restore(faults: readonly JunosFault[] = []) {
+  async function restore(faults: readonly JunosFault[] = [], state = 'done') {
     const ending = Promise.withResolvers<void>()
     const { device } = await world.start('single', faults, { onBoot: () => ending.promise })
     onTestFinished(() => ending.resolve())
     const { epoch } = await untilSession(world.server, world.mac)
     expect(await world.call('POST', path('restore_backup_version'))).toMatchObject({ status: 200, body: {} })
-    expect(await ended('restore_backup')).toMatchObject({ state: 'done' })
+    expect(await ended('restore_backup')).toMatchObject({ state })
     ending.resolve()
     await untilSession(world.server, world.mac, epoch)
     return device
@@ -61,6 +61,12 @@ describe('a Junos switch', () => {
     expect(device.journal).toEqual(['package-rollback'])
     const happened = (await world.events()).filter((type) => /UPGRADE|RESTARTED/.test(type))
     expect(happened).toEqual(['SW_UPGRADE_BY_USER', 'SW_RESTARTED', 'SW_UPGRADED'])
+  })
+
+  test('that loses its connection instead of a reply has not accepted the restore, and shows by its version whether it has restored', async () => {
+    await restore(['silent_reboot'], 'unknown')
+    await waitUntil('the event', async () => (await world.events()).includes('SW_UPGRADED'))
+    expect((await world.status()).firmware).toBe('21.4R3.15')
   })
 
   test('restores a whole Virtual Chassis', async () => {

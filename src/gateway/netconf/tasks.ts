@@ -201,8 +201,9 @@ function* restoreBackup({ version }: Command<'restore_backup'>, facts: JunosFact
   if (version !== undefined && backup.version !== version)
     return rejected('backup_changed', `The backup version is no longer ${version} but ${backup.version}`, true)
   const rpc = facts.members.length > 1 ? rpcs.rollBack : rpcs.rollBackHere
-  const reply = yield { rpc, timeoutMs: waits.rollBack, step: { step: 'roll_back' }, mayBreak: true }
-  const failure = reply.kind === 'broken' ? null : packageFailure(reply)
+  // A connection that breaks here does not prove the reboot: the version of the device at its return does.
+  const reply = yield { rpc, timeoutMs: waits.rollBack, step: { step: 'roll_back' } }
+  const failure = packageFailure(reply)
   if (failure !== null) return rejected('restore_failed', failure)
   return { kind: 'done', text: `Returns to ${backup.version}` }
 }
