@@ -27,6 +27,8 @@ export async function watchUpgrade(session: Session, api: Api, watched: WatchedU
 
   async function read(): Promise<void> {
     const upgrade = objectOf(await api.get(path))
+    // Another read may have shown the end meanwhile.
+    if (over.signal.aborted) return
     const progress = progressOf(kind, upgrade)
     hasRead = true
     session.output.progress(lineOf(progress))
@@ -53,7 +55,7 @@ export async function watchUpgrade(session: Session, api: Api, watched: WatchedU
       channels: [channel],
       async onData(data) {
         const progress = liveProgressOf(kind, id, data)
-        if (progress === null) return
+        if (progress === null || over.signal.aborted) return
         session.output.progress(lineOf(progress))
         if (progress.hasEnded) await read()
       },
