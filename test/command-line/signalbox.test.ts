@@ -151,13 +151,13 @@ describe('upgrades', () => {
       expect(await upgrade(action, id)).toEqual({ code: 0, out, err: '' })
     const { out: shown } = await upgrade('show', id)
     expect(shown).toMatch(new RegExp(`^SITE +SITE ID .*\\nBerlin +${org.sites[0]?.id} `))
-    const figures = { sites: 1, devices: 3, upgraded: 0, failed: 0 }
+    const figures = { sites: 1, targets: 3, upgraded: 0, failed: 0, skipped: 0 }
     const row = { id, kind: 'device', created_time: expect.any(Number), version: NEW, strategy: 'canary', ...figures }
     expect(await found('list')).toEqual([{ ...row, status: 'queued' }])
     await upgrade('pause', id)
     expect(await found('list')).toEqual([{ ...row, status: 'paused' }])
     expect((await upgrade('list')).out).toMatch(
-      /^ID +CREATED +KIND +VERSION +STATUS +SITES +DEVICES +UPGRADED +FAILED\n/,
+      /^ID +CREATED +KIND +VERSION +STATUS +SITES +TARGETS +UPGRADED +FAILED +SKIPPED\n/,
     )
     await upgrade('cancel', id)
     await advance()
@@ -218,18 +218,26 @@ describe('upgrades of other kinds', () => {
     })
     const { id } = made.body
     expect(await json('upgrade', 'list', '--kind', 'ssr')).toEqual([
-      expect.objectContaining({ id, kind: 'ssr', version: '6.2.0', sites: 1, devices: 1, status: 'queued' }),
+      expect.objectContaining({
+        id,
+        kind: 'ssr',
+        version: '6.2.0',
+        sites: 1,
+        targets: 1,
+        skipped: 0,
+        status: 'queued',
+      }),
     ])
-    expect((await signalbox(['upgrade', 'show', id])).out).toMatch(/\nNorth +\S+ +queued /)
+    expect((await signalbox(['upgrade', 'show', id])).out).toMatch(/^SITE .* ROUTERS .*\nNorth +\S+ +queued /)
     expect(await signalbox(['upgrade', 'pause', id])).toMatchObject({
       code: 2,
-      err: `signalbox: upgrade ${id} is one of SSR routers, which has only: cancel\n`,
+      err: `signalbox: upgrade ${id} has no action pause: upgrades of SSR routers have only cancel\n`,
     })
     expect(await signalbox(['upgrade', 'cancel', id])).toMatchObject({ code: 0, out: `upgrade ${id} cancelled\n` })
     await advanceRollouts(server.ctx, defaultRolloutOptions, new AbortController().signal)
     expect(await signalbox(['upgrade', 'watch', id])).toMatchObject({
       code: 6,
-      err: expect.stringContaining('1 of 1 SSR routers were not upgraded'),
+      err: expect.stringMatching(/^\S+ +100 % {2}1 cancelled\nsignalbox: 1 of 1 SSR routers were not upgraded\n$/),
     })
   })
 
@@ -238,8 +246,12 @@ describe('upgrades of other kinds', () => {
     const box = await addBox(server)
     const { id } = await upgradeBoxes(server, { mxedge_ids: [box], versions: { tunterm: '2.0.0' } })
     expect(await json('upgrade', 'list', '--kind', 'mxedge')).toEqual([
-      expect.objectContaining({ id, kind: 'mxedge', version: 'tunterm 2.0.0', sites: null, devices: 1 }),
+      expect.objectContaining({ id, kind: 'mxedge', version: 'tunterm 2.0.0', sites: null, targets: 1 }),
     ])
+    const all = await json('upgrade', 'list')
+    expect(all.length).toBeGreaterThan(1)
+    expect(await json('upgrade', 'list', '--limit', '1', '--page', '2')).toEqual(all.slice(1, 2))
+    expect((await signalbox(['upgrade', 'list'])).out).toMatch(/^ID .* SITES +TARGETS +UPGRADED +FAILED +SKIPPED\n/)
     expect((await signalbox(['upgrade', 'show', id])).out).toMatch(/^APPLIANCE .*\n.* queued .* tunterm 1.0.0 -> 2.0.0/)
     expect(await json('upgrade', 'show', id)).toMatchObject({ id, targets: [{ mxedge_id: box, status: 'queued' }] })
     for (const [action, done] of [

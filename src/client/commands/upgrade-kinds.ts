@@ -5,14 +5,24 @@ import { textOf } from '../output.ts'
 const actions = ['pause', 'resume', 'cancel', 'approve', 'retry'] as const
 export type UpgradeAction = (typeof actions)[number]
 
-/** The kinds of upgrades: what they upgrade, where their operations are, and which of the actions they have. */
+/** The kinds of upgrades: what they upgrade and one of it, where their operations are, and which of the actions they have. */
 export const upgradeKinds = {
-  device: { what: 'devices', path: '/devices/upgrade', actions },
-  ssr: { what: 'SSR routers', path: '/ssr/upgrade', actions: ['cancel'] },
-  mxedge: { what: 'edge appliances', path: '/mxedges/upgrade', actions: ['pause', 'resume', 'cancel', 'retry'] },
+  device: { what: 'devices', unit: 'device', path: '/devices/upgrade', actions },
+  ssr: { what: 'SSR routers', unit: 'router', path: '/ssr/upgrade', actions: ['cancel'] },
+  mxedge: {
+    what: 'edge appliances',
+    unit: 'appliance',
+    path: '/mxedges/upgrade',
+    actions: ['pause', 'resume', 'cancel', 'retry'],
+  },
 } as const satisfies Record<
   string,
-  { readonly what: string; readonly path: string; readonly actions: readonly UpgradeAction[] }
+  {
+    readonly what: string
+    readonly unit: string
+    readonly path: string
+    readonly actions: readonly UpgradeAction[]
+  }
 >
 export type UpgradeKind = keyof typeof upgradeKinds
 
@@ -46,5 +56,8 @@ function isKind(name: string): name is UpgradeKind {
 export function assertAction({ kind, id }: FoundUpgrade, action: UpgradeAction): void {
   const { what, actions: known } = upgradeKinds[kind]
   if (known.some((one) => one === action)) return
-  throw new CommandError('usage', `upgrade ${id} is one of ${what}, which has only: ${known.join(', ')}`)
+  throw new CommandError(
+    'usage',
+    `upgrade ${id} has no action ${action}: upgrades of ${what} have only ${known.join(', ')}`,
+  )
 }

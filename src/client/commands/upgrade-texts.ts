@@ -1,11 +1,12 @@
 import { type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
 import { fields, table, textOf, timeText } from '../output.ts'
+import { type UpgradeKind, upgradeKinds } from './upgrade-kinds.ts'
 import { progressOf } from './upgrade-progress.ts'
 
 /** Returns the row of an upgrade in the list. */
 export function listed(upgrade: JsonObject) {
   const { id, kind, created_time: createdTime, strategy, status, held, sites, counts } = upgrade
-  const { total, success, failed } = objectOf(counts)
+  const { total, success, failed, skipped } = objectOf(counts)
   return {
     id: id ?? null,
     kind: kind ?? null,
@@ -14,9 +15,10 @@ export function listed(upgrade: JsonObject) {
     strategy: strategy ?? null,
     status: held === undefined ? (status ?? null) : holdText(objectOf(held)),
     sites: sites ?? null,
-    devices: total ?? null,
+    targets: total ?? null,
     upgraded: success ?? null,
     failed: failed ?? null,
+    skipped: skipped ?? null,
   }
 }
 
@@ -36,7 +38,7 @@ function holdText({ by }: JsonObject): string {
 export function listText(upgrades: readonly ReturnType<typeof listed>[], width: number): string {
   const rows = upgrades.map((one) => ({ ...one, created: timeText(one.created_time) }))
   return table(
-    fields('id', 'created', 'kind', 'version', 'status', 'sites', 'devices', 'upgraded', 'failed'),
+    fields('id', 'created', 'kind', 'version', 'status', 'sites', 'targets', 'upgraded', 'failed', 'skipped'),
     rows,
     width,
   )
@@ -48,7 +50,7 @@ export function startText(upgrade: JsonObject): string {
   const sites = rowsOf(upgrade['upgrades'] ?? []).map(({ upgrade: ofSite }) => objectOf(ofSite))
   const notes = sites.flatMap(({ notes: ofSite }) => rowsOf(ofSite ?? []))
   return [
-    `upgrade ${textOf(upgrade['id'])} ${startOf(sites)}: ${devicesText(total - counts.skipped)}`,
+    `upgrade ${textOf(upgrade['id'])} ${startOf(sites)}: ${targetsText(total - counts.skipped)}`,
     ...(counts.skipped > 0 ? [`skipped: ${counts.skipped}, run the version already`] : []),
     ...reasonsText(
       'left out',
@@ -73,8 +75,8 @@ function notesText(notes: readonly JsonObject[]): string[] {
   return [...new Set(notes.map(({ reason }) => `note: ${textOf(reason)}`))]
 }
 
-export function devicesText(count: number): string {
-  return count === 1 ? '1 device' : `${count} devices`
+export function targetsText(count: number, kind: UpgradeKind = 'device'): string {
+  return `${count} ${upgradeKinds[kind].unit}${count === 1 ? '' : 's'}`
 }
 
 /** One line for each reason, with the number of its devices. */
@@ -93,7 +95,7 @@ export function planText(plan: JsonObject, width: number): string {
     first_start: timeText(firstStart(rowsOf(sites))),
   }))
   return [
-    `${devicesText(Number(total))} would be upgraded${typeof end === 'number' ? `, until about ${timeText(end)}` : ''}`,
+    `${targetsText(Number(total))} would be upgraded${typeof end === 'number' ? `, until about ${timeText(end)}` : ''}`,
     table(fields('phase', 'percent', 'devices', 'sites', 'first_start'), rows, width),
     ...reasonsText('skipped', rowsOf(skipped)),
     ...notesText(rowsOf(notes).filter(({ mac }) => mac === undefined)),
@@ -123,7 +125,12 @@ function stepText({ service = 'distribution', from_version: from, to_version: to
 }
 
 /** Shows the sites of an upgrade of devices or routers. */
-export function stateText(upgrade: JsonObject, names: ReadonlyMap<string, Json>, width: number): string {
+export function stateText(
+  kind: UpgradeKind,
+  upgrade: JsonObject,
+  { names, width }: { readonly names: ReadonlyMap<string, Json>; readonly width: number },
+): string {
+  const units = `${upgradeKinds[kind].unit}s`
   const rows = rowsOf(upgrade['upgrades'] ?? []).map(({ site_id: siteId, upgrade: ofSite }) => {
     const { status, start_time: start, targets, held, stop_reason: reason } = objectOf(ofSite)
     const one: JsonObject = { upgrades: [{ upgrade: { targets: targets ?? {} } }] }
@@ -133,11 +140,11 @@ export function stateText(upgrade: JsonObject, names: ReadonlyMap<string, Json>,
       site_id: siteId ?? null,
       status: status ?? null,
       start: timeText(start),
-      devices: total,
+      [units]: total,
       upgraded: counts.upgraded,
       failed: counts.failed,
       reason: objectOf(held)['reason'] ?? reason ?? null,
     }
   })
-  return table(fields('site', 'site_id', 'status', 'start', 'devices', 'upgraded', 'failed', 'reason'), rows, width)
+  return table(fields('site', 'site_id', 'status', 'start', units, 'upgraded', 'failed', 'reason'), rows, width)
 }

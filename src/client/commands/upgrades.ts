@@ -2,21 +2,27 @@ import type { Command } from 'commander'
 import { type Api, type Json, type JsonObject, listAll, objectOf, rowsOf } from '../api.ts'
 import { textOf } from '../output.ts'
 import type { Session } from '../session.ts'
-import { type AddCommands, type Pair, collect, collectPairs, wholeNumber, wholeNumbers } from './command.ts'
+import { type AddCommands, type Pair, collect, collectPairs, query, wholeNumber, wholeNumbers } from './command.ts'
 import { findSite, siteNames } from './find.ts'
 import { type FoundUpgrade, assertAction, findUpgrade, upgradeKinds } from './upgrade-kinds.ts'
 import { hasEnded } from './upgrade-progress.ts'
 import {
   appliancesText,
-  devicesText,
   listText,
   listed,
   planText,
   reasonsText,
   startText,
   stateText,
+  targetsText,
 } from './upgrade-texts.ts'
 import { watchUpgrade } from './watch-upgrade.ts'
+
+interface ListOptions {
+  readonly kind?: string
+  readonly limit: number
+  readonly page: number
+}
 
 interface PlanOptions {
   readonly site?: readonly string[]
@@ -49,10 +55,12 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .command('list')
     .description('list the upgrades of the organization, of devices, SSR routers and edge appliances')
     .option('--kind <kind>', `only those of one kind: ${Object.keys(upgradeKinds).join(', ')}`)
-    .action(async ({ kind }: { readonly kind?: string }, command) => {
+    .option('--limit <number>', 'upgrades of one page', wholeNumber, 100)
+    .option('--page <number>', 'the page', wholeNumber, 1)
+    .action(async ({ kind, limit, page }: ListOptions, command) => {
       const { session, api, orgId } = await enter(open, command)
-      const filter = kind === undefined ? '' : `?kind=${encodeURIComponent(kind)}`
-      const rows = rowsOf(await api.get(`/api/v1/orgs/${orgId}/upgrades${filter}`)).map(listed)
+      const path = `/api/v1/orgs/${orgId}/upgrades${query({ kind, limit, page })}`
+      const rows = rowsOf(await api.get(path)).map(listed)
       session.output.show(rows, () => listText(rows, session.width))
     })
 
@@ -91,7 +99,7 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
         return session.output.show({ ...record, targets }, () => appliancesText(targets, session.width))
       }
       const names = await siteNames(api, orgId)
-      session.output.show(record, () => stateText(record, names, session.width))
+      session.output.show(record, () => stateText(found.kind, record, { names, width: session.width }))
     })
 
   upgrade
@@ -137,7 +145,7 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
       const { session, api, found } = await enterAt(open, command, { id, action: 'retry' })
       const answer = objectOf(await api.post(`${found.path}/retry`))
       session.output.show(answer, () => {
-        const retried = `upgrade ${id} retries ${devicesText(Number(answer['retried']))}`
+        const retried = `upgrade ${id} retries ${targetsText(Number(answer['retried']), found.kind)}`
         return [retried, ...reasonsText('not retried', rowsOf(answer['skipped'] ?? []))].join('\n')
       })
     })
