@@ -69,14 +69,15 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
       {hasDevices ? (
         <TargetPanel place={place} report={report} search={search} sites={sites} />
       ) : (
-        <Panel title="Devices" aside={report.total}>
+        <Panel title={kinds[kind].text} aside={report.total}>
           <Skeleton rows={8} />
         </Panel>
       )}
       <div className="columns wide-left">
         <div>
           <SitePanel report={report} upgrade={upgrade} sites={sites} />
-          {hasDevices && <FloorPanel report={report} siteId={search.site} mapId={search.map} />}
+          {/* Routers are not placed on floor plans as access points are. */}
+          {hasDevices && kind === 'device' && <FloorPanel report={report} siteId={search.site} mapId={search.map} />}
         </div>
         <TimelinePanel report={report} />
       </div>

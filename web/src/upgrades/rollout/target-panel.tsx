@@ -7,6 +7,7 @@ import { Panel } from '../../display/layout/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { type Report, type Target, reasonOf, targetStates, targetText } from '../upgrade.ts'
 import type { Site } from '../../orgs/sites.ts'
+import { kinds } from '../overview.ts'
 import { causeText } from '../../display/texts/cause-text.ts'
 import { groupTargets, selectTargets } from './group-targets.ts'
 import type { UpgradePlace } from './calls.ts'
@@ -33,7 +34,7 @@ export function TargetPanel({ place, report, search, sites }: TargetPanelProps) 
   const groups = useMemo(() => groupTargets(report.devices), [report.devices])
   const targets = useMemo(() => selectTargets(report.devices, search), [report.devices, search])
   return (
-    <Panel title="Devices" aside={report.total}>
+    <Panel title={kinds[place.kind].text} aside={report.total}>
       <nav className="chips" aria-label="Devices by state">
         <GroupLink place={place} isCurrent={search.state === undefined} search={{}}>
           All
