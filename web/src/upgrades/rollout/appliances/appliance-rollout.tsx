@@ -4,6 +4,7 @@ import { ProblemNote, Skeleton } from '../../../display/layout/notices.tsx'
 import { PageTitle } from '../../../display/layout/page-title.tsx'
 import { Panel } from '../../../display/layout/panel.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
+import { ViewerTime } from '../../../display/times/time.tsx'
 import { goalText, kinds, standingOf } from '../../overview.ts'
 import { stateOf } from '../../upgrade.ts'
 import { PhaseWindow } from '../phase-window.tsx'
@@ -12,6 +13,9 @@ import { ApplianceTargets } from './appliance-targets.tsx'
 import { applianceVerdict, countAppliances } from './appliance.ts'
 import { type AppliancePlace, useApplianceRollout } from './use-appliance-rollout.ts'
 
+/** An upgrade may have a note for each of thousands of appliances. */
+const SHOWN = 100
+
 /** An upgrade of edge appliances. */
 export function ApplianceRollout(place: AppliancePlace) {
   const { orgId, upgradeId } = place
@@ -19,6 +23,7 @@ export function ApplianceRollout(place: AppliancePlace) {
   const mayWrite = useMay('write', { orgId })
   if (upgrade === undefined || targets === undefined)
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
+  const names = new Map(targets.map(({ mxedge_id: id, name }) => [id, name]))
   const { tone, text } = stateOf(standingOf(upgrade))
   return (
     <>
@@ -35,6 +40,11 @@ export function ApplianceRollout(place: AppliancePlace) {
         <StateMark tone={tone}>{text}</StateMark>
         <span>{kinds.mxedge.text}</span>
         <span aria-live="polite">{applianceVerdict(upgrade)}</span>
+        {upgrade.status === 'queued' && (
+          <span>
+            starts <ViewerTime at={upgrade.start_time} />
+          </span>
+        )}
       </PageTitle>
       {upgrade.held !== undefined && <p className="note">{upgrade.held.reason}</p>}
       <Panel title="Phases" aside={upgrade.strategy.replaceAll('_', ' ')}>
@@ -44,17 +54,20 @@ export function ApplianceRollout(place: AppliancePlace) {
       {upgrade.notes.length > 0 && (
         <Panel title="Notes" aside={upgrade.notes.length}>
           <ul className="log">
-            {upgrade.notes.map(({ mxedge_id: id, reason }) => (
+            {upgrade.notes.slice(0, SHOWN).map(({ mxedge_id: id, reason }) => (
               <li key={`${id ?? ''} ${reason}`}>
                 {id !== undefined && (
                   <Link to="/orgs/$orgId/edges/$mxedgeId" params={{ orgId, mxedgeId: id }}>
-                    Appliance
+                    {names.get(id) ?? 'Appliance'}
                   </Link>
                 )}{' '}
                 {reason}
               </li>
             ))}
           </ul>
+          {upgrade.notes.length > SHOWN && (
+            <p className="plan-line muted">and {upgrade.notes.length - SHOWN} more notes</p>
+          )}
         </Panel>
       )}
     </>

@@ -15,6 +15,8 @@ const SHOWN = 200
 
 /** The appliances of an upgrade with their steps, failures first. */
 export function ApplianceTargets({ orgId, targets }: ApplianceTargetsProps) {
+  // Without any, the column would only take the room of the others.
+  const hasCauses = targets.some(({ reason }) => reason !== undefined)
   return (
     <Panel title="Appliances" aside={targets.length}>
       {targets.length === 0 && <EmptyState title="No appliance is to be upgraded" />}
@@ -29,7 +31,7 @@ export function ApplianceTargets({ orgId, targets }: ApplianceTargetsProps) {
                   Phase
                 </th>
                 <th scope="col">Steps</th>
-                <th scope="col">Cause</th>
+                {hasCauses && <th scope="col">Cause</th>}
               </tr>
             </thead>
             <tbody>
@@ -54,7 +56,7 @@ export function ApplianceTargets({ orgId, targets }: ApplianceTargetsProps) {
                         </div>
                       ))}
                     </td>
-                    <td>{reason === undefined ? '' : causeText(reason)}</td>
+                    {hasCauses && <td>{reason === undefined ? '' : causeText(reason)}</td>}
                   </tr>
                 ))}
             </tbody>
