@@ -4,15 +4,13 @@ import { type WriteStream, createWriteStream } from 'node:fs'
 import { mkdir, readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { type Client, createClient } from '../../src/cli/client.ts'
 import { SOCKET_PORT, planSocketDir } from '../../src/platform/embedded-postgres/socket.ts'
+import { builtServer } from '../../test/support/servers/built-server.ts'
 import { freePorts } from './free-ports.ts'
 
-const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
-
-/** The server as a user runs it, with its embedded PostgreSQL. Its ports and its data survive restarts. */
+/** The built server as a user runs it, with its embedded PostgreSQL. Its ports and its data survive restarts. */
 export interface Service {
   readonly url: string
   readonly ucentralPort: number
@@ -47,6 +45,7 @@ export async function createService(folder: string, env: Readonly<Record<string,
   await mkdir(dataDir, { recursive: true })
   const log = createWriteStream(logFile)
   const [port, ucentralPort, netconfPort, edgePort] = await freePorts(4)
+  const program = await builtServer()
   const url = `http://127.0.0.1:${port}`
   const settings = {
     SIGNALBOX_DATA_DIR: dataDir,
@@ -74,7 +73,7 @@ export async function createService(folder: string, env: Readonly<Record<string,
     logFile,
     start() {
       if (running !== null) throw new Error('the server runs already')
-      running = run(settings, log)
+      running = run(program, settings, log)
     },
     ready: () => running?.ready ?? Promise.resolve(false),
     isReady: () =>
@@ -98,7 +97,7 @@ interface Running {
   readonly exited: Promise<number | null>
 }
 
-function run(env: Readonly<Record<string, string>>, log: WriteStream): Running {
+function run(program: string, env: Readonly<Record<string, string>>, log: WriteStream): Running {
   const child = spawn(process.execPath, [program], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
