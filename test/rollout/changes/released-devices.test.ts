@@ -2,12 +2,15 @@
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { assignDevices } from '../../../src/devices/commands/store-upgrades.ts'
+import { assignDevices as assignToSite } from '../../../src/devices/inventory/assign-devices.ts'
 import { claimDevicesIn } from '../../../src/devices/inventory/claim-devices.ts'
 import { unclaimDevices } from '../../../src/devices/inventory/unclaim-devices.ts'
 import { type Tx, inTx } from '../../../src/platform/database/db.ts'
 import { uuidv7 } from '../../../src/platform/uuidv7.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
+import { pauseOrgUpgrade } from '../../../src/upgrades/changes/pause-org-upgrade.ts'
+import { resumeOrgUpgrade } from '../../../src/upgrades/changes/resume-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../../src/upgrades/changes/retry-org-upgrade.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
 import { openTx } from '../../support/database/open-tx.ts'
@@ -190,4 +193,19 @@ it('a device that is released and claimed again while an upgrade is created is i
   await change.commit()
   expect(countAll(await created)).toEqual({ planned: 1 })
   await expectConsistent(ctx)
+})
+
+it('a device that is moved to another site while its upgrade is paused stays in the upgrade', async () => {
+  await rollout.seed([2, 1])
+  const { ctx, org } = rollout
+  const [from, to] = org.sites
+  const { id } = await rollout.create({ site_ids: [from?.id ?? ''], all_sites: false, reboot_strategy: 'serial' })
+  await pauseOrgUpgrade(ctx, org.scope, id)
+  const [moved] = rollout.devices(0)
+  const names = { macs: [moved?.mac ?? ''], serials: [] }
+  const request = { names, siteId: to?.id ?? '', noReassign: false, settings: {}, at: ctx.clock.now() }
+  await inTx(ctx, (tx) => assignToSite(tx, org.scope, request))
+  await resumeOrgUpgrade(ctx, org.scope, id)
+  await rollout.play()
+  expect(countAll(await rollout.read(id))).toEqual({ upgraded: 2 })
 })
