@@ -3,15 +3,13 @@ import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { chown, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { findNobody } from '../../src/platform/embedded-postgres/account.ts'
+import { builtServer } from '../support/servers/built-server.ts'
 import { startFirstServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 import { serverEnv } from '../support/servers/spawn-server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
-
-const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
 
 /** Each test creates a database, which takes long on a busy machine. */
 const DATABASE_MADE_MS = 30_000
@@ -39,6 +37,7 @@ it('stops gracefully when Ctrl-C arrives twice, from the terminal and from the r
 
 it('stops gracefully when it is signalled during its start', async () => {
   const dataDir = join(await temporaryDir(), 'data')
+  const program = await builtServer()
   const child = spawn(process.execPath, [program], { env: serverEnv(dataDir), stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   let printed = ''
@@ -64,7 +63,7 @@ it.skipIf(process.platform !== 'linux')('starts and stops gracefully where nothi
   const full = openSync('/dev/full', 'w')
   onTestFinished(() => closeSync(full))
   const env = { ...serverEnv(dataDir), SIGNALBOX_LOG_LEVEL: 'debug' }
-  const child = spawn(process.execPath, [program], { env, stdio: ['ignore', full, full] })
+  const child = spawn(process.execPath, [await builtServer()], { env, stdio: ['ignore', full, full] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const exited = once(child, 'exit')
   await waitUntil(
