@@ -333,7 +333,7 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('button', { name: 'Cancel the upgrade…' }).click()
       // The interface has no pause for them.
       expect(await page.getByRole('button', { name: 'Pause…' }).count()).toBe(0)
-      await page.getByRole('dialog').getByText('Cancels the upgrade of 2 devices at 1 site').waitFor()
+      await page.getByRole('dialog').getByText('Cancels the upgrade of 2 routers at 1 site').waitFor()
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel the upgrade' }).click()
       await page.getByText('Stopping').waitFor()
       await advanceRollouts(server.ctx, defaultRolloutOptions, new AbortController().signal)

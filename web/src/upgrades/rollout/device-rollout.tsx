@@ -76,7 +76,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
       <div className="columns wide-left">
         <div>
           <SitePanel report={report} upgrade={upgrade} sites={sites} />
-          {/* Routers are not placed on floor plans as access points are. */}
+          {/* Floor plans show where access points hang; routers stand in racks. */}
           {hasDevices && kind === 'device' && <FloorPanel report={report} siteId={search.site} mapId={search.map} />}
         </div>
         <TimelinePanel report={report} />

@@ -5,6 +5,7 @@ import { counted } from '../../display/texts/counted.ts'
 import type { Effect } from '../../display/forms/effect.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { type Upgrade, countsOf } from '../upgrade.ts'
+import { kinds } from '../overview.ts'
 import { type UpgradePlace, cancelUpgrade } from './calls.ts'
 import { type Action, type State, actionsOf, heldPhaseOf } from './verdict.ts'
 
@@ -38,7 +39,9 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
   const waiting = countOf(...waitingStates)
   const underWay = countOf('reboot_in_progress', 'rebooted')
   const { phase, phases, words } = heldPhaseOf(report, hold)
-  const going = underWay === 0 ? null : `${counted(underWay, 'rebooting device finishes', 'rebooting devices finish')}.`
+  const { unit } = kinds[place.kind]
+  const going =
+    underWay === 0 ? null : `${counted(underWay, `rebooting ${unit} finishes`, `rebooting ${unit}s finish`)}.`
   const waitingSites = upgrade.upgrades.filter(({ upgrade: { targets } }) =>
     waitingStates.some((state) => targets[state].length > 0),
   ).length
@@ -84,12 +87,12 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
       isDestructive: true,
       effect: {
         does: 'Cancels the upgrade of',
-        counts: [{ count: waiting, one: 'device' }],
+        counts: [{ count: waiting, one: unit }],
         sites: waitingSites,
         consequences: [
           'They keep their present firmware.',
           ...(going === null ? [] : [going]),
-          `${counted(report.upgraded, 'device stays', 'devices stay')} upgraded.`,
+          `${counted(report.upgraded, `${unit} stays`, `${unit}s stay`)} upgraded.`,
         ],
         isFinal: true,
       },
