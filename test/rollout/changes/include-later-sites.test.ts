@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { uuidv7 } from 'uuidv7'
 import { anyOf, json } from '../../../src/platform/database/db.ts'
 import { documentText } from '../../../src/platform/sealing/document-column.ts'
@@ -103,7 +103,12 @@ describe('an upgrade of all sites with include_new', () => {
     const noted = async () => (await rollout.read(id)).siteUpgrades.flatMap((part) => part.notes)
     const later = { reason: 'The site was created after the upgrade' }
     const reason = 'could not be taken in, which is tried again: an internal error'
+    const heard: string[] = []
+    onTestFinished(rollout.ctx.wakes.on('changes', (hints) => void heard.push(...hints)))
     await look()
+    const part = (await rollout.read(id)).siteUpgrades.at(-1)?.id
+    const { orgId } = rollout.org.scope
+    expect(heard).toEqual([`site_upgrade ${orgId} ${part}`, `upgrade ${orgId} ${id}`])
     expect(await noted()).toEqual([later, { mac: failing.mac, reason }])
     await look()
     expect(await noted()).toEqual([later, { mac: failing.mac, reason }])
