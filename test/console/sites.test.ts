@@ -366,6 +366,8 @@ describe.skipIf(noChromium !== null)(
       }
       await press('Pause')
       await page.getByText('Paused', { exact: true }).waitFor()
+      // It begins when somebody resumes it, not at its start.
+      expect(await page.getByText(/^starts \S/).count()).toBe(0)
       await press('Resume')
       await page.getByRole('button', { name: 'Pause…' }).waitFor()
       await playUpgrades(server, [boxes[1]], server.org.orgId)

@@ -40,7 +40,7 @@ export function ApplianceRollout(place: AppliancePlace) {
         <StateMark tone={tone}>{text}</StateMark>
         <span>{kinds.mxedge.text}</span>
         <span aria-live="polite">{applianceVerdict(upgrade)}</span>
-        {upgrade.status === 'queued' && (
+        {upgrade.status === 'queued' && upgrade.held === undefined && (
           <span>
             starts <ViewerTime at={upgrade.start_time} />
           </span>
