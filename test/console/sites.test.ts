@@ -321,7 +321,7 @@ describe.skipIf(noChromium !== null)(
       await expectAccessible(page)
       await row.getByRole('link', { name: 'To 6.2.0' }).click()
       await page.getByRole('heading', { name: 'Upgrade to 6.2.0' }).waitFor()
-      await page.getByText('serial, in 2 phases of 1 device each').waitFor()
+      await page.getByText('serial, in 2 phases of 1 router each').waitFor()
       await page.getByRole('heading', { name: 'SSR routers' }).waitFor()
       await page.getByRole('region', { name: 'Device rows' }).getByText('6.0.0 → 6.2.0').nth(1).waitFor()
       await page.getByRole('region', { name: 'Sites' }).getByText('Trondheim').waitFor()

@@ -65,7 +65,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
         <EndEstimate state={state} upgrade={upgrade} sites={sites} />
       </PageTitle>
       {hold !== null && <p className="note">{hold.reason}</p>}
-      <PhasePanel report={report} hold={hold} />
+      <PhasePanel report={report} hold={hold} unit={kinds[kind].unit} />
       {hasDevices ? (
         <TargetPanel place={place} report={report} search={search} sites={sites} />
       ) : (

@@ -10,18 +10,23 @@ import { openPhaseOf } from './verdict.ts'
 
 const MAX_GATES = 4
 
-interface PhasePanelProps {
+interface GatesProps {
   readonly report: Report
   readonly hold: Hold | null
 }
 
+interface PhasePanelProps extends GatesProps {
+  /** One of what the upgrade is for, such as "device". */
+  readonly unit: string
+}
+
 /** The phases with the gates between them, and how many more failures the upgrade tolerates. */
-export function PhasePanel({ report, hold }: PhasePanelProps) {
+export function PhasePanel({ report, hold, unit }: PhasePanelProps) {
   const open = openPhaseOf(report) ?? 1
   const phases = countPhases(report)
   const between = new Map(gatesBetween(report).map((phase) => [phase.phase, phase]))
   return (
-    <Panel title="Phases" aside={strategyText(report)}>
+    <Panel title="Phases" aside={strategyText(report, unit)}>
       <PhaseWindow phases={phases} open={open} isGatePassed={(phase) => between.get(phase)?.gate?.passed} />
       <Gates report={report} hold={hold} />
       <BudgetBar report={report} />
@@ -30,7 +35,7 @@ export function PhasePanel({ report, hold }: PhasePanelProps) {
 }
 
 /** The gates that are still closed, each with its rules and what they are compared with. */
-function Gates({ report, hold }: PhasePanelProps) {
+function Gates({ report, hold }: GatesProps) {
   const gates = gatesBetween(report)
   const closed = gates.filter(({ gate }) => gate?.passed !== true)
   const passed = gates.length - closed.length

@@ -11,7 +11,7 @@ it.each([
   ['rrm', phasesOf(1, 2, 3, 4, 5, 6, 7), 'rrm, in 7 phases of up to 7 devices'],
   ['canary', [], 'canary'],
 ])('says how %s goes on', (strategy, phases, text) => {
-  expect(strategyText({ strategy, phases })).toBe(text)
+  expect(strategyText({ strategy, phases }, 'device')).toBe(text)
 })
 
 it('names the versions if they are few', () => {

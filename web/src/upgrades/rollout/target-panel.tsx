@@ -53,7 +53,7 @@ export function TargetPanel({ place, report, search, sites }: TargetPanelProps) 
         ))}
       </nav>
       {targets.length === 0 ? (
-        <EmptyState title="No device is in this state">
+        <EmptyState title={`No ${kinds[place.kind].unit} is in this state`}>
           It was a moment ago, perhaps. Choose another one above.
         </EmptyState>
       ) : (
