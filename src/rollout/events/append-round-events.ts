@@ -80,11 +80,12 @@ function siteBeginnings(decided: DecidedSite): UpgradeEventInput[] {
 }
 
 function rebootBeginnings({ siteUpgrade, decision }: DecidedSite): UpgradeEventInput[] {
-  const { phaseOpenedMs, currentPhase, plan } = siteUpgrade
-  const { stopping, phaseOpenedMs: openedMs, currentPhase: phase } = decision.siteUpgrade
+  const { status: before, currentPhase, plan } = siteUpgrade
+  const { status, stopping, currentPhase: phase } = decision.siteUpgrade
   const place = placeOf(siteUpgrade)
+  // Its devices may be in later phases, or wait for a limit or a window, so the open phase does not show that it starts.
   // Failures elsewhere may stop it in the round in which it would start.
-  if (phaseOpenedMs === null && openedMs !== null && stopping === null)
+  if (before === 'queued' && status !== 'queued' && stopping === null)
     return [{ type: 'UPGRADE_SITE_STARTED', ...place, phase, total: siteUpgrade.plan.planned }]
   // Phases of single devices have no sizes: the events of their devices suffice.
   if (phase === currentPhase || plan.phase_sizes === null) return []

@@ -133,6 +133,28 @@ it('a site does not start that failures elsewhere stop in the round of its start
   expect(typesOf(await kept(id))).toMatchObject({ UPGRADE_SITE_STARTED: 1, UPGRADE_SITE_ENDED: 2, UPGRADE_ENDED: 1 })
 })
 
+it('a site starts with its first device, not with the phase of another site', async () => {
+  const { ctx, org } = rollout
+  const [first = '', second] = org.sites.map((site) => site.id)
+  const startedSites = async (id: string): Promise<unknown[]> =>
+    (await kept(id)).flatMap(({ type, site_id: site, phase }) =>
+      type === 'UPGRADE_SITE_STARTED' ? [[site, phase]] : [],
+    )
+  const { id } = await rollout.create({
+    reboot_strategy: 'canary',
+    canary_groups: [{ site_ids: [first] }],
+    phase_gates: [{ phase: 1, wait_for: 'approval' }],
+  })
+  await rollout.play()
+  expect(await startedSites(id)).toEqual([[first, 1]])
+  await approveOrgUpgrade(ctx, org.scope, { id, phase: 1, note: null })
+  await rollout.play()
+  expect(await startedSites(id)).toEqual([
+    [first, 1],
+    [second, 2],
+  ])
+})
+
 it('a device that another upgrade takes over is an event of the upgrade that loses it', async () => {
   await subscribe(rollout)
   const old = await rollout.create({ start_datetime: '2026-03-02T12:00:00Z' })
