@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useMay } from '../../../accounts/self.ts'
 import { ProblemNote, Skeleton } from '../../../display/layout/notices.tsx'
 import { PageTitle } from '../../../display/layout/page-title.tsx'
+import { counted } from '../../../display/texts/counted.ts'
 import { Panel } from '../../../display/layout/panel.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
 import { ViewerTime } from '../../../display/times/time.tsx'
@@ -66,7 +67,7 @@ export function ApplianceRollout(place: AppliancePlace) {
             ))}
           </ul>
           {upgrade.notes.length > SHOWN && (
-            <p className="plan-line muted">and {upgrade.notes.length - SHOWN} more notes</p>
+            <p className="plan-line muted">and {counted(upgrade.notes.length - SHOWN, 'more note')}</p>
           )}
         </Panel>
       )}
