@@ -3,7 +3,10 @@ import { databaseFailure } from '../platform/database/database-failure.ts'
 import { AppError } from '../platform/errors.ts'
 import { INCLUDE_MS, NEXT_LOOK_MS } from './org-upgrade.ts'
 
-/** Exceeds the time of a search. After it, another worker goes on where one has died. */
+/**
+ * Exceeds the time of the searches of a claim, unless many of them fail. After it, another worker goes on where one has died; if this one
+ * still searches, the locks prevent that anything joins twice.
+ */
 const LEASE_MS = 60_000
 const MAX_AT_ONCE = 20
 /** What one search passes by. If more fail, it goes on after a pause: looking for each of them must not keep the service busy. */

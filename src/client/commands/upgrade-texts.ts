@@ -134,7 +134,7 @@ export function stateText(
   const rows = rowsOf(upgrade['upgrades'] ?? []).map(({ site_id: siteId, upgrade: ofSite }) => {
     const { status, start_time: start, targets, held, stop_reason: reason } = objectOf(ofSite)
     const one: JsonObject = { upgrades: [{ upgrade: { targets: targets ?? {} } }] }
-    const { total, counts } = progressOf('device', one)
+    const { total, counts } = progressOf(kind, one)
     return {
       site: names.get(textOf(siteId)) ?? null,
       site_id: siteId ?? null,

@@ -81,6 +81,9 @@ async function openSessions(): Promise<Opened> {
   return { sessions, devices, sockets }
 }
 
+const largestStep = (counts: readonly number[]): number =>
+  Math.max(...counts.map((count, index) => count - (counts[index - 1] ?? 0)))
+
 test.each(['closed', 'reset'] as const)(
   'a turn ends a bounded number of %s ones, nothing is sent to the others, and each session learns of its end',
   async (how) => {
@@ -96,8 +99,7 @@ test.each(['closed', 'reset'] as const)(
       for (const session of waiting) expect(session.say()).toBe(false)
       waited += waiting.length
     }
-    const growth = ended.map((count, index) => count - (ended[index - 1] ?? 0))
-    expect(Math.max(...growth)).toBeLessThanOrEqual(ENDED_PER_TURN)
+    expect(largestStep(ended)).toBeLessThanOrEqual(ENDED_PER_TURN)
     expect(waited).toBeGreaterThan(0)
     expect(sessions.map(({ code }) => code)).toEqual(sessions.map(() => 1006))
   },
@@ -115,8 +117,7 @@ test('a turn answers a bounded number of close frames, and nothing is sent to th
     for (const session of waiting) expect(session.say()).toBe(false)
     waited += waiting.length
   }
-  const growth = answered.map((count, index) => count - (answered[index - 1] ?? 0))
-  expect(Math.max(...growth)).toBeLessThanOrEqual(ENDED_PER_TURN)
+  expect(largestStep(answered)).toBeLessThanOrEqual(ENDED_PER_TURN)
   expect(waited).toBeGreaterThan(0)
   expect(sessions.map(({ code }) => code)).toEqual(sessions.map(() => 4000))
 })
