@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
+import { endPool } from '../../src/platform/database/connections/end-pool.ts'
+import { openBarePool } from './bare-pool.ts'
 import { createBareSender } from './bare-sender.ts'
 import type { Child } from './child.ts'
 import { type Engine, ask, reportOf } from './webhook-engine.ts'
@@ -19,7 +20,7 @@ export async function deliverBare(
   receiver: Child,
   { perS, seconds }: { readonly perS: number; readonly seconds: number },
 ): Promise<Record<string, unknown>> {
-  const database = new pg.Pool({ ...engine.connection, max: 4 })
+  const database = openBarePool(engine.connection)
   await database.query('create table bare_event (id bigint primary key, body text not null)')
   const sender = await createBareSender({
     database,
@@ -55,6 +56,6 @@ export async function deliverBare(
   } finally {
     await sender.end()
     await database.query('drop table bare_event')
-    await database.end()
+    await endPool(database)
   }
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import Fastify from 'fastify'
-import pg from 'pg'
+import { endPool } from '../../src/platform/database/connections/end-pool.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { createLog } from '../../src/platform/log.ts'
+import { openBarePool } from './bare-pool.ts'
 import { createBareSender } from './bare-sender.ts'
 
 /**
@@ -13,7 +14,7 @@ import { createBareSender } from './bare-sender.ts'
  */
 const [dataDir = '', receiver = ''] = process.argv.slice(2)
 const postgres = await startEmbeddedPostgres({ dataDir, log: createLog('error') })
-const database = new pg.Pool({ ...postgres.connection, max: 4 })
+const database = openBarePool(postgres.connection)
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 await database.query(`
   create table bare_token (hash bytea primary key, name text not null);
@@ -51,7 +52,7 @@ process.stdout.write(`bare ready ${url}\n`)
 async function stop(): Promise<void> {
   await http.close()
   await sender.end()
-  await database.end()
+  await endPool(database)
   await postgres.stop()
   process.exit(0)
 }
