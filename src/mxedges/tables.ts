@@ -25,6 +25,7 @@ declare module '../platform/database/schema.ts' {
     mxedgeCommand: MxedgeCommandTable
     mxedgeUpgrade: MxedgeUpgradeTable
     mxedgeUpgradeTarget: MxedgeUpgradeTargetTable
+    mxedgeUpgradeJoiningFailure: MxedgeUpgradeJoiningFailureTable
   }
 }
 
@@ -158,6 +159,14 @@ export interface MxedgeUpgradeTable {
   includeDueMs: number | null
   /** The last appliance that the present pass has looked at; null: a pass is to begin. */
   includeAfter: string | null
+}
+
+/** Why an appliance could not join an upgrade when it last looked at the appliance. */
+export interface MxedgeUpgradeJoiningFailureTable {
+  orgId: string
+  upgradeId: string
+  mxedgeId: string
+  reason: string
 }
 
 export interface MxedgeUpgradeTargetTable {

@@ -9,6 +9,7 @@ declare module '../platform/database/schema.ts' {
     siteUpgrade: SiteUpgradeTable
     upgradeTarget: UpgradeTargetTable
     upgradeTargetRun: UpgradeTargetRunTable
+    upgradeJoiningFailure: UpgradeJoiningFailureTable
     upgradeEvent: UpgradeEventTable
   }
 }
@@ -270,6 +271,16 @@ export interface UpgradeTargetRunTable {
   retriedBy: string
   downAt: Date | null
   upAt: Date | null
+}
+
+/** Why a device could not join an upgrade when it last looked at the device. */
+export interface UpgradeJoiningFailureTable {
+  orgId: string
+  /** The upgrade of the site. */
+  upgradeId: string
+  deviceId: string
+  mac: string
+  reason: string
 }
 
 /** An event of an upgrade as a whole. */

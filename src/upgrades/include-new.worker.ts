@@ -16,7 +16,6 @@ import {
   type OpenSite,
   claimInclusions,
   insertIncluded,
-  insertJoiningNotes,
   listFree,
   listJoining,
   listModelVersions,
@@ -24,6 +23,7 @@ import {
   lockIncludingSites,
   updateInclusion,
 } from '../rollout/changes/store-inclusion.ts'
+import { replaceJoiningFailures } from '../rollout/changes/store-joining-failures.ts'
 import { deviceOfCandidate } from '../rollout/store-candidates.ts'
 import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
@@ -97,10 +97,14 @@ async function includeNew(ctx: Context, upgrade: DueInclusion, portion: Portion)
     const devices = planJoining(joining, candidates, { sites, catalog, versions })
     if (devices.length > 0) await include(ctx, scope, { id, open, later, devices, joining })
   }
+  await inTx(ctx, async (tx) => {
+    await lockOrgUpgrades(tx, scope, [id])
+    await replaceJoiningFailures(tx, scope, id, { after: portion.after, last, failed: null })
+  })
   return { last }
 }
 
-/** Notes at its site why a device can't join. A site that is new to the upgrade gets its site upgrade for the note. */
+/** Records at its site why a device can't join. A site that is new to the upgrade gets its site upgrade for this. */
 async function passBy(
   ctx: Context,
   { orgId, id, joining }: DueInclusion,
@@ -119,7 +123,9 @@ async function passBy(
     if ((await listOpenSites(tx, scope, id)).length === 0) return { last }
     const added = await keepMissing(tx, scope, { id, sites: shared })
     await insertSiteUpgrades(tx, scope, added, { orgUpgradeId: id, createdAt: ctx.clock.now() })
-    await insertJoiningNotes(tx, scope, id, { deviceIds: devices.map((device) => device.id), reason })
+    const [device] = devices
+    const failed = device === undefined ? null : { deviceId: device.id, reason }
+    await replaceJoiningFailures(tx, scope, id, { after: portion.after, last, failed })
     return { last }
   })
 }

@@ -40,9 +40,12 @@ export interface JoiningSearch<Due extends DueSearch> {
     readonly leaseUntilMs: number
     readonly limit: number
   }) => Promise<readonly Due[]>
-  /** Takes in those of a portion that join. @returns Null if the upgrade has ended and searches no longer. */
+  /**
+   * Takes in those of a portion that join, and forgets why others of it could not. @returns Null if the upgrade has ended and
+   * searches no longer.
+   */
   readonly look: (due: Due, portion: Portion) => Promise<Looked | null>
-  /** Notes why the only one of a portion can't join. @returns Null if the upgrade has ended. */
+  /** Records why the only one of a portion can't join. @returns Null if the upgrade has ended. */
   readonly passBy: (due: Due, portion: Portion, reason: string) => Promise<Looked | null>
   /** Sets when the next search begins, and behind which one. */
   readonly update: (due: Due, next: { readonly dueMs: number; readonly after: string | null }) => Promise<void>
@@ -109,8 +112,8 @@ async function searchPast<Due extends DueSearch>(
   return { after, pauseMs: left > 0 ? INCLUDE_MS : NEXT_LOOK_MS }
 }
 
-/** The note about what can't join. What else failed is in the log. */
+/** What the record says about what can't join. What else failed is in the log. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof AppError ? error.message : 'an internal error'
-  return `could not be taken in, which is tried again: ${cause}`
+  return `could not be taken in: ${cause}`
 }

@@ -7,6 +7,7 @@ import { pageOf } from '../http/lists/store-pages.ts'
 import { shareOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'
+import { siteUpgradeNotes } from '../rollout/changes/store-joining-failures.ts'
 import type { TargetState, UpgradeKind } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade, UpgradeSite } from './org-upgrade.ts'
 
@@ -132,7 +133,8 @@ export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string)
 export function listSiteUpgrades(reader: Reader, scope: SitesScope, orgUpgradeId: string): Promise<SiteUpgrade[]> {
   return reader
     .selectFrom('siteUpgrade')
-    .select(['id', 'siteId', 'status', 'hold', 'startAt', 'waitsUntil', 'total', 'notes'])
+    .select(['id', 'siteId', 'status', 'hold', 'startAt', 'waitsUntil', 'total'])
+    .select(siteUpgradeNotes.as('notes'))
     .select(stopReasonOf('site_upgrade').as('stopReason'))
     .select(targetsByState.as('targets'))
     .select(failures.as('failures'))

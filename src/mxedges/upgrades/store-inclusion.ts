@@ -126,23 +126,6 @@ export async function findExtent(
   return rows[0] ?? { imageIds: [], lastOrdinal: 0, lastWave: 0, siteIds: [] }
 }
 
-/** Adds notes to a locked upgrade; they replace those about the same appliances. */
-export async function insertNotes(
-  tx: Tx,
-  { orgId, id, notes }: Pick<MxedgeUpgrade, 'orgId' | 'id' | 'notes'>,
-  added: readonly { readonly mxedge_id: string; readonly reason: string }[],
-): Promise<void> {
-  const about = new Set(added.map((note) => note.mxedge_id))
-  const others = notes.filter((note) => note.mxedge_id === undefined || !about.has(note.mxedge_id))
-  await tx
-    .updateTable('mxedgeUpgrade')
-    .set({ notes: json([...others, ...added]) })
-    .where('orgId', '=', orgId)
-    .where('id', '=', id)
-    .execute()
-  noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
-}
-
 /** Writes the targets that join a locked upgrade, and the changed upgrade. They replace those that its plan skipped. */
 export async function insertIncluded(
   tx: Tx,

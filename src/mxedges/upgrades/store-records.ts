@@ -9,6 +9,7 @@ import { resumedAt } from '../../rollout/gates/store-hold.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
 import { type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
+import { upgradeNotes } from './store-joining-failures.ts'
 import { terminalStates } from './upgrade.ts'
 import type { MxedgeUpgradeTable, MxedgeUpgradeTargetTable } from '../tables.ts'
 
@@ -49,11 +50,16 @@ function selectItems(reader: Reader, scope: SitesScope) {
   )
 }
 
-/** @throws AppError not_found */
+/** Gets an upgrade, with the appliances that could not join it among its notes. @throws AppError not_found */
 export async function getUpgrade(reader: Reader, scope: SitesScope, id: string): Promise<MxedgeUpgrade> {
-  const row = await selectUpgrades(reader, scope).selectAll().where('id', '=', id).executeTakeFirst()
+  const row = await selectUpgrades(reader, scope)
+    .selectAll()
+    .select(upgradeNotes.as('allNotes'))
+    .where('id', '=', id)
+    .executeTakeFirst()
   if (row === undefined) throw notFound(id)
-  return row
+  const { allNotes: notes, ...upgrade } = row
+  return { ...upgrade, notes }
 }
 
 /** Locks it against the worker, as the worker does. @throws AppError not_found */

@@ -108,5 +108,7 @@ export type MxedgeUpgradeStatus = 'queued' | 'upgrading' | 'completed' | 'failed
 /** A candidate that was left out, or an option without effect; without an id it concerns the whole upgrade. */
 export interface MxedgeUpgradeNote {
   readonly mxedge_id?: string
+  /** That of an appliance that could not join, and is thus no target. */
+  readonly name?: string
   readonly reason: string
 }

@@ -3,7 +3,6 @@ import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { type Db, type Reader, type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { columnsOf, updateRows } from '../../platform/database/rows.ts'
-import { noteUpgrades } from '../events/note-upgrades.ts'
 import type { IncludingSite, InclusionPlan } from './plan-inclusion.ts'
 import { NO_PHASE, type UpgradePlan, terminalStates } from '../rollout.ts'
 import { type Candidate, candidatesOf } from '../store-candidates.ts'
@@ -275,30 +274,6 @@ export async function insertIncluded(
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()
-}
-
-/** Notes why devices could not join, at the upgrades of their sites; a note replaces the one about the same device. */
-export async function insertJoiningNotes(
-  tx: Tx,
-  scope: InOrg,
-  orgUpgradeId: string,
-  { deviceIds, reason }: { readonly deviceIds: readonly string[]; readonly reason: string },
-): Promise<void> {
-  const { rows } = await sql<{ readonly id: string }>`
-    update site_upgrade part set notes = (
-      select coalesce(jsonb_agg(note order by place) filter (where note->>'mac' is distinct from device.mac), '[]')
-      from jsonb_array_elements(notes) with ordinality as noted (note, place))
-      || jsonb_build_array(jsonb_build_object('mac', device.mac, 'reason', ${reason}::text))
-    from device
-    where device.org_id = ${scope.orgId} and device.id = ${anyOf(deviceIds)}
-      and part.org_id = device.org_id and part.org_upgrade_id = ${orgUpgradeId} and part.site_id = device.site_id
-    returning part.id
-  `.execute(tx)
-  noteUpgrades(
-    tx,
-    scope,
-    rows.map(({ id }) => ({ orgUpgradeId, id })),
-  )
 }
 
 /** Deletes the notes that say why the plan left out devices that are now targets. */

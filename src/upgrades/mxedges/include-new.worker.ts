@@ -7,11 +7,11 @@ import {
   claimInclusions,
   findExtent,
   insertIncluded,
-  insertNotes,
   listJoining,
   lockIncluding,
   updateInclusion,
 } from '../../mxedges/upgrades/store-inclusion.ts'
+import { replaceJoiningFailures } from '../../mxedges/upgrades/store-joining-failures.ts'
 import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
@@ -69,11 +69,9 @@ async function passBy(
   const upgrade = await lockIncluding(tx, systemScope('rollout', orgId), id)
   if (upgrade === undefined) return null
   const { ids, last } = await listJoining(tx, upgrade, portion)
-  await insertNotes(
-    tx,
-    upgrade,
-    ids.map((mxedgeId) => ({ mxedge_id: mxedgeId, reason })),
-  )
+  const [mxedgeId] = ids
+  const failed = mxedgeId === undefined ? null : { mxedgeId, reason }
+  await replaceJoiningFailures(tx, upgrade, { after: portion.after, last, failed })
   return { last }
 }
 
@@ -85,6 +83,7 @@ async function includeNew(ctx: Context, tx: Tx, { orgId, id }: DueSearch, portio
   const found = await listJoining(tx, upgrade, portion)
   const inclusion = await planInclusion(tx, scope, { upgrade, joining: decodeJoining(upgrade.joining), found })
   if (inclusion.targets.length > 0) await include(ctx, tx, scope, { upgrade, inclusion })
+  await replaceJoiningFailures(tx, upgrade, { after: portion.after, last: found.last, failed: null })
   return { last: found.last }
 }
 

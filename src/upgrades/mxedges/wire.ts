@@ -113,7 +113,14 @@ export const MxedgeUpgradeReply = named(
   Type.Object({
     ...itemFields,
     notes: Type.Array(
-      named('MxedgeUpgradeNote', Type.Object({ mxedge_id: Type.Optional(Uuid), reason: Type.String() })),
+      named(
+        'MxedgeUpgradeNote',
+        Type.Object({
+          mxedge_id: Type.Optional(Uuid),
+          name: Type.Optional(Type.String({ description: 'that of an appliance which could not join' })),
+          reason: Type.String(),
+        }),
+      ),
       { description: 'appliances and services that were left out, and options without effect' },
     ),
   }),

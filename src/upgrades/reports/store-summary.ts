@@ -13,7 +13,7 @@ import type {
   ReportedUpgrade,
 } from './report.ts'
 import { withEmptied } from './emptied-phases.ts'
-import { isLeftOut, isReported, listReportedEvents } from './store.ts'
+import { isReported, leftOut, listReportedEvents } from './store.ts'
 
 /** Reasons and versions are texts of devices, so their number is unbounded. */
 const MAX_GROUPS = 200
@@ -144,9 +144,8 @@ async function groupFailures(
 
 async function groupLeftOut(reader: Reader, scope: InOrg, upgrade: ReportedUpgrade): Promise<ReportSummary['leftOut']> {
   const { rows } = await sql<ReportSummary['leftOut'][number]>`
-    select note->>'reason' as reason, count(*)::integer as devices
-    from site_upgrade cross join lateral jsonb_array_elements(site_upgrade.notes) note
-    where ${isReported(scope, upgrade)} and ${isLeftOut}
+    select reason, count(*)::integer as devices from site_upgrade cross join lateral (${leftOut}) left_out
+    where ${isReported(scope, upgrade)}
     group by 1 order by 2 desc, 1 limit ${MAX_GROUPS}
   `.execute(reader)
   return rows

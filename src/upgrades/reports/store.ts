@@ -107,7 +107,7 @@ export async function listReportedDevices(
 }
 
 /**
- * Lists the devices that the plan left out at the site upgrade after `after`, in the order of their ids.
+ * Lists the devices that are left out at the site upgrade after `after`, in the order of their ids.
  * @returns Undefined after the last site upgrade.
  */
 export async function findLeftOut(
@@ -117,12 +117,11 @@ export async function findLeftOut(
 ): Promise<{ readonly upgradeId: string; readonly devices: readonly LeftOutDevice[] } | undefined> {
   const { rows } = await sql<{ readonly upgradeId: string; readonly devices: readonly LeftOutDevice[] }>`
     select site_upgrade.id as upgrade_id, (
-      select json_agg(json_build_object('siteId', site_upgrade.site_id, 'mac', note->>'mac', 'reason', note->>'reason',
-        'name', (select device.name from device where device.org_id = site_upgrade.org_id and device.id = ${notedId})))
-      from jsonb_array_elements(site_upgrade.notes) note where ${isLeftOut}) as devices
+      select json_agg(json_build_object('siteId', site_upgrade.site_id, 'mac', mac, 'reason', reason,
+        'name', (select device.name from device where device.org_id = site_upgrade.org_id and device.id = left_out.device_id)))
+      from (${leftOut}) left_out) as devices
     from site_upgrade
-    where ${isReported(scope, upgrade)} and site_upgrade.id > ${after}::uuid
-      and exists (select from jsonb_array_elements(site_upgrade.notes) note where ${isLeftOut})
+    where ${isReported(scope, upgrade)} and site_upgrade.id > ${after}::uuid and exists (${leftOut})
     order by site_upgrade.id limit 1
   `.execute(reader)
   return rows[0]
@@ -131,8 +130,14 @@ export async function findLeftOut(
 /** The id of the device that a note is about: it contains the MAC. */
 const notedId = sql`('00000000-0000-0000-1000-' || (note->>'mac'))::uuid`
 
-/** The condition that a note of `site_upgrade` is about a device that is no target. */
-export const isLeftOut = sql<boolean>`note ? 'mac' and not exists (
-  select from upgrade_target target
-  where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id
-    and target.device_id = ${notedId})`
+/** The devices that a note of `site_upgrade` is about and that are no targets, and those that could not join it later. */
+export const leftOut = sql`
+  select note->>'mac' as mac, note->>'reason' as reason, ${notedId} as device_id
+  from jsonb_array_elements(site_upgrade.notes) note
+  where note ? 'mac' and not exists (
+    select from upgrade_target target
+    where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id
+      and target.device_id = ${notedId})
+  union all
+  select mac, reason, device_id from upgrade_joining_failure failure
+  where failure.org_id = site_upgrade.org_id and failure.upgrade_id = site_upgrade.id`

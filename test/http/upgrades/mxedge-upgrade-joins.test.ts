@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { anyOf, json } from '../../../src/platform/database/db.ts'
@@ -109,11 +110,28 @@ describe('include_new', () => {
         .execute()
     await report({ ...running('1.0.0'), services: [null] })
     await look(id)
-    const reason = 'could not be taken in, which is tried again: an internal error'
-    expect(await read()).toMatchObject({ counts: { total: 6 }, notes: [{ mxedge_id: failing, reason }] })
+    const reason = 'could not be taken in: an internal error'
+    expect(await read()).toMatchObject({ counts: { total: 6 }, notes: [{ mxedge_id: failing, name: 'Edge', reason }] })
     await report(running('1.0.0'))
     await look(id)
     expect(await read()).toMatchObject({ counts: { total: 7 }, notes: [] })
+  })
+
+  test('names a hundred that could not join, counts the others, and forgets those that need nothing any more', async () => {
+    const { org, id, read } = await begin()
+    const failing = await addBox(world, { org })
+    await reports(failing, '2.0.0')
+    const reason = 'could not be taken in: an internal error'
+    await sql`insert into mxedge_upgrade_joining_failure
+      select ${org.orgId}::uuid, ${id}::uuid, ${failing}::uuid, ${reason}
+      union all select ${org.orgId}::uuid, ${id}::uuid, gen_random_uuid(), ${reason} from generate_series(1, 100)`.execute(
+      world.ctx.db,
+    )
+    const { notes } = await read()
+    expect(notes).toHaveLength(101)
+    expect(notes[0]).toEqual({ reason: '1 further edge appliance could not be taken in' })
+    await look(id)
+    expect((await read()).notes).toEqual([])
   })
 
   test('takes in appliances that its plan skipped, once nothing stands against them', async () => {

@@ -102,7 +102,7 @@ describe('an upgrade of all sites with include_new', () => {
     await reports({ commands: null })
     const noted = async () => (await rollout.read(id)).siteUpgrades.flatMap((part) => part.notes)
     const later = { reason: 'The site was created after the upgrade' }
-    const reason = 'could not be taken in, which is tried again: an internal error'
+    const reason = 'could not be taken in: an internal error'
     const heard: string[] = []
     onTestFinished(rollout.ctx.wakes.on('changes', (hints) => void heard.push(...hints)))
     await look()

@@ -55,11 +55,11 @@ export function ApplianceRollout(place: AppliancePlace) {
       {upgrade.notes.length > 0 && (
         <Panel title="Notes" aside={upgrade.notes.length}>
           <ul className="log">
-            {upgrade.notes.slice(0, SHOWN).map(({ mxedge_id: id, reason }) => (
+            {upgrade.notes.slice(0, SHOWN).map(({ mxedge_id: id, name, reason }) => (
               <li key={`${id ?? ''} ${reason}`}>
                 {id !== undefined && (
                   <Link to="/orgs/$orgId/edges/$mxedgeId" params={{ orgId, mxedgeId: id }}>
-                    {names.get(id) ?? 'Appliance'}
+                    {name ?? names.get(id) ?? 'Appliance'}
                   </Link>
                 )}{' '}
                 {reason}

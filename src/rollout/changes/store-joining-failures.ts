@@ -1,0 +1,86 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { InOrg } from '../../access/scope.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { noteUpgrades } from '../events/note-upgrades.ts'
+import type { UpgradeNote } from '../rollout.ts'
+
+/** A record names no more devices that could not join, and counts the others. */
+const MAX_NAMED = 100
+
+/** What a look has learned about the devices behind `after`, up to `last`. */
+export interface LookedAt {
+  /** Null: from the first device on. */
+  readonly after: string | null
+  /** Null: up to the last device. */
+  readonly last: string | null
+  /** The one of them that could not join. */
+  readonly failed: { readonly deviceId: string; readonly reason: string } | null
+}
+
+/**
+ * Records why a device could not join, at the upgrade of its site, instead of why the plan left it out. Deletes what was
+ * recorded about the others that were looked at: they have joined, left, or need nothing any more. The caller has locked the
+ * organization upgrade.
+ */
+export async function replaceJoiningFailures(
+  tx: Tx,
+  scope: InOrg,
+  orgUpgradeId: string,
+  { after, last, failed }: LookedAt,
+): Promise<void> {
+  const { orgId } = scope
+  const { rows } = await sql<{ readonly id: string }>`
+    with failing as (
+      select part.org_id, part.id as upgrade_id, device.id as device_id, device.mac from device
+      join site_upgrade part on part.org_id = device.org_id and part.org_upgrade_id = ${orgUpgradeId}
+        and part.site_id = device.site_id
+      where device.org_id = ${orgId} and device.id = ${failed?.deviceId ?? null}::uuid
+    ), gone as (
+      delete from upgrade_joining_failure failure using site_upgrade part
+      where part.org_id = ${orgId} and part.org_upgrade_id = ${orgUpgradeId}
+        and failure.org_id = part.org_id and failure.upgrade_id = part.id
+        and (${after}::uuid is null or failure.device_id > ${after}::uuid)
+        and (${last}::uuid is null or failure.device_id <= ${last}::uuid)
+        and not exists (select from failing
+          where failing.upgrade_id = failure.upgrade_id and failing.device_id = failure.device_id)
+      returning failure.upgrade_id
+    ), changed as (
+      insert into upgrade_joining_failure as failure (org_id, upgrade_id, device_id, mac, reason)
+      select org_id, upgrade_id, device_id, mac, ${failed?.reason ?? null}::text from failing
+      on conflict (org_id, upgrade_id, device_id) do update set reason = excluded.reason
+      where failure.reason <> excluded.reason
+      returning failure.upgrade_id
+    ), unnoted as (
+      update site_upgrade part set notes = (
+        select coalesce(jsonb_agg(note order by place) filter (where note->>'mac' is distinct from failing.mac), '[]')
+        from jsonb_array_elements(part.notes) with ordinality as noted (note, place))
+      from failing
+      where part.org_id = failing.org_id and part.id = failing.upgrade_id
+        and exists (select from jsonb_array_elements(part.notes) note where note->>'mac' = failing.mac)
+    )
+    select upgrade_id as id from gone union select upgrade_id from changed
+  `.execute(tx)
+  noteUpgrades(
+    tx,
+    scope,
+    rows.map(({ id }) => ({ orgUpgradeId, id })),
+  )
+}
+
+/** The condition that a record names a failure; `place` is its place among those of the upgrade, from 1. */
+export const isNamed: RawBuilder<boolean> = sql`place <= ${sql.lit(MAX_NAMED)}`
+
+/** The note that counts the failures of a group that the record does not name; none if it names all. @param one What fails. */
+export function noteOfOthers(one: string): RawBuilder<readonly UpgradeNote[]> {
+  const max = sql.lit(MAX_NAMED)
+  return sql`case when count(*) > ${max} then jsonb_build_array(jsonb_build_object('reason', case count(*) - ${max}
+    when 1 then ${`1 further ${one}`} else count(*) - ${max} || ${` further ${one}s`} end || ' could not be taken in')) else '[]' end`
+}
+
+/** The notes of `site_upgrade`, followed by the devices that could not join. */
+export const siteUpgradeNotes: RawBuilder<readonly UpgradeNote[]> = sql`(
+  select site_upgrade.notes || ${noteOfOthers('device')}
+    || coalesce(jsonb_agg(jsonb_build_object('mac', mac, 'reason', reason) order by place) filter (where ${isNamed}), '[]')
+  from (
+    select mac, reason, row_number() over (order by device_id) as place from upgrade_joining_failure failure
+    where failure.org_id = site_upgrade.org_id and failure.upgrade_id = site_upgrade.id) failed)`
