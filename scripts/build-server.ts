@@ -1,4 +1,4 @@
-// Builds the server: `node scripts/build-server.ts [FOLDER]`, by default dist/server.
+// Builds the server and the programs beside it: `node scripts/build-server.ts [FOLDER]`, by default dist/server.
 import { basename, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Plugin, build } from 'rolldown'
@@ -6,8 +6,18 @@ import { type Plugin, build } from 'rolldown'
 const folder = resolve(process.argv[2] ?? 'dist/server')
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The server, its thread and its process. Each is a file of the build; they share the others. */
-const PROGRAMS = ['src/bin/server.ts', 'src/app/gateway/gateway-thread.ts', 'src/app/apart/apart-process.ts']
+/**
+ * The server, its thread and its process, and the programs that tests start. Each is a file of the build; they share the others.
+ */
+const PROGRAMS = [
+  'src/bin/server.ts',
+  'src/app/gateway/gateway-thread.ts',
+  'src/app/apart/apart-process.ts',
+  'src/bin/migrate.ts',
+  'src/bin/cli.ts',
+  'src/bin/signalbox.ts',
+  'src/bin/simulator.ts',
+]
 const input = Object.fromEntries(PROGRAMS.map((path) => [basename(path, '.ts'), resolve(root, path)]))
 
 /** Packages of hundreds of modules. The others are loaded as they were installed. */

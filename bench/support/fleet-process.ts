@@ -3,12 +3,10 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import type { DeviceState } from '../../src/simulator/ucentral/device.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
 import { readJournal } from '../../src/simulator/journal.ts'
-
-const program = fileURLToPath(new URL('../../src/bin/simulator.ts', import.meta.url))
+import { builtProgram } from '../../test/support/servers/built-program.ts'
 
 /** The speed of the simulated world: see `npm run simulate -- --help`. */
 export interface FleetPace {
@@ -65,7 +63,7 @@ export function createFleetProcess(folder: string, server: FleetServer, pace: Fl
         value === undefined ? [] : [`--${name}`, String(value)],
       )
       // `nice` lowers the priority of all threads; the process itself could lower only that of one.
-      child = spawn('nice', ['-n', String(niceness), process.execPath, program, ...args], {
+      child = spawn('nice', ['-n', String(niceness), process.execPath, await builtProgram('simulator'), ...args], {
         env: withoutMallocSettings(process.env),
         stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       })

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { type Client, createClient } from '../../src/cli/client.ts'
 import { SOCKET_PORT, planSocketDir } from '../../src/platform/embedded-postgres/socket.ts'
-import { builtServer } from '../../test/support/servers/built-server.ts'
+import { builtProgram } from '../../test/support/servers/built-program.ts'
 import { freePorts } from './free-ports.ts'
 
 /** The built server as a user runs it, with its embedded PostgreSQL. Its ports and its data survive restarts. */
@@ -45,7 +45,7 @@ export async function createService(folder: string, env: Readonly<Record<string,
   await mkdir(dataDir, { recursive: true })
   const log = createWriteStream(logFile)
   const [port, ucentralPort, netconfPort, edgePort] = await freePorts(4)
-  const program = await builtServer()
+  const program = await builtProgram('server')
   const url = `http://127.0.0.1:${port}`
   const settings = {
     SIGNALBOX_DATA_DIR: dataDir,

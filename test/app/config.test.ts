@@ -2,16 +2,15 @@ import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, test } from 'vitest'
 import { parseConfig } from '../../src/app/config/config.ts'
 import { issueGatewayTls, loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
 import { AppError } from '../../src/platform/errors.ts'
+import { builtProgram } from '../support/servers/built-program.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 const run = promisify(execFile)
-const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
 
 const GIB = 1024 ** 3
 
@@ -193,6 +192,7 @@ describe('certificate files', () => {
   it('refuse a certificate and a key that do not match, with one line', async () => {
     const { cert, otherKey } = await writeFiles()
     const env = { PATH: process.env['PATH'], SIGNALBOX_TLS_CERT: cert, SIGNALBOX_TLS_KEY: otherKey }
+    const program = await builtProgram('server')
     const ended: { code?: number; stdout?: string; stderr?: string } = await run(process.execPath, [program], {
       env,
       cwd: await temporaryDir(),

@@ -2,19 +2,18 @@ import { execFile } from 'node:child_process'
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { switchSerial } from '../support/peers/client-certificates.ts'
+import { builtProgram } from '../support/servers/built-program.ts'
 import { startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 const run = promisify(execFile)
-const program = fileURLToPath(new URL('../../src/bin/cli.ts', import.meta.url))
 
 async function cli(dataDir: string, ...args: string[]): Promise<string> {
   const env = { ...process.env, SIGNALBOX_DATA_DIR: dataDir }
-  return (await run(process.execPath, [program, ...args], { env })).stdout
+  return (await run(process.execPath, [await builtProgram('cli'), ...args], { env })).stdout
 }
 
 it(

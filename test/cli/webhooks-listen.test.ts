@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type HeardMessage, listenForWebhooks, parsePublicKey } from '../../src/client/listen.ts'
 import { hmacKeysOf, signatureHeaders } from '../../src/webhooks/signing/sign.ts'
+import { builtProgram } from '../support/servers/built-program.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type Harness, createHarness } from '../webhooks/harness.ts'
@@ -103,11 +103,9 @@ it.each(['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_not base64!', 'whsec_a
   },
 )
 
-const program = fileURLToPath(new URL('../../src/bin/cli.ts', import.meta.url))
-
 /** Starts the command; `next` resolves with its next line. */
 async function startCommand(...options: readonly string[]) {
-  const child = spawn(process.execPath, [program, 'webhooks', 'listen', '--port', '0', ...options], {
+  const child = spawn(process.execPath, [await builtProgram('cli'), 'webhooks', 'listen', '--port', '0', ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -33,7 +33,7 @@ const rename = ({ id }: MadeDevice, name: string) =>
 
 it('watches devices, and loses nothing while the connection is broken', async () => {
   const path = await startPath(server.url)
-  const watching = startSignalbox({ ...person(), url: path.url }, ['devices', 'watch', '--site', 'North'])
+  const watching = await startSignalbox({ ...person(), url: path.url }, ['devices', 'watch', '--site', 'North'])
   await watching.told(/watching 2 devices at 1 sites/)
   path.refuse(true)
   path.breakAll()
@@ -47,7 +47,7 @@ it('watches devices, and loses nothing while the connection is broken', async ()
 })
 
 it('watches single devices, in lines of JSON', async () => {
-  const watching = startSignalbox(person(), ['devices', 'watch', cellar.mac, hall.mac, '--json'])
+  const watching = await startSignalbox(person(), ['devices', 'watch', cellar.mac, hall.mac, '--json'])
   // With --json the command does not report its start.
   const first = watching.next(({ mac }) => mac === cellar.mac)
   const seen = { isHere: false }
@@ -79,7 +79,7 @@ it('lets a device ping, and prints the output', async () => {
 
 it('ends when the person loses the privilege', async () => {
   const reader = await addPerson(server, [{ scope: 'org', role: 'read' }])
-  const watching = startSignalbox({ url: server.url, token: reader.token }, ['devices', 'watch', 'Hall'])
+  const watching = await startSignalbox({ url: server.url, token: reader.token }, ['devices', 'watch', 'Hall'])
   await watching.told(/watching 1 devices/)
   await server.ctx.db.deleteFrom('privilege').where('orgId', '=', server.org.orgId).where('role', '=', 'read').execute()
   const [code] = await once(watching.child, 'close')
@@ -95,7 +95,7 @@ it('refuses a wrong name, a wrong token and a wrong address', async () => {
 
 it('follows events and audit records, and continues when an unavailable server answers again', async () => {
   const path = await startPath(server.url)
-  const following = startSignalbox({ ...person(), url: path.url }, ['logs', 'follow', '--since', '1h', '--json'])
+  const following = await startSignalbox({ ...person(), url: path.url }, ['logs', 'follow', '--since', '1h', '--json'])
   await following.next(({ kind, message }) => kind === 'audit' && /Hall/.test(JSON.stringify(message)))
   path.refuse(true)
   path.breakAll()
@@ -113,7 +113,7 @@ it('follows events and audit records, and continues when an unavailable server a
 })
 
 it('follows one kind of records, from now on, in lines for people', async () => {
-  const following = startSignalbox(person(), ['logs', 'follow', '--only', 'audit', '--site', 'North'])
+  const following = await startSignalbox(person(), ['logs', 'follow', '--only', 'audit', '--site', 'North'])
   await following.told(/following audit/)
   await rename(hall, 'Lobby')
   expect(await following.next()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d .*Update device Lobby$/)
@@ -124,7 +124,7 @@ it('follows one kind of records, from now on, in lines for people', async () => 
 
 it('receives webhooks, and verifies them', async () => {
   const secret = 'a long random text'
-  const listening = startSignalbox(person(), ['webhooks', 'listen', '--port', '0', '--secret', secret, '--json'])
+  const listening = await startSignalbox(person(), ['webhooks', 'listen', '--port', '0', '--secret', secret, '--json'])
   const { listening: url } = await listening.next()
   const send = (signature: string) =>
     fetch(url, {

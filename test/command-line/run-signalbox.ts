@@ -1,13 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Writable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { runProgram } from '../../src/client/program.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
+import { builtProgram } from '../support/servers/built-program.ts'
 import { waitUntil } from '../support/wait-until.ts'
-
-export const program = fileURLToPath(new URL('../../src/bin/signalbox.ts', import.meta.url))
 
 export interface Result {
   readonly code: number
@@ -60,8 +58,8 @@ export interface Running {
   interrupt(): Promise<number | null>
 }
 
-export function startSignalbox(person: Person, args: readonly string[]): Running {
-  const child = spawn(process.execPath, [program, ...args], {
+export async function startSignalbox(person: Person, args: readonly string[]): Promise<Running> {
+  const child = spawn(process.execPath, [await builtProgram('signalbox'), ...args], {
     env: { PATH: process.env['PATH'], ...environmentOf(person) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

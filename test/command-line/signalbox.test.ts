@@ -14,17 +14,20 @@ import { uploadPackage } from '../edge/packages.ts'
 import { addBox, playUpgrades, upgrade as upgradeBoxes } from '../edge/upgrade-world.ts'
 import { NEW, createFleet, seedOrg } from '../support/fleets/fleet.ts'
 import { type MadeDevice, addSite, claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
+import { builtProgram } from '../support/servers/built-program.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
-import { type Result, program, runSignalbox } from './run-signalbox.ts'
+import { type Result, runSignalbox } from './run-signalbox.ts'
 
 const run = promisify(execFile)
 
 let server: TestServer
+let program: string
 let siteId: string
 let device: MadeDevice
 
 beforeAll(async () => {
+  program = await builtProgram('signalbox')
   server = await startTestServer()
   siteId = await addSite(server, 'North')
   device = await claimNewDevice(server, { siteId })

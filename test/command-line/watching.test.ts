@@ -16,7 +16,8 @@ afterAll(() => server.close())
 
 it('watches devices and sites that join later', async () => {
   const siteId = await addSite(server, 'North')
-  const watching = startSignalbox({ url: server.url, token: server.org.token }, ['devices', 'watch', '--refresh', '1'])
+  const person = { url: server.url, token: server.org.token }
+  const watching = await startSignalbox(person, ['devices', 'watch', '--refresh', '1'])
   await watching.told(/watching 0 devices at \d+ sites/)
   const first = await claimNewDevice(server, { siteId })
   expect(await watching.next()).toContain(`${first.mac}  `)
@@ -47,7 +48,7 @@ describe('the progress of an upgrade', () => {
     const { body: made } = await server.call('POST', `/orgs/${admin.orgId}/devices/upgrade`, { as: admin, body })
     const path = await startPath(server.url)
     prepare(path)
-    const watching = startSignalbox({ url: path.url, token: admin.token }, ['upgrade', 'watch', made.id])
+    const watching = await startSignalbox({ url: path.url, token: admin.token }, ['upgrade', 'watch', made.id])
     const options = { ...defaultRolloutOptions, soakMs: 0 }
     return {
       watching,
@@ -93,7 +94,7 @@ describe('the progress of an upgrade', () => {
 
   it('ends with the refusal of an unknown upgrade', async () => {
     const person = { url: server.url, token: server.org.token }
-    const { child } = startSignalbox(person, ['upgrade', 'watch', '00000000-0000-4000-8000-000000000000'])
+    const { child } = await startSignalbox(person, ['upgrade', 'watch', '00000000-0000-4000-8000-000000000000'])
     const [code] = await once(child, 'close')
     expect(code).toBe(4)
   })

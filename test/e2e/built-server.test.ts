@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { LARGE } from '../http/requests/apart-world.ts'
 import { picture } from '../maps/pictures.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
-import { builtServer } from '../support/servers/built-server.ts'
+import { builtProgram } from '../support/servers/built-program.ts'
 import { startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -46,7 +46,7 @@ it.skipIf(process.platform !== 'linux')(
     const operate = callerOf(url, `Operator ${(await readFile(join(dataDir, 'operator.key'), 'utf8')).trim()}`)
     const account = { email: 'bo@example.test', password: 'a horse of another colour', org: 'Neighbors' }
     const neighbor = (await operate('POST', '/operator/v1/bootstrap', account)) as AnyJson
-    const apart = join(await builtServer(), '../apart-process.mjs')
+    const apart = join(await builtProgram('server'), '../apart-process.mjs')
     await waitUntil('the process of expensive requests', async () => {
       await fetch(`${url}/api/v1/self`, { headers: { authorization: `Token ${neighbor.api_token}` } })
       await call('PUT', `/api/v1/orgs/${orgId}/setting`, { note: LARGE })

@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { builtServer } from '../support/servers/built-server.ts'
+import { builtProgram } from '../support/servers/built-program.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 /** The test creates a database, which takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
 it.skipIf(process.platform !== 'linux')('warns if the limit of open files allows only few devices', async () => {
-  const program = await builtServer()
+  const program = await builtProgram('server')
   const child = spawn('sh', ['-c', 'ulimit -n 1024 && exec "$0" "$@"', process.execPath, program], {
     env: {
       ...process.env,

@@ -5,7 +5,7 @@ import { chown, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { findNobody } from '../../src/platform/embedded-postgres/account.ts'
-import { builtServer } from '../support/servers/built-server.ts'
+import { builtProgram } from '../support/servers/built-program.ts'
 import { startFirstServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 import { serverEnv } from '../support/servers/spawn-server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
@@ -37,7 +37,7 @@ it('stops gracefully when Ctrl-C arrives twice, from the terminal and from the r
 
 it('stops gracefully when it is signalled during its start', async () => {
   const dataDir = join(await temporaryDir(), 'data')
-  const program = await builtServer()
+  const program = await builtProgram('server')
   const child = spawn(process.execPath, [program], { env: serverEnv(dataDir), stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   let printed = ''
@@ -63,7 +63,7 @@ it.skipIf(process.platform !== 'linux')('starts and stops gracefully where nothi
   const full = openSync('/dev/full', 'w')
   onTestFinished(() => closeSync(full))
   const env = { ...serverEnv(dataDir), SIGNALBOX_LOG_LEVEL: 'debug' }
-  const child = spawn(process.execPath, [await builtServer()], { env, stdio: ['ignore', full, full] })
+  const child = spawn(process.execPath, [await builtProgram('server')], { env, stdio: ['ignore', full, full] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const exited = once(child, 'exit')
   await waitUntil(

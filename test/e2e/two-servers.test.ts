@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import pg from 'pg'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { lockDatabase } from '../../src/platform/database/database-lock.ts'
 import { type TestConnection, createTestDatabase, databaseUrl } from '../support/database/database.ts'
+import { builtProgram } from '../support/servers/built-program.ts'
 import { startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -26,8 +26,7 @@ interface Ended {
 
 /** Runs one of the project's programs until it ends, or, if it should have refused to run, until it has succeeded. */
 async function run(program: 'server' | 'migrate', env: Readonly<Record<string, string>>): Promise<Ended> {
-  const path = fileURLToPath(new URL(`../../src/bin/${program}.ts`, import.meta.url))
-  const child = spawn(process.execPath, [path], {
+  const child = spawn(process.execPath, [await builtProgram(program)], {
     env: {
       ...process.env,
       SIGNALBOX_PORT: '0',

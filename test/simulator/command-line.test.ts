@@ -4,14 +4,18 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
+import { builtProgram } from '../support/servers/built-program.ts'
 import { type Peer, messagesOf, startPeer } from './peer.ts'
 
-const program = fileURLToPath(new URL('../../src/bin/simulator.ts', import.meta.url))
 const run = promisify(execFile)
+
+let program: string
+beforeAll(async () => {
+  program = await builtProgram('simulator')
+})
 
 let folder: string
 let peer: Peer

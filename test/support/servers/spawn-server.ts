@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { builtServer } from './built-server.ts'
+import { builtProgram } from './built-program.ts'
 
 export interface ServerProcessOptions {
   readonly dataDir: string
@@ -10,7 +10,7 @@ export interface ServerProcessOptions {
 
 /** Starts the process of the built server on free ports, without waiting for it. */
 export async function spawnServer({ dataDir, demo = false, env = {} }: ServerProcessOptions): Promise<ChildProcess> {
-  return spawn(process.execPath, [await builtServer(), ...(demo ? ['--demo'] : [])], {
+  return spawn(process.execPath, [await builtProgram('server'), ...(demo ? ['--demo'] : [])], {
     env: { ...serverEnv(dataDir), ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
