@@ -1,11 +1,12 @@
 import type { OrgScope } from '../../access/scope.ts'
+import { counted } from '../../platform/counted.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { appendUpgradeChange } from '../events/append-events.ts'
 import { placeOf } from '../events/append-round-events.ts'
 import type { OrgRound } from '../rounds/decide-org-upgrade.ts'
 import { presentInFlight } from './present-in-flight.ts'
 import type { Now, SiteUpgradeDecision } from '../site-upgrade-now.ts'
-import { type Stopped, haltTargets, markStopping } from './store.ts'
+import { type Stopped, haltTargets, listRunning, markStopping } from './store.ts'
 import type { LockedSiteUpgrade } from '../store.ts'
 
 /** What rounds have stopped because of failures. */
@@ -14,6 +15,8 @@ export interface StoppedByFailures {
   readonly inFlight: ReadonlyMap<string, readonly string[]>
   /** By the ids of organization upgrades: their site upgrades that the rounds have not decided about. */
   readonly others: ReadonlyMap<string, Stopped>
+  /** The ids of organization upgrades of which sites go on while their own limits stop others. */
+  readonly partly: ReadonlySet<string>
 }
 
 interface Decided {
@@ -42,12 +45,19 @@ export async function stopFailed(
     const ids = await markStopping(tx, scope, org.id, { becomes: 'failed', reason, at, nowMs })
     others.push({ orgUpgradeId: org.id, ids })
   }
+  const alone = rounds.filter(({ stopReason, decisions }) => stopReason === null && decisions.some(stops))
+  const partly = await listRunning(
+    tx,
+    scope,
+    alone.map(({ org }) => org.id),
+  )
   const inFlight = await haltTargets(tx, scope, {
     groups: [...failed.map((id) => [id]), ...others.map(({ ids }) => ids)],
     fences: decided.flatMap(({ decision }) => decision.fences),
     at,
   })
   return {
+    partly,
     inFlight: new Map(failed.map((id, index) => [id, inFlight[index] ?? []])),
     others: new Map(
       others.map(({ orgUpgradeId, ids }, index) => [
@@ -58,7 +68,10 @@ export async function stopFailed(
   }
 }
 
-/** Reports what a round has stopped: the whole upgrade by one event, and otherwise each site that its own failures stop. */
+/**
+ * Reports what a round has stopped: the whole upgrade by one event, also where the limits of its sites stop all that still
+ * run, and otherwise each site that its own failures stop.
+ */
 export async function appendStops(
   tx: Tx,
   scope: OrgScope,
@@ -71,13 +84,17 @@ export async function appendStops(
   const failed = decisions.filter(stops)
   const others = stopped.others.get(org.id) ?? { siteUpgrades: 0, inFlight: [] }
   const total = failed.length + others.siteUpgrades
-  if (stopReason === null || (total === 1 && failed.length === 1)) {
+  if (total === 0) return
+  if ((stopReason === null && stopped.partly.has(org.id)) || (total === 1 && failed.length === 1)) {
     for (const decided of failed) await appendSiteStop(tx, scope, { ...decided, stopped, now })
     return
   }
-  if (total === 0) return
-  const message = `Upgrade ${org.id} stopped at ${total} ${total === 1 ? 'site' : 'sites'}: ${stopReason}`
-  const event = { type: 'UPGRADE_STOPPED', upgrade_id: org.id, reason: stopReason } as const
+  // Only sites with phases of their own reach different limits at the same time, one for each phase at most.
+  const ofSites = new Set(failed.flatMap(({ decision }) => decision.siteUpgrade.stopReason ?? []))
+  const reason = stopReason ?? [...ofSites].join('; ')
+  const by = stopReason === null ? ' by their limits' : ''
+  const message = `Upgrade ${org.id} stopped at ${counted(total, 'site')}${by}: ${reason}`
+  const event = { type: 'UPGRADE_STOPPED', upgrade_id: org.id, reason } as const
   const macs = failed.flatMap(({ siteUpgrade: { id } }) => stopped.inFlight.get(id) ?? [])
   const after = presentInFlight([...macs, ...others.inFlight].toSorted())
   await appendUpgradeChange(tx, scope, { ...event, message, after }, now)

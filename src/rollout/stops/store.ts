@@ -73,6 +73,25 @@ export async function markStopping(tx: Tx, scope: InOrg, orgUpgradeId: string, s
   return stopped.map(({ id }) => id)
 }
 
+/** Returns which of the organization upgrades have a site upgrade that runs and was not stopped. */
+export async function listRunning(
+  reader: Reader,
+  { orgId }: InOrg,
+  orgUpgradeIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (orgUpgradeIds.length === 0) return new Set()
+  const rows = await reader
+    .selectFrom('siteUpgrade')
+    .select('orgUpgradeId')
+    .distinct()
+    .where('orgId', '=', orgId)
+    .where('orgUpgradeId', '=', anyOf(orgUpgradeIds))
+    .where('finishedAt', 'is', null)
+    .where('stopping', 'is', null)
+    .execute()
+  return new Set(rows.map((row) => row.orgUpgradeId))
+}
+
 /** True if the engine has not yet released the devices of an upgrade that stops: its next round does, except those in flight. */
 export async function hasPendingStops(reader: Reader, { orgId }: InOrg, nowMs: number): Promise<boolean> {
   const row = await reader

@@ -133,6 +133,32 @@ it('a site does not start that failures elsewhere stop in the round of its start
   expect(typesOf(await kept(id))).toMatchObject({ UPGRADE_SITE_STARTED: 1, UPGRADE_SITE_ENDED: 2, UPGRADE_ENDED: 1 })
 })
 
+it('sites that their own limits stop at the same time are one event if nothing else of the upgrade runs', async () => {
+  await rollout.seed([2, 2, 2])
+  const limits: OrgUpgradeBody = {
+    reboot_strategy: 'canary',
+    phase_scope: 'site',
+    canary_phases: [50],
+    max_failures: [0, 0],
+  }
+  const stopped = async (id: string) => (await kept(id)).filter(({ type }) => type === 'UPGRADE_STOPPED')
+  const { id: whole } = await rollout.create(limits)
+  await rollout.play(() => 'refuses_content')
+  const [event, ...others] = await stopped(whole)
+  expect([event?.reason, event?.site_upgrade_id, others]).toEqual(['more than 0 failures in phase 1', undefined, []])
+  const { message } = await rollout.ctx.db
+    .selectFrom('auditLog')
+    .select('message')
+    .where('id', '=', event?.audit_id ?? '')
+    .executeTakeFirstOrThrow()
+  expect(message).toBe(`Upgrade ${whole} stopped at 3 sites by their limits: more than 0 failures in phase 1`)
+  const last = new Set(rollout.devices(2).map(({ mac }) => mac))
+  const { id: parts } = await rollout.create(limits)
+  await rollout.play(({ mac }) => (last.has(mac) ? 'upgrades' : 'refuses_content'))
+  const sites = rollout.org.sites.slice(0, 2).map((site) => site.id)
+  expect((await stopped(parts)).map(({ site_id: siteId }) => siteId)).toEqual(sites)
+})
+
 it('a site starts with its first device, not with the phase of another site', async () => {
   const { ctx, org } = rollout
   const [first = '', second] = org.sites.map((site) => site.id)
