@@ -67,6 +67,8 @@ describe('a Junos switch', () => {
     await restore(['silent_reboot'], 'unknown')
     await waitUntil('the event', async () => (await world.events()).includes('SW_UPGRADED'))
     expect((await world.status()).firmware).toBe('21.4R3.15')
+    // The record of the command says so too.
+    expect(await ended('restore_backup')).toMatchObject({ state: 'done', outcome: { lost: 'connection_lost' } })
   })
 
   test('restores a whole Virtual Chassis', async () => {

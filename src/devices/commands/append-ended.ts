@@ -1,5 +1,6 @@
 import { systemScope } from '../../access/scope.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
+import { noteChanges } from '../../platform/database/changes.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { deviceOfEvent, listDevicesById } from '../store.ts'
 import type { CommandState } from '../tables.ts'
@@ -79,9 +80,14 @@ export async function recordCommandsLost(
 /** Appends the events of successful restores, of the devices whose status has changed. */
 export async function appendCompletedRestores(tx: Tx, deviceIds: readonly string[], at: Date): Promise<void> {
   const settled = await settleCompletedRestores(tx, deviceIds, at)
+  noteChanges(
+    tx,
+    'command_end',
+    settled.filter(({ isFound }) => isFound),
+  )
   await appendEvents(
     tx,
-    settled.map(({ orgId, deviceId, version }) => {
+    settled.filter(isLast).map(({ orgId, deviceId, version }) => {
       const text = version === null ? 'Restored the backup version' : `Restored the backup version ${version}`
       return { orgId, deviceId, event: { what: 'UPGRADED', text } as const }
     }),
@@ -97,13 +103,15 @@ export async function appendFailedRestores(tx: Tx, nowMs: number, at: Date): Pro
   const settled = await settleLateRestores(tx, nowMs - RETURN_WITHIN_MS, at)
   await appendEvents(
     tx,
-    settled.map((restore) => {
+    settled.filter(isLast).map((restore) => {
       const { orgId, deviceId } = restore
       return { orgId, deviceId, event: { what: 'UPGRADE_FAILED', text: failureOf(restore) } as const }
     }),
     at,
   )
 }
+
+const isLast = (restore: SettledRestore): boolean => restore.isLast
 
 function failureOf({ version, firmware }: SettledRestore): string {
   if (version === null) return 'The device has not restarted since it was told to restore its backup version'

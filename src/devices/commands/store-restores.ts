@@ -6,7 +6,12 @@ import { type Param, statement } from '../../platform/database/statement.ts'
 /** A restore of the backup version whose effect is known. */
 export interface SettledRestore {
   readonly orgId: string
+  readonly id: string
   readonly deviceId: string
+  /** False: a later restore of the device is about the same return. */
+  readonly isLast: boolean
+  /** The answer was not received, and the device shows that it has executed the restore. */
+  readonly isFound: boolean
   /** The backup version; null if the device did not report it. */
   readonly version: string | null
   /** The version that the device reported last. */
@@ -18,7 +23,7 @@ const isUnsettled = sql`command.unsettled`
 
 /**
  * Settles the restores of the given devices that run their backup version on every member. A device that did not report
- * its backup version must have booted since.
+ * its backup version must have booted since. The last one is done, even if its answer was not received.
  */
 export function settleCompletedRestores(tx: Tx, deviceIds: readonly string[], at: Date): Promise<SettledRestore[]> {
   return settleCompleted(tx, { deviceIds, at })
@@ -34,6 +39,7 @@ const settleCompleted = statement<{ readonly deviceIds: readonly string[]; reado
         else status.firmware = ${version} and not exists (
           select from jsonb_array_elements(coalesce(status.members, '[]')) member
           where member ->> 'firmware' <> ${version}) end`,
+      { isDone: true },
     )
   },
 )
@@ -44,25 +50,31 @@ const settleCompleted = statement<{ readonly deviceIds: readonly string[]; reado
  */
 export async function settleLateRestores(tx: Tx, beforeMs: number, at: Date): Promise<SettledRestore[]> {
   const which = sql`coalesce(command.progress_ms, command.sent_ms) < ${beforeMs}`
-  return (await settle(at, which, sql`skip locked`).execute(tx)).rows
+  return (await settle(at, which, { isDone: false, lockedToo: sql`skip locked` }).execute(tx)).rows
 }
 
 function settle<V>(
   at: Date | Param<V, Date>,
   which: RawBuilder<unknown>,
-  lockedToo: RawBuilder<unknown> = sql``,
+  { isDone, lockedToo = sql`` }: { readonly isDone: boolean; readonly lockedToo?: RawBuilder<unknown> },
 ): RawBuilder<SettledRestore> {
+  const isFound = isDone ? sql`(command.state = 'unknown' and locked.is_last)` : sql`false`
   return sql<SettledRestore>`
     with locked as materialized (
-      select command.org_id, command.id, status.firmware
+      select command.org_id, command.id, status.firmware, not exists (
+        select from device_command later
+        where later.device_id = command.device_id and later.unsettled and later.id > command.id) as is_last
       from device_command command
       join device_status status on status.org_id = command.org_id and status.device_id = command.device_id
       where ${isUnsettled} and ${which}
       order by command.id for update of command ${lockedToo}
     )
-    update device_command command set settled_at = ${at}
+    update device_command command set settled_at = ${at},
+      state = case when ${isFound} then 'done' else command.state end,
+      outcome = case when ${isFound} then jsonb_build_object('lost', command.outcome -> 'why') else command.outcome end
     from locked where command.org_id = locked.org_id and command.id = locked.id
-    returning command.org_id, command.device_id, command.params ->> 'version' as version, locked.firmware
+    returning command.org_id, command.id, command.device_id, command.params ->> 'version' as version, locked.firmware,
+      locked.is_last, command.state = 'done' and command.outcome ? 'lost' and not command.outcome ? 'text' as is_found
   `
 }
 
