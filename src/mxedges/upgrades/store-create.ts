@@ -99,18 +99,18 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, {
   const { id, siteId } = upgrade
   await tx
     .insertInto('mxedgeUpgrade')
-    .values({ orgId: scope.orgId, id, siteId, ...contentOf(upgrade), status: 'queued', createdAt: at })
+    .values({ orgId: scope.orgId, id, siteId, ...contentOf(upgrade, at), createdAt: at })
     .execute()
   await insertTargets(tx, scope, upgrade, nowMs)
   noteChanges(tx, 'mxedge_upgrade', [{ orgId: scope.orgId, id }])
 }
 
 /** Replaces the request, the plan and the targets of a locked upgrade that has not begun. */
-export async function replaceUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, nowMs: number): Promise<void> {
+export async function replaceUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, { at, nowMs }: Times): Promise<void> {
   await deleteTargets(tx, scope, upgrade.id)
   await tx
     .updateTable('mxedgeUpgrade')
-    .set(contentOf(upgrade))
+    .set(contentOf(upgrade, at))
     .where('orgId', '=', scope.orgId)
     .where('id', '=', upgrade.id)
     .execute()
@@ -123,10 +123,13 @@ export async function deleteTargets(tx: Tx, scope: InOrg, id: string): Promise<v
   await tx.deleteFrom('mxedgeUpgradeTarget').where('orgId', '=', scope.orgId).where('upgradeId', '=', id).execute()
 }
 
-function contentOf({ request, plan, counts, notes, joining, ...times }: NewUpgrade) {
+/** An upgrade that has nothing to do has ended, whenever it was to start. */
+function contentOf({ request, plan, counts, notes, joining, ...times }: NewUpgrade, at: Date) {
   const { startAt, includeDueMs } = times
   const documents = { request: json(request), plan: json(plan), counts: json(counts), notes: json(notes) }
-  return { ...documents, joining: joining && json(joining), startAt, includeDueMs }
+  const isEmpty = plan.planned === 0
+  const standing = { status: isEmpty ? 'completed' : 'queued', finishedAt: isEmpty ? at : null } as const
+  return { ...documents, ...standing, joining: joining && json(joining), startAt, includeDueMs }
 }
 
 const targetColumns = columnsOf('mxedgeUpgradeTarget', {

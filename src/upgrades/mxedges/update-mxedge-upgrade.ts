@@ -38,7 +38,7 @@ export async function updateMxedgeUpgrade(
     const nowMs = ctx.serviceClock.nowMs()
     const planned = await planUpgrade(tx, scope, { id, siteId, request: parse(before), now: at, nowMs })
     await takeOver(tx, scope, planned, { now: at, nowMs })
-    await replaceUpgrade(tx, scope, planned.upgrade, nowMs)
+    await replaceUpgrade(tx, scope, planned.upgrade, { at, nowMs })
     await appendRequest(tx, scope, { ...planned, message: `Change upgrade ${id} to`, at })
   })
 }

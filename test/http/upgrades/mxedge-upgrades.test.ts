@@ -187,6 +187,19 @@ describe('versions', () => {
     expect(targets).toMatchObject([{ status: 'skipped', reason, steps: [] }])
   })
 
+  test('that leave nothing to do complete the upgrade at once, before its start too, also when it is changed', async () => {
+    const start = Math.floor(Date.now() / 1000) + 3600
+    const ended = { status: 'completed', start_time: start, finished_time: expect.any(Number), counts: { skipped: 1 } }
+    const { record } = await plan(tunterm('0.9.0', { start_time: start }))
+    expect(record).toMatchObject(ended)
+    const { id } = await upgrade(world, tunterm('2.0.0', { start_time: start }))
+    const body = tunterm('0.9.0', { start_time: start })
+    expect((await world.call('PUT', `${pathOf(world)}/${id}`, { body })).body).toMatchObject(ended)
+    const { body: refused } = await world.call('PUT', `${pathOf(world)}/${id}`, { body })
+    expect(refused.detail).toBe('The upgrade is completed; only one that is queued can be changed')
+    await deleteUpgrade(world, id)
+  })
+
   test('that are only partly possible leave a note', async () => {
     const { record } = await plan({ mxedge_ids: [boxes[0]], versions: { tunterm: 'latest', mxdas: 'latest' } })
     expect(record.notes).toEqual([{ mxedge_id: boxes[0], reason: 'it has no service mxdas' }])
@@ -355,7 +368,10 @@ describe('a running upgrade', () => {
     expect((await remove()).status).toBe(400)
     await cancel(id)
     expect((await remove()).status).toBe(200)
-    const { body: made } = await world.call('POST', `/sites/${siteId}/mxedges/upgrade`, { body: {} })
+    const assigned = { site_id: siteId, mxedge_ids: [boxes[0]] }
+    expect((await world.call('POST', `/orgs/${world.org.orgId}/mxedges/assign`, { body: assigned })).status).toBe(200)
+    const body = { versions: { tunterm: 'latest' } }
+    const { body: made } = await world.call('POST', `/sites/${siteId}/mxedges/upgrade`, { body })
     const removeSite = () => world.call('DELETE', `/sites/${siteId}`)
     expect((await removeSite()).body).toMatchObject({ upgrades: 1 })
     await world.ctx.db.updateTable('mxedgeUpgrade').set({ finishedAt: new Date() }).where('id', '=', made.id).execute()
