@@ -21,7 +21,7 @@ export interface IncludedDevice {
 }
 
 /** A site upgrade of a running organization upgrade, which may have ended. */
-export interface IncludingSite extends RetriedSite {
+export interface IncludingSite extends Omit<RetriedSite, 'hasStarted'> {
   readonly total: number
 }
 

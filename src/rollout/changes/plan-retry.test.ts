@@ -57,6 +57,7 @@ function createWorld(
     return {
       id: String(index),
       status: isOver ? 'completed' : 'upgrading',
+      hasStarted: true,
       stopping: null,
       stopReason: null,
       hold: isOver ? null : hold,

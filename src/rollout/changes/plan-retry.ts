@@ -65,6 +65,8 @@ export interface RetriedSite extends Pick<
 > {
   readonly id: string
   readonly finishedAt: Date | null
+  /** True if a device of it was commanded. A site that was stopped before that has no start yet. */
+  readonly hasStarted: boolean
 }
 
 export interface RetriedOrg extends OrgUpgradeNow {
@@ -223,6 +225,7 @@ function retrySite(
   if (finishedAt === null) return { id, ...reopened, downloads }
   const downloadPhase = open.downloadPhase ?? plan.downloads?.phase_sizes.length ?? 1
   const opened = {
+    status: site.hasStarted ? reopened.status : ('queued' as const),
     currentPhase: open.phase ?? plan.phases,
     downloads: downloads && { ...downloads, current: downloadPhase },
   }

@@ -14,6 +14,13 @@ export function lockRetriedSites(tx: Tx, scope: OrgScope, orgUpgradeId: string):
     .selectFrom('siteUpgrade')
     .select(['id', 'status', 'stopping', 'stopReason', 'hold', 'plan', 'currentPhase', 'phaseOpenedMs', 'counts'])
     .select(['hardFailures', 'finishedAt', 'downloads'])
+    .select(
+      sql<boolean>`id::text in (
+        select event->>'site_upgrade_id' from upgrade_event
+        where org_id = ${scope.orgId} and org_upgrade_id = ${orgUpgradeId} and event->>'type' = 'UPGRADE_SITE_STARTED')`.as(
+        'hasStarted',
+      ),
+    )
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
     .orderBy('id')

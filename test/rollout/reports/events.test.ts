@@ -7,6 +7,7 @@ import { resumeOrgUpgrade } from '../../../src/upgrades/changes/resume-org-upgra
 import { retryOrgUpgrade } from '../../../src/upgrades/changes/retry-org-upgrade.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
 import { messageSchemaOf } from '../../../src/webhooks/topics.ts'
+import { sql } from 'kysely'
 import { Value } from 'typebox/value'
 import type { SeededDevice } from '../../support/fleets/fleet.ts'
 import { useRollout } from '../harness.ts'
@@ -157,6 +158,32 @@ it('sites that their own limits stop at the same time are one event if nothing e
   await rollout.play(({ mac }) => (last.has(mac) ? 'upgrades' : 'refuses_content'))
   const sites = rollout.org.sites.slice(0, 2).map((site) => site.id)
   expect((await stopped(parts)).map(({ site_id: siteId }) => siteId)).toEqual(sites)
+})
+
+it('a site that was stopped before its first device starts when a retry commands one', async () => {
+  await rollout.seed([1, { devices: 1, timezone: 'America/New_York' }])
+  const { ctx, org } = rollout
+  const [begins, waits] = org.sites.map((site) => site.id)
+  const start_datetime = new Date(rollout.clock.now().getTime() + 60_000).toISOString().slice(0, 19)
+  const { id } = await rollout.create({ reboot_strategy: 'serial', max_failure_percentage: 0, start_datetime })
+  rollout.clock.advance(60_000)
+  await rollout.play(() => 'refuses_content')
+  const started = async () =>
+    (await kept(id)).flatMap(({ type, site_id: siteId }) => (type === 'UPGRADE_SITE_STARTED' ? [siteId] : []))
+  expect(await started()).toEqual([begins])
+  // Its device failed without a command, as one does for which no window is long enough.
+  await sql`
+    update upgrade_target target set state = 'failed', reason = 'window_too_short' from site_upgrade part
+    where part.id = target.upgrade_id and part.site_id = ${waits}`.execute(ctx.db)
+  await sql`
+    update site_upgrade set counts = counts || '{"cancelled": 0, "failed": 1}', hard_failures = '{"1": 1}'
+    where site_id = ${waits}`.execute(ctx.db)
+  await sql`update org_upgrade set hard_failures = 2`.execute(ctx.db)
+  await retryOrgUpgrade(ctx, org.scope, { id, macs: null })
+  expect((await rollout.read(id)).siteUpgrades.map(({ status }) => status)).toEqual(['upgrading', 'queued'])
+  await rollout.play()
+  expect(await started()).toEqual([begins, waits])
+  expect((await kept(id)).at(-1)).toMatchObject({ type: 'UPGRADE_ENDED', status: 'completed' })
 })
 
 it('a site starts with its first device, not with the phase of another site', async () => {
