@@ -1,4 +1,10 @@
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { WebSocketServer } from 'ws'
+import { createApi } from '../../src/client/api.ts'
+import { watchUpgrade } from '../../src/client/commands/watch-upgrade.ts'
+import type { Session } from '../../src/client/session.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
@@ -90,6 +96,49 @@ describe('the progress of an upgrade', () => {
     await play(parts)
     expect(parts.watching.child.exitCode).toBe(0)
     expect(parts.watching.lines).toEqual(['3 of 3 upgraded'])
+  })
+
+  it('ends with its last bar, whatever the stream brought behind it', async () => {
+    const [id, channel] = ['one', '/upgrades/one']
+    const answer = { upgrades: [{ upgrade: { status: 'completed', targets: { total: 1, upgraded: ['a'] } } }] }
+    let reads = 0
+    const waiting = { upgrades: [{ upgrade: { status: 'queued', targets: { total: 1, scheduled: ['a'] } } }] }
+    const peer = createServer((_request, response) => {
+      reads += 1
+      response.end(JSON.stringify(reads < 3 ? waiting : answer))
+    })
+    const sockets = new WebSocketServer({ server: peer })
+    sockets.on('connection', (socket) =>
+      socket.once('message', () => {
+        socket.send(JSON.stringify({ event: 'channel_subscribed', channel, seq: 1 }))
+        for (const [state, status] of [
+          ['upgraded', 'completed'],
+          ['scheduled', 'running'],
+        ] as const) {
+          const data = { upgrade_id: id, status, counts: { total: 1, [state]: 1 } }
+          socket.send(JSON.stringify({ event: 'data', channel, seq: 2, data }))
+        }
+      }),
+    )
+    peer.listen(0, '127.0.0.1')
+    await once(peer, 'listening')
+    const { port } = peer.address() as AddressInfo
+    const api = createApi({ url: `http://127.0.0.1:${port}`, headers: {} })
+    const bars: string[] = []
+    const shown: string[] = []
+    const output = {
+      ...{ tell: () => {}, endProgress: () => {}, isLive: false },
+      progress: (line: string) => void bars.push(line),
+      show: (_value: unknown, text: () => string) => void shown.push(text()),
+    }
+    const interrupted = new AbortController().signal
+    const session = { output, interrupted } as unknown as Session
+    await watchUpgrade(session, api, { kind: 'device', id, channel, path: '/one' })
+    await api.close()
+    for (const socket of sockets.clients) socket.terminate()
+    peer.close()
+    expect([bars.at(-1), shown]).toEqual([expect.stringContaining('100 %'), ['1 of 1 upgraded']])
+    expect(reads).toBe(3)
   })
 
   it('ends with the refusal of an unknown upgrade', async () => {
