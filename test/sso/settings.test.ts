@@ -75,7 +75,7 @@ describe('an SSO', () => {
     const secrets = { ldap_bind_password: 'hunter1', oauth_cc_client_secret: 'hunter2', scim_secret_token: 'hunter3' }
     const fields = {
       oauth_provider_domain: 'mist.example.test',
-      oauth_type: 'okta',
+      oauth_type: 'standards',
       ldap_server_hosts: ['a.example.test'],
       mxedge_proxy: { ssids: ['Guests'], auth_servers: [{ host: '192.0.2.1', secret: 'hunter4' }] },
       openroaming_ssids: [],

@@ -33,7 +33,8 @@ export const storedFields = {
   oauth_ropc_client_id: Text,
   oauth_ropc_client_secret: Text,
   oauth_tenant_id: Text,
-  oauth_type: Type.Optional(Type.Enum(['azure', 'azure-gov', 'okta', 'ping_identity'])),
+  // The contract has no `standards`, which the Terraform provider sends for the `azure` of its own.
+  oauth_type: Type.Optional(Type.Enum(['azure', 'azure-gov', 'okta', 'ping_identity', 'standards'])),
   openroaming: Type.Optional(
     Type.Object(
       { ssids: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 }), wba_cert: LongText },
