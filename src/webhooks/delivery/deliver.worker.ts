@@ -11,7 +11,9 @@ import type { DeliverOptions } from '../requests/receiver.ts'
 import { createFlusher } from './flush.ts'
 import { createClockFollower } from './follow-clock.ts'
 import type { WebhookLimits } from '../limits.ts'
-import { LEASE_MS, createHeldLanes } from '../lanes/held-lanes.ts'
+import { createHeldLanes } from '../lanes/held-lanes.ts'
+import { LEASE_MS } from '../lanes/lane-lease.ts'
+import { createAging } from './aging.ts'
 import { type Claimed, type DueMessage, claimLanes, findNextDue } from './store.ts'
 import type { DirectLane, DirectLease } from '../routing/store-routed.ts'
 import { type LaneKey, releaseStrayLeases } from '../lanes/store.ts'
@@ -211,50 +213,6 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
       await nameLateStop(ctx.log, 'webhook lanes', ended, () => ({ webhookIds: lanes.ids() }))
       await nameLateStop(ctx.log, 'delivery results', written)
       aging.stop()
-    },
-  }
-}
-
-const AGING_MS = 50
-
-interface Aging {
-  /** Ages requests and lanes at intervals, as long as there are some. */
-  start(): void
-  stop(): void
-}
-
-/** @param age Returns false when nothing is left. Everything that had arrived at `asOfMs` was read. */
-function createAging(ctx: Context, nowMs: () => number, age: (asOfMs: number) => boolean): Aging {
-  let timer: NodeJS.Timeout | null = null
-  let isStopped = false
-
-  function start(): void {
-    if (!isStopped) timer ??= setTimeout(tickSoon, AGING_MS)
-  }
-
-  /** After a pause of the whole process, waiting answers are read before any request is aborted. */
-  function tickSoon(): void {
-    const asOfMs = nowMs()
-    setImmediate(() => tick(asOfMs))
-  }
-
-  function tick(asOfMs: number): void {
-    timer = null
-    if (isStopped) return
-    let isLeft = true
-    try {
-      isLeft = age(asOfMs)
-    } catch (error) {
-      ctx.log.error({ err: error }, 'lanes could not be aged; trying again')
-    }
-    if (isLeft) start()
-  }
-
-  return {
-    start,
-    stop() {
-      isStopped = true
-      if (timer !== null) clearTimeout(timer)
     },
   }
 }

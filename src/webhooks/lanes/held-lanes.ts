@@ -1,12 +1,12 @@
-import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Admission } from '../delivery/admission.ts'
 import type { DeliverOptions } from '../requests/receiver.ts'
 import type { Flusher } from '../delivery/flush.ts'
 import type { WebhookLimits } from '../limits.ts'
+import { createConfirmation } from './confirm-held-lanes.ts'
 import { type HeldLane, holdLane } from './held-lane.ts'
 import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
-import { type HeldLaneKey, type LaneKey, confirmLanes } from './store.ts'
+import type { HeldLaneKey, LaneKey } from './store.ts'
 import type { DirectLane, LaneLoan } from '../routing/store-routed.ts'
 import type { NewMessage } from '../store.ts'
 import type { Acceptance } from './waiting-messages.ts'
@@ -56,19 +56,12 @@ interface HoldOptions extends DeliverOptions {
   readonly onHold: () => void
 }
 
-/** Must exceed the longest turn of a lane: the time for which it is held, one request and the write of its results. */
-export const LEASE_MS = 60_000
-/** From this time on it is confirmed that the webhook of a lane has not changed. */
-const CONFIRM_AFTER_MS = 2000
-/** The same if others are confirmed, so that all take one statement. */
-const CONFIRM_WITH_OTHERS_MS = 500
-
 export function createHeldLanes(ctx: Context, { admission, onHold, ...options }: HoldOptions): HeldLanes {
   const lanes = new Map<string, HeldLane>()
   const running = new Set<Promise<void>>()
   /** Webhooks whose messages were routed since the last claim began, so that it may lack them. */
   const missed = new Set<string>()
-  let isConfirming = false
+  const confirm = createConfirmation(ctx)
   const loans = new Map<HeldLane, number>()
 
   async function run(lane: ClaimedLane): Promise<void> {
@@ -154,33 +147,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
     age() {
       for (const lane of lanes.values()) lane.age(lanes.size)
     },
-    async confirm() {
-      const isDue = [...lanes.values()].some((lane) => lane.stateToConfirm(CONFIRM_AFTER_MS) !== null)
-      if (isConfirming || !isDue) return
-      const unconfirmed = [...lanes.values()].flatMap((lane) => {
-        const known = lane.stateToConfirm(CONFIRM_WITH_OTHERS_MS)
-        return known === null ? [] : [{ lane, known }]
-      })
-      isConfirming = true
-      const atMs = performance.now()
-      try {
-        const now = ctx.clock.now()
-        const of = { lanes: unconfirmed.map(({ known }) => known), now, leaseUntil: addMs(now, LEASE_MS) }
-        const confirmed = new Map(
-          (await confirmLanes(ctx.queueDb, of)).map((lane) => [lane.webhookId, lane.isExtended]),
-        )
-        for (const { lane, known } of unconfirmed) {
-          const isExtended = confirmed.get(known.webhookId)
-          if (isExtended === undefined) lane.closeChanged()
-          else lane.confirm(atMs, isExtended ? known : null)
-        }
-      } catch (error) {
-        // They are released soon, and leased again.
-        ctx.log.warn({ err: error, lanes: unconfirmed.length }, 'lanes could not be confirmed')
-      } finally {
-        isConfirming = false
-      }
-    },
+    confirm: () => confirm([...lanes.values()]),
     ended: () => Promise.all(running),
   }
 }

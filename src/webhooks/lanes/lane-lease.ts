@@ -10,6 +10,8 @@ export interface LaneLease {
   confirm(atMs: number, isExtended: boolean): void
 }
 
+/** Must exceed the longest turn of a lane: the time for which it is held, one request and the write of its results. */
+export const LEASE_MS = 60_000
 /** After this time a lane starts no further message, so that a change of the webhook takes effect soon. */
 export const START_WITHIN_MS = 3000
 /**

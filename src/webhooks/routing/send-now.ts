@@ -3,10 +3,10 @@ import type { WokenRow } from '../../platform/database/wakes.ts'
 import type { DirectDelivery } from '../delivery/deliver.worker.ts'
 import { type AnnouncedEvent, type KnownEvents, queueOf } from './known/known-events.ts'
 import { type PassBacklog, createPassBacklog, onlyHearerOf } from './pass-backlog.ts'
-import { MAX_IN_MEMORY } from '../limits.ts'
 import { messageBody } from './planning/plan-messages.ts'
+import { createSentBefore } from './sent-before.ts'
 import { MAX_EVENT_BYTES, type WaitingQueue } from './planning/plan-round.ts'
-import type { FoundEvent, FoundQueue } from './store.ts'
+import type { FoundQueue } from './store.ts'
 import type { EndOfUnrouted } from '../lanes/waiting-messages.ts'
 
 /** Sends events as soon as they are committed, before they are routed, and knows which may have been sent. */
@@ -53,13 +53,6 @@ interface SendNowOptions {
  * too, because the announcement may come later still. Events of former runs are among them, and are never announced.
  */
 const MAX_FOUND = 10_000
-/**
- * A former run may have sent this many events for each webhook: twice as many as a lane has undecided, because
- * transactions commit in another order than that of their events.
- */
-const MAX_OF_FORMER_RUN = 64
-/** The same for the events of a queue that it may have passed on from a backlog: a lane has as many, and sends them in order. */
-const MAX_PASSED_BY_FORMER_RUN = MAX_IN_MEMORY + MAX_OF_FORMER_RUN
 
 /** Limits the events that are kept in memory until the end of a round, and their length. */
 const MAX_LATER = 1000
@@ -72,12 +65,8 @@ const MAX_LATER_LENGTH = 4096
  */
 export function createSendNow({ direct, known, isReady, onReturn, onRoom }: SendNowOptions): SendNow {
   const sending = new Set<string>()
-  /** Their webhooks by the ids of the events. */
-  const returned = new Map<string, string>()
+  const sentBefore = createSentBefore((id) => known.has(id))
   const found = new Set<string>()
-  /** The events that a former run may have sent, by their webhooks, or queues: how many there are, and the last one. */
-  const ofFormerRun = new Map<string, { count: number; lastId: string }>()
-  let isFormerRunRouted = false
   /** Events that were announced during the running round, and that it has not found. */
   const later = new Map<string, QueuedEvent>()
 
@@ -95,10 +84,10 @@ export function createSendNow({ direct, known, isReady, onReturn, onRoom }: Send
     const onEnd = (end: Parameters<EndOfUnrouted>[0]): void => {
       sending.delete(id)
       if (end === 'written') {
-        returned.delete(id)
+        sentBefore.delete(id)
         return
       }
-      if (end === 'returned') returned.set(id, webhookId)
+      if (end === 'returned') sentBefore.add(id, webhookId)
       onReturn({ id, orgId, topic })
     }
     const isAccepted = direct.accept({ orgId, webhookId }, message, { onEnd, isOfBacklog })
@@ -107,31 +96,13 @@ export function createSendNow({ direct, known, isReady, onReturn, onRoom }: Send
     return sending.has(id)
   }
 
-  function mayBeOfFormerRun(id: string, key: string, max: number): boolean {
-    const former = ofFormerRun.get(key) ?? { count: 0, lastId: '' }
-    if (id <= former.lastId) return true
-    if (former.count >= max) return false
-    ofFormerRun.set(key, { count: former.count + 1, lastId: id })
-    return true
-  }
-
-  /** @param passedTo The webhook to which a former run may have passed the event on from a backlog. */
-  function sentToOf(event: FoundEvent, passedTo: string | null): string | null {
-    const { id, webhookId } = event
-    const returnedFrom = returned.get(id)
-    if (returnedFrom !== undefined) return returnedFrom
-    if (isFormerRunRouted || known.has(id)) return null
-    if (webhookId !== null && mayBeOfFormerRun(id, webhookId, MAX_OF_FORMER_RUN)) return webhookId
-    return passedTo !== null && mayBeOfFormerRun(id, queueOf(event), MAX_PASSED_BY_FORMER_RUN) ? passedTo : null
-  }
-
   function waitingOf({ events, subscribers }: FoundQueue): WaitingQueue {
     // None behind an event that had to be routed was passed on.
     let mayBePassed = true
     const waiting = events.map((event) => {
       const hearer = mayBePassed ? onlyHearerOf(event, subscribers) : null
       mayBePassed = hearer !== null
-      return Object.assign(event, { sentTo: sentToOf(event, hearer?.id ?? null) })
+      return Object.assign(event, { sentTo: sentBefore.webhookOf(event, hearer?.id ?? null) })
     })
     return { events: waiting, subscribers }
   }
@@ -166,8 +137,7 @@ export function createSendNow({ direct, known, isReady, onReturn, onRoom }: Send
     },
     ids: () => [...sending],
     excludeSending(queues) {
-      isFormerRunRouted ||= isReady()
-      if (isFormerRunRouted) ofFormerRun.clear()
+      if (isReady()) sentBefore.endFormerRun()
       const left = queues.map(({ events, subscribers }) => ({
         events: events.filter(({ id }) => !sending.has(id)),
         subscribers,
@@ -184,7 +154,7 @@ export function createSendNow({ direct, known, isReady, onReturn, onRoom }: Send
       return left.filter(({ events }) => events.length > 0).map(waitingOf)
     },
     forget(ids) {
-      for (const id of ids) returned.delete(id)
+      for (const id of ids) sentBefore.delete(id)
     },
   }
 }

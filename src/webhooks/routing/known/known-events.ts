@@ -1,5 +1,7 @@
 import type { QueuedEvent } from '../../../events/store.ts'
 import { planPortions, planShort } from '../planning/plan-portions.ts'
+import { createDroppedQueues } from './dropped-queues.ts'
+import { type OrderedIds, createOrderedIds } from './ordered-ids.ts'
 
 /** The events that commits have announced and that the router has not routed yet. */
 export interface KnownEvents {
@@ -64,9 +66,7 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
   const knownOf = new Map<string | null, OrderedIds>()
   /** The number of events, announced or known, of each queue. */
   const counts = new Map<string, number>()
-  /** The queues of dropped events: before and since the running search began. */
-  let [covered, uncovered] = [new Set<string>(), new Set<string>()]
-  let hasDropped = false
+  const dropped = createDroppedQueues()
 
   function count(queue: string | null | undefined, change: 1 | -1): void {
     if (queue === null || queue === undefined) return
@@ -76,10 +76,9 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
   }
 
   function dropAll(events: Map<string, string | null>): void {
-    hasDropped = true
     for (const queue of events.values()) {
       count(queue, -1)
-      if (queue !== null) uncovered.add(queue)
+      dropped.add(queue)
     }
     events.clear()
     if (events === known) knownOf.clear()
@@ -106,9 +105,9 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
         ids.add(id)
       }
       announced.clear()
-      if (hasDropped || known.size > maxEvents) dropAll(known)
+      if (dropped.hasNew() || known.size > maxEvents) dropAll(known)
     },
-    hasDropped: () => hasDropped,
+    hasDropped: dropped.hasNew,
     ids: () => [...known.keys()],
     size: () => known.size,
     idsOfRound({ after = [], roomOf = anyNumber, ...round }) {
@@ -160,22 +159,16 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
         if (ofQueue?.size === 0) knownOf.delete(queue)
       }
     },
-    isWaiting: (queue) => counts.has(queue) || covered.has(queue) || uncovered.has(queue),
-    isRouting: (queue) => knownOf.has(queue) || covered.has(queue) || uncovered.has(queue),
+    isWaiting: (queue) => counts.has(queue) || dropped.has(queue),
+    isRouting: (queue) => knownOf.has(queue) || dropped.has(queue),
     announced: () => announced,
     withdraw(id) {
       count(announced.get(id), -1)
       announced.delete(id)
     },
     has: (id) => known.has(id) || announced.has(id),
-    beginSearch() {
-      for (const queue of uncovered) covered.add(queue)
-      uncovered = new Set()
-      hasDropped = false
-    },
-    endSearch(isComplete) {
-      if (isComplete) covered = new Set()
-    },
+    beginSearch: dropped.beginSearch,
+    endSearch: dropped.endSearch,
   }
 }
 
@@ -183,43 +176,4 @@ function countOf<T>(items: readonly T[]): Map<T, number> {
   const counts = new Map<T, number>()
   for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1)
   return counts
-}
-
-interface OrderedIds {
-  readonly size: number
-  add(id: string): void
-  delete(id: string): void
-  /** Returns the first ids in their order. */
-  first(count: number): string[]
-}
-
-/** Most ids come in order, because transactions mostly commit in the order of their events. Only the others are sorted. */
-function createOrderedIds(): OrderedIds {
-  const inOrder = new Set<string>()
-  let late = new Set<string>()
-  let [lastId, lastLateId] = ['', '']
-  let isLateSorted = true
-  return {
-    get size() {
-      return inOrder.size + late.size
-    },
-    add(id) {
-      if (id > lastId) {
-        inOrder.add(id)
-        lastId = id
-        return
-      }
-      late.add(id)
-      isLateSorted &&= id > lastLateId
-      if (id > lastLateId) lastLateId = id
-    },
-    delete(id) {
-      if (!inOrder.delete(id)) late.delete(id)
-    },
-    first(count) {
-      if (!isLateSorted) late = new Set([...late].toSorted())
-      isLateSorted = true
-      return [...inOrder.values().take(count), ...late.values().take(count)].toSorted().slice(0, count)
-    },
-  }
 }
