@@ -3,7 +3,8 @@ import { ignoredFields, refusedValues, unsetByNull } from '../scripts/contract/r
 import { type Resource, makeResources } from './round-trip/resources.ts'
 import type { Source } from './round-trip/schema-values.ts'
 import { writeMembers } from './round-trip/write-members.ts'
-import { type Outcome, createWithValues, unsetValues, writeReadOnly, writeValues } from './round-trip/write-values.ts'
+import { writeTops } from './round-trip/write-tops.ts'
+import { type Outcome, createWithValues, unsetValues, writeReadOnly } from './round-trip/write-values.ts'
 import { hasContract, readAddedBodies, readAddedProperties, readContract } from './support/contract/contract.ts'
 import { type TestServer, startTestServer } from './support/servers/server.ts'
 import { createTestClock } from './support/test-clock.ts'
@@ -23,7 +24,7 @@ beforeAll(async () => {
   const found = await Promise.all(
     resources.map(async (resource) => {
       const source = sourceOf(resource)
-      const written = await writeValues(source, resource)
+      const written = await writeTops(source, resource)
       const [members, unset] = [await writeMembers(source, resource), await unsetValues(source, resource)]
       return written.concat(members, unset, await createWithValues(source, resource))
     }),

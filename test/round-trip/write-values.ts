@@ -5,7 +5,6 @@ import type { AnyJson } from '../support/contract/any-json.ts'
 import type { Answer } from '../support/servers/server.ts'
 import type { Resource } from './resources.ts'
 import {
-  EMPTY,
   type Property,
   type Source,
   admits,
@@ -30,26 +29,6 @@ export interface Outcome {
   readonly isAdmitted: boolean
   /** The server's answer instead. */
   readonly detail: string
-}
-
-/** Writes each value of each top-level property individually, and unsets it again with the next. */
-export async function writeValues(source: Source, resource: Resource): Promise<Outcome[]> {
-  const initial = await resource.read()
-  const outcomes: Outcome[] = []
-  let former: Property | null = null
-  for (const property of propertiesIn(source, resource, ({ path }) => path.length === 1)) {
-    for (const [index, value] of [...typicalValues(source, property), ...EMPTY].entries()) {
-      const unset: Record<string, unknown> = former === null ? {} : unsetting(former, resource)
-      const { answer, outcome } = await writeValue({ source, resource, initial, unset }, { property, value })
-      outcomes.push(outcome)
-      if (answer.status !== 200) continue
-      if (former !== null && former !== property && Object.keys(unset).length > 0)
-        outcomes.push(unsetOutcome({ resource, property: former, answer, initial }))
-      former = property
-      if (index === 0 && resource.isUpdated) outcomes.push(await writeBack(resource, { property, answer }))
-    }
-  }
-  return outcomes
 }
 
 /** Lists the properties of its schema that the resource is used for. */
@@ -145,14 +124,15 @@ function anotherThan(value: unknown): unknown {
   return /^[0-9a-f-]{36}$/.test(value) ? randomUUID() : `other${value}`
 }
 
-/** Decides whether a field that was unset with another write is read as before any write. */
-function unsetOutcome({ resource, property, answer, initial }: Omit<Written, 'value' | 'body'>): Outcome {
+/** Decides whether a field that was unset by a write is read as before any write. */
+export function unsetOutcome({ resource, property, answer, initial }: Omit<Written, 'value' | 'body'>): Outcome {
   const [top = ''] = property.path
-  const isUnset = answer.body[top] === undefined || isDeepStrictEqual(answer.body[top], initial[top])
+  const { status, body } = answer
+  const isUnset = status === 200 && (body[top] === undefined || isDeepStrictEqual(body[top], initial[top]))
   return {
     ...{ kind: resource.name, field: top, value: 'unset', isAdmitted: true },
     result: isUnset ? 'unset by name' : 'altered',
-    detail: isUnset ? '' : `read ${JSON.stringify(answer.body[top])}`,
+    detail: isUnset ? '' : `${status} ${String(body.detail)}, read ${JSON.stringify(body[top])}`,
   }
 }
 
@@ -162,8 +142,13 @@ function withoutTop(base: Resource['base'], { path: [top = ''] }: Property): Res
   return rest
 }
 
-function unsetting({ path: [top = ''] }: Property, { base, canUnset }: Resource): Record<string, unknown> {
-  return top in base || !canUnset ? {} : { [`-${top}`]: '' }
+/** Builds the part of a body that unsets properties. */
+export function unsettingOf(
+  properties: readonly Property[],
+  { base, canUnset }: Resource,
+): Readonly<Record<string, unknown>> {
+  const tops = canUnset ? properties.map(({ path: [top = ''] }) => top).filter((top) => !(top in base)) : []
+  return Object.fromEntries(tops.map((top) => [`-${top}`, '']))
 }
 
 interface Written {
@@ -202,21 +187,25 @@ export function isSame(read: unknown, sent: unknown, adds: readonly string[]): b
   )
 }
 
+interface WrittenBack {
+  readonly properties: readonly Property[]
+  /** To the write of their values. */
+  readonly answer: Answer
+}
+
 /** Reads the object, as the database has it, and writes it as it was read: nothing may change. */
-async function writeBack(
-  resource: Resource,
-  { property: { path }, answer }: Pick<Written, 'property' | 'answer'>,
-): Promise<Outcome> {
-  const [top = ''] = path
+export async function writeBack(resource: Resource, { properties, answer }: WrittenBack): Promise<Outcome[]> {
   const read = await resource.read()
   const { status, body } = await resource.write(read)
   const again = await resource.read()
   const without = ({ modified_time: _, ...rest }: AnyJson) => rest
-  const isEqual =
-    status === 200 && isDeepStrictEqual(read[top], answer.body[top]) && isDeepStrictEqual(without(again), without(read))
-  return {
-    ...{ kind: resource.name, field: path.join('.'), value: 'the object as it was read', isAdmitted: true },
-    result: isEqual ? 'equal' : 'altered',
-    detail: isEqual ? '' : `${status} ${String(body.detail)}`,
-  }
+  const isUnchanged = status === 200 && isDeepStrictEqual(without(again), without(read))
+  return properties.map(({ path: [top = ''] }) => {
+    const isEqual = isUnchanged && isDeepStrictEqual(read[top], answer.body[top])
+    return {
+      ...{ kind: resource.name, field: top, value: 'the object as it was read', isAdmitted: true },
+      result: isEqual ? 'equal' : 'altered',
+      detail: isEqual ? '' : `${status} ${String(body.detail)}, read ${JSON.stringify(again[top])}`,
+    }
+  })
 }
