@@ -30,7 +30,7 @@ export interface EndedUpgrade {
 export async function listEnded(tx: Tx, scope: InOrg, orgUpgradeIds: readonly string[]): Promise<EndedUpgrade[]> {
   if (orgUpgradeIds.length === 0) return []
   const { rows } = await sql<EndedUpgrade>`
-    select org_upgrade_id as id, sum(total)::integer as total,
+    select org_upgrade_id as id, sum((plan->>'planned')::integer)::integer as total,
       case when bool_or(status = 'failed') then 'failed' when bool_or(status = 'cancelled') then 'cancelled'
         else 'completed' end as status,
       sum(coalesce((counts->>'upgraded')::integer, 0) + coalesce((counts->>'staged')::integer, 0))::integer as upgraded,

@@ -9,7 +9,7 @@ import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
 import { messageSchemaOf } from '../../../src/webhooks/topics.ts'
 import { sql } from 'kysely'
 import { Value } from 'typebox/value'
-import type { SeededDevice } from '../../support/fleets/fleet.ts'
+import { NEW, type SeededDevice } from '../../support/fleets/fleet.ts'
 import { useRollout } from '../harness.ts'
 import { subscribe } from '../subscribe.ts'
 
@@ -119,6 +119,19 @@ it('events of devices are written only for subscribers, and a stopped upgrade re
     UPGRADE_ENDED: 1,
   })
   expect((await kept(other)).at(-1)).toMatchObject({ status: 'cancelled' })
+})
+
+it('the end of an upgrade counts the devices that its beginning has counted, without those that it skips', async () => {
+  await rollout.fleet.connect(rollout.devices(1), NEW)
+  const { id } = await rollout.create({ reboot_strategy: 'big_bang' })
+  await rollout.play()
+  const totals = (await kept(id)).flatMap(({ type, total }) => (total === undefined ? [] : [[type, total]]))
+  expect(totals).toEqual([
+    ['UPGRADE_CREATED', 3],
+    ['UPGRADE_SITE_STARTED', 3],
+    ['UPGRADE_SITE_ENDED', 3],
+    ['UPGRADE_ENDED', 3],
+  ])
 })
 
 it('a site does not start that failures elsewhere stop in the round of its start', async () => {
