@@ -5,6 +5,7 @@ import { appendDeviceEvents } from '../events/append.ts'
 import { listVersions, lockImages } from '../firmware/store.ts'
 import { listWindows } from '../orgs/org-settings/store.ts'
 import type { Context } from '../platform/context.ts'
+import { counted } from '../platform/counted.ts'
 import { type Tx, inTx } from '../platform/database/db.ts'
 import { type Poller, startPoller } from '../platform/time/poller.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
@@ -261,7 +262,7 @@ async function appendInclusion(
 ): Promise<void> {
   const macs = included.slice(0, MAX_NAMED).map(({ device }) => device.mac)
   const joined = { type: 'UPGRADE_DEVICES_JOINED', upgrade_id: id, total: included.length } as const
-  const message = `Upgrade ${id} takes in ${included.length} further devices`
+  const message = `Upgrade ${id} takes in ${counted(included.length, 'further device')}`
   const after = { id, total: included.length, macs }
   const auditId = await appendUpgradeChange(tx, scope, { ...joined, message, after }, now)
   const events = included.map(({ device, ...target }) => {

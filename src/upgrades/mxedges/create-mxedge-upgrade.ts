@@ -12,6 +12,7 @@ import { noCounts } from '../../mxedges/upgrades/upgrade.ts'
 import { listWindows } from '../../orgs/org-settings/store.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
+import { counted } from '../../platform/counted.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError, invalidField, notFound } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
@@ -200,7 +201,7 @@ export async function appendRequest(
 ): Promise<void> {
   const { id, siteId, request, plan, notes } = upgrade
   const auditId = await appendAudit(tx, scope, {
-    message: `${message} ${plan.planned} ${plan.planned === 1 ? 'edge appliance' : 'edge appliances'}`,
+    message: `${message} ${counted(plan.planned, 'edge appliance')}`,
     siteId,
     after: { id, ...request, ...(notes.length > 0 && { notes }) },
     at,

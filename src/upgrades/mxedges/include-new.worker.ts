@@ -15,6 +15,7 @@ import { replaceJoiningFailures } from '../../mxedges/upgrades/store-joining-fai
 import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
+import { counted } from '../../platform/counted.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
@@ -101,7 +102,7 @@ async function include(
   await insertIncluded(tx, scope, id, { ...inclusion, targets: targets.map(newTargetOf), nowMs })
   const ids = targets.slice(0, MAX_NAMED).map(({ appliance }) => appliance.id)
   const auditId = await appendAudit(tx, scope, {
-    message: `Upgrade ${id} takes in ${targets.length} further edge appliances`,
+    message: `Upgrade ${id} takes in ${counted(targets.length, 'further edge appliance')}`,
     siteId: upgrade.siteId,
     after: { id, total: targets.length, mxedge_ids: ids },
     at: now,

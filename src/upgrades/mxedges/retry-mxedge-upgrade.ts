@@ -8,6 +8,7 @@ import { beginTargetRuns, listRetriable, reopenUpgrade } from '../../mxedges/upg
 import { shareOrg } from '../../orgs/store.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
+import { counted } from '../../platform/counted.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
@@ -53,7 +54,7 @@ export function retryMxedgeUpgrade(
     await reopenUpgrade(tx, upgrade, change)
     const ids = retried.slice(0, MAX_NAMED).map((target) => target.mxedgeId)
     await appendAudit(tx, scope, {
-      message: `Retry ${retried.length} failed edge appliances of upgrade ${id}`,
+      message: `Retry ${counted(retried.length, 'failed edge appliance')} of upgrade ${id}`,
       siteId: upgrade.siteId,
       after: { id, total: retried.length, mxedge_ids: ids },
       at: now,

@@ -53,7 +53,7 @@ describe('a retry', () => {
     const target = (await targetsOf(world, id)).find(({ mxedge_id }) => mxedge_id === boxes[0])
     const run = { reason: 'The disk is full', retried_at: expect.any(Number), retried_by: expect.any(String) }
     expect(target).toMatchObject({ status: 'success', attempts: 3, runs: [run, run] })
-    expect(await messages()).toContain(`Retry 1 failed edge appliances of upgrade ${id}`)
+    expect(await messages()).toContain(`Retry 1 failed edge appliance of upgrade ${id}`)
   })
 
   test('ends a pause at a gate, whose phase then ends anew, and keeps a pause of a person', async () => {

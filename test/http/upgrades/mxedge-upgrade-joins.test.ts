@@ -63,7 +63,7 @@ describe('include_new', () => {
     expect(targets.find(({ mxedge_id }: AnyJson) => mxedge_id === joins).steps).toMatchObject([{ to_version: '2.0.0' }])
     const logs = await world.call('GET', `/orgs/${org.orgId}/logs?limit=3`, { as: org })
     expect(logs.body.results.map(({ message }: AnyJson) => message)).toContain(
-      `Upgrade ${id} takes in 1 further edge appliances`,
+      `Upgrade ${id} takes in 1 further edge appliance`,
     )
     await play(org.orgId)
     expect((await read()).counts).toMatchObject({ success: 2, queued: 1 })
