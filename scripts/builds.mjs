@@ -9,7 +9,11 @@ import { join } from 'node:path'
  */
 const BUILDS = {
   console: { sources: 'web', inputs: ['scripts/build-console.ts'], stays: /^$/ },
-  server: { sources: 'src', inputs: ['scripts/build-server.ts'], stays: /-[\w-]{8}\.mjs$/ },
+  server: {
+    sources: 'src',
+    inputs: ['scripts/build-server.ts', 'scripts/bundle-programs.ts'],
+    stays: /-[\w-]{8}\.mjs$/,
+  },
 }
 
 /** Files of former builds stay for so long after they have been replaced. */

@@ -15,7 +15,7 @@ const WITHIN_MS = 120_000
 const rollout = useRollout()
 let processes: KilledProcesses
 beforeAll(async () => {
-  processes = prepareKills()
+  processes = await prepareKills()
 })
 afterAll(() => processes.close())
 

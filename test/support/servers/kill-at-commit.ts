@@ -1,7 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
+import { bundlePrograms } from '../../../scripts/bundle-programs.ts'
 import type { Db } from '../../../src/platform/database/db.ts'
 import type { TestConnection } from '../database/database.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -33,12 +37,16 @@ export interface KilledProcesses {
   close(): Promise<void>
 }
 
-const PROGRAM = fileURLToPath(new URL('killed-change.ts', import.meta.url))
+const PACKAGES = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 /** Processes that start while a test prepares its upgrade. */
 const SPARE = 2
 
-export function prepareKills(): KilledProcesses {
-  const start = (): ChildProcess => fork(PROGRAM, { execArgv: [] })
+/** Bundles the program, which takes the processor time of two starts from its sources, and starts the first processes. */
+export async function prepareKills(): Promise<KilledProcesses> {
+  const folder = await mkdtemp(join(tmpdir(), 'killed-'))
+  await symlink(PACKAGES, join(folder, 'node_modules'))
+  await bundlePrograms(['test/support/servers/killed-change.ts'], folder)
+  const start = (): ChildProcess => fork(join(folder, 'killed-change.mjs'), { execArgv: [] })
   const spare = Array.from({ length: SPARE }, start)
   return {
     async kill(db, orders) {
@@ -61,6 +69,7 @@ export function prepareKills(): KilledProcesses {
         await ended
       })
       await Promise.all(ends)
+      await rm(folder, { recursive: true })
     },
   }
 }
