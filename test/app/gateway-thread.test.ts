@@ -22,6 +22,7 @@ import { addMs } from '../../src/platform/time/clock.ts'
 import { inTx, inTxByKeys } from '../../src/platform/database/db.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { claimDevice, insertImage, newMac, openDevice } from '../gateway/harness.ts'
+import { builtProgram } from '../support/servers/built-program.ts'
 import { type TestContext, createTestContext } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -57,6 +58,7 @@ async function createWorld(): Promise<World> {
     lines,
     async start({ ucentral = 0 } = {}) {
       const thread = await startGatewayThread(ctx, {
+        program: await builtProgram('gateway-thread'),
         connection: { ...database.connection, max: 4 },
         dataDir,
         logLevel: 'debug',

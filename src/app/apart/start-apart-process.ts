@@ -19,6 +19,8 @@ export interface ApartProcessOptions extends Omit<ApartData, 'time' | 'baseUrl' 
   readonly logOutput: LogOutput
   /** The process ends after so much time without requests. Default: 30 s. */
   readonly idleMs?: number
+  /** The file that the process runs. Default: the one beside this module, a source or of a build. */
+  readonly program?: string
 }
 
 export interface ApartProcess extends Apart {
@@ -164,10 +166,10 @@ function send({ child }: Pick<Running, 'child'>, message: ToApart): void {
 /** @param onDone Called when the process has answered all requests. */
 function startProcess(
   ctx: Context,
-  { readTime, logOutput, idleMs: _, ...data }: ApartProcessOptions,
+  { readTime, logOutput, idleMs: _, program = PROGRAM, ...data }: ApartProcessOptions,
   onDone: () => void,
 ): Running {
-  const child = fork(PROGRAM, [], {
+  const child = fork(program, [], {
     execArgv: FLAGS,
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

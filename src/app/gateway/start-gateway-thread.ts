@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import type { RepeatedRefusal } from '../../gateway/admission/refusals.ts'
 import type { Context } from '../../platform/context.ts'
@@ -17,6 +18,8 @@ export interface GatewayThreadOptions extends Omit<GatewayThreadData, 'time' | '
   readonly readTime: () => TimeReading
   /** The destination of the thread's log lines. */
   readonly logOutput: LogOutput
+  /** The file that the thread runs. Default: the one beside this module, a source or of a build. */
+  readonly program?: string
 }
 
 export interface GatewayThread {
@@ -31,6 +34,7 @@ export interface GatewayThread {
   stop(withinMs?: number): Promise<void>
 }
 
+const PROGRAM = fileURLToPath(new URL('gateway-thread.ts', import.meta.url))
 const READ_TIME_MS = 1000
 /** The whole service has 20 s to stop, and other parts need some of them. */
 const STOP_WITHIN_MS = 10_000
@@ -41,8 +45,8 @@ const STOP_WITHIN_MS = 10_000
  * @throws Error of the thread when it can't start, such as that of a port that is in use.
  */
 export async function startGatewayThread(ctx: Context, options: GatewayThreadOptions): Promise<GatewayThread> {
-  const { readTime, logOutput, ...data } = options
-  const worker = new Worker(new URL('gateway-thread.ts', import.meta.url), {
+  const { readTime, logOutput, program = PROGRAM, ...data } = options
+  const worker = new Worker(program, {
     name: 'gateway',
     workerData: { ...data, baseUrl: ctx.baseUrl, time: readTime() } satisfies GatewayThreadData,
   })

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { expect, onTestFinished } from 'vitest'
 import type { Caller } from '../../../src/access/authorize.ts'
 import { type ApartProcess, createApartProcess } from '../../../src/app/apart/start-apart-process.ts'
+import { builtProgram } from '../../support/servers/built-program.ts'
 import { type TestContext, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
 /** A server whose expensive requests a process runs. */
@@ -17,6 +18,7 @@ export interface World extends TestServer {
 }
 
 export async function startWorld({ idleMs, dataDir }: { idleMs?: number; dataDir?: string } = {}): Promise<World> {
+  const program = await builtProgram('apart-process')
   const ran: string[] = []
   let started: ApartProcess | undefined
   let caller: Caller | undefined
@@ -28,6 +30,7 @@ export async function startWorld({ idleMs, dataDir }: { idleMs?: number; dataDir
       logLevel: 'silent',
       readTime: context.readTime,
       logOutput: { write: () => undefined },
+      program,
       ...(idleMs !== undefined && { idleMs }),
     })
   const server = await startTestServer(undefined, {}, null, {

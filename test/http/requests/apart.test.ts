@@ -223,7 +223,7 @@ function processIds(): number[] {
   return ids.filter((id) => {
     try {
       const isOwn = readFileSync(`/proc/${id}/status`, 'utf8').includes(`\nPPid:\t${process.pid}\n`)
-      return isOwn && readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('apart-process.ts')
+      return isOwn && readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('apart-process.mjs')
     } catch {
       return false // It has ended.
     }

@@ -5,6 +5,8 @@ import { promisify } from 'node:util'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
+type Program = 'server' | 'gateway-thread' | 'apart-process' | 'migrate' | 'cli' | 'signalbox' | 'simulator'
+
 let built: Promise<unknown> | null = null
 
 /**
@@ -12,7 +14,7 @@ let built: Promise<unknown> | null = null
  * starts from there in half the processor time.
  * @returns The file of the program.
  */
-export async function builtProgram(name: 'server' | 'migrate' | 'cli' | 'signalbox' | 'simulator'): Promise<string> {
+export async function builtProgram(name: Program): Promise<string> {
   await (built ??= promisify(execFile)(process.execPath, ['scripts/run.mjs', 'build-server'], { cwd: root }))
   return join(root, `dist/server/${name}.mjs`)
 }
