@@ -17,28 +17,28 @@ type Round = OrgRound<LockedSiteUpgrade>
 type DecidedSite = Round['decisions'][number]
 
 /**
- * Appends the beginnings and ends of the rounds: phases, sites, whole upgrades, and, if a webhook subscribes, devices.
- * Events that pause or stop an upgrade are appended with their audit records. The site upgrades have been updated.
+ * Appends what the rounds have begun, and, if a webhook subscribes, the steps of devices. Called before the stops and holds
+ * that follow from them are appended, so that subscribers learn first why.
  */
-export async function appendRoundEvents(
+export async function appendRoundProgress(
   tx: Tx,
   scope: OrgScope,
   rounds: readonly Round[],
   { now }: Now,
 ): Promise<void> {
   const decided = rounds.flatMap(({ decisions }) => decisions)
-  const finished = rounds.filter(({ decisions }) => decisions.some(hasEnded)).map(({ org }) => org.id)
-  const ended = await listEnded(tx, scope, finished)
   const hasDeviceSteps = decided.some(({ decision }) => decision.steps.length > 0)
   const ofDevices = hasDeviceSteps && (await wantsDeviceEvents(tx, scope)) ? decided.flatMap(deviceEvents) : []
-  const inputs: UpgradeEventInput[] = [
-    ...decided.flatMap(siteBeginnings),
-    ...rounds.flatMap(openedPhases),
-    ...ofDevices,
-    ...decided.flatMap(siteEnds),
-    ...ended.map(endOf),
-  ]
-  await appendUpgradeEvents(tx, scope, inputs, now)
+  const begun = [...decided.flatMap(siteBeginnings), ...rounds.flatMap(openedPhases)]
+  await appendUpgradeEvents(tx, scope, [...begun, ...ofDevices], now)
+}
+
+/** Appends the ends of sites and of whole upgrades. The site upgrades have been updated. */
+export async function appendRoundEnds(tx: Tx, scope: OrgScope, rounds: readonly Round[], { now }: Now): Promise<void> {
+  const decided = rounds.flatMap(({ decisions }) => decisions)
+  const finished = rounds.filter(({ decisions }) => decisions.some(hasEnded)).map(({ org }) => org.id)
+  const ended = await listEnded(tx, scope, finished)
+  await appendUpgradeEvents(tx, scope, [...decided.flatMap(siteEnds), ...ended.map(endOf)], now)
   for (const site of decided) await appendGivenUp(tx, scope, site, now)
 }
 

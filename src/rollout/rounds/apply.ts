@@ -12,7 +12,7 @@ import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.t
 import type { Tx } from '../../platform/database/db.ts'
 import { appendUpgradeChange } from '../events/append-events.ts'
 import { type StoppedByFailures, appendStops, stopFailed } from '../stops/apply-stops.ts'
-import { appendRoundEvents, placeOf } from '../events/append-round-events.ts'
+import { appendRoundEnds, appendRoundProgress, placeOf } from '../events/append-round-events.ts'
 import type { Now, SiteUpgradeDecision } from '../site-upgrade-now.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
 import { decideOutage } from '../targets/decide-outage.ts'
@@ -101,13 +101,14 @@ export async function applyRounds(
     decided.filter(isSeenByWatchers).map(({ siteUpgrade }) => siteUpgrade),
   )
   const stopped = await stopFailed(tx, scope, rounds, at)
+  await appendRoundProgress(tx, scope, rounds, at)
   for (const round of rounds) await applyToOrg(tx, scope, { round, stopped, at })
   // Commands and downloads are locked before what belongs to devices, as everywhere.
   await updateDeviceUpgrades(tx, scope, steps.map(deviceUpgradeStep), now)
   // These rows are locked by then: as a first step, they would be locked before those of devices with lower ids.
   await updateImages(tx, scope, hops.map(assignedDevice))
   await appendDeviceEvents(tx, scope, steps.flatMap(deviceEventOf), now)
-  await appendRoundEvents(tx, scope, rounds, at)
+  await appendRoundEnds(tx, scope, rounds, at)
 }
 
 function deviceUpgradeStep({ target, to, failedAttempts, newCommandId }: TargetStep): DeviceUpgradeStep {

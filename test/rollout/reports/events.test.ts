@@ -80,6 +80,8 @@ it('subscribers get an event for each step, and events of the whole upgrade are 
     UPGRADE_SITE_ENDED: 3,
     UPGRADE_ENDED: 2,
   })
+  const types = events.map(({ type }) => type)
+  expect(types[types.indexOf('UPGRADE_HELD') - 1]).toBe('UPGRADE_DEVICE_UPGRADED')
   const schema = messageSchemaOf('upgrade-events')
   expect([...Value.Errors(schema, { topic: 'upgrade-events', events })]).toEqual([])
   expect(await kept(id)).toEqual(events.filter(({ device_id: deviceId }) => deviceId === undefined))
