@@ -6,7 +6,7 @@ export default defineConfig({
     // With two, a fifth of two processors was idle while tests waited for timers, processes and answers of the database;
     // the parts under test, a server, a database and simulated devices, run beside each test. With three, they are busy.
     maxWorkers: 3,
-    // Modules have no state of their own, so files need no isolation; importing the whole service again for each file
+    // Modules of the service have no state of their own, so files need no isolation; importing the whole service again for each file
     // took a quarter of the run.
     isolate: false,
     // Requests and answers of a test leave much garbage, which a small young generation collects too often.

@@ -19,7 +19,7 @@ export interface ApartProcessOptions extends Omit<ApartData, 'time' | 'baseUrl' 
   readonly logOutput: LogOutput
   /** The process ends after so much time without requests. Default: 30 s. */
   readonly idleMs?: number
-  /** The file that the process runs. Default: the one beside this module, a source or of a build. */
+  /** The file that the process runs. Default: the one beside this module, which is a source or a file of the build. */
   readonly program?: string
 }
 

@@ -18,7 +18,7 @@ export interface GatewayThreadOptions extends Omit<GatewayThreadData, 'time' | '
   readonly readTime: () => TimeReading
   /** The destination of the thread's log lines. */
   readonly logOutput: LogOutput
-  /** The file that the thread runs. Default: the one beside this module, a source or of a build. */
+  /** The file that the thread runs. Default: the one beside this module, which is a source or a file of the build. */
   readonly program?: string
 }
 

@@ -9,10 +9,7 @@ const CONFIRM_AFTER_MS = 2000
 /** The same if others are confirmed, so that all take one statement. */
 const CONFIRM_WITH_OTHERS_MS = 500
 
-/**
- * Returns a function that holds lanes longer whose webhooks have not changed, and closes the others. It must be called often; it
- * does nothing until the former call has ended.
- */
+/** Returns the function behind HeldLanes.confirm(), which takes the lanes that are held. */
 export function createConfirmation(ctx: Context): (lanes: readonly HeldLane[]) => Promise<void> {
   let isConfirming = false
   return async (lanes) => {
