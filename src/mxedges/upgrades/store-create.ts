@@ -105,9 +105,17 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, {
   noteChanges(tx, 'mxedge_upgrade', [{ orgId: scope.orgId, id }])
 }
 
-/** Replaces the request, the plan and the targets of a locked upgrade that has not begun. */
+/**
+ * Replaces the request, the plan and the targets of a locked upgrade that has not begun. What could not join by the former
+ * request is forgotten: the upgrade may search no more, or elsewhere.
+ */
 export async function replaceUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, { at, nowMs }: Times): Promise<void> {
   await deleteTargets(tx, scope, upgrade.id)
+  await tx
+    .deleteFrom('mxedgeUpgradeJoiningFailure')
+    .where('orgId', '=', scope.orgId)
+    .where('upgradeId', '=', upgrade.id)
+    .execute()
   await tx
     .updateTable('mxedgeUpgrade')
     .set(contentOf(upgrade, at))

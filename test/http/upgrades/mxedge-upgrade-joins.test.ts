@@ -134,6 +134,19 @@ describe('include_new', () => {
     expect((await read()).notes).toEqual([])
   })
 
+  test('has no notes of the former request about those that could not join once it is changed', async () => {
+    const org = await addOrg()
+    const box = await addBox(world, { org })
+    const start_time = Math.floor(Date.now() / 1000) + 3600
+    const body = { versions: { tunterm: 'latest' }, include_new: true, start_time }
+    const { body: record } = await inOrg(org, 'POST', '', body)
+    await sql`insert into mxedge_upgrade_joining_failure
+      select ${org.orgId}::uuid, ${record.id}::uuid, ${box}::uuid, 'could not be taken in'`.execute(world.ctx.db)
+    const path = `/orgs/${org.orgId}/mxedges/upgrade/${record.id}`
+    const { body: changed } = await world.call('PUT', path, { as: org, body: { ...body, include_new: false } })
+    expect(changed).toMatchObject({ include_new: false, notes: [] })
+  })
+
   test('takes in appliances that its plan skipped, once nothing stands against them', async () => {
     const org = await addOrg()
     const [busy, current] = [await addBox(world, { org }), await addBox(world, { org })]
