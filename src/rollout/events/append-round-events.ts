@@ -17,8 +17,8 @@ type Round = OrgRound<LockedSiteUpgrade>
 type DecidedSite = Round['decisions'][number]
 
 /**
- * Appends what the rounds have begun, and, if a webhook subscribes, the steps of devices. Called before the stops and holds
- * that follow from them are appended, so that subscribers learn first why.
+ * Appends what the rounds have begun, and, if a webhook subscribes, the steps of devices but for those that are cancelled.
+ * Called before the stops and holds that follow from them are appended, so that subscribers learn first why.
  */
 export async function appendRoundProgress(
   tx: Tx,
@@ -27,18 +27,21 @@ export async function appendRoundProgress(
   { now }: Now,
 ): Promise<void> {
   const decided = rounds.flatMap(({ decisions }) => decisions)
-  const hasDeviceSteps = decided.some(({ decision }) => decision.steps.length > 0)
-  const ofDevices = hasDeviceSteps && (await wantsDeviceEvents(tx, scope)) ? decided.flatMap(deviceEvents) : []
+  const ofDevices = await listDeviceEvents(tx, scope, decided, (step) => !isCancellation(step))
   const begun = [...decided.flatMap(siteBeginnings), ...rounds.flatMap(openedPhases)]
   await appendUpgradeEvents(tx, scope, [...begun, ...ofDevices], now)
 }
 
-/** Appends the ends of sites and of whole upgrades. The site upgrades have been updated. */
+/**
+ * Appends the ends of sites and of whole upgrades, after those of the devices that a stop has cancelled. The site upgrades have
+ * been updated.
+ */
 export async function appendRoundEnds(tx: Tx, scope: OrgScope, rounds: readonly Round[], { now }: Now): Promise<void> {
   const decided = rounds.flatMap(({ decisions }) => decisions)
   const finished = rounds.filter(({ decisions }) => decisions.some(hasEnded)).map(({ org }) => org.id)
   const ended = await listEnded(tx, scope, finished)
-  await appendUpgradeEvents(tx, scope, [...decided.flatMap(siteEnds), ...ended.map(endOf)], now)
+  const cancelled = await listDeviceEvents(tx, scope, decided, isCancellation)
+  await appendUpgradeEvents(tx, scope, [...cancelled, ...decided.flatMap(siteEnds), ...ended.map(endOf)], now)
   for (const site of decided) await appendGivenUp(tx, scope, site, now)
 }
 
@@ -125,9 +128,22 @@ function siteEnds(decided: DecidedSite): UpgradeEventInput[] {
   return [{ type: 'UPGRADE_SITE_ENDED', ...placeOf(siteUpgrade), status, ...reason, ...sums }]
 }
 
-function deviceEvents({ siteUpgrade, decision }: DecidedSite): UpgradeEventInput[] {
+const isCancellation = ({ to }: Step): boolean => to === 'cancelled'
+
+/** Lists the events of those of the steps that `isWanted` names; none if no webhook subscribes. */
+async function listDeviceEvents(
+  tx: Tx,
+  scope: OrgScope,
+  decided: readonly DecidedSite[],
+  isWanted: (step: Step) => boolean,
+): Promise<UpgradeEventInput[]> {
+  if (!decided.some(({ decision }) => decision.steps.some(isWanted)) || !(await wantsDeviceEvents(tx, scope))) return []
+  return decided.flatMap((site) => deviceEvents(site, isWanted))
+}
+
+function deviceEvents({ siteUpgrade, decision }: DecidedSite, isWanted: (step: Step) => boolean): UpgradeEventInput[] {
   const targets = new Map(siteUpgrade.targets.map((target) => [target.deviceId, target]))
-  return decision.steps.flatMap((step): UpgradeEventInput[] => {
+  return decision.steps.filter(isWanted).flatMap((step): UpgradeEventInput[] => {
     const target = targets.get(step.target.deviceId)
     const type = typeOf(step)
     return target === undefined || type === null ? [] : [deviceEvent(siteUpgrade, { target, step, type })]

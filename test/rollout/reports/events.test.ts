@@ -97,6 +97,22 @@ it('subscribers get an event for each step, and events of the whole upgrade are 
   expect(named).toEqual(records.map((record) => record.id))
 })
 
+it('subscribers learn of a failure, of the stop that it causes and of the devices that the stop cancels in this order', async () => {
+  await rollout.seed([{ devices: 3 }])
+  await subscribe(rollout)
+  await rollout.create({ reboot_strategy: 'canary', canary_phases: [100], max_failure_percentage: 0, max_in_flight: 1 })
+  await rollout.play(() => 'refuses_content')
+  const types = (await sent()).map(({ type }) => type)
+  expect(types.slice(types.indexOf('UPGRADE_DEVICE_FAILED'))).toEqual([
+    'UPGRADE_DEVICE_FAILED',
+    'UPGRADE_STOPPED',
+    'UPGRADE_DEVICE_CANCELLED',
+    'UPGRADE_DEVICE_CANCELLED',
+    'UPGRADE_SITE_ENDED',
+    'UPGRADE_ENDED',
+  ])
+})
+
 it('events of devices are written only for subscribers, and a stopped upgrade reports the reason', async () => {
   const { ctx, org } = rollout
   const { id } = await rollout.create({ reboot_strategy: 'serial', max_failure_percentage: 0 })
