@@ -23,7 +23,8 @@ const isUnsettled = sql`command.unsettled`
 
 /**
  * Settles the restores of the given devices that run their backup version on every member. A device that did not report
- * its backup version must have booted since. The last one is done, even if its answer was not received.
+ * its backup version must have booted since. The last one is done, even if its answer was not received, unless only a boot is
+ * known: a device that has lost its power boots as well, and an upgrade has to repeat its restore.
  */
 export function settleCompletedRestores(tx: Tx, deviceIds: readonly string[], at: Date): Promise<SettledRestore[]> {
   return settleCompleted(tx, { deviceIds, at })
@@ -58,7 +59,9 @@ function settle<V>(
   which: RawBuilder<unknown>,
   { isDone, lockedToo = sql`` }: { readonly isDone: boolean; readonly lockedToo?: RawBuilder<unknown> },
 ): RawBuilder<SettledRestore> {
-  const isFound = isDone ? sql`(command.state = 'unknown' and locked.is_last)` : sql`false`
+  const isFound = isDone
+    ? sql`(command.state = 'unknown' and command.params ? 'version' and locked.is_last)`
+    : sql`false`
   return sql<SettledRestore>`
     with locked as materialized (
       select command.org_id, command.id, status.firmware, not exists (

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sweepCommands } from '../../../src/devices/commands/record-commands.ts'
+import { settleCompletedRestores } from '../../../src/devices/commands/store-restores.ts'
 import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
+import { inTx, json } from '../../../src/platform/database/db.ts'
 import { addSite, claimNewDevice, connectDevice } from '../../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
 
@@ -121,6 +123,30 @@ describe('a restore of the backup version', () => {
     const device = await addDevice({ capabilities: { ...able, commands: ['restart'] } })
     const answer = await server.call('POST', path(device.id, 'restore_backup_version'))
     expect(answer).toMatchObject({ status: 400, body: 'restore-backup-fw-version not supported' })
+  })
+
+  test.each([
+    [null, 'unknown'],
+    ['1.0.0', 'done'],
+  ])('without an answer, of the backup version %s, is %s once the device has booted it', async (version, state) => {
+    const device = await addDevice()
+    await server.call('POST', path(device.id, 'restore_backup_version'))
+    const { db } = server.ctx
+    const params = json(version === null ? {} : { version })
+    await db
+      .updateTable('deviceCommand')
+      .set({ state: 'unknown', outcome: json({ why: 'connection_lost' }), params, sentAt: new Date(0), sentMs: 1 })
+      .where('deviceId', '=', device.id)
+      .execute()
+    await db
+      .updateTable('deviceStatus')
+      .set({ connected: true, bootedAt: new Date(), firmware: '1.0.0' })
+      .where('deviceId', '=', device.id)
+      .execute()
+    const at = new Date()
+    const settled = await inTx(server.ctx, (tx) => settleCompletedRestores(tx, [device.id], at))
+    expect(settled).toMatchObject([{ version, isLast: true, isFound: state === 'done' }])
+    expect(await commandsOf(device.id)).toMatchObject([{ state }])
   })
 
   test('of several devices restores all or none', async () => {
