@@ -130,14 +130,18 @@ export async function findLeftOut(
 /** The id of the device that a note is about: it contains the MAC. */
 const notedId = sql`('00000000-0000-0000-1000-' || (note->>'mac'))::uuid`
 
-/** The devices that a note of `site_upgrade` is about and that are no targets, and those that could not join it later. */
+/**
+ * The devices that a note of `site_upgrade` is about, and those that could not join it later. Targets are reported as such,
+ * also if the plan skipped them.
+ */
 export const leftOut = sql`
-  select note->>'mac' as mac, note->>'reason' as reason, ${notedId} as device_id
-  from jsonb_array_elements(site_upgrade.notes) note
-  where note ? 'mac' and not exists (
+  select mac, reason, device_id from (
+    select note->>'mac' as mac, note->>'reason' as reason, ${notedId} as device_id
+    from jsonb_array_elements(site_upgrade.notes) note where note ? 'mac'
+    union all
+    select mac, reason, device_id from upgrade_joining_failure failure
+    where failure.org_id = site_upgrade.org_id and failure.upgrade_id = site_upgrade.id) named
+  where not exists (
     select from upgrade_target target
     where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id
-      and target.device_id = ${notedId})
-  union all
-  select mac, reason, device_id from upgrade_joining_failure failure
-  where failure.org_id = site_upgrade.org_id and failure.upgrade_id = site_upgrade.id`
+      and target.device_id = named.device_id)`

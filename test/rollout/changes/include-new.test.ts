@@ -255,6 +255,13 @@ describe('an upgrade with include_new', () => {
       where id = ${upgradeId}`.execute(db)
     expect((await notes())[0]?.slice(0, 2)).toEqual([{ reason: '2 further devices could not be taken in' }, noted[0]])
     expect([(await notes())[0]?.length, await leftOut()]).toEqual([101, 102])
+    // A report has the targets of the plan as such, also those that it skipped and that can't join.
+    await sql`
+      insert into upgrade_joining_failure
+      select org_id, upgrade_id, device_id, mac, ${reason} from upgrade_target where upgrade_id = ${upgradeId}`.execute(
+      db,
+    )
+    expect(await leftOut()).toBe(102)
     await move([moves], 2)
     await move([leaves], 1)
     await reports([right], right.capabilities)
