@@ -1,3 +1,7 @@
+import { join } from 'node:path'
+import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
+import { uploadPackage } from '../edge/packages.ts'
+import { addBox } from '../edge/upgrade-world.ts'
 import { picture } from '../maps/pictures.ts'
 import { encodeForm } from '../support/contract/forms.ts'
 import { makeMxedge } from '../support/fleets/mxedges.ts'
@@ -12,11 +16,17 @@ export async function makeMxedges(server: TestServer, { org_id: orgId = '', site
   const cluster = await create(server, `/orgs/${orgId}/mxclusters`, { name: 'Cluster' })
   const mxedge = await create(server, path, body)
   const atSite = await create(server, path, body)
-  await server.call('POST', `${path}/assign`, { body: { mxedge_ids: [atSite], site_id: siteId } })
   const { claim_code: code } = await makeMxedge(server.ctx)
   const form = await encodeForm({ file: { name: 'a.png', type: 'image/png', bytes: await picture(8, 8) } })
-  const later = { start_time: Math.floor(Date.now() / 1000) + 86_400 }
-  const upgrade = await create(server, `${path}/upgrade`, later)
+  // The server does this at its start; it creates the folder.
+  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
+  await uploadPackage(server, '2.0.0')
+  const box = await addBox(server)
+  const boxAtSite = await addBox(server)
+  await server.call('POST', `${path}/assign`, { body: { mxedge_ids: [atSite, boxAtSite], site_id: siteId } })
+  // An upgrade that has nothing to do ends at once.
+  const later = { versions: { tunterm: '2.0.0' }, start_time: Math.floor(Date.now() / 1000) + 86_400 }
+  const upgrade = await create(server, `${path}/upgrade`, { ...later, mxedge_ids: [box] })
   const upgradeAtSite = await create(server, `/sites/${siteId}/mxedges/upgrade`, later)
   const one = { ids: { upgrade_id: upgrade } }
   const oneAtSite = { ids: { upgrade_id: upgradeAtSite } }

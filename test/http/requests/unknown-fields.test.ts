@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Operation, contentOf } from '../../../src/http/operation.ts'
 import { isObject } from '../../../src/platform/json/is-object.ts'
+import { addBox } from '../../edge/upgrade-world.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import type { Areas } from '../../tenancy/areas.ts'
@@ -84,7 +85,13 @@ it('unsets fields of records that keep nothing else, or names those that must be
     { list: '/self/apitokens', body: { name: 'Mine', password: server.org.password } },
     {
       list: `${org}/mxedges/upgrade`,
-      body: { start_time: Math.floor(Date.now() / 1000) + 3600, strategy: 'canary', max_failure_percentage: 7 },
+      body: {
+        versions: { tunterm: '2.0.0' },
+        mxedge_ids: [await addBox(server)],
+        start_time: Math.floor(Date.now() / 1000) + 3600,
+        strategy: 'canary',
+        max_failure_percentage: 7,
+      },
     },
     { list: `${org}/ssoroles`, body: { name: 'Unset', privileges } },
     { list: `${org}/apitokens`, body: { name: 'Unset', privileges } },

@@ -22,6 +22,11 @@ let device: SeededDevice
 beforeAll(async () => {
   clock = createTestClock()
   server = await startTestServer(clock)
+  const { db } = server.ctx
+  await sql`create function wait_to_commit() returns trigger language plpgsql
+    as $$ begin perform pg_advisory_xact_lock_shared(1); return null; end $$`.execute(db)
+  await sql`create constraint trigger wait_to_commit after update on upgrade_target deferrable initially deferred
+    for each row execute function wait_to_commit()`.execute(db)
 })
 afterAll(() => server.close())
 beforeEach(async () => {
@@ -96,8 +101,8 @@ describe('a restart', () => {
     let round: Promise<void> = Promise.resolve()
     let answer: Promise<Answer> | undefined
     await server.ctx.db.transaction().execute(async (tx) => {
-      // The round has recorded that the device is in flight, and now waits to append its events.
-      await sql`lock table upgrade_event in share mode`.execute(tx)
+      // The round has recorded that the device is in flight, and now waits to commit.
+      await sql`select pg_advisory_xact_lock(1)`.execute(tx)
       round = advance()
       await untilWaiting(server, 1)
       answer = restart()
@@ -173,7 +178,7 @@ describe('a device in recovery', () => {
     let round: Promise<void> = Promise.resolve()
     let recovery: Promise<void> | undefined
     await server.ctx.db.transaction().execute(async (tx) => {
-      await sql`lock table upgrade_event in share mode`.execute(tx)
+      await sql`select pg_advisory_xact_lock(1)`.execute(tx)
       round = advance()
       await untilWaiting(server, 1)
       recovery = recordRecovery(server.ctx, device.id)
