@@ -1,12 +1,11 @@
 import { type KyselyPlugin, sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
-import { anyOf, inTx, json } from '../../../src/platform/database/db.ts'
+import { inTx } from '../../../src/platform/database/db.ts'
 import { stopSiteUpgrades } from '../../../src/rollout/stops/store.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import { retryOrgUpgrade } from '../../../src/upgrades/changes/retry-org-upgrade.ts'
-import { findLeftOut, getReported } from '../../../src/upgrades/reports/store.ts'
 import { getUpgradeTarget } from '../../../src/upgrades/targets/store.ts'
 import { readsOf, reportReads } from '../../support/database/reads.ts'
 import { MODEL, NEW, type SeededDevice } from '../../support/fleets/fleet.ts'
@@ -191,87 +190,6 @@ describe('an upgrade with include_new', () => {
     )
     // Connections also report what they read before. Each device with all sites would be more than twice as much.
     expect(reads).toBeLessThan((devices * sites) / 2)
-  })
-
-  it('passes those by that make its look fail, notes them until they join, and takes in the others at once', async () => {
-    await rollout.seed([2, 14])
-    const { id } = await begin()
-    await move(rollout.devices(1), 0)
-    const ids = rollout.devices(1).toSorted((a, b) => (a.id < b.id ? -1 : 1))
-    const failing = ids.slice(2, 13)
-    const reports = (capabilities: unknown) =>
-      rollout.ctx.db
-        .updateTable('deviceStatus')
-        .set({ capabilities: json(capabilities) as never })
-        .where('deviceId', '=', anyOf(failing.map((device) => device.id)))
-        .execute()
-    await reports({ commands: null })
-    const notes = async () => (await rollout.read(id)).siteUpgrades.flatMap((part) => part.notes)
-    const reason = 'could not be taken in: an internal error'
-    const noted = failing.map(({ mac }) => ({ mac, reason }))
-    await look()
-    // One search passes a few by, and the next one goes on behind them.
-    expect([await countOfUpgrade(id), await notes()]).toEqual([
-      { upgraded: 1, deferred: 1, planned: 2 },
-      noted.slice(0, 10),
-    ])
-    await look()
-    expect([await countOfUpgrade(id), await notes()]).toEqual([{ upgraded: 1, deferred: 1, planned: 3 }, noted])
-    await reports(ids[0]?.capabilities)
-    await look()
-    expect([await countOfUpgrade(id), await notes()]).toMatchObject([{ planned: 14 }, []])
-  })
-
-  it('forgets why a device could not join once it is elsewhere, has the version or is gone, and names a hundred', async () => {
-    await rollout.seed([2, 4, 1])
-    const { id } = await begin({ site_ids: [0, 2].map((site) => rollout.org.sites[site]?.id ?? '') })
-    const [moves, leaves, right, released] = rollout.devices(1)
-    if (moves === undefined || leaves === undefined || right === undefined || released === undefined)
-      throw new Error('no devices')
-    const failing = [moves, leaves, right, released]
-    await move(failing, 0)
-    const { db } = rollout.ctx
-    const reports = (devices: readonly SeededDevice[], capabilities: unknown) =>
-      db
-        .updateTable('deviceStatus')
-        .set({ capabilities: json(capabilities) as never })
-        .where('deviceId', '=', anyOf(devices.map((device) => device.id)))
-        .execute()
-    await reports(failing, { commands: null })
-    await look()
-    const notes = async () => (await rollout.read(id)).siteUpgrades.map((part) => part.notes)
-    const reason = 'could not be taken in: an internal error'
-    const noted = failing.map(({ mac }) => ({ mac, reason })).toSorted((a, b) => (a.mac < b.mac ? -1 : 1))
-    expect(await notes()).toEqual([noted, []])
-    const upgradeId = (await rollout.read(id)).siteUpgrades[0]?.id ?? ''
-    const leftOut = async () => {
-      const upgrade = await getReported(db, rollout.org.scope, id)
-      const site = await findLeftOut(db, rollout.org.scope, { upgrade, after: '00000000-0000-0000-0000-000000000000' })
-      return site?.devices.length
-    }
-    await sql`
-      insert into upgrade_joining_failure
-      select org_id, id, lpad('f' || n::text, 32, 'f')::uuid, 'f' || n, ${reason} from site_upgrade, generate_series(1, 98) n
-      where id = ${upgradeId}`.execute(db)
-    expect((await notes())[0]?.slice(0, 2)).toEqual([{ reason: '2 further devices could not be taken in' }, noted[0]])
-    expect([(await notes())[0]?.length, await leftOut()]).toEqual([101, 102])
-    // A report has the targets of the plan as such, also those that it skipped and that can't join.
-    await sql`
-      insert into upgrade_joining_failure
-      select org_id, upgrade_id, device_id, mac, ${reason} from upgrade_target where upgrade_id = ${upgradeId}`.execute(
-      db,
-    )
-    expect(await leftOut()).toBe(102)
-    await move([moves], 2)
-    await move([leaves], 1)
-    await reports([right], right.capabilities)
-    await rollout.fleet.connect([right], NEW)
-    await db.deleteFrom('device').where('id', '=', released.id).execute()
-    await look()
-    expect(await notes()).toEqual([[], [{ mac: moves.mac, reason }]])
-    await reports([moves], moves.capabilities)
-    await look()
-    expect([await notes(), await countOfUpgrade(id)]).toMatchObject([[[], []], { planned: 1 }])
   })
 
   it('puts them into the last phase, and continues a site that had ended', async () => {
