@@ -59,12 +59,11 @@ function settle<V>(
   which: RawBuilder<unknown>,
   { isDone, lockedToo = sql`` }: { readonly isDone: boolean; readonly lockedToo?: RawBuilder<unknown> },
 ): RawBuilder<SettledRestore> {
-  const isFound = isDone
-    ? sql`(command.state = 'unknown' and command.params ? 'version' and locked.is_last)`
-    : sql`false`
+  const isShown = isDone ? sql`command.state = 'unknown' and command.params ? 'version'` : sql`false`
+  const isFound = sql`(locked.is_shown and locked.is_last)`
   return sql<SettledRestore>`
     with locked as materialized (
-      select command.org_id, command.id, status.firmware, not exists (
+      select command.org_id, command.id, status.firmware, ${isShown} as is_shown, not exists (
         select from device_command later
         where later.device_id = command.device_id and later.unsettled and later.id > command.id) as is_last
       from device_command command
@@ -77,7 +76,7 @@ function settle<V>(
       outcome = case when ${isFound} then jsonb_build_object('lost', command.outcome -> 'why') else command.outcome end
     from locked where command.org_id = locked.org_id and command.id = locked.id
     returning command.org_id, command.id, command.device_id, command.params ->> 'version' as version, locked.firmware,
-      locked.is_last, command.state = 'done' and command.outcome ? 'lost' and not command.outcome ? 'text' as is_found
+      locked.is_last, ${isFound} as is_found
   `
 }
 
