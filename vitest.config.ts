@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { LongFilesFirst } from './test/support/long-files-first.ts'
+import { SpreadLongFiles } from './test/support/spread-long-files.ts'
 
 export default defineConfig({
   test: {
@@ -11,7 +11,7 @@ export default defineConfig({
     isolate: false,
     // Requests and answers of a test leave much garbage, which a small young generation collects too often.
     execArgv: ['--max-semi-space-size=64'],
-    sequence: { sequencer: LongFilesFirst },
+    sequence: { sequencer: SpreadLongFiles },
     projects: [
       {
         test: {
