@@ -6,6 +6,7 @@ import { uuidv7 } from '../platform/uuidv7.ts'
 import { createConnectionGate } from '../platform/queues/connection-gate.ts'
 import type { Logger } from '../platform/log.ts'
 import { MAX_PUBLIC_BYTES, limitBodyTime } from './bodies/body-limits.ts'
+import { beginByTurns } from './connections/begin-by-turns.ts'
 import { replyToBrokenRequest, replyToExpectation } from './connections/broken-requests.ts'
 import { assertOneHost, assertPlainBody, hasBody } from './connections/check-headers.ts'
 import { replyWithError } from './errors.ts'
@@ -72,16 +73,14 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     // A path that can't be decoded, or with an endless segment, fails before any route is found.
     frameworkErrors: replyWithError,
     clientErrorHandler: replyToBrokenRequest,
-    serverFactory: (handler) =>
-      guardConnections(
+    serverFactory(handler) {
+      const begin = beginByTurns(handler)
+      const server =
         tls === null
-          ? createServer({ ...timeouts, ...parsing }, handler)
-          : createTlsServer({ ...timeouts, ...parsing, ...tls, handshakeTimeout: HANDSHAKE_MS }, handler),
-        gate,
-        onRefused,
-      )
-        .setTimeout(SILENCE_MS)
-        .on('checkExpectation', replyToExpectation),
+          ? createServer({ ...timeouts, ...parsing }, begin)
+          : createTlsServer({ ...timeouts, ...parsing, ...tls, handshakeTimeout: HANDSHAKE_MS }, begin)
+      return guardConnections(server, gate, onRefused).setTimeout(SILENCE_MS).on('checkExpectation', replyToExpectation)
+    },
   })
   endSilentConnections(http.server)
   finishOperations(http)
