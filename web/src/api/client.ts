@@ -72,3 +72,14 @@ export async function pageOf<Row>(call: Promise<Answer<readonly Row[]>>): Promis
   const rows = await answerOf(call)
   return { rows, total: Number(response.headers.get('x-page-total') ?? rows.length) }
 }
+
+/** Reads all pages of a list, from page 1 on. @throws Problem as answerOf(). */
+export async function allPagesOf<Row>(read: (page: number) => Promise<Page<Row>>): Promise<readonly Row[]> {
+  const all: Row[] = []
+  for (let page = 1, total = 1; all.length < total; page += 1) {
+    const { rows, total: known } = await read(page)
+    all.push(...rows)
+    total = rows.length === 0 ? 0 : known
+  }
+  return all
+}

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type Api, answerOf, pageOf, useServer } from '../../../api/client.ts'
+import { type Api, allPagesOf, answerOf, pageOf, useServer } from '../../../api/client.ts'
 import { refetchType, useLiveUpgrades } from '../../use-live-upgrades.ts'
 import type { ApplianceTarget, ApplianceUpgrade } from './appliance.ts'
 
@@ -45,16 +45,12 @@ export function useApplianceRollout({ orgId, upgradeId }: AppliancePlace) {
 /** The most that one page of a list has. An upgrade has 10,000 appliances at most. */
 const PAGE = 1000
 
-async function listTargets(
+function listTargets(
   api: Api,
   path: { readonly org_id: string; readonly upgrade_id: string },
 ): Promise<readonly ApplianceTarget[]> {
-  const all: ApplianceTarget[] = []
-  for (let page = 1, total = 1; all.length < total; page += 1) {
+  return allPagesOf((page) => {
     const params = { path, query: { limit: PAGE, page } }
-    const read = await pageOf(api.GET('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/targets', { params }))
-    all.push(...read.rows)
-    total = read.rows.length === 0 ? 0 : read.total
-  }
-  return all
+    return pageOf(api.GET('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/targets', { params }))
+  })
 }
