@@ -371,6 +371,7 @@ describe.skipIf(noChromium !== null)(
         `${org}/devices`,
         `${org}/upgrades`,
         `${org}/upgrades/new`,
+        `${org}/upgrades/new?kind=mxedge`,
         `${org}/upgrades/${upgradeId}`,
         `${org}/firmware`,
         `${org}/edges`,

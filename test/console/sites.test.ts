@@ -2,19 +2,14 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
-import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
-import { advanceRollouts } from '../../src/rollout/worker.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
-import { uploadPackage } from '../edge/packages.ts'
-import { addBox, playUpgrades, upgrade as upgradeBoxes } from '../edge/upgrade-world.ts'
 import { noChromium } from '../support/peers/chromium.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice, makeDevices } from '../support/fleets/devices.ts'
-import { type Fleet, MODEL, NEW, createFleet, seedOrg } from '../support/fleets/fleet.ts'
+import { type MadeDevice, connectDevice, makeDevices } from '../support/fleets/devices.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { picture } from '../maps/pictures.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
-import { styleOf } from './style-of.ts'
+import { macText, testUpgrades } from './upgrades-suite.ts'
 import { type ConsoleWorld, startConsole } from './world.ts'
 
 describe.skipIf(noChromium !== null)(
@@ -248,148 +243,9 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('region', { name: 'Floor plans' }).getByRole('link', { name: 'Ground floor' }).waitFor()
     })
 
-    it('shows why a device failed, and retries it to the end of the upgrade', { timeout: WITHIN_MS }, async () => {
-      const seeded = await seedOrg(server.ctx, [{ devices: 2, name: 'Bergen' }], server.org.orgId)
-      const devices = seeded.sites.flatMap((site) => site.devices)
-      const fleet = createFleet(server.ctx, [seeded])
-      await fleet.connect(devices)
-      const play = async (reply: Parameters<Fleet['answer']>[0]): Promise<void> => {
-        for (let round = 0; round < 3; round += 1) {
-          await advanceRollouts(server.ctx, { ...defaultRolloutOptions, soakMs: 0 }, new AbortController().signal)
-          await fleet.answer(reply)
-        }
-      }
-      const site = seeded.sites[0]?.id ?? ''
-      const map = await server.call('POST', `/sites/${site}/maps`, { body: { name: 'Hall', width: 200, height: 100 } })
-      for (const [index, { id }] of devices.entries())
-        await server.call('PUT', `/sites/${site}/devices/${id}`, {
-          body: { map_id: map.body.id, x: 50 + 100 * index, y: 50 },
-        })
-      const body = { site_ids: [site], models: [MODEL], version: NEW, strategy: 'big_bang' }
-      const { body: upgrade } = await server.call('POST', `${org}/devices/upgrade`, { body })
-      await page.goto(`${org}/upgrades/${upgrade.id}`)
-      await page.getByText('0 of 2 upgraded').waitFor()
-      const floor = page.getByRole('region', { name: 'Floor plan' })
-      /** The colour of a device in a state. */
-      const colourOf = async (index: number, state: string): Promise<string | undefined> => {
-        const marker = floor.getByRole('img', { name: `${macText(devices[index]?.mac ?? '')}: ${state}` })
-        await marker.waitFor()
-        return styleOf(marker, 'color')
-      }
-      const waiting = await colourOf(0, 'Waiting')
-      expect(await colourOf(1, 'Waiting')).toBe(waiting)
-      await play(({ id }) => (id === devices[0]?.id ? 'refuses_content' : 'upgrades'))
-      await page.getByText('1 of 2 upgraded').waitFor()
-      await page.getByText('Invalid signature').first().waitFor()
-      const [failed, upgraded] = [await colourOf(0, 'Failed'), await colourOf(1, 'Upgraded')]
-      expect(new Set([waiting, failed, upgraded]).size).toBe(3)
-      await expectAccessible(page)
-      await page.getByRole('button', { name: 'Retry…' }).click()
-      await page.getByRole('dialog').getByText('restarts the 1 failed device again').waitFor()
-      await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
-      await page.getByRole('dialog').waitFor({ state: 'detached' })
-      await play(() => 'upgrades')
-      await page.getByText('2 of 2 upgraded').waitFor()
-      await page.getByText('Completed').first().waitFor()
-      expect(await colourOf(0, 'Upgraded')).toBe(upgraded)
-    })
-
-    it('shows an upgrade of routers beside those of devices, and cancels it', { timeout: WITHIN_MS }, async () => {
-      const headers = { 'content-type': 'application/octet-stream' }
-      await server.call('POST', `${org}/firmware?version=6.2.0&models=SSR120&tag=stable`, { body: 'image', headers })
-      const site = await addSite(server, 'Trondheim')
-      const routers = await claimNewDevices(server, 2, { siteId: site, model: 'SSR120' })
-      const capabilities = {
-        commands: ['restart', 'stage', 'activate'] as const,
-        restart_members: [],
-        restart_nodes: [],
-      }
-      for (const { mac } of routers)
-        await connectDevice(server.ctx, mac, { firmware: '6.0.0', model: 'SSR120', type: 'gateway', capabilities })
-      await page.goto(`${org}/upgrades`)
-      const rows = page.getByRole('listitem')
-      await rows.filter({ hasText: '2 devices' }).getByText('Completed').waitFor()
-      // The list is open: the stream brings the new upgrade.
-      const body = { device_ids: routers.map(({ id }) => id), strategy: 'serial' }
-      expect((await server.call('POST', `${org}/ssr/upgrade`, { body })).status).toBe(200)
-      const row = rows.filter({ hasText: 'SSR routers' })
-      await row.getByText('serial · 1 site · 2 routers').waitFor()
-      const byKind = page.getByRole('navigation', { name: 'Upgrades by kind' })
-      expect(await styleOf(byKind, 'paddingLeft')).toBe('0px')
-      await byKind.getByText('SSR routers').click()
-      await rows.filter({ hasText: '2 devices' }).waitFor({ state: 'detached' })
-      await expectAccessible(page)
-      await row.getByRole('link', { name: 'To 6.2.0' }).click()
-      await page.getByRole('heading', { name: 'Upgrade to 6.2.0' }).waitFor()
-      await page.getByText('serial, in 2 phases of 1 router each').waitFor()
-      await page.getByRole('heading', { name: 'SSR routers' }).waitFor()
-      await page.getByRole('region', { name: 'Device rows' }).getByText('6.0.0 → 6.2.0').nth(1).waitFor()
-      await page.getByRole('region', { name: 'Sites' }).getByText('Trondheim').waitFor()
-      expect(await page.getByRole('region', { name: 'Floor plan' }).count()).toBe(0)
-      await page.getByRole('button', { name: macText(routers[0]?.mac ?? '') }).click()
-      await page.getByRole('dialog').getByText('scheduled').waitFor()
-      await page.keyboard.press('Escape')
-      await expectAccessible(page)
-      await page.getByRole('button', { name: 'Cancel the upgrade…' }).click()
-      // The interface has no pause for them.
-      expect(await page.getByRole('button', { name: 'Pause…' }).count()).toBe(0)
-      await page.getByRole('dialog').getByText('Cancels the upgrade of 2 routers at 1 site').waitFor()
-      await page.getByRole('dialog').getByRole('button', { name: 'Cancel the upgrade' }).click()
-      await page.getByText('Stopping').waitFor()
-      await advanceRollouts(server.ctx, defaultRolloutOptions, new AbortController().signal)
-      await page.getByText('0 of 2 upgraded. Cancelled by').waitFor()
-      await page.getByText('Cancelled', { exact: true }).first().waitFor()
-    })
-
-    it('follows an upgrade of edge appliances to its end, paused and retried', { timeout: WITHIN_MS }, async () => {
-      await uploadPackage(server, '2.0.0')
-      const boxes = [await addBox(server), await addBox(server)]
-      const wanted = {
-        mxedge_ids: boxes,
-        strategy: 'serial',
-        versions: { tunterm: '2.0.0' },
-        max_failure_percentage: 100,
-      }
-      const { id } = await upgradeBoxes(server, wanted)
-      await page.goto(`${org}/upgrades/${id}`)
-      await page.getByRole('heading', { name: 'Upgrade to tunterm 2.0.0' }).waitFor()
-      await page.getByText('Not begun: 0 of 2 upgraded').waitFor()
-      const table = page.getByRole('region', { name: 'Appliances' })
-      await table.getByText('tunterm 1.0.0 → 2.0.0').nth(1).waitFor()
-      await page.getByText(/^starts \S/).waitFor()
-      expect(await table.getByRole('columnheader', { name: 'Cause' }).count()).toBe(0)
-      await expectAccessible(page)
-      const press = async (action: string): Promise<void> => {
-        await page.getByRole('button', { name: `${action}…` }).click()
-        await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
-        await page.getByRole('dialog').waitFor({ state: 'detached' })
-      }
-      await press('Pause')
-      await page.getByText('Paused', { exact: true }).waitFor()
-      // It begins when somebody resumes it, not at its start.
-      expect(await page.getByText(/^starts \S/).count()).toBe(0)
-      await press('Resume')
-      await page.getByRole('button', { name: 'Pause…' }).waitFor()
-      await playUpgrades(server, [boxes[1]], server.org.orgId)
-      await page.getByText('1 of 2 upgraded, 1 failed').waitFor()
-      await table.getByRole('row').nth(1).getByText('Failed').waitFor()
-      await press('Retry')
-      await playUpgrades(server, [], server.org.orgId)
-      await page.getByText('2 of 2 upgraded').waitFor()
-      await page.getByText('Completed', { exact: true }).waitFor()
-      await page.getByRole('link', { name: 'Upgrades' }).first().click()
-      await page
-        .getByRole('listitem')
-        .filter({ hasText: 'Edge appliances' })
-        .getByText('serial · 2 appliances')
-        .waitFor()
-    })
+    testUpgrades(() => ({ server, page }))
   },
 )
-
-function macText(mac: string): string {
-  return mac.match(/.{2}/g)?.join(':') ?? mac
-}
 
 /** A pointer hits whole pixels of the screen, which has fewer or more of them than the picture. */
 function near(pixels: number): unknown {

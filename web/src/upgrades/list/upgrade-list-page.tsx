@@ -24,7 +24,12 @@ export function UpgradeListPage() {
         call={`/orgs/${orgId}/upgrades${kind === undefined ? '' : `?kind=${kind}`}`}
         actions={
           mayUpgrade && (
-            <Link to="/orgs/$orgId/upgrades/new" params={{ orgId }} className="link-button">
+            <Link
+              to="/orgs/$orgId/upgrades/new"
+              params={{ orgId }}
+              search={kind === undefined ? {} : { kind }}
+              className="link-button"
+            >
               New upgrade
             </Link>
           )

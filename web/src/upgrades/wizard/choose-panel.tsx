@@ -3,77 +3,137 @@ import { type DeviceType, capital, deviceTypes } from '../../devices/device.ts'
 import { useValues } from '../../devices/use-values.ts'
 import { ChoiceList } from '../../display/forms/choice-list.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
-import type { Site } from '../../orgs/sites.ts'
-import type { WizardFieldsProps } from './strategy-panel.tsx'
-import { useCatalog } from './use-catalog.ts'
+import { type UpgradeKind, kinds, upgradeKinds } from '../overview.ts'
+import { ApplianceFields } from './appliance-fields.tsx'
+import type { ChooseFieldsProps } from './choose-fields.ts'
 import { settle } from './draft.ts'
+import { useDeviceCatalog, useRouterCatalog } from './use-catalog.ts'
+import { VersionSelect } from './version-select.tsx'
+import { ViewerTimeInput } from './viewer-time-input.tsx'
 
-interface ChoosePanelProps extends WizardFieldsProps {
-  readonly orgId: string
-  readonly sites: ReadonlyMap<string, Site> | undefined
-}
+const fieldsOf = {
+  device: DeviceFields,
+  ssr: RouterFields,
+  mxedge: ApplianceFields,
+} as const satisfies Record<UpgradeKind, unknown>
 
-/** The selection of devices, their version, and the time. */
-export function ChoosePanel({ orgId, sites, draft, errorOf, onChange }: ChoosePanelProps) {
-  const { version, type, start = '' } = settle(draft)
-  const catalog = useCatalog(orgId, type)
-  const models = useValues(orgId, 'model')
-  const isKnown = catalog.some(({ value }) => value === version)
+/** What is upgraded, to which version, and when. */
+export function ChoosePanel(props: ChooseFieldsProps) {
+  const { kind } = settle(props.draft)
+  const Fields = fieldsOf[kind]
   return (
-    <Panel title="1. Devices and version">
+    <Panel title={`1. ${kinds[kind].text} and version`}>
       <div className="wizard-fields">
-        <ChoiceList
-          label="Sites"
-          all="All sites"
-          choices={[...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name }))}
-          chosen={draft.sites}
-          error={errorOf('site_ids', 'all_sites')}
-          onChange={(chosen) => onChange({ sites: chosen })}
-        />
-        <ChoiceList
-          label="Models"
-          all="All models"
-          choices={models}
-          chosen={draft.models}
-          error={errorOf('models')}
-          onChange={(chosen) => onChange({ models: chosen })}
-        />
         <NativeSelect
-          label="Type"
-          value={type ?? ''}
-          data={[
-            { value: '', label: 'All types' },
-            ...Object.entries(deviceTypes).map(([value, { many }]) => ({ value, label: capital(many) })),
-          ]}
-          error={errorOf('device_type')}
+          label="Upgrade of"
+          value={kind}
+          data={upgradeKinds.map((value) => ({ value, label: kinds[value].text }))}
           onChange={({ currentTarget: { value } }) =>
-            onChange({ type: value === '' ? undefined : (value as DeviceType) })
+            // Another kind has other versions, and other things to choose from.
+            props.onChange({ kind: value as UpgradeKind, ids: undefined, version: undefined })
           }
         />
-        <NativeSelect
-          label="Version"
-          value={version}
-          data={isKnown ? [...catalog] : [...catalog, { value: version, label: version }]}
-          error={errorOf('versions', 'version')}
-          onChange={({ currentTarget: { value } }) => onChange({ version: value })}
-        />
-        <TextInput
-          type="datetime-local"
-          label="Start"
-          description="In the time zone of each site; empty: immediately"
-          value={start}
-          error={errorOf('start_datetime')}
-          onChange={({ currentTarget: { value } }) => onChange({ start: value })}
-        />
-        <Textarea
-          label="Rules"
-          description="Only devices that one of these lines fits, such as match_name[0:3]=lab, match_model=EAP102"
-          rows={2}
-          value={draft.rules ?? ''}
-          error={errorOf('rules')}
-          onChange={({ currentTarget: { value } }) => onChange({ rules: value === '' ? undefined : value })}
-        />
+        <Fields {...props} />
       </div>
     </Panel>
+  )
+}
+
+function DeviceFields({ orgId, sites, draft, errorOf, onChange }: ChooseFieldsProps) {
+  const { version, type, start = '' } = settle(draft)
+  const catalog = useDeviceCatalog(orgId, type)
+  const models = useValues(orgId, 'model')
+  return (
+    <>
+      <ChoiceList
+        label="Sites"
+        all="All sites"
+        choices={[...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name }))}
+        chosen={draft.sites}
+        error={errorOf('site_ids', 'all_sites')}
+        onChange={(chosen) => onChange({ sites: chosen })}
+      />
+      <ChoiceList
+        label="Models"
+        all="All models"
+        choices={models}
+        chosen={draft.models}
+        error={errorOf('models')}
+        onChange={(chosen) => onChange({ models: chosen })}
+      />
+      <NativeSelect
+        label="Type"
+        value={type ?? ''}
+        data={[
+          { value: '', label: 'All types' },
+          ...Object.entries(deviceTypes).map(([value, { many }]) => ({ value, label: capital(many) })),
+        ]}
+        error={errorOf('device_type')}
+        onChange={({ currentTarget: { value } }) =>
+          onChange({ type: value === '' ? undefined : (value as DeviceType) })
+        }
+      />
+      <VersionSelect
+        label="Version"
+        version={version}
+        choices={catalog}
+        error={errorOf('versions', 'version')}
+        onChange={(chosen) => onChange({ version: chosen })}
+      />
+      <TextInput
+        type="datetime-local"
+        label="Start"
+        description="In the time zone of each site; empty: immediately"
+        value={start}
+        error={errorOf('start_datetime')}
+        onChange={({ currentTarget: { value } }) => onChange({ start: value })}
+      />
+      <Textarea
+        label="Rules"
+        description="Only devices that one of these lines fits, such as match_name[0:3]=lab, match_model=EAP102"
+        rows={2}
+        value={draft.rules ?? ''}
+        error={errorOf('rules')}
+        onChange={({ currentTarget: { value } }) => onChange({ rules: value === '' ? undefined : value })}
+      />
+    </>
+  )
+}
+
+function RouterFields({ orgId, members, draft, errorOf, onChange }: ChooseFieldsProps) {
+  const { version, start, reboot } = settle(draft)
+  const catalog = useRouterCatalog(orgId)
+  return (
+    <>
+      <ChoiceList
+        label="Routers"
+        all="All routers"
+        choices={members}
+        chosen={draft.ids}
+        error={errorOf('device_ids')}
+        onChange={(ids) => onChange({ ids })}
+      />
+      <VersionSelect
+        label="Version"
+        version={version}
+        choices={catalog}
+        error={errorOf('version', 'channel')}
+        onChange={(chosen) => onChange({ version: chosen })}
+      />
+      <ViewerTimeInput
+        label="Start"
+        empty="immediately"
+        value={start}
+        error={errorOf('start_time')}
+        onChange={(time) => onChange({ start: time })}
+      />
+      <ViewerTimeInput
+        label="Reboot"
+        empty="as soon as a router has downloaded"
+        value={reboot}
+        error={errorOf('reboot_at')}
+        onChange={(time) => onChange({ reboot: time })}
+      />
+    </>
   )
 }

@@ -1,10 +1,33 @@
-import type { Schemas } from '../../api/client.ts'
 import { type DeviceType, deviceTypes } from '../../devices/device.ts'
-
-export type UpgradeRequest = Schemas['OrgUpgradeCreate']
+import { type UpgradeKind, upgradeKinds } from '../overview.ts'
 
 export const strategies = ['canary', 'serial', 'rrm', 'big_bang'] as const
 export type Strategy = (typeof strategies)[number]
+
+interface Form {
+  /** The first one is the default. */
+  readonly strategies: readonly Strategy[]
+  /** The default; appliances have one for each service. */
+  readonly version: string
+  /** Whether a share of failures stops an upgrade. */
+  readonly hasFailureLimit: boolean
+  readonly hasApprovals: boolean
+}
+
+/** What the interface takes for each kind of upgrades, besides what is upgraded to which version. */
+export const forms: Readonly<Record<UpgradeKind, Form>> = {
+  device: { strategies, version: 'latest', hasFailureLimit: true, hasApprovals: true },
+  ssr: { strategies: ['serial', 'big_bang'], version: 'stable', hasFailureLimit: false, hasApprovals: false },
+  mxedge: {
+    strategies: ['canary', 'serial', 'big_bang'],
+    version: '',
+    hasFailureLimit: true,
+    hasApprovals: false,
+  },
+}
+
+export const channels = ['stable', 'beta', 'alpha'] as const
+export type Channel = (typeof channels)[number]
 
 const gates = ['first', 'each'] as const
 /** The phases after which a person must approve. */
@@ -16,8 +39,15 @@ export type Approver = (typeof approvers)[number]
 
 const orders = ['fringe_to_center', 'center_to_fringe'] as const
 
+const downgrades = ['allowed'] as const
+export type Downgrades = (typeof downgrades)[number]
+
 /** The draft of an upgrade, as in the address of the page. */
 export interface Draft {
+  /** Absent: devices. */
+  readonly kind?: UpgradeKind
+  /** The chosen routers or appliances; absent: all of them. */
+  readonly ids?: readonly string[]
   /** Absent: all of them. */
   readonly sites?: readonly string[]
   readonly type?: DeviceType
@@ -26,8 +56,17 @@ export interface Draft {
   /** One a line, as typed; absent: none. */
   readonly rules?: string
   readonly version?: string
-  /** A time on the clocks of each site; absent: now. */
+  /** The version of each service of appliances; absent: the present one. */
+  readonly services?: Readonly<Record<string, string>>
+  readonly channel?: Channel
+  /** Absent: appliances that run newer versions keep them. */
+  readonly downgrades?: Downgrades
+  /** Of appliances; absent: services are upgraded. */
+  readonly distro?: string
+  /** For devices a time on the clocks of each site, otherwise on the viewer's; absent: now. */
   readonly start?: string
+  /** Of routers, on the viewer's clock; absent: as soon as they have downloaded. */
+  readonly reboot?: string
   readonly strategy?: Strategy
   /** Cumulative percentages as typed, such as "1, 10, 50, 100". */
   readonly phases?: string
@@ -41,9 +80,9 @@ export interface Draft {
 }
 
 /** The initial content of the fields. */
-export const defaults = {
-  version: 'latest',
-  strategy: 'canary',
+const defaults = {
+  kind: 'device',
+  channel: 'stable',
   phases: '1, 10, 50, 100',
   failures: '5',
   first: '2',
@@ -52,13 +91,18 @@ export const defaults = {
 } as const satisfies Draft
 
 /** A draft with a value wherever there is a default. */
-export type SettledDraft = Draft & Required<Pick<Draft, keyof typeof defaults>>
+export type SettledDraft = Draft & Required<Pick<Draft, keyof typeof defaults | 'version' | 'strategy'>>
 
+/** A strategy that the kind does not have, as an address may name it, is replaced by the default. */
 export function settle(draft: Draft): SettledDraft {
-  return { ...defaults, ...draft }
+  const settled = { ...defaults, ...draft }
+  const form = forms[settled.kind]
+  const [first = 'big_bang'] = form.strategies
+  const strategy = form.strategies.find((name) => name === draft.strategy) ?? first
+  return { ...settled, version: draft.version ?? form.version, strategy }
 }
 
-const texts = ['rules', 'version', 'start', 'phases', 'failures', 'first', 'most'] as const
+const texts = ['rules', 'version', 'distro', 'start', 'reboot', 'phases', 'failures', 'first', 'most'] as const
 
 /** Keeps the known fields of a draft; an address that was typed by hand may contain anything. */
 export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
@@ -68,11 +112,16 @@ export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
     const text = typeof value === 'number' ? String(value) : value
     return typeof text === 'string' ? [[name, text] as const] : []
   })
-  const lists = (['sites', 'models'] as const).flatMap((name) => {
+  const lists = (['ids', 'sites', 'models'] as const).flatMap((name) => {
     const value: unknown = search[name]
     return Array.isArray(value) ? [[name, value.filter((item) => typeof item === 'string')] as const] : []
   })
+  const services = servicesIn(search['services'])
   const choices = {
+    kind: upgradeKinds.find((kind) => kind === search['kind']),
+    channel: channels.find((name) => name === search['channel']),
+    downgrades: downgrades.find((name) => name === search['downgrades']),
+    services: Object.keys(services).length === 0 ? undefined : services,
     type: (Object.keys(deviceTypes) as DeviceType[]).find((type) => type === search['type']),
     strategy: strategies.find((name) => name === search['strategy']),
     gate: gates.find((name) => name === search['gate']),
@@ -83,74 +132,15 @@ export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
   return Object.fromEntries<unknown>([...given, ...lists, ...chosen])
 }
 
+function servicesIn(value: unknown): Readonly<Record<string, string>> {
+  if (typeof value !== 'object' || value === null) return {}
+  return Object.fromEntries(Object.entries(value).filter(([, version]) => typeof version === 'string'))
+}
+
 /** Returns the numbers of a list such as "1, 10, 100"; NaN for an item that is not a number. */
 export function numbersIn(text: string): readonly number[] {
   return text
     .split(/[\s,;]+/)
     .filter((part) => part !== '')
     .map(Number)
-}
-
-/**
- * Returns the rules of a text, one from each line: conditions such as `match_name[0:3]=lab, match_model=EAP102`. What is
- * no condition, or a second one of the same name, gets a name that the server refuses.
- */
-export function rulesIn(text: string): Record<string, string>[] {
-  return text
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map(ruleOf)
-}
-
-function ruleOf(line: string): Record<string, string> {
-  const rule = new Map<string, string>()
-  for (const condition of line.split(',')) {
-    const [name = '', ...value] = condition.trim().split('=')
-    rule.set(rule.has(name) ? `${name} (twice)` : name, value.join('='))
-  }
-  return Object.fromEntries(rule)
-}
-
-/**
- * Returns the request of a draft. An item that is not a number becomes null, which the server refuses by the name of
- * the field.
- */
-export function requestOf(draft: Draft): UpgradeRequest {
-  const settled = settle(draft)
-  const { sites, type, models, rules = '', start, strategy, version } = settled
-  return {
-    ...(sites === undefined ? { all_sites: true } : { site_ids: [...sites] }),
-    ...(type !== undefined && { device_type: type }),
-    ...(models !== undefined && { models: [...models] }),
-    ...(rules.trim() !== '' && { rules: rulesIn(rules) }),
-    versions: [version],
-    ...(start !== undefined && start !== '' && { start_datetime: start }),
-    reboot_strategy: strategy,
-    ...parametersOf(settled),
-  }
-}
-
-function parametersOf(draft: SettledDraft): UpgradeRequest {
-  const failures = { max_failure_percentage: Number(draft.failures) }
-  if (draft.strategy === 'big_bang') return {}
-  if (draft.strategy === 'serial') return failures
-  if (draft.strategy === 'rrm')
-    return {
-      ...failures,
-      rrm_first_batch_percentage: Number(draft.first),
-      rrm_max_batch_percentage: Number(draft.most),
-      rrm_node_order: draft.order,
-    }
-  const percents = numbersIn(draft.phases)
-  const gated =
-    draft.gate === undefined ? [] : draft.gate === 'first' ? [1] : percents.slice(1).map((_, index) => index + 1)
-  const gateAfter = (phase: number) =>
-    draft.approver === undefined
-      ? { phase, wait_for: 'approval' as const }
-      : { phase, wait_for: 'approval' as const, prevent_self_approval: true }
-  return {
-    ...failures,
-    canary_phases: [...percents],
-    ...(gated.length > 0 && { phase_gates: gated.map(gateAfter) }),
-  }
 }

@@ -11,6 +11,13 @@ it('draws the phases of canary, with the implied last one and its gates', () => 
   ])
 })
 
+it('draws no approvals where upgrades of the kind have none', () => {
+  expect(shapePhases({ kind: 'mxedge', phases: '10', gate: 'each' }).map(({ isGated }) => isGated)).toEqual([
+    false,
+    false,
+  ])
+})
+
 it('draws batches that double up to the largest', () => {
   const ends = shapePhases({ strategy: 'rrm', first: '10', most: '40' }).map(({ to }) => to)
   expect(ends).toEqual([10, 30, 70, 100])

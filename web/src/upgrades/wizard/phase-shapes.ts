@@ -1,4 +1,4 @@
-import { type Draft, type SettledDraft, numbersIn, settle } from './draft.ts'
+import { type Draft, type SettledDraft, forms, numbersIn, settle } from './draft.ts'
 
 /** A phase in the drawing: the share of the devices that is upgraded by its beginning and by its end, 0 to 100. */
 export interface PhaseShape {
@@ -15,12 +15,13 @@ const SERIAL_SHAPES = 12
 /** Returns the phases that the parameters describe; empty if they can't be drawn. */
 export function shapePhases(draft: Draft): readonly PhaseShape[] {
   const settled = settle(draft)
-  const { strategy, gate } = settled
+  const { kind, strategy, gate } = settled
+  const canWait = strategy === 'canary' && forms[kind].hasApprovals
   const ends = endsOf(settled)
   if (ends.some((end, index) => !(end > (ends[index - 1] ?? 0) && end <= 100))) return []
   return ends.map((to, index) => {
     const isLast = index === ends.length - 1
-    const isGated = strategy === 'canary' && !isLast && (gate === 'each' || (gate === 'first' && index === 0))
+    const isGated = canWait && !isLast && (gate === 'each' || (gate === 'first' && index === 0))
     return { from: ends[index - 1] ?? 0, to, isGated }
   })
 }

@@ -1,16 +1,15 @@
 import { Fragment } from 'react'
-import { macText } from '../../devices/device.ts'
 import { counted } from '../../display/texts/counted.ts'
 import { Panel } from '../../display/layout/panel.tsx'
-import { SiteTime } from '../../display/times/time.tsx'
+import { SiteTime, ViewerTime } from '../../display/times/time.tsx'
 import { type Site, sharedZone } from '../../orgs/sites.ts'
-import { targetText } from '../upgrade.ts'
+import { type UpgradeKind, kinds } from '../overview.ts'
 import { PhaseSegments } from '../phase-segments.tsx'
-import { type PlanChanges, type Preview, type ReasonGroup, groupNoted, groupSkipped } from './plan-summary.ts'
+import { type NamedMember, type Plan, type PlanChanges, type PlanNote, groupByReason } from './plan.ts'
 
 /** A phase of a large organization has hundreds of sites. */
 const MAX_SITES = 12
-const MAX_DEVICES = 12
+const MAX_MEMBERS = 12
 const MAX_CHANGES = 12
 /** More phases would not fit beside each other. */
 const MAX_SEGMENTS = 12
@@ -18,52 +17,60 @@ const MAX_SEGMENTS = 12
 type Sites = ReadonlyMap<string, Site> | undefined
 
 interface PlanPanelProps {
-  readonly plan: Preview
+  readonly kind: UpgradeKind
+  readonly plan: Plan
   readonly sites: Sites
 }
 
-/** The plan: the phases with their sites and times, the devices that are left out and why, and the end. */
-export function PlanPanel({ plan, sites }: PlanPanelProps) {
+/** The plan: the phases with what begins in them and when, what is left out and why, and the end. */
+export function PlanPanel({ kind, plan, sites }: PlanPanelProps) {
+  const { unit } = kinds[kind]
   return (
     <Panel title="3. Plan" aside={<PlanEnd plan={plan} sites={sites} />}>
       {plan.total === 0 ? (
-        <p className="plan-line">No device would be upgraded.</p>
+        <p className="plan-line">No {unit} would be upgraded.</p>
       ) : (
-        <Phases plan={plan} sites={sites} />
+        <Phases kind={kind} plan={plan} sites={sites} />
       )}
-      <Skipped plan={plan} />
-      {plan.notes.map(
-        ({ site_id: siteId, mac, reason }) =>
-          mac === undefined && (
-            <p className="plan-line" key={`${siteId} ${reason}`}>
-              {siteId === undefined ? 'All sites' : (sites?.get(siteId)?.name ?? siteId)}: {reason}
-            </p>
-          ),
+      {plan.skipped.length > 0 && (
+        <section className="plan-line" aria-label="Skipped">
+          <p>Skips {counted(plan.skipped.length, unit)}:</p>
+          <ReasonList notes={plan.skipped} unit={unit} />
+        </section>
       )}
-      <Noted plan={plan} />
+      {plan.notes.map(({ siteId, reason }) => (
+        <p className="plan-line" key={`${siteId} ${reason}`}>
+          {kind !== 'mxedge' && `${siteId === undefined ? 'All sites' : (sites?.get(siteId)?.name ?? siteId)}: `}
+          {reason}
+        </p>
+      ))}
+      {plan.noted.length > 0 && (
+        <section className="plan-line" aria-label={`${kinds[kind].text} with a note`}>
+          <p>Of the {unit}s that are upgraded:</p>
+          <ReasonList notes={plan.noted} unit={unit} />
+        </section>
+      )}
     </Panel>
   )
 }
 
-/** The phases with their sizes, their sites and times. */
-function Phases({ plan, sites }: PlanPanelProps) {
+/** The phases with their sizes, their sites or appliances, and times. */
+function Phases({ kind, plan, sites }: PlanPanelProps) {
+  const { text, unit } = kinds[kind]
   return (
     <>
       <p className="plan-line">
-        Upgrades {counted(plan.total, 'device')} in {counted(plan.phases.length, 'phase')}.
-        {plan.stops_after_failures !== null && ` It stops after ${counted(plan.stops_after_failures, 'failure')}.`}
-        {plan.paths.length > 0 &&
-          ` ${counted(
-            plan.paths.reduce((sum, { macs }) => sum + macs.length, 0),
-            'device',
-          )} restart more than once, to pass over versions in between.`}
+        Upgrades {counted(plan.total, unit)} in {counted(plan.phases.length, 'phase')}.
+        {plan.stopsAfter !== null && ` It stops after ${counted(plan.stopsAfter, 'failure')}.`}
+        {plan.passing > 0 &&
+          ` ${counted(plan.passing, unit)} restart more than once, to pass over versions in between.`}
       </p>
       {plan.phases.length <= MAX_SEGMENTS && (
         <PhaseSegments
-          segments={plan.phases.map(({ percent, total, stops_after_failures: stops }, index) => ({
+          segments={plan.phases.map(({ percent, total, stopsAfter }, index) => ({
             ...{ phase: index + 1, total, state: 'ahead' as const, aside: `up to ${percent} %` },
             shares: [{ name: 'waiting', tone: 'idle', count: total }],
-            figures: `${counted(total, 'device')}${stops === undefined ? '' : `, stops at ${counted(stops, 'failure')}`}`,
+            figures: `${counted(total, unit)}${stopsAfter === undefined ? '' : `, stops at ${counted(stopsAfter, 'failure')}`}`,
           }))}
         />
       )}
@@ -73,9 +80,11 @@ function Phases({ plan, sites }: PlanPanelProps) {
             <tr>
               <th scope="col">Phase</th>
               <th scope="col" className="number">
-                Devices
+                {text}
               </th>
-              <th scope="col">Sites, with the time at which each begins</th>
+              <th scope="col">
+                {kind === 'mxedge' ? 'Begin, and the steps of each' : 'Sites, with the time at which each begins'}
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -86,7 +95,12 @@ function Phases({ plan, sites }: PlanPanelProps) {
                 </th>
                 <td className="number">{phase.total}</td>
                 <td>
-                  <PhaseSites phase={phase} sites={sites} />
+                  {phase.total === 0 && <span className="muted">None</span>}
+                  {kind === 'mxedge' ? (
+                    <PhaseAppliances phase={phase} />
+                  ) : (
+                    <PhaseSites phase={phase} sites={sites} unit={unit} />
+                  )}
                 </td>
               </tr>
             ))}
@@ -98,9 +112,9 @@ function Phases({ plan, sites }: PlanPanelProps) {
 }
 
 /** In the time of the sites if they share a zone. */
-function PlanEnd({ plan: { ends_about: end, phases }, sites }: PlanPanelProps) {
+function PlanEnd({ plan: { endsAbout: end, phases }, sites }: Pick<PlanPanelProps, 'plan' | 'sites'>) {
   if (end === null) return 'Nothing to do'
-  const siteIds = phases.flatMap((phase) => phase.sites.map(({ site_id: siteId }) => siteId))
+  const siteIds = phases.flatMap((phase) => phase.sites.map(({ id }) => id))
   return (
     <>
       Ends about <SiteTime at={end} zone={sharedZone(sites, siteIds)} />
@@ -108,14 +122,21 @@ function PlanEnd({ plan: { ends_about: end, phases }, sites }: PlanPanelProps) {
   )
 }
 
-function PhaseSites({ phase, sites }: { readonly phase: Preview['phases'][number]; readonly sites: Sites }) {
-  if (phase.sites.length === 0) return <span className="muted">None</span>
+type Phase = Plan['phases'][number]
+
+interface PhaseSitesProps {
+  readonly phase: Phase
+  readonly sites: Sites
+  readonly unit: string
+}
+
+function PhaseSites({ phase, sites, unit }: PhaseSitesProps) {
   return (
     <ul className="plan-sites">
-      {phase.sites.slice(0, MAX_SITES).map(({ site_id: id, start_time: start, begins_about: begins, macs }) => (
+      {phase.sites.slice(0, MAX_SITES).map(({ id, count, begins }) => (
         <li key={id}>
-          {sites?.get(id)?.name ?? id} <span className="muted">{counted(macs.length, 'device')}, from </span>
-          <SiteTime at={begins ?? start} zone={sites?.get(id)?.timezone} />
+          {sites?.get(id)?.name ?? id} <span className="muted">{counted(count, unit)}, from </span>
+          <SiteTime at={begins} zone={sites?.get(id)?.timezone} />
         </li>
       ))}
       {phase.sites.length > MAX_SITES && <li>and {counted(phase.sites.length - MAX_SITES, 'more site')}</li>}
@@ -123,48 +144,48 @@ function PhaseSites({ phase, sites }: { readonly phase: Preview['phases'][number
   )
 }
 
-function Skipped({ plan }: { readonly plan: Preview }) {
-  const groups = groupSkipped(plan)
-  if (groups.length === 0) return null
+function PhaseAppliances({ phase: { appliances, beginsAbout } }: { readonly phase: Phase }) {
   return (
-    <section className="plan-line" aria-label="Skipped">
-      <p>Skips {counted(plan.skipped.length, 'device')}:</p>
-      <ReasonList groups={groups} />
-    </section>
+    <ul className="plan-sites">
+      {beginsAbout !== undefined && (
+        <li>
+          <span className="muted">from </span>
+          <ViewerTime at={beginsAbout} />
+        </li>
+      )}
+      {appliances.slice(0, MAX_MEMBERS).map(({ id, name, steps }) => (
+        <li key={id}>
+          {name} <span className="muted">{steps.join(', ')}</span>
+        </li>
+      ))}
+      {appliances.length > MAX_MEMBERS && <li>and {counted(appliances.length - MAX_MEMBERS, 'more appliance')}</li>}
+    </ul>
   )
 }
 
-/** What differs for some of the devices that are upgraded. */
-function Noted({ plan }: { readonly plan: Preview }) {
-  const groups = groupNoted(plan)
-  if (groups.length === 0) return null
-  return (
-    <section className="plan-line" aria-label="Devices with a note">
-      <p>Of the devices that are upgraded:</p>
-      <ReasonList groups={groups} />
-    </section>
-  )
-}
-
-function ReasonList({ groups }: { readonly groups: readonly ReasonGroup[] }) {
+function ReasonList({ notes, unit }: { readonly notes: readonly PlanNote[]; readonly unit: string }) {
   return (
     <ul>
-      {groups.map(({ reason, devices }) => (
+      {groupByReason(notes).map(({ reason, members }) => (
         <li key={reason}>
-          {counted(devices.length, 'device')}: {reason}{' '}
+          {counted(members.length, unit)}: {reason}{' '}
           <span className="muted">
-            {devices.slice(0, MAX_DEVICES).map((device, index) => (
-              <Fragment key={device.mac}>
+            {members.slice(0, MAX_MEMBERS).map((member, index) => (
+              <Fragment key={member.id}>
                 {index > 0 && ', '}
-                <span title={macText(device.mac)}>{targetText(device)}</span>
+                <MemberName member={member} />
               </Fragment>
             ))}
-            {devices.length > MAX_DEVICES && ` and ${devices.length - MAX_DEVICES} more`}
+            {members.length > MAX_MEMBERS && ` and ${members.length - MAX_MEMBERS} more`}
           </span>
         </li>
       ))}
     </ul>
   )
+}
+
+function MemberName({ member: { name, address } }: { readonly member: NamedMember }) {
+  return <span title={address}>{name}</span>
 }
 
 /** Why the plan that a person has seen was not carried out. */
@@ -177,13 +198,9 @@ export function PlanChangesNote({ changes, sites }: { readonly changes: PlanChan
         plan.
       </p>
       <ul>
-        {shown.map(({ mac, name, site_id: siteId, reason }) => (
-          <li key={`${mac} ${siteId} ${reason}`}>
-            {mac === undefined ? (
-              (sites?.get(siteId ?? '')?.name ?? siteId)
-            ) : (
-              <span title={macText(mac)}>{targetText({ mac, name })}</span>
-            )}{' '}
+        {shown.map(({ member, siteId, reason }) => (
+          <li key={`${member?.id} ${siteId} ${reason}`}>
+            {member === undefined ? (sites?.get(siteId ?? '')?.name ?? siteId) : <MemberName member={member} />}{' '}
             {reason}
           </li>
         ))}

@@ -1,6 +1,7 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { Panel } from '../../display/layout/panel.tsx'
-import { type Approver, type Draft, type Gate, type Strategy, settle, strategies } from './draft.ts'
+import { kinds } from '../overview.ts'
+import { type Approver, type Draft, type Gate, type SettledDraft, type Strategy, forms, settle } from './draft.ts'
 import { PhaseDrawing } from './phase-drawing.tsx'
 
 /** A change of a draft; undefined removes a field. */
@@ -13,22 +14,32 @@ export interface WizardFieldsProps {
   readonly onChange: (change: DraftChange) => void
 }
 
-const words: Readonly<Record<Strategy, { readonly label: string; readonly text: string }>> = {
+interface StrategyWords {
+  readonly label: string
+  readonly text: (draft: SettledDraft) => string
+}
+
+const words: Readonly<Record<Strategy, StrategyWords>> = {
   canary: {
     label: 'Canary',
-    text: 'A few devices first, then ever larger shares. A phase opens once the one before has gone well.',
+    text: ({ kind }) =>
+      `A few ${kinds[kind].unit}s first, then ever larger shares. A phase opens once the one before has gone well.`,
   },
-  serial: { label: 'Serial', text: 'One device after the other at each site.' },
+  serial: {
+    label: 'Serial',
+    text: ({ kind }) => `One ${kinds[kind].unit} after the other${kind === 'mxedge' ? '' : ' at each site'}.`,
+  },
   rrm: {
     label: 'By radio neighborhood',
-    text: 'Access points in growing batches, never two radio neighbors at once: clients always find another one.',
+    text: () => 'Access points in growing batches, never two radio neighbors at once: clients always find another one.',
   },
-  big_bang: { label: 'Big bang', text: 'All devices at once. No failure stops it.' },
+  big_bang: { label: 'Big bang', text: ({ kind }) => `All ${kinds[kind].unit}s at once. No failure stops it.` },
 }
 
 /** The strategy of the upgrade, with a drawing of it. */
 export function StrategyPanel({ draft, errorOf, onChange }: WizardFieldsProps) {
-  const { strategy } = settle(draft)
+  const settled = settle(draft)
+  const { kind, strategy } = settled
   return (
     <Panel title="2. Strategy">
       <div className="wizard-strategy">
@@ -36,14 +47,14 @@ export function StrategyPanel({ draft, errorOf, onChange }: WizardFieldsProps) {
           <NativeSelect
             label="Strategy"
             value={strategy}
-            data={strategies.map((value) => ({ value, label: words[value].label }))}
+            data={forms[kind].strategies.map((value) => ({ value, label: words[value].label }))}
             error={errorOf('reboot_strategy', 'strategy')}
             onChange={({ currentTarget: { value } }) => onChange({ strategy: value as Strategy })}
           />
           <Parameters draft={draft} errorOf={errorOf} onChange={onChange} />
         </div>
         <div>
-          <p className="muted">{words[strategy].text}</p>
+          <p className="muted">{words[strategy].text(settled)}</p>
           <PhaseDrawing draft={draft} />
         </div>
       </div>
@@ -52,8 +63,9 @@ export function StrategyPanel({ draft, errorOf, onChange }: WizardFieldsProps) {
 }
 
 function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
-  const { strategy, phases, gate, approver, failures, first, most, order } = settle(draft)
+  const { kind, strategy, phases, gate, approver, failures, first, most, order } = settle(draft)
   if (strategy === 'big_bang') return null
+  const hasApprovals = strategy === 'canary' && forms[kind].hasApprovals
   const text = (label: string, field: string, name: 'phases' | 'failures' | 'first' | 'most', value: string) => (
     <TextInput
       label={label}
@@ -65,7 +77,7 @@ function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
   return (
     <>
       {strategy === 'canary' && text('Upgraded after each phase (%)', 'canary_phases', 'phases', phases)}
-      {strategy === 'canary' && (
+      {hasApprovals && (
         <NativeSelect
           label="Approval"
           value={gate ?? ''}
@@ -78,7 +90,7 @@ function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
           onChange={({ currentTarget: { value } }) => onChange({ gate: value === '' ? undefined : (value as Gate) })}
         />
       )}
-      {strategy === 'canary' && gate !== undefined && (
+      {hasApprovals && gate !== undefined && (
         <NativeSelect
           label="Approved by"
           value={approver ?? ''}
@@ -105,7 +117,7 @@ function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
           onChange={({ currentTarget: { value } }) => onChange({ order: value as typeof order })}
         />
       )}
-      {text('Stops after failures (%)', 'max_failure_percentage', 'failures', failures)}
+      {forms[kind].hasFailureLimit && text('Stops after failures (%)', 'max_failure_percentage', 'failures', failures)}
     </>
   )
 }

@@ -2,17 +2,19 @@ import { useQueries } from '@tanstack/react-query'
 import { answerOf, useServer } from '../../api/client.ts'
 import { type DeviceType, deviceTypes } from '../../devices/device.ts'
 import type { Choice } from '../../display/forms/choice-list.tsx'
+import { channels } from './draft.ts'
 
 /** Names that select a version of each model. */
-const channels: readonly Choice[] = [
-  { value: 'latest', label: 'Latest of each model' },
+const channelChoices: readonly Choice[] = [
   { value: 'stable', label: 'Latest of the stable channel' },
   { value: 'beta', label: 'Latest of the beta channel' },
   { value: 'alpha', label: 'Latest of the alpha channel' },
 ]
 
+const deviceChoices: readonly Choice[] = [{ value: 'latest', label: 'Latest of each model' }, ...channelChoices]
+
 /** Returns the channels, and the versions of the catalogue for devices of a type, or for all, with their models. */
-export function useCatalog(orgId: string, type: DeviceType | undefined): readonly Choice[] {
+export function useDeviceCatalog(orgId: string, type: DeviceType | undefined): readonly Choice[] {
   const { api } = useServer()
   const types = type === undefined ? (Object.keys(deviceTypes) as DeviceType[]) : [type]
   const images = useQueries({
@@ -28,6 +30,29 @@ export function useCatalog(orgId: string, type: DeviceType | undefined): readonl
     })),
     combine: (results) => results.flatMap(({ data }) => data ?? []),
   })
+  return [...deviceChoices, ...choicesOf(images)]
+}
+
+/** Returns the channels, and their versions for SSR routers, with the models. */
+export function useRouterCatalog(orgId: string): readonly Choice[] {
+  const { api } = useServer()
+  const versions = useQueries({
+    queries: channels.map((channel) => ({
+      queryKey: ['router versions', orgId, channel],
+      queryFn: () =>
+        answerOf(
+          api.GET('/api/v1/orgs/{org_id}/ssr/versions', { params: { path: { org_id: orgId }, query: { channel } } }),
+        ),
+      staleTime: 60_000,
+    })),
+    combine: (results) =>
+      results.flatMap(({ data = [] }) => data.map(({ package: model, version }) => ({ model, version }))),
+  })
+  return [...channelChoices, ...choicesOf(versions)]
+}
+
+/** Returns a choice for each version, the highest first. */
+function choicesOf(images: readonly { readonly model: string; readonly version: string }[]): readonly Choice[] {
   const byVersion = Map.groupBy(images, ({ version }) => version)
   const versions = [...byVersion].map(([version, some]) => {
     const models = [...new Set(some.map(({ model }) => model))]
@@ -35,5 +60,5 @@ export function useCatalog(orgId: string, type: DeviceType | undefined): readonl
       models.length > 3 ? `${models.slice(0, 3).join(', ')} and ${models.length - 3} more` : models.join(', ')
     return { value: version, label: `${version} (${shown})` }
   })
-  return [...channels, ...versions.toSorted((a, b) => b.value.localeCompare(a.value, 'en', { numeric: true }))]
+  return versions.toSorted((a, b) => b.value.localeCompare(a.value, 'en', { numeric: true }))
 }

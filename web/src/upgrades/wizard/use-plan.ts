@@ -1,30 +1,26 @@
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { answerOf, useServer } from '../../api/client.ts'
+import { type Api, answerOf, useServer } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
-import { type Draft, type UpgradeRequest, requestOf } from './draft.ts'
-import { type Preview, changesIn } from './plan-summary.ts'
+import type { Choice } from '../../display/forms/choice-list.tsx'
+import { type Plan, appliancePlan, changesIn, devicePlan } from './plan.ts'
+import type { UpgradeRequest } from './request.ts'
+
+interface Planned {
+  readonly orgId: string
+  readonly request: UpgradeRequest
+  /** The routers or appliances that it may name. */
+  readonly members: readonly Choice[]
+}
 
 /** Plans an upgrade, and starts it as it was planned. */
-export function usePlan(orgId: string, draft: Draft) {
+export function usePlan({ orgId, request, members }: Planned) {
   const { api } = useServer()
   const navigate = useNavigate()
-  const path = '/api/v1/orgs/{org_id}/devices/upgrade'
-  const params = { path: { org_id: orgId } }
-  const request = requestOf(draft)
-  const preview = useMutation({
-    async mutationFn(body: UpgradeRequest): Promise<Preview> {
-      const plan = await answerOf(api.POST(path, { params, body: { ...body, dry_run: true } }))
-      if (!('plan_id' in plan)) throw new Error('The answer to a preview is no plan')
-      return plan
-    },
-  })
+  const names = new Map(members.map(({ value, label }) => [value, label]))
+  const preview = useMutation({ mutationFn: (wanted: UpgradeRequest) => previewPlan(api, orgId, wanted, names) })
   const start = useMutation({
-    async mutationFn(planId: string): Promise<string> {
-      const started = await answerOf(api.POST(path, { params, body: { plan_id: planId } }))
-      if (!('id' in started)) throw new Error('The answer to a start is no upgrade')
-      return started.id
-    },
+    mutationFn: (planId: string) => startPlan(api, orgId, request, planId),
     onSuccess: (upgradeId) => navigate({ to: '/orgs/$orgId/upgrades/$upgradeId', params: { orgId, upgradeId } }),
     onError(error) {
       // The fleet has changed: a new plan is made and shown with the changes.
@@ -36,7 +32,7 @@ export function usePlan(orgId: string, draft: Draft) {
     plan: isCurrent ? preview.data : undefined,
     /** The server's refusal, until the draft changes. */
     problem: isCurrent ? preview.error : null,
-    changes: start.error instanceof Problem ? changesIn(start.error.body) : null,
+    changes: start.error instanceof Problem ? changesIn(start.error.body, names) : null,
     isPlanning: preview.isPending,
     previewPlan: () => {
       start.reset()
@@ -44,4 +40,42 @@ export function usePlan(orgId: string, draft: Draft) {
     },
     startPlan: (planId: string) => start.mutateAsync(planId),
   }
+}
+
+async function previewPlan(
+  api: Api,
+  orgId: string,
+  { kind, body }: UpgradeRequest,
+  names: ReadonlyMap<string, string>,
+): Promise<Plan> {
+  const params = { path: { org_id: orgId } }
+  if (kind === 'mxedge') {
+    const call = api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade', { params, body: { ...body, dry_run: true } })
+    const plan = await answerOf(call)
+    if ('plan_id' in plan) return appliancePlan(plan, names)
+  } else if (kind === 'ssr') {
+    const call = api.POST('/api/v1/orgs/{org_id}/ssr/upgrade', { params, body: { ...body, dry_run: true } })
+    const plan = await answerOf(call)
+    if ('plan_id' in plan) return devicePlan(plan)
+  } else {
+    const call = api.POST('/api/v1/orgs/{org_id}/devices/upgrade', { params, body: { ...body, dry_run: true } })
+    const plan = await answerOf(call)
+    if ('plan_id' in plan) return devicePlan(plan)
+  }
+  throw new Error('The answer to a preview is no plan')
+}
+
+async function startPlan(api: Api, orgId: string, { kind, body }: UpgradeRequest, planId: string): Promise<string> {
+  const params = { path: { org_id: orgId } }
+  const plan = { plan_id: planId }
+  const started = await (kind === 'mxedge'
+    ? answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade', { params, body: plan }))
+    : kind === 'ssr'
+      ? // The field is required also beside a plan.
+        answerOf(
+          api.POST('/api/v1/orgs/{org_id}/ssr/upgrade', { params, body: { ...plan, device_ids: body.device_ids } }),
+        )
+      : answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade', { params, body: plan })))
+  if (!('id' in started)) throw new Error('The answer to a start is no upgrade')
+  return started.id
 }

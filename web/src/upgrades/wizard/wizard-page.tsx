@@ -1,24 +1,27 @@
 import { Button } from '@mantine/core'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
-import { fieldIn } from '../../api/problem.ts'
+import { fieldPathIn } from '../../api/problem.ts'
 import { counted } from '../../display/texts/counted.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { EmptyState, ProblemNote } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { useSites } from '../../orgs/sites.ts'
 import { ChoosePanel } from './choose-panel.tsx'
-import { type Draft, requestOf } from './draft.ts'
+import { type UpgradeKind, kinds } from '../overview.ts'
+import { type Draft, settle } from './draft.ts'
 import { PlanChangesNote, PlanPanel } from './plan-panel.tsx'
-import type { Preview } from './plan-summary.ts'
+import type { Plan } from './plan.ts'
+import { type UpgradeRequest, requestOf } from './request.ts'
 import { type DraftChange, StrategyPanel } from './strategy-panel.tsx'
+import { useMembers } from './use-members.ts'
 import { usePlan } from './use-plan.ts'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/upgrades/new')
 
 /** True for fields of the request that the page shows; messages about others appear above the buttons. */
-function hasField(draft: Draft, field: string | null): boolean {
-  return field !== null && (field === 'version' || field === 'site_ids' || Object.hasOwn(requestOf(draft), field))
+function hasField({ body }: UpgradeRequest, field: string): boolean {
+  return field === 'version' || field === 'site_ids' || field === 'channel' || Object.hasOwn(body, field)
 }
 
 /** Describes an upgrade, shows its plan, and starts that plan. */
@@ -28,16 +31,26 @@ export function WizardPage() {
   const navigate = useNavigate({ from: '/orgs/$orgId/upgrades/new' })
   const mayUpgrade = useMay('write', { orgId })
   const sites = useSites(orgId).data
-  const { plan, problem, changes, isPlanning, previewPlan, startPlan } = usePlan(orgId, draft)
-  const field = problem === null ? null : fieldIn(problem.message)
+  const { kind } = settle(draft)
+  const members = useMembers(orgId, kind)
+  const request = requestOf(
+    draft,
+    members.data?.map(({ value }) => value),
+  )
+  const { plan, problem, changes, isPlanning, previewPlan, startPlan } = usePlan({
+    ...{ orgId, request },
+    members: members.data ?? [],
+  })
+  const path = problem === null ? null : fieldPathIn(problem.message)
+  const field = path?.split('.', 1)[0] ?? null
   const errorOf = (...fields: readonly string[]): string | null =>
-    problem !== null && field !== null && fields.includes(field) ? problem.message : null
+    problem !== null && fields.some((one) => one === field || one === path) ? problem.message : null
   const change = (changed: DraftChange): void =>
     void navigate({ search: (current) => withoutAbsent({ ...current, ...changed }), replace: true })
   const title = (
     <PageTitle
       title="New upgrade"
-      call={{ path: `/orgs/${orgId}/devices/upgrade`, body: { ...requestOf(draft), dry_run: true } }}
+      call={{ path: `/orgs/${orgId}${kinds[kind].path}`, body: { ...request.body, dry_run: true } }}
       above={
         <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>
           Upgrades
@@ -55,16 +68,17 @@ export function WizardPage() {
   return (
     <>
       {title}
-      <ChoosePanel orgId={orgId} sites={sites} draft={draft} errorOf={errorOf} onChange={change} />
+      <ChoosePanel {...{ orgId, sites, draft, errorOf }} members={members.data ?? []} onChange={change} />
       <StrategyPanel draft={draft} errorOf={errorOf} onChange={change} />
       {changes !== null && plan !== undefined && <PlanChangesNote changes={changes} sites={sites} />}
-      {plan !== undefined && <PlanPanel plan={plan} sites={sites} />}
-      {!hasField(draft, field) && <ProblemNote problem={problem} />}
+      {plan !== undefined && <PlanPanel kind={kind} plan={plan} sites={sites} />}
+      {(field === null || !hasField(request, field)) && <ProblemNote problem={problem} />}
+      <ProblemNote problem={members.error} />
       <div className="wizard-buttons">
         <Button
           {...(plan !== undefined && { variant: 'default' })}
           size="xs"
-          loading={isPlanning}
+          loading={isPlanning || members.isPending}
           onClick={previewPlan}
         >
           {plan === undefined ? 'Preview the plan' : 'Preview again'}
@@ -73,8 +87,8 @@ export function WizardPage() {
           <ConfirmButton
             action="Start the upgrade"
             isPrimary
-            effect={effectOf(plan)}
-            run={() => startPlan(plan.plan_id)}
+            effect={effectOf(kind, plan)}
+            run={() => startPlan(plan.id)}
           />
         )}
       </div>
@@ -82,9 +96,12 @@ export function WizardPage() {
   )
 }
 
-function effectOf({ total, phases }: Preview): string {
-  const sites = new Set(phases.flatMap((phase) => phase.sites.map(({ site_id: id }) => id)))
-  return `Upgrades and restarts ${counted(total, 'device')} at ${counted(sites.size, 'site')}, in ${counted(phases.length, 'phase')}.`
+function effectOf(kind: UpgradeKind, { total, phases }: Plan): string {
+  const { unit } = kinds[kind]
+  const inPhases = `in ${counted(phases.length, 'phase')}`
+  if (kind === 'mxedge') return `Upgrades ${counted(total, unit)}, ${inPhases}.`
+  const sites = new Set(phases.flatMap((phase) => phase.sites.map(({ id }) => id)))
+  return `Upgrades and restarts ${counted(total, unit)} at ${counted(sites.size, 'site')}, ${inPhases}.`
 }
 
 function withoutAbsent(change: DraftChange): Draft {

@@ -3,7 +3,8 @@ import { causeText } from '../../../display/texts/cause-text.ts'
 import { EmptyState } from '../../../display/layout/notices.tsx'
 import { Panel } from '../../../display/layout/panel.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
-import { type ApplianceTarget, applianceStates, orderTargets, stepText } from './appliance.ts'
+import { stepText } from '../../appliance-step.ts'
+import { type ApplianceTarget, applianceStates, orderTargets } from './appliance.ts'
 
 interface ApplianceTargetsProps {
   readonly orgId: string

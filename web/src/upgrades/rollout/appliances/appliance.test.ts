@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type ApplianceTarget, applianceVerdict, countAppliances, orderTargets, stepText } from './appliance.ts'
+import { type ApplianceTarget, applianceVerdict, countAppliances, orderTargets } from './appliance.ts'
 
 const target = (status: ApplianceTarget['status'], phase = 1): ApplianceTarget => ({
   ...{ mxedge_id: `${status} ${phase}`, name: '', attempts: 0, steps: [] },
@@ -12,15 +12,6 @@ const upgrade = { status: 'upgrading' as const, phase: 2, phase_sizes: [1, 4], c
 it('puts failures first, and then what is under way', () => {
   const targets = (['success', 'queued', 'failed', 'upgrading'] as const).map((status) => target(status))
   expect(orderTargets(targets).map(({ status }) => status)).toEqual(['failed', 'upgrading', 'queued', 'success'])
-})
-
-it('names steps of services and of the distribution', () => {
-  const step = { to_version: '2.0.0', done: false }
-  expect(stepText({ ...step, service: 'tunterm', from_version: '1.0.0' })).toBe('tunterm 1.0.0 → 2.0.0')
-  expect(stepText({ ...step, service: 'mxdas' })).toBe('mxdas 2.0.0')
-  expect(stepText({ distro: true, from_version: 'bookworm', to_version: 'trixie', done: true })).toBe(
-    'distribution bookworm → trixie',
-  )
 })
 
 it('counts the appliances of each phase once', () => {

@@ -24,12 +24,6 @@ export function orderTargets(targets: readonly ApplianceTarget[]): readonly Appl
   return targets.toSorted((one, other) => order.indexOf(one.status) - order.indexOf(other.status))
 }
 
-/** Returns a step in words, such as "tunterm 1.0.0 → 2.0.0". */
-export function stepText({ service, from_version: from, to_version: to }: ApplianceTarget['steps'][number]): string {
-  const what = service ?? 'distribution'
-  return from === undefined ? `${what} ${to}` : `${what} ${from} → ${to}`
-}
-
 type Standing = Pick<ApplianceUpgrade, 'status' | 'phase' | 'phase_sizes'>
 
 /** Counts the appliances of each phase; the parts sum to the total. */

@@ -1,0 +1,106 @@
+import { expect, it } from 'vitest'
+import type { Draft } from './draft.ts'
+import { requestOf, rulesIn } from './request.ts'
+
+function deviceBody(draft: Draft) {
+  const request = requestOf(draft)
+  if (request.kind !== 'device') throw new Error(request.kind)
+  return request.body
+}
+
+it('asks for the latest version everywhere by default', () => {
+  expect(deviceBody({})).toEqual({
+    all_sites: true,
+    versions: ['latest'],
+    reboot_strategy: 'canary',
+    canary_phases: [1, 10, 50, 100],
+    max_failure_percentage: 5,
+  })
+})
+
+it('sends the parameters of the chosen strategy alone', () => {
+  expect(deviceBody({ strategy: 'big_bang', phases: '5, 100', failures: '1', sites: ['s'], models: [] })).toEqual({
+    site_ids: ['s'],
+    models: [],
+    versions: ['latest'],
+    reboot_strategy: 'big_bang',
+  })
+  expect(deviceBody({ strategy: 'rrm', first: '3', type: 'ap', start: '2026-12-01T02:00' })).toEqual({
+    all_sites: true,
+    device_type: 'ap',
+    versions: ['latest'],
+    start_datetime: '2026-12-01T02:00',
+    reboot_strategy: 'rrm',
+    max_failure_percentage: 5,
+    rrm_first_batch_percentage: 3,
+    rrm_max_batch_percentage: 10,
+    rrm_node_order: 'fringe_to_center',
+  })
+})
+
+it.each([
+  ['first', [1]],
+  ['each', [1, 2]],
+] as const)('waits for approval after the phase: %s', (gate, phases) => {
+  const expected = phases.map((phase) => ({ phase, wait_for: 'approval' }))
+  expect(deviceBody({ phases: '10 50;100', gate }).phase_gates).toEqual(expected)
+  expect(deviceBody({ phases: '10 50;100', gate, approver: 'another' }).phase_gates).toEqual(
+    phases.map((phase) => ({ phase, wait_for: 'approval', prevent_self_approval: true })),
+  )
+})
+
+it('reads a rule from each line', () => {
+  expect(deviceBody({ rules: 'match_name[0:3]=lab, match_model=EAP102\n\n match_role=a=b ' }).rules).toEqual([
+    { 'match_name[0:3]': 'lab', match_model: 'EAP102' },
+    { match_role: 'a=b' },
+  ])
+  expect(rulesIn('nonsense')).toEqual([{ nonsense: '' }])
+  expect(rulesIn('match_model=A, match_model=B')).toEqual([{ match_model: 'A', 'match_model (twice)': 'B' }])
+  expect(deviceBody({ rules: ' \n' })).not.toHaveProperty('rules')
+})
+
+it('leaves what is no number to the server', () => {
+  const request: unknown = JSON.parse(JSON.stringify(deviceBody({ phases: '1, ten', failures: 'x' })))
+  expect(request).toMatchObject({ canary_phases: [1, null], max_failure_percentage: null })
+})
+
+it('names each router, and sends no limit that their upgrades do not have', () => {
+  const draft = { kind: 'ssr', version: '6.2.0', strategy: 'rrm', failures: '1', gate: 'each', sites: ['s'] } as const
+  expect(requestOf(draft, ['a', 'b'])).toEqual({
+    kind: 'ssr',
+    body: { device_ids: ['a', 'b'], version: '6.2.0', strategy: 'serial' },
+  })
+  const later = { start: '2026-12-01T02:00', reboot: '2026-12-01T04:00' }
+  const start = new Date(2026, 11, 1, 2).getTime() / 1000
+  expect(requestOf({ kind: 'ssr', ids: ['b'], strategy: 'big_bang', ...later }, ['a', 'b']).body).toEqual({
+    device_ids: ['b'],
+    version: 'stable',
+    start_time: start,
+    reboot_at: start + 7200,
+    strategy: 'big_bang',
+  })
+})
+
+it('names the services of appliances, or their distribution', () => {
+  const draft = { kind: 'mxedge', services: { tunterm: 'latest' }, gate: 'each', phases: '10, 100' } as const
+  const limits = { strategy: 'canary', max_failure_percentage: 5, canary_phases: [10, 100] }
+  expect(requestOf(draft)).toEqual({
+    kind: 'mxedge',
+    body: { channel: 'stable', versions: { tunterm: 'latest' }, ...limits },
+  })
+  expect(
+    requestOf({ ...draft, ids: ['m'], downgrades: 'allowed', channel: 'beta', strategy: 'big_bang' }).body,
+  ).toEqual({
+    mxedge_ids: ['m'],
+    channel: 'beta',
+    versions: { tunterm: 'latest' },
+    allow_downgrades: { tunterm: true },
+    strategy: 'big_bang',
+  })
+  expect(requestOf({ ...draft, distro: 'next' }).body).toEqual({ distro: 'next', ...limits })
+})
+
+it('leaves what is no time to the server', () => {
+  const { body } = requestOf({ kind: 'mxedge', start: 'soon' })
+  expect(JSON.parse(JSON.stringify(body))).toMatchObject({ start_time: null })
+})

@@ -1,0 +1,120 @@
+import type { Schemas } from '../../api/client.ts'
+import { type Draft, type SettledDraft, forms, numbersIn, settle } from './draft.ts'
+
+type DeviceRequest = Schemas['OrgUpgradeCreate']
+
+/** The request of an upgrade, with its kind. */
+export type UpgradeRequest =
+  | { readonly kind: 'device'; readonly body: DeviceRequest }
+  | { readonly kind: 'ssr'; readonly body: Schemas['SsrUpgradeCreate'] }
+  | { readonly kind: 'mxedge'; readonly body: Schemas['MxedgeUpgradeCreate'] }
+
+/**
+ * Returns the rules of a text, one from each line: conditions such as `match_name[0:3]=lab, match_model=EAP102`. What is
+ * no condition, or a second one of the same name, gets a name that the server refuses.
+ */
+export function rulesIn(text: string): Record<string, string>[] {
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map(ruleOf)
+}
+
+function ruleOf(line: string): Record<string, string> {
+  const rule = new Map<string, string>()
+  for (const condition of line.split(',')) {
+    const [name = '', ...value] = condition.trim().split('=')
+    rule.set(rule.has(name) ? `${name} (twice)` : name, value.join('='))
+  }
+  return Object.fromEntries(rule)
+}
+
+/**
+ * Returns the request of a draft. An item that is not a number or a time becomes null, which the server refuses by the name
+ * of the field.
+ * @param memberIds All routers, which a request names one by one.
+ */
+export function requestOf(draft: Draft, memberIds: readonly string[] = []): UpgradeRequest {
+  const settled = settle(draft)
+  const { kind } = settled
+  if (kind === 'ssr') return { kind, body: routerRequest(settled, memberIds) }
+  if (kind === 'mxedge') return { kind, body: applianceRequest(settled) }
+  return { kind, body: deviceRequest(settled) }
+}
+
+function deviceRequest(settled: SettledDraft): DeviceRequest {
+  const { sites, type, models, rules = '', start, strategy, version } = settled
+  return {
+    ...(sites === undefined ? { all_sites: true } : { site_ids: [...sites] }),
+    ...(type !== undefined && { device_type: type }),
+    ...(models !== undefined && { models: [...models] }),
+    ...(rules.trim() !== '' && { rules: rulesIn(rules) }),
+    versions: [version],
+    ...(isGiven(start) && { start_datetime: start }),
+    reboot_strategy: strategy,
+    ...limitsOf(settled),
+    ...(strategy === 'canary' && gatesOf(settled)),
+    ...(strategy === 'rrm' && {
+      rrm_first_batch_percentage: Number(settled.first),
+      rrm_max_batch_percentage: Number(settled.most),
+      rrm_node_order: settled.order,
+    }),
+  }
+}
+
+function routerRequest(settled: SettledDraft, memberIds: readonly string[]): Schemas['SsrUpgradeCreate'] {
+  const { ids = memberIds, version, start, reboot, strategy } = settled
+  return {
+    device_ids: [...ids],
+    version,
+    ...(isGiven(start) && { start_time: epochOf(start) }),
+    ...(isGiven(reboot) && { reboot_at: epochOf(reboot) }),
+    strategy: strategy === 'serial' ? 'serial' : 'big_bang',
+  }
+}
+
+function applianceRequest(settled: SettledDraft): Schemas['MxedgeUpgradeCreate'] {
+  const { ids, services = {}, channel, downgrades, distro, start, strategy } = settled
+  const allowed = Object.fromEntries(Object.keys(services).map((service) => [service, true]))
+  return {
+    ...(ids !== undefined && { mxedge_ids: [...ids] }),
+    ...(isGiven(distro)
+      ? { distro }
+      : { channel, versions: { ...services }, ...(downgrades !== undefined && { allow_downgrades: allowed }) }),
+    ...(isGiven(start) && { start_time: epochOf(start) }),
+    // Appliances have no radios: settle() leaves them no batches by radio neighborhood.
+    strategy: strategy === 'rrm' ? 'canary' : strategy,
+    ...limitsOf(settled),
+  }
+}
+
+function isGiven(text: string | undefined): text is string {
+  return text !== undefined && text !== ''
+}
+
+/** @param local A time on the clock of the viewer, such as "2026-12-01T02:00". */
+function epochOf(local: string): number {
+  return Math.floor(new Date(local).getTime() / 1000)
+}
+
+/** Returns the phases and the tolerated failures, as far as the strategy has them. */
+function limitsOf({ kind, strategy, failures, phases }: SettledDraft) {
+  if (strategy === 'big_bang' || !forms[kind].hasFailureLimit) return {}
+  return {
+    max_failure_percentage: Number(failures),
+    ...(strategy === 'canary' && { canary_phases: [...numbersIn(phases)] }),
+  }
+}
+
+function gatesOf({ gate, approver, phases }: SettledDraft): Pick<DeviceRequest, 'phase_gates'> {
+  if (gate === undefined) return {}
+  const gated =
+    gate === 'first'
+      ? [1]
+      : numbersIn(phases)
+          .slice(1)
+          .map((_, index) => index + 1)
+  const byAnother = approver === undefined ? {} : { prevent_self_approval: true }
+  const gateAfter = (phase: number) => ({ phase, wait_for: 'approval' as const, ...byAnother })
+  return { phase_gates: gated.map(gateAfter) }
+}

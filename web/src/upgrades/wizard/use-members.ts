@@ -1,0 +1,51 @@
+import { useQuery } from '@tanstack/react-query'
+import { type Api, allPagesOf, answerOf, pageOf, useServer } from '../../api/client.ts'
+import { macText } from '../../devices/device.ts'
+import type { Choice } from '../../display/forms/choice-list.tsx'
+import type { UpgradeKind } from '../overview.ts'
+
+/** The most that one page of a list has. */
+const PAGE = 1000
+
+/** The routers or appliances that an upgrade may name; devices are not named one by one. */
+export function useMembers(orgId: string, kind: UpgradeKind) {
+  const { api } = useServer()
+  return useQuery({
+    queryKey: ['upgrade members', orgId, kind],
+    queryFn: (): readonly Choice[] | Promise<readonly Choice[]> =>
+      kind === 'device' ? [] : kind === 'ssr' ? listRouters(api, orgId) : listAppliances(api, orgId),
+    staleTime: 60_000,
+  })
+}
+
+/** Source: the service, which knows routers by the names of their models. */
+const ssrModel = /^(ssr|session-?smart)/i
+
+/** Routers in no site can't be upgraded. */
+async function listRouters(api: Api, orgId: string): Promise<readonly Choice[]> {
+  const path = { org_id: orgId }
+  const query = { distinct: 'model', type: 'gateway' } as const
+  const { results } = await answerOf(
+    api.GET('/api/v1/orgs/{org_id}/inventory/count', { params: { path, query: { ...query, limit: PAGE } } }),
+  )
+  const models = results.flatMap(({ model }) => (typeof model === 'string' && ssrModel.test(model) ? [model] : []))
+  const byModel = models.map((model) =>
+    allPagesOf((page) =>
+      pageOf(api.GET('/api/v1/orgs/{org_id}/inventory', { params: { path, query: { model, limit: PAGE, page } } })),
+    ),
+  )
+  return (await Promise.all(byModel))
+    .flat()
+    .filter(({ site_id: siteId }) => siteId !== undefined)
+    .map(({ id, name, mac, model }) => ({ value: id, label: `${name || macText(mac)} (${model})` }))
+}
+
+async function listAppliances(api: Api, orgId: string): Promise<readonly Choice[]> {
+  const path = { org_id: orgId }
+  const appliances = await allPagesOf((page) =>
+    pageOf(
+      api.GET('/api/v1/orgs/{org_id}/mxedges', { params: { path, query: { for_site: 'any', limit: PAGE, page } } }),
+    ),
+  )
+  return appliances.map(({ id, name }) => ({ value: id, label: name ?? id }))
+}

@@ -1,0 +1,35 @@
+import { useQuery } from '@tanstack/react-query'
+import { answerOf, useServer } from '../../api/client.ts'
+import type { Choice } from '../../display/forms/choice-list.tsx'
+import type { Channel } from './draft.ts'
+
+export const present: Choice = { value: 'current', label: 'The present version' }
+
+/** Names that select a version of a service. */
+const names: readonly Choice[] = [
+  present,
+  { value: 'default', label: 'The default of the channel' },
+  { value: 'latest', label: 'The latest of the channel' },
+]
+
+/** Returns the services that have packages in a channel, with the versions that an upgrade may install. */
+export function usePackages(orgId: string, channel: Channel): ReadonlyMap<string, readonly Choice[]> {
+  const { api } = useServer()
+  const { data = [] } = useQuery({
+    queryKey: ['package versions', orgId, channel],
+    queryFn: () =>
+      answerOf(
+        api.GET('/api/v1/orgs/{org_id}/mxedges/versions', {
+          params: { path: { org_id: orgId }, query: { channel } },
+        }),
+      ),
+    staleTime: 60_000,
+  })
+  const byService = Map.groupBy(data, (entry) => entry.package)
+  return new Map(
+    [...byService].map(([service, entries]) => {
+      const versions = [...new Set(entries.map(({ version }) => version))]
+      return [service, [...names, ...versions.map((version) => ({ value: version, label: version }))]]
+    }),
+  )
+}
