@@ -21,7 +21,8 @@ export function secretOverlapMs(doc: Document): number {
  */
 export function assertOptions(doc: Document): void {
   const unused = isPulled(doc) ? notPulled.find((field) => (doc[field] ?? null) !== null) : undefined
-  if (unused !== undefined) throw invalidField(unused, `does not apply to type ${PULL}, whose messages are fetched`)
+  if (unused !== undefined)
+    throw invalidField(unused, `does not apply to type ${PULL}, whose messages are fetched: "-${unused}": "" unsets it`)
   const { secret_overlap_s: overlap } = doc
   const isSeconds = typeof overlap === 'number' && Number.isInteger(overlap) && overlap >= 0 && overlap <= MAX_OVERLAP_S
   if (overlap !== undefined && !isSeconds)

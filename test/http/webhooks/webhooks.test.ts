@@ -101,6 +101,19 @@ describe('webhooks of an organization', () => {
     expect(row).toEqual({ secrets: null })
   })
 
+  it('become ones whose messages are fetched, without what only concerns sending, and back', async () => {
+    const path = `${hooks}/${(await create()).id}`
+    const refused = await server.call('PUT', path, { body: { type: 'pull' } })
+    expect(refused).toMatchObject({ status: 400, body: { reason: expect.stringMatching(/: "-url": "" unsets it$/) } })
+    const pulled = await server.call('PUT', path, { body: { type: 'pull', '-url': '' } })
+    expect(pulled).toMatchObject({ status: 200, body: { type: 'pull' } })
+    expect(pulled.body).not.toHaveProperty('url')
+    expect(await server.call('PUT', path, { body: { type: 'http-post', url } })).toMatchObject({
+      status: 200,
+      body: { type: 'http-post', url },
+    })
+  })
+
   it('show secrets only to callers who may write, store them sealed, and omit them from the audit log', async () => {
     const { id } = await create({ name: 'Quiet', secret: 'very secret', type: 'splunk', splunk_token: 'tok-en' })
     const audit = await lastAudit()
