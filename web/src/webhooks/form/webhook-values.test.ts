@@ -33,6 +33,20 @@ test('a field that the type does not have is neither offered nor sent', () => {
   expect(bodyOf({ ...emptyValues, texts, type: 'pull' }, emptyValues)).toEqual({ type: 'pull', topics: [] })
 })
 
+test('a webhook whose receiver fetches its messages from now on loses what only concerns sending', () => {
+  const before = valuesOf(webhook)
+  expect(bodyOf({ ...before, type: 'pull' }, before)).toEqual({
+    ...{ type: 'pull', topics: ['audits'] },
+    ...{ '-url': '', '-headers': '', '-order': '', '-rate_limit': '', '-client_cert': '', '-client_key': '' },
+  })
+})
+
+test('a filter that is emptied is taken away', () => {
+  const before = valuesOf({ ...webhook, filter: '$.events[0]' })
+  const texts = { ...before.texts, filter: '' }
+  expect(bodyOf({ ...before, texts }, before)).toEqual({ type: 'oauth2', topics: ['audits'], filter: null })
+})
+
 test('an order and a rate limit are shown, changed and taken away', () => {
   const ordered = { ...webhook, order: 'device', rate_limit: { messages: 10, per: 'second' }, ed25519_signatures: true }
   const before = valuesOf(ordered)

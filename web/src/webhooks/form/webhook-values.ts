@@ -11,7 +11,7 @@ export const webhookTypes = [
 ] as const
 
 /** The kind of input of a field, and of its value in the request. */
-type Kind = 'text' | 'secret' | 'lines' | 'headers' | 'list' | 'rate' | 'choice' | 'switch'
+type Kind = 'text' | 'path' | 'secret' | 'lines' | 'headers' | 'list' | 'rate' | 'choice' | 'switch'
 
 export interface WebhookField {
   readonly name: string
@@ -72,7 +72,7 @@ const webhookFields: readonly WebhookField[] = [
   {
     name: 'filter',
     label: 'Filter',
-    kind: 'text',
+    kind: 'path',
     description: 'A JSONPath; only events that it matches are sent',
   },
   {
@@ -156,14 +156,21 @@ export function fieldsOf(type: string): readonly WebhookField[] {
   return webhookFields.filter(({ types }) => types === undefined || types.includes(type))
 }
 
-/** Returns the changed fields of a request: an empty secret leaves the stored one unchanged. */
+/**
+ * Returns the changed fields of a request: an empty secret leaves the stored one unchanged. If the receiver fetches its
+ * messages from now on, the fields that only concern sending are unset, because the server refuses them.
+ */
 export function bodyOf(values: WebhookValues, before: WebhookValues): WebhookBody {
   const changed = fieldsOf(values.type).flatMap(({ name, kind }) => {
     const text = values.texts[name] ?? ''
     return text === (before.texts[name] ?? '') ? [] : [[name, fieldOf(kind, text)] as const]
   })
+  // Only a webhook that exists has an address. It may have a certificate, too, which the form does not know.
+  const wasCalled = values.type === 'pull' && (before.texts['url'] ?? '') !== ''
+  const unset = wasCalled ? webhookFields.filter(({ types, kind }) => types === called && kind !== 'switch') : []
   return {
     ...Object.fromEntries(changed),
+    ...Object.fromEntries(unset.map(({ name }) => [`-${name}`, ''])),
     type: values.type as NonNullable<WebhookBody['type']>,
     topics: [...values.topics],
   }
@@ -172,7 +179,7 @@ export function bodyOf(values: WebhookValues, before: WebhookValues): WebhookBod
 function fieldOf(kind: Kind, text: string): unknown {
   if (kind === 'switch') return text === 'true'
   if (kind === 'list') return text.split(/\s+/).filter((part) => part !== '')
-  if (kind === 'choice') return text === '' ? null : text
+  if (kind === 'choice' || kind === 'path') return text === '' ? null : text
   if (kind === 'rate') return rateOf(text)
   if (kind !== 'headers') return text
   const lines = text.split('\n').filter((line) => line.trim() !== '')
