@@ -84,13 +84,22 @@ interface SpelledOptions {
   readonly about: string
   /** Returns a value in the spelling of stored ones; wildcards remain. */
   readonly spell: (item: string) => string
+  /** Returns why no stored value can have this spelling; null if one may. It is not called for wildcards. */
+  readonly faultOf?: (item: string) => string | null
 }
 
 /** Texts that clients spell in several ways, and that are stored in one. */
-export function spelled({ about, spell }: SpelledOptions): Filter {
+export function spelled({ about, spell, faultOf = () => null }: SpelledOptions): Filter {
   return {
     schema: schemaOf(Type.String(), sentence(about, 'in any spelling', WILDCARDS, LISTS)),
-    parse: (field, given) => alternativesOf(field, itemsOf(field, given).map(spell), false),
+    parse(field, given) {
+      const items = itemsOf(field, given)
+      for (const item of items) {
+        const fault = item.includes('*') ? null : faultOf(item)
+        if (fault !== null) throw invalidField(field, fault)
+      }
+      return alternativesOf(field, items.map(spell), false)
+    },
   }
 }
 

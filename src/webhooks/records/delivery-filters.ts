@@ -1,5 +1,5 @@
 import { choice, number, part, spelled } from '../../http/lists/filters.ts'
-import { topicNameOf } from '../topics.ts'
+import { topicFault, topicNameOf } from '../topics.ts'
 
 const ofAttempts = 'of the newest 100,000 attempts in the time range'
 const ofFailures = 'of the newest 100,000 failures in the time range'
@@ -9,7 +9,8 @@ export const deliveryFilters = {
   error: part({ about: ofFailures, list: false }),
   status_code: number({ about: `${ofAttempts}, or failures if no code is 200 to 299` }),
   status: choice(['success', 'failure']),
-  topic: spelled({ about: ofAttempts, spell: topicNameOf }),
+  // As in replays: a topic of which nothing is found may only be misspelled.
+  topic: spelled({ about: ofAttempts, spell: topicNameOf, faultOf: (topic) => topicFault(topic, 'site') }),
 }
 
 /** The request and the response, while they are stored: sorted by the first thousand characters. */

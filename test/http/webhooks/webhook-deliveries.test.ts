@@ -107,6 +107,15 @@ describe('ping and the record of deliveries', () => {
     // Other spellings of a topic find the same as the one in the records.
     expect(await search('?topic=audit')).toMatchObject({ total: (await search('?topic=audits')).total })
     expect((await search('?topic=audit')).total).toBeGreaterThan(0)
+    expect(await search('?topic=audit*,zone')).toMatchObject({ total: (await search('?topic=audits')).total })
+    // An unknown topic is refused as in a replay.
+    const unknown = {
+      status: 400,
+      body: { detail: expect.stringMatching(/^Invalid field topic: nope is not a known/) },
+    }
+    for (const path of ['events/search?topic=audits,nope', 'events/count?topic=nope'])
+      expect(await server.call('GET', `${hooks}/${id}/${path}`)).toMatchObject(unknown)
+    expect(await server.call('POST', `${hooks}/${id}/replay`, { body: { topic: 'nope' } })).toMatchObject(unknown)
     expect((await server.call('GET', `${hooks}/${id}/events/search?start=soon`)).status).toBe(400)
   })
 
