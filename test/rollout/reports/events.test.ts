@@ -123,6 +123,15 @@ it('events of devices are written only for subscribers, and a stopped upgrade re
   expect(stopped.flatMap(({ type, reason }) => (type === 'UPGRADE_STOPPED' ? [reason] : []))).toEqual([
     'more than 0 % of 4 devices in all sites failed',
   ])
+  // A webhook of a site gets only the events of its site, so each site learns the reason with its end.
+  const ends = (events: readonly UpgradeEvent[]) =>
+    events.flatMap(({ type, status, site_id: siteId, reason }) =>
+      type === 'UPGRADE_SITE_ENDED' ? [{ status, siteId, reason }] : [],
+    )
+  const endsOf = (status: string, reason: unknown) => org.sites.map(({ id: siteId }) => ({ status, siteId, reason }))
+  const failedEnds = endsOf('failed', 'more than 0 % of 4 devices in all sites failed')
+  expect(ends(stopped)).toHaveLength(2)
+  expect(ends(stopped)).toEqual(expect.arrayContaining(failedEnds))
   expect(stopped.at(-1)).toMatchObject({ type: 'UPGRADE_ENDED', status: 'failed', total: 4 })
   await retryOrgUpgrade(ctx, org.scope, { id, macs: null })
   await rollout.play(() => 'refuses_content')
@@ -136,6 +145,7 @@ it('events of devices are written only for subscribers, and a stopped upgrade re
     UPGRADE_SITE_ENDED: 2,
     UPGRADE_ENDED: 1,
   })
+  expect(ends(await kept(other))).toEqual(expect.arrayContaining(endsOf('cancelled', expect.any(String))))
   expect((await kept(other)).at(-1)).toMatchObject({ status: 'cancelled' })
 })
 
