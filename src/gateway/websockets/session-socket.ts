@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws'
-import type { Spread } from '../admission/spread.ts'
+import type { Slices } from '../../platform/queues/slices.ts'
 
 /** The WebSocket of a session. */
 export interface SessionSocket extends WebSocket {
@@ -14,7 +14,7 @@ export type SessionSocketClass = typeof WebSocket &
  * Returns the class of the sockets of a port, which send their close frames by turns. ws also calls close() for the answer to the close
  * frame of a peer, which takes two writes: thousands of devices that stop together would be answered in the same turn of the event loop.
  */
-export function closedByTurns(closes: Spread): SessionSocketClass {
+export function closedByTurns(closes: Slices): SessionSocketClass {
   return class extends WebSocket {
     isEnding = false
 

@@ -11,7 +11,7 @@ import type { GatewayTls } from '../certificates/device-ca.ts'
 import { serverChain } from '../certificates/server-chain.ts'
 import type { ConnectionGate } from '../../platform/queues/connection-gate.ts'
 import { type ArrivalTimes, type Arrivals, createArrivals } from '../admission/arrivals.ts'
-import { type Spread, spreadOverTurns } from '../admission/spread.ts'
+import { type Slices, byNumber, createSlices } from '../../platform/queues/slices.ts'
 import { type SessionSocket, type SessionSocketClass, closedByTurns } from './session-socket.ts'
 
 /** The largest frame; a larger one closes the session. */
@@ -128,7 +128,7 @@ function createTlsServer<I>(options: WebSocketServerOptions<I>, arrivals: Arriva
   // The type definitions of ws lack `closeTimeout`.
   const settings: ServerOptions<SessionSocketClass> & { closeTimeout: number } = {
     noServer: true,
-    WebSocket: closedByTurns(spreadOverTurns(ENDED_PER_TURN)),
+    WebSocket: closedByTurns(createSlices({ limit: ENDED_PER_TURN, spend: byNumber })),
     clientTracking: false,
     // Sessions answer pings themselves, as long as the device's allowance lasts.
     autoPong: false,
@@ -146,7 +146,12 @@ function createTlsServer<I>(options: WebSocketServerOptions<I>, arrivals: Arriva
     options.onRefused('request', options.gate.addressOf(request.socket))
     response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
   })
-  const host = { sockets, options, arrivals, destroy: destroyByTurns(spreadOverTurns(ENDED_PER_TURN)) }
+  const host = {
+    sockets,
+    options,
+    arrivals,
+    destroy: destroyByTurns(createSlices({ limit: ENDED_PER_TURN, spend: byNumber })),
+  }
   https.on('upgrade', (request, socket, head) => upgrade(host, { request, socket, head }))
   return https
 }
@@ -196,7 +201,7 @@ function upgrade<I>({ sockets, options, arrivals, destroy }: UpgradeHost<I>, { r
  * Ends sessions by turns, in the order in which they are to end: a network that breaks closes or resets thousands of them in the
  * same turn of the event loop. Node.js documents `_destroy` as the method by which a stream defines its end.
  */
-function destroyByTurns(ends: Spread): Duplex['_destroy'] {
+function destroyByTurns(ends: Slices): Duplex['_destroy'] {
   return function destroy(this: Duplex, error, done) {
     ends.run(() => TLSSocket.prototype._destroy.call(this, error, done))
   }
