@@ -15,7 +15,7 @@ export const upgradeEventTypes = {
   UPGRADE_STOPPED: 'Too many failures have stopped the upgrade, at all sites or at one',
   UPGRADE_SITE_ENDED: 'The upgrade has ended at a site',
   UPGRADE_ENDED: 'The upgrade has ended at all sites',
-  UPGRADE_DEVICE_STARTED: 'A device was commanded for the first time',
+  UPGRADE_DEVICE_STARTED: 'A device was commanded for the first time, or for the first time since it was retried',
   UPGRADE_DEVICE_REBOOTING: 'A device installs the image or reboots',
   UPGRADE_DEVICE_RETRYING: 'An attempt of a device has failed, and another one follows',
   UPGRADE_DEVICE_OFFLINE: 'A device is offline; it is upgraded when it is back',

@@ -173,7 +173,8 @@ function deviceEvent(
 
 /** Null for steps in which nothing ends and nothing becomes visible to people. */
 function typeOf({ target, to, reason, order }: Step): UpgradeEventType | null {
-  if (order !== null && target.attempt === 0) return 'UPGRADE_DEVICE_STARTED'
+  // A retry begins another run, whose target has no command yet.
+  if (order !== null && target.command === null) return 'UPGRADE_DEVICE_STARTED'
   if (to === target.state) return reason === null ? null : 'UPGRADE_DEVICE_RETRYING'
   switch (to) {
     case 'upgraded':

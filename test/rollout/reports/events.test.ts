@@ -73,7 +73,7 @@ it('subscribers get an event for each step, and events of the whole upgrade are 
   }
   expect(typesOf(events)).toMatchObject({
     ...ofUpgrade,
-    UPGRADE_DEVICE_STARTED: 4,
+    UPGRADE_DEVICE_STARTED: 5,
     UPGRADE_DEVICE_REBOOTING: expect.any(Number),
     UPGRADE_DEVICE_FAILED: 1,
     UPGRADE_DEVICE_UPGRADED: 4,
