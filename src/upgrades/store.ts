@@ -94,11 +94,11 @@ export function stopReasonOf(siteUpgrade: 'site_upgrade' | 'part'): RawBuilder<S
  * Selects the counts of all sites of `upgrade` by state, as `counts`; states without devices are missing. It reads no target. For a
  * lateral join.
  */
-export const countsOfSites: RawBuilder<unknown> = sql`
+export const countsOfSites = (counts: RawBuilder<boolean>): RawBuilder<unknown> => sql`
   select coalesce(jsonb_object_agg(state, targets), '{}') as counts from (
     select state, sum(number::integer)::integer as targets
     from site_upgrade part, jsonb_each_text(part.counts) as each (state, number)
-    where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id
+    where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id and ${counts}
     group by state) by_state where targets > 0`
 
 /** MACs of the targets of `site_upgrade`, by state. */

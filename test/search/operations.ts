@@ -124,6 +124,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   listSiteAvailableDeviceVersions: 'the declaration of listOrgAvailableDeviceVersions',
   listSiteDeviceUpgrades: 'test/http/upgrades/site-upgrades.test.ts',
   listOrgUpgrades: 'test/http/upgrades/ssr-upgrades.test.ts',
+  listSiteUpgrades: 'test/http/upgrades/upgrade-overviews.test.ts',
   listOrgDeviceUpgradeTargets: 'test/http/upgrades/upgrade-life.test.ts',
   listOrgSsrUpgradeTargets: 'the declaration of listOrgDeviceUpgradeTargets',
   getOrgSsrUpgradeReport: 'the declaration of getOrgDeviceUpgradeReport',

@@ -63,6 +63,7 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       cancelOrgDeviceUpgrade: {},
       upgradeOrgDevices: { body: upgradeBody },
       listSiteDeviceUpgrades: {},
+      listSiteUpgrades: {},
       getSiteDeviceUpgrade: siteUpgrade,
       getSiteDeviceUpgradeReport: siteUpgrade,
       cancelSiteDeviceUpgrade: siteUpgrade,

@@ -36,7 +36,7 @@ export async function listLiveUpgrades(
         coalesce(sum(part.total), 0)::integer as total,
         coalesce(array_agg(distinct part.status), '{}') as statuses
       from site_upgrade part where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id) whole
-    cross join lateral (${countsOfSites}) counted
+    cross join lateral (${countsOfSites(sql`true`)}) counted
     where upgrade.org_id = ${scope.orgId} and upgrade.id = ${anyOf(ids)}
     order by upgrade.id
   `.execute(reader)

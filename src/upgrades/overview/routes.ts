@@ -1,4 +1,4 @@
-import { org } from '../../http/at.ts'
+import { org, orgAndSite } from '../../http/at.ts'
 import { listOperation } from '../../http/lists/list-operation.ts'
 import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
@@ -12,10 +12,13 @@ const all = '/upgrades'
 /** Upgrades of all kinds in one list. Ours: the interface has a list for each kind. */
 export const upgradeOverviewOperations: Operation[] = [
   listOperation({
-    id: 'listOrgUpgrades',
-    summary: 'List the upgrades of devices, SSR routers and edge appliances',
-    tag,
-    at: org(all, { needs: 'read' }),
+    id: { org: 'listOrgUpgrades', site: 'listSiteUpgrades' },
+    summary: {
+      org: 'List the upgrades of devices, SSR routers and edge appliances',
+      site: 'List the upgrades of devices, SSR routers and edge appliances of a site',
+    },
+    tag: { org: tag, site: tag },
+    at: orgAndSite(all, { needs: 'read' }),
     query: OverviewQuery,
     item: UpgradeOverviewReply,
     run: async (ctx, { scope, query, page }) =>

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import { type InOrg, type OrgScope, type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
@@ -8,15 +8,37 @@ import { notFound } from '../../platform/errors.ts'
 import { countsOfSites } from '../store.ts'
 import type { OverviewKind, UpgradeOverview } from './overview.ts'
 
-/** Lists the upgrades of all kinds, or of one, the newest first: ids contain the time of their creation. */
+interface Listed {
+  readonly kind: OverviewKind | null
+  readonly page: Page
+}
+
+/**
+ * Lists the upgrades of all kinds, or of one, the newest first: ids contain the time of their creation. At a site they are
+ * those with devices or edge appliances of it, and have only these.
+ */
 export function listOverviews(
   reader: Reader,
-  scope: OrgScope,
-  { kind, page }: { readonly kind: OverviewKind | null; readonly page: Page },
+  scope: PlaceScope,
+  { kind, page }: Listed,
 ): Promise<Paged<UpgradeOverview>> {
-  const hits = sql`(select id from org_upgrade where org_id = ${scope.orgId} and (${kind}::text is null or kind = ${kind}))
-    union all (select id from mxedge_upgrade where org_id = ${scope.orgId} and coalesce(${kind}, 'mxedge') = 'mxedge')`
+  const siteId = siteIdOf(scope)
+  const hits = siteId === null ? hitsInOrg(scope, kind) : hitsAtSite(scope, siteId, kind)
   return pageOf<UpgradeOverview>(reader, { hits, rows: overviewsIn(scope), direction: 'desc', sizes: smallRows }, page)
+}
+
+function hitsInOrg({ orgId }: InOrg, kind: OverviewKind | null): RawBuilder<unknown> {
+  return sql`(select id from org_upgrade where org_id = ${orgId} and (${kind}::text is null or kind = ${kind}))
+    union all (select id from mxedge_upgrade where org_id = ${orgId} and coalesce(${kind}, 'mxedge') = 'mxedge')`
+}
+
+function hitsAtSite({ orgId }: InOrg, siteId: string, kind: OverviewKind | null): RawBuilder<unknown> {
+  return sql`(select upgrade.id from site_upgrade part
+      join org_upgrade upgrade on upgrade.org_id = part.org_id and upgrade.id = part.org_upgrade_id
+      where part.org_id = ${orgId} and part.site_id = ${siteId} and (${kind}::text is null or upgrade.kind = ${kind}))
+    union (select target.upgrade_id from mxedge
+      join mxedge_upgrade_target target on target.org_id = mxedge.org_id and target.mxedge_id = mxedge.id
+      where mxedge.org_id = ${orgId} and mxedge.site_id = ${siteId} and coalesce(${kind}, 'mxedge') = 'mxedge')`
 }
 
 /** @throws AppError not_found */
@@ -30,10 +52,12 @@ export async function getOverview(reader: Reader, scope: OrgScope, id: string): 
 }
 
 /**
- * The upgrades whose ids are in `page`. While an upgrade runs, only its running sites count for `stop_reason`: one that was
+ * The upgrades whose ids are in `page`, as far as they are in the scope. While an upgrade runs, only its running sites count for `stop_reason`: one that was
  * stopped earlier keeps its reason when devices of other sites are retried.
  */
-function overviewsIn({ orgId }: OrgScope): RawBuilder<unknown> {
+function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
+  const { orgId } = scope
+  const siteId = siteIdOf(scope)
   return sql`
     select upgrade.id, upgrade.kind, upgrade.strategy, upgrade.target_version, null::jsonb as versions, null::text as distro,
       upgrade.created_at, whole.start_at, whole.statuses, whole.is_running, whole.hold, whole.stop_reason, whole.sites,
@@ -46,12 +70,26 @@ function overviewsIn({ orgId }: OrgScope): RawBuilder<unknown> {
         case when bool_or(part.finished_at is null)
           then (array_agg(part.stop_reason order by part.id) filter (where part.stopping is not null and part.finished_at is null))[1]
           else (array_agg(part.stop_reason order by part.id) filter (where part.stopping is not null))[1] end as stop_reason
-      from site_upgrade part where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id) whole
-    cross join lateral (${countsOfSites}) counted
+      from site_upgrade part where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id
+        and ${isAt(sql`part.site_id`, siteId)}) whole
+    cross join lateral (${countsOfSites(isAt(sql`part.site_id`, siteId))}) counted
     union all
     select upgrade.id, 'mxedge', upgrade.plan->>'strategy', null, coalesce(upgrade.request->'versions', '{}'),
       upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, array[upgrade.status],
       upgrade.finished_at is null, upgrade.hold,
-      case when upgrade.stopping is not null then upgrade.stop_reason end, null, upgrade.counts
+      case when upgrade.stopping is not null then upgrade.stop_reason end, null, ${siteId === null ? sql`upgrade.counts` : countsOfAppliances(siteId)}
     from page join mxedge_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id`
+}
+
+function isAt(column: RawBuilder<unknown>, siteId: string | null): RawBuilder<boolean> {
+  return siteId === null ? sql`true` : sql`${column} = ${siteId}`
+}
+
+/** The appliances of `upgrade` that are at a site now, by state. */
+function countsOfAppliances(siteId: string): RawBuilder<unknown> {
+  return sql`(select jsonb_object_agg(state, targets) from (
+    select target.state, count(*)::integer as targets from mxedge
+    join mxedge_upgrade_target target on target.org_id = mxedge.org_id and target.mxedge_id = mxedge.id
+    where mxedge.org_id = upgrade.org_id and mxedge.site_id = ${siteId} and target.upgrade_id = upgrade.id
+    group by target.state) by_state)`
 }

@@ -21,6 +21,7 @@ const SMALL: Readonly<Record<string, string>> = {
   listOrgApsMacs: 'at most 256 addresses of radio networks',
   listOrgMxEdgeUpgrades: 'without ids of appliances and without notes',
   listSiteMxEdgeUpgrades: 'without ids of appliances and without notes',
+  listSiteUpgrades: 'as listOrgUpgrades',
   listOrgUpgrades: 'versions of 200 characters, and counts; a reason has 500 characters',
   listOrgDeviceUpgradeTargets: 'versions of 200 characters; a reason has 500 characters',
   listOrgSsrUpgradeTargets: 'versions of 200 characters; a reason has 500 characters',

@@ -10,13 +10,17 @@ let server: TestServer
 let siteId: string
 let path: string
 let upgrade: (body: object) => Promise<Answer>
+/** Upgrades two routers of each of these sites. */
+let upgradeAt: (siteIds: readonly string[], body?: object) => Promise<Answer>
 beforeAll(async () => {
   const world = await startSsrWorld()
   ;({ server, path } = world)
-  upgrade = async (body) => {
-    const routers = await world.connectRouters(siteId, 2)
-    return server.call('POST', path, { body: { device_ids: routers.map(({ id }) => id), ...body } })
+  upgradeAt = async (siteIds, body = {}) => {
+    const ids: string[] = []
+    for (const id of siteIds) ids.push(...(await world.connectRouters(id, 2)).map((router) => router.id))
+    return server.call('POST', path, { body: { device_ids: ids, ...body } })
   }
+  upgrade = (body) => upgradeAt([siteId], body)
 })
 afterAll(() => server.close())
 beforeEach(async () => {
@@ -74,5 +78,29 @@ describe('the list of upgrades of all kinds', () => {
     const boxes = `/orgs/${server.org.orgId}/mxedges/upgrade/${ofBox}`
     await server.call('POST', `${boxes}/pause`)
     expect((await all(`/${ofBox}`)).body).toMatchObject({ held: { by: 'user' } })
+  })
+
+  test('at a site has the upgrades of its devices and appliances, and counts only these', async () => {
+    const away = await addSite(server)
+    const versions = { tunterm: '2.1.0' }
+    await uploadPackage(server, '2.1.0')
+    const { id: ofRouters } = (await upgradeAt([siteId, away])).body
+    const boxes = [await addBox(server), await addBox(server)]
+    for (const [index, site_id] of [siteId, away].entries())
+      await server.call('POST', `/orgs/${server.org.orgId}/mxedges/assign`, {
+        body: { mxedge_ids: boxes.slice(index, index + 1), site_id },
+      })
+    const { id: ofBoxes } = await upgradeBoxes(server, { mxedge_ids: boxes, versions })
+    const at = (site: string, query = '') => server.call('GET', `/sites/${site}/upgrades${query}`)
+    const { body, headers } = await at(siteId)
+    expect(headers.get('x-page-total')).toBe('2')
+    expect(body).toMatchObject([
+      { id: ofBoxes, kind: 'mxedge', counts: { queued: 1, total: 1 } },
+      { id: ofRouters, kind: 'ssr', sites: 1, counts: { queued: 2, total: 2 } },
+    ])
+    expect((await at(siteId, '?kind=ssr')).body).toEqual([body[1]])
+    expect((await at(siteId, '?kind=mxedge')).body).toEqual([body[0]])
+    expect((await at(siteId, '?kind=device')).body).toEqual([])
+    expect((await all(`/${ofRouters}`)).body).toMatchObject({ sites: 2, counts: { total: 4 } })
   })
 })
