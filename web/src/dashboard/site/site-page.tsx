@@ -30,7 +30,7 @@ export function SitePage() {
         <div>
           <MapsPanel {...place} />
           <VersionPanel {...place} />
-          <SiteUpgradePanel siteId={siteId} zone={site.timezone} />
+          <SiteUpgradePanel {...place} zone={site.timezone} />
         </div>
         <div>
           <AlarmPanel {...place} />

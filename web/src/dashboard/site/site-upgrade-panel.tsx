@@ -1,31 +1,33 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useMay } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
 import { EmptyState } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
+import { ShareBar } from '../../display/share-bar.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
-import { UpgradeProgress } from '../../upgrades/upgrade-progress.tsx'
-import { targetStatuses, upgradeStates } from '../../upgrades/upgrade.ts'
+import { type Overview, goalText, kinds, sharesOf, standingOf } from '../../upgrades/overview.ts'
+import { stateOf } from '../../upgrades/upgrade.ts'
 import { OVERVIEW_MS } from '../use-counts.ts'
 
 const SHOWN = 4
 
 interface SiteUpgradePanelProps {
+  readonly orgId: string
   readonly siteId: string
   readonly zone: string | undefined
 }
 
-/** The latest upgrades of a site: its own, and its part of those of the organization. */
-export function SiteUpgradePanel({ siteId, zone }: SiteUpgradePanelProps) {
+/** The latest upgrades of a site, of each kind: its own, and its part of those of the organization. */
+export function SiteUpgradePanel({ orgId, siteId, zone }: SiteUpgradePanelProps) {
   const { api } = useServer()
   const query = useQuery({
     queryKey: ['site upgrades', siteId],
     queryFn: () =>
       answerOf(
-        api.GET('/api/v1/sites/{site_id}/devices/upgrade', {
-          params: { path: { site_id: siteId }, query: { limit: SHOWN } },
-        }),
+        api.GET('/api/v1/sites/{site_id}/upgrades', { params: { path: { site_id: siteId }, query: { limit: SHOWN } } }),
       ),
     refetchInterval: OVERVIEW_MS,
   })
@@ -37,32 +39,52 @@ export function SiteUpgradePanel({ siteId, zone }: SiteUpgradePanelProps) {
             <EmptyState title="No upgrades yet" />
           ) : (
             <ol className="log">
-              {upgrades.map(({ id, status, target_version: version, start_time: start, counts }) => (
-                <li key={id}>
-                  <div className="log-head">
-                    <span className="log-what">To {version || 'versions by model'}</span>
-                    {start !== undefined && <SiteTime at={start} zone={zone} />}
-                  </div>
-                  <p className="image-line">
-                    <StateMark tone={upgradeStates[status].tone}>{upgradeStates[status].text}</StateMark>
-                    <span>
-                      {counts.upgraded} of {counts.total} upgraded
-                      {counts.failed > 0 && <strong className="bad"> · {counts.failed} failed</strong>}
-                    </span>
-                  </p>
-                  <UpgradeProgress
-                    counts={
-                      new Map(
-                        targetStatuses.flatMap((name) => (name === 'left_out' ? [] : [[name, counts[name]] as const])),
-                      )
-                    }
-                  />
-                </li>
+              {upgrades.map((upgrade) => (
+                <SiteUpgrade key={upgrade.id} orgId={orgId} upgrade={upgrade} zone={zone} />
               ))}
             </ol>
           )
         }
       </QueryView>
     </Panel>
+  )
+}
+
+interface SiteUpgradeProps {
+  readonly orgId: string
+  readonly upgrade: Overview
+  readonly zone: string | undefined
+}
+
+function SiteUpgrade({ orgId, upgrade, zone }: SiteUpgradeProps) {
+  const { id, kind, counts, start_time: start } = upgrade
+  // Roles in single sites do not reach the pages of upgrades.
+  const mayOpen = useMay('read', { orgId })
+  const { tone, text } = stateOf(standingOf(upgrade))
+  const goal = `To ${goalText(upgrade)}`
+  return (
+    <li>
+      <div className="log-head">
+        <span className="log-what">
+          {mayOpen ? (
+            <Link to="/orgs/$orgId/upgrades/$upgradeId" params={{ orgId, upgradeId: id }}>
+              {goal}
+            </Link>
+          ) : (
+            goal
+          )}
+          {kind !== 'device' && <span className="muted"> · {kinds[kind].text}</span>}
+        </span>
+        {start !== undefined && <SiteTime at={start} zone={zone} />}
+      </div>
+      <p className="image-line">
+        <StateMark tone={tone}>{text}</StateMark>
+        <span>
+          {counts.success} of {counts.total} upgraded
+          {counts.failed > 0 && <strong className="bad"> · {counts.failed} failed</strong>}
+        </span>
+      </p>
+      <ShareBar label={kinds[kind].text} shares={sharesOf(counts)} />
+    </li>
   )
 }
