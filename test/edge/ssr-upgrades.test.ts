@@ -72,6 +72,16 @@ describe('an upgrade of a router', () => {
     expect(after.boot_id).not.toBe(before.boot_id)
     expect(await statsOf(world, router)).toMatchObject({ version: '6.2.0', status: 'connected' })
     expect(await kindsOf(router)).toEqual(['stage', 'activate'])
+    const target = await world.call('GET', `${path()}/${id}/targets/${router.mac}`)
+    const told: string[] = target.body.timeline.map(({ what }: AnyJson) => what)
+    // The engine may see the download, or the reboot, only when it is over.
+    const seen = ['scheduled', 'download_requested', 'downloaded', 'reboot_in_progress', 'upgraded']
+    expect([...new Set(told)].filter((what) => seen.includes(what))).toEqual(seen)
+    expect(told).toEqual(
+      expect.arrayContaining(['stage done', 'activate done', 'GW_DISCONNECTED', 'GW_RESTARTED', 'GW_UPGRADED']),
+    )
+    const { body: report } = await world.call('GET', `${path()}/${id}/report`)
+    expect(report).toMatchObject({ phases: [{ opened_at: expect.any(Number), ended_at: report.ended_at }] })
   })
 
   test('downloads at start_time and reboots at reboot_at', async () => {

@@ -1,39 +1,28 @@
 import { Panel } from '../../display/layout/panel.tsx'
 import { Ago } from '../../display/times/time.tsx'
 import type { Report } from '../upgrade.ts'
+import { timelineOf } from './timeline.ts'
 
-type Decision = Report['decisions'][number]
+/** A canary upgrade may have a hundred phases. */
+const SHOWN = 100
 
-/** The decisions of people and of the engine, the latest first. */
-export function TimelinePanel({ report: { decisions } }: { readonly report: Report }) {
+/** What happened to the upgrade, the latest first. */
+export function TimelinePanel({ report }: { readonly report: Report }) {
+  const entries = timelineOf(report)
   return (
-    <Panel title="Timeline" aside={decisions.length}>
+    <Panel title="Timeline" aside={entries.length}>
       <ol className="log">
-        {decisions.toReversed().map((decision, index) => (
-          <li key={`${decision.timestamp}-${decisions.length - index}`}>
+        {entries.slice(0, SHOWN).map(({ at, what, detail }, index) => (
+          <li key={`${at}-${entries.length - index}`}>
             <div className="log-head">
-              <span className="log-what">{whatOf(decision)}</span>
-              <Ago at={decision.timestamp} />
+              <span className="log-what">{what}</span>
+              <Ago at={at} />
             </div>
-            {detailOf(decision) !== '' && <p>{detailOf(decision)}</p>}
+            {detail !== '' && <p>{detail}</p>}
           </li>
         ))}
       </ol>
+      {entries.length > SHOWN && <p className="plan-line muted">and {entries.length - SHOWN} before</p>}
     </Panel>
   )
-}
-
-/** Returns a name such as `UPGRADE_PHASE_OPENED` as words: "Phase opened". */
-function whatOf({ type, phase }: Decision): string {
-  const words = type
-    .replace(/^UPGRADE_/, '')
-    .toLowerCase()
-    .replaceAll('_', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1) + (phase === undefined ? '' : ` · phase ${phase}`)
-}
-
-function detailOf({ name, reason, note }: Decision): string {
-  return [name === undefined || name === 'rollout' ? undefined : `by ${name}`, reason, note]
-    .filter((part) => part !== undefined && part !== '')
-    .join(' · ')
 }
