@@ -61,6 +61,11 @@ export function testUpgrades(opened: () => Opened): void {
     await play(({ id }) => (id === devices[0]?.id ? 'refuses_content' : 'upgrades'))
     await page.getByText('1 of 2 upgraded').waitFor()
     await page.getByText('Invalid signature').first().waitFor()
+    const size = page.viewportSize()
+    await page.setViewportSize({ width: 390, height: 844 })
+    const failedRow = page.getByRole('region', { name: 'Device rows' }).getByRole('listitem').first()
+    await failedRow.getByText('Invalid signature').waitFor()
+    if (size !== null) await page.setViewportSize(size)
     const [failed, upgraded] = [await colourOf(0, 'Failed'), await colourOf(1, 'Upgraded')]
     expect(new Set([waiting, failed, upgraded]).size).toBe(3)
     await expectAccessible(page)
@@ -72,6 +77,14 @@ export function testUpgrades(opened: () => Opened): void {
     await page.getByText('2 of 2 upgraded').waitFor()
     await page.getByText('Completed').first().waitFor()
     expect(await colourOf(0, 'Upgraded')).toBe(upgraded)
+    const timeline = page.getByRole('region', { name: 'Timeline' }).locator('.log-what')
+    expect(await timeline.allTextContents()).toEqual([
+      'Completed',
+      'Phase ended · phase 1',
+      'Retried',
+      'Phase opened · phase 1',
+      'Created',
+    ])
   })
 
   it(
@@ -106,7 +119,7 @@ export function testUpgrades(opened: () => Opened): void {
       await page.getByRole('heading', { name: 'Upgrade to 6.2.0' }).waitFor()
       await page.getByText('serial, in 2 phases of 1 router each').waitFor()
       await page.getByRole('heading', { name: 'SSR routers' }).waitFor()
-      await page.getByRole('region', { name: 'Device rows' }).getByText('6.0.0 → 6.2.0').nth(1).waitFor()
+      await page.getByRole('region', { name: 'Router rows' }).getByText('6.0.0 → 6.2.0').nth(1).waitFor()
       await page.getByRole('region', { name: 'Sites' }).getByText('Trondheim').waitFor()
       expect(await page.getByRole('region', { name: 'Floor plan' }).count()).toBe(0)
       await page.getByRole('button', { name: macText(routers[0]?.mac ?? '') }).click()
@@ -146,6 +159,13 @@ export function testUpgrades(opened: () => Opened): void {
       await page.getByRole('dialog').getByText('Upgrades and restarts 1 router at 1 site, in 1 phase.').waitFor()
       await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
       await page.getByText('serial, 1 router at once').waitFor()
+      await page.goto(`${org}/sites/${site}`)
+      const atSite = page.getByRole('region', { name: 'Upgrades' })
+      await atSite.getByText('0 of 1 upgraded').waitFor()
+      await atSite.getByText('SSR routers').nth(1).waitFor()
+      await expectAccessible(page)
+      await atSite.getByRole('link', { name: 'To 6.2.0' }).first().click()
+      await page.getByRole('heading', { name: 'Upgrade to 6.2.0' }).waitFor()
     },
   )
 

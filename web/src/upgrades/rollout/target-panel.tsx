@@ -1,7 +1,7 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef } from 'react'
-import { macText } from '../../devices/device.ts'
+import { capital, macText } from '../../devices/device.ts'
 import { EmptyState } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
@@ -35,7 +35,7 @@ export function TargetPanel({ place, report, search, sites }: TargetPanelProps) 
   const targets = useMemo(() => selectTargets(report.devices, search), [report.devices, search])
   return (
     <Panel title={kinds[place.kind].text} aside={report.total}>
-      <nav className="chips" aria-label="Devices by state">
+      <nav className="chips" aria-label={`${kinds[place.kind].text} by state`}>
         <GroupLink place={place} isCurrent={search.state === undefined} search={{}}>
           All
         </GroupLink>
@@ -57,7 +57,7 @@ export function TargetPanel({ place, report, search, sites }: TargetPanelProps) 
           It was a moment ago, perhaps. Choose another one above.
         </EmptyState>
       ) : (
-        <TargetRows targets={targets} onOpen={({ mac }) => open(mac)} />
+        <TargetRows unit={kinds[place.kind].unit} targets={targets} onOpen={({ mac }) => open(mac)} />
       )}
       {opened !== undefined && (
         <TargetTimeline
@@ -104,15 +104,17 @@ function GroupLink({ place, isCurrent, search, children }: GroupLinkProps) {
   )
 }
 
+/** In narrow windows a row with a cause is higher. */
 const ROW_PX = 34
 const MAX_HEIGHT_PX = 380
 
 interface TargetRowsProps {
+  readonly unit: string
   readonly targets: readonly Target[]
   readonly onOpen: (target: Target) => void
 }
 
-function TargetRows({ targets, onOpen }: TargetRowsProps) {
+function TargetRows({ unit, targets, onOpen }: TargetRowsProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
     count: targets.length,
@@ -125,22 +127,28 @@ function TargetRows({ targets, onOpen }: TargetRowsProps) {
     <div
       className="target-scroller"
       ref={scroller}
-      style={{ height: Math.min(MAX_HEIGHT_PX, targets.length * ROW_PX) }}
+      style={{ height: Math.min(MAX_HEIGHT_PX, virtual.getTotalSize()) }}
       tabIndex={0}
       role="region"
-      aria-label="Device rows"
+      aria-label={`${capital(unit)} rows`}
     >
       <ol className="targets" style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map(({ index, key, start }) => {
           const target = targets[index]
           if (target === undefined) return null
           return (
-            <li key={key} className="target-row" style={{ transform: `translateY(${start}px)` }}>
+            <li
+              key={key}
+              ref={virtual.measureElement}
+              data-index={index}
+              className="target-row"
+              style={{ transform: `translateY(${start}px)` }}
+            >
               <TargetButton target={target} onOpen={onOpen} />
               <StateMark tone={targetStates[target.status].tone}>{targetStates[target.status].text}</StateMark>
               <span className="wide muted">{target.model}</span>
               <span className="wide muted">{(target.phase ?? 0) > 0 ? `Phase ${target.phase}` : ''}</span>
-              <span className="target-reason">{outcomeOf(target)}</span>
+              <Outcome target={target} />
             </li>
           )
         })}
@@ -159,9 +167,11 @@ function TargetButton({ target, onOpen }: { readonly target: Target; readonly on
   )
 }
 
-function outcomeOf(target: Target): string {
+/** Narrow windows show only causes. */
+function Outcome({ target }: { readonly target: Target }) {
   const reason = reasonOf(target)
-  return reason === undefined ? versionsOf(target) : causeText(reason)
+  if (reason === undefined) return <span className="wide muted">{versionsOf(target)}</span>
+  return <span className="target-reason">{causeText(reason)}</span>
 }
 
 function versionsOf({ from_version: from, version }: Target): string {
