@@ -6,6 +6,7 @@ import { epochS } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { type WebhookSigns, decideState, openUntilOf } from '../health/decide-state.ts'
 import type { WebhookActivity } from '../health/store.ts'
+import { BREAKER_FAILURES } from '../lanes/decide-lane.ts'
 import { topicFault, topicNameOf } from '../topics.ts'
 import type { ReplayRequest, Replayed } from './replay-messages.ts'
 import type { ParkedMessage, ReplayFilter } from './store-parked.ts'
@@ -83,9 +84,14 @@ export const WebhookHealthReply = named(
     overflowed: Type.Integer({ description: 'messages that were dropped because too many waited' }),
     last_overflow: Type.Optional(Timestamp),
     breaker: Type.Object({
-      open: Type.Boolean(),
-      failures: Type.Integer(),
-      open_until: Type.Optional(Timestamp),
+      open: Type.Boolean({ description: 'after five failures in a row, until an attempt succeeds' }),
+      failures: Type.Integer({ description: 'failed attempts since the last success' }),
+      open_until: Type.Optional(
+        Type.Number({
+          description:
+            'epoch seconds: until then only pings are sent, because the breaker is open, or for a pause that the receiver requested, the rate limit, or the order',
+        }),
+      ),
     }),
     last_hour: Type.Object({
       attempts: Type.Integer({ description: 'at most the last 1,000' }),
@@ -177,7 +183,11 @@ export function presentHealth(
     parked,
     overflowed,
     ...(overflowedAt !== null && { last_overflow: epochS(overflowedAt) }),
-    breaker: { open: openUntil !== null, failures, ...(openUntil !== null && { open_until: epochS(openUntil) }) },
+    breaker: {
+      open: failures >= BREAKER_FAILURES,
+      failures,
+      ...(openUntil !== null && { open_until: epochS(openUntil) }),
+    },
     last_hour: {
       attempts,
       ...(attempts > 0 && { success_rate: successes / attempts }),

@@ -61,6 +61,23 @@ it('shows the state of a webhook with the reason, what waits, and how the last a
   })
 })
 
+it('does not call a pause that the receiver has requested an open breaker', async () => {
+  const until = Math.floor(server.ctx.clock.now().getTime() / 1000) + 600
+  const pause = async (failures: number) => {
+    const lane = server.ctx.db.updateTable('webhookLane').where('webhookId', '=', id)
+    await lane.set({ failures, openUntil: new Date(until * 1000) }).execute()
+    return (await server.call('GET', `${path}/health`)).body
+  }
+  const paused = { state: 'paused', breaker: { open: false, failures: 0, open_until: until } }
+  expect(await pause(0)).toMatchObject(paused)
+  expect(await pause(5)).toMatchObject({ ...paused, breaker: { open: true, failures: 5, open_until: until } })
+  await server.ctx.db
+    .updateTable('webhookLane')
+    .set({ failures: 0, openUntil: null })
+    .where('webhookId', '=', id)
+    .execute()
+})
+
 it('shows since when and why a webhook is disabled', async () => {
   const health = async () => (await server.call('GET', `${path}/health`)).body
   const at = server.ctx.clock.now().getTime() / 1000
