@@ -15,7 +15,7 @@ import { type IncludedDevice, planInclusion } from '../rollout/changes/plan-incl
 import {
   type DueInclusion,
   type OpenSite,
-  claimInclusions,
+  claimInclusion,
   insertIncluded,
   listFree,
   listJoining,
@@ -52,13 +52,14 @@ export function startInclusions(ctx: Context): Poller {
 
 /** Makes each upgrade that is due search for further devices. @returns True if there may be more. */
 export function includeAll(ctx: Context, maxDevices = MAX_DEVICES): Promise<boolean> {
-  return searchAll<DueInclusion>(
+  return searchAll<DueInclusion, Prepared>(
     ctx,
     {
       joins: 'devices',
-      claim: (claim) => claimInclusions(ctx.db, claim),
-      look: (upgrade, portion) => includeNew(ctx, upgrade, portion),
-      passBy: (upgrade, portion, reason) => passBy(ctx, upgrade, { ...portion, reason }),
+      claim: (claim) => claimInclusion(ctx.db, claim),
+      prepare: (upgrade) => prepare(ctx, upgrade),
+      look: (prepared, portion) => includeNew(ctx, prepared, portion),
+      passBy: (prepared, portion, reason) => passBy(ctx, prepared, { ...portion, reason }),
       update: ({ orgId, id }, next) => updateInclusion(ctx.db, systemScope('rollout', orgId), id, next),
     },
     maxDevices,
@@ -72,26 +73,33 @@ interface JoiningSites {
   readonly later: readonly NewSiteUpgrade[]
 }
 
-async function findSites(ctx: Context, scope: OrgScope, id: string, joining: Joining): Promise<JoiningSites> {
+/** What the looks of one search share: no device that may join has part in it. */
+interface Prepared extends JoiningSites {
+  readonly scope: OrgScope
+  /** The id of the organization upgrade. */
+  readonly id: string
+  readonly joining: Joining
+  readonly catalog: Awaited<ReturnType<typeof listVersions>>
+}
+
+async function prepare(ctx: Context, { orgId, id, joining: encoded }: DueInclusion): Promise<Prepared | null> {
+  const scope = systemScope('rollout', orgId)
+  const joining = decodeJoining(encoded)
   const open = await listOpenSites(ctx.db, scope, id)
-  if (open.length === 0 || joining.laterSites === null) return { open, later: [] }
-  return { open, later: await planLater(ctx, scope, { id, laterSites: joining.laterSites }) }
+  if (open.length === 0) return endInclusion(ctx, scope, id)
+  const { laterSites } = joining
+  const later = laterSites === null ? [] : await planLater(ctx, scope, { id, laterSites })
+  return { scope, id, joining, open, later, catalog: await listVersions(ctx.db, scope) }
 }
 
 const siteIdsOf = ({ open, later }: JoiningSites): string[] => [...open, ...later].map(({ siteId }) => siteId)
 
 /** Adds those of a bounded number of devices that match. */
-async function includeNew(ctx: Context, upgrade: DueInclusion, portion: Portion): Promise<Looked | null> {
-  const { orgId, id } = upgrade
-  const scope = systemScope('rollout', orgId)
-  const joining = decodeJoining(upgrade.joining)
-  const joinable = await findSites(ctx, scope, id, joining)
-  const { open, later } = joinable
-  if (open.length === 0) return endInclusion(ctx, scope, id)
-  const look = { orgUpgradeId: id, siteIds: siteIdsOf(joinable), ...portion }
+async function includeNew(ctx: Context, prepared: Prepared, portion: Portion): Promise<Looked> {
+  const { scope, id, joining, open, later, catalog } = prepared
+  const look = { orgUpgradeId: id, siteIds: siteIdsOf(prepared), ...portion }
   const { candidates, last } = await listJoining(ctx.db, scope, look)
   if (candidates.length > 0) {
-    const catalog = await listVersions(ctx.db, scope)
     const models = [...new Set(candidates.map(({ model }) => model))]
     const versions = await listModelVersions(ctx.db, scope, { orgUpgradeId: id, models })
     const sites = [...open, ...later.map((site) => ({ ...site, windows: site.plan.windows ?? null }))]
@@ -108,18 +116,16 @@ async function includeNew(ctx: Context, upgrade: DueInclusion, portion: Portion)
 /** Records at its site why a device can't join. A site that is new to the upgrade gets its site upgrade for this. */
 async function passBy(
   ctx: Context,
-  { orgId, id, joining }: DueInclusion,
+  prepared: Prepared,
   { reason, ...portion }: Portion & { readonly reason: string },
-): Promise<Looked | null> {
-  const scope = systemScope('rollout', orgId)
-  const joinable = await findSites(ctx, scope, id, decodeJoining(joining))
-  if (joinable.open.length === 0) return endInclusion(ctx, scope, id)
-  const look = { orgUpgradeId: id, siteIds: siteIdsOf(joinable), ...portion }
+): Promise<Looked> {
+  const { scope, id, later } = prepared
+  const look = { orgUpgradeId: id, siteIds: siteIdsOf(prepared), ...portion }
   // What is known of them may be what fails, so only their ids are read.
   const { devices, last } = await listFree(ctx.db, scope, look)
   const siteIds = new Set(devices.map(({ siteId }) => siteId))
   return inTx(ctx, async (tx) => {
-    const shared = await shareLater(tx, scope, { later: joinable.later, siteIds })
+    const shared = await shareLater(tx, scope, { later, siteIds })
     await lockOrgUpgrades(tx, scope, [id])
     if ((await listOpenSites(tx, scope, id)).length === 0) return { last }
     const added = await keepMissing(tx, scope, { id, sites: shared })

@@ -4,10 +4,11 @@ import { AppError } from '../platform/errors.ts'
 import { INCLUDE_MS, NEXT_LOOK_MS } from './org-upgrade.ts'
 
 /**
- * Exceeds the time of the searches of a claim, unless many of them fail. After it, another worker goes on where one has died; if this one
- * still searches, the locks prevent that anything joins twice.
+ * Exceeds the time of one look: each search has its own lease, which every further look of it renews. After it, another worker goes
+ * on where one has died; if this one still searches, the locks prevent that anything joins twice.
  */
 const LEASE_MS = 60_000
+/** Upgrades that one round searches for, one after the other. */
 const MAX_AT_ONCE = 20
 /** What one search passes by. If more fail, it goes on after a pause: looking for each of them must not keep the service busy. */
 const MAX_PASSED_BY = 10
@@ -30,38 +31,46 @@ export interface Looked {
   readonly last: string | null
 }
 
-/** How upgrades of one kind search for what may join them. */
-export interface JoiningSearch<Due extends DueSearch> {
+/**
+ * How upgrades of one kind search for what may join them.
+ * @typeParam Prepared What all looks of one search share.
+ */
+export interface JoiningSearch<Due extends DueSearch, Prepared> {
   /** What joins, for messages: "devices". */
   readonly joins: string
-  /** Claims upgrades that are due: until the lease ends, no other worker searches for them. */
-  readonly claim: (claim: {
-    readonly nowMs: number
-    readonly leaseUntilMs: number
-    readonly limit: number
-  }) => Promise<readonly Due[]>
+  /** Claims an upgrade that is due: until the lease ends, no other worker searches for it. */
+  readonly claim: (claim: { readonly nowMs: number; readonly leaseUntilMs: number }) => Promise<Due | undefined>
+  /**
+   * Reads what does not depend on what may join. Its failure ends the search, because it is the fault of nothing that may join.
+   * @returns Null if the upgrade has ended and searches no longer.
+   */
+  readonly prepare: (due: Due) => Promise<Prepared | null>
   /**
    * Takes in those of a portion that join, and forgets why others of it could not. @returns Null if the upgrade has ended and
    * searches no longer.
    */
-  readonly look: (due: Due, portion: Portion) => Promise<Looked | null>
+  readonly look: (prepared: Prepared, portion: Portion) => Promise<Looked | null>
   /** Records why the only one of a portion can't join. @returns Null if the upgrade has ended. */
-  readonly passBy: (due: Due, portion: Portion, reason: string) => Promise<Looked | null>
+  readonly passBy: (prepared: Prepared, portion: Portion, reason: string) => Promise<Looked | null>
   /** Sets when the next search begins, and behind which one. */
   readonly update: (due: Due, next: { readonly dueMs: number; readonly after: string | null }) => Promise<void>
 }
 
+type SearchContext = Pick<Context, 'serviceClock' | 'log'>
+
 /** Makes each upgrade that is due search. @param limit What one search looks at. @returns True if there may be more. */
-export async function searchAll<Due extends DueSearch>(
-  ctx: Context,
-  search: JoiningSearch<Due>,
+export async function searchAll<Due extends DueSearch, Prepared>(
+  ctx: SearchContext,
+  search: JoiningSearch<Due, Prepared>,
   limit: number,
 ): Promise<boolean> {
-  const nowMs = ctx.serviceClock.nowMs()
-  const due = await search.claim({ nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: MAX_AT_ONCE })
-  for (const upgrade of due) {
+  for (let searched = 0; searched < MAX_AT_ONCE; searched += 1) {
+    const nowMs = ctx.serviceClock.nowMs()
+    const upgrade = await search.claim({ nowMs, leaseUntilMs: nowMs + LEASE_MS })
+    if (upgrade === undefined) return false
     try {
-      const next = await searchPast(ctx, search, { upgrade, limit })
+      const prepared = await search.prepare(upgrade)
+      const next = prepared && (await searchPast(ctx, search, { upgrade, prepared, limit }))
       if (next !== null) {
         const dueMs = ctx.serviceClock.nowMs() + next.pauseMs
         await search.update(upgrade, { dueMs, after: next.after })
@@ -70,37 +79,39 @@ export async function searchAll<Due extends DueSearch>(
       ctx.log.error({ err: error, upgrade: upgrade.id }, `an upgrade could not take in further ${search.joins}`)
     }
   }
-  return due.length === MAX_AT_ONCE
+  return true
 }
 
 /**
  * Looks at half as many each time a look fails, and passes the one that makes it fail by; those behind it join in the same
- * search. A failure of the database concerns none of them, and ends the search.
+ * search. What is the fault of none of them ends it.
  */
-async function searchPast<Due extends DueSearch>(
-  ctx: Context,
-  search: JoiningSearch<Due>,
-  { upgrade, limit }: { readonly upgrade: Due; readonly limit: number },
+async function searchPast<Due extends DueSearch, Prepared>(
+  ctx: SearchContext,
+  search: JoiningSearch<Due, Prepared>,
+  { upgrade, prepared, limit }: { readonly upgrade: Due; readonly prepared: Prepared; readonly limit: number },
 ): Promise<{ readonly after: string | null; readonly pauseMs: number } | null> {
   let { after } = upgrade
   let left = limit
   let size = limit
   let passed = 0
+  const renew = () => search.update(upgrade, { dueMs: ctx.serviceClock.nowMs() + LEASE_MS, after })
   while (left > 0 && passed < MAX_PASSED_BY) {
     let looked: Looked | null
     try {
-      looked = await search.look(upgrade, { after, limit: size })
+      looked = await search.look(prepared, { after, limit: size })
     } catch (error) {
-      if (databaseFailure(error) !== undefined) throw error
+      if (isOfNone(error)) throw error
       if (size > 1) {
         size = Math.floor(size / 2)
+        await renew()
         continue
       }
       ctx.log.error(
         { err: error, upgrade: upgrade.id },
         `an upgrade passed by one of the ${search.joins} that may join`,
       )
-      looked = await search.passBy(upgrade, { after, limit: size }, reasonOf(error))
+      looked = await search.passBy(prepared, { after, limit: size }, reasonOf(error))
       passed += 1
     }
     if (looked === null) return null
@@ -108,8 +119,14 @@ async function searchPast<Due extends DueSearch>(
     if (after === null) return { after, pauseMs: INCLUDE_MS }
     left -= size
     size = Math.min(left, size * 2)
+    if (left > 0) await renew()
   }
   return { after, pauseMs: left > 0 ? INCLUDE_MS : NEXT_LOOK_MS }
+}
+
+/** True for a failure of the database, and for a concurrent change, such as the deletion of an image. */
+function isOfNone(error: unknown): boolean {
+  return databaseFailure(error) !== undefined || (error instanceof AppError && error.code === 'conflict')
 }
 
 /** What the record says about what can't join. What else failed is in the log. */

@@ -16,21 +16,21 @@ export interface DueInclusion {
 }
 
 /** Claims upgrades that run and are due to look for further appliances: until the lease ends, no other worker looks. */
-export async function claimInclusions(
+export async function claimInclusion(
   db: Db,
-  { nowMs, leaseUntilMs, limit }: { readonly nowMs: number; readonly leaseUntilMs: number; readonly limit: number },
-): Promise<DueInclusion[]> {
+  { nowMs, leaseUntilMs }: { readonly nowMs: number; readonly leaseUntilMs: number },
+): Promise<DueInclusion | undefined> {
   const { rows } = await sql<DueInclusion>`
     with due as (
       select org_id, id from mxedge_upgrade
       where finished_at is null and stopping is null and include_due_ms <= ${nowMs}
-      order by include_due_ms limit ${limit} for update skip locked
+      order by include_due_ms limit 1 for update skip locked
     )
     update mxedge_upgrade upgrade set include_due_ms = ${leaseUntilMs}
     from due where upgrade.org_id = due.org_id and upgrade.id = due.id
     returning upgrade.org_id, upgrade.id, upgrade.include_after as after
   `.execute(db)
-  return rows
+  return rows[0]
 }
 
 /** Locks an upgrade that runs and searches for appliances to join. */

@@ -22,20 +22,20 @@ export interface DueInclusion {
 }
 
 /** Claims upgrades that are due to search for further devices: until the lease ends, no other worker searches. */
-export async function claimInclusions(
+export async function claimInclusion(
   db: Db,
-  { nowMs, leaseUntilMs, limit }: { readonly nowMs: number; readonly leaseUntilMs: number; readonly limit: number },
-): Promise<DueInclusion[]> {
+  { nowMs, leaseUntilMs }: { readonly nowMs: number; readonly leaseUntilMs: number },
+): Promise<DueInclusion | undefined> {
   const { rows } = await sql<DueInclusion>`
     with due as (
       select org_id, id from org_upgrade where include_due_ms <= ${nowMs}
-      order by include_due_ms limit ${limit} for update skip locked
+      order by include_due_ms limit 1 for update skip locked
     )
     update org_upgrade upgrade set include_due_ms = ${leaseUntilMs}
     from due where upgrade.org_id = due.org_id and upgrade.id = due.id
     returning upgrade.org_id, upgrade.id, upgrade.include_after as after, upgrade.joining
   `.execute(db)
-  return rows
+  return rows[0]
 }
 
 /** Sets when the upgrade looks next, and after which device; null: never, as after its end. */

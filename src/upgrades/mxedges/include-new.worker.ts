@@ -4,7 +4,7 @@ import { listPackages } from '../../firmware/packages/store.ts'
 import { lockCandidates } from '../../mxedges/upgrades/store-create.ts'
 import {
   type JoiningLook,
-  claimInclusions,
+  claimInclusion,
   findExtent,
   insertIncluded,
   listJoining,
@@ -53,21 +53,35 @@ export function includeAllMxedges(ctx: Context, maxAppliances = MAX_APPLIANCES):
     ctx,
     {
       joins: 'edge appliances',
-      claim: (claim) => claimInclusions(ctx.db, claim),
-      look: (upgrade, portion) => inTx(ctx, (tx) => includeNew(ctx, tx, upgrade, portion)),
-      passBy: (upgrade, portion, reason) => inTx(ctx, (tx) => passBy(tx, upgrade, { ...portion, reason })),
+      claim: (claim) => claimInclusion(ctx.db, claim),
+      prepare: (upgrade) => prepare(ctx, upgrade),
+      look: (prepared, portion) => inTx(ctx, (tx) => includeNew(ctx, tx, prepared, portion)),
+      passBy: (prepared, portion, reason) => inTx(ctx, (tx) => passBy(tx, prepared, { ...portion, reason })),
       update: ({ orgId, id }, next) => updateInclusion(ctx.db, systemScope('rollout', orgId), id, next),
     },
     maxAppliances,
   )
 }
 
+/** What the looks of one search share: no appliance that may join has part in it. */
+interface Prepared {
+  readonly scope: OrgScope
+  /** The id of the upgrade. */
+  readonly id: string
+  readonly catalog: Awaited<ReturnType<typeof listPackages>>
+}
+
+async function prepare(ctx: Context, { orgId, id }: DueSearch): Promise<Prepared> {
+  const scope = systemScope('rollout', orgId)
+  return { scope, id, catalog: await listPackages(ctx.db, scope) }
+}
+
 async function passBy(
   tx: Tx,
-  { orgId, id }: DueSearch,
+  { scope, id }: Prepared,
   { reason, ...portion }: Portion & { readonly reason: string },
 ): Promise<Looked | null> {
-  const upgrade = await lockIncluding(tx, systemScope('rollout', orgId), id)
+  const upgrade = await lockIncluding(tx, scope, id)
   if (upgrade === undefined) return null
   const { ids, last } = await listJoining(tx, upgrade, portion)
   const [mxedgeId] = ids
@@ -76,13 +90,17 @@ async function passBy(
   return { last }
 }
 
-async function includeNew(ctx: Context, tx: Tx, { orgId, id }: DueSearch, portion: Portion): Promise<Looked | null> {
-  const scope = systemScope('rollout', orgId)
+async function includeNew(
+  ctx: Context,
+  tx: Tx,
+  { scope, id, catalog }: Prepared,
+  portion: Portion,
+): Promise<Looked | null> {
   await shareOrg(tx, scope)
   const upgrade = await lockIncluding(tx, scope, id)
   if (upgrade?.joining == null) return null
   const found = await listJoining(tx, upgrade, portion)
-  const inclusion = await planInclusion(tx, scope, { upgrade, joining: decodeJoining(upgrade.joining), found })
+  const inclusion = await planInclusion(tx, scope, { upgrade, joining: decodeJoining(upgrade.joining), found, catalog })
   if (inclusion.targets.length > 0) await include(ctx, tx, scope, { upgrade, inclusion })
   await replaceJoiningFailures(tx, upgrade, { after: portion.after, last: found.last, failed: null })
   return { last: found.last }
@@ -115,12 +133,13 @@ interface Wanted {
   readonly upgrade: MxedgeUpgrade
   readonly joining: MxedgeJoining
   readonly found: JoiningLook
+  readonly catalog: Prepared['catalog']
 }
 
 async function planInclusion(
   tx: Tx,
   scope: OrgScope,
-  { upgrade, joining, found: { ids, skipped } }: Wanted,
+  { upgrade, joining, found: { ids, skipped }, catalog }: Wanted,
 ): Promise<MxedgeInclusion> {
   const candidates = ids.length === 0 ? [] : await lockCandidates(tx, scope, { siteId: upgrade.siteId, ids })
   const extent = await findExtent(tx, upgrade)
@@ -134,7 +153,6 @@ async function planInclusion(
     candidates.filter((candidate) => !isKnown.has(candidate.siteId)),
   )
   const placeOf = new Map([...known, ...places].map((place) => [place.site_id, place]))
-  const catalog = await listPackages(tx, scope)
   const images = new Set(extent.imageIds)
   const planned = candidates.map((appliance) => {
     const pinned = pinPackages(catalog, images, appliance.reported?.distro ?? null)

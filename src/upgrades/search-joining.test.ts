@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { AppError } from '../platform/errors.ts'
+import { type DueSearch, type JoiningSearch, type Portion, searchAll } from './search-joining.ts'
+
+/** One look takes most of a lease of a minute. */
+const LOOK_MS = 50_000
+const DEVICES = ['1', '2', '3', '4']
+
+interface Faults {
+  /** The upgrade that can't be prepared. */
+  readonly unprepared?: string
+  /** Returns why a look at these devices fails. */
+  readonly failureOf?: (devices: readonly string[]) => Error | null
+}
+
+/** Slow searches of these upgrades, each of which all devices may join. */
+function slowSearch(ids: readonly string[], { unprepared, failureOf = () => null }: Faults = {}) {
+  let nowMs = 0
+  const due = ids.map((id): DueSearch => ({ orgId: 'org', id, after: null }))
+  const leases = new Map<string, number>()
+  const seen = { ended: [] as string[], expired: [] as string[], passed: [] as string[], errors: 0 }
+  const devicesOf = ({ after, limit }: Portion) => DEVICES.filter((id) => after === null || id > after).slice(0, limit)
+  const looked = (portion: Portion) => ({ last: devicesOf(portion).at(portion.limit - 1) ?? null })
+  const search: JoiningSearch<DueSearch, string> = {
+    joins: 'devices',
+    claim: ({ leaseUntilMs }) => {
+      const upgrade = due.shift()
+      if (upgrade !== undefined) leases.set(upgrade.id, leaseUntilMs)
+      return Promise.resolve(upgrade)
+    },
+    prepare: ({ id }) => (id === unprepared ? Promise.reject(new Error('No catalog')) : Promise.resolve(id)),
+    look: (id, portion) => {
+      nowMs += LOOK_MS
+      if (nowMs > (leases.get(id) ?? 0)) seen.expired.push(id)
+      const failure = failureOf(devicesOf(portion))
+      return failure === null ? Promise.resolve(looked(portion)) : Promise.reject(failure)
+    },
+    passBy: (_, portion) => {
+      seen.passed.push(...devicesOf(portion))
+      return Promise.resolve(looked(portion))
+    },
+    update: ({ id }, { dueMs }) => {
+      leases.set(id, dueMs)
+      if (!seen.ended.includes(id)) seen.ended.push(id)
+      return Promise.resolve()
+    },
+  }
+  const log = { error: () => (seen.errors += 1) }
+  const ctx = { serviceClock: { nowMs: () => nowMs }, log } as unknown as Parameters<typeof searchAll>[0]
+  return { seen, run: () => searchAll(ctx, search, DEVICES.length) }
+}
+
+test('each upgrade has its own lease, however long the searches before it take', async () => {
+  const { seen, run } = slowSearch(['a', 'b', 'c'])
+  expect(await run()).toBe(false)
+  expect(seen).toEqual({ ended: ['a', 'b', 'c'], expired: [], passed: [], errors: 0 })
+})
+
+test('each further look of a search renews its lease', async () => {
+  const failureOf = (devices: readonly string[]) => (devices.includes('3') ? new Error('Bad') : null)
+  const { seen, run } = slowSearch(['a', 'b'], { failureOf })
+  await run()
+  expect(seen).toEqual({ ended: ['a', 'b'], expired: [], passed: ['3', '3'], errors: 2 })
+})
+
+test('what is the fault of no device passes none by, and ends the search of its upgrade only', async () => {
+  const { seen, run } = slowSearch(['a', 'b'], { unprepared: 'a' })
+  await run()
+  expect(seen).toEqual({ ended: ['b'], expired: [], passed: [], errors: 1 })
+  const conflict = new AppError('conflict', 'A package of this upgrade has just been deleted')
+  const changed = slowSearch(['a'], { failureOf: () => conflict })
+  await changed.run()
+  expect(changed.seen).toEqual({ ended: [], expired: [], passed: [], errors: 1 })
+})
+
+test('a round ends after twenty upgrades and says that there may be more', async () => {
+  const { seen, run } = slowSearch(Array.from({ length: 25 }, (_, index) => `upgrade ${index}`))
+  expect(await run()).toBe(true)
+  expect(seen.ended).toHaveLength(20)
+})
