@@ -73,3 +73,21 @@ export interface Now {
   readonly crowdedMs: number | null
   readonly options: RolloutOptions
 }
+
+/** A site upgrade, running or not, that continues with retried devices, or with devices that join. */
+export interface ContinuedSite extends Pick<
+  SiteUpgradeNow,
+  | 'status'
+  | 'stopping'
+  | 'stopReason'
+  | 'hold'
+  | 'plan'
+  | 'currentPhase'
+  | 'phaseOpenedMs'
+  | 'counts'
+  | 'hardFailures'
+  | 'downloads'
+> {
+  readonly id: string
+  readonly finishedAt: Date | null
+}

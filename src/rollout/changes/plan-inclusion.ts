@@ -1,6 +1,6 @@
 import { canStage } from '../targets/steps/decide-order.ts'
 import type { OrgUpgradeNow } from '../rounds/decide-org-upgrade.ts'
-import type { RetriedSite } from './plan-retry.ts'
+import type { ContinuedSite } from '../site-upgrade-now.ts'
 import type { UpgradeHold, UpgradeHop, UpgradePlan } from '../rollout.ts'
 import type { Candidate } from '../store-candidates.ts'
 import type { NewTarget } from '../store-create.ts'
@@ -21,7 +21,7 @@ export interface IncludedDevice {
 }
 
 /** A site upgrade of a running organization upgrade, which may have ended. */
-export interface IncludingSite extends Omit<RetriedSite, 'hasStarted'> {
+export interface IncludingSite extends ContinuedSite {
   readonly total: number
 }
 

@@ -5,7 +5,7 @@ import {
   exceedsPercentage,
   type CountsByPhase,
 } from '../stops/decide-stop.ts'
-import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
+import type { ContinuedSite } from '../site-upgrade-now.ts'
 import type { OrgPhases } from '../phases/decide-org-phases.ts'
 import { ofDownloads } from '../gates/decide-hold.ts'
 import { findWaitingGate } from '../gates/decide-wait.ts'
@@ -49,22 +49,7 @@ export type Reopening<S extends string, C extends RetriedCounts> = Pick<
   'status' | 'hold' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'hardFailures'
 >
 
-/** A site upgrade of the organization upgrade, running or not. */
-export interface RetriedSite extends Pick<
-  SiteUpgradeNow,
-  | 'status'
-  | 'stopping'
-  | 'stopReason'
-  | 'hold'
-  | 'plan'
-  | 'currentPhase'
-  | 'phaseOpenedMs'
-  | 'counts'
-  | 'hardFailures'
-  | 'downloads'
-> {
-  readonly id: string
-  readonly finishedAt: Date | null
+export interface RetriedSite extends ContinuedSite {
   /** True if a device of it was commanded. A site that was stopped before that has no start yet. */
   readonly hasStarted: boolean
 }
