@@ -12,7 +12,8 @@ it('tells the phases and the end of an upgrade in which nobody decided anything'
   const phases = [
     { ...phase, phase: 1, opened_at: 1, ended_at: 5 },
     { ...phase, phase: 2, opened_at: 5, ended_at: 9, upgraded: 1, failed: 1 },
-    { ...phase, phase: 3, total: 0 },
+    { ...phase, phase: 3, upgraded: 0, ended_at: 9, cancelled: 2 },
+    { ...phase, phase: 4, total: 0, ended_at: 9 },
   ]
   expect(wordsOf({ ...upgrade, phases, status: 'completed', ended_at: 9 })).toEqual([
     ['Completed', ''],

@@ -34,12 +34,15 @@ export function timelineOf({
   return entries.toSorted((one, other) => one.at - other.at).toReversed()
 }
 
-type Phase = Pick<Report['phases'][number], 'phase' | 'total' | 'failed' | 'opened_at' | 'ended_at'>
+type Phase = Pick<Report['phases'][number], 'phase' | 'total' | 'failed' | 'opened_at' | 'ended_at'> & {
+  readonly upgraded?: number
+}
 
 /** @param done How many devices have what the phase is for, such as "3 of 4 upgraded". */
 function entriesOf(phase: Phase, name: string, done: string): readonly TimelineEntry[] {
-  const { phase: number, total, failed, opened_at: openedAt, ended_at: endedAt } = phase
-  if (total === 0) return []
+  const { phase: number, total, upgraded = 0, failed, opened_at: openedAt, ended_at: endedAt } = phase
+  // A phase that a stop has closed has an end, too.
+  if (total === 0 || (openedAt === undefined && upgraded + failed === 0)) return []
   const detail = failed === 0 ? done : `${done}, ${failed} failed`
   return [
     ...(openedAt === undefined ? [] : [{ at: openedAt, what: `${name} opened · phase ${number}`, detail: '' }]),
