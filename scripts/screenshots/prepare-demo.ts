@@ -33,9 +33,11 @@ export async function prepareDemo(url: string, demo: Demo): Promise<Prepared> {
   }
 }
 
-type Upgrades = Readonly<Record<'completed' | 'stopped' | 'gated' | 'paused' | 'running', string>>
+type Upgrades = Readonly<
+  Record<'completed' | 'stopped' | 'gated' | 'paused' | 'routers' | 'appliances' | 'running', string>
+>
 
-/** Starts an upgrade for each state of the live view; the last one runs while the pictures are taken. */
+/** Starts an upgrade for each state of the live view, and for routers and appliances; the last one runs while the pictures are taken. */
 async function startUpgrades(url: string, demo: Demo): Promise<Upgrades> {
   const [berlin = '', newYork = '', tokyo = ''] = demo.site_ids
   // The devices still report 3.1.0 when they have installed this image.
@@ -54,11 +56,24 @@ async function startUpgrades(url: string, demo: Demo): Promise<Upgrades> {
     paused: await start({ ...canary, site_ids: [berlin], models: ['ECS4125-10P'] }),
   }
   await post(url, demo, `/devices/upgrade/${upgrades.paused}/pause`, {})
+  const others = { routers: await upgradeRouter(url, demo), appliances: await upgradeAppliances(url, demo) }
   await untilSite(url, demo, upgrades.completed, 'completed')
   await untilSite(url, demo, upgrades.stopped, 'failed')
   const gates = [{ phase: 2, wait_for: 'approval' }]
   const all = { all_sites: true, strategy: 'canary', version: '3.2.0', max_failure_percentage: 10, phase_gates: gates }
-  return { ...upgrades, running: await start(all) }
+  return { ...upgrades, ...others, running: await start(all) }
+}
+
+async function upgradeRouter(url: string, demo: Demo): Promise<string> {
+  const device_ids = ['00000000-0000-0000-1000-02516eff0001']
+  return (await post(url, demo, '/ssr/upgrade', { device_ids, version: '6.3.0' })).id ?? ''
+}
+
+/** Upgrades the appliances in an hour. */
+async function upgradeAppliances(url: string, demo: Demo): Promise<string> {
+  await upload(url, demo, 'package=tunterm&version=2.1.0&channel=stable', 'a package')
+  const body = { strategy: 'serial', versions: { tunterm: '2.1.0' }, start_time: Math.floor(Date.now() / 1000) + 3600 }
+  return (await post(url, demo, '/mxedges/upgrade', body)).id ?? ''
 }
 
 /** Waits until an upgrade of one site has come to this state. */

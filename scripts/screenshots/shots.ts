@@ -81,10 +81,22 @@ export function demoShots(demo: Demo, { mapId, upgrades, webhookId, ssoId, mxedg
         await press('Start the upgrade…')(page)
       },
     },
+    {
+      name: 'wizard-routers',
+      path: `${org}/upgrades/new?kind=ssr`,
+      text: 'All routers',
+      act: press('Preview the plan'),
+    },
+    {
+      name: 'wizard-appliances',
+      path: `${org}/upgrades/new?kind=mxedge&services=%7B%22tunterm%22%3A%22latest%22%7D`,
+      text: 'All appliances',
+      act: press('Preview the plan'),
+    },
     ...Object.entries(upgrades).map(([state, id]) => ({
       name: state === 'running' ? 'rollout' : `rollout-${state}`,
       path: `${org}/upgrades/${id}`,
-      text: state === 'running' ? 'Meeting rooms' : 'Timeline',
+      text: state === 'running' ? 'Meeting rooms' : state === 'appliances' ? 'tunterm' : 'Timeline',
     })),
     {
       name: 'rollout-cancel',
