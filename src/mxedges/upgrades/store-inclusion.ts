@@ -15,7 +15,7 @@ export interface DueInclusion {
   readonly after: string | null
 }
 
-/** Claims upgrades that run and are due to look for further appliances: until the lease ends, no other worker looks. */
+/** Claims an upgrade that runs and is due to search for further appliances: until the lease ends, no other worker searches. */
 export async function claimInclusion(
   db: Db,
   { nowMs, leaseUntilMs }: { readonly nowMs: number; readonly leaseUntilMs: number },

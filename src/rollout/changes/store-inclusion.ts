@@ -21,7 +21,7 @@ export interface DueInclusion {
   readonly joining: Readonly<Record<string, unknown>>
 }
 
-/** Claims upgrades that are due to search for further devices: until the lease ends, no other worker searches. */
+/** Claims an upgrade that is due to search for further devices: until the lease ends, no other worker searches. */
 export async function claimInclusion(
   db: Db,
   { nowMs, leaseUntilMs }: { readonly nowMs: number; readonly leaseUntilMs: number },
