@@ -85,13 +85,13 @@ export function demoShots(demo: Demo, { mapId, upgrades, webhookId, ssoId, mxedg
       name: 'wizard-routers',
       path: `${org}/upgrades/new?kind=ssr`,
       text: 'All routers',
-      act: press('Preview the plan'),
+      act: showPlan,
     },
     {
       name: 'wizard-appliances',
       path: `${org}/upgrades/new?kind=mxedge&services=%7B%22tunterm%22%3A%22latest%22%7D`,
       text: 'All appliances',
-      act: press('Preview the plan'),
+      act: showPlan,
     },
     ...Object.entries(upgrades).map(([state, id]) => ({
       name: state === 'running' ? 'rollout' : `rollout-${state}`,
@@ -149,6 +149,12 @@ const press = (name: string) => (page: Page) => page.getByRole('button', { name,
 async function openPalette(page: Page): Promise<void> {
   await page.keyboard.press('Control+k')
   await page.keyboard.type('be')
+}
+
+/** The plan may have nothing to start. */
+async function showPlan(page: Page): Promise<void> {
+  await press('Preview the plan')(page)
+  await page.getByRole('heading', { name: '3. Plan' }).waitFor()
 }
 
 async function previewPlan(page: Page): Promise<void> {
