@@ -1,5 +1,6 @@
 import type { DirectDelivery } from '../delivery/deliver.worker.ts'
-import { type RoomOf, queueOf } from './known/known-events.ts'
+import { queueOf } from './known/known-events.ts'
+import type { RoomOf } from './known/known-queues.ts'
 import { MAX_EVENT_BYTES, type Subscriber, type WaitingEvent, type WaitingQueue } from './planning/plan-round.ts'
 
 /** Passes the events of a backlog from the outbox to the lanes of their webhooks, so that they need no messages. */

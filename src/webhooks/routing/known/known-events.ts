@@ -1,7 +1,6 @@
 import type { QueuedEvent } from '../../../events/store.ts'
-import { planPortions, planShort } from '../planning/plan-portions.ts'
 import { createDroppedQueues } from './dropped-queues.ts'
-import { type OrderedIds, createOrderedIds } from './ordered-ids.ts'
+import { type RoomOf, type RoundIds, createKnownQueues } from './known-queues.ts'
 
 /** The events that commits have announced and that the router has not routed yet. */
 export interface KnownEvents {
@@ -36,20 +35,6 @@ export interface KnownEvents {
   endSearch(isComplete: boolean): void
 }
 
-export interface RoundIds {
-  readonly limit: number
-  readonly turn: number
-  /** The ids of the round before it, which is under way. Default: none is. */
-  readonly after?: readonly string[]
-  /** Default: any number. */
-  readonly roomOf?: RoomOf | undefined
-}
-
-/** How many events of a queue a round may have. */
-export type RoomOf = (queue: string) => number
-
-const anyNumber: RoomOf = () => Infinity
-
 export type AnnouncedEvent = Pick<QueuedEvent, 'id' | 'orgId' | 'topic'>
 
 /** Identifies the queue of an event. */
@@ -61,9 +46,7 @@ export function queueOf({ orgId, topic }: Pick<QueuedEvent, 'orgId' | 'topic'>):
 export function createKnownEvents(maxEvents: number): KnownEvents {
   /** The queues of events by their ids; null if unknown. */
   const announced = new Map<string, string | null>()
-  const known = new Map<string, string | null>()
-  /** The known events of each queue, and those whose queue is unknown. */
-  const knownOf = new Map<string | null, OrderedIds>()
+  const known = createKnownQueues()
   /** The number of events, announced or known, of each queue. */
   const counts = new Map<string, number>()
   const dropped = createDroppedQueues()
@@ -75,13 +58,11 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
     else counts.delete(queue)
   }
 
-  function dropAll(events: Map<string, string | null>): void {
-    for (const queue of events.values()) {
+  function noteDropped(queues: Iterable<string | null>): void {
+    for (const queue of queues) {
       count(queue, -1)
       dropped.add(queue)
     }
-    events.clear()
-    if (events === known) knownOf.clear()
   }
 
   return {
@@ -90,7 +71,10 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
       for (const id of ids) {
         if (announced.has(id) || known.has(id)) continue
         // A round may take long, for instance a search of a large outbox.
-        if (announced.size >= maxEvents) dropAll(announced)
+        if (announced.size >= maxEvents) {
+          noteDropped(announced.values())
+          announced.clear()
+        }
         const queue = queues.get(id) ?? null
         announced.set(id, queue)
         count(queue, 1)
@@ -98,69 +82,22 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
     },
     hasAnnounced: () => announced.size > 0,
     accept() {
-      for (const [id, queue] of announced) {
-        known.set(id, queue)
-        const ids = knownOf.get(queue) ?? createOrderedIds()
-        knownOf.set(queue, ids)
-        ids.add(id)
-      }
+      for (const [id, queue] of announced) known.add(id, queue)
       announced.clear()
-      if (dropped.hasNew() || known.size > maxEvents) dropAll(known)
+      if (!dropped.hasNew() && known.size() <= maxEvents) return
+      noteDropped(known.queues())
+      known.clear()
     },
     hasDropped: dropped.hasNew,
-    ids: () => [...known.keys()],
-    size: () => known.size,
-    idsOfRound({ after = [], roomOf = anyNumber, ...round }) {
-      const before = new Set(after)
-      const queues = [...knownOf].map(([queue, ids]) => ({
-        ids,
-        taken: 0,
-        queue,
-        room: queue === null ? Infinity : roomOf(queue),
-      }))
-      if (known.size <= round.limit && queues.every(({ room }) => room === Infinity))
-        return [...known.keys()].filter((id) => !before.has(id))
-      if (after.length > 0) {
-        const taken = countOf(after.map((id) => known.get(id)))
-        for (const each of queues) each.taken = taken.get(each.queue) ?? 0
-      }
-      const portions = planPortions(
-        queues.map(({ ids, taken, room }) => Math.min(ids.size - taken, room)),
-        round,
-      )
-      return queues.flatMap(({ ids, taken }, index) => {
-        const first = ids.first(taken + (portions[index] ?? 0))
-        return taken === 0 ? first : first.filter((id) => !before.has(id))
-      })
-    },
-    shortIdsOfRound(limit, roomOf = anyNumber) {
-      const queues = [...knownOf].map(([queue, ids]) => ({
-        ids,
-        isKnown: queue !== null,
-        room: queue === null ? Infinity : roomOf(queue),
-      }))
-      // Events whose queue is unknown may follow those of any other.
-      const portions = queues.every(({ isKnown }) => isKnown)
-        ? planShort(
-            queues.map(({ ids: { size }, room }) => Math.min(size, room)),
-            limit,
-          )
-        : null
-      return portions?.flatMap((count, index) => queues[index]?.ids.first(count) ?? []) ?? null
-    },
+    ids: known.ids,
+    size: known.size,
+    idsOfRound: known.idsOfRound,
+    shortIdsOfRound: known.shortIdsOfRound,
     delete(ids) {
-      for (const id of ids) {
-        const queue = known.get(id)
-        if (queue === undefined) continue
-        count(queue, -1)
-        known.delete(id)
-        const ofQueue = knownOf.get(queue)
-        ofQueue?.delete(id)
-        if (ofQueue?.size === 0) knownOf.delete(queue)
-      }
+      for (const id of ids) count(known.delete(id), -1)
     },
     isWaiting: (queue) => counts.has(queue) || dropped.has(queue),
-    isRouting: (queue) => knownOf.has(queue) || dropped.has(queue),
+    isRouting: (queue) => known.hasQueue(queue) || dropped.has(queue),
     announced: () => announced,
     withdraw(id) {
       count(announced.get(id), -1)
@@ -170,10 +107,4 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
     beginSearch: dropped.beginSearch,
     endSearch: dropped.endSearch,
   }
-}
-
-function countOf<T>(items: readonly T[]): Map<T, number> {
-  const counts = new Map<T, number>()
-  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1)
-  return counts
 }
