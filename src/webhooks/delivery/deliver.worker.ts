@@ -14,6 +14,7 @@ import type { WebhookLimits } from '../limits.ts'
 import { createHeldLanes } from '../lanes/held-lanes.ts'
 import { LEASE_MS } from '../lanes/lane-lease.ts'
 import { createAging } from './aging.ts'
+import { createStrayLeases } from './stray-leases.ts'
 import { type Claimed, type DueMessage, claimLanes, findNextDue } from './store.ts'
 import type { DirectLane, DirectLease } from '../routing/store-routed.ts'
 import { type LaneKey, releaseStrayLeases } from '../lanes/store.ts'
@@ -87,18 +88,17 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     nowMs: options.monotonicMs,
     onVacancy: () => ctx.wakes.wake('deliveries'),
   })
-  let mayHaveStray = false
+  const stray = createStrayLeases(() =>
+    inTx(ctx, (tx) => releaseStrayLeases(tx, { ofRunId: runId, except: lanes.keys() })),
+  )
   const flusher = createFlusher(ctx, options.counters, {
     maxUnwritten: options.maxUnwritten,
     onLeasesLeft() {
-      mayHaveStray = true
+      stray.note()
       ctx.wakes.wake('deliveries')
     },
   })
   const lanes = createHeldLanes(ctx, { ...options, flusher, admission, onHold: () => aging.start() })
-  /** True while leases are given to lanes that this process does not know yet: they are not stray. */
-  let isLeasing = false
-  let isReleasing = false
   let vtimeFloor = 0
   let stopping = false
 
@@ -113,28 +113,15 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     )
     const claimed = await claiming.catch((error: unknown) => {
       // The claim may have been committed all the same.
-      mayHaveStray = true
+      stray.note()
       throw error
     })
     for (const lane of claimed.lanes) {
       vtimeFloor = Math.max(vtimeFloor, lane.vtime)
       // What a round of the router with an unknown outcome has routed meanwhile is not among its messages.
-      lanes.hold(mayHaveStray ? { ...lane, hasAll: false } : lane)
+      lanes.hold(stray.mayExist() ? { ...lane, hasAll: false } : lane)
     }
     return claimed
-  }
-
-  async function releaseStray(): Promise<void> {
-    mayHaveStray = false
-    isReleasing = true
-    try {
-      await inTx(ctx, (tx) => releaseStrayLeases(tx, { ofRunId: runId, except: lanes.keys() }))
-    } catch (error) {
-      mayHaveStray = true
-      throw error
-    } finally {
-      isReleasing = false
-    }
   }
 
   const followClock = createClockFollower(ctx, options)
@@ -146,7 +133,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
   }
 
   async function claimDue(): Promise<boolean | Date | null> {
-    if (mayHaveStray && !isLeasing) await releaseStray()
+    await stray.release()
     // The end of a lane's turn wakes this worker, so it checks again when there is room.
     if (!flusher.hasRoom()) return null
     const now = ctx.clock.now()
@@ -179,24 +166,23 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
 
   return {
     lease() {
-      isLeasing = !stopping && !isReleasing && flusher.hasRoom()
-      if (!isLeasing) return null
+      if (stopping || !flusher.hasRoom() || !stray.beginGiving()) return null
       return { runId, until: addMs(ctx.clock.now(), LEASE_MS), lend: (lane, wanted) => lanes.lend(lane, wanted) }
     },
     vtimeFloor: () => vtimeFloor,
     take(direct, messages) {
-      if (isLeasing) lanes.take(direct, messages)
+      if (stray.areGiven()) lanes.take(direct, messages)
       else lanes.miss(messages)
       lanes.endLoans(direct)
-      isLeasing = false
-      if (mayHaveStray) ctx.wakes.wake('deliveries')
+      stray.endGiving()
+      if (stray.mayExist()) ctx.wakes.wake('deliveries')
     },
     accept: (lane, message, acceptance) => !stopping && lanes.accept(lane, message, acceptance),
     roomForBacklog: (webhookId) => (stopping ? null : lanes.roomForBacklog(webhookId)),
     awaitRoom: (webhookId, events, onRoom) => lanes.awaitRoom(webhookId, events, onRoom),
     releaseStray() {
-      isLeasing = false
-      mayHaveStray = true
+      stray.endGiving()
+      stray.note()
       lanes.close(lanes.ids())
       lanes.endLoans(null)
       ctx.wakes.wake('deliveries')
