@@ -8,12 +8,12 @@ const upgrade = { decisions: [created], downloads: [], status: 'upgrading' as co
 const wordsOf = (...args: Parameters<typeof timelineOf>) =>
   timelineOf(...args).map(({ what, detail }) => [what, detail])
 
-it('tells the phases and the end of an upgrade in which nobody decided anything', () => {
+it('lists the phases and the end of an upgrade in which nobody decided anything', () => {
   const phases = [
     { ...phase, phase: 1, opened_at: 1, ended_at: 5 },
     { ...phase, phase: 2, opened_at: 5, ended_at: 9, upgraded: 1, failed: 1 },
     { ...phase, phase: 3, upgraded: 0, ended_at: 9, cancelled: 2 },
-    { ...phase, phase: 4, total: 0, ended_at: 9 },
+    { ...phase, phase: 4, total: 0, upgraded: 0, ended_at: 9 },
   ]
   expect(wordsOf({ ...upgrade, phases, status: 'completed', ended_at: 9 })).toEqual([
     ['Completed', ''],
@@ -25,7 +25,7 @@ it('tells the phases and the end of an upgrade in which nobody decided anything'
   ])
 })
 
-it('tells a decision about a phase after its end, and nothing that has not happened', () => {
+it('lists a decision about a phase after its end, and nothing that has not happened', () => {
   const held = {
     type: 'UPGRADE_HELD',
     timestamp: 5,
@@ -41,4 +41,28 @@ it('tells a decision about a phase after its end, and nothing that has not happe
     ['Held · phase 1', 'waits for an approval'],
     ['Phase ended · phase 1', '2 of 2 upgraded'],
   ])
+})
+
+it('lists no phase whose devices failed before it opened, and those that a retry went through', () => {
+  const phases = [
+    { ...phase, phase: 1, opened_at: 1, ended_at: 5 },
+    { ...phase, phase: 2, upgraded: 0, failed: 2, ended_at: 3 },
+    { ...phase, phase: 3, ended_at: 8 },
+    { ...phase, phase: 4, upgraded: 0, failed: 2, ended_at: 2 },
+  ]
+  const endsOf = (some: typeof phases) => wordsOf({ ...upgrade, phases: some }).map(([what]) => what)
+  expect(endsOf(phases.slice(0, 2))).toEqual(['Phase ended · phase 1', 'Phase opened · phase 1', 'Created'])
+  expect(endsOf(phases)[0]).toBe('Phase ended · phase 3')
+  expect(endsOf(phases)).not.toContain('Phase ended · phase 4')
+  // Phases of one device each open without an event.
+  const last = { ...phase, phase: 4, total: 1, upgraded: 0, failed: 1, ended_at: 12 }
+  expect(endsOf([...phases.slice(0, 3), last])[0]).toBe('Phase ended · phase 4')
+})
+
+it('lists the download phases that have opened', () => {
+  const downloads = [
+    { phase: 1, total: 2, downloaded: 1, failed: 1, opened_at: 2 },
+    { phase: 2, total: 2, downloaded: 0, failed: 0 },
+  ]
+  expect(wordsOf({ ...upgrade, phases: [], downloads })[0]).toEqual(['Downloads opened · phase 1', ''])
 })

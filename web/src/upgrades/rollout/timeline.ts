@@ -1,4 +1,5 @@
 import { type Report, isRunning, upgradeStates } from '../upgrade.ts'
+import { lastOpenedOf } from './verdict.ts'
 
 type Decision = Report['decisions'][number]
 
@@ -10,7 +11,7 @@ export interface TimelineEntry {
   readonly detail: string
 }
 
-type Told = Pick<Report, 'decisions' | 'downloads' | 'phases' | 'status' | 'ended_at'>
+type Source = Pick<Report, 'decisions' | 'downloads' | 'phases' | 'status' | 'ended_at'>
 
 /** Returns what happened to an upgrade, the latest first: decisions of people and of the engine, its phases, and its end. */
 export function timelineOf({
@@ -19,35 +20,45 @@ export function timelineOf({
   phases,
   status,
   ended_at: endedAt,
-}: Told): readonly TimelineEntry[] {
+}: Source): readonly TimelineEntry[] {
   const end =
     endedAt === undefined || isRunning(status) ? [] : [{ at: endedAt, what: upgradeStates[status].text, detail: '' }]
   // Among entries of the same time, the creation comes before the phases, and a decision about a phase after its end.
   const [created, later] = [decisions.slice(0, 1), decisions.slice(1)]
   const entries = [
     ...created.map(entryOf),
-    ...downloads.flatMap((phase) => entriesOf(phase, 'Downloads', `${phase.downloaded} of ${phase.total} downloaded`)),
-    ...phases.flatMap((phase) => entriesOf(phase, 'Phase', `${phase.upgraded} of ${phase.total} upgraded`)),
+    ...downloads.flatMap(({ phase, total, opened_at: openedAt }) =>
+      openedAt === undefined || total === 0 ? [] : [openingOf('Downloads', phase, openedAt)],
+    ),
+    ...entriesOf(phases),
     ...later.map(entryOf),
     ...end,
   ]
   return entries.toSorted((one, other) => one.at - other.at).toReversed()
 }
 
-type Phase = Pick<Report['phases'][number], 'phase' | 'total' | 'failed' | 'opened_at' | 'ended_at'> & {
-  readonly upgraded?: number
+/**
+ * Leaves out the phases that never opened: they have an end too if a stop closed them, or if all their devices failed to
+ * download. Without a time of its opening, a phase that failed is known to have opened if it ended after the one before.
+ */
+function entriesOf(phases: Source['phases']): readonly TimelineEntry[] {
+  const lastOpened = lastOpenedOf(phases) ?? 0
+  let before = 0
+  return phases.flatMap(({ phase, total, upgraded, failed, opened_at: openedAt, ended_at: endedAt }) => {
+    const hasFailed = failed === total && endedAt !== undefined && endedAt >= before
+    if (total === 0 || (phase > lastOpened && !hasFailed)) return []
+    before = endedAt ?? Infinity
+    const done = `${upgraded} of ${total} upgraded`
+    const detail = failed === 0 ? done : `${done}, ${failed} failed`
+    return [
+      ...(openedAt === undefined ? [] : [openingOf('Phase', phase, openedAt)]),
+      ...(endedAt === undefined ? [] : [{ at: endedAt, what: `Phase ended · phase ${phase}`, detail }]),
+    ]
+  })
 }
 
-/** @param done How many devices have what the phase is for, such as "3 of 4 upgraded". */
-function entriesOf(phase: Phase, name: string, done: string): readonly TimelineEntry[] {
-  const { phase: number, total, upgraded = 0, failed, opened_at: openedAt, ended_at: endedAt } = phase
-  // A phase that a stop has closed has an end, too.
-  if (total === 0 || (openedAt === undefined && upgraded + failed === 0)) return []
-  const detail = failed === 0 ? done : `${done}, ${failed} failed`
-  return [
-    ...(openedAt === undefined ? [] : [{ at: openedAt, what: `${name} opened · phase ${number}`, detail: '' }]),
-    ...(endedAt === undefined ? [] : [{ at: endedAt, what: `${name} ended · phase ${number}`, detail }]),
-  ]
+function openingOf(name: string, phase: number, at: number): TimelineEntry {
+  return { at, what: `${name} opened · phase ${phase}`, detail: '' }
 }
 
 function entryOf(decision: Decision): TimelineEntry {
