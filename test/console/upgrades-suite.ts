@@ -176,7 +176,10 @@ export function testUpgrades(opened: () => Opened): void {
       await uploadPackage(server, '2.0.0')
       const boxes = [await addBox(server), await addBox(server)]
       await page.goto(`${org}/upgrades/new`)
+      await page.getByLabel('Start').fill('2026-01-01T00:00')
       await page.getByLabel('Upgrade of').selectOption('Edge appliances')
+      // It was on the clocks of the sites.
+      expect(await page.getByLabel('Start').inputValue()).toBe('')
       await page.getByLabel('tunterm').selectOption('2.0.0')
       await page.getByLabel('Strategy', { exact: true }).selectOption('Canary')
       expect(await page.getByLabel('Approval').count()).toBe(0)

@@ -29,8 +29,8 @@ export function ChoosePanel(props: ChooseFieldsProps) {
           value={kind}
           data={upgradeKinds.map((value) => ({ value, label: kinds[value].text }))}
           onChange={({ currentTarget: { value } }) =>
-            // Another kind has other versions, and other things to choose from.
-            props.onChange({ kind: value as UpgradeKind, ids: undefined, version: undefined })
+            // Another kind has other versions and other things to choose from, and its start may be on other clocks.
+            props.onChange({ kind: value as UpgradeKind, ids: undefined, version: undefined, start: undefined })
           }
         />
         <Fields {...props} />
