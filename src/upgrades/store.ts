@@ -91,14 +91,14 @@ export function stopReasonOf(siteUpgrade: 'site_upgrade' | 'part'): RawBuilder<S
 }
 
 /**
- * Selects the counts of all sites of `upgrade` by state, as `counts`; states without devices are missing. It reads no target. For a
- * lateral join.
+ * Selects the counts by state of those sites of `upgrade` whose `part` meets a condition, as `counts`; states without devices are missing.
+ * It reads no target. For a lateral join.
  */
-export const countsOfSites = (counts: RawBuilder<boolean>): RawBuilder<unknown> => sql`
+export const countsOfSites = (condition: RawBuilder<boolean>): RawBuilder<unknown> => sql`
   select coalesce(jsonb_object_agg(state, targets), '{}') as counts from (
     select state, sum(number::integer)::integer as targets
     from site_upgrade part, jsonb_each_text(part.counts) as each (state, number)
-    where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id and ${counts}
+    where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id and ${condition}
     group by state) by_state where targets > 0`
 
 /** MACs of the targets of `site_upgrade`, by state. */

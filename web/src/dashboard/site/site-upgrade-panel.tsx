@@ -81,6 +81,7 @@ function SiteUpgrade({ orgId, upgrade, zone }: SiteUpgradeProps) {
         <StateMark tone={tone}>{text}</StateMark>
         <span>
           {counts.success} of {counts.total} upgraded
+          {counts.skipped > 0 && `, ${counts.skipped} skipped`}
           {counts.failed > 0 && <strong className="bad"> · {counts.failed} failed</strong>}
         </span>
       </p>
