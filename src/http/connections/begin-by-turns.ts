@@ -3,6 +3,8 @@ import { byTime, createSlices } from '../../platform/queues/slices.ts'
 
 /** A request that takes longer delays others anyway. */
 const TURN_MS = 10
+/** A connection may send thousands of requests before it reads an answer, and each that waits takes memory. */
+const MAX_WAITING = 2000
 
 /**
  * Returns a listener that begins requests in the order of their arrival for a few milliseconds of each turn of the event
@@ -10,6 +12,11 @@ const TURN_MS = 10
  * upgrade together ask for their images at the same time.
  */
 export function beginByTurns(begin: RequestListener): RequestListener {
-  const slices = createSlices({ limit: TURN_MS, spend: byTime(() => performance.now()), atOnce: true })
-  return (request, response) => slices.run(() => begin(request, response))
+  const spend = byTime(() => performance.now())
+  const slices = createSlices({ limit: TURN_MS, spend, atOnce: true, maxWaiting: MAX_WAITING })
+  return (request, response) =>
+    slices.run(() => {
+      // A client may leave while its request waits. Its address is unknown then, and no event ends the request any more.
+      if (!request.socket.destroyed) begin(request, response)
+    })
 }

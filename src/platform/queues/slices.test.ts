@@ -72,3 +72,12 @@ describe('by time, at once', () => {
     expect(ran).toEqual(names)
   })
 })
+
+it('runs the oldest pieces at once if too many wait', async () => {
+  const slices = createSlices({ limit: 3, spend: byNumber, maxWaiting: 2 })
+  const ran: number[] = []
+  for (let index = 0; index < 6; index += 1) slices.run(() => void ran.push(index))
+  expect(ran).toEqual([0, 1, 2, 3])
+  await nextTurn()
+  expect(ran).toEqual([0, 1, 2, 3, 4, 5])
+})

@@ -12,23 +12,32 @@ export interface SliceOptions {
   readonly spend: (work: Work) => number
   /** True: pieces for which the turn has room run when they come. Default: all run after the input of the turn. */
   readonly atOnce?: boolean
+  /** If more wait, the oldest runs whenever one comes, so that a turn reads no faster than it works. Default: any number waits. */
+  readonly maxWaiting?: number
 }
 
-export function createSlices({ limit, spend, atOnce = false }: SliceOptions): Slices {
-  const waiting: Work[] = []
+export function createSlices({ limit, spend, atOnce = false, maxWaiting = Infinity }: SliceOptions): Slices {
+  const queue: Work[] = []
+  /** Pieces of the queue that have run. They are removed once a turn: to remove the first of many moves all others. */
+  let done = 0
   let turnEnd: NodeJS.Immediate | null = null
   let spent = 0
+
+  const countWaiting = (): number => queue.length - done
 
   function startTurn(): void {
     turnEnd = null
     spent = 0
     // Work that adds work does not prolong its turn.
-    for (let left = waiting.length; left > 0 && spent < limit; left -= 1) runNext()
-    if (waiting.length > 0 || (atOnce && spent > 0)) scheduleTurn()
+    for (let left = countWaiting(); left > 0 && spent < limit; left -= 1) runNext()
+    queue.splice(0, done)
+    done = 0
+    if (queue.length > 0 || (atOnce && spent > 0)) scheduleTurn()
   }
 
   function runNext(): void {
-    const work = waiting.shift()
+    const work = queue[done]
+    done += 1
     if (work !== undefined) spent += spend(work)
   }
 
@@ -38,10 +47,10 @@ export function createSlices({ limit, spend, atOnce = false }: SliceOptions): Sl
 
   return {
     run(work) {
-      const hasRoom = atOnce && waiting.length === 0 && spent < limit
-      waiting.push(work)
+      const hasRoom = atOnce && countWaiting() === 0 && spent < limit
+      queue.push(work)
       scheduleTurn()
-      if (hasRoom) runNext()
+      if (hasRoom || countWaiting() > maxWaiting) runNext()
     },
   }
 }
