@@ -128,7 +128,8 @@ describe.skipIf(noChromium !== null)(
         await page.getByRole('button', { name: 'Start the upgrade…' }).click()
         await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
         await page.getByRole('heading', { name: 'Upgrade to 2.0.0' }).waitFor()
-        await page.getByText('1 of 2 upgraded, 1 failed').waitFor()
+        // The timeline has it as well.
+        await page.getByText('1 of 2 upgraded, 1 failed').first().waitFor()
         const saved = page.waitForEvent('download')
         await page.getByRole('link', { name: 'Report as CSV' }).click()
         const report = await readFile(await (await saved).path(), 'utf8')

@@ -33,7 +33,7 @@ export function formsOf(meaning: Meaning, rows: readonly AnyJson[], documented: 
     `*${first.slice(middle, middle + 3)}*`,
     `*${first.slice(-2)}`,
     ...(meaning.list === false ? [] : [`${first.slice(0, 2)}*,${second ?? first}`]),
-    ...(meaning.kind === 'mac' ? [] : ['nothing-of-it']),
+    ...(meaning.kind === 'mac' || meaning.known === true ? [] : ['nothing-of-it']),
     ...(meaning.kind === 'part' || documented.includes('plain part') ? [first.slice(middle).toUpperCase()] : []),
     ...(meaning.kind === 'mac' ? ['0123456789a*', first.toUpperCase().replaceAll(/(..)(?!$)/g, '$1:')] : []),
   ]

@@ -14,6 +14,8 @@ export type Meaning =
       readonly of: ValueOf
       /** False: a comma belongs to the text. */
       readonly list?: boolean
+      /** True: texts that no row may have are refused. */
+      readonly known?: boolean
     }
   | { readonly kind: 'is'; readonly value: string; readonly matches: (row: AnyJson) => boolean }
   | { readonly kind: 'none'; readonly value: string }
@@ -195,6 +197,6 @@ export const logMeanings: Meanings = {
 export const deliveryMeanings: Meanings = {
   error: { ...part('error'), list: false },
   status: choice('status'),
-  topic: whole('topic'),
+  topic: { kind: 'whole', of: field('topic'), known: true },
   status_code: { kind: 'choice', of: (row) => row.status_code },
 }
