@@ -4,6 +4,19 @@ const tlsReasons: Readonly<Record<string, string>> = {
   'tlsv13 alert certificate required': 'the receiver requires a client certificate',
 }
 
+const NOT_TRUSTED = 'the authority that issued the certificate is not trusted'
+
+/** What Node.js finds wrong with a certificate, by its code. */
+const certificateFaults: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  CERT_NOT_YET_VALID: 'the certificate is not valid yet',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: NOT_TRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: NOT_TRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: NOT_TRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: `${NOT_TRUSTED}, or the certificates between are missing`,
+}
+
 /** An alert that comes after the handshake has its reason only in the message. */
 const alert = /:SSL routines:[^:]*:([^:]+):/
 
@@ -22,7 +35,14 @@ export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const reason = tlsReasonOf(error)
   if (reason !== undefined) return `TLS failed: ${tlsReasons[reason] ?? reason}`
+  const fault = certificateFaultOf(error)
+  if (fault !== null) return `TLS failed: ${fault}`
   return error.message.split(ADVICE)[0]?.replace(LOCAL, '') || error.name
+}
+
+function certificateFaultOf(error: Error): string | null {
+  const code = 'code' in error ? String(error.code) : ''
+  return certificateFaults[code] ?? (code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? error.message : null)
 }
 
 /** Returns the reason of OpenSSL; undefined for other errors. */

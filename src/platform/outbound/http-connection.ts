@@ -18,7 +18,7 @@ export class LostConnection extends Error {
   readonly wasReused: boolean
 
   constructor(wasReused: boolean, cause: Error | null) {
-    super(cause?.message ?? 'other side closed', { cause })
+    super(cause?.message ?? 'the connection was closed before the answer was complete', { cause })
     this.wasReused = wasReused
   }
 }

@@ -16,7 +16,7 @@ describe('certificates', () => {
     [
       'has expired',
       () => selfSigned('127.0.0.1', { notAfter: new Date(Date.now() - 3600e3) }),
-      /certificate has expired/,
+      /^TLS failed: the certificate has expired$/,
     ],
     ['is for another host', () => selfSigned('127.0.0.2'), /IP: 127\.0\.0\.1 is not in the cert's list/],
     ['is valid', () => selfSigned('127.0.0.1'), null],
@@ -53,7 +53,7 @@ describe('certificates', () => {
     })
     expect(await send(true, await tlsReceiver(certificate))).toMatchObject({
       kind: 'failed',
-      error: 'self-signed certificate',
+      error: 'TLS failed: the certificate is self-signed',
     })
   })
 
