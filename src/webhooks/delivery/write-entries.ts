@@ -14,6 +14,7 @@ import type { SpareCount } from '../lanes/spare-count.ts'
 import {
   type HeldLaneKey,
   type LaneChange,
+  type LaneFailures,
   type LaneKey,
   type LaneRelease,
   countPerLane,
@@ -21,7 +22,7 @@ import {
   lockLanes,
   releaseLanes,
   rescheduleLanes,
-  subtractFromLanes,
+  updateHeldLanes,
 } from '../lanes/store.ts'
 
 export interface FlushEntry {
@@ -48,6 +49,8 @@ export interface UnsentMessage {
 
 export interface AttemptOutcome {
   readonly attempt: Attempt
+  /** The failures of the lane after the attempt. */
+  readonly failures: LaneFailures
   /** True if the message keeps its position although it is retried later, because the lane waits for it. */
   readonly keepsPlace?: boolean
   /** The body of a message that is not in the database but has the id of an event in the outbox; null for any other. */
@@ -186,8 +189,13 @@ async function writeMixed(tx: Tx, { entries, records, releases, counts }: MixedB
     .filter(isHeld)
     .map((lane) => Object.assign(lane, resultOf.get(lane.webhookId) ?? { messages: 0, addedFrom: null }))
   const released = new Set(leaving.map(({ webhookId }) => webhookId))
-  const changed = results.filter(({ webhookId }) => !released.has(webhookId))
-  if (changed.length > 0) await subtractFromLanes(tx, changed)
+  // They can't wait for the release: another request may keep the lane for long, and its health would say nothing of them.
+  const failures = [...failuresOf(entries).values()].filter(
+    (known) =>
+      isHeld(known) && !released.has(known.webhookId) && lanes.get(known.webhookId)?.failures !== known.failures,
+  )
+  const unreleased = results.filter(({ webhookId }) => !released.has(webhookId))
+  if (unreleased.length + failures.length > 0) await updateHeldLanes(tx, unreleased, failures)
   if (leaving.length > 0) await releaseLanes(tx, leaving)
   const unscheduled = added.filter(
     ({ webhookId }) => !entries.some(({ lane }) => lane.webhookId === webhookId && isHeld(lane)),
@@ -240,6 +248,15 @@ function firstDueOf(messages: readonly ScheduledMessage[]): Map<string, Date> {
     if (known === undefined || dueAt < known) first.set(webhookId, dueAt)
   }
   return first
+}
+
+/** Returns the failures of the lanes after their last attempts. */
+function failuresOf(entries: readonly FlushEntry[]): Map<string, LaneFailures & HeldLaneKey> {
+  return new Map(
+    entries.flatMap(({ lane: { orgId, webhookId, epoch }, outcome }) =>
+      'attempt' in outcome ? [[webhookId, { ...outcome.failures, orgId, webhookId, epoch }]] : [],
+    ),
+  )
 }
 
 /** True if the message is parked, because no attempt follows the failed one. */

@@ -129,7 +129,7 @@ export function holdLane(
     if (!waiting.end(message, attempt.record.nextAttempt === null)) hasAll = false
     closing ||= outcomes.isGone() || outcomes.health().openUntil !== null
     // Last, because `onEnd` must be called once, even if the above fails.
-    results.addAttempt(attempt, message, onEnd)
+    results.addAttempt({ attempt, failures: outcomes.health() }, message, onEnd)
   }
 
   async function send({ message, unrouted }: WaitingMessage, slot: Slot): Promise<void> {

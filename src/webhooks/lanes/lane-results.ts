@@ -1,18 +1,20 @@
-import type { Attempt } from '../delivery/deliver-message.ts'
 import type { DeliveryOrder } from '../delivery-options.ts'
 import type { Flusher } from '../delivery/flush.ts'
-import type { FlushEntry } from '../delivery/write-entries.ts'
+import type { AttemptOutcome, FlushEntry } from '../delivery/write-entries.ts'
 import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
 import type { SpareCount } from './spare-count.ts'
 import type { LaneRelease } from './store.ts'
 import type { EndOfUnrouted, Unrouted } from './waiting-messages.ts'
+
+/** An attempt, with the failures of the lane after it. */
+type LaneAttempt = Pick<AttemptOutcome, 'attempt' | 'failures'>
 
 /** What a held lane has the flusher write. */
 export interface LaneResults {
   /** How many attempts are not yet written. */
   unwritten(): number
   /** @param onEnd Called with the end of a message that is not in the database; null for any other. */
-  addAttempt(attempt: Attempt, message: DueMessage, onEnd: EndOfUnrouted | null): void
+  addAttempt(attempt: LaneAttempt, message: DueMessage, onEnd: EndOfUnrouted | null): void
   /** Writes a message that is not in the database, and was not started, into it. If the webhook has changed, it has to be routed. */
   addUnsent(message: DueMessage, unrouted: Unrouted): void
   /**
@@ -46,9 +48,9 @@ export function createLaneResults({ flusher, lane, spare, order, onWritten, onFa
 
   return {
     unwritten: () => unwritten,
-    addAttempt(attempt, { body }, onEnd) {
+    addAttempt({ attempt, failures }, { body }, onEnd) {
       unwritten += 1
-      add({ attempt, keepsPlace: order === 'webhook', unrouted: onEnd === null ? null : body }).then(
+      add({ attempt, failures, keepsPlace: order === 'webhook', unrouted: onEnd === null ? null : body }).then(
         () => {
           unwritten -= 1
           onEnd?.('written')

@@ -14,10 +14,11 @@ export interface HeldLaneKey extends LaneKey {
   readonly epoch: string
 }
 
-export interface LaneEpochs {
+export interface LockedLane {
   readonly epoch: string
   /** The epoch that the last new count of its messages has begun. */
   readonly countedEpoch: string
+  readonly failures: number
 }
 
 export interface LaneChange extends LaneKey {
@@ -33,7 +34,11 @@ const releaseColumns = columnsOf(
   { ...keyTypes, failures: 'integer', openUntil: 'timestamptz', failingSince: 'timestamptz' },
   { slotSeconds: 'float8', messages: 'integer', addedFrom: 'timestamptz' },
 )
-const resultColumns = columnsOf('webhookLane', keyTypes, { messages: 'integer', addedFrom: 'timestamptz' })
+const resultColumns = columnsOf(
+  'webhookLane',
+  { ...keyTypes, failingSince: 'timestamptz' },
+  { messages: 'integer', addedFrom: 'timestamptz', failures: 'integer' },
+)
 
 /** Names the lanes as rows of `rowsAs`. */
 export const laneKeyColumns = columnsOf('webhookLane', keyTypes)
@@ -44,9 +49,9 @@ export const laneKeyColumns = columnsOf('webhookLane', keyTypes)
  *
  * @returns The lanes by the ids of their webhooks.
  */
-export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Map<string, LaneEpochs>> {
-  const { rows } = await sql<LaneEpochs & { webhookId: string }>`
-    select l.webhook_id, l.epoch, l.counted_epoch
+export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Map<string, LockedLane>> {
+  const { rows } = await sql<LockedLane & { webhookId: string }>`
+    select l.webhook_id, l.epoch, l.counted_epoch, l.failures
     from webhook_lane l join ${rowsAs('k', laneKeyColumns, keys)} on ${isLaneOf('l', 'k')}
     order by k.org_id, k.webhook_id
     for update of l
@@ -136,11 +141,31 @@ export interface LaneResult extends LaneChange {
   readonly addedFrom: Date | null
 }
 
-/** Subtracts deleted messages from the counts of their lanes, which must be locked. */
-export async function subtractFromLanes(tx: Tx, results: readonly LaneResult[]): Promise<void> {
+/** The failures of a lane that its holder knows. */
+export type LaneFailures = Pick<LaneRelease, 'failures' | 'failingSince'>
+
+interface ChangedLane extends LaneResult {
+  /** Null if they have not changed. */
+  readonly failures: number | null
+  readonly failingSince: Date | null
+}
+
+/** Subtracts deleted messages from the counts of lanes, and writes failures. The lanes must be locked, and each is written once. */
+export async function updateHeldLanes(
+  tx: Tx,
+  results: readonly LaneResult[],
+  failures: readonly (LaneFailures & LaneKey)[],
+): Promise<void> {
+  const changes = new Map<string, ChangedLane>()
+  for (const lane of failures) changes.set(lane.webhookId, { ...lane, messages: 0, addedFrom: null })
+  for (const result of results)
+    changes.set(result.webhookId, { failures: null, failingSince: null, ...changes.get(result.webhookId), ...result })
   await sql`
-    update webhook_lane l set pending = l.pending - k.messages, due_from = ${dueFromWith(sql`k.added_from`)}
-    from ${rowsAs('k', resultColumns, results)}
+    update webhook_lane l
+    set pending = l.pending - k.messages, due_from = ${dueFromWith(sql`k.added_from`)},
+      failures = coalesce(k.failures, l.failures),
+      failing_since = case when k.failures is null then l.failing_since else k.failing_since end
+    from ${rowsAs('k', resultColumns, [...changes.values()])}
     where ${isLaneOf('l', 'k')}
   `.execute(tx)
 }

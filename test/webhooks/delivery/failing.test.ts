@@ -10,7 +10,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { addAdmin } from '../add-admin.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
-import { type Receiver, status } from '../receiver.ts'
+import { type Receiver, holdAnswers, status } from '../receiver.ts'
 
 const HOUR_MS = 3600e3
 let clock: TestClock
@@ -54,6 +54,21 @@ async function watchAfter(id: string, hours: number): Promise<void> {
 
 const shown = () =>
   smtp.mails.map(({ to, subject }) => [to?.[0]?.address, subject]).toSorted((a, b) => (String(a) < String(b) ? -1 : 1))
+
+it('records a failure while the next request of its lane hangs', async () => {
+  const body = { url: receiver.url, topics: ['device-events'], single_event_per_message: true }
+  const { id } = await harness.addWebhook(body)
+  const held = holdAnswers(receiver)
+  await harness.deviceEvents(['first', 'second'])
+  clock.advance(1000)
+  await harness.start()
+  await receiver.waitFor(1)
+  held[0]?.writeHead(500).end()
+  await receiver.waitFor(2)
+  const { epoch } = await lane(id)
+  await waitUntil('the failure is recorded', async () => (await lane(id)).failures === 1)
+  expect(await lane(id)).toMatchObject({ epoch, failingSince: clock.now() })
+})
 
 it('mails the admins after an hour, a day and three days of failing, and then disables the webhook', async () => {
   await addAdmin(harness, 'ada@example.test')

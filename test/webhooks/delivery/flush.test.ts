@@ -16,6 +16,7 @@ import { createTestClock } from '../../support/test-clock.ts'
 
 const clock = createTestClock()
 const url = 'http://127.0.0.1:1/'
+const noFailures = { failures: 0, failingSince: null }
 let harness: Harness
 let counters: WebhookCounters
 /** The count of the lane of a test that has one lane. */
@@ -88,13 +89,21 @@ it('subtracts delivered messages from the count when it releases the lane', asyn
   const [first, second] = lane.messages
   if (first === undefined || second === undefined) throw new Error('no messages')
   const flusher = createFlusher(harness.ctx, counters)
-  await flusher.add({ lane, spare, outcome: { attempt: delivered(lane, first.id), unrouted: null } })
+  await flusher.add({
+    lane,
+    spare,
+    outcome: { attempt: delivered(lane, first.id), failures: noFailures, unrouted: null },
+  })
   expect(await laneRow()).toMatchObject({ pending: 3, leaseUntil: expect.any(Date) })
   expect(spare.take(Infinity)).toBe(1)
   spare.add(1)
   const release = { failures: 3, openUntil: null, failingSince: null, slotSeconds: 1 }
   await Promise.all([
-    flusher.add({ lane, spare, outcome: { attempt: delivered(lane, second.id), unrouted: null } }),
+    flusher.add({
+      lane,
+      spare,
+      outcome: { attempt: delivered(lane, second.id), failures: noFailures, unrouted: null },
+    }),
     flusher.add({ lane, spare, outcome: { release } }),
   ])
   expect(await laneRow()).toEqual({ pending: 1, leaseUntil: null, nextAt: clock.now(), failures: 3 })
@@ -108,7 +117,11 @@ it('does not wait for a transaction that has locked the webhook and is about to 
   await inTx(harness.ctx, async (tx) => {
     await tx.selectFrom('webhook').select('id').forUpdate().execute()
     await Promise.all([
-      flusher.add({ lane, spare, outcome: { attempt: delivered(lane, message.id), unrouted: null } }),
+      flusher.add({
+        lane,
+        spare,
+        outcome: { attempt: delivered(lane, message.id), failures: noFailures, unrouted: null },
+      }),
       flusher.add({
         lane,
         spare,
@@ -127,7 +140,11 @@ it('writes thousands of results that have waited for a stalled database, in boun
   await inTx(harness.ctx, async (tx) => {
     await sql`lock table webhook_delivery in share mode`.execute(tx)
     const results = Array.from({ length: count }, () => delivered(lane, uuidv7()))
-    written = Promise.all(results.map((attempt) => flusher.add({ lane, spare, outcome: { attempt, unrouted: null } })))
+    written = Promise.all(
+      results.map((attempt) =>
+        flusher.add({ lane, spare, outcome: { attempt, failures: noFailures, unrouted: null } }),
+      ),
+    )
     await untilWaiting(harness, 1)
     expect(flusher.hasRoom()).toBe(false)
   })
@@ -149,7 +166,11 @@ it('has no room while large results wait, even if they are few', async () => {
   await inTx(harness.ctx, async (tx) => {
     await sql`lock table webhook_delivery in share mode`.execute(tx)
     const results = Array.from({ length: 20 }, () => delivered(lane, uuidv7(), payload))
-    written = Promise.all(results.map((attempt) => flusher.add({ lane, spare, outcome: { attempt, unrouted: null } })))
+    written = Promise.all(
+      results.map((attempt) =>
+        flusher.add({ lane, spare, outcome: { attempt, failures: noFailures, unrouted: null } }),
+      ),
+    )
     await untilWaiting(harness, 1)
     expect(flusher.hasRoom()).toBe(false)
   })
@@ -167,13 +188,13 @@ it('drops the one result that the database refuses, and keeps its lane leased', 
     flusher.add({
       lane: bad,
       spare: ofBad,
-      outcome: { attempt: delivered(bad, bad.messages[0]?.id ?? '', 'refused'), unrouted: null },
+      outcome: { attempt: delivered(bad, bad.messages[0]?.id ?? '', 'refused'), failures: noFailures, unrouted: null },
     }),
     flusher.add({ lane: bad, spare: ofBad, outcome: { release } }),
     flusher.add({
       lane: good,
       spare,
-      outcome: { attempt: delivered(good, good.messages[0]?.id ?? ''), unrouted: null },
+      outcome: { attempt: delivered(good, good.messages[0]?.id ?? ''), failures: noFailures, unrouted: null },
     }),
     flusher.add({ lane: good, spare, outcome: { release } }),
   ])
@@ -197,7 +218,11 @@ it('reports leases that could not be ended, although the results are written', a
   await sql`alter table webhook_lane add check (lease_until is not null) not valid`.execute(harness.ctx.db)
   const release = { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 }
   await Promise.all([
-    flusher.add({ lane, spare, outcome: { attempt: delivered(lane, lane.messages[0]?.id ?? ''), unrouted: null } }),
+    flusher.add({
+      lane,
+      spare,
+      outcome: { attempt: delivered(lane, lane.messages[0]?.id ?? ''), failures: noFailures, unrouted: null },
+    }),
     flusher.add({ lane, spare, outcome: { release } }),
   ])
   expect(left).toBe(1)
@@ -217,7 +242,8 @@ it('retries while the database is unavailable, until it is stopped', async () =>
   const lane = await claimed(2)
   const [first, second] = lane.messages
   const flusher = createFlusher(harness.ctx, counters)
-  const push = (id = '') => flusher.add({ lane, spare, outcome: { attempt: delivered(lane, id), unrouted: null } })
+  const push = (id = '') =>
+    flusher.add({ lane, spare, outcome: { attempt: delivered(lane, id), failures: noFailures, unrouted: null } })
   const whileLocked = (work: () => Promise<void>) =>
     inTx(harness.ctx, async (tx) => {
       await sql`lock table webhook_delivery in share mode`.execute(tx)
@@ -247,7 +273,9 @@ it('writes the count of a held lane only when the row counts far too many, and o
   const [first, second, ...others] = lane.messages.map(({ id }) => id)
   const push = (ids: readonly (string | undefined)[]) =>
     Promise.all(
-      ids.map((id = '') => flusher.add({ lane, spare, outcome: { attempt: delivered(lane, id), unrouted: null } })),
+      ids.map((id = '') =>
+        flusher.add({ lane, spare, outcome: { attempt: delivered(lane, id), failures: noFailures, unrouted: null } }),
+      ),
     )
   const flusher = createFlusher(harness.ctx, counters)
   const { ctid } = await laneVersion()
@@ -283,10 +311,10 @@ it('corrects the count of a lane that stays leased', async () => {
   const flusher = createFlusher(harness.ctx, counters)
   const [first, second] = lane.messages.map(({ id }) => delivered(lane, id))
   if (first === undefined || second === undefined) throw new Error('no messages')
-  await flusher.add({ lane, spare, outcome: { attempt: first, unrouted: null } })
+  await flusher.add({ lane, spare, outcome: { attempt: first, failures: noFailures, unrouted: null } })
   expect([await laneRow(), spare.isZero()]).toEqual([expect.objectContaining({ pending: 3 }), false])
   await Promise.all([
-    flusher.add({ lane, spare, outcome: { attempt: second, unrouted: null } }),
+    flusher.add({ lane, spare, outcome: { attempt: second, failures: noFailures, unrouted: null } }),
     flusher.add({ lane, spare, outcome: { corrects: true } }),
   ])
   expect(await laneRow()).toMatchObject({ pending: 1, leaseUntil: expect.any(Date) })
@@ -300,12 +328,12 @@ it.each([[true], [false]])(
     const flusher = createFlusher(harness.ctx, counters)
     const [first, second] = lane.messages.map(({ id }) => delivered(lane, id))
     if (first === undefined || second === undefined) throw new Error('no messages')
-    await flusher.add({ lane, spare, outcome: { attempt: first, unrouted: null } })
+    await flusher.add({ lane, spare, outcome: { attempt: first, failures: noFailures, unrouted: null } })
     let written: Promise<unknown> = Promise.resolve()
     await inTx(harness.ctx, async (tx) => {
       await lockLanes(tx, [lane])
       written = Promise.all([
-        flusher.add({ lane, spare, outcome: { attempt: second, unrouted: null } }),
+        flusher.add({ lane, spare, outcome: { attempt: second, failures: noFailures, unrouted: null } }),
         corrects ? flusher.add({ lane, spare, outcome: { corrects: true } }) : null,
       ])
       await untilWaiting(harness, 1)
@@ -329,8 +357,8 @@ it.each([
     const [first, second, third] = lane.messages.map(({ id }) => delivered(lane, id))
     if (first === undefined || second === undefined || third === undefined) throw new Error('no messages')
     const flusher = createFlusher(harness.ctx, counters)
-    await flusher.add({ lane, spare, outcome: { attempt: first, unrouted: null } })
-    await flusher.add({ lane, spare, outcome: { attempt: second, unrouted: null } })
+    await flusher.add({ lane, spare, outcome: { attempt: first, failures: noFailures, unrouted: null } })
+    await flusher.add({ lane, spare, outcome: { attempt: second, failures: noFailures, unrouted: null } })
     expect(await laneRow()).toMatchObject({ pending: 4 })
     if (isRecounted) await inTx(harness.ctx, (tx) => recountLanes(tx, [lane]))
     const lost = await harness.ctx.db
@@ -344,7 +372,7 @@ it.each([
     const attempt: Attempt = fails ? { ...third, record: { ...third.record, ...later } } : third
     await Promise.all([
       flusher.add({ lane, spare, outcome: { release } }),
-      flusher.add({ ...next, outcome: { attempt, unrouted: null } }),
+      flusher.add({ ...next, outcome: { attempt, failures: noFailures, unrouted: null } }),
     ])
     const waiting = fails ? 2 : 1
     expect(await harness.waiting()).toEqual({ messages: waiting, pending: waiting })
@@ -365,7 +393,9 @@ it('keeps the count of a lane whose results are written together with failures',
   const flusher = createFlusher(harness.ctx, counters)
   const { ctid } = await laneVersion()
   await Promise.all(
-    [first, failed].map((attempt) => flusher.add({ lane, spare, outcome: { attempt, unrouted: null } })),
+    [first, failed].map((attempt) =>
+      flusher.add({ lane, spare, outcome: { attempt, failures: noFailures, unrouted: null } }),
+    ),
   )
   expect(await laneVersion()).toEqual({ pending: 3, ctid })
   const release = { failures: 1, openUntil: null, failingSince: clock.now(), slotSeconds: 1 }
@@ -373,7 +403,11 @@ it('keeps the count of a lane whose results are written together with failures',
     flusher.add({
       lane,
       spare,
-      outcome: { attempt: { ...failed, record: { ...failed.record, id: uuidv7() } }, unrouted: null },
+      outcome: {
+        attempt: { ...failed, record: { ...failed.record, id: uuidv7() } },
+        failures: noFailures,
+        unrouted: null,
+      },
     }),
     flusher.add({ lane, spare, outcome: { release } }),
   ])

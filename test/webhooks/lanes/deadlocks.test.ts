@@ -29,6 +29,7 @@ import { laneClaim } from '../lane-claim.ts'
 
 const clock = createTestClock()
 const url = 'http://127.0.0.1:1/'
+const noFailures = { failures: 0, failingSince: null }
 const spare = () => createSpareCount(200)
 let harness: Harness
 let webhookId: string
@@ -80,7 +81,7 @@ function write(lane: ClaimedLane, ids: readonly string[], status: DeliveryRecord
     return flusher.add({
       lane,
       spare: count,
-      outcome: { attempt: { verdict, askedMs: 0, pauses: 0, record }, unrouted: null },
+      outcome: { attempt: { verdict, askedMs: 0, pauses: 0, record }, failures: noFailures, unrouted: null },
     })
   })
   void flusher.flush()

@@ -12,7 +12,7 @@ import {
   endLeases,
   lockLanes,
   rescheduleLane,
-  subtractFromLanes,
+  updateHeldLanes,
 } from '../../../src/webhooks/lanes/store.ts'
 import { findQueues, firstKey, lowestId } from '../../../src/webhooks/routing/store.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
@@ -98,7 +98,7 @@ async function addLane() {
       await inTx(ctx, async (tx) => {
         await lockLanes(tx, [lane])
         const deleted = await deleteMessages(tx, ids)
-        await subtractFromLanes(tx, [{ ...lane, messages: deleted.length, addedFrom: null }])
+        await updateHeldLanes(tx, [{ ...lane, messages: deleted.length, addedFrom: null }], [])
       })
     },
     /** @returns The number of claimed messages. */
