@@ -8,6 +8,7 @@ import { inTx } from '../../platform/database/db.ts'
 import type { Task } from '../../platform/time/jobs.ts'
 import type { StorageKind } from '../../platform/database/schema.ts'
 import { findExpiringCertificates } from '../../webhooks/requests/client-certificate.ts'
+import { OVERFLOWING_MS } from '../../webhooks/health/decide-state.ts'
 import { listFailingWebhooks, listOverflowingWebhooks } from '../../webhooks/health/store-failing.ts'
 import {
   type Certificate,
@@ -61,7 +62,6 @@ export function certificatesOf({ http, gateway, edge }: Pick<TlsMaterial, 'http'
 }
 
 const FAILING_MS = 3600e3
-const OVERFLOWING_MS = 3600e3
 
 /** Compares the current conditions with those that were reported to organizations. */
 export async function watchConditions(ctx: Context, { storage, certificates }: WatchedParts): Promise<void> {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { addMs } from '../../platform/time/clock.ts'
 import { BREAKER_FAILURES } from '../lanes/decide-lane.ts'
-import { decideState, openUntilOf } from './decide-state.ts'
+import { OVERFLOWING_MS, decideState, openUntilOf } from './decide-state.ts'
 
 const now = new Date('2026-11-23T12:00:00Z')
 const later = addMs(now, 1000)
@@ -16,9 +16,10 @@ const signs = {
   failures: 0,
   openUntil: null,
   lastError: null,
+  overflowedAt: null,
 }
 
-it('is healthy until an attempt fails, whatever waits', () => {
+it('is healthy while no failure counts, whatever waits', () => {
   expect(decideState({ ...signs, pending: 9, lastError: 'answered 500' }, now)).toEqual({
     state: 'healthy',
     reason: null,
@@ -34,6 +35,17 @@ it('says that a webhook without topics never gets a message, unless something el
   expect(decideState({ ...without, isLimited: true }, now).state).toBe('idle')
   expect(decideState({ ...without, failures: 1 }, now).state).toBe('failing')
   expect(decideState({ ...without, enabled: false }, now).state).toBe('disabled')
+})
+
+it('says that messages were dropped within the last hour, unless something else is wrong', () => {
+  const dropped = { ...signs, overflowedAt: addMs(now, -OVERFLOWING_MS) }
+  const reason =
+    'Messages were dropped within the last hour, because too many waited for the webhook or its organization'
+  expect(decideState(dropped, now)).toEqual({ state: 'overflowing', reason })
+  expect(decideState({ ...dropped, hasTopics: false }, now).state).toBe('overflowing')
+  expect(decideState(dropped, addMs(now, 1)).state).toBe('healthy')
+  expect(decideState({ ...dropped, failures: 1 }, now).state).toBe('failing')
+  expect(decideState({ ...dropped, enabled: false }, now).state).toBe('disabled')
 })
 
 it('says how often the receiver failed, what waits and why', () => {

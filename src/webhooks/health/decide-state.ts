@@ -19,17 +19,23 @@ export interface WebhookSigns {
   /** The time until which only pings are sent: the breaker is open, or the receiver has requested a pause. */
   readonly openUntil: Date | null
   readonly lastError: string | null
+  /** When the last message was dropped, because too many waited. */
+  readonly overflowedAt: Date | null
 }
+
+/** A webhook counts as overflowing for so long after a message was dropped. */
+export const OVERFLOWING_MS = 3600e3
 
 /** The waiting messages of a lane that is held are counted up to this number; a larger one may be up to 200 too high. */
 export const MAX_COUNTED = 1000
 
 /**
  * `disabled`: only pings are sent. `paused`: the receiver has requested a pause, or has failed so often that one probe
- * follows each pause. `failing`: the last attempt failed, and others follow. `idle`: the webhook has no topics, so no event
+ * follows each pause. `failing`: the last attempt failed, and others follow. `overflowing`: the receiver accepts messages, but
+ * others are dropped, because too many wait for the webhook or its organization. `idle`: the webhook has no topics, so no event
  * becomes a message to it.
  */
-export type WebhookState = 'healthy' | 'idle' | 'failing' | 'paused' | 'disabled'
+export type WebhookState = 'healthy' | 'idle' | 'overflowing' | 'failing' | 'paused' | 'disabled'
 
 interface DecidedState {
   readonly state: WebhookState
@@ -41,11 +47,11 @@ const MAX_LIMIT_PAUSE_MS = 60_000
 
 const NO_TOPICS = 'The webhook has no topics, so it never gets a message except test messages'
 
+const OVERFLOWING =
+  'Messages were dropped within the last hour, because too many waited for the webhook or its organization'
+
 /** Decides the state of a webhook, with the reason as a sentence; null for a healthy one. */
 export function decideState(signs: WebhookSigns, now: Date): DecidedState {
-  const working: DecidedState = signs.hasTopics
-    ? { state: 'healthy', reason: null }
-    : { state: 'idle', reason: NO_TOPICS }
   const { enabled, disabledWhy, isLimited, pending, isPendingExact, parked, failures, lastError } = signs
   const openUntil = openUntilOf(signs, now)
   const count = isPendingExact ? pending : `about ${pending}`
@@ -54,7 +60,7 @@ export function decideState(signs: WebhookSigns, now: Date): DecidedState {
   if (!enabled) return { state: 'disabled', reason: `${disabledText(disabledWhy)}, and ${waiting}` }
   const last = lastError === null ? '' : `: ${lastError}`
   if (failures === 0) {
-    if (openUntil === null || (isLimited && pending === 0)) return working
+    if (openUntil === null || (isLimited && pending === 0)) return decideWorking(signs, now)
     // Only an answer that requests a pause is a failed attempt that does not count.
     if (isLimited && lastError === null && openUntil.getTime() - now.getTime() <= MAX_LIMIT_PAUSE_MS)
       return { state: 'paused', reason: `The rate limit delays messages, and ${waiting}` }
@@ -62,6 +68,13 @@ export function decideState(signs: WebhookSigns, now: Date): DecidedState {
   }
   const times = failures === 1 ? 'The last attempt failed' : `The last ${failures} attempts failed`
   return { state: openUntil === null ? 'failing' : 'paused', reason: `${times}, and ${waiting}${last}` }
+}
+
+/** Decides the state of a webhook of which no attempt has failed. */
+function decideWorking({ hasTopics, overflowedAt }: WebhookSigns, now: Date): DecidedState {
+  if (overflowedAt !== null && now.getTime() - overflowedAt.getTime() <= OVERFLOWING_MS)
+    return { state: 'overflowing', reason: OVERFLOWING }
+  return hasTopics ? { state: 'healthy', reason: null } : { state: 'idle', reason: NO_TOPICS }
 }
 
 function disabledText(why: WebhookSigns['disabledWhy']): string {

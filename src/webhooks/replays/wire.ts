@@ -70,7 +70,10 @@ export const ReplayReply = named(
 export const WebhookHealthReply = named(
   'WebhookHealth',
   Type.Object({
-    state: Type.Enum(['healthy', 'idle', 'failing', 'paused', 'disabled'], { description: 'idle: it has no topics' }),
+    state: Type.Enum(['healthy', 'idle', 'overflowing', 'failing', 'paused', 'disabled'], {
+      description:
+        'idle: it has no topics; overflowing: messages were dropped within the last hour, because too many waited',
+    }),
     reason: Type.Optional(Type.String()),
     disabled_time: Type.Optional(
       Type.Number({ description: 'epoch seconds; missing if the service did not record it yet' }),

@@ -16,6 +16,7 @@ export interface WebhookPlace {
 export const healthWords: Readonly<Record<Health['state'], { readonly tone: Tone; readonly text: string }>> = {
   healthy: { tone: 'good', text: 'Healthy' },
   idle: { tone: 'warn', text: 'No topics' },
+  overflowing: { tone: 'bad', text: 'Drops messages' },
   failing: { tone: 'bad', text: 'Failing' },
   paused: { tone: 'warn', text: 'Paused' },
   disabled: { tone: 'idle', text: 'Disabled' },

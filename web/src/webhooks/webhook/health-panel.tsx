@@ -10,6 +10,7 @@ export function HealthPanel({ health }: { readonly health: Health }) {
     oldest_pending: oldest,
     parked,
     overflowed,
+    last_overflow: droppedAt,
     breaker,
     last_hour: hour,
   } = health
@@ -53,7 +54,14 @@ export function HealthPanel({ health }: { readonly health: Health }) {
         {overflowed > 0 && (
           <div>
             <dt>Dropped, because too many waited</dt>
-            <dd>{overflowed.toLocaleString('en')}</dd>
+            <dd>
+              {overflowed.toLocaleString('en')}
+              {droppedAt !== undefined && (
+                <>
+                  , the last one <Ago at={droppedAt} />
+                </>
+              )}
+            </dd>
           </div>
         )}
         {breaker.open_until !== undefined && (
