@@ -43,7 +43,9 @@ export const SsrUpgradeBody = named(
   'SsrUpgradeCreate',
   Type.Object({
     ...commonFields,
-    device_ids: Type.Array(Uuid, { minItems: 1, maxItems: 10_000 }),
+    device_ids: Type.Optional(
+      Type.Array(Uuid, { minItems: 1, maxItems: 10_000, description: 'required, except with plan_id' }),
+    ),
     strategy: Type.Optional(Type.Enum(['big_bang', 'serial'], { default: 'big_bang' })),
     version: Type.Optional(Version),
     ...includeField,
@@ -60,6 +62,7 @@ export const RouterUpgradeBody = named(
 /** @throws AppError invalid naming a field whose value is inconsistent with the others. */
 export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
   const { device_ids: ids, strategy = 'big_bang', start_time: start = 0, reboot_at: reboot = 0 } = body
+  if (ids === undefined) throw invalidField('device_ids', 'is required')
   const { version, channel, field } = parseVersion(body)
   if (start > 0 && reboot > 0 && reboot < start)
     throw invalidField('reboot_at', `is ${reboot}, before start_time, which is ${start}`)

@@ -321,7 +321,13 @@ test('a preview of an upgrade of routers starts nothing, and is carried out by i
   const { body } = await upgrade({ strategy: 'serial', dry_run: true })
   expect(body).toMatchObject({ total: 2, phases: [{ total: 1 }, { total: 1 }] })
   expect(await rowsOf()).toBe(before)
-  expect(await upgrade({ plan_id: body.plan_id })).toMatchObject({ status: 200, body: { id: body.plan_id } })
+  // The id is enough, as for other kinds of upgrades; routers that a client names must be those of the plan.
+  const others = { plan_id: body.plan_id, device_ids: ids().slice(1) }
+  expect(await upgrade(others)).toMatchObject({ status: 400, body: { reason: expect.stringContaining('differs') } })
+  const started = await server.call('POST', path, { body: { plan_id: body.plan_id } })
+  expect(started).toMatchObject({ status: 200, body: { id: body.plan_id } })
+  const nobody = await server.call('POST', path, { body: { strategy: 'serial' } })
+  expect(nobody).toMatchObject({ status: 400, body: { detail: 'Invalid field device_ids: is required' } })
   const [router] = routers
   const one = `/sites/${siteId}/ssr/${router?.id}/upgrade`
   const plan = await server.call('POST', one, { body: { version: '6.2.0', dry_run: true } })

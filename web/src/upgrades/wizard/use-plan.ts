@@ -65,16 +65,13 @@ async function previewPlan(
   throw new Error('The answer to a preview is no plan')
 }
 
-async function startPlan(api: Api, orgId: string, { kind, body }: UpgradeRequest, planId: string): Promise<string> {
+async function startPlan(api: Api, orgId: string, { kind }: UpgradeRequest, planId: string): Promise<string> {
   const params = { path: { org_id: orgId } }
   const plan = { plan_id: planId }
   const started = await (kind === 'mxedge'
     ? answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade', { params, body: plan }))
     : kind === 'ssr'
-      ? // The field is required also beside a plan.
-        answerOf(
-          api.POST('/api/v1/orgs/{org_id}/ssr/upgrade', { params, body: { ...plan, device_ids: body.device_ids } }),
-        )
+      ? answerOf(api.POST('/api/v1/orgs/{org_id}/ssr/upgrade', { params, body: plan }))
       : answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade', { params, body: plan })))
   if (!('id' in started)) throw new Error('The answer to a start is no upgrade')
   return started.id
