@@ -7,7 +7,7 @@ export const limitsOfAll = {
       minimum: 1,
       maximum: 1_000_000,
       description:
-        'Devices that are upgraded at the same time, at all sites together, from their first command to their end',
+        'Devices that are upgraded at the same time, at all sites together; one that has downloaded and waits for its reboot does not count',
     }),
   ),
   max_downloads: Type.Optional(
