@@ -224,7 +224,7 @@ describe('the phases of', () => {
       { strategy: 'canary', canary_sites: [2, 2] },
     ])
       refused(body).toThrow('Invalid field canary_sites: ')
-    refused({ strategy: 'canary', max_failures: [1] }).toThrow('each of the 2 phases')
+    refused({ strategy: 'canary', max_failures: [1] }).toThrow('must have 3, one for each phase, or 2, without')
     expect(parse({ strategy: 'canary', canary_sites: [1, 2], max_failures: [1, 2] }).gate(3)?.max_failures).toBe(2)
   })
 
@@ -259,8 +259,11 @@ describe('the gate of canary', () => {
     expect([1, 2, 3, 4].map((phase) => phasing.gate(phase)?.max_failures)).toEqual([0, 2, 5, 5])
     for (const limits of [[1], [1, 2], [1, 2, 3, 4, 5]])
       expect(() => parse({ strategy: 'canary', canary_phases: [1, 10, 50], max_failures: limits })).toThrow(
-        `has ${limits.length} numbers, but must have one for each of the 3 phases`,
+        `${limits.length === 1 ? '1 number' : `${limits.length} numbers`}, but must have 4, one for each phase, or 3, without that of the last phase`,
       )
+    const groups = { canary_groups: [{ rules: [{ match_role: 'lab' }] }], max_failures: [1, 2, 3] }
+    expect(() => parse({ strategy: 'canary', ...groups })).toThrow('has 3 numbers, but must have 2, one for each phase')
+    expect(() => parse({ strategy: 'canary', canary_phases: [50, 100], max_failures: [1] })).toThrow(/one for each phase$/)
   })
 
   test('is the limit of the phase alone where the request has such limits', () => {

@@ -97,7 +97,9 @@ function parseLimits(
   if (limits === undefined || last === undefined) return null
   if (limits.length === phases) return limits
   if (limits.length === sent) return [...limits, last]
-  throw invalidField('max_failures', `has ${limits.length} numbers, but must have one for each of the ${sent} phases`)
+  const given = limits.length === 1 ? '1 number' : `${limits.length} numbers`
+  const implied = sent < phases ? `, or ${sent}, without that of the last phase` : ''
+  throw invalidField('max_failures', `has ${given}, but must have ${phases}, one for each phase${implied}`)
 }
 
 /** Each share is rounded up, so 1 % of 20 devices is one device, not none. */

@@ -129,7 +129,7 @@ describe('fields', () => {
     [{ strategy: 'canary', phase_scope: 'region' }, 'phase_scope', 'must be one of org, site'],
     [{ device_type: 'router' }, 'device_type', 'must be one of ap, gateway, switch'],
     [{ strategy: 'rrm', rrm_mesh_upgrade: 'all' }, 'rrm_mesh_upgrade', 'must be one of parallel, sequential'],
-    [{ strategy: 'canary', max_failures: [1, 2] }, 'max_failures', 'each of the 4 phases'],
+    [{ strategy: 'canary', max_failures: [1, 2] }, 'max_failures', 'must have 4, one for each phase'],
     [{ versions: ['9.9.9'] }, 'versions.0', 'no firmware 9.9.9'],
     [{ versions: [''] }, 'versions.0', ''],
     [{ max_failures: [1] }, 'max_failures', 'big_bang'],
