@@ -263,7 +263,9 @@ describe('the gate of canary', () => {
       )
     const groups = { canary_groups: [{ rules: [{ match_role: 'lab' }] }], max_failures: [1, 2, 3] }
     expect(() => parse({ strategy: 'canary', ...groups })).toThrow('has 3 numbers, but must have 2, one for each phase')
-    expect(() => parse({ strategy: 'canary', canary_phases: [50, 100], max_failures: [1] })).toThrow(/one for each phase$/)
+    expect(() => parse({ strategy: 'canary', canary_phases: [50, 100], max_failures: [1] })).toThrow(
+      /one for each phase$/,
+    )
   })
 
   test('is the limit of the phase alone where the request has such limits', () => {

@@ -28,13 +28,26 @@ describe('times', () => {
     })
   })
 
-  test('a reboot is never before the start, a start never before now', () => {
-    const start = at('2026-06-14T00:00:00Z')
-    const early = planTimes({ start, reboot: at('2026-06-13T13:00:00Z') }, [berlin], now)
-    expect(early.get('b')).toMatchObject({
-      startAt: start.time.kind === 'instant' && start.time.at,
-      rebootAt: new Date('2026-06-14T00:00:00Z'),
+  test('a reboot before the start is refused', () => {
+    const reboot = at('2026-06-13T23:59:59Z', 'reboot_datetime')
+    expect(() => planTimes({ start: at('2026-06-14T00:00:00Z'), reboot }, [berlin, tokyo], now)).toThrow(
+      'Invalid field reboot_datetime: is 2026-06-13T23:59:59.000Z, before start_datetime, which is 2026-06-14T00:00:00.000Z',
+    )
+    const local = { start: at('2026-06-14T03:00'), reboot: at('2026-06-14T02:59', 'reboot_datetime') }
+    expect(() => planTimes(local, [berlin], now)).toThrow('is 2026-06-14T02:59:00.000, before start_datetime')
+  })
+
+  test('a reboot that is before the start at some sites is one at the start there, which is noted', () => {
+    const mixed = { start: at('2026-06-14T00:00'), reboot: at('2026-06-13T20:00:00Z', 'reboot_datetime') }
+    const times = planTimes(mixed, [berlin, tokyo], now)
+    expect(times.get('t')).toMatchObject({ rebootAt: new Date('2026-06-13T20:00:00Z'), warnings: [] })
+    expect(times.get('b')).toMatchObject({
+      rebootAt: new Date('2026-06-13T22:00:00Z'),
+      warnings: [{ reason: expect.stringMatching(/^reboot_datetime is before start_datetime .*Europe\/Berlin: /) }],
     })
+  })
+
+  test('a start is never before now', () => {
     expect(planTimes({ start: at('2026-06-13T11:55:00Z'), reboot: null }, [berlin], now).get('b')).toMatchObject({
       startAt: now,
     })

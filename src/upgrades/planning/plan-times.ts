@@ -16,7 +16,8 @@ export interface SiteTimes {
 /**
  * When each site starts and reboots, by its own clocks.
  * A local time that has passed at some of the sites means "now" there, and is noted.
- * @throws AppError invalid for an instant in the past, and for a local time that has passed at all sites.
+ * @throws AppError invalid for an instant in the past, for a local time that has passed at all sites, and for a reboot
+ *   that is before the start at all sites.
  */
 export function planTimes(
   { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
@@ -24,6 +25,7 @@ export function planTimes(
   now: Date,
 ): Map<string, SiteTimes> {
   for (const requested of [start, reboot]) if (requested !== null) refusePast(requested, sites, now)
+  if (start !== null && reboot !== null) refuseReversed({ start, reboot }, sites)
   return resolveTimes({ start, reboot }, sites, now)
 }
 
@@ -57,6 +59,27 @@ function refusePast({ field, time }: RequestedTime, sites: readonly UpgradeSite[
   throw invalidField(field, `has gone by already at ${named.join(', ')}${more}`)
 }
 
+interface BothTimes {
+  readonly start: RequestedTime
+  readonly reboot: RequestedTime
+}
+
+function refuseReversed({ start, reboot }: BothTimes, sites: readonly UpgradeSite[]): void {
+  if (sites.length === 0 || !sites.every((site) => isReversed({ start, reboot }, site))) return
+  const [given, least] = [reboot, start].map(({ time }) => describeTime(time))
+  throw invalidField(reboot.field, `is ${given}, before ${start.field}, which is ${least}`)
+}
+
+/** A local time and an instant may stand in this order at some of the sites only. */
+function isReversed({ start, reboot }: BothTimes, { timezone }: UpgradeSite): boolean {
+  const zone = findZone(timezone) ?? utcZone
+  return resolveStartTime(reboot.time, zone) < resolveStartTime(start.time, zone)
+}
+
+function describeTime(time: StartTime): string {
+  return time.kind === 'instant' ? time.at.toISOString() : new Date(time.localMs).toISOString().slice(0, -'Z'.length)
+}
+
 function notePast(
   { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
   site: UpgradeSite,
@@ -66,9 +89,13 @@ function notePast(
     if (requested === null || requested.time.kind === 'instant' || !isPast(requested.time, site, now)) return []
     return [{ reason: `${requested.field} has gone by already in the time zone ${site.timezone}: ${instead}` }]
   }
+  const immediately = 'the devices reboot as soon as they have their firmware'
+  const reversed = start !== null && reboot !== null && isReversed({ start, reboot }, site)
   return [
     ...note(start, 'the site starts now'),
-    ...note(reboot, 'the devices reboot as soon as they have their firmware'),
+    ...(reversed
+      ? [{ reason: `${reboot.field} is before ${start.field} in the time zone ${site.timezone}: ${immediately}` }]
+      : note(reboot, immediately)),
   ]
 }
 

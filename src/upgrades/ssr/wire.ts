@@ -64,8 +64,6 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
   const { device_ids: ids, strategy = 'big_bang', start_time: start = 0, reboot_at: reboot = 0 } = body
   if (ids === undefined) throw invalidField('device_ids', 'is required')
   const { version, channel, field } = parseVersion(body)
-  if (start > 0 && reboot > 0 && reboot < start)
-    throw invalidField('reboot_at', `is ${reboot}, before start_time, which is ${start}`)
   return {
     deviceIds: [...new Set(ids.map((id) => id.toLowerCase()))],
     channel: body.channel !== undefined && version !== channel ? channel : null,

@@ -157,6 +157,7 @@ describe('fields', () => {
     [{ start_time: 1 }, 'start_time', '1970-01-01T00:00:01.000Z'],
     [{ reboot_datetime: '2026-01-01T00:00:00+02:00' }, 'reboot_datetime', '2025-12-31T22:00:00.000Z'],
     [{ reboot_at: 1 }, 'reboot_at', 'more than 5 minutes ago'],
+    [{ start_time: 4_000_000_000, reboot_at: 3_999_999_999 }, 'reboot_at', 'before start_time, which is 2096-'],
     [{ start_time: -1 }, 'start_time', ''],
     [{ start_time: 1.5 }, 'start_time', ''],
     [{ all_sites: 'yes' }, 'all_sites', ''],
