@@ -66,7 +66,7 @@ async function stopInOrder(starting: Promise<Running>, endMs: number): Promise<v
 }
 
 function printHelp(): void {
-  const lines = describeSettings().map(({ name, description }) => `  ${name.padEnd(33)}${description}`)
+  const lines = describeSettings().map((line) => `  ${line}`)
   print(`Usage: npm start [-- --demo]
 
   --demo      an organization with three sites, sixty simulated devices and two edge appliances

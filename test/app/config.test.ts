@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, test } from 'vitest'
-import { parseConfig } from '../../src/app/config/config.ts'
+import { parseConfig, describeSettings } from '../../src/app/config/config.ts'
 import { issueGatewayTls, loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { builtProgram } from '../support/servers/built-program.ts'
@@ -126,6 +126,10 @@ describe('settings', () => {
 it('takes no notice of the settings of other programs in the same shell', () => {
   const others = { SIGNALBOX_URL: 'http://127.0.0.1:8080', SIGNALBOX_TOKEN: 't', SIGNALBOX_ORG: 'My network' }
   expect(parseConfig({ ...others, SIGNALBOX_AGENT_CODE: 'magic' })).toEqual(parseConfig({}))
+})
+
+it('describes each setting in a line, beside its name', () => {
+  for (const line of describeSettings()) expect(line).toMatch(/^SIGNALBOX_[A-Z0-9_]+ {2,}[a-zA-Z]/)
 })
 
 describe('further names of the self-signed certificate', () => {

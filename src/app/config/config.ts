@@ -161,11 +161,13 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   })
 }
 
-/** Returns name and description of every setting, for people. */
-export function describeSettings(): { readonly name: string; readonly description: string }[] {
-  return Object.entries(Environment.properties).map(([name, schema]) => {
+/** Returns a line for every setting: its name and its description. */
+export function describeSettings(): string[] {
+  const settings = Object.entries(Environment.properties)
+  const width = Math.max(...settings.map(([name]) => name.length))
+  return settings.map(([name, schema]) => {
     const description: unknown = Reflect.get(schema, 'description')
-    return { name, description: typeof description === 'string' ? description : '' }
+    return `${name.padEnd(width)}  ${typeof description === 'string' ? description : ''}`
   })
 }
 
