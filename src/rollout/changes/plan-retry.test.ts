@@ -240,7 +240,7 @@ test('failures that a retry leaves may exceed the budget of all sites', () => {
   const failures = Array.from({ length: 4 }, () => ({ ...one }))
   const { org, sites } = createWorld(failures, { finished: [true], scope: 'org', budget: 1 })
   const limitOf = (count: number) => findRetryLimit(org, sites, planRetry(org, sites, failures.slice(0, count), NOW_MS))
-  expect(limitOf(2)).toBe('more than 1 failures in all sites, the failure_budget')
+  expect(limitOf(2)).toBe('more than 1 failure in all sites, the failure_budget')
   expect(limitOf(3)).toBeNull()
 })
 

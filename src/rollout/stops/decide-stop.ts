@@ -20,7 +20,7 @@ export function findBudgetReason(
   { failureBudget }: { readonly failureBudget: number | null },
 ): string | null {
   if (failureBudget === null || failures <= failureBudget) return null
-  return `more than ${failureBudget} failures in all sites, the failure_budget`
+  return `more than ${failureBudget} ${failureBudget === 1 ? 'failure' : 'failures'} in all sites, the failure_budget`
 }
 
 /** Returns why more targets failed in a phase than its gate tolerates; null: in none. */
