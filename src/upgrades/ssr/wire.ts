@@ -62,7 +62,7 @@ export const RouterUpgradeBody = named(
 /** @throws AppError invalid naming a field whose value is inconsistent with the others. */
 export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
   const { device_ids: ids, strategy = 'big_bang', start_time: start = 0, reboot_at: reboot = 0 } = body
-  if (ids === undefined) throw invalidField('device_ids', 'is required')
+  if (ids === undefined) throw invalidField('device_ids', 'must name the routers, unless plan_id names a plan')
   const { version, channel, field } = parseVersion(body)
   return {
     deviceIds: [...new Set(ids.map((id) => id.toLowerCase()))],

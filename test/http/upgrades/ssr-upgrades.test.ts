@@ -327,7 +327,10 @@ test('a preview of an upgrade of routers starts nothing, and is carried out by i
   const started = await server.call('POST', path, { body: { plan_id: body.plan_id } })
   expect(started).toMatchObject({ status: 200, body: { id: body.plan_id } })
   const nobody = await server.call('POST', path, { body: { strategy: 'serial' } })
-  expect(nobody).toMatchObject({ status: 400, body: { detail: 'Invalid field device_ids: is required' } })
+  expect(nobody).toMatchObject({
+    status: 400,
+    body: { detail: 'Invalid field device_ids: must name the routers, unless plan_id names a plan' },
+  })
   const [router] = routers
   const one = `/sites/${siteId}/ssr/${router?.id}/upgrade`
   const plan = await server.call('POST', one, { body: { version: '6.2.0', dry_run: true } })
