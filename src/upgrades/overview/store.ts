@@ -52,8 +52,8 @@ export async function getOverview(reader: Reader, scope: OrgScope, id: string): 
 }
 
 /**
- * The upgrades whose ids are in `page`, as far as they are in the scope. While an upgrade runs, only its running sites count for `stop_reason`: one that was
- * stopped earlier keeps its reason when devices of other sites are retried.
+ * The upgrades whose ids are in `page`, as far as they are in the scope. While an upgrade runs, only its running sites count
+ * for `stop_reason`: one that was stopped earlier keeps its reason when devices of other sites are retried.
  */
 function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
   const { orgId } = scope
