@@ -53,13 +53,10 @@ async function previewPlan(
     const call = api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade', { params, body: { ...body, dry_run: true } })
     const plan = await answerOf(call)
     if ('plan_id' in plan) return appliancePlan(plan, names)
-  } else if (kind === 'ssr') {
-    const call = api.POST('/api/v1/orgs/{org_id}/ssr/upgrade', { params, body: { ...body, dry_run: true } })
-    const plan = await answerOf(call)
-    if ('plan_id' in plan) return devicePlan(plan)
   } else {
-    const call = api.POST('/api/v1/orgs/{org_id}/devices/upgrade', { params, body: { ...body, dry_run: true } })
-    const plan = await answerOf(call)
+    const plan = await (kind === 'ssr'
+      ? answerOf(api.POST('/api/v1/orgs/{org_id}/ssr/upgrade', { params, body: { ...body, dry_run: true } }))
+      : answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade', { params, body: { ...body, dry_run: true } })))
     if ('plan_id' in plan) return devicePlan(plan)
   }
   throw new Error('The answer to a preview is no plan')

@@ -163,7 +163,7 @@ function DeleteButton({ place, webhook, health }: DeleteButtonProps) {
         counts: [{ count: 1, one: 'webhook' }],
         name: titleOf(webhook),
         consequences: [
-          'Its delivery log can not be read any more.',
+          "Its delivery log can't be read any more.",
           health === undefined
             ? 'Waiting and undelivered messages are never sent.'
             : `Waiting messages (${pendingText(health)}) and undelivered ones (${health.parked.toLocaleString('en')}) are never sent.`,
