@@ -33,6 +33,8 @@ export interface WebhookWorkerOptions {
   readonly pingSlots?: PoolCap
   /** The clock by which requests become late and slow, in milliseconds since any time. */
   readonly monotonicMs?: () => number
+  /** The clock by which lanes are held and events wait in them, in milliseconds since any time. Default: `performance.now()`. */
+  readonly laneMs?: () => number
   /** Limits for results that wait for the database. */
   readonly maxUnwritten?: PartLimits
   /** How long a lane without messages is held at least for its next one, which then needs no claim. */
@@ -48,6 +50,7 @@ const defaults = {
   caps: defaultCaps,
   maxUnwritten: defaultMaxUnwritten,
   minIdleMs: MIN_IDLE_MS,
+  laneMs: () => performance.now(),
 }
 
 /** Routes events to webhooks and delivers them until stopped. */
@@ -65,7 +68,12 @@ export async function startWebhookWorkers(
   const deadlines = createDeadlines()
   const tokens = createAccessTokens({ clock: ctx.clock, deadlines, outbound: options.outbound })
   const pinger = startPingWorker(ctx, { ...defaults, ...options, deadlines, tokens })
-  const { limits = defaultWebhookLimits, monotonicMs = createRunningClock(), charge } = options
+  const {
+    limits = defaultWebhookLimits,
+    monotonicMs = createRunningClock(),
+    laneMs,
+    charge,
+  } = { ...defaults, ...options }
   const deliverer = startDeliverWorker(ctx, {
     ...defaults,
     ...options,
@@ -77,7 +85,7 @@ export async function startWebhookWorkers(
     runId,
     counters,
   })
-  const router = startRouteWorker(ctx, counters, { limits, direct: deliverer, ...(charge && { charge }) })
+  const router = startRouteWorker(ctx, counters, { limits, direct: deliverer, laneMs, ...(charge && { charge }) })
   const deletions = startDeletionWorker(ctx)
   return {
     async stop(withinMs) {

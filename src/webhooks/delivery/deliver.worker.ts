@@ -27,6 +27,8 @@ export interface DeliverWorkerOptions extends DeliverOptions {
   readonly caps: Caps
   /** Requests become late and slow by this clock. It must not count time in which the process did not run. */
   readonly monotonicMs: () => number
+  /** See WebhookWorkerOptions. */
+  readonly laneMs: () => number
   /** By how much the clock was set back while the service did not run. */
   readonly startBackMs: number
   readonly maxUnwritten: PartLimits

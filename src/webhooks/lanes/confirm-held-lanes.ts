@@ -9,8 +9,11 @@ const CONFIRM_AFTER_MS = 2000
 /** The same if others are confirmed, so that all take one statement. */
 const CONFIRM_WITH_OTHERS_MS = 500
 
-/** Returns the function behind HeldLanes.confirm(), which takes the lanes that are held. */
-export function createConfirmation(ctx: Context): (lanes: readonly HeldLane[]) => Promise<void> {
+/**
+ * Returns the function behind HeldLanes.confirm(), which takes the lanes that are held.
+ * @param nowMs The clock of the lanes.
+ */
+export function createConfirmation(ctx: Context, nowMs: () => number): (lanes: readonly HeldLane[]) => Promise<void> {
   let isConfirming = false
   return async (lanes) => {
     const isDue = lanes.some((lane) => lane.stateToConfirm(CONFIRM_AFTER_MS) !== null)
@@ -20,7 +23,7 @@ export function createConfirmation(ctx: Context): (lanes: readonly HeldLane[]) =
       return known === null ? [] : [{ lane, known }]
     })
     isConfirming = true
-    const atMs = performance.now()
+    const atMs = nowMs()
     try {
       const now = ctx.clock.now()
       const of = { lanes: unconfirmed.map(({ known }) => known), now, leaseUntil: addMs(now, LEASE_MS) }

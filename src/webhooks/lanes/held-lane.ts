@@ -52,7 +52,7 @@ export interface HeldLane {
    */
   stateToConfirm(afterMs: number): KnownLane | null
   /**
-   * Lets the lane go on as if it had been leased at this time, on the clock of `performance.now()`.
+   * Lets the lane go on as if it had been leased at this time, on its clock.
    * @param extended The state for which the lease was extended; null if it was not.
    */
   confirm(atMs: number, extended: KnownLane | null): void
@@ -79,6 +79,8 @@ interface HoldOptions extends DeliverOptions {
   readonly flusher: Flusher
   readonly limits: WebhookLimits
   readonly minIdleMs: number
+  /** The clock of the lane. */
+  readonly laneMs: () => number
 }
 
 /**
@@ -88,16 +90,16 @@ interface HoldOptions extends DeliverOptions {
  */
 export function holdLane(
   ctx: Context,
-  { flusher, limits, minIdleMs, ...options }: HoldOptions,
+  { flusher, limits, minIdleMs, laneMs: nowMs, ...options }: HoldOptions,
   { lane, turn }: { readonly lane: ClaimedLane; readonly turn: Turn },
 ): HeldLane {
   let receiver = receiverOf(ctx, lane)
-  const heldMs = performance.now()
-  const lease = createLaneLease(() => performance.now())
+  const heldMs = nowMs()
+  const lease = createLaneLease(nowMs)
   const ended = Promise.withResolvers<boolean>()
   const order = orderOf(lane.webhook.doc)
   const outcomes = createLaneOutcomes(ctx.clock, { before: lane, order })
-  const waiting = createWaitingMessages(turn, { order, first: lane.messages })
+  const waiting = createWaitingMessages(turn, { order, first: lane.messages, nowMs })
   const spare = createSpareCount(maxSpareOf(limits))
   const results = createLaneResults({ flusher, lane, spare, order, onWritten: proceed, onFailure: fail })
   let loans = 0
@@ -134,7 +136,7 @@ export function holdLane(
 
   async function send({ message, unrouted }: WaitingMessage, slot: Slot): Promise<void> {
     const onEnd = unrouted?.onEnd ?? null
-    const startedMs = performance.now()
+    const startedMs = nowMs()
     inFlight += 1
     try {
       settle(await deliverMessage(ctx, options, { receiver, message, signal: slot.signal }), message, onEnd)
@@ -145,7 +147,7 @@ export function holdLane(
     slot.end()
     turn.subtract(message.body.length)
     inFlight -= 1
-    slotMs += performance.now() - startedMs
+    slotMs += nowMs() - startedMs
     proceed()
   }
 
@@ -209,7 +211,7 @@ export function holdLane(
     if (closing) writeUnrouted()
     roomNotice.check()
     if (inFlight > 0) return
-    if (waiting.count() === 0) idleSinceMs = performance.now()
+    if (waiting.count() === 0) idleSinceMs = nowMs()
     if (!hasAll && waiting.count() === 0) closing = true
     if (closing && !releasing && loans === 0) void release()
   }
@@ -234,7 +236,7 @@ export function holdLane(
       const openUntil = latest(health.openUntil, pace.pausedUntil())
       const released = results.release({ ...health, openUntil, slotSeconds: slotMs / 1000 })
       // Events that come before the release need a claim.
-      if (isLeft() || performance.now() - idleSinceMs < IDLE_AFTER_FAILURE_MS) void flusher.flush()
+      if (isLeft() || nowMs() - idleSinceMs < IDLE_AFTER_FAILURE_MS) void flusher.flush()
       await released
       ended.resolve(isLeft())
     } catch (error) {
@@ -282,7 +284,7 @@ export function holdLane(
       close()
     },
     stateToConfirm(afterMs) {
-      const now = performance.now()
+      const now = nowMs()
       if (!isSimple || closing || !hasAll || outcomes.hasFailed() || outcomes.health().failures > 0) return null
       if (!lease.isToConfirm(afterMs)) return null
       const { orgId, webhookId, epoch, webhook } = lane
@@ -299,7 +301,7 @@ export function holdLane(
       receiver = receiverOf(ctx, lane)
     },
     age(lanes) {
-      const now = performance.now()
+      const now = nowMs()
       const idleMs = isIdle() ? now - idleSinceMs : 0
       const hasFailedMessage = outcomes.hasFailed()
       const usedMs = idleSinceMs - heldMs

@@ -51,6 +51,7 @@ interface HoldOptions extends DeliverOptions {
   readonly flusher: Flusher
   readonly limits: WebhookLimits
   readonly minIdleMs: number
+  readonly laneMs: () => number
   readonly admission: Admission
   /** Called for each lane. */
   readonly onHold: () => void
@@ -61,7 +62,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
   const running = new Set<Promise<void>>()
   /** Webhooks whose messages were routed since the last claim began, so that it may lack them. */
   const missed = new Set<string>()
-  const confirm = createConfirmation(ctx)
+  const confirm = createConfirmation(ctx, options.laneMs)
   const loans = new Map<HeldLane, number>()
 
   async function run(lane: ClaimedLane): Promise<void> {

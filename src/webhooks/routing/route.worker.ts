@@ -41,10 +41,12 @@ export interface RouterOptions {
   readonly limits?: WebhookLimits
   /** See WebhookWorkerOptions. */
   readonly charge?: (account: string, databaseMs: number) => void
+  /** The same. */
+  readonly laneMs?: () => number
 }
 
 export function startRouteWorker(ctx: Context, counters: WebhookCounters, options: RouterOptions = {}): Poller {
-  const { direct = null } = options
+  const { direct = null, laneMs = () => performance.now() } = options
   const known = createKnownEvents(MAX_KNOWN)
   const sendNow = createSendNow({
     direct,
@@ -57,6 +59,7 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
       poller.wake()
     },
     onRoom: () => poller.wake(),
+    nowMs: laneMs,
   })
   const knowledge = createKnowledge({ known, sendNow })
   const poller = startPoller({

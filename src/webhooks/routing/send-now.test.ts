@@ -32,6 +32,7 @@ beforeEach(() => {
     isReady: () => isReady,
     onReturn: (event) => void returned.push(event),
     onRoom: () => undefined,
+    nowMs: () => 0,
   })
 })
 

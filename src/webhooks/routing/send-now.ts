@@ -46,6 +46,8 @@ interface SendNowOptions {
   readonly onReturn: (event: AnnouncedEvent) => void
   /** Called when a lane has room for more events of a backlog. */
   readonly onRoom: () => void
+  /** The clock of the lanes. */
+  readonly nowMs: () => number
 }
 
 /**
@@ -63,7 +65,7 @@ const MAX_LATER_LENGTH = 4096
  * router. Its row in the outbox stays until the result is written: after a crash it is routed, and the message has its id
  * again.
  */
-export function createSendNow({ direct, known, isReady, onReturn, onRoom }: SendNowOptions): SendNow {
+export function createSendNow({ direct, known, isReady, onReturn, onRoom, nowMs }: SendNowOptions): SendNow {
   const sending = new Set<string>()
   const sentBefore = createSentBefore((id) => known.has(id))
   const found = new Set<string>()
@@ -111,7 +113,7 @@ export function createSendNow({ direct, known, isReady, onReturn, onRoom }: Send
     backlog:
       direct === null
         ? null
-        : createPassBacklog({ direct, onRoom, send: (event, webhookId) => pass(event, webhookId, true) }),
+        : createPassBacklog({ direct, onRoom, nowMs, send: (event, webhookId) => pass(event, webhookId, true) }),
     start(ids, rows) {
       const all = [...ids]
       const isFound = all.filter((id) => found.delete(id)).length > 0

@@ -7,13 +7,16 @@ import { appendAudit } from '../../../src/events/append.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
+import { type LaneClock, createLaneClock } from '../lane-clock.ts'
 import { type Receiver, status } from '../receiver.ts'
 
 let clock: TestClock
+let laneClock: LaneClock
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
-  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
+  laneClock = createLaneClock()
+  ;({ clock, harness, receiver } = await startEngine(createTestClock(), laneClock.options))
 })
 
 const lane = () => harness.ctx.db.selectFrom('webhookLane').selectAll().executeTakeFirstOrThrow()
@@ -24,7 +27,10 @@ it('tries a message again when it is due, although the lane is held for later ev
   receiver.answer(status(500))
   await harness.start()
   await harness.audit('fails')
-  await waitUntil('the lane is released', async () => (await harness.deliveries()).length === 1 && !(await isLeased()))
+  await waitUntil('the lane is released', async () => {
+    laneClock.advance(50)
+    return (await harness.deliveries()).length === 1 && !(await isLeased())
+  })
   receiver.answer(status(200))
   await harness.audit('leases the lane')
   await receiver.waitFor(2)
@@ -33,17 +39,14 @@ it('tries a message again when it is due, although the lane is held for later ev
   clock.advance(10_000)
   const arrivals = () => receiver.received.filter(({ events }) => events[0]?.['message'] === 'fails').length
   // An event at each look keeps the lane busy, which would otherwise be held all the time.
-  await waitUntil(
-    'the second attempt',
-    async () => {
-      await harness.audit('keeps the lane busy')
-      return arrivals() === 2
-    },
-    10_000,
-  )
+  await waitUntil('the second attempt', async () => {
+    laneClock.advance(50)
+    await harness.audit('keeps the lane busy')
+    return arrivals() === 2
+  })
   expect(Number((await lane()).epoch)).toBeGreaterThan(Number(epoch))
   await waitUntil('everything delivered', async () => (await harness.waiting()).messages === 0)
-}, 60_000)
+})
 
 /** Commits two events together, which have to be routed, so that the row of the lane counts them. */
 const auditTwice = () =>
@@ -73,7 +76,10 @@ it('corrects the count of a lane that is lost, without a new count', async () =>
   await updateWebhook(harness.ctx, harness.scope, { id, body: { verify_cert: false }, outbound: harness.outbound })
   expect(BigInt((await lane()).epoch)).toBeGreaterThan(BigInt(epoch))
   for (const response of busy) response.writeHead(200).end()
-  await waitUntil('the count is right', async () => (await harness.waiting()).pending === 0)
+  await waitUntil('the count is right', async () => {
+    laneClock.advance(50)
+    return (await harness.waiting()).pending === 0
+  })
 })
 
 it('holds a lane that was in use for long although no event comes, with the right count', async () => {
@@ -82,14 +88,18 @@ it('holds a lane that was in use for long although no event comes, with the righ
   await auditTwice()
   await receiver.waitFor(2)
   const { epoch } = await lane()
-  const began = performance.now()
-  await waitUntil('the lane was used for four seconds', async () => {
+  // In short steps, so that the lane is confirmed meanwhile.
+  for (let step = 1; step <= 80; step += 1) {
+    laneClock.advance(50)
     await harness.audit('keeps the lane busy')
-    return performance.now() - began > 4000
-  })
+    await receiver.waitFor(2 + step)
+  }
   await auditTwice()
   // An idle lane corrects its count after a second, and a lane that was used for less would be released by then.
-  await waitUntil('the count is right', async () => (await harness.waiting()).pending === 0)
+  await waitUntil('the count is right', async () => {
+    laneClock.advance(50)
+    return (await harness.waiting()).pending === 0
+  })
   expect(await lane()).toMatchObject({ epoch, leaseUntil: expect.any(Date) })
   const sent = receiver.received.length
   const unanswered: ServerResponse[] = []
@@ -99,6 +109,9 @@ it('holds a lane that was in use for long although no event comes, with the righ
   const [event] = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
   expect(receiver.received.at(-1)?.headers['webhook-id']).toBe(event?.id)
   for (const response of unanswered) response.writeHead(200).end()
-  await waitUntil('the lane is released', async () => !(await isLeased()))
+  await waitUntil('the lane is released', async () => {
+    laneClock.advance(50)
+    return !(await isLeased())
+  })
   expect(await lane()).toMatchObject({ epoch, pending: 0, nextAt: null })
-}, 60_000)
+})

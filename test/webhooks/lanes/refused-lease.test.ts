@@ -17,14 +17,17 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
+import { type LaneClock, createLaneClock } from '../lane-clock.ts'
 import { type Receiver, status } from '../receiver.ts'
 
 const clock = createTestClock()
 const runId = uuidv7()
+let laneClock: LaneClock
 let harness: Harness
 let receiver: Receiver
 let worker: DeliverWorker
 beforeEach(async () => {
+  laneClock = createLaneClock()
   ;({ harness, receiver } = await startEngine(clock))
   const { outbound } = harness
   const deadlines = createDeadlines()
@@ -36,7 +39,7 @@ beforeEach(async () => {
     random: () => 0.5,
     runId,
     caps: defaultCaps,
-    monotonicMs: () => performance.now(),
+    ...laneClock.options,
     startBackMs: 0,
     maxUnwritten: defaultMaxUnwritten,
     minIdleMs: MIN_IDLE_MS,
@@ -93,7 +96,10 @@ it('keeps the order of messages when a lane is claimed while a round without a l
   for (const response of held) response.writeHead(200).end()
   await receiver.waitFor(3)
   expect(receiver.received.map(({ events }) => events[0]?.['message'])).toEqual(['first', 'second', 'third'])
-  await waitUntil('everything written', async () => (await harness.waiting()).pending === 0)
+  await waitUntil('everything written', async () => {
+    laneClock.advance(50)
+    return (await harness.waiting()).pending === 0
+  })
 })
 
 it('keeps a lane for further events if what was routed without a lease came before its claim', async () => {

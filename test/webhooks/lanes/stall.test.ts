@@ -8,13 +8,14 @@ import { startRouteWorker } from '../../../src/webhooks/routing/route.worker.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
+import { createLaneClock } from '../lane-clock.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { type Receiver, status } from '../receiver.ts'
 
 const LANES = 30
 const EVENTS = 64
 const IN_FLIGHT = 64
-const caps = { ...defaultCaps, fresh: { total: IN_FLIGHT, perOrg: IN_FLIGHT }, lateMs: 1e6, slowMs: 1e6 }
+const caps = { ...defaultCaps, fresh: { total: IN_FLIGHT, perOrg: IN_FLIGHT } }
 const maxUnwritten = { count: 200, bytes: 1e9 }
 
 let harness: Harness
@@ -49,7 +50,8 @@ it('sends no requests while too many results wait for the database, and then del
   await waitUntil('all routed', async () => (await harness.waiting()).messages === LANES * EVENTS)
   await router.stop()
   const first = holdRequests()
-  await harness.start({ caps, maxUnwritten })
+  const laneClock = createLaneClock()
+  await harness.start({ caps, maxUnwritten, ...laneClock.options })
   await waitUntil('every lane is at work', () => first.held() === LANES)
   await inTx(harness.ctx, async (tx) => {
     await sql`lock table webhook_delivery in share mode`.execute(tx)
@@ -59,7 +61,10 @@ it('sends no requests while too many results wait for the database, and then del
     // The requests in flight when the limit was reached are added to it.
     expect(receiver.received.length).toBeLessThanOrEqual(maxUnwritten.count + IN_FLIGHT)
   })
-  await waitUntil('everything delivered', async () => (await harness.waiting()).pending === 0)
+  await waitUntil('everything delivered', async () => {
+    laneClock.advance(50)
+    return (await harness.waiting()).pending === 0
+  })
   expect(receiver.received.length).toBe(LANES * EVENTS)
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(LANES * EVENTS)
 })

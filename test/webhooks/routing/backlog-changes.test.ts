@@ -10,6 +10,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { addBacklog } from '../add-backlog.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
+import { createLaneClock } from '../lane-clock.ts'
 import { countBrokenLanes } from '../lanes/broken-lanes.ts'
 import { type Receiver, startReceiver, status } from '../receiver.ts'
 
@@ -22,7 +23,7 @@ const MAX_IN_FLIGHT = 8
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
-  ;({ harness, receiver } = await startEngine(clock))
+  ;({ harness, receiver } = await startEngine(clock, createLaneClock().options))
 })
 
 const isDrained = async (): Promise<boolean> =>

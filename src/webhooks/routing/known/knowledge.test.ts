@@ -14,6 +14,7 @@ it('knows no event any more that it has passed on, whether the round knew it or 
     isReady: () => true,
     onReturn: () => undefined,
     onRoom: () => undefined,
+    nowMs: () => 0,
   })
   known.announce(['1'], [waiting('1')])
   known.accept()

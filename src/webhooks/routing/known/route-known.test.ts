@@ -26,6 +26,7 @@ it('leaves a queue to a search that was not ripe when it was read ahead, and is 
     isReady: () => true,
     onReturn: () => undefined,
     onRoom: () => undefined,
+    nowMs: () => 0,
   })
   const knowledge = {
     ...createKnowledge({ known, sendNow }),
