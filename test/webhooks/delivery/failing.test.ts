@@ -127,8 +127,10 @@ it('mails the admins after an hour, a day and three days of failing, and then di
 
 it('mails once about many webhooks, later when the mail server is back, and not at all after a success', async () => {
   await addAdmin(harness, 'ada@example.test')
-  await harness.start()
+  const workers = await harness.start()
   const [first = '', second = '', healed = '', paused = ''] = await addFailing('Many', 4)
+  // Otherwise it would try again, and fail.
+  await workers.stop()
   const away = createMailer({
     smtpUrl: 'smtp://127.0.0.1:9',
     from: 's@example.test',
@@ -152,8 +154,9 @@ it('mails once about many webhooks, later when the mail server is back, and not 
 })
 
 it('mails as soon as the organization has an admin, and not about a webhook that has recovered or was disabled until then', async () => {
-  await harness.start()
+  const workers = await harness.start()
   const [first = '', healed = '', paused = ''] = await addFailing('Lonely', 3)
+  await workers.stop()
   await watchAfter(first, 1)
   await addAdmin(harness, 'reader@example.test', 'read')
   await watchAfter(first, 2)
