@@ -22,23 +22,23 @@ export async function lockWebhookCounts(
   return { org, site: siteId === null ? null : site }
 }
 
-/** Returns the number of messages that wait for each organization; one without lanes is missing. */
-export async function countPendingOf(reader: Reader, orgIds: readonly string[]): Promise<Map<string, number>> {
+/** Returns the number of messages that wait for each webhook of organizations; one without webhooks is missing. */
+export async function countPendingOf(reader: Reader, orgIds: readonly string[]): Promise<Map<string, number[]>> {
   const rows = await reader
     .selectFrom('webhookLane')
-    .select(['orgId', sql<number>`sum(pending)::float8`.as('pending')])
+    .select(['orgId', sql<number[]>`array_agg(pending)`.as('pending')])
     .where('orgId', '=', anyOf(orgIds))
     .groupBy('orgId')
     .execute()
   return new Map(rows.map(({ orgId, pending }) => [orgId, pending]))
 }
 
-/** Locks the lane until `tx` ends. @returns How many messages wait for it, and for all lanes of its organization. */
+/** Locks the lane until `tx` ends. @returns How many messages wait for it, and for each lane of its organization. */
 export async function lockPending(
   tx: Tx,
   { orgId }: InOrg,
   { webhookId }: Pick<LaneKey, 'webhookId'>,
-): Promise<{ readonly ofWebhook: number; readonly ofOrg: number }> {
+): Promise<{ readonly ofWebhook: number; readonly ofOrg: readonly number[] }> {
   const lane = await tx
     .selectFrom('webhookLane')
     .select('pending')
@@ -47,5 +47,5 @@ export async function lockPending(
     .forUpdate()
     .executeTakeFirst()
   const ofOrg = await countPendingOf(tx, [orgId])
-  return { ofWebhook: lane?.pending ?? 0, ofOrg: ofOrg.get(orgId) ?? 0 }
+  return { ofWebhook: lane?.pending ?? 0, ofOrg: ofOrg.get(orgId) ?? [] }
 }

@@ -8,6 +8,7 @@ import { splitByBytes } from '../../platform/database/split.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { orderOf } from '../delivery-options.ts'
 import type { WebhookLimits } from '../limits.ts'
+import { planOrgRoom } from '../plan-org-room.ts'
 import { planDelivered } from './plan-delivered.ts'
 import { lockPending } from '../store-limits.ts'
 import { listDelivered, requeueDelivered } from './store-delivered.ts'
@@ -129,10 +130,12 @@ async function replayBatch(ctx: Context, scope: PlaceScope, replay: Batch): Prom
 /** @returns The number of messages that may be added; null if other additions have left too few. */
 async function findRoom(tx: Tx, scope: PlaceScope, { id, limits, least, before }: Batch): Promise<number | null> {
   const { ofWebhook, ofOrg } = await lockPending(tx, scope, { webhookId: id })
-  const room = Math.min(limits.pendingPerWebhook - ofWebhook, limits.pendingPerOrg - ofOrg)
+  const { shared, perWebhook } = planOrgRoom(limits.pendingPerOrg, ofOrg)
+  const room = Math.min(limits.pendingPerWebhook - ofWebhook, shared + Math.max(perWebhook - ofWebhook, 0))
   if (room >= least) return room
   if (before > 0) return null
-  throw new AppError('conflict', `${ofWebhook} messages of the webhook and ${ofOrg} of its organization wait already`, {
-    reason: `at most ${limits.pendingPerWebhook} and ${limits.pendingPerOrg} may`,
+  const all = ofOrg.reduce((sum, messages) => sum + messages, 0)
+  throw new AppError('conflict', `${ofWebhook} messages of the webhook and ${all} of its organization wait already`, {
+    reason: `at most ${limits.pendingPerWebhook} and ${limits.pendingPerOrg} may, of which each webhook keeps ${perWebhook}`,
   })
 }

@@ -1,23 +1,49 @@
+import type { OrgRoom } from '../plan-org-room.ts'
 import type { PlannedMessage } from './planning/plan-messages.ts'
 
-export interface Admitted {
-  readonly messages: readonly PlannedMessage[]
-  /** Messages that their organization has no room for. */
-  readonly dropped: readonly PlannedMessage[]
+/** The limits for the new messages of a webhook, in addition to its own one. */
+export interface WebhookRoom {
+  /** How many of them get room that the webhooks of its organization share. */
+  readonly shared: number
+  /** As many may wait for it in any case, so that it accepts more if fewer do. */
+  readonly perWebhook: number
 }
 
-/**
- * Divides messages into those that their organization has room for, the first ones, and the others.
- * @param roomOf How many more messages may wait for an organization.
- */
-export function admitMessages(planned: readonly PlannedMessage[], roomOf: (orgId: string) => number): Admitted {
+export interface Admitted {
+  /** Messages that have room, or may have it: that depends on how many wait for their webhook. */
+  readonly messages: readonly PlannedMessage[]
+  readonly dropped: readonly PlannedMessage[]
+  /** The rooms of the webhooks of all these messages. */
+  readonly rooms: ReadonlyMap<string, WebhookRoom>
+}
+
+export const noRoom: OrgRoom & WebhookRoom = { shared: 0, perWebhook: 0 }
+
+/** Gives the first messages of each organization the room that its webhooks share. */
+export function admitMessages(
+  planned: readonly PlannedMessage[],
+  roomOf: (orgId: string) => OrgRoom | undefined,
+): Admitted {
   const counts = new Map<string, number>()
+  const places = new Map<string, number>()
+  const rooms = new Map<string, WebhookRoom>()
   const [messages, dropped]: [PlannedMessage[], PlannedMessage[]] = [[], []]
   for (const message of planned) {
-    const count = (counts.get(message.orgId) ?? 0) + 1
-    counts.set(message.orgId, count)
-    const fits = count <= roomOf(message.orgId)
-    ;(fits ? messages : dropped).push(message)
+    const { orgId, webhookId } = message
+    const { shared, perWebhook } = roomOf(orgId) ?? noRoom
+    const isShared = countOneMore(counts, orgId) <= shared
+    const place = countOneMore(places, webhookId)
+    if (isShared) rooms.set(webhookId, { shared: place, perWebhook })
+    else if (!rooms.has(webhookId)) rooms.set(webhookId, { shared: 0, perWebhook })
+    const mayFit = place <= (rooms.get(webhookId)?.shared ?? 0) + perWebhook
+    ;(mayFit ? messages : dropped).push(message)
   }
-  return { messages, dropped }
+  return { messages, dropped, rooms }
+}
+
+/** @returns The number after it. */
+function countOneMore(counts: Map<string, number>, key: string): number {
+  const count = (counts.get(key) ?? 0) + 1
+  counts.set(key, count)
+  return count
 }

@@ -9,7 +9,7 @@ import { createEventFilter } from './event-filter.ts'
 import { type RoutedEvent, planMessages } from './planning/plan-messages.ts'
 import { MAX_EVENT_BYTES, type RoundPlan, type RoundStep, type WaitingQueue, planRound } from './planning/plan-round.ts'
 import { admitMessages } from './admit-messages.ts'
-import type { OrgRoom } from './org-room.ts'
+import type { OrgRooms } from './org-rooms.ts'
 import { setAsideAndReport } from './set-aside/set-aside-events.ts'
 import type { NewMessage } from '../store.ts'
 import { listEventTexts } from './store.ts'
@@ -28,7 +28,7 @@ export interface Round {
   /** Increases with each round of the same queues, so that each comes first at times: a large event may need a whole round. */
   readonly turn: number
   readonly direct: DirectDelivery | null
-  readonly room: OrgRoom
+  readonly rooms: OrgRooms
   /** The number of messages that may wait for a webhook. */
   readonly maxPending: number
   readonly charge: (account: string, databaseMs: number) => void
@@ -83,11 +83,11 @@ async function removeUnroutable(
 }
 
 async function routeSteps(ctx: Context, steps: readonly RoundStep[], round: Round): Promise<RoundResult> {
-  const { direct, room, maxPending, charge } = round
+  const { direct, rooms, maxPending, charge } = round
   const events = await readTexts(ctx, steps)
   const planned = planMessages(events, uuidv7)
-  const rooms = await room.find(ctx.queueDb, countPerOrg(planned))
-  const admitted = admitMessages(planned, (orgId) => rooms.get(orgId) ?? 0)
+  const roomOf = await rooms.find(ctx.queueDb, countPerOrg(planned))
+  const admitted = admitMessages(planned, (orgId) => roomOf.get(orgId))
   const lease = direct?.lease() ?? null
   const rows = steps.map(({ event: { orgId, id, routedTo: routedBefore }, routedTo }) => ({
     orgId,
@@ -99,7 +99,7 @@ async function routeSteps(ctx: Context, steps: readonly RoundStep[], round: Roun
   const now = ctx.clock.now()
   const options = { at: now, lease, vtimeFloor: direct?.vtimeFloor() ?? 0, maxPending }
   const { direct: lanes, ...written } = await routeMessages(ctx.queueDb, { steps: rows, ...admitted }, options)
-  room.subtract(countPerOrg(written.inserted))
+  rooms.subtract(countPerOrg(written.inserted))
   const isRouted = ({ orgId }: { readonly orgId: string }): boolean => !written.busyOrgIds.has(orgId)
   for (const [account, messages] of countCaused(events.filter(isRouted))) charge(account, messages * MESSAGE_MS)
   if (written.toClaim) ctx.wakes.wake('deliveries')

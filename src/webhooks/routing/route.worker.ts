@@ -9,7 +9,7 @@ import { MAX_EVENTS, decideRoundSize } from './planning/decide-round-size.ts'
 import { decideFloor, isSearchDue } from './planning/decide-search.ts'
 import type { DirectDelivery } from '../delivery/deliver.worker.ts'
 import { type WebhookLimits, defaultWebhookLimits } from '../limits.ts'
-import { createOrgRoom } from './org-room.ts'
+import { createOrgRooms } from './org-rooms.ts'
 import {
   type Knowledge,
   type Pass,
@@ -111,7 +111,7 @@ function createRouter(
     knowledge,
   }: RouterOptions & { readonly knowledge: Knowledge },
 ): () => Promise<boolean | Date | null> {
-  const room = createOrgRoom(limits.pendingPerOrg)
+  const rooms = createOrgRooms(limits.pendingPerOrg)
   const maxPending = limits.pendingPerWebhook
   let turn = 0
 
@@ -142,7 +142,7 @@ function createRouter(
     for (;;) {
       // The rounds of a pass have different queues. If each was a turn, the queues of a page would get only every second one.
       if (knowledge.pass === null) turn += 1
-      const round: Round = { now: ctx.clock.now(), maxEvents, turn, direct, room, maxPending, charge, routing: [] }
+      const round: Round = { now: ctx.clock.now(), maxEvents, turn, direct, rooms, maxPending, charge, routing: [] }
       try {
         const mustSearch = isSearchDue({ ...knowledge, known: knowledge.known.size() }, round.now, performance.now())
         if (!mustSearch && knowledge.known.size() === 0) return knowledge.searchAt

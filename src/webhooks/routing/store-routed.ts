@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { type RoutingStep, routingParts } from '../../events/store-outbox.ts'
 import type { Db } from '../../platform/database/db.ts'
 import { type RowOf, columnsOf, rowsAs } from '../../platform/database/rows.ts'
@@ -8,6 +8,7 @@ import type { LaneWebhook } from '../delivery/store.ts'
 import { type LaneKey, countPerLane, dueFromWith } from '../lanes/store.ts'
 import type { NewMessage } from '../store.ts'
 import { isLaneOf, isWebhookOf } from '../store-look-ups.ts'
+import { type WebhookRoom, noRoom } from './admit-messages.ts'
 
 /** Leases lanes that are idle, so that their new messages can be sent without a claim. */
 export interface DirectLease {
@@ -69,15 +70,20 @@ const bodyColumns = columnsOf('webhookMessage', { body: 'bytea' })
 const laneColumns = columnsOf(
   'webhookLane',
   { orgId: 'uuid', webhookId: 'uuid' },
-  { messages: 'integer', dropped: 'integer', lentEpoch: 'bigint', lent: 'integer', ahead: 'integer' },
+  {
+    ...{ messages: 'integer', dropped: 'integer', shared: 'integer', perWebhook: 'integer' },
+    ...{ lentEpoch: 'bigint', lent: 'integer', ahead: 'integer' },
+  },
 )
 
 /** The data that a round writes. */
 export interface RoutedMessages {
   readonly steps: readonly RoutingStep[]
   readonly messages: readonly NewMessage[]
-  /** Messages that their organization has no room for; they are only counted. */
+  /** Messages that have no room, whatever waits for their webhooks; they are only counted. */
   readonly dropped: readonly LaneKey[]
+  /** The rooms of the webhooks of all these messages. */
+  readonly rooms: ReadonlyMap<string, WebhookRoom>
 }
 
 interface RouteValues {
@@ -94,13 +100,16 @@ interface RouteValues {
 
 const route = statement<RouteValues, RoutedRow>((param) => {
   const routing = routingParts(param('steps'), sql`org_id not in (select org_id from busy)`)
+  /** How many messages the lane `k` may accept while so many wait; not positive if none. */
+  const roomWith = (pending: RawBuilder<unknown>) => sql`least(
+    k.shared + greatest(k.per_webhook - ${pending}, 0), ${param('maxPending')}::integer - ${pending})`
   return sql`
     with ${routing.locked}, ready as materialized (
       select k.*, w.site_id, w.doc, w.secrets, w.xmin::text as version,
         l.pulled, l.pending, l.due_from, l.epoch, l.failures, l.open_until, l.failing_since,
         case when l.pending > 0 then l.vtime else greatest(l.vtime, ${param('vtimeFloor')}::float8) end as vtime,
         ${param('runId')}::uuid is not null and not (l.keyed or l.pulled) and l.lease_until is null and l.open_until is null
-          and (l.next_at is null or l.next_at > ${param('at')}) and l.pending < ${param('maxPending')}::integer and k.messages > 0 as is_new,
+          and (l.next_at is null or l.next_at > ${param('at')}) and ${roomWith(sql`l.pending`)} > 0 and k.messages > 0 as is_new,
         not (l.keyed or l.pulled) and coalesce(l.leased_by = ${param('runId')}::uuid and l.lease_until > ${param('at')}, false) as is_held
       from ${rowsAs('k', laneColumns, param('lanes'))}
         join webhook w on ${isWebhookOf('w', 'k')} and w.enabled
@@ -110,11 +119,11 @@ const route = statement<RouteValues, RoutedRow>((param) => {
       select a.*, case when a.accepted > a.available then a.available - a.counted_ahead else a.accepted end as used,
         a.is_held and a.accepted <= a.available and a.messages + a.dropped = a.accepted and a.due_from <= ${param('at')} as is_counted
       from (
-        select r.*, h.available, h.counted_ahead,
-          greatest(least(r.messages, ${param('maxPending')}::integer - r.pending + h.available), 0) as accepted
-        from ready r cross join lateral (
-          select case when o.is_ours then r.lent else 0 end as available, case when o.is_ours then r.ahead else 0 end as counted_ahead
-          from (select coalesce(r.is_held and r.lent_epoch = r.epoch, false) as is_ours) o) h) a
+        select k.*, h.available, h.counted_ahead,
+          greatest(least(k.messages, ${roomWith(sql`(k.pending - h.available)`)}), 0) as accepted
+        from ready k cross join lateral (
+          select case when o.is_ours then k.lent else 0 end as available, case when o.is_ours then k.ahead else 0 end as counted_ahead
+          from (select coalesce(k.is_held and k.lent_epoch = k.epoch, false) as is_ours) o) h) a
     ), busy as materialized (
       select org_id from step where id not in (select id from locked_step)
       union
@@ -155,7 +164,8 @@ const route = statement<RouteValues, RoutedRow>((param) => {
  * never waits: an organization with an event, a webhook or a lane that another transaction has locked is left for
  * later. A message for a webhook that is disabled or deleted by now is dropped.
  *
- * Messages beyond the limit of a webhook are counted and not inserted.
+ * Messages beyond the limit of a webhook, or of its organization, are counted and not inserted. A lane with few messages accepts
+ * more although its organization has no room; see WebhookRoom.
  *
  * A lane is leased if it is idle: without a lease, its breaker closed, and no message due. The others are made due, and
  * so are lanes with keyed messages, because only a claim knows which of those wait for others. A lane that is pulled is
@@ -164,7 +174,7 @@ const route = statement<RouteValues, RoutedRow>((param) => {
  */
 export async function routeMessages(
   db: Db,
-  { steps, messages, dropped }: RoutedMessages,
+  { steps, messages, dropped, rooms }: RoutedMessages,
   { at, lease, vtimeFloor, maxPending }: RouteOptions,
 ): Promise<RoutedRows> {
   const bodies = [...new Set(messages.map(({ body }) => body))]
@@ -174,7 +184,10 @@ export async function routeMessages(
     steps,
     lanes: laneCounts(messages, dropped).map((lane) => {
       const loan = lease?.lend(lane, lane.messages) ?? null
+      const { shared, perWebhook } = rooms.get(lane.webhookId) ?? noRoom
       return Object.assign(lane, {
+        shared,
+        perWebhook,
         lentEpoch: loan?.epoch ?? null,
         lent: loan?.messages ?? 0,
         ahead: loan?.ahead ?? 0,

@@ -58,7 +58,8 @@ function messageOf(webhookId: string, text: string): NewMessage {
 
 /** Writes a message as a round of the router does. */
 function route(message: NewMessage, lease: DirectLease | null): ReturnType<typeof routeMessages> {
-  const routed = { steps: [], messages: [message], dropped: [] }
+  const rooms = new Map([[message.webhookId, { shared: 1, perWebhook: 0 }]])
+  const routed = { steps: [], messages: [message], dropped: [], rooms }
   return routeMessages(harness.ctx.db, routed, { at: clock.now(), lease, vtimeFloor: 0, maxPending: 100 })
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemScopeOf } from '../../../src/access/scope.ts'
 import { createWebhook } from '../../../src/webhooks/create-webhook.ts'
 import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
-import { createOrgRoom } from '../../../src/webhooks/routing/org-room.ts'
+import { createOrgRooms } from '../../../src/webhooks/routing/org-rooms.ts'
 import { replayMessages } from '../../../src/webhooks/replays/replay-messages.ts'
 import { routeFound } from '../../../src/webhooks/routing/route-round.ts'
 import { findActivity } from '../../../src/webhooks/health/store.ts'
@@ -114,11 +114,27 @@ describe('messages that wait', () => {
     expect((await harness.waiting()).messages).toBe(3)
   })
 
+  it('leave room for a webhook that has few of them, whatever waits for the others of its organization', async () => {
+    const downs = [await harness.addWebhook(hook(down.url)), await harness.addWebhook(hook(down.url))]
+    const { id: healthy } = await harness.addWebhook(hook(up.url))
+    const workers = await harness.start({ limits: limitsOf({ pendingPerOrg: 12 }) })
+    const many = Array.from({ length: 12 }, (_, index) => `m${index}`)
+    await auditMany(many)
+    expect(up.received.flatMap(messagesOf)).toEqual(many)
+    expect(await activityOf(healthy)).toMatchObject({ pending: 0, overflowed: 0 })
+    const waiting = await Promise.all(downs.map(({ id }) => activityOf(id)))
+    const sum = (of: 'pending' | 'overflowed') => waiting.reduce((all, activity) => all + (activity?.[of] ?? 0), 0)
+    // One of the twelve is kept for the healthy one.
+    expect(sum('pending')).toBe(11)
+    expect(sum('overflowed')).toBe(2 * many.length - 11)
+    await workers.stop()
+  })
+
   it('leave room as soon as their results are written', async () => {
     // Two webhooks, so that the events are routed.
     const { id } = await harness.addWebhook(hook(up.url))
     await harness.addWebhook(hook(up.url))
-    await harness.start({ limits: limitsOf({ pendingPerWebhook: names.length, pendingPerOrg: 2 * names.length }) })
+    await harness.start({ limits: limitsOf({ pendingPerWebhook: names.length, pendingPerOrg: 2 * names.length + 2 }) })
     const replies: (() => void)[] = []
     up.answer((...request) => void replies.push(() => status(200)(...request)))
     for (const name of names) await harness.audit(name)
@@ -160,13 +176,13 @@ it('an event that every filter rejects is done after one look-up', async () => {
   const found = await findQueues(harness.ctx.db, {
     ...{ after: firstKey, fromId: lowestId, limit: 10, now, events: 10, turn: 1, exceptIds: [] },
   })
-  const room = createOrgRoom(10)
+  const rooms = createOrgRooms(10)
   const round = {
     now,
     maxEvents: 10,
     turn: 1,
     direct: null,
-    room,
+    rooms,
     maxPending: 10,
     charge: () => undefined,
     routing: [],

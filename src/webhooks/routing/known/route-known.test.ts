@@ -3,7 +3,7 @@ import type { Context } from '../../../platform/context.ts'
 import { addMs } from '../../../platform/time/clock.ts'
 import { createKnownEvents } from './known-events.ts'
 import { createKnowledge } from './knowledge.ts'
-import { createOrgRoom } from '../org-room.ts'
+import { createOrgRooms } from '../org-rooms.ts'
 import { routeKnown } from './route-known.ts'
 import type { Round } from '../route-round.ts'
 import { createSendNow } from '../send-now.ts'
@@ -37,7 +37,7 @@ it('leaves a queue to a search that was not ripe when it was read ahead, and is 
     next: { ids, readAt, found: Promise.resolve(found) },
   }
   const now = addMs(readAt, 20)
-  const limits = { room: createOrgRoom(1000), maxPending: 1000, maxEvents: 1000 }
+  const limits = { rooms: createOrgRooms(1000), maxPending: 1000, maxEvents: 1000 }
   const round: Round = { ...limits, now, turn: 1, direct: null, charge: () => undefined, routing: [] }
   // The round reads and writes nothing more.
   const { doneIds, next } = await routeKnown({} as Context, knowledge, round)

@@ -1,19 +1,20 @@
 import type { Db } from '../../platform/database/db.ts'
+import { type OrgRoom, planOrgRoom } from '../plan-org-room.ts'
 import { countPendingOf } from '../store-limits.ts'
 
-/** Knows how many more messages may wait for an organization, without a query for each round of the router. */
-export interface OrgRoom {
+/** Knows how many more messages may wait for organizations, without a query for each round of the router. */
+export interface OrgRooms {
   /**
-   * Returns the number of messages that each organization may add.
+   * Returns the room of each organization.
    * @param wanted The number of messages to add, by organization.
    */
-  find(db: Db, wanted: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>>
+  find(db: Db, wanted: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, OrgRoom>>
   /** Must be called with the added numbers. */
   subtract(added: ReadonlyMap<string, number>): void
 }
 
-interface Room {
-  messages: number
+interface KnownRoom extends OrgRoom {
+  shared: number
   readonly countedMs: number
 }
 
@@ -25,12 +26,12 @@ const MAX_ORGS = 10_000
  * Only the router adds many messages, and messages that leave make room. So the known number only decreases, and is
  * counted again when it does not suffice.
  */
-export function createOrgRoom(maxPending: number, nowMs: () => number = () => performance.now()): OrgRoom {
-  const rooms = new Map<string, Room>()
+export function createOrgRooms(maxPending: number, nowMs: () => number = () => performance.now()): OrgRooms {
+  const rooms = new Map<string, KnownRoom>()
 
   function isKnown(orgId: string, messages: number): boolean {
     const room = rooms.get(orgId)
-    return room !== undefined && room.messages >= messages && nowMs() - room.countedMs < KNOWN_MS
+    return room !== undefined && room.shared >= messages && nowMs() - room.countedMs < KNOWN_MS
   }
 
   return {
@@ -40,14 +41,19 @@ export function createOrgRoom(maxPending: number, nowMs: () => number = () => pe
       if (unknown.length > 0) {
         const pending = await countPendingOf(db, unknown)
         for (const orgId of unknown)
-          rooms.set(orgId, { messages: maxPending - (pending.get(orgId) ?? 0), countedMs: nowMs() })
+          rooms.set(orgId, { ...planOrgRoom(maxPending, pending.get(orgId) ?? []), countedMs: nowMs() })
       }
-      return new Map([...wanted.keys()].map((orgId) => [orgId, rooms.get(orgId)?.messages ?? 0]))
+      const found = new Map<string, OrgRoom>()
+      for (const orgId of wanted.keys()) {
+        const room = rooms.get(orgId)
+        if (room !== undefined) found.set(orgId, room)
+      }
+      return found
     },
     subtract(added) {
       for (const [orgId, messages] of added) {
         const room = rooms.get(orgId)
-        if (room !== undefined) room.messages -= messages
+        if (room !== undefined) room.shared -= messages
       }
     },
   }
