@@ -85,6 +85,25 @@ describe('mergeWebhook', () => {
 })
 
 describe('secrets', () => {
+  it.each(['whsec_', 'whsec_not base64!', 'whsec_abc'])(
+    'as %j are refused if they are new, and stay if not',
+    (secret) => {
+      const refusal = 'Invalid field secret: must have padded base64 after whsec_'
+      expect(() => mergeWebhook(null, { url, secret }, null)).toThrow(refusal)
+      expect(() => mergeWebhook(webhook({ secret: 'before' }), { secret }, null)).toThrow(refusal)
+      const stored = { ...webhook({}), secrets: { secret } }
+      expect(mergeWebhook(stored, { secret, name: 'A' }, null).secrets).toEqual({ secret })
+      expect(mergeWebhook(stored, { name: 'A' }, null).secrets).toEqual({ secret })
+    },
+  )
+
+  it.each(['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_aGk=', 'a long text', '', null])(
+    'as %j are accepted',
+    (secret) => {
+      expect(mergeWebhook(null, { url, secret }, null).secrets).toEqual({ secret })
+    },
+  )
+
   it('are omitted from the audit log, like headers', () => {
     const shown = auditDocument(webhook({ secret: 'hidden', headers: { Authorization: 'hidden' }, name: 'A' }))
     expect(shown).toEqual({ url, name: 'A', secret: '***', enabled: true, topics: [] })

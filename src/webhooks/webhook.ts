@@ -8,6 +8,7 @@ import { assertClientIdentity, parseClientIdentity } from './requests/client-cer
 import { headerFault } from './requests/headers.ts'
 import type { WebhookRow } from './store.ts'
 import { assertOptions, isPulled } from './delivery-options.ts'
+import { secretFault } from './signing/sign.ts'
 import type { SigningKey } from './signing/signing-keys.ts'
 import { topicFault } from './topics.ts'
 import { hiddenSecrets, receiverTypeOf, typeSecrets } from './types/index.ts'
@@ -63,6 +64,8 @@ export function mergeWebhook(before: WebhookContent | null, body: Document, site
   const { enabled = true, topics = [], type, headers, url } = merged
   if (typeof enabled !== 'boolean') throw invalidField('enabled', 'must be a boolean')
   checkHeaders(headers)
+  // A stored one remains, because its receiver may take the whole text for the key.
+  if (merged['secret'] !== stored['secret']) checkSecret(merged['secret'])
   assertOptions(merged)
   const identity = parseClientIdentity(merged)
   const isNew = ['client_cert', 'client_key'].some((name) => merged[name] !== stored[name])
@@ -87,6 +90,11 @@ function checkTopics(topics: unknown, siteId: string | null): string[] {
     if (fault !== null) throw invalidField('topics', fault)
     return topic
   })
+}
+
+function checkSecret(secret: unknown): void {
+  const fault = typeof secret === 'string' ? secretFault(secret) : null
+  if (fault !== null) throw invalidField('secret', fault)
 }
 
 function checkHeaders(headers: unknown): void {

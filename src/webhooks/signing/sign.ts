@@ -10,16 +10,35 @@ export interface HmacKeys {
   readonly standard: HmacKey
 }
 
+const ENCODED_PREFIX = 'whsec_'
+
 /** Standard Webhooks writes keys as `whsec_` and base64; the key of any other secret is its UTF-8 bytes. */
 export function hmacKeysOf(secret: string): HmacKeys {
   const bytes = Buffer.from(secret, 'utf8')
-  const encoded = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(secret)?.[1]
+  const encoded = encodedKeyOf(secret)
   const sha256 = hmacKeyOf('sha256', bytes)
   return {
     sha256,
     sha1: hmacKeyOf('sha1', bytes),
-    standard: encoded ? hmacKeyOf('sha256', Buffer.from(encoded, 'base64')) : sha256,
+    standard: encoded !== undefined ? hmacKeyOf('sha256', Buffer.from(encoded, 'base64')) : sha256,
   }
+}
+
+/** Returns the base64 of a key in the form of Standard Webhooks; undefined for any other secret. */
+function encodedKeyOf(secret: string): string | undefined {
+  if (!secret.startsWith(ENCODED_PREFIX) || secret === ENCODED_PREFIX) return undefined
+  const rest = secret.slice(ENCODED_PREFIX.length)
+  return /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(rest) ? rest : undefined
+}
+
+/**
+ * Returns what is wrong with a new secret; null if nothing is. Receivers decode what follows `whsec_`, so they verify no
+ * signature by a secret whose rest is no base64.
+ */
+export function secretFault(secret: string): string | null {
+  return secret.startsWith(ENCODED_PREFIX) && encodedKeyOf(secret) === undefined
+    ? `must have padded base64 after ${ENCODED_PREFIX}`
+    : null
 }
 
 export interface Signable {
