@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { describeError } from './describe-error.ts'
 
-const certificate = (code: string, message = 'text of Node.js') => Object.assign(new Error(message), { code })
+const certificate = (code: string) => Object.assign(new Error('text of Node.js'), { code })
 const tls = (reason: string) => Object.assign(new Error('error:0A:SSL'), { library: 'SSL routines', reason })
 
 it.each([
@@ -14,7 +14,10 @@ it.each([
   ['TLS failed: the certificate has expired', certificate('CERT_HAS_EXPIRED')],
   ['TLS failed: the certificate is self-signed', certificate('DEPTH_ZERO_SELF_SIGNED_CERT')],
   ['TLS failed: the authority that issued the certificate is not trusted', certificate('SELF_SIGNED_CERT_IN_CHAIN')],
-  ['TLS failed: Hostname does not match', certificate('ERR_TLS_CERT_ALTNAME_INVALID', 'Hostname does not match')],
+  [
+    'TLS failed: the certificate is for other names than that of the receiver',
+    certificate('ERR_TLS_CERT_ALTNAME_INVALID'),
+  ],
   ['TypeError', new TypeError('')],
   ['text', 'text'],
 ])('%s is the text for people', (text, error) => {

@@ -10,6 +10,7 @@ const NOT_TRUSTED = 'the authority that issued the certificate is not trusted'
 const certificateFaults: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'the certificate has expired',
   CERT_NOT_YET_VALID: 'the certificate is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for other names than that of the receiver',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: NOT_TRUSTED,
   UNABLE_TO_GET_ISSUER_CERT: NOT_TRUSTED,
@@ -35,14 +36,9 @@ export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const reason = tlsReasonOf(error)
   if (reason !== undefined) return `TLS failed: ${tlsReasons[reason] ?? reason}`
-  const fault = certificateFaultOf(error)
-  if (fault !== null) return `TLS failed: ${fault}`
+  const fault = 'code' in error ? certificateFaults[String(error.code)] : undefined
+  if (fault !== undefined) return `TLS failed: ${fault}`
   return error.message.split(ADVICE)[0]?.replace(LOCAL, '') || error.name
-}
-
-function certificateFaultOf(error: Error): string | null {
-  const code = 'code' in error ? String(error.code) : ''
-  return certificateFaults[code] ?? (code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? error.message : null)
 }
 
 /** Returns the reason of OpenSSL; undefined for other errors. */
