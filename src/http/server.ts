@@ -59,6 +59,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   const { connectionsPerNetwork = MAX_PER_NETWORK, onRefused = () => {} } = options
   const policy = { maxPerNetwork: connectionsPerNetwork, uncounted: trustedProxies, balancers }
   const gate = createConnectionGate(policy, options.log)
+  let beginWaiting = (): void => {}
   const loggerInstance: FastifyBaseLogger = options.log.child({ part: 'http' })
   const http = Fastify({
     loggerInstance,
@@ -74,14 +75,16 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     frameworkErrors: replyWithError,
     clientErrorHandler: replyToBrokenRequest,
     serverFactory(handler) {
-      const begin = beginByTurns(handler)
+      const { listener, beginAll } = beginByTurns(handler)
+      beginWaiting = beginAll
       const server =
         tls === null
-          ? createServer({ ...timeouts, ...parsing }, begin)
-          : createTlsServer({ ...timeouts, ...parsing, ...tls, handshakeTimeout: HANDSHAKE_MS }, begin)
+          ? createServer({ ...timeouts, ...parsing }, listener)
+          : createTlsServer({ ...timeouts, ...parsing, ...tls, handshakeTimeout: HANDSHAKE_MS }, listener)
       return guardConnections(server, gate, onRefused).setTimeout(SILENCE_MS).on('checkExpectation', replyToExpectation)
     },
   })
+  http.decorate('beginWaiting', beginWaiting)
   endSilentConnections(http.server)
   finishOperations(http)
   http.setValidatorCompiler(compileValidator)

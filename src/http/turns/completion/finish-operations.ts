@@ -13,11 +13,13 @@ declare module 'fastify' {
 const OPERATIONS_MS = 5000
 
 /**
- * Closes the server within the time: clients that wait for answers have the first part of it, and then their connections are
+ * Closes the server within the time. Requests that were read before begin first, because the server refuses those that begin
+ * later. Clients that wait for answers have the first part of it, and then their connections are
  * closed. Operations whose clients have left have the rest.
  */
 export async function closeHttp(http: FastifyInstance, withinMs: number): Promise<void> {
   http.openWork.endWithin(withinMs)
+  http.beginWaiting()
   const clientsMs = Math.max(withinMs - OPERATIONS_MS, withinMs / 2)
   const timer = setTimeout(() => http.server.closeAllConnections(), clientsMs)
   await http.close().finally(() => clearTimeout(timer))
