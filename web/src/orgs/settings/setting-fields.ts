@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/client.ts'
+import { type MaintenanceWindow, windowTexts, windowsIn } from '../maintenance-windows.ts'
 
 export type Setting = Schemas['OrgSetting']
 type Change = Schemas['OrgSettingUpdate']
@@ -127,12 +128,7 @@ function textOf(kind: Kind, value: unknown): string {
   if (kind === 'switch') return value === true ? 'true' : ''
   if (kind === 'number') return typeof value === 'number' ? String(value) : ''
   if (!Array.isArray(value)) return ''
-  const windows = value as readonly {
-    readonly days?: readonly string[]
-    readonly start: string
-    readonly end: string
-  }[]
-  return windows.map(({ days = [], start, end }) => `${[...days, ''].join(' ')}${start}-${end}`).join('\n')
+  return windowTexts(value as readonly MaintenanceWindow[]).join('\n')
 }
 
 /** Returns the keys that differ. A group is sent whole, because a write replaces it. */
@@ -159,12 +155,6 @@ function valueOf({ kind, empty = null }: SettingField, text: string): unknown {
   if (kind === 'switch') return text === 'true'
   // Input that is not a number is sent unchanged, and the server refuses it.
   if (kind === 'number') return text.trim() === '' ? empty : Number.isNaN(Number(text)) ? text : Number(text)
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
-  return lines.length === 0 ? null : lines.map(windowOf)
-}
-
-function windowOf(line: string) {
-  const words = line.trim().split(/[\s,]+/)
-  const [start = '', end = ''] = (words.pop() ?? '').split(/[-–]/)
-  return { ...(words.length > 0 && { days: words }), start, end }
+  const windows = windowsIn(text)
+  return windows.length === 0 ? null : windows
 }

@@ -6,7 +6,8 @@ import { Panel } from '../../display/layout/panel.tsx'
 import { type UpgradeKind, kinds, upgradeKinds } from '../overview.ts'
 import { ApplianceFields } from './appliance-fields.tsx'
 import type { ChooseFieldsProps } from './choose-fields.ts'
-import { settle } from './draft.ts'
+import { CommonFields } from './common-fields.tsx'
+import { type Part, settle } from './draft.ts'
 import { useDeviceCatalog, useRouterCatalog } from './use-catalog.ts'
 import { VersionSelect } from './version-select.tsx'
 import { ViewerTimeInput } from './viewer-time-input.tsx'
@@ -34,6 +35,7 @@ export function ChoosePanel(props: ChooseFieldsProps) {
           }
         />
         <Fields {...props} />
+        <CommonFields {...props} />
       </div>
     </Panel>
   )
@@ -101,7 +103,7 @@ function DeviceFields({ orgId, sites, draft, errorOf, onChange }: ChooseFieldsPr
 }
 
 function RouterFields({ orgId, members, draft, errorOf, onChange }: ChooseFieldsProps) {
-  const { version, start, reboot } = settle(draft)
+  const { version, part, start, reboot } = settle(draft)
   const catalog = useRouterCatalog(orgId)
   return (
     <>
@@ -120,20 +122,35 @@ function RouterFields({ orgId, members, draft, errorOf, onChange }: ChooseFields
         error={errorOf('version', 'channel')}
         onChange={(chosen) => onChange({ version: chosen })}
       />
-      <ViewerTimeInput
-        label="Start"
-        empty="immediately"
-        value={start}
-        error={errorOf('start_time')}
-        onChange={(time) => onChange({ start: time })}
+      <NativeSelect
+        label="Steps"
+        value={part ?? ''}
+        data={[
+          { value: '', label: 'Download and reboot' },
+          { value: 'download', label: 'Only download' },
+          { value: 'reboot', label: 'Only reboot those that have downloaded' },
+        ]}
+        error={part === undefined ? null : errorOf(part === 'reboot' ? 'start_time' : 'reboot_at')}
+        onChange={({ currentTarget: { value } }) => onChange({ part: value === '' ? undefined : (value as Part) })}
       />
-      <ViewerTimeInput
-        label="Reboot"
-        empty="as soon as a router has downloaded"
-        value={reboot}
-        error={errorOf('reboot_at')}
-        onChange={(time) => onChange({ reboot: time })}
-      />
+      {part !== 'reboot' && (
+        <ViewerTimeInput
+          label="Start"
+          empty="immediately"
+          value={start}
+          error={errorOf('start_time')}
+          onChange={(time) => onChange({ start: time })}
+        />
+      )}
+      {part !== 'download' && (
+        <ViewerTimeInput
+          label="Reboot"
+          empty={part === 'reboot' ? 'immediately' : 'as soon as a router has downloaded'}
+          value={reboot}
+          error={errorOf('reboot_at')}
+          onChange={(time) => onChange({ reboot: time })}
+        />
+      )}
     </>
   )
 }

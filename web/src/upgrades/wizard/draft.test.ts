@@ -18,9 +18,14 @@ it('reads any address, and its own again', () => {
           'gate',
           'approver',
           'phases',
+          'part',
+          'takeover',
+          'inclusion',
+          'hours',
+          'windows',
           'x',
         ),
-        fc.oneof(fc.constantFrom('ssr', 'mxedge'), fc.jsonValue()),
+        fc.oneof(fc.constantFrom('ssr', 'mxedge', 'reboot', 'waiting', 'later', 'own'), fc.jsonValue()),
       ),
       (search) => {
         const draft = parseDraft(search)

@@ -42,6 +42,22 @@ const orders = ['fringe_to_center', 'center_to_fringe'] as const
 const downgrades = ['allowed'] as const
 export type Downgrades = (typeof downgrades)[number]
 
+const takeovers = ['waiting'] as const
+/** What other upgrades have not begun is taken over. */
+export type Takeover = (typeof takeovers)[number]
+
+const inclusions = ['later'] as const
+/** What joins later is upgraded too. */
+export type Inclusion = (typeof inclusions)[number]
+
+const hours = ['any', 'own'] as const
+/** Any time, or the windows of the draft. */
+export type Hours = (typeof hours)[number]
+
+const parts = ['download', 'reboot'] as const
+/** One of the two steps of an upgrade of routers. */
+export type Part = (typeof parts)[number]
+
 /** The draft of an upgrade, as in the address of the page. */
 export interface Draft {
   /** Absent: devices. */
@@ -65,8 +81,18 @@ export interface Draft {
   readonly distro?: string
   /** For devices a time on the clocks of each site, otherwise on the viewer's; absent: now. */
   readonly start?: string
+  /** Of routers; absent: they download and reboot. */
+  readonly part?: Part
   /** Of routers, on the viewer's clock; absent: as soon as they have downloaded. */
   readonly reboot?: string
+  /** Absent: what is in another upgrade stays there. */
+  readonly takeover?: Takeover
+  /** Absent: what joins later is not upgraded. */
+  readonly inclusion?: Inclusion
+  /** Absent: the maintenance windows of each site. */
+  readonly hours?: Hours
+  /** One a line, as typed. */
+  readonly windows?: string
   readonly strategy?: Strategy
   /** Cumulative percentages as typed, such as "1, 10, 50, 100". */
   readonly phases?: string
@@ -102,7 +128,23 @@ export function settle(draft: Draft): SettledDraft {
   return { ...settled, version: draft.version ?? form.version, strategy }
 }
 
-const texts = ['rules', 'version', 'distro', 'start', 'reboot', 'phases', 'failures', 'first', 'most'] as const
+/** True if the interface takes what joins later: an upgrade that names its appliances, or that only reboots, is complete. */
+export function mayInclude({ kind = 'device', ids, part }: Draft): boolean {
+  return kind === 'ssr' ? part !== 'reboot' : kind === 'device' || ids === undefined
+}
+
+const texts = [
+  'rules',
+  'version',
+  'distro',
+  'start',
+  'reboot',
+  'windows',
+  'phases',
+  'failures',
+  'first',
+  'most',
+] as const
 
 /** Keeps the known fields of a draft; an address that was typed by hand may contain anything. */
 export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
@@ -123,6 +165,10 @@ export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
     downgrades: downgrades.find((name) => name === search['downgrades']),
     services: Object.keys(services).length === 0 ? undefined : services,
     type: (Object.keys(deviceTypes) as DeviceType[]).find((type) => type === search['type']),
+    part: parts.find((name) => name === search['part']),
+    takeover: takeovers.find((name) => name === search['takeover']),
+    inclusion: inclusions.find((name) => name === search['inclusion']),
+    hours: hours.find((name) => name === search['hours']),
     strategy: strategies.find((name) => name === search['strategy']),
     gate: gates.find((name) => name === search['gate']),
     approver: approvers.find((name) => name === search['approver']),

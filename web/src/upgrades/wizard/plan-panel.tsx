@@ -3,8 +3,10 @@ import { counted } from '../../display/texts/counted.ts'
 import { Panel } from '../../display/layout/panel.tsx'
 import { SiteTime, ViewerTime } from '../../display/times/time.tsx'
 import { type Site, sharedZone } from '../../orgs/sites.ts'
-import { type UpgradeKind, kinds } from '../overview.ts'
+import { kinds } from '../overview.ts'
 import { PhaseSegments } from '../phase-segments.tsx'
+import { type Draft, settle } from './draft.ts'
+import { optionTexts, planText } from './plan-text.ts'
 import { type NamedMember, type Plan, type PlanChanges, type PlanNote, groupByReason } from './plan.ts'
 
 /** A phase of a large organization has hundreds of sites. */
@@ -17,21 +19,27 @@ const MAX_SEGMENTS = 12
 type Sites = ReadonlyMap<string, Site> | undefined
 
 interface PlanPanelProps {
-  readonly kind: UpgradeKind
+  readonly draft: Draft
   readonly plan: Plan
   readonly sites: Sites
 }
 
 /** The plan: the phases with what begins in them and when, what is left out and why, and the end. */
-export function PlanPanel({ kind, plan, sites }: PlanPanelProps) {
+export function PlanPanel({ draft, plan, sites }: PlanPanelProps) {
+  const { kind } = settle(draft)
   const { unit } = kinds[kind]
   return (
     <Panel title="3. Plan" aside={<PlanEnd plan={plan} sites={sites} />}>
       {plan.total === 0 ? (
         <p className="plan-line">No {unit} would be upgraded.</p>
       ) : (
-        <Phases kind={kind} plan={plan} sites={sites} />
+        <Phases draft={draft} plan={plan} sites={sites} />
       )}
+      {optionTexts(draft).map((option) => (
+        <p className="plan-line" key={option}>
+          {option}
+        </p>
+      ))}
       {plan.skipped.length > 0 && (
         <section className="plan-line" aria-label="Skipped">
           <p>Skips {counted(plan.skipped.length, unit)}:</p>
@@ -55,13 +63,13 @@ export function PlanPanel({ kind, plan, sites }: PlanPanelProps) {
 }
 
 /** The phases with their sizes, their sites or appliances, and times. */
-function Phases({ kind, plan, sites }: PlanPanelProps) {
+function Phases({ draft, plan, sites }: PlanPanelProps) {
+  const { kind } = settle(draft)
   const { text, unit } = kinds[kind]
   return (
     <>
       <p className="plan-line">
-        Upgrades {counted(plan.total, unit)} in {counted(plan.phases.length, 'phase')}.
-        {plan.stopsAfter !== null && ` It stops after ${counted(plan.stopsAfter, 'failure')}.`}
+        {planText(draft, plan)}.{plan.stopsAfter !== null && ` It stops after ${counted(plan.stopsAfter, 'failure')}.`}
         {plan.passing > 0 &&
           ` ${counted(plan.passing, unit)} restart more than once, to pass over versions in between.`}
       </p>

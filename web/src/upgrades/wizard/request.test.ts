@@ -81,6 +81,36 @@ it('names each router, and sends no limit that their upgrades do not have', () =
   })
 })
 
+it('leaves the download or the reboot of routers out', () => {
+  const times = { start: '2026-12-01T02:00', reboot: '2026-12-01T04:00' }
+  const start = new Date(2026, 11, 1, 2).getTime() / 1000
+  const bodyOf = (draft: Draft) => requestOf({ kind: 'ssr', ids: ['a'], ...draft, ...times }).body
+  expect(bodyOf({ part: 'download' })).toMatchObject({ start_time: start, reboot_at: -1 })
+  expect(bodyOf({ part: 'reboot' })).toMatchObject({ start_time: -1, reboot_at: start + 7200 })
+})
+
+it('takes over and takes in for every kind, and has windows of its own', () => {
+  const draft = { takeover: 'waiting', inclusion: 'later', hours: 'own', windows: 'sat 22:00-04:00' } as const
+  const common = {
+    supersede: true,
+    include_new: true,
+    maintenance_windows: [{ days: ['sat'], start: '22:00', end: '04:00' }],
+  }
+  for (const kind of ['device', 'ssr', 'mxedge'] as const)
+    expect(requestOf({ ...draft, kind }, ['a']).body).toMatchObject(common)
+  expect(deviceBody({ hours: 'any', windows: 'sat 22:00-04:00' }).maintenance_windows).toEqual([])
+  // An empty list would mean any time.
+  expect(deviceBody({ hours: 'own' }).maintenance_windows).toEqual([{ start: '', end: '' }])
+  expect(deviceBody({ windows: 'sat 22:00-04:00' })).not.toHaveProperty('maintenance_windows')
+})
+
+it('takes nothing in where the interface refuses it', () => {
+  const draft = { inclusion: 'later', ids: ['a'] } as const
+  expect(requestOf({ ...draft, kind: 'mxedge' }).body).not.toHaveProperty('include_new')
+  expect(requestOf({ ...draft, kind: 'ssr', part: 'reboot' }).body).not.toHaveProperty('include_new')
+  expect(requestOf({ ...draft, kind: 'ssr', part: 'download' }).body).toHaveProperty('include_new', true)
+})
+
 it('names the services of appliances, or their distribution', () => {
   const draft = { kind: 'mxedge', services: { tunterm: 'latest' }, gate: 'each', phases: '10, 100' } as const
   const limits = { strategy: 'canary', max_failure_percentage: 5, canary_phases: [10, 100] }

@@ -1,5 +1,6 @@
 import type { Schemas } from '../../api/client.ts'
-import { type Draft, type SettledDraft, forms, numbersIn, settle } from './draft.ts'
+import { windowsIn } from '../../orgs/maintenance-windows.ts'
+import { type Draft, type SettledDraft, forms, mayInclude, numbersIn, settle } from './draft.ts'
 
 type DeviceRequest = Schemas['OrgUpgradeCreate']
 
@@ -51,6 +52,7 @@ function deviceRequest(settled: SettledDraft): DeviceRequest {
     ...(rules.trim() !== '' && { rules: rulesIn(rules) }),
     versions: [version],
     ...(isGiven(start) && { start_datetime: start }),
+    ...commonFieldsOf(settled),
     reboot_strategy: strategy,
     ...limitsOf(settled),
     ...(strategy === 'canary' && gatesOf(settled)),
@@ -63,13 +65,21 @@ function deviceRequest(settled: SettledDraft): DeviceRequest {
 }
 
 function routerRequest(settled: SettledDraft, memberIds: readonly string[]): Schemas['SsrUpgradeCreate'] {
-  const { ids = memberIds, version, start, reboot, strategy } = settled
+  const { ids = memberIds, version, strategy } = settled
   return {
     device_ids: [...ids],
     version,
-    ...(isGiven(start) && { start_time: epochOf(start) }),
-    ...(isGiven(reboot) && { reboot_at: epochOf(reboot) }),
+    ...timesOf(settled),
+    ...commonFieldsOf(settled),
     strategy: strategy === 'serial' ? 'serial' : 'big_bang',
+  }
+}
+
+/** Returns the times of the download and of the reboot of routers; -1 leaves one of them out. */
+function timesOf({ part, start, reboot }: SettledDraft) {
+  return {
+    ...(part === 'reboot' ? { start_time: -1 } : isGiven(start) && { start_time: epochOf(start) }),
+    ...(part === 'download' ? { reboot_at: -1 } : isGiven(reboot) && { reboot_at: epochOf(reboot) }),
   }
 }
 
@@ -82,10 +92,28 @@ function applianceRequest(settled: SettledDraft): Schemas['MxedgeUpgradeCreate']
       ? { distro }
       : { channel, versions: { ...services }, ...(downgrades !== undefined && { allow_downgrades: allowed }) }),
     ...(isGiven(start) && { start_time: epochOf(start) }),
+    ...commonFieldsOf(settled),
     // Appliances have no radios: settle() leaves them no batches by radio neighborhood.
     strategy: strategy === 'rrm' ? 'canary' : strategy,
     ...limitsOf(settled),
   }
+}
+
+/** Returns the fields that upgrades of all kinds have, and only those that differ from the defaults. */
+function commonFieldsOf(settled: SettledDraft) {
+  const { takeover, inclusion, hours, windows = '' } = settled
+  return {
+    ...(hours === 'any' && { maintenance_windows: [] }),
+    ...(hours === 'own' && { maintenance_windows: ownWindows(windows) }),
+    ...(takeover !== undefined && { supersede: true }),
+    ...(inclusion !== undefined && mayInclude(settled) && { include_new: true }),
+  }
+}
+
+/** No line is a window that the server refuses: an empty list would mean any time. */
+function ownWindows(text: string) {
+  const windows = windowsIn(text)
+  return windows.length === 0 ? [{ start: '', end: '' }] : windows
 }
 
 function isGiven(text: string | undefined): text is string {

@@ -2,16 +2,15 @@ import { Button } from '@mantine/core'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
 import { fieldPathIn } from '../../api/problem.ts'
-import { counted } from '../../display/texts/counted.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { EmptyState, ProblemNote } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { useSites } from '../../orgs/sites.ts'
 import { ChoosePanel } from './choose-panel.tsx'
-import { type UpgradeKind, kinds } from '../overview.ts'
+import { kinds } from '../overview.ts'
 import { type Draft, settle } from './draft.ts'
 import { PlanChangesNote, PlanPanel } from './plan-panel.tsx'
-import type { Plan } from './plan.ts'
+import { startEffect } from './plan-text.ts'
 import { type UpgradeRequest, requestOf } from './request.ts'
 import { type DraftChange, StrategyPanel } from './strategy-panel.tsx'
 import { useMembers } from './use-members.ts'
@@ -71,7 +70,7 @@ export function WizardPage() {
       <ChoosePanel {...{ orgId, sites, draft, errorOf }} members={members.data ?? []} onChange={change} />
       <StrategyPanel draft={draft} errorOf={errorOf} onChange={change} />
       {changes !== null && plan !== undefined && <PlanChangesNote changes={changes} sites={sites} />}
-      {plan !== undefined && <PlanPanel kind={kind} plan={plan} sites={sites} />}
+      {plan !== undefined && <PlanPanel draft={draft} plan={plan} sites={sites} />}
       {(field === null || !hasField(request, field)) && <ProblemNote problem={problem} />}
       <ProblemNote problem={members.error} />
       <div className="wizard-buttons">
@@ -87,21 +86,13 @@ export function WizardPage() {
           <ConfirmButton
             action="Start the upgrade"
             isPrimary
-            effect={effectOf(kind, plan)}
+            effect={startEffect(draft, plan)}
             run={() => startPlan(plan.id)}
           />
         )}
       </div>
     </>
   )
-}
-
-function effectOf(kind: UpgradeKind, { total, phases }: Plan): string {
-  const { unit } = kinds[kind]
-  const inPhases = `in ${counted(phases.length, 'phase')}`
-  if (kind === 'mxedge') return `Upgrades ${counted(total, unit)}, ${inPhases}.`
-  const sites = new Set(phases.flatMap((phase) => phase.sites.map(({ id }) => id)))
-  return `Upgrades and restarts ${counted(total, unit)} at ${counted(sites.size, 'site')}, ${inPhases}.`
 }
 
 function withoutAbsent(change: DraftChange): Draft {

@@ -1,0 +1,58 @@
+import { NativeSelect, Textarea } from '@mantine/core'
+import { kinds } from '../overview.ts'
+import { type Hours, mayInclude, settle } from './draft.ts'
+import type { WizardFieldsProps } from './strategy-panel.tsx'
+
+/** What upgrades of all kinds have: what else they upgrade, and within which hours. */
+export function CommonFields({ draft, errorOf, onChange }: WizardFieldsProps) {
+  const { kind, takeover, inclusion, hours, windows = '' } = settle(draft)
+  const { text, unit } = kinds[kind]
+  const windowsError = errorOf('maintenance_windows')
+  return (
+    <>
+      <NativeSelect
+        label="In other upgrades"
+        value={takeover ?? ''}
+        data={[
+          { value: '', label: `${text} stay there` },
+          { value: 'waiting', label: 'Those not begun are taken over' },
+        ]}
+        error={errorOf('supersede')}
+        onChange={({ currentTarget: { value } }) => onChange({ takeover: value === 'waiting' ? value : undefined })}
+      />
+      {mayInclude(draft) && (
+        <NativeSelect
+          label="Joining later"
+          value={inclusion ?? ''}
+          data={[
+            { value: '', label: `No ${unit} is taken in` },
+            { value: 'later', label: `Every ${unit} that fits, until it ends` },
+          ]}
+          error={errorOf('include_new')}
+          onChange={({ currentTarget: { value } }) => onChange({ inclusion: value === 'later' ? value : undefined })}
+        />
+      )}
+      <NativeSelect
+        label="Maintenance windows"
+        value={hours ?? ''}
+        data={[
+          { value: '', label: 'Those of each site' },
+          { value: 'own', label: 'Of this upgrade' },
+          { value: 'any', label: 'None: at any time' },
+        ]}
+        error={hours === 'own' ? null : windowsError}
+        onChange={({ currentTarget: { value } }) => onChange({ hours: value === '' ? undefined : (value as Hours) })}
+      />
+      {hours === 'own' && (
+        <Textarea
+          label="Windows"
+          description='One per line, such as "sat sun 22:00-04:00", in the time of each site'
+          rows={2}
+          value={windows}
+          error={windowsError}
+          onChange={({ currentTarget: { value } }) => onChange({ windows: value === '' ? undefined : value })}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest'
+import { devicePlan } from './plan.ts'
+import { optionTexts, planText, startEffect } from './plan-text.ts'
+
+const sites = ['s', 't'].map((id) => ({ site_id: id, start_time: 1, macs: ['020000000001'] }))
+const plan = devicePlan({
+  ...{ plan_id: 'p', expires_at: 0, total: 2, stops_after_failures: null, ends_about: 9 },
+  phases: [{ percent: 100, total: 2, sites }],
+  ...{ downloads: [], paths: [], skipped: [], notes: [] },
+})
+
+it('says what an upgrade does with those of its plan', () => {
+  expect(planText({}, plan)).toBe('Upgrades 2 devices in 1 phase')
+  expect(startEffect({}, plan)).toBe('Upgrades and restarts 2 devices at 2 sites, in 1 phase.')
+  expect(startEffect({ kind: 'mxedge' }, plan)).toBe('Upgrades 2 appliances, in 1 phase.')
+  expect(planText({ kind: 'ssr', part: 'download' }, plan)).toBe('Downloads the version to 2 routers in 1 phase')
+  expect(startEffect({ kind: 'ssr', part: 'download' }, plan)).toBe(
+    'Downloads the version to 2 routers at 2 sites, in 1 phase. None of them reboots.',
+  )
+  expect(planText({ kind: 'ssr', part: 'reboot' }, plan)).toBe('Reboots 2 routers in 1 phase')
+  expect(startEffect({ kind: 'ssr', part: 'reboot' }, plan)).toBe(
+    'Reboots 2 routers at 2 sites, in 1 phase. They have downloaded the version before.',
+  )
+  // Another kind has no parts.
+  expect(planText({ part: 'reboot' }, plan)).toBe('Upgrades 2 devices in 1 phase')
+})
+
+it('says what else a draft has chosen, before the start as well', () => {
+  const draft = { takeover: 'waiting', inclusion: 'later', hours: 'own', windows: 'sat sun 22:00-04:00' } as const
+  const texts = [
+    'Takes over each device that another upgrade has not begun with.',
+    'Until it ends, each device that joins later is upgraded too.',
+    'Begins only within sat sun 22:00-04:00, on the clocks of each site.',
+  ]
+  expect(optionTexts(draft)).toEqual(texts)
+  expect(startEffect(draft, plan)).toBe(['Upgrades and restarts 2 devices at 2 sites, in 1 phase.', ...texts].join(' '))
+  expect(optionTexts({ kind: 'mxedge', ids: ['m'], inclusion: 'later', hours: 'any' })).toEqual([
+    'Begins at any time, whatever the maintenance windows of the sites.',
+  ])
+  expect(optionTexts({})).toEqual([])
+})

@@ -1,0 +1,52 @@
+import { counted } from '../../display/texts/counted.ts'
+import { windowTexts } from '../../orgs/maintenance-windows.ts'
+import { kinds } from '../overview.ts'
+import { type Draft, type Part, settle } from './draft.ts'
+import type { Plan } from './plan.ts'
+import { requestOf } from './request.ts'
+
+const verbs: Readonly<Record<Part | 'both', string>> = {
+  both: 'Upgrades',
+  download: 'Downloads the version to',
+  reboot: 'Reboots',
+}
+
+/** Returns what the upgrade does with how many, such as "Upgrades 2 routers in 1 phase". */
+export function planText(draft: Draft, { total, phases }: Plan): string {
+  const { kind, part = 'both' } = settle(draft)
+  const verb = verbs[kind === 'ssr' ? part : 'both']
+  return `${verb} ${counted(total, kinds[kind].unit)} in ${counted(phases.length, 'phase')}`
+}
+
+/** Returns in sentences what a draft has chosen for others than those of the plan, and for its times. */
+export function optionTexts(draft: Draft): readonly string[] {
+  const { kind, body } = requestOf(draft)
+  const { unit } = kinds[kind]
+  const windows = body.maintenance_windows
+  return [
+    ...(body.supersede === true ? [`Takes over each ${unit} that another upgrade has not begun with.`] : []),
+    ...(body.include_new === true ? [`Until it ends, each ${unit} that joins later is upgraded too.`] : []),
+    ...(windows === undefined
+      ? []
+      : windows.length === 0
+        ? ['Begins at any time, whatever the maintenance windows of the sites.']
+        : [`Begins only within ${windowTexts(windows).join('; ')}, on the clocks of each site.`]),
+  ]
+}
+
+/** Returns the effect of the start. */
+export function startEffect(draft: Draft, plan: Plan): string {
+  return [actionText(draft, plan), ...optionTexts(draft)].join(' ')
+}
+
+function actionText(draft: Draft, { total, phases }: Plan): string {
+  const { kind, part } = settle(draft)
+  const inPhases = `in ${counted(phases.length, 'phase')}.`
+  const upgraded = counted(total, kinds[kind].unit)
+  if (kind === 'mxedge') return `Upgrades ${upgraded}, ${inPhases}`
+  const sites = new Set(phases.flatMap((phase) => phase.sites.map(({ id }) => id)))
+  const atSites = `${upgraded} at ${counted(sites.size, 'site')}, ${inPhases}`
+  if (kind === 'ssr' && part === 'download') return `Downloads the version to ${atSites} None of them reboots.`
+  if (kind === 'ssr' && part === 'reboot') return `Reboots ${atSites} They have downloaded the version before.`
+  return `Upgrades and restarts ${atSites}`
+}
