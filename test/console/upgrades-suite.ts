@@ -137,7 +137,12 @@ export function testUpgrades(opened: () => Opened): void {
       await page.getByText('Cancelled', { exact: true }).first().waitFor()
 
       await page.goto(`${org}/upgrades?kind=ssr`)
+      const versions = '**/ssr/versions?**'
+      await page.route(versions, (route) => route.fulfill({ status: 400, json: { detail: 'Not now' } }))
       await page.getByRole('link', { name: 'New upgrade' }).click()
+      await page.getByText('Some versions could not be read: Not now').waitFor()
+      await page.unroute(versions)
+      await page.getByRole('button', { name: 'Try again' }).click()
       await page.getByLabel('All routers').uncheck()
       // Only what the interface takes for them is offered.
       for (const label of ['Sites', 'Models', 'Rules', 'Approval', 'Stops after failures (%)'])

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { answerOf, useServer } from '../api/client.ts'
-import type { Choice } from '../display/forms/choice-list.tsx'
+import type { LoadedChoices } from '../display/forms/choices.ts'
+import { failureOf } from '../display/layout/load-failure.ts'
 
 /** Returns the values that devices have, with the number of devices. */
-export function useValues(orgId: string, distinct: 'model' | 'version'): readonly Choice[] {
+export function useValues(orgId: string, distinct: 'model' | 'version'): LoadedChoices {
   const { api } = useServer()
-  const { data } = useQuery({
+  const query = useQuery({
     queryKey: ['device values', orgId, distinct],
     queryFn: () =>
       answerOf(
@@ -15,8 +16,9 @@ export function useValues(orgId: string, distinct: 'model' | 'version'): readonl
       ),
     staleTime: 60_000,
   })
-  return (data?.results ?? []).flatMap((result) => {
+  const choices = query.data?.results.flatMap((result) => {
     const value: unknown = result[distinct]
     return typeof value === 'string' && value !== '' ? [{ value, label: `${value} (${result.count})` }] : []
   })
+  return { choices, failure: failureOf([query]) }
 }

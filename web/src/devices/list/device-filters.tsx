@@ -1,7 +1,7 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import type { Choice } from '../../display/forms/choice-list.tsx'
+import type { Choice } from '../../display/forms/choices.ts'
 import type { Site } from '../../orgs/sites.ts'
 import { capital, deviceTypes } from '../device.ts'
 import { useValues } from '../use-values.ts'
@@ -31,8 +31,8 @@ export function DeviceFilters({ orgId, search, sites }: DeviceFiltersProps) {
       ],
     ],
     ['site', 'All sites', [...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name }))],
-    ['model', 'All models', useValues(orgId, 'model')],
-    ['version', 'All versions', useValues(orgId, 'version')],
+    ['model', 'All models', useValues(orgId, 'model').choices ?? []],
+    ['version', 'All versions', useValues(orgId, 'version').choices ?? []],
   ]
   const filters = Object.keys(filtersOf(search))
   return (

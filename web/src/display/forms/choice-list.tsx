@@ -1,15 +1,14 @@
 import { useId } from 'react'
-
-export interface Choice {
-  readonly value: string
-  readonly label: string
-}
+import { LoadNote } from '../layout/notices.tsx'
+import { type LoadedChoices, withMissing } from './choices.ts'
 
 interface ChoiceListProps {
   readonly label: string
   /** The label of the choice of everything, such as "All sites". */
   readonly all: string
-  readonly choices: readonly Choice[]
+  readonly loaded: LoadedChoices
+  /** Marks what was chosen and is none of the choices any more, such as "no longer here". */
+  readonly missing: string
   /** Undefined: all. */
   readonly chosen: readonly string[] | undefined
   readonly error: string | null
@@ -17,7 +16,7 @@ interface ChoiceListProps {
 }
 
 /** All of something, or some of it. */
-export function ChoiceList({ label, all, choices, chosen, error, onChange }: ChoiceListProps) {
+export function ChoiceList({ label, all, loaded, missing, chosen, error, onChange }: ChoiceListProps) {
   const errorId = useId()
   return (
     <fieldset className="choice-list" {...(error !== null && { 'aria-describedby': errorId })}>
@@ -32,7 +31,7 @@ export function ChoiceList({ label, all, choices, chosen, error, onChange }: Cho
       </label>
       {chosen !== undefined && (
         <div className="choices">
-          {choices.map((choice) => (
+          {(loaded.choices === undefined ? [] : withMissing(loaded.choices, chosen, missing)).map((choice) => (
             <label key={choice.value}>
               <input
                 type="checkbox"
@@ -46,6 +45,7 @@ export function ChoiceList({ label, all, choices, chosen, error, onChange }: Cho
           ))}
         </div>
       )}
+      <LoadNote what={label} failure={loaded.failure} />
       {error !== null && (
         <p className="field-problem" id={errorId} role="alert">
           {error}

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { Problem } from '../../api/problem.ts'
+import type { LoadFailure } from './load-failure.ts'
 
 /** Explains why a list is empty, and what to do next. */
 export function EmptyState({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
@@ -14,10 +15,32 @@ export function EmptyState({ title, children }: { readonly title: string; readon
 /** A refusal of the server in its own words. */
 export function ProblemNote({ problem }: { readonly problem: Error | null }) {
   if (problem === null) return null
-  const text = problem instanceof Problem ? problem.message : 'The page has met a defect. Load it again.'
   return (
     <p className="problem" role="alert">
-      {text}
+      {textOf(problem)}
+    </p>
+  )
+}
+
+function textOf(problem: Error): string {
+  return problem instanceof Problem ? problem.message : 'The page has met a defect. Load it again.'
+}
+
+interface LoadNoteProps {
+  /** What is missing, such as "The versions". */
+  readonly what: string
+  readonly failure: LoadFailure | null
+}
+
+/** Says that the choices of a field could not be read, with a way to read them again. */
+export function LoadNote({ what, failure }: LoadNoteProps) {
+  if (failure === null) return null
+  return (
+    <p className="field-problem" role="alert">
+      {what} could not be read: {textOf(failure.problem)}{' '}
+      <button type="button" className="quiet" onClick={failure.retry}>
+        Try again
+      </button>
     </p>
   )
 }

@@ -48,7 +48,7 @@ const checks: readonly UploadField[] = [
 /** Uploads an image, shows the progress, and then the stored image. */
 export function UploadPanel({ orgId }: { readonly orgId: string }) {
   const [kind, setKind] = useState<keyof typeof fields>('models')
-  const models = useValues(orgId, 'model')
+  const models = useValues(orgId, 'model').choices ?? []
   const modelsId = useId()
   const form = useRef<HTMLFormElement>(null)
   const { upload, share, end } = useImageUpload(orgId, () => form.current?.reset())

@@ -1,5 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { ChoiceList } from '../../display/forms/choice-list.tsx'
+import { LoadNote } from '../../display/layout/notices.tsx'
 import type { ChooseFieldsProps } from './choose-fields.ts'
 import { type Channel, type Downgrades, channels, settle } from './draft.ts'
 import { present, usePackages } from './use-packages.ts'
@@ -15,7 +16,8 @@ export function ApplianceFields(props: ChooseFieldsProps) {
       <ChoiceList
         label="Appliances"
         all="All appliances"
-        choices={members}
+        loaded={members}
+        missing="no longer here"
         chosen={draft.ids}
         error={errorOf('mxedge_ids')}
         onChange={(ids) => onChange({ ids })}
@@ -43,7 +45,7 @@ export function ApplianceFields(props: ChooseFieldsProps) {
 function ServiceFields({ orgId, draft, errorOf, onChange }: ChooseFieldsProps) {
   const { channel, services = {}, downgrades } = settle(draft)
   const packages = usePackages(orgId, channel)
-  const names = [...new Set([...packages.keys(), ...Object.keys(services)])].toSorted()
+  const names = [...new Set([...packages.services.keys(), ...Object.keys(services)])].toSorted()
   const choose = (service: string, version: string): void => {
     const chosen = Object.entries({ ...services, [service]: version }).filter(([, wanted]) => wanted !== present.value)
     onChange({ services: chosen.length === 0 ? undefined : Object.fromEntries(chosen) })
@@ -57,12 +59,13 @@ function ServiceFields({ orgId, draft, errorOf, onChange }: ChooseFieldsProps) {
         error={errorOf('channel')}
         onChange={({ currentTarget: { value } }) => onChange({ channel: value as Channel })}
       />
+      <LoadNote what="The services of this channel" failure={packages.failure} />
       {names.map((service) => (
         <VersionSelect
           key={service}
           label={service}
           version={services[service] ?? present.value}
-          choices={packages.get(service) ?? [present]}
+          loaded={{ choices: packages.services.get(service) ?? [present], failure: null }}
           error={errorOf(`versions.${service}`)}
           onChange={(version) => choose(service, version)}
         />

@@ -2,7 +2,9 @@ import { NativeSelect, TextInput, Textarea } from '@mantine/core'
 import { type DeviceType, capital, deviceTypes } from '../../devices/device.ts'
 import { useValues } from '../../devices/use-values.ts'
 import { ChoiceList } from '../../display/forms/choice-list.tsx'
+import { failureOf } from '../../display/layout/load-failure.ts'
 import { Panel } from '../../display/layout/panel.tsx'
+import { useSites } from '../../orgs/sites.ts'
 import { type UpgradeKind, kinds, upgradeKinds } from '../overview.ts'
 import { ApplianceFields } from './appliance-fields.tsx'
 import type { ChooseFieldsProps } from './choose-fields.ts'
@@ -41,16 +43,19 @@ export function ChoosePanel(props: ChooseFieldsProps) {
   )
 }
 
-function DeviceFields({ orgId, sites, draft, errorOf, onChange }: ChooseFieldsProps) {
+function DeviceFields({ orgId, draft, errorOf, onChange }: ChooseFieldsProps) {
   const { version, type, start = '' } = settle(draft)
   const catalog = useDeviceCatalog(orgId, type)
   const models = useValues(orgId, 'model')
+  const sites = useSites(orgId)
+  const siteChoices = sites.data && [...sites.data.values()].map(({ id, name }) => ({ value: id, label: name }))
   return (
     <>
       <ChoiceList
         label="Sites"
         all="All sites"
-        choices={[...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name }))}
+        loaded={{ choices: siteChoices, failure: failureOf([sites]) }}
+        missing="not among these sites"
         chosen={draft.sites}
         error={errorOf('site_ids', 'all_sites')}
         onChange={(chosen) => onChange({ sites: chosen })}
@@ -58,7 +63,8 @@ function DeviceFields({ orgId, sites, draft, errorOf, onChange }: ChooseFieldsPr
       <ChoiceList
         label="Models"
         all="All models"
-        choices={models}
+        loaded={models}
+        missing="not among these models"
         chosen={draft.models}
         error={errorOf('models')}
         onChange={(chosen) => onChange({ models: chosen })}
@@ -78,7 +84,7 @@ function DeviceFields({ orgId, sites, draft, errorOf, onChange }: ChooseFieldsPr
       <VersionSelect
         label="Version"
         version={version}
-        choices={catalog}
+        loaded={catalog}
         error={errorOf('versions', 'version')}
         onChange={(chosen) => onChange({ version: chosen })}
       />
@@ -110,7 +116,8 @@ function RouterFields({ orgId, members, draft, errorOf, onChange }: ChooseFields
       <ChoiceList
         label="Routers"
         all="All routers"
-        choices={members}
+        loaded={members}
+        missing="no longer in a site"
         chosen={draft.ids}
         error={errorOf('device_ids')}
         onChange={(ids) => onChange({ ids })}
@@ -118,7 +125,7 @@ function RouterFields({ orgId, members, draft, errorOf, onChange }: ChooseFields
       <VersionSelect
         label="Version"
         version={version}
-        choices={catalog}
+        loaded={catalog}
         error={errorOf('version', 'channel')}
         onChange={(chosen) => onChange({ version: chosen })}
       />

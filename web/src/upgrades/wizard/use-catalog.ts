@@ -1,7 +1,8 @@
 import { useQueries } from '@tanstack/react-query'
 import { answerOf, useServer } from '../../api/client.ts'
 import { type DeviceType, deviceTypes } from '../../devices/device.ts'
-import type { Choice } from '../../display/forms/choice-list.tsx'
+import type { Choice, LoadedChoices } from '../../display/forms/choices.ts'
+import { failureOf } from '../../display/layout/load-failure.ts'
 import { channels } from './draft.ts'
 
 /** Names that select a version of each model. */
@@ -14,10 +15,10 @@ const channelChoices: readonly Choice[] = [
 const deviceChoices: readonly Choice[] = [{ value: 'latest', label: 'Latest of each model' }, ...channelChoices]
 
 /** Returns the channels, and the versions of the catalogue for devices of a type, or for all, with their models. */
-export function useDeviceCatalog(orgId: string, type: DeviceType | undefined): readonly Choice[] {
+export function useDeviceCatalog(orgId: string, type: DeviceType | undefined): LoadedChoices {
   const { api } = useServer()
   const types = type === undefined ? (Object.keys(deviceTypes) as DeviceType[]) : [type]
-  const images = useQueries({
+  const catalogs = useQueries({
     queries: types.map((one) => ({
       queryKey: ['firmware versions', orgId, one],
       queryFn: () =>
@@ -28,15 +29,15 @@ export function useDeviceCatalog(orgId: string, type: DeviceType | undefined): r
         ),
       staleTime: 60_000,
     })),
-    combine: (results) => results.flatMap(({ data }) => data ?? []),
   })
-  return [...deviceChoices, ...choicesOf(images)]
+  const images = catalogs.flatMap(({ data = [] }) => data)
+  return { choices: [...deviceChoices, ...choicesOf(images)], failure: failureOf(catalogs) }
 }
 
 /** Returns the channels, and their versions for SSR routers, with the models. */
-export function useRouterCatalog(orgId: string): readonly Choice[] {
+export function useRouterCatalog(orgId: string): LoadedChoices {
   const { api } = useServer()
-  const versions = useQueries({
+  const catalogs = useQueries({
     queries: channels.map((channel) => ({
       queryKey: ['router versions', orgId, channel],
       queryFn: () =>
@@ -45,10 +46,9 @@ export function useRouterCatalog(orgId: string): readonly Choice[] {
         ),
       staleTime: 60_000,
     })),
-    combine: (results) =>
-      results.flatMap(({ data = [] }) => data.map(({ package: model, version }) => ({ model, version }))),
   })
-  return [...channelChoices, ...choicesOf(versions)]
+  const images = catalogs.flatMap(({ data = [] }) => data.map(({ package: model, version }) => ({ model, version })))
+  return { choices: [...channelChoices, ...choicesOf(images)], failure: failureOf(catalogs) }
 }
 
 /** Returns a choice for each version, the highest first. */

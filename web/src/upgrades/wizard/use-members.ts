@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type Api, allPagesOf, answerOf, pageOf, useServer } from '../../api/client.ts'
 import { macText } from '../../devices/device.ts'
-import type { Choice } from '../../display/forms/choice-list.tsx'
+import type { Choice } from '../../display/forms/choices.ts'
 import type { UpgradeKind } from '../overview.ts'
 
 /** The most that one page of a list has. */

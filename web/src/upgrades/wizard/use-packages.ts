@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { answerOf, useServer } from '../../api/client.ts'
-import type { Choice } from '../../display/forms/choice-list.tsx'
+import type { Choice } from '../../display/forms/choices.ts'
+import { type LoadFailure, failureOf } from '../../display/layout/load-failure.ts'
 import type { Channel } from './draft.ts'
 
 export const present: Choice = { value: 'current', label: 'The present version' }
@@ -12,10 +13,15 @@ const names: readonly Choice[] = [
   { value: 'latest', label: 'The latest of the channel' },
 ]
 
-/** Returns the services that have packages in a channel, with the versions that an upgrade may install. */
-export function usePackages(orgId: string, channel: Channel): ReadonlyMap<string, readonly Choice[]> {
+interface Packages {
+  /** The services that have packages in the channel, with the versions that an upgrade may install. */
+  readonly services: ReadonlyMap<string, readonly Choice[]>
+  readonly failure: LoadFailure | null
+}
+
+export function usePackages(orgId: string, channel: Channel): Packages {
   const { api } = useServer()
-  const { data = [] } = useQuery({
+  const query = useQuery({
     queryKey: ['package versions', orgId, channel],
     queryFn: () =>
       answerOf(
@@ -25,11 +31,12 @@ export function usePackages(orgId: string, channel: Channel): ReadonlyMap<string
       ),
     staleTime: 60_000,
   })
-  const byService = Map.groupBy(data, (entry) => entry.package)
-  return new Map(
+  const byService = Map.groupBy(query.data ?? [], (entry) => entry.package)
+  const services = new Map(
     [...byService].map(([service, entries]) => {
       const versions = [...new Set(entries.map(({ version }) => version))]
       return [service, [...names, ...versions.map((version) => ({ value: version, label: version }))]]
     }),
   )
+  return { services, failure: failureOf([query]) }
 }

@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type Api, answerOf, useServer } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
-import type { Choice } from '../../display/forms/choice-list.tsx'
+import type { Choice } from '../../display/forms/choices.ts'
 import { type Plan, appliancePlan, changesIn, devicePlan } from './plan.ts'
 import type { UpgradeRequest } from './request.ts'
 

@@ -1,24 +1,29 @@
 import { NativeSelect } from '@mantine/core'
-import type { Choice } from '../../display/forms/choice-list.tsx'
+import type { LoadedChoices } from '../../display/forms/choices.ts'
+import { LoadNote } from '../../display/layout/notices.tsx'
 
 interface VersionSelectProps {
   readonly label: string
   readonly version: string
-  readonly choices: readonly Choice[]
+  readonly loaded: LoadedChoices
   readonly error: string | null
   readonly onChange: (version: string) => void
 }
 
 /** The versions of a catalogue. A draft may name another one, which is shown as well. */
-export function VersionSelect({ label, version, choices, error, onChange }: VersionSelectProps) {
+export function VersionSelect({ label, version, loaded, error, onChange }: VersionSelectProps) {
+  const { choices = [], failure } = loaded
   const isKnown = choices.some(({ value }) => value === version)
   return (
-    <NativeSelect
-      label={label}
-      value={version}
-      data={isKnown ? [...choices] : [...choices, { value: version, label: version }]}
-      error={error}
-      onChange={({ currentTarget: { value } }) => onChange(value)}
-    />
+    <div>
+      <NativeSelect
+        label={label}
+        value={version}
+        data={isKnown ? [...choices] : [...choices, { value: version, label: version }]}
+        error={error}
+        onChange={({ currentTarget: { value } }) => onChange(value)}
+      />
+      <LoadNote what="Some versions" failure={failure} />
+    </div>
   )
 }

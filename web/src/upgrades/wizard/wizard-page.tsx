@@ -4,6 +4,7 @@ import { useMay } from '../../accounts/self.ts'
 import { fieldPathIn } from '../../api/problem.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { EmptyState, ProblemNote } from '../../display/layout/notices.tsx'
+import { failureOf } from '../../display/layout/load-failure.ts'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { useSites } from '../../orgs/sites.ts'
 import { ChoosePanel } from './choose-panel.tsx'
@@ -32,6 +33,7 @@ export function WizardPage() {
   const sites = useSites(orgId).data
   const { kind } = settle(draft)
   const members = useMembers(orgId, kind)
+  const loadedMembers = { choices: members.data, failure: failureOf([members]) }
   const request = requestOf(
     draft,
     members.data?.map(({ value }) => value),
@@ -67,12 +69,11 @@ export function WizardPage() {
   return (
     <>
       {title}
-      <ChoosePanel {...{ orgId, sites, draft, errorOf }} members={members.data ?? []} onChange={change} />
+      <ChoosePanel {...{ orgId, draft, errorOf, members: loadedMembers }} onChange={change} />
       <StrategyPanel draft={draft} errorOf={errorOf} onChange={change} />
       {changes !== null && plan !== undefined && <PlanChangesNote changes={changes} sites={sites} />}
       {plan !== undefined && <PlanPanel draft={draft} plan={plan} sites={sites} />}
       {(field === null || !hasField(request, field)) && <ProblemNote problem={problem} />}
-      <ProblemNote problem={members.error} />
       <div className="wizard-buttons">
         <Button
           {...(plan !== undefined && { variant: 'default' })}
