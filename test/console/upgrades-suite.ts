@@ -234,7 +234,7 @@ export function testUpgrades(opened: () => Opened): void {
         await page.getByRole('dialog').waitFor({ state: 'detached' })
       }
       await press('Pause')
-      await page.getByText('Paused', { exact: true }).waitFor()
+      await page.getByText('Paused', { exact: true }).first().waitFor()
       // It begins when somebody resumes it, not at its start.
       expect(await page.getByText(/^starts \S/).count()).toBe(0)
       await press('Resume')
@@ -245,7 +245,10 @@ export function testUpgrades(opened: () => Opened): void {
       await press('Retry')
       await playUpgrades(server, [], server.org.orgId)
       await page.getByText('2 of 2 upgraded').waitFor()
-      await page.getByText('Completed', { exact: true }).waitFor()
+      await page.getByText('Completed', { exact: true }).first().waitFor()
+      const timeline = page.getByRole('region', { name: 'Timeline' }).locator('.log-what')
+      await timeline.getByText('Completed').waitFor()
+      expect(await timeline.allTextContents()).toEqual(['Completed', 'Retried', 'Resumed', 'Paused', 'Created'])
       await page.getByRole('link', { name: 'Upgrades' }).first().click()
       await page
         .getByRole('listitem')

@@ -19,6 +19,7 @@ import { versionText } from './strategy-text.ts'
 import { TargetPanel } from './target-panel.tsx'
 import type { TargetSearch } from './target-search.ts'
 import { TimelinePanel } from './timeline-panel.tsx'
+import { timelineOf } from './timeline.ts'
 import { useRollout } from './use-rollout.ts'
 import { type State, verdictOf } from './verdict.ts'
 
@@ -79,7 +80,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
           {/* Floor plans show where access points hang; routers stand in racks. */}
           {hasDevices && kind === 'device' && <FloorPanel report={report} siteId={search.site} mapId={search.map} />}
         </div>
-        <TimelinePanel report={report} />
+        <TimelinePanel entries={timelineOf(report)} />
       </div>
     </>
   )

@@ -1,14 +1,12 @@
 import { Panel } from '../../display/layout/panel.tsx'
 import { Ago } from '../../display/times/time.tsx'
-import type { Report } from '../upgrade.ts'
-import { timelineOf } from './timeline.ts'
+import type { TimelineEntry } from './timeline.ts'
 
 /** A canary upgrade may have a hundred phases. */
 const SHOWN = 100
 
 /** What happened to the upgrade, the latest first. */
-export function TimelinePanel({ report }: { readonly report: Report }) {
-  const entries = timelineOf(report)
+export function TimelinePanel({ entries }: { readonly entries: readonly TimelineEntry[] }) {
   return (
     <Panel title="Timeline" aside={entries.length}>
       <ol className="log">

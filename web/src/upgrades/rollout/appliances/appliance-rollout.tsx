@@ -9,9 +9,11 @@ import { ViewerTime } from '../../../display/times/time.tsx'
 import { goalText, kinds, standingOf } from '../../overview.ts'
 import { stateOf } from '../../upgrade.ts'
 import { PhaseWindow } from '../phase-window.tsx'
+import { TimelinePanel } from '../timeline-panel.tsx'
 import { ApplianceActions } from './appliance-actions.tsx'
 import { ApplianceTargets } from './appliance-targets.tsx'
-import { applianceVerdict, countAppliances } from './appliance.ts'
+import { applianceTimeline } from './appliance-timeline.ts'
+import { type ApplianceUpgrade, applianceVerdict, countAppliances } from './appliance.ts'
 import { type AppliancePlace, useApplianceRollout } from './use-appliance-rollout.ts'
 
 /** An upgrade may have a note for each of thousands of appliances. */
@@ -20,12 +22,18 @@ const SHOWN = 100
 /** An upgrade of edge appliances. */
 export function ApplianceRollout(place: AppliancePlace) {
   const { orgId, upgradeId } = place
-  const { upgrade, targets, problem, refresh } = useApplianceRollout(place)
+  const { upgrade, targets, log, problem, refresh } = useApplianceRollout(place)
   const mayWrite = useMay('write', { orgId })
   if (upgrade === undefined || targets === undefined)
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
   const names = new Map(targets.map(({ mxedge_id: id, name }) => [id, name]))
   const { tone, text } = stateOf(standingOf(upgrade))
+  const timeline = (
+    <div>
+      <TimelinePanel entries={applianceTimeline(upgrade, log.data ?? [])} />
+      <ProblemNote problem={log.error} />
+    </div>
+  )
   return (
     <>
       <PageTitle
@@ -52,25 +60,42 @@ export function ApplianceRollout(place: AppliancePlace) {
         <PhaseWindow phases={countAppliances(upgrade, targets)} open={upgrade.phase} isGatePassed={() => undefined} />
       </Panel>
       <ApplianceTargets orgId={orgId} targets={targets} />
-      {upgrade.notes.length > 0 && (
-        <Panel title="Notes" aside={upgrade.notes.length}>
-          <ul className="log">
-            {upgrade.notes.slice(0, SHOWN).map(({ mxedge_id: id, name, reason }) => (
-              <li key={`${id ?? ''} ${reason}`}>
-                {id !== undefined && (
-                  <Link to="/orgs/$orgId/edges/$mxedgeId" params={{ orgId, mxedgeId: id }}>
-                    {name ?? names.get(id) ?? 'Appliance'}
-                  </Link>
-                )}{' '}
-                {reason}
-              </li>
-            ))}
-          </ul>
-          {upgrade.notes.length > SHOWN && (
-            <p className="plan-line muted">and {counted(upgrade.notes.length - SHOWN, 'more note')}</p>
-          )}
-        </Panel>
+      {upgrade.notes.length === 0 ? (
+        timeline
+      ) : (
+        <div className="columns wide-left">
+          <NotesPanel orgId={orgId} upgrade={upgrade} names={names} />
+          {timeline}
+        </div>
       )}
     </>
+  )
+}
+
+interface NotesPanelProps {
+  readonly orgId: string
+  readonly upgrade: ApplianceUpgrade
+  /** By the ids of the appliances. */
+  readonly names: ReadonlyMap<string, string>
+}
+
+/** What was left out, and options without effect. */
+function NotesPanel({ orgId, upgrade: { notes }, names }: NotesPanelProps) {
+  return (
+    <Panel title="Notes" aside={notes.length}>
+      <ul className="log">
+        {notes.slice(0, SHOWN).map(({ mxedge_id: id, name, reason }) => (
+          <li key={`${id ?? ''} ${reason}`}>
+            {id !== undefined && (
+              <Link to="/orgs/$orgId/edges/$mxedgeId" params={{ orgId, mxedgeId: id }}>
+                {name ?? names.get(id) ?? 'Appliance'}
+              </Link>
+            )}{' '}
+            {reason}
+          </li>
+        ))}
+      </ul>
+      {notes.length > SHOWN && <p className="plan-line muted">and {counted(notes.length - SHOWN, 'more note')}</p>}
+    </Panel>
   )
 }
