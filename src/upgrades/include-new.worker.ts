@@ -16,6 +16,7 @@ import {
   type DueInclusion,
   type OpenSite,
   claimInclusion,
+  endInclusion,
   insertIncluded,
   listFree,
   listJoining,
@@ -86,7 +87,7 @@ async function prepare(ctx: Context, { orgId, id, joining: encoded }: DueInclusi
   const scope = systemScope('rollout', orgId)
   const joining = decodeJoining(encoded)
   const open = await listOpenSites(ctx.db, scope, id)
-  if (open.length === 0) return endInclusion(ctx, scope, id)
+  if (open.length === 0) return endSearch(ctx, scope, id)
   const { laterSites } = joining
   const later = laterSites === null ? [] : await planLater(ctx, scope, { id, laterSites })
   return { scope, id, joining, open, later, catalog: await listVersions(ctx.db, scope) }
@@ -138,11 +139,10 @@ async function passBy(
 }
 
 /** Ends the search of an upgrade that has ended at all sites, unless a retry has continued it since. */
-function endInclusion(ctx: Context, scope: OrgScope, id: string): Promise<null> {
+function endSearch(ctx: Context, scope: OrgScope, id: string): Promise<null> {
   return inTx(ctx, async (tx) => {
     await lockOrgUpgrades(tx, scope, [id])
-    if ((await listOpenSites(tx, scope, id)).length === 0)
-      await updateInclusion(tx, scope, id, { dueMs: null, after: null })
+    if ((await listOpenSites(tx, scope, id)).length === 0) await endInclusion(tx, scope, id)
     return null
   })
 }

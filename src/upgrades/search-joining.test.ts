@@ -7,6 +7,8 @@ const LOOK_MS = 50_000
 const DEVICES = ['1', '2', '3', '4']
 
 interface Faults {
+  /** The upgrade whose lease another worker gets during the first look. */
+  readonly taken?: string
   /** The upgrade that can't be prepared. */
   readonly unprepared?: string
   /** Returns why a look at these devices fails. */
@@ -14,11 +16,11 @@ interface Faults {
 }
 
 /** Slow searches of these upgrades, each of which all devices may join. */
-function slowSearch(ids: readonly string[], { unprepared, failureOf = () => null }: Faults = {}) {
+function slowSearch(ids: readonly string[], { taken, unprepared, failureOf = () => null }: Faults = {}) {
   let nowMs = 0
   const due = ids.map((id): DueSearch => ({ orgId: 'org', id, after: null }))
   const leases = new Map<string, number>()
-  const seen = { ended: [] as string[], expired: [] as string[], passed: [] as string[], errors: 0 }
+  const seen = { ended: [] as string[], expired: [] as string[], passed: [] as string[], errors: 0, lost: 0 }
   const devicesOf = ({ after, limit }: Portion) => DEVICES.filter((id) => after === null || id > after).slice(0, limit)
   const looked = (portion: Portion) => ({ last: devicesOf(portion).at(portion.limit - 1) ?? null })
   const search: JoiningSearch<DueSearch, string> = {
@@ -31,6 +33,7 @@ function slowSearch(ids: readonly string[], { unprepared, failureOf = () => null
     prepare: ({ id }) => (id === unprepared ? Promise.reject(new Error('No catalog')) : Promise.resolve(id)),
     look: (id, portion) => {
       nowMs += LOOK_MS
+      if (id === taken) leases.set(id, nowMs + LOOK_MS)
       if (nowMs > (leases.get(id) ?? 0)) seen.expired.push(id)
       const failure = failureOf(devicesOf(portion))
       return failure === null ? Promise.resolve(looked(portion)) : Promise.reject(failure)
@@ -39,13 +42,14 @@ function slowSearch(ids: readonly string[], { unprepared, failureOf = () => null
       seen.passed.push(...devicesOf(portion))
       return Promise.resolve(looked(portion))
     },
-    update: ({ id }, { dueMs }) => {
+    update: ({ id }, { dueMs, heldUntilMs }) => {
+      if (leases.get(id) !== heldUntilMs) return Promise.resolve(false)
       leases.set(id, dueMs)
       if (!seen.ended.includes(id)) seen.ended.push(id)
-      return Promise.resolve()
+      return Promise.resolve(true)
     },
   }
-  const log = { error: () => (seen.errors += 1) }
+  const log = { error: () => (seen.errors += 1), warn: () => (seen.lost += 1) }
   const ctx = { serviceClock: { nowMs: () => nowMs }, log } as unknown as Parameters<typeof searchAll>[0]
   return { seen, run: () => searchAll(ctx, search, DEVICES.length) }
 }
@@ -53,24 +57,34 @@ function slowSearch(ids: readonly string[], { unprepared, failureOf = () => null
 test('each upgrade has its own lease, however long the searches before it take', async () => {
   const { seen, run } = slowSearch(['a', 'b', 'c'])
   expect(await run()).toBe(false)
-  expect(seen).toEqual({ ended: ['a', 'b', 'c'], expired: [], passed: [], errors: 0 })
+  expect(seen).toEqual({ ended: ['a', 'b', 'c'], expired: [], passed: [], errors: 0, lost: 0 })
 })
 
 test('each further look of a search renews its lease', async () => {
   const failureOf = (devices: readonly string[]) => (devices.includes('3') ? new Error('Bad') : null)
   const { seen, run } = slowSearch(['a', 'b'], { failureOf })
   await run()
-  expect(seen).toEqual({ ended: ['a', 'b'], expired: [], passed: ['3', '3'], errors: 2 })
+  expect(seen).toEqual({ ended: ['a', 'b'], expired: [], passed: ['3', '3'], errors: 2, lost: 0 })
+})
+
+test.each([
+  ['at its end', null],
+  ['before its next look', new Error('Bad')],
+])('a search that has lost its lease finds that out %s, and sets nothing', async (_, failure) => {
+  const failureOf = (devices: readonly string[]) => (devices.length > 2 ? failure : null)
+  const { seen, run } = slowSearch(['a', 'b'], { taken: 'a', failureOf })
+  expect(await run()).toBe(false)
+  expect(seen).toEqual({ ended: ['b'], expired: [], passed: [], errors: 0, lost: 1 })
 })
 
 test('what is the fault of no device passes none by, and ends the search of its upgrade only', async () => {
   const { seen, run } = slowSearch(['a', 'b'], { unprepared: 'a' })
   await run()
-  expect(seen).toEqual({ ended: ['b'], expired: [], passed: [], errors: 1 })
+  expect(seen).toEqual({ ended: ['b'], expired: [], passed: [], errors: 1, lost: 0 })
   const conflict = new AppError('conflict', 'A package of this upgrade has just been deleted')
   const changed = slowSearch(['a'], { failureOf: () => conflict })
   await changed.run()
-  expect(changed.seen).toEqual({ ended: [], expired: [], passed: [], errors: 1 })
+  expect(changed.seen).toEqual({ ended: [], expired: [], passed: [], errors: 1, lost: 0 })
 })
 
 test('a round ends after twenty upgrades and says that there may be more', async () => {

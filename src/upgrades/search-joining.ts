@@ -5,13 +5,20 @@ import { INCLUDE_MS, NEXT_LOOK_MS } from './org-upgrade.ts'
 
 /**
  * Exceeds the time of one look: each search has its own lease, which every further look of it renews. After it, another worker goes
- * on where one has died; if this one still searches, the locks prevent that anything joins twice.
+ * on where one has died. If the first one still searches, it ends with its look: the locks prevent that anything joins twice, and
+ * its position is not written any more.
  */
 const LEASE_MS = 60_000
 /** Upgrades that one round searches for, one after the other. */
 const MAX_AT_ONCE = 20
 /** What one search passes by. If more fail, it goes on after a pause: looking for each of them must not keep the service busy. */
 const MAX_PASSED_BY = 10
+
+/** When the next search begins, and behind which one. */
+export interface NextSearch {
+  readonly dueMs: number
+  readonly after: string | null
+}
 
 /** A pass over what may join an upgrade goes on behind `after`; null: it begins. */
 export interface DueSearch {
@@ -52,8 +59,11 @@ export interface JoiningSearch<Due extends DueSearch, Prepared> {
   readonly look: (prepared: Prepared, portion: Portion) => Promise<Looked | null>
   /** Records why the only one of a portion can't join. @returns Null if the upgrade has ended. */
   readonly passBy: (prepared: Prepared, portion: Portion, reason: string) => Promise<Looked | null>
-  /** Sets when the next search begins, and behind which one. */
-  readonly update: (due: Due, next: { readonly dueMs: number; readonly after: string | null }) => Promise<void>
+  /**
+   * Sets the next search. @param heldUntilMs The end of the lease under which this one searches.
+   * @returns False if another worker has the lease by now, or the upgrade searches no longer; nothing is set then.
+   */
+  readonly update: (due: Due, next: NextSearch & { readonly heldUntilMs: number }) => Promise<boolean>
 }
 
 type SearchContext = Pick<Context, 'serviceClock' | 'log'>
@@ -66,15 +76,14 @@ export async function searchAll<Due extends DueSearch, Prepared>(
 ): Promise<boolean> {
   for (let searched = 0; searched < MAX_AT_ONCE; searched += 1) {
     const nowMs = ctx.serviceClock.nowMs()
-    const upgrade = await search.claim({ nowMs, leaseUntilMs: nowMs + LEASE_MS })
+    const leaseUntilMs = nowMs + LEASE_MS
+    const upgrade = await search.claim({ nowMs, leaseUntilMs })
     if (upgrade === undefined) return false
     try {
       const prepared = await search.prepare(upgrade)
-      const next = prepared && (await searchPast(ctx, search, { upgrade, prepared, limit }))
-      if (next !== null) {
-        const dueMs = ctx.serviceClock.nowMs() + next.pauseMs
-        await search.update(upgrade, { dueMs, after: next.after })
-      }
+      const update = updaterOf(search, upgrade, leaseUntilMs)
+      if (prepared !== null && !(await searchPast(ctx, search, { upgrade, prepared, limit, update })))
+        ctx.log.warn({ upgrade: upgrade.id }, `a search for ${search.joins} that join has lost its lease`)
     } catch (error) {
       ctx.log.error({ err: error, upgrade: upgrade.id }, `an upgrade could not take in further ${search.joins}`)
     }
@@ -82,20 +91,43 @@ export async function searchAll<Due extends DueSearch, Prepared>(
   return true
 }
 
+/** Sets the next search, and ends or renews the lease of the present one. @returns False if the lease was lost. */
+type UpdateSearch = (next: NextSearch) => Promise<boolean>
+
+function updaterOf<Due extends DueSearch, Prepared>(
+  search: JoiningSearch<Due, Prepared>,
+  upgrade: Due,
+  leaseUntilMs: number,
+): UpdateSearch {
+  let heldUntilMs = leaseUntilMs
+  return async (next) => {
+    const isHeld = await search.update(upgrade, { ...next, heldUntilMs })
+    heldUntilMs = next.dueMs
+    return isHeld
+  }
+}
+
+interface HeldSearch<Due extends DueSearch, Prepared> {
+  readonly upgrade: Due
+  readonly prepared: Prepared
+  readonly limit: number
+  readonly update: UpdateSearch
+}
+
 /**
  * Looks at half as many each time a look fails, and passes the one that makes it fail by; those behind it join in the same
- * search. What is the fault of none of them ends it.
+ * search. What is the fault of none of them ends it. @returns False if another worker has the lease.
  */
 async function searchPast<Due extends DueSearch, Prepared>(
   ctx: SearchContext,
   search: JoiningSearch<Due, Prepared>,
-  { upgrade, prepared, limit }: { readonly upgrade: Due; readonly prepared: Prepared; readonly limit: number },
-): Promise<{ readonly after: string | null; readonly pauseMs: number } | null> {
+  { upgrade, prepared, limit, update }: HeldSearch<Due, Prepared>,
+): Promise<boolean> {
   let { after } = upgrade
   let left = limit
   let size = limit
   let passed = 0
-  const renew = () => search.update(upgrade, { dueMs: ctx.serviceClock.nowMs() + LEASE_MS, after })
+  const updateIn = (pauseMs: number) => update({ dueMs: ctx.serviceClock.nowMs() + pauseMs, after })
   while (left > 0 && passed < MAX_PASSED_BY) {
     let looked: Looked | null
     try {
@@ -104,7 +136,7 @@ async function searchPast<Due extends DueSearch, Prepared>(
       if (isOfNone(error)) throw error
       if (size > 1) {
         size = Math.floor(size / 2)
-        await renew()
+        if (!(await updateIn(LEASE_MS))) return false
         continue
       }
       ctx.log.error(
@@ -114,14 +146,14 @@ async function searchPast<Due extends DueSearch, Prepared>(
       looked = await search.passBy(prepared, { after, limit: size }, reasonOf(error))
       passed += 1
     }
-    if (looked === null) return null
+    if (looked === null) return true
     after = looked.last
-    if (after === null) return { after, pauseMs: INCLUDE_MS }
+    if (after === null) return updateIn(INCLUDE_MS)
     left -= size
     size = Math.min(left, size * 2)
-    if (left > 0) await renew()
+    if (left > 0 && !(await updateIn(LEASE_MS))) return false
   }
-  return { after, pauseMs: left > 0 ? INCLUDE_MS : NEXT_LOOK_MS }
+  return updateIn(left > 0 ? INCLUDE_MS : NEXT_LOOK_MS)
 }
 
 /** True for a failure of the database, and for a concurrent change, such as the deletion of an image. */

@@ -46,19 +46,28 @@ export function lockIncluding(tx: Tx, scope: InOrg, id: string): Promise<MxedgeU
     .executeTakeFirst()
 }
 
-/** Sets when the upgrade looks next, and after which appliance. */
+/**
+ * Sets when the upgrade looks next, and after which appliance. @param heldUntilMs The end of the lease of the caller.
+ * @returns False, and sets nothing, if the caller does not hold the lease any more.
+ */
 export async function updateInclusion(
   db: Db,
   scope: InOrg,
   id: string,
-  { dueMs, after }: { readonly dueMs: number; readonly after: string | null },
-): Promise<void> {
-  await db
+  {
+    dueMs,
+    after,
+    heldUntilMs,
+  }: { readonly dueMs: number; readonly after: string | null; readonly heldUntilMs: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('mxedgeUpgrade')
     .set({ includeDueMs: dueMs, includeAfter: after })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
-    .execute()
+    .where('includeDueMs', '=', heldUntilMs)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
 }
 
 /** What a look of an upgrade has found. */

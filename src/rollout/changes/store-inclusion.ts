@@ -38,16 +38,35 @@ export async function claimInclusion(
   return rows[0]
 }
 
-/** Sets when the upgrade looks next, and after which device; null: never, as after its end. */
+/**
+ * Sets when the upgrade looks next, and after which device. @param heldUntilMs The end of the lease of the caller.
+ * @returns False, and sets nothing, if the caller does not hold the lease any more.
+ */
 export async function updateInclusion(
-  db: Db | Tx,
+  db: Db,
   scope: OrgScope,
   id: string,
-  { dueMs, after }: { readonly dueMs: number | null; readonly after: string | null },
-): Promise<void> {
-  await db
+  {
+    dueMs,
+    after,
+    heldUntilMs,
+  }: { readonly dueMs: number; readonly after: string | null; readonly heldUntilMs: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('orgUpgrade')
     .set({ includeDueMs: dueMs, includeAfter: after })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('includeDueMs', '=', heldUntilMs)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
+}
+
+/** Ends the search of a locked upgrade. */
+export async function endInclusion(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ includeDueMs: null, includeAfter: null })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()

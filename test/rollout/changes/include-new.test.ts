@@ -164,6 +164,31 @@ describe('an upgrade with include_new', () => {
     expect(new Set((await targets(id)).map(({ deviceId }) => deviceId)).size).toBe(9)
   })
 
+  it('keeps the position of the worker that has its lease, however late another one ends', async () => {
+    await rollout.seed([2, 5])
+    const { id } = await begin()
+    await move(rollout.devices(1), 0)
+    rollout.clock.advance(61_000)
+    const { ctx } = rollout
+    const position = () => ctx.db.selectFrom('orgUpgrade').select(['includeAfter', 'includeDueMs']).executeTakeFirst()
+    let before: Awaited<ReturnType<typeof position>>
+    /** Another worker gets the lease, and looks twice. */
+    async function takeOver(): Promise<void> {
+      rollout.clock.advance(61_000)
+      await includeAll(ctx, 2)
+      rollout.clock.advance(1000)
+      await includeAll(ctx, 2)
+      before = await position()
+    }
+    await includeAll({ ...ctx, db: ctx.db.withPlugin(afterSites(takeOver)) }, 2)
+    expect(before?.includeAfter).toBeTypeOf('string')
+    expect(await position()).toEqual(before)
+    rollout.clock.advance(1000)
+    await includeAll(ctx)
+    expect(await countOfUpgrade(id)).toMatchObject({ planned: 5 })
+    await expectConsistent(ctx)
+  })
+
   it('finds the sites of its targets by their keys, although they look few', async () => {
     const [devices, sites] = [60, 300]
     await rollout.seed([devices])
