@@ -31,7 +31,7 @@ import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './planning/plan-joining.ts'
 import { type LaterSites, planLaterSite, planLaterTimes } from './planning/plan-later-sites.ts'
-import { type Looked, type Portion, searchAll } from './search-joining.ts'
+import { type Looked, type Portion, concerningJoining, searchAll } from './search-joining.ts'
 import { listLaterSites, shareUpgradeSites } from './store.ts'
 import { rankJoining } from './uplinks/rank-joining.ts'
 
@@ -99,12 +99,12 @@ const siteIdsOf = ({ open, later }: JoiningSites): string[] => [...open, ...late
 async function includeNew(ctx: Context, prepared: Prepared, portion: Portion): Promise<Looked> {
   const { scope, id, joining, open, later, catalog } = prepared
   const look = { orgUpgradeId: id, siteIds: siteIdsOf(prepared), ...portion }
-  const { candidates, last } = await listJoining(ctx.db, scope, look)
+  const { candidates, last } = await concerningJoining(() => listJoining(ctx.db, scope, look))
   if (candidates.length > 0) {
     const models = [...new Set(candidates.map(({ model }) => model))]
     const versions = await listModelVersions(ctx.db, scope, { orgUpgradeId: id, models })
     const sites = [...open, ...later.map((site) => ({ ...site, windows: site.plan.windows ?? null }))]
-    const devices = planJoining(joining, candidates, { sites, catalog, versions })
+    const devices = await concerningJoining(() => planJoining(joining, candidates, { sites, catalog, versions }))
     if (devices.length > 0) await include(ctx, scope, { id, open, later, devices, joining })
   }
   await inTx(ctx, async (tx) => {

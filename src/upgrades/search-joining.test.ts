@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { AppError } from '../platform/errors.ts'
-import { type DueSearch, type JoiningSearch, type Portion, searchAll } from './search-joining.ts'
+import { type DueSearch, type JoiningSearch, type Portion, concerningJoining, searchAll } from './search-joining.ts'
 
 /** One look takes most of a lease of a minute. */
 const LOOK_MS = 50_000
@@ -11,12 +11,14 @@ interface Faults {
   readonly taken?: string
   /** The upgrade that can't be prepared. */
   readonly unprepared?: string
-  /** Returns why a look at these devices fails. */
+  /** Returns why these devices can't be planned. */
   readonly failureOf?: (devices: readonly string[]) => Error | null
+  /** Why those that were planned can't be taken in. */
+  readonly refusal?: Error
 }
 
 /** Slow searches of these upgrades, each of which all devices may join. */
-function slowSearch(ids: readonly string[], { taken, unprepared, failureOf = () => null }: Faults = {}) {
+function slowSearch(ids: readonly string[], { taken, unprepared, failureOf = () => null, refusal }: Faults = {}) {
   let nowMs = 0
   const due = ids.map((id): DueSearch => ({ orgId: 'org', id, after: null }))
   const leases = new Map<string, number>()
@@ -31,12 +33,14 @@ function slowSearch(ids: readonly string[], { taken, unprepared, failureOf = () 
       return Promise.resolve(upgrade)
     },
     prepare: ({ id }) => (id === unprepared ? Promise.reject(new Error('No catalog')) : Promise.resolve(id)),
-    look: (id, portion) => {
+    look: async (id, portion) => {
       nowMs += LOOK_MS
       if (id === taken) leases.set(id, nowMs + LOOK_MS)
       if (nowMs > (leases.get(id) ?? 0)) seen.expired.push(id)
       const failure = failureOf(devicesOf(portion))
-      return failure === null ? Promise.resolve(looked(portion)) : Promise.reject(failure)
+      await concerningJoining(() => (failure === null ? undefined : Promise.reject(failure)))
+      if (refusal !== undefined) throw refusal
+      return looked(portion)
     },
     passBy: (_, portion) => {
       seen.passed.push(...devicesOf(portion))
@@ -84,6 +88,10 @@ test('what is the fault of no device passes none by, and ends the search of its 
   const conflict = new AppError('conflict', 'A package of this upgrade has just been deleted')
   const changed = slowSearch(['a'], { failureOf: () => conflict })
   await changed.run()
+  // Neither has a defect of the service, in the transaction in which devices join, anything to do with them.
+  const refused = slowSearch(['a'], { refusal: new Error('No such column') })
+  await refused.run()
+  expect(refused.seen).toEqual(changed.seen)
   expect(changed.seen).toEqual({ ended: [], expired: [], passed: [], errors: 1, lost: 0 })
 })
 

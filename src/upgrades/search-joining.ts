@@ -1,4 +1,5 @@
 import type { Context } from '../platform/context.ts'
+import { isDatabaseError } from '../platform/database/database-errors.ts'
 import { databaseFailure } from '../platform/database/database-failure.ts'
 import { AppError } from '../platform/errors.ts'
 import { INCLUDE_MS, NEXT_LOOK_MS } from './org-upgrade.ts'
@@ -53,8 +54,8 @@ export interface JoiningSearch<Due extends DueSearch, Prepared> {
    */
   readonly prepare: (due: Due) => Promise<Prepared | null>
   /**
-   * Takes in those of a portion that join, and forgets why others of it could not. @returns Null if the upgrade has ended and
-   * searches no longer.
+   * Takes in those of a portion that join, and forgets why others of it could not. A failure of one of them is that of a
+   * concerningJoining(); any other one ends the search. @returns Null if the upgrade has ended and searches no longer.
    */
   readonly look: (prepared: Prepared, portion: Portion) => Promise<Looked | null>
   /** Records why the only one of a portion can't join. @returns Null if the upgrade has ended. */
@@ -133,17 +134,17 @@ async function searchPast<Due extends DueSearch, Prepared>(
     try {
       looked = await search.look(prepared, { after, limit: size })
     } catch (error) {
-      if (isOfNone(error)) throw error
+      if (!(error instanceof JoiningFault)) throw error
       if (size > 1) {
         size = Math.floor(size / 2)
         if (!(await updateIn(LEASE_MS))) return false
         continue
       }
       ctx.log.error(
-        { err: error, upgrade: upgrade.id },
+        { err: error.cause, upgrade: upgrade.id },
         `an upgrade passed by one of the ${search.joins} that may join`,
       )
-      looked = await search.passBy(prepared, { after, limit: size }, reasonOf(error))
+      looked = await search.passBy(prepared, { after, limit: size }, reasonOf(error.cause))
       passed += 1
     }
     if (looked === null) return true
@@ -156,9 +157,26 @@ async function searchPast<Due extends DueSearch, Prepared>(
   return updateIn(left > 0 ? INCLUDE_MS : NEXT_LOOK_MS)
 }
 
-/** True for a failure of the database, and for a concurrent change, such as the deletion of an image. */
+/** A failure of which one of those that may join is the cause. */
+class JoiningFault extends Error {}
+
+/**
+ * Reads or plans those that may join: its failure is the fault of one of them, except one of the database, and a concurrent
+ * change, such as the deletion of an image. What takes them in stays outside: they have no part in its failures.
+ */
+export async function concerningJoining<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw isOfNone(error)
+      ? error
+      : new JoiningFault('One of those that may join makes the search fail', { cause: error })
+  }
+}
+
 function isOfNone(error: unknown): boolean {
-  return databaseFailure(error) !== undefined || (error instanceof AppError && error.code === 'conflict')
+  const isConcurrent = error instanceof AppError && error.code === 'conflict'
+  return isConcurrent || isDatabaseError(error) || databaseFailure(error) !== undefined
 }
 
 /** What the record says about what can't join. What else failed is in the log. */

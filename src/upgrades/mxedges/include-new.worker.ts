@@ -19,7 +19,7 @@ import { counted } from '../../platform/counted.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
-import { type DueSearch, type Looked, type Portion, searchAll } from '../search-joining.ts'
+import { type DueSearch, type Looked, type Portion, concerningJoining, searchAll } from '../search-joining.ts'
 import { appendTargetEvents, listPlaces, newTargetOf, shareImages } from './create-mxedge-upgrade.ts'
 import {
   type MxedgeInclusion,
@@ -141,7 +141,8 @@ async function planInclusion(
   scope: OrgScope,
   { upgrade, joining, found: { ids, skipped }, catalog }: Wanted,
 ): Promise<MxedgeInclusion> {
-  const candidates = ids.length === 0 ? [] : await lockCandidates(tx, scope, { siteId: upgrade.siteId, ids })
+  const wanted = { siteId: upgrade.siteId, ids }
+  const candidates = ids.length === 0 ? [] : await concerningJoining(() => lockCandidates(tx, scope, wanted))
   const extent = await findExtent(tx, upgrade)
   const known = upgrade.plan.windows ?? []
   // The windows of places where the upgrade has appliances are those of its plan, also where there were none.
@@ -154,11 +155,13 @@ async function planInclusion(
   )
   const placeOf = new Map([...known, ...places].map((place) => [place.site_id, place]))
   const images = new Set(extent.imageIds)
-  const planned = candidates.map((appliance) => {
-    const pinned = pinPackages(catalog, images, appliance.reported?.distro ?? null)
-    const steps = limitToWindows(planSteps(appliance, joining, pinned), placeOf.get(appliance.siteId))
-    return Object.assign(steps, { appliance })
-  })
+  const planned = await concerningJoining(() =>
+    candidates.map((appliance) => {
+      const pinned = pinPackages(catalog, images, appliance.reported?.distro ?? null)
+      const steps = limitToWindows(planSteps(appliance, joining, pinned), placeOf.get(appliance.siteId))
+      return Object.assign(steps, { appliance })
+    }),
+  )
   const chosen = planned.filter(({ steps }) => steps.length > 0)
   const used = new Set(chosen.map(({ appliance }) => appliance.siteId))
   const added = places.filter((place) => used.has(place.site_id))

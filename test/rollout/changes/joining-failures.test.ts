@@ -37,6 +37,23 @@ describe('devices that make the search of an upgrade with include_new fail', () 
     expect([await countOfUpgrade(id), await notes()]).toMatchObject([{ planned: 14 }, []])
   })
 
+  it('do not include those that join in a transaction that fails for another reason', async () => {
+    await rollout.seed([2, 2])
+    const { id } = await begin()
+    await move(rollout.devices(1), 0)
+    const { db } = rollout.ctx
+    await sql`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'No such column'; end $$
+    `.execute(db)
+    await sql`create trigger refuse before insert on upgrade_target execute function refuse()`.execute(db)
+    await look()
+    const notes = async () => (await rollout.read(id)).siteUpgrades.flatMap((part) => part.notes)
+    expect([await countOfUpgrade(id), await notes()]).toEqual([{ upgraded: 1, deferred: 1 }, []])
+    await sql`drop trigger refuse on upgrade_target`.execute(db)
+    await look()
+    expect([await countOfUpgrade(id), await notes()]).toEqual([{ upgraded: 1, deferred: 1, planned: 2 }, []])
+  })
+
   it('are forgotten once they are elsewhere, have the version or are gone, and a hundred are named', async () => {
     await rollout.seed([2, 4, 1])
     const { id } = await begin({ site_ids: [0, 2].map((site) => rollout.org.sites[site]?.id ?? '') })
