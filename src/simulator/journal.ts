@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { checkOf } from '../platform/json/check-of.ts'
 import type { DeviceChange, DeviceState } from './ucentral/device.ts'
 
 /** One change of one device; a JSON line in the file. */
@@ -83,7 +83,7 @@ const Saved = Type.Object({
     counts: Type.Object({ boots: Count, flashes: Count, downloads: Count, partBoots: Count }),
   }),
 })
-const saved = Compile(Saved)
+const isSaved = checkOf(Saved)
 
 /** Returns the last state of each device by MAC; empty when there is no journal yet. */
 export function readJournal(path: string): ReadonlyMap<string, DeviceState> {
@@ -108,7 +108,7 @@ function readLines(path: string): readonly string[] {
 function parseLine(line: string): Static<typeof Saved> | null {
   try {
     const entry: unknown = JSON.parse(line, readReason)
-    return saved.Check(entry) ? entry : null
+    return isSaved(entry) ? entry : null
   } catch {
     return null
   }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { checkOf } from '../../platform/json/check-of.ts'
 import { CODENAME, PACKAGE_VERSION } from '../../firmware/packages/package.ts'
 import { MachineStats } from '../../mxedges/sessions/machine.ts'
 
@@ -147,35 +147,26 @@ export const errorCodes = {
   failed: 2,
 } as const
 
-const checks = {
-  hello: Compile(Hello),
-  report: Compile(Report),
-  progress: Compile(Progress),
-  renewal: Compile(Renewal),
-  result: Compile(CommandResult),
-  error: Compile(CommandError),
-}
-
-export const isHello = (value: unknown): value is Hello => checks.hello.Check(value)
-export const isReport = (value: unknown): value is Report => checks.report.Check(value)
-export const isProgress = (value: unknown): value is Progress => checks.progress.Check(value)
-export const isRenewal = (value: unknown): value is Renewal => checks.renewal.Check(value)
-export const isCommandResult = (value: unknown): value is CommandResult => checks.result.Check(value)
-export const isCommandError = (value: unknown): value is CommandError => checks.error.Check(value)
+export const isHello = checkOf(Hello)
+export const isReport = checkOf(Report)
+export const isProgress = checkOf(Progress)
+export const isRenewal = checkOf(Renewal)
+export const isCommandResult = checkOf(CommandResult)
+export const isCommandError = checkOf(CommandError)
 
 const callChecks = {
-  'service.control': Compile(calls['service.control']),
-  'port.bounce': Compile(calls['port.bounce']),
-  'aps.disconnect': Compile(calls['aps.disconnect']),
-  configure: Compile(calls.configure),
-  stage: Compile(calls.stage),
-  'service.upgrade': Compile(calls['service.upgrade']),
-  'distro.stage': Compile(calls['distro.stage']),
-  'distro.upgrade': Compile(calls['distro.upgrade']),
-  support: Compile(calls.support),
+  'service.control': checkOf(calls['service.control']),
+  'port.bounce': checkOf(calls['port.bounce']),
+  'aps.disconnect': checkOf(calls['aps.disconnect']),
+  configure: checkOf(calls.configure),
+  stage: checkOf(calls.stage),
+  'service.upgrade': checkOf(calls['service.upgrade']),
+  'distro.stage': checkOf(calls['distro.stage']),
+  'distro.upgrade': checkOf(calls['distro.upgrade']),
+  support: checkOf(calls.support),
 } satisfies Record<Method, unknown>
 
 /** Returns true if the params have the shape of the method's. */
 export function isParamsOf<M extends Method>(method: M, params: unknown): params is ParamsOf<M> {
-  return callChecks[method].Check(params)
+  return callChecks[method](params)
 }

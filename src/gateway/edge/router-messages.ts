@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { checkOf } from '../../platform/json/check-of.ts'
 import { Artifact, CommandId, Report, calls } from './messages.ts'
 
 /** The messages between the gateway and the agent of an SSR router, as far as they differ from those of messages.ts. */
@@ -51,19 +51,17 @@ export function isRouterMethod(name: string): name is RouterMethod {
   return Object.hasOwn(routerCalls, name)
 }
 
-const checks = { hello: Compile(RouterHello), report: Compile(RouterReport) }
-
-export const isRouterHello = (value: unknown): value is RouterHello => checks.hello.Check(value)
-export const isRouterReport = (value: unknown): value is RouterReport => checks.report.Check(value)
+export const isRouterHello = checkOf(RouterHello)
+export const isRouterReport = checkOf(RouterReport)
 
 const callChecks = {
-  restart: Compile(routerCalls.restart),
-  stage: Compile(routerCalls.stage),
-  activate: Compile(routerCalls.activate),
-  support: Compile(routerCalls.support),
+  restart: checkOf(routerCalls.restart),
+  stage: checkOf(routerCalls.stage),
+  activate: checkOf(routerCalls.activate),
+  support: checkOf(routerCalls.support),
 } satisfies Record<RouterMethod, unknown>
 
 /** Returns true if the params have the shape of the method's. */
 export function isRouterParams<M extends RouterMethod>(method: M, params: unknown): params is RouterParams<M> {
-  return callChecks[method].Check(params)
+  return callChecks[method](params)
 }

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { checkOf } from '../../platform/json/check-of.ts'
 
 /** The calls of devices that can do more than stock uCentral, and how a device offers them. */
 
@@ -73,11 +73,11 @@ export const extensionCalls = {
 } as const satisfies Record<`x-signalbox.${ExtensionMethod}`, TSchema>
 
 export const extensionChecks = {
-  'x-signalbox.reboot': Compile(RebootPart),
-  'x-signalbox.stage': Compile(Stage),
-  'x-signalbox.activate': Compile(Activate),
-  'x-signalbox.restore_backup': Compile(RestoreBackup),
-  'x-signalbox.snapshot': Compile(Snapshot),
+  'x-signalbox.reboot': checkOf(RebootPart),
+  'x-signalbox.stage': checkOf(Stage),
+  'x-signalbox.activate': checkOf(Activate),
+  'x-signalbox.restore_backup': checkOf(RestoreBackup),
+  'x-signalbox.snapshot': checkOf(Snapshot),
 } satisfies Record<keyof typeof extensionCalls, unknown>
 
 export function isExtensionMethod(name: string): name is ExtensionMethod {

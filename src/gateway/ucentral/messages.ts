@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { checkOf } from '../../platform/json/check-of.ts'
 import { Extension, extensionCalls, extensionChecks } from './extension-messages.ts'
 import { Script } from './script-messages.ts'
 
@@ -200,33 +200,31 @@ export const RpcError = Type.Object({ code: Type.Integer(), message: Type.String
 export type RpcError = Static<typeof RpcError>
 
 const deviceChecks = {
-  connect: Compile(Connect),
-  state: Compile(State),
-  healthcheck: Compile(Healthcheck),
-  log: Compile(Log),
-  event: Compile(DeviceEvent),
-  recovery: Compile(Recovery),
-  ping: Compile(ConfigVersions),
-  alarm: Compile(Sender),
-  telemetry: Compile(Telemetry),
-  deviceupdate: Compile(Sender),
-  cfgpending: Compile(ConfigVersions),
-  crashlog: Compile(Sender),
-  rebootLog: Compile(Sender),
+  connect: checkOf(Connect),
+  state: checkOf(State),
+  healthcheck: checkOf(Healthcheck),
+  log: checkOf(Log),
+  event: checkOf(DeviceEvent),
+  recovery: checkOf(Recovery),
+  ping: checkOf(ConfigVersions),
+  alarm: checkOf(Sender),
+  telemetry: checkOf(Telemetry),
+  deviceupdate: checkOf(Sender),
+  cfgpending: checkOf(ConfigVersions),
+  crashlog: checkOf(Sender),
+  rebootLog: checkOf(Sender),
 } satisfies Record<DeviceMethod, Check>
 
 const gatewayChecks = {
-  reboot: Compile(Reboot),
-  upgrade: Compile(Upgrade),
+  reboot: checkOf(Reboot),
+  upgrade: checkOf(Upgrade),
   ...extensionChecks,
-  leds: Compile(Leds),
-  telemetry: Compile(TelemetryOrder),
-  script: Compile(Script),
+  leds: checkOf(Leds),
+  telemetry: checkOf(TelemetryOrder),
+  script: checkOf(Script),
 } satisfies Record<GatewayMethod, Check>
 
-interface Check {
-  Check(value: unknown): boolean
-}
+type Check = (value: unknown) => boolean
 
 export function isDeviceMethod(method: string): method is DeviceMethod {
   return Object.hasOwn(deviceMessages, method)
@@ -238,25 +236,13 @@ export function isContentRead(method: DeviceMethod): boolean {
 }
 
 export function isDeviceMessage<M extends DeviceMethod>(method: M, params: unknown): params is DeviceMessage<M> {
-  return deviceChecks[method].Check(params)
+  return deviceChecks[method](params)
 }
 
 export function isGatewayCall<M extends GatewayMethod>(method: M, params: unknown): params is GatewayCall<M> {
-  return gatewayChecks[method].Check(params)
+  return gatewayChecks[method](params)
 }
 
-const upgradeStatus = Compile(UpgradeStatus)
-const result = Compile(Result)
-const rpcError = Compile(RpcError)
-
-export function isUpgradeStatus(payload: unknown): payload is UpgradeStatus {
-  return upgradeStatus.Check(payload)
-}
-
-export function isResult(value: unknown): value is Result {
-  return result.Check(value)
-}
-
-export function isRpcError(value: unknown): value is RpcError {
-  return rpcError.Check(value)
-}
+export const isUpgradeStatus = checkOf(UpgradeStatus)
+export const isResult = checkOf(Result)
+export const isRpcError = checkOf(RpcError)

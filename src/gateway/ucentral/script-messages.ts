@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { checkOf } from '../../platform/json/check-of.ts'
 
 /** Runs a script: `shell` in base64, or the device's own `diagnostic`. With `uri`, its output is posted there. */
 export const Script = Type.Object({
@@ -28,8 +28,4 @@ export type ScriptStatus = Static<typeof ScriptStatus>
 /** A device's reply to `script`. */
 const ScriptResult = Type.Object({ status: ScriptStatus })
 
-const scriptResult = Compile(ScriptResult)
-
-export function isScriptResult(value: unknown): value is Static<typeof ScriptResult> {
-  return scriptResult.Check(value)
-}
+export const isScriptResult = checkOf(ScriptResult)

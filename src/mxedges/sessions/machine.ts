@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
-import { Clean } from 'typebox/value'
+import { checkOf } from '../../platform/json/check-of.ts'
+import { Clean, Errors } from 'typebox/value'
 
 /**
  * The agent's report about the machine of an edge appliance. Absent members: the machine does not provide the value.
@@ -81,12 +81,11 @@ const OwnStats = Type.Object({
 })
 export type OwnStats = Static<typeof OwnStats>
 
-const ownCheck = Compile(OwnStats)
-export const isOwnStats = (value: unknown): value is OwnStats => ownCheck.Check(value)
+export const isOwnStats = checkOf(OwnStats)
 
 /** Describes the fault of a value that is not an OwnStats, and its place. */
 export function findWrongStat(value: unknown): string {
-  const [error] = ownCheck.Errors(value)
+  const [error] = Errors(OwnStats, value)
   const place = error?.instancePath.slice(1).replaceAll('/', '.') ?? ''
   return `${place === '' ? 'the whole' : place} ${error?.message ?? 'is unknown'}`
 }
