@@ -5,6 +5,7 @@ import type { OrgUpgrade } from '../../src/upgrades/org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/changes/pause-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/changes/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
+import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
 import { NEW, OLD, type SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, options, useRollout } from './harness.ts'
@@ -97,8 +98,17 @@ it('returns a device that comes back late to its backup version, once, and count
   expect(
     (await rollout.ctx.db.selectFrom('orgUpgrade').select('hardFailures').executeTakeFirstOrThrow()).hardFailures,
   ).toBe(0)
+  const runsOf = async () => presentUpgradeTargetDetail(await targetOf()).runs
+  const restored = { reason: 'rolled_back', restore_reason: 'no_reconnect' }
+  expect(await runsOf()).toMatchObject([{ run: 1, ...restored }])
+  // It fails once more, in another way, and is retried once more.
+  await rollout.play(() => 'refuses_content')
+  await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: [device.mac] })
   await rollout.play()
   expect(countAll(await rollout.read(id))).toEqual({ upgraded: 3 })
+  const [first, second] = await runsOf()
+  expect([first, second]).toMatchObject([restored, { reason: 'Invalid signature' }])
+  expect(second).not.toHaveProperty('restore_reason')
 })
 
 it('restores a device while the upgrade is paused, outside of its windows, and after somebody cancelled it', async () => {

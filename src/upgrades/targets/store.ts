@@ -11,7 +11,7 @@ import type { DeviceHealth } from '../../rollout/targets/target.ts'
 import { type TargetState, type UpgradeHop, type UpgradeKind, isTerminal } from '../../rollout/rollout.ts'
 import { type TimelineStep, decodeTimeline } from '../../rollout/targets/timeline.ts'
 import { buckets } from '../buckets.ts'
-import { restoreReason } from '../store-restores.ts'
+import { isRestored, restoreReason } from '../store-restores.ts'
 import type { upgradeTargetFilters } from './filters.ts'
 import { type TargetEvent, findEndOfEvents, listTargetEvents } from './store-events.ts'
 
@@ -114,6 +114,8 @@ export async function listUpgradeTargets(
 export interface FailedRun {
   readonly run: number
   readonly reason: string | null
+  /** Why its backup version was restored; null: that was not tried. */
+  readonly restoreReason: string | null
   readonly fromVersion: string | null
   readonly endedAt: Date
   readonly retriedAt: Date
@@ -189,12 +191,31 @@ export async function getUpgradeTarget(
     .orderBy('attempt', 'desc')
     .limit(MAX_COMMANDS)
     .execute()
-  const steps = stepsOf(decodeTimeline(timeline), { state: target.state, createdAt })
+  const history = decodeTimeline(timeline)
+  const steps = stepsOf(history, { state: target.state, createdAt })
   const since = steps[0]?.at ?? createdAt
   const { enteredAt: endedAt } = target
   const end = isTerminal(target.state) ? await findEndOfEvents(reader, scope, { deviceId, upgradeId, endedAt }) : null
   const events = await listTargetEvents(reader, scope, { deviceId, since, end })
-  return { ...target, runs, commands: commands.toReversed(), steps, events }
+  return {
+    ...target,
+    runs: runs.map((run) => Object.assign({ restoreReason: restoreReasonOf(run, history) }, run)),
+    commands: commands.toReversed(),
+    steps,
+    events,
+  }
+}
+
+/** The history of a target goes through all its runs, and loses its oldest steps first. */
+function restoreReasonOf(
+  { reason, endedAt }: Pick<FailedRun, 'reason' | 'endedAt'>,
+  history: readonly TimelineStep[],
+): string | null {
+  if (!isRestored(reason)) return null
+  const begin = history.findLast(
+    ({ state, at, reason: why }) => state === 'rolling_back' && why !== null && at <= endedAt,
+  )
+  return begin?.reason ?? null
 }
 
 /** Adds the initial state of a target, unless its steps begin with it, as those of a device that joined later do. */

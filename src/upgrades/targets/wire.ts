@@ -67,6 +67,7 @@ export const UpgradeTargetDetailReply = named(
         Type.Object({
           run: Type.Integer(),
           reason: Type.Optional(Type.String()),
+          restore_reason: Type.Optional(RestoreReason),
           from_version: Type.Optional(Type.String()),
           timestamp: Timestamp,
           retried_by: Type.String(),
@@ -170,9 +171,10 @@ function presentOutage({ downAt, upAt }: Pick<UpgradeTargetDetail, 'downAt' | 'u
 export function presentUpgradeTargetDetail(target: UpgradeTargetDetail): Static<typeof UpgradeTargetDetailReply> {
   return {
     ...presentUpgradeTarget(target),
-    runs: target.runs.map(({ run, reason, fromVersion, endedAt, retriedBy, retriedAt, ...outage }) => ({
+    runs: target.runs.map(({ run, reason, restoreReason, fromVersion, endedAt, retriedBy, retriedAt, ...outage }) => ({
       run,
       ...(reason !== null && { reason }),
+      ...(restoreReason !== null && { restore_reason: restoreReason }),
       ...(fromVersion !== null && { from_version: fromVersion }),
       timestamp: epochS(endedAt),
       retried_by: retriedBy,
