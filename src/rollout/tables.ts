@@ -253,6 +253,10 @@ export interface UpgradeTargetTable {
   downAt: Date | null
   /** When it was connected again, after its restore if it was restored; null: it has not come back. */
   upAt: Date | null
+  /** Between them, it was up from here on, if it was restored for its health; null: it was not, or was not up in between. */
+  upAgainAt: Date | null
+  /** Until here. */
+  downAgainAt: Date | null
   /** The health of the device before it was commanded to reboot; null: health is not compared. */
   baseline: Json<DeviceHealth> | null
 }
@@ -271,6 +275,8 @@ export interface UpgradeTargetRunTable {
   retriedBy: string
   downAt: Date | null
   upAt: Date | null
+  upAgainAt: Date | null
+  downAgainAt: Date | null
 }
 
 /** Why a device could not join an upgrade when it last looked at the device. */

@@ -1,11 +1,16 @@
 // Devices have to be as healthy after their upgrade as before, as the engine carries it out.
+import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { upsertReports } from '../../src/devices/telemetry/store-reports.ts'
 import type { Telemetry } from '../../src/devices/telemetry/telemetry.ts'
 import { inTx } from '../../src/platform/database/db.ts'
+import { readReport } from '../../src/upgrades/reports/read-report.ts'
+import { encodeReport } from '../../src/upgrades/reports/routes.ts'
+import { getReported } from '../../src/upgrades/reports/store.ts'
+import { retryOrgUpgrade } from '../../src/upgrades/changes/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
-import { NEW, type SeededDevice } from '../support/fleets/fleet.ts'
+import { NEW, OLD, type SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, options, useRollout } from './harness.ts'
 
@@ -92,6 +97,46 @@ it('devices that return with all they had are upgraded, and the others fail with
     baseline: { uplinks: ['eth0'], neighbors: ['0a0000000001'], radios: ['24', '5'], clients: 10 },
   })
   await expectConsistent(rollout.ctx)
+})
+
+it('a device that is restored for its health was down twice, and not in between', async () => {
+  const capabilities = { commands: ['upgrade', 'restore_backup'], restart_members: [], restart_nodes: [] } as const
+  const [device] = await rollout.seed([{ devices: 1, capabilities: { ...capabilities, backup_version: OLD } }])
+  if (device === undefined) throw new Error('no device')
+  const { ctx, org, clock, fleet } = rollout
+  await report([device])
+  const more = { check_health: true, rollback_on_failure: true, max_failure_percentage: 100 }
+  const { id } = await rollout.create({ strategy: 'big_bang', ...more })
+  const reportsOf = async () => {
+    const upgrade = await readReport(ctx.db, org.scope, await getReported(ctx.db, org.scope, id))
+    const { downtime, devices } = JSON.parse(await text(encodeReport(upgrade, 'json')))
+    // The statements of a round take some milliseconds.
+    const times = [downtime.longest, downtime.sum, devices[0].downtime ?? 0].map((seconds) => Math.round(seconds))
+    return [downtime.devices, downtime.at_once, downtime.still_down, ...times]
+  }
+  async function rebootFor(downMs: number, version: string): Promise<void> {
+    await rollout.advance()
+    await fleet.answer(() => 'does')
+    await rollout.advance()
+    await fleet.disconnect([device as SeededDevice])
+    clock.advance(downMs)
+    await fleet.connect([device as SeededDevice], version)
+    await rollout.advance()
+  }
+  await rebootFor(60_000, NEW)
+  await report([device], { radios: [] })
+  clock.advance(options.verifyTimeoutMs + options.soakMs)
+  await rollout.advance()
+  expect(countAll(await rollout.read(id))).toEqual({ rolling_back: 1 })
+  await rebootFor(30_000, OLD)
+  clock.advance(options.soakMs)
+  await rollout.advance()
+  expect(await reasons()).toEqual({ [device.mac]: 'rolled_back' })
+  expect(await reportsOf()).toEqual([1, 1, 0, 60, 90, 90])
+  // The earlier run still counts.
+  await retryOrgUpgrade(ctx, org.scope, { id, macs: null })
+  expect(await reportsOf()).toEqual([1, 1, 0, 60, 90, 0])
+  await expectConsistent(ctx)
 })
 
 it('a comparison that no device can take part in is refused', async () => {

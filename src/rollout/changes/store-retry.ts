@@ -89,9 +89,11 @@ export async function insertTargetRuns(
     and target.device_id = retried.device_id`
   await sql`
     insert into upgrade_target_run
-      (org_id, upgrade_id, device_id, run, reason, from_version, attempt, ended_at, retried_at, retried_by, down_at, up_at)
+      (org_id, upgrade_id, device_id, run, reason, from_version, attempt, ended_at, retried_at, retried_by, down_at, up_at,
+        up_again_at, down_again_at)
     select target.org_id, target.upgrade_id, target.device_id, target.run, target.reason, target.from_version,
-      target.attempt, target.entered_at, ${now}::timestamptz, ${by}::text, target.down_at, target.up_at
+      target.attempt, target.entered_at, ${now}::timestamptz, ${by}::text, target.down_at, target.up_at,
+      target.up_again_at, target.down_again_at
     from ${retried}
     join upgrade_target target on ${isRetried}
   `.execute(tx)
@@ -102,6 +104,7 @@ export async function insertTargetRuns(
     update upgrade_target target set
       run = target.run + 1, state = 'planned', reason = null, failed_attempts = 0, lost_attempts = 0,
       retry_at_ms = null, fetched = false, staged = false, command_id = null, boot_count = null, down_at = null, up_at = null,
+      up_again_at = null, down_again_at = null,
       timeline = ${appendedTo(sql`target.timeline`, sql`${line}::text`)},
       entered_at = ${now}::timestamptz, entered_ms = ${nowMs}::float8,
       from_version = case when target.force or ${running} <> target.target_version

@@ -24,7 +24,7 @@ export interface TargetChange {
   readonly commandId: string | null
   /** The line that the timeline gains. */
   readonly timeline: string
-  /** The outage. Null: none, or the known one. A second outage, of a device that is restored, prolongs the first. */
+  /** The outage. Null: none, or the known one. A second outage, of a device that is restored, prolongs the first: see isSecondOutage. */
   readonly downAt: Date | null
   /** Null: the device has not come back. */
   readonly upAt: Date | null
@@ -55,6 +55,16 @@ export async function updateTargets(
   for (const part of splitRows(changes)) await updateSomeTargets(tx, part, at)
 }
 
+/**
+ * The beginning of the outage of a restore: the device may have fallen off once more since, but it was to go down when the restore
+ * was requested.
+ */
+const secondDownAt = sql`least(change.down_at, target.entered_at)`
+
+/** A device that is restored for its health was connected until then. */
+const isSecondOutage = sql`change.up_at is not null and target.state = 'rolling_back' and target.reason like 'health\\_%'
+  and target.up_at < ${secondDownAt}`
+
 async function updateSomeTargets(
   tx: Tx,
   changes: readonly TargetChange[],
@@ -73,7 +83,9 @@ async function updateSomeTargets(
       command_id = coalesce(change.command_id, target.command_id),
       timeline = ${appendedTo(sql`target.timeline`, sql`change.timeline`)},
       down_at = least(target.down_at, change.down_at),
-      up_at = case when change.down_at is null then target.up_at else change.up_at end
+      up_at = case when change.down_at is null then target.up_at else change.up_at end,
+      up_again_at = case when ${isSecondOutage} then target.up_at else target.up_again_at end,
+      down_again_at = case when ${isSecondOutage} then ${secondDownAt} else target.down_again_at end
     from ${rowsAs('change', targetColumns, changes)}
     left join device_status status on status.org_id = change.org_id
       and status.device_id = case when change.command_id is not null then change.device_id end

@@ -100,6 +100,9 @@ export interface ReportSummary {
 export interface ReportedDevice extends Omit<UpgradeTarget, 'siteId'> {
   readonly downAt: Date | null
   readonly upAt: Date | null
+  /** Between them it was up, from the first of these to the second; null: it was not. */
+  readonly upAgainAt: Date | null
+  readonly downAgainAt: Date | null
 }
 
 /** A selected device that the plan left out. */

@@ -69,8 +69,8 @@ async function listReportedSites(
 const noDowntime: Downtime = { devices: 0, longestS: 0, sumS: 0, atOnce: 0, stillDown: 0 }
 
 /**
- * Sums up the outages by site upgrade, with null for all together. A device that has not come back counts until its
- * target ended. If one outage ends at the instant at which another begins, they don't overlap.
+ * Sums up the outages by site upgrade, with null for all together. A device that was restored for its health has two of them. A
+ * device that has not come back counts until its target ended. If one outage ends at the instant at which another begins, they don't overlap.
  */
 async function listDowntimes(
   reader: Reader,
@@ -79,14 +79,22 @@ async function listDowntimes(
 ): Promise<Map<string | null, Downtime>> {
   const { rows } = await sql<Downtime & { readonly id: string | null }>`
     with outage as materialized (
-      select target.upgrade_id, target.device_id, target.down_at, coalesce(target.up_at, target.entered_at) as until,
-        target.up_at is null as is_last
+      select target.upgrade_id, target.device_id, target.down_at,
+        coalesce(target.up_again_at, target.up_at, target.entered_at) as until, target.up_at is null as is_last
       from ${targets} where ${isReported(scope, upgrade)} and target.down_at is not null
       union all
-      select run.upgrade_id, run.device_id, run.down_at, coalesce(run.up_at, run.ended_at), false
+      select target.upgrade_id, target.device_id, target.down_again_at, target.up_at, false
+      from ${targets} where ${isReported(scope, upgrade)} and target.down_again_at is not null
+      union all
+      select run.upgrade_id, run.device_id, run.down_at, coalesce(run.up_again_at, run.up_at, run.ended_at), false
       from site_upgrade
       join upgrade_target_run run on run.org_id = site_upgrade.org_id and run.upgrade_id = site_upgrade.id
       where ${isReported(scope, upgrade)} and run.down_at is not null
+      union all
+      select run.upgrade_id, run.device_id, run.down_again_at, run.up_at, false
+      from site_upgrade
+      join upgrade_target_run run on run.org_id = site_upgrade.org_id and run.upgrade_id = site_upgrade.id
+      where ${isReported(scope, upgrade)} and run.down_again_at is not null
       union all
       select target.upgrade_id, target.device_id, to_timestamp((hop->>'down_ms')::float8 / 1000),
         to_timestamp(coalesce(hop->>'up_ms', hop->>'done_ms')::float8 / 1000), false

@@ -96,7 +96,7 @@ export async function listReportedDevices(
 ): Promise<ReportedDevice[]> {
   const { rows } = await sql<ReportedDevice>`
     select upgrade_id, device_id, mac, model, phase, download_phase, state, reason, from_version, target_version, path,
-      attempt, run, entered_at, down_at, up_at, ${restoreReason} as restore_reason,
+      attempt, run, entered_at, down_at, up_at, up_again_at, down_again_at, ${restoreReason} as restore_reason,
       (select device.name from device where device.org_id = ${orgId} and device.id = target.device_id) as name
     from upgrade_target target
     where org_id = ${orgId} and upgrade_id = any(${siteUpgradeIds}::uuid[])

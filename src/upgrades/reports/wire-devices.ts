@@ -6,6 +6,7 @@ import type { UpgradeHop } from '../../rollout/rollout.ts'
 import { bucketOf, buckets } from '../buckets.ts'
 import { RestoreReason } from '../targets/wire.ts'
 import type { ReportRow } from './read-report.ts'
+import type { ReportedDevice } from './report.ts'
 
 const Count = Type.Integer()
 
@@ -30,7 +31,11 @@ export const ReportDeviceReply = named(
     run: Type.Optional(Count),
     down_at: Type.Optional(Timestamp),
     up_at: Type.Optional(Timestamp),
-    downtime: Type.Optional(Type.Number()),
+    downtime: Type.Optional(
+      Type.Number({
+        description: 'In seconds, without the time for which it was up before it was restored for its health',
+      }),
+    ),
     ended_at: Type.Optional(Timestamp),
   }),
 )
@@ -59,11 +64,16 @@ export function presentReportDevice(row: ReportRow): Static<typeof ReportDeviceR
     run,
     ...(downAt !== null && {
       down_at: epochS(downAt),
-      downtime: roundToMs(epochS(upAt ?? enteredAt) - epochS(downAt) + sumHops(path)),
+      downtime: roundToMs(epochS(upAt ?? enteredAt) - epochS(downAt) - timeBetween(row.device) + sumHops(path)),
     }),
     ...(upAt !== null && { up_at: epochS(upAt) }),
     ...(terminalBuckets.has(status) && { ended_at: epochS(enteredAt) }),
   }
+}
+
+/** The time for which the device was up before its restore, in seconds. */
+function timeBetween({ upAgainAt, downAgainAt }: ReportedDevice): number {
+  return upAgainAt === null || downAgainAt === null ? 0 : epochS(downAgainAt) - epochS(upAgainAt)
 }
 
 /** The downtime of the device before its last hop, in seconds. */
