@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type Admission, type Slot, type Turn, createAdmission } from './admission.ts'
+import { type Admission, type Turn, createAdmission } from './admission.ts'
+import type { Slot } from './request-slots.ts'
 
 const caps = {
   fresh: { total: 8, perOrg: 4 },

@@ -1,5 +1,6 @@
 import type { Context } from '../../platform/context.ts'
-import type { Slot, Turn } from '../delivery/admission.ts'
+import type { Turn } from '../delivery/admission.ts'
+import type { Slot } from '../delivery/request-slots.ts'
 import { IDLE_AFTER_FAILURE_MS, decideIdleMs } from './decide-idle.ts'
 import { latest } from './decide-lane.ts'
 import { type Attempt, deliverMessage } from '../delivery/deliver-message.ts'
