@@ -1,24 +1,26 @@
 import type { Context } from '../../platform/context.ts'
 import type { Turn } from '../delivery/admission.ts'
-import type { Slot } from '../delivery/request-slots.ts'
-import { IDLE_AFTER_FAILURE_MS, decideIdleMs } from './decide-idle.ts'
-import { latest } from './decide-lane.ts'
-import { type Attempt, deliverMessage } from '../delivery/deliver-message.ts'
+import type { Attempt } from '../delivery/deliver-message.ts'
 import { orderOf, rateLimitOf } from '../delivery-options.ts'
-import { disableGoneWebhook } from '../health/disable-webhook.ts'
 import type { Flusher } from '../delivery/flush.ts'
-import { type DeliverOptions, receiverOf } from '../requests/receiver.ts'
 import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
 import type { WebhookLimits } from '../limits.ts'
+import type { DeliverOptions } from '../requests/receiver.ts'
 import type { LaneLoan } from '../routing/store-routed.ts'
+import { mayAccept, roomForBacklog, writeUnrouted } from './accept-unrouted.ts'
+import { ageLane, confirmLane, stateToConfirm } from './keep-lane.ts'
 import { START_WITHIN_MS, createLaneLease } from './lane-lease.ts'
 import { createLaneOutcomes } from './lane-outcomes.ts'
 import { createLanePace } from './lane-pace.ts'
+import { createLaneRequests } from './lane-requests.ts'
 import { createLaneResults } from './lane-results.ts'
+import type { LaneState } from './lane-state.ts'
+import { releaseLane } from './release-lane.ts'
 import { type RoomNotice, createRoomNotice } from './room-notice.ts'
-import { createSpareCount, maxSpareOf } from './spare-count.ts'
+import { type SpareCount, createSpareCount, maxSpareOf } from './spare-count.ts'
+import { startWaiting } from './start-waiting.ts'
 import type { HeldLaneKey, KnownLane } from './store.ts'
-import { type Acceptance, type EndOfUnrouted, type WaitingMessage, createWaitingMessages } from './waiting-messages.ts'
+import { type Acceptance, type WaitingMessage, createWaitingMessages } from './waiting-messages.ts'
 
 /** A lane that this process has leased. Its messages are in memory and in the database, except those that it has accepted unrouted. */
 export interface HeldLane {
@@ -66,16 +68,6 @@ export interface HeldLane {
   readonly ended: Promise<boolean>
 }
 
-/** Limits the messages of a lane that a crash repeats: those in flight and those whose results are not yet written. */
-const MAX_UNDECIDED = 32
-/**
- * A lane that gathers events takes one alone while it has fewer requests in flight: to route one costs about as much as to send
- * this many.
- */
-const GATHERING_FROM = 4
-/** A lane whose next message has to wait longer is released. */
-const MAX_PACING_MS = 250
-
 interface HoldOptions extends DeliverOptions {
   readonly flusher: Flusher
   readonly limits: WebhookLimits
@@ -84,170 +76,68 @@ interface HoldOptions extends DeliverOptions {
   readonly laneMs: () => number
 }
 
+interface LeasedLane {
+  readonly lane: ClaimedLane
+  readonly turn: Turn
+}
+
 /**
  * Sends the messages of a leased lane in order, and then those that it gets later. The lane is released when it is idle
  * or no longer confirmed, when the breaker opens, the receiver is gone, a request was aborted, too many results wait for
  * the database, or no slot is free.
  */
-export function holdLane(
-  ctx: Context,
-  { flusher, limits, minIdleMs, laneMs: nowMs, ...options }: HoldOptions,
-  { lane, turn }: { readonly lane: ClaimedLane; readonly turn: Turn },
-): HeldLane {
-  let receiver = receiverOf(ctx, lane)
-  const heldMs = nowMs()
-  const lease = createLaneLease(nowMs)
+export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane): HeldLane {
+  const { minIdleMs, laneMs: nowMs } = options
+  const { lane } = leased
   const ended = Promise.withResolvers<boolean>()
-  const order = orderOf(lane.webhook.doc)
-  const outcomes = createLaneOutcomes(ctx.clock, { before: lane, order })
-  const waiting = createWaitingMessages(turn, { order, first: lane.messages, nowMs })
-  const spare = createSpareCount(maxSpareOf(limits))
-  const results = createLaneResults({ flusher, lane, spare, order, onWritten: proceed, onFailure: fail })
+  const spare = createSpareCount(maxSpareOf(options.limits))
+  const state = createLaneState(ctx, options, { ...leased, spare, proceed, fail, onAttempt: settle })
+  const { waiting, outcomes, requests, results } = state
+  const roomNotice = createRoomNotice(() => roomForBacklog(state))
   let loans = 0
-  let inFlight = 0
-  let slotMs = 0
-  let idleSinceMs = heldMs
-  const pace = createLanePace(ctx.clock, { limit: rateLimitOf(lane.webhook.doc), from: lane.openUntil })
-  /** False when the database has messages that may be due and are not in memory. */
-  let hasAll = lane.hasAll && order !== 'device'
-  // Messages that can't start before the lane is released would occupy memory that others need.
-  if (!waiting.keepFirst(pace.messagesWithin(START_WITHIN_MS))) hasAll = false
-  let closing = false
   let releasing = false
   let failure: { readonly error: unknown } | null = null
 
   function fail(error: unknown): void {
     failure ??= { error }
-    closing = true
+    state.closing = true
     proceed()
   }
 
-  function settle(attempt: Attempt | null, message: DueMessage, onEnd: EndOfUnrouted | null): void {
+  function settle(attempt: Attempt | null, { message, unrouted }: WaitingMessage): void {
+    const onEnd = unrouted?.onEnd ?? null
     if (attempt === null) {
-      closing = true
+      state.closing = true
       onEnd?.('returned')
       return
     }
     outcomes.add(attempt)
-    if (!waiting.end(message, attempt.record.nextAttempt === null)) hasAll = false
-    closing ||= outcomes.isGone() || outcomes.health().openUntil !== null
+    if (!waiting.end(message, attempt.record.nextAttempt === null)) state.hasAll = false
+    state.closing ||= outcomes.isGone() || outcomes.health().openUntil !== null
     // Last, because `onEnd` must be called once, even if the above fails.
     results.addAttempt({ attempt, failures: outcomes.health() }, message, onEnd)
   }
 
-  async function send({ message, unrouted }: WaitingMessage, slot: Slot): Promise<void> {
-    const onEnd = unrouted?.onEnd ?? null
-    const startedMs = nowMs()
-    inFlight += 1
-    try {
-      settle(await deliverMessage(ctx, options, { receiver, message, signal: slot.signal }), message, onEnd)
-    } catch (error) {
-      onEnd?.('returned')
-      fail(error)
-    }
-    slot.end()
-    turn.subtract(message.body.length)
-    inFlight -= 1
-    slotMs += nowMs() - startedMs
-    proceed()
-  }
-
-  /** False if the rate limit of the webhook delays the next message. A lane that would wait for long is released instead. */
-  function isInTime(): boolean {
-    const until = pace.pausedUntil()
-    if (until === null) return true
-    closing ||= until.getTime() - ctx.clock.now().getTime() > MAX_PACING_MS
-    return false
-  }
-
-  /** @returns False if the lane may start nothing now. */
-  function startNext(): boolean {
-    const next = waiting.next()
-    if (next === undefined || closing || inFlight >= outcomes.width() || !isInTime()) return false
-    if (inFlight + results.unwritten() >= MAX_UNDECIDED) {
-      void flusher.flush()
-      return false
-    }
-    const isLate = !lease.isConfirmed()
-    const slot = isLate || !flusher.hasRoom() ? null : turn.start()
-    if (slot === null) {
-      closing = isLate || inFlight === 0
-      return false
-    }
-    waiting.start(next)
-    pace.start()
-    void send(next, slot)
-    return true
-  }
-
-  const isSimple = order === null && !pace.isLimited && (lane.webhook.doc['filter'] ?? null) === null
-  const isSingle = lane.webhook.doc['single_event_per_message'] === true
-
-  /** True for a lane that gathers events and could not start one at once. */
-  function isGathering(): boolean {
-    if (isSingle) return false
-    const isBusy = waiting.count() > 0 || inFlight >= Math.min(outcomes.width(), GATHERING_FROM)
-    return isBusy || inFlight + results.unwritten() >= MAX_UNDECIDED
-  }
-
-  function mayAccept(): boolean {
-    if (!isSimple || !hasAll || closing || isGathering()) return false
-    return lease.isConfirmed() && flusher.hasRoom()
-  }
-
-  /** Writes the messages that are not in the database into it, so that those behind them don't overtake them. */
-  function writeUnrouted(): void {
-    for (const { message, unrouted } of waiting.takeUnrouted()) {
-      hasAll = false
-      results.addUnsent(message, unrouted)
-    }
-  }
-
-  const roomForBacklog = (): number | null => (isSingle && mayAccept() ? waiting.room() : null)
-
-  const roomNotice = createRoomNotice(roomForBacklog)
-
   function proceed(): void {
-    while (startNext());
-    if (closing) writeUnrouted()
+    startWaiting(ctx.clock, state)
+    if (state.closing) writeUnrouted(state)
     roomNotice.check()
-    if (inFlight > 0) return
-    if (waiting.count() === 0) idleSinceMs = nowMs()
-    if (!hasAll && waiting.count() === 0) closing = true
-    if (closing && !releasing && loans === 0) void release()
+    if (requests.inFlight() > 0) return
+    if (waiting.count() === 0) state.idleSinceMs = nowMs()
+    if (!state.hasAll && waiting.count() === 0) state.closing = true
+    if (!state.closing || releasing || loans > 0) return
+    releasing = true
+    release().then(ended.resolve, ended.reject)
   }
 
-  /** True if a new message would be the only one. */
-  const isIdle = (): boolean => waiting.count() === 0 && inFlight === 0 && results.unwritten() === 0
-
-  /** True when the lane has messages that may be due soon. */
-  const isLeft = (): boolean => !hasAll || outcomes.hasFailed() || waiting.count() > 0
-
-  async function release(): Promise<void> {
-    releasing = true
-    try {
-      if (failure !== null) throw failure.error
-      if (outcomes.isGone()) {
-        // The messages that the lane has written stay, but an event that is not a message by then finds no webhook.
-        await flusher.flush()
-        // This comes before the release of the lane, so that the next claim sees it.
-        await disableGoneWebhook(ctx, lane)
-      }
-      const health = outcomes.health()
-      const openUntil = latest(health.openUntil, pace.pausedUntil())
-      const released = results.release({ ...health, openUntil, slotSeconds: slotMs / 1000 })
-      // Events that come before the release need a claim.
-      if (isLeft() || nowMs() - idleSinceMs < IDLE_AFTER_FAILURE_MS) void flusher.flush()
-      await released
-      ended.resolve(isLeft())
-    } catch (error) {
-      ended.reject(error)
-    }
+  async function release(): Promise<boolean> {
+    if (failure !== null) throw failure.error
+    return releaseLane(ctx, state, nowMs)
   }
 
   function close(): void {
-    hasAll = false
-    closing = true
+    state.hasAll = false
+    state.closing = true
     proceed()
   }
 
@@ -257,16 +147,16 @@ export function holdLane(
     ended: ended.promise,
     push(messages) {
       for (const message of messages) {
-        hasAll &&= !closing && waiting.add(message)
+        state.hasAll &&= !state.closing && waiting.add(message)
       }
       proceed()
     },
     accept(message, acceptance) {
-      if (!mayAccept() || !waiting.add(message, { ...acceptance, acceptedAt: ctx.clock.now() })) return false
+      if (!mayAccept(state) || !waiting.add(message, { ...acceptance, acceptedAt: ctx.clock.now() })) return false
       proceed()
       return true
     },
-    roomForBacklog,
+    roomForBacklog: () => roomForBacklog(state),
     awaitRoom: roomNotice.request,
     lend(wanted) {
       if (releasing) return null
@@ -284,34 +174,49 @@ export function holdLane(
       outcomes.change()
       close()
     },
-    stateToConfirm(afterMs) {
-      const now = nowMs()
-      if (!isSimple || closing || !hasAll || outcomes.hasFailed() || outcomes.health().failures > 0) return null
-      if (!lease.isToConfirm(afterMs)) return null
-      const { orgId, webhookId, epoch, webhook } = lane
-      // The lease of an idle lane suffices for the time that it is held.
-      const isUsed = !isIdle() || now - idleSinceMs < minIdleMs
-      const extend = isUsed && lease.isToExtend()
-      return { orgId, webhookId, epoch, version: webhook.version, extend, slotSeconds: slotMs / 1000 }
-    },
-    confirm(atMs, extended) {
-      lease.confirm(atMs, extended !== null)
-      if (extended === null) return
-      slotMs -= extended.slotSeconds * 1000
-      // A replaced secret may have ended.
-      receiver = receiverOf(ctx, lane)
-    },
+    stateToConfirm: (afterMs) => stateToConfirm(state, afterMs, { nowMs: nowMs(), minIdleMs }),
+    confirm: (atMs, extended) => confirmLane(state, atMs, extended),
     age(lanes) {
-      const now = nowMs()
-      const idleMs = isIdle() ? now - idleSinceMs : 0
-      const hasFailedMessage = outcomes.hasFailed()
-      const usedMs = idleSinceMs - heldMs
-      const most = decideIdleMs({ usedMs, accepts: isSimple, hasFailedMessage, lanes, minIdleMs })
-      if (idleMs >= most || !lease.isConfirmed()) {
-        closing = true
-        proceed()
-      } else if (pace.isLimited) proceed()
-      else if (idleMs >= minIdleMs) results.correctCount()
+      ageLane(state, lanes, { nowMs: nowMs(), minIdleMs })
+      if (state.closing || state.pace.isLimited) proceed()
     },
+  }
+}
+
+interface LaneParts extends LeasedLane {
+  readonly spare: SpareCount
+  readonly onAttempt: (attempt: Attempt | null, waiting: WaitingMessage) => void
+  /** Called when the lane may go on. */
+  readonly proceed: () => void
+  readonly fail: (error: unknown) => void
+}
+
+function createLaneState(
+  ctx: Context,
+  { flusher, laneMs: nowMs, ...options }: HoldOptions,
+  { lane, turn, spare, onAttempt, proceed, fail }: LaneParts,
+): LaneState {
+  const { doc } = lane.webhook
+  const order = orderOf(doc)
+  const pace = createLanePace(ctx.clock, { limit: rateLimitOf(doc), from: lane.openUntil })
+  const waiting = createWaitingMessages(turn, { order, first: lane.messages, nowMs })
+  // Messages that can't start before the lane is released would occupy memory that others need.
+  const areAllKept = waiting.keepFirst(pace.messagesWithin(START_WITHIN_MS))
+  return {
+    lane,
+    turn,
+    lease: createLaneLease(nowMs),
+    waiting,
+    pace,
+    requests: createLaneRequests(ctx, { ...options, lane, turn, nowMs, onAttempt, onFailure: fail, onEnd: proceed }),
+    outcomes: createLaneOutcomes(ctx.clock, { before: lane, order }),
+    results: createLaneResults({ flusher, lane, spare, order, onWritten: proceed, onFailure: fail }),
+    flusher,
+    isSimple: order === null && !pace.isLimited && (doc['filter'] ?? null) === null,
+    isSingle: doc['single_event_per_message'] === true,
+    heldMs: nowMs(),
+    idleSinceMs: nowMs(),
+    hasAll: lane.hasAll && order !== 'device' && areAllKept,
+    closing: false,
   }
 }
