@@ -1,4 +1,4 @@
-import type { DirectDelivery } from '../delivery/deliver.worker.ts'
+import type { DirectDelivery } from '../delivery/direct-delivery.ts'
 import { queueOf } from './known/known-events.ts'
 import type { RoomOf } from './known/known-queues.ts'
 import { MAX_EVENT_BYTES, type Subscriber, type WaitingEvent, type WaitingQueue } from './planning/plan-round.ts'

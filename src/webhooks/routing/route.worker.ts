@@ -7,7 +7,7 @@ import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import type { WebhookCounters } from '../counters.ts'
 import { MAX_EVENTS, decideRoundSize } from './planning/decide-round-size.ts'
 import { decideFloor, isSearchDue } from './planning/decide-search.ts'
-import type { DirectDelivery } from '../delivery/deliver.worker.ts'
+import type { DirectDelivery } from '../delivery/direct-delivery.ts'
 import { type WebhookLimits, defaultWebhookLimits } from '../limits.ts'
 import { createOrgRooms } from './org-rooms.ts'
 import {

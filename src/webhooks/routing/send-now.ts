@@ -1,6 +1,6 @@
 import { type QueuedEvent, isQueuedEvent } from '../../events/store.ts'
 import type { WokenRow } from '../../platform/database/wakes.ts'
-import type { DirectDelivery } from '../delivery/deliver.worker.ts'
+import type { DirectDelivery } from '../delivery/direct-delivery.ts'
 import { type AnnouncedEvent, type KnownEvents, queueOf } from './known/known-events.ts'
 import { type PassBacklog, createPassBacklog, onlyHearerOf } from './pass-backlog.ts'
 import { messageBody } from './planning/plan-messages.ts'
