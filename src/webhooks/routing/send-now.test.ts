@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest'
 import { type AnnouncedEvent, type KnownEvents, createKnownEvents } from './known/known-events.ts'
 import { type SendNow, createSendNow } from './send-now.ts'
 import type { FoundEvent } from './store.ts'
-import type { EndOfUnrouted } from '../lanes/waiting-messages.ts'
+import type { EndOfUnrouted } from '../lanes/held/waiting-messages.ts'
 
 const started = new Map<string, EndOfUnrouted>()
 const returned: AnnouncedEvent[] = []

@@ -7,7 +7,7 @@ import { messageBody } from './planning/plan-messages.ts'
 import { createSentBefore } from './sent-before.ts'
 import { MAX_EVENT_BYTES, type WaitingQueue } from './planning/plan-round.ts'
 import type { FoundQueue } from './store.ts'
-import type { EndOfUnrouted } from '../lanes/waiting-messages.ts'
+import type { EndOfUnrouted } from '../lanes/held/waiting-messages.ts'
 
 /** Sends events as soon as they are committed, before they are routed, and knows which may have been sent. */
 export interface SendNow {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Caps, defaultCaps } from '../../../src/webhooks/delivery/caps.ts'
+import { type Caps, defaultCaps } from '../../../src/webhooks/delivery/admission/caps.ts'
 import { deleteWebhook } from '../../../src/webhooks/delete-webhook.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'

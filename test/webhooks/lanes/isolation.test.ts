@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
-import { defaultCaps } from '../../../src/webhooks/delivery/caps.ts'
+import { defaultCaps } from '../../../src/webhooks/delivery/admission/caps.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'

@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import { expect, it } from 'vitest'
 import { inTx } from '../../../src/platform/database/db.ts'
-import { defaultCaps } from '../../../src/webhooks/delivery/caps.ts'
+import { defaultCaps } from '../../../src/webhooks/delivery/admission/caps.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'

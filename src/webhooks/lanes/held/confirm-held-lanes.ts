@@ -1,8 +1,8 @@
-import { addMs } from '../../platform/time/clock.ts'
-import type { Context } from '../../platform/context.ts'
+import { addMs } from '../../../platform/time/clock.ts'
+import type { Context } from '../../../platform/context.ts'
 import type { HeldLane } from './held-lane.ts'
 import { LEASE_MS } from './lane-lease.ts'
-import { confirmLanes } from './store.ts'
+import { confirmLanes } from '../store.ts'
 
 /** From this time on it is confirmed that the webhook of a lane has not changed. */
 const CONFIRM_AFTER_MS = 2000

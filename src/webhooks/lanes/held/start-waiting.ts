@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/time/clock.ts'
+import type { Clock } from '../../../platform/time/clock.ts'
 import { type LaneState, isUndecided } from './lane-state.ts'
 
 /** A lane whose next message has to wait longer is released. */

@@ -1,9 +1,9 @@
-import type { DeliveryOrder } from '../delivery-options.ts'
-import type { Flusher } from '../delivery/flush.ts'
-import type { AttemptOutcome, FlushEntry } from '../delivery/write-entries.ts'
-import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
-import type { SpareCount } from './spare-count.ts'
-import type { LaneRelease } from './store.ts'
+import type { DeliveryOrder } from '../../delivery-options.ts'
+import type { Flusher } from '../../delivery/flush.ts'
+import type { AttemptOutcome, FlushEntry } from '../../delivery/write-entries.ts'
+import type { ClaimedLane, DueMessage } from '../../delivery/store.ts'
+import type { SpareCount } from '../spare-count.ts'
+import type { LaneRelease } from '../store.ts'
 import type { EndOfUnrouted, Unrouted } from './waiting-messages.ts'
 
 /** An attempt, with the failures of the lane after it. */

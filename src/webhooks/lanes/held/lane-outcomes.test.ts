@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { addMs } from '../../platform/time/clock.ts'
-import type { DeliveryOrder } from '../delivery-options.ts'
-import { BREAKER_FAILURES, type LaneHealth } from './decide-lane.ts'
+import { addMs } from '../../../platform/time/clock.ts'
+import type { DeliveryOrder } from '../../delivery-options.ts'
+import { BREAKER_FAILURES, type LaneHealth } from '../decide-lane.ts'
 import { createLaneOutcomes } from './lane-outcomes.ts'
 
 const now = new Date('2026-11-20T12:00:00Z')

@@ -1,7 +1,7 @@
-import type { Context } from '../../platform/context.ts'
-import { disableGoneWebhook } from '../health/disable-webhook.ts'
+import type { Context } from '../../../platform/context.ts'
+import { disableGoneWebhook } from '../../health/disable-webhook.ts'
 import { IDLE_AFTER_FAILURE_MS } from './decide-idle.ts'
-import { latest } from './decide-lane.ts'
+import { latest } from '../decide-lane.ts'
 import { type LaneState, isLeft } from './lane-state.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { Cutter, type RequestSignal } from '../../platform/outbound/cutter.ts'
+import { Cutter, type RequestSignal } from '../../../platform/outbound/cutter.ts'
 import type { Caps } from './caps.ts'
 import type { ClaimedTurn } from './claimed-turns.ts'
 import { type Pool, createPool } from './pool.ts'

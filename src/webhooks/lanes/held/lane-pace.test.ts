@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { addMs } from '../../platform/time/clock.ts'
+import { addMs } from '../../../platform/time/clock.ts'
 import { createLanePace } from './lane-pace.ts'
 
 const start = new Date('2026-11-20T12:00:00Z')

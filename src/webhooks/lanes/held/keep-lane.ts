@@ -1,6 +1,6 @@
 import { decideIdleMs } from './decide-idle.ts'
 import { type LaneState, isIdle } from './lane-state.ts'
-import type { KnownLane } from './store.ts'
+import type { KnownLane } from '../store.ts'
 
 /** The time of a held lane, and for how long it is held idle at least. */
 interface Holding {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../platform/time/clock.ts'
-import { type RateLimit, decideStart, firstPace, messagesWithin, pausedUntil } from './decide-pace.ts'
+import type { Clock } from '../../../platform/time/clock.ts'
+import { type RateLimit, decideStart, firstPace, messagesWithin, pausedUntil } from '../decide-pace.ts'
 
 /** The pace at which a held lane starts its messages. */
 export interface LanePace {

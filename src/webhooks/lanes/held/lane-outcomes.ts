@@ -1,7 +1,7 @@
-import type { Clock } from '../../platform/time/clock.ts'
-import type { Attempt } from '../delivery/deliver-message.ts'
-import type { DeliveryOrder } from '../delivery-options.ts'
-import { FIRST_WIDTH, type LaneHealth, decideHealth, decideWidth, latest } from './decide-lane.ts'
+import type { Clock } from '../../../platform/time/clock.ts'
+import type { Attempt } from '../../delivery/deliver-message.ts'
+import type { DeliveryOrder } from '../../delivery-options.ts'
+import { FIRST_WIDTH, type LaneHealth, decideHealth, decideWidth, latest } from '../decide-lane.ts'
 
 type EndedAttempt = Pick<Attempt, 'askedMs' | 'verdict'> & { readonly record: Pick<Attempt['record'], 'nextAttempt'> }
 

@@ -1,4 +1,4 @@
-import type { DeliveryOrder } from '../delivery-options.ts'
+import type { DeliveryOrder } from '../../delivery-options.ts'
 
 /** The facts that determine the order of a message. */
 export interface Ordered {

@@ -1,9 +1,9 @@
-import type { Context } from '../../platform/context.ts'
-import type { Turn } from '../delivery/admission.ts'
-import type { Slot } from '../delivery/request-slots.ts'
-import { type Attempt, deliverMessage } from '../delivery/deliver-message.ts'
-import type { ClaimedLane } from '../delivery/store.ts'
-import { type DeliverOptions, receiverOf } from '../requests/receiver.ts'
+import type { Context } from '../../../platform/context.ts'
+import type { Turn } from '../../delivery/admission/admission.ts'
+import type { Slot } from '../../delivery/admission/request-slots.ts'
+import { type Attempt, deliverMessage } from '../../delivery/deliver-message.ts'
+import type { ClaimedLane } from '../../delivery/store.ts'
+import { type DeliverOptions, receiverOf } from '../../requests/receiver.ts'
 import type { WaitingMessage } from './waiting-messages.ts'
 
 /** The requests of a held lane. */
