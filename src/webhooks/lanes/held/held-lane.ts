@@ -1,26 +1,16 @@
 import type { Context } from '../../../platform/context.ts'
-import type { Turn } from '../../delivery/admission/admission.ts'
 import type { Attempt } from '../../delivery/deliver-message.ts'
-import { orderOf, rateLimitOf } from '../../delivery-options.ts'
-import type { Flusher } from '../../delivery/flush.ts'
-import type { ClaimedLane, DueMessage } from '../../delivery/store.ts'
-import type { WebhookLimits } from '../../limits.ts'
-import type { DeliverOptions } from '../../requests/receiver.ts'
+import type { DueMessage } from '../../delivery/store.ts'
 import type { LaneLoan } from '../../routing/store-routed.ts'
+import { createSpareCount, maxSpareOf } from '../spare-count.ts'
+import type { HeldLaneKey, KnownLane } from '../store.ts'
 import { mayAccept, roomForBacklog, writeUnrouted } from './accept-unrouted.ts'
+import { type HoldOptions, type LeasedLane, createLaneState } from './create-lane-state.ts'
 import { ageLane, confirmLane, stateToConfirm } from './keep-lane.ts'
-import { START_WITHIN_MS, createLaneLease } from './lane-lease.ts'
-import { createLaneOutcomes } from './lane-outcomes.ts'
-import { createLanePace } from './lane-pace.ts'
-import { createLaneRequests } from './lane-requests.ts'
-import { createLaneResults } from './lane-results.ts'
-import type { LaneState } from './lane-state.ts'
 import { releaseLane } from './release-lane.ts'
 import { type RoomNotice, createRoomNotice } from './room-notice.ts'
-import { type SpareCount, createSpareCount, maxSpareOf } from '../spare-count.ts'
 import { startWaiting } from './start-waiting.ts'
-import type { HeldLaneKey, KnownLane } from '../store.ts'
-import { type Acceptance, type WaitingMessage, createWaitingMessages } from './waiting-messages.ts'
+import type { Acceptance, WaitingMessage } from './waiting-messages.ts'
 
 /** A lane that this process has leased. Its messages are in memory and in the database, except those that it has accepted unrouted. */
 export interface HeldLane {
@@ -66,19 +56,6 @@ export interface HeldLane {
   age(lanes: number): void
   /** Resolves when the lane is released: with true when messages are left that may be due. Rejects if it could not be. */
   readonly ended: Promise<boolean>
-}
-
-interface HoldOptions extends DeliverOptions {
-  readonly flusher: Flusher
-  readonly limits: WebhookLimits
-  readonly minIdleMs: number
-  /** The clock of the lane. */
-  readonly laneMs: () => number
-}
-
-interface LeasedLane {
-  readonly lane: ClaimedLane
-  readonly turn: Turn
 }
 
 /**
@@ -180,43 +157,5 @@ export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane)
       ageLane(state, lanes, { nowMs: nowMs(), minIdleMs })
       if (state.closing || state.pace.isLimited) proceed()
     },
-  }
-}
-
-interface LaneParts extends LeasedLane {
-  readonly spare: SpareCount
-  readonly onAttempt: (attempt: Attempt | null, waiting: WaitingMessage) => void
-  /** Called when the lane may go on. */
-  readonly proceed: () => void
-  readonly fail: (error: unknown) => void
-}
-
-function createLaneState(
-  ctx: Context,
-  { flusher, laneMs: nowMs, ...options }: HoldOptions,
-  { lane, turn, spare, onAttempt, proceed, fail }: LaneParts,
-): LaneState {
-  const { doc } = lane.webhook
-  const order = orderOf(doc)
-  const pace = createLanePace(ctx.clock, { limit: rateLimitOf(doc), from: lane.openUntil })
-  const waiting = createWaitingMessages(turn, { order, first: lane.messages, nowMs })
-  // Messages that can't start before the lane is released would occupy memory that others need.
-  const areAllKept = waiting.keepFirst(pace.messagesWithin(START_WITHIN_MS))
-  return {
-    lane,
-    turn,
-    lease: createLaneLease(nowMs),
-    waiting,
-    pace,
-    requests: createLaneRequests(ctx, { ...options, lane, turn, nowMs, onAttempt, onFailure: fail, onEnd: proceed }),
-    outcomes: createLaneOutcomes(ctx.clock, { before: lane, order }),
-    results: createLaneResults({ flusher, lane, spare, order, onWritten: proceed, onFailure: fail }),
-    flusher,
-    isSimple: order === null && !pace.isLimited && (doc['filter'] ?? null) === null,
-    isSingle: doc['single_event_per_message'] === true,
-    heldMs: nowMs(),
-    idleSinceMs: nowMs(),
-    hasAll: lane.hasAll && order !== 'device' && areAllKept,
-    closing: false,
   }
 }
