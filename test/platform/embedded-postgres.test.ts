@@ -1,9 +1,11 @@
+import { execFile } from 'node:child_process'
 import { chmod, cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { getPriority } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openDataDir } from '../../src/platform/data-dir.ts'
 import { endPool } from '../../src/platform/database/connections/end-pool.ts'
 import { openHeavyPool } from '../../src/platform/database/connections/pools.ts'
@@ -38,6 +40,22 @@ async function start(path: string): Promise<EmbeddedPostgres> {
   return server
 }
 
+/** The folder of a database that was started once: its creation takes more processor time than ten starts. */
+let existing: string
+beforeAll(async () => {
+  existing = await temporaryDir(afterAll)
+  const server = await startEmbeddedPostgres({ dataDir: existing, log })
+  await server.stop()
+})
+
+/** Starts the database in a copy of its folder. */
+async function startExisting(): Promise<{ readonly path: string; readonly server: EmbeddedPostgres }> {
+  const path = join(await temporaryDir(), 'data')
+  // It keeps the owners, which PostgreSQL checks.
+  await promisify(execFile)('cp', ['-a', existing, path])
+  return { path, server: await start(path) }
+}
+
 async function query(server: EmbeddedPostgres, statement: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ ...server.connection })
   await client.connect()
@@ -69,8 +87,7 @@ test('a first start creates a durable, private database that the application own
 })
 
 test('only the user of this process is admitted, whichever role is requested', async (context) => {
-  const path = await temporaryDir()
-  const server = await start(path)
+  const { server } = await startExisting()
   const superuser = { ...server, connection: { ...server.connection, user: 'postgres' } }
   expect(await query(superuser, 'select type, auth_method, error from pg_hba_file_rules')).toEqual([
     { type: 'local', auth_method: 'peer', error: null },
@@ -84,7 +101,7 @@ test('only the user of this process is admitted, whichever role is requested', a
 })
 
 test('the connections of heavy accounts have a lower priority than this process', async () => {
-  const server = await start(join(await temporaryDir(), 'data'))
+  const { server } = await startExisting()
   const lowered: Promise<void>[] = []
   const pools = [0, 1].map(() =>
     openHeavyPool(server.connection, { onError: () => undefined, onOpen: (pid) => lowered.push(lowerBackend(pid)) }),
@@ -110,8 +127,7 @@ test('the connections of heavy accounts have a lower priority than this process'
 })
 
 test('stop ends the sessions and the process, and the rows are preserved', async () => {
-  const path = await temporaryDir()
-  const first = await start(path)
+  const { path, server: first } = await startExisting()
   await query(first, 'create table t as select 42 as n')
   const session = new pg.Client({ ...first.connection })
   const ended = new Promise((resolve) => session.on('error', resolve))
@@ -125,8 +141,7 @@ test('stop ends the sessions and the process, and the rows are preserved', async
 })
 
 test('exited reports a database that died, and a start recovers it', async () => {
-  const path = await temporaryDir()
-  const server = await start(path)
+  const { path, server } = await startExisting()
   await query(server, 'create table t as select 42 as n')
   process.kill(await postmasterPid(path), 'SIGKILL')
   expect(await server.exited).toEqual({ code: null, signal: 'SIGKILL' })
@@ -139,8 +154,7 @@ test('exited reports a database that died, and a start recovers it', async () =>
 })
 
 test('an orphan of an earlier run is stopped gracefully', async () => {
-  const path = await temporaryDir()
-  const server = await start(path)
+  const { path, server } = await startExisting()
   // Returns null, or the process id while this process has not reaped it yet.
   await stopOrphan(join(path, 'postgres/cluster'), log)
   expect(await server.exited).toEqual({ code: 0, signal: null })
@@ -166,8 +180,7 @@ test('a cluster of another major version is refused with one line', async () => 
 })
 
 test('a damaged cluster ends the start with one line that gives the reason', async () => {
-  const path = await temporaryDir()
-  const server = await start(path)
+  const { path, server } = await startExisting()
   await server.stop()
   await writeFile(join(path, 'postgres/cluster/postgresql.conf'), 'no_such_setting = 1\n')
   await expect(startEmbeddedPostgres({ dataDir: path, log })).rejects.toMatchObject({
@@ -184,12 +197,12 @@ test('works in a path with blanks, commas and quotes that is too long for a sock
 })
 
 test.skipIf(!isRoot)('starts from a backup that root has restored by a copy without owners', async () => {
-  const dir = await temporaryDir(onTestFinished)
-  const server = await start(join(dir, 'data'))
+  const { path, server } = await startExisting()
   await query(server, 'create table kept as select 7 as x')
   await server.stop()
-  await cp(join(dir, 'data/postgres/cluster'), join(dir, 'restored/postgres/cluster'), { recursive: true })
-  const restored = await start(join(dir, 'restored'))
+  const copy = join(await temporaryDir(), 'restored')
+  await cp(join(path, 'postgres/cluster'), join(copy, 'postgres/cluster'), { recursive: true })
+  const restored = await start(copy)
   expect(await query(restored, 'select x from kept')).toEqual([{ x: 7 }])
 })
 
