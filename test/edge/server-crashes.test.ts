@@ -13,6 +13,7 @@ import { type AgentOptions, runAgent } from '../../src/agent/run-agent.ts'
 import type { Client } from '../../src/cli/client.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
+import { copyPreparedData } from '../support/database/prepared-data.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { newRouterMac } from './routers.ts'
@@ -33,6 +34,7 @@ let folder: string
 let world: World
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'signalbox-agents-'))
+  await copyPreparedData(join(folder, 'data'))
   const service = await createService(folder, { SIGNALBOX_ROLLOUT_SOAK_S: '0' })
   service.start()
   if (!(await service.ready())) throw new Error('the server did not start')

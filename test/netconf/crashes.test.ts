@@ -12,6 +12,7 @@ import { type JunosDevice, createJunosDevice } from '../../src/simulator/junos/j
 import { type SimulatedJunosOptions, startSimulatedJunos } from '../../src/simulator/junos/simulated-junos.ts'
 import { newMac } from '../gateway/harness.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
+import { copyPreparedData } from '../support/database/prepared-data.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { newHostKey } from './harness.ts'
 
@@ -32,6 +33,7 @@ let folder: string
 let world: World
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'signalbox-junos-'))
+  await copyPreparedData(join(folder, 'data'))
   const service = await createService(folder, { SIGNALBOX_ROLLOUT_SOAK_S: '0' })
   service.start()
   if (!(await service.ready())) throw new Error('the server did not start')

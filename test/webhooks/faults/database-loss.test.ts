@@ -6,6 +6,7 @@ import {
   startEmbeddedPostgres,
 } from '../../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { createLog } from '../../../src/platform/log.ts'
+import { copyPreparedData } from '../../support/database/prepared-data.ts'
 import { startServerProcess } from '../../support/servers/server-process.ts'
 import { temporaryDir } from '../../support/temporary-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -28,6 +29,7 @@ let receiver: Receiver
 const startDatabase = () => startEmbeddedPostgres({ dataDir, log: createLog('fatal'), durable: false })
 beforeEach(async () => {
   dataDir = await temporaryDir((end) => (remove = end))
+  await copyPreparedData(dataDir)
   database = await startDatabase()
   receiver = await startReceiver()
   receiver.answer((_request, response) => void setTimeout(() => response.writeHead(200).end(), ANSWER_AFTER_MS))
@@ -49,16 +51,15 @@ interface Service {
 
 async function startService(): Promise<Service> {
   const { host, port, user, database: name } = database.connection
-  const serverDir = await temporaryDir()
   const server = await startServerProcess({
-    dataDir: serverDir,
+    dataDir,
     env: {
       SIGNALBOX_DATABASE_URL: `postgresql://${user}@localhost:${port}/${name}?host=${encodeURIComponent(host)}`,
       SIGNALBOX_LOG_LEVEL: 'fatal',
       SIGNALBOX_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
     },
   })
-  const made = await bootstrap(server.url, serverDir)
+  const made = await bootstrap(server.url, dataDir)
   const headers = { authorization: `Token ${made.api_token}`, 'content-type': 'application/json' }
   const path = `${server.url}/api/v1/orgs/${made.org_id}`
   const post = async (to: string, body: unknown): Promise<boolean> => {
