@@ -3,17 +3,19 @@ import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/errors.ts'
 import { inUpgradeTx } from '../changes/in-upgrade-tx.ts'
 import { createUpgrade } from '../creation/create-upgrade.ts'
+import { refuseBusy } from '../creation/refuse-busy.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 
 /**
  * Creates an upgrade of one site; see createUpgrade().
  * @returns The id of the site upgrade.
- * @throws AppError invalid
+ * @throws AppError invalid, also if other upgrades have the devices that it names.
  */
 export async function createSiteUpgrade(ctx: Context, scope: SiteScope, request: UpgradeRequest): Promise<string> {
   return inUpgradeTx(ctx, scope, async (tx) => {
-    const { sites } = await createUpgrade(ctx, tx, scope, request)
-    const [siteUpgrade] = sites
+    const created = await createUpgrade(ctx, tx, scope, request)
+    if (request.selection.ids !== null) refuseBusy(created, 'device')
+    const [siteUpgrade] = created.sites
     if (siteUpgrade === undefined) throw notFound(scope.siteId)
     return siteUpgrade.id
   })

@@ -4,9 +4,10 @@ import type { CatalogVersion } from '../../firmware/firmware.ts'
 import { listVersions } from '../../firmware/store.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Reader } from '../../platform/database/db.ts'
-import { AppError, invalidField, notFound } from '../../platform/errors.ts'
+import { invalidField, notFound } from '../../platform/errors.ts'
 import { inUpgradeTx } from '../changes/in-upgrade-tx.ts'
-import { type CreatedUpgrade, createUpgrade } from '../creation/create-upgrade.ts'
+import { createUpgrade } from '../creation/create-upgrade.ts'
+import { refuseBusy } from '../creation/refuse-busy.ts'
 import type { UpgradePreview } from '../previews/preview.ts'
 import { type PreviewOrigin, previewUpgrade } from '../previews/preview-upgrade.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
@@ -33,20 +34,10 @@ export interface SsrRequest {
 export async function createSsrUpgrade(ctx: Context, scope: SitesScope, wanted: SsrRequest): Promise<SsrUpgrade> {
   return inUpgradeTx(ctx, scope, async (tx) => {
     const created = await createUpgrade(ctx, tx, scope, await findRouters(tx, scope, wanted))
-    if (created.sites.every(({ total }) => total === 0) && created.busy.size > 0)
-      throw new AppError('invalid', describeRefusal(created))
+    refuseBusy(created, 'router')
     return getSsrUpgrade(tx, scope, created.org.id)
   })
 }
-
-function describeRefusal({ plans, busy, sites }: CreatedUpgrade): string {
-  if (plans.every(({ device }) => busy.has(device.id))) return 'Every router that is named is in another upgrade'
-  const reasons = sites.flatMap(({ notes }) => notes.flatMap(({ mac, reason }) => (mac === undefined ? [] : [reason])))
-  return `No router that is named can be upgraded: ${[...new Set(reasons)].slice(0, MAX_REASONS).join('; ')}`
-}
-
-/** An error text has no more of them. */
-const MAX_REASONS = 5
 
 /** Plans an upgrade of SSR routers; see previewUpgrade(). @throws AppError not_found, invalid */
 export async function previewSsrUpgrade(

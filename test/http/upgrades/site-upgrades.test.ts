@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
 import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../../src/rollout/worker.ts'
-import { type Fleet, NEW, OLD, type SeededOrg, createFleet, seedOrg } from '../../support/fleets/fleet.ts'
+import { type Fleet, MODEL, NEW, OLD, type SeededOrg, createFleet, seedOrg } from '../../support/fleets/fleet.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
 let server: TestServer
@@ -97,6 +97,18 @@ describe('an upgrade of a site', () => {
     const { body } = await call('POST', upgrades(0), { device_ids: ids, version: NEW })
     const { body: detail } = await call('GET', upgrades(0, `/${body.upgrade_id}`))
     expect(detail.targets.scheduled.toSorted()).toEqual([device(0, 1).mac, device(0, 2).mac])
+    expect(await call('POST', upgrades(0), { device_ids: ids, version: NEW })).toMatchObject({
+      status: 400,
+      body: { detail: 'Every device that is named is in another upgrade' },
+    })
+    // The record of one that selects its devices says why it has none.
+    await call('POST', upgrades(0), { device_ids: [device(0).id], version: NEW })
+    const { body: selecting } = await call('POST', upgrades(0), { models: [MODEL], version: NEW })
+    expect((await call('GET', upgrades(0, `/${selecting.upgrade_id}`))).body).toMatchObject({
+      status: 'completed',
+      targets: { total: 0 },
+      notes: [0, 1, 2].map(() => ({ reason: 'in another upgrade' })),
+    })
     const foreign = await call('POST', upgrades(0), { device_ids: [device(1).id] })
     expect(foreign).toMatchObject({ status: 400, body: { reason: `there is no device ${device(1).id} at this site` } })
   })

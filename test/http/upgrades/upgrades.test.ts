@@ -296,6 +296,13 @@ it('pause and resume show in the upgrade', async () => {
     body: {},
   })
   expect(await held()).toEqual([undefined, undefined])
+  // A client that repeats it, because it has got no answer, need not know whether it was done.
+  expect((await harness.server.call('POST', `${harness.path}/${body.id}/resume`, { as: harness.admin })).status).toBe(
+    200,
+  )
+  const events = harness.server.ctx.db.selectFrom('upgradeEvent').select('event').where('orgUpgradeId', '=', body.id)
+  const types = (await events.execute()).map(({ event }) => event.type)
+  expect(types.filter((type) => type === 'UPGRADE_RESUMED')).toHaveLength(1)
 })
 
 it('cancel answers an empty object, again and again', async () => {
