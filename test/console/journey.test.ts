@@ -140,7 +140,7 @@ describe.skipIf(noChromium !== null)(
         await page.getByRole('button', { name: 'Retry…' }).click()
         await page.getByRole('dialog').getByText('restarts the 1 failed device again').waitFor()
         await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
-        await page.getByText('2 of 2 upgraded').waitFor()
+        await page.getByText('2 of 2 upgraded').first().waitFor()
         await page.getByText('Completed').first().waitFor()
       },
     )
