@@ -160,10 +160,21 @@ function textOf(schema: Schema, index: number): string {
   if (schema['format'] === 'email') return `someone${index}@example.com`
   if (schema['format'] === 'uri') return 'https://example.com'
   if (schema['format'] === 'date-time') return '2026-11-20T12:00:00Z'
-  // Samples of patterns take their time.
   if (typeof schema['pattern'] === 'string' && !new RegExp(schema['pattern'], 'u').test(number))
-    return String(fc.sample(fc.stringMatching(new RegExp(schema['pattern'], 'u')), { seed: 1 + index, numRuns: 1 })[0])
+    return sampleOf(schema['pattern'], index)
   return 'pattern' in schema ? number : number.slice(-Math.max(1, Number(schema['minLength'] ?? 1)))
+}
+
+/** Lists of thousands of items need the same samples for many fields, and a sample of a pattern takes a millisecond. */
+const samples = new Map<string, string>()
+
+function sampleOf(pattern: string, index: number): string {
+  const key = `${index} ${pattern}`
+  const known = samples.get(key)
+  if (known !== undefined) return known
+  const made = String(fc.sample(fc.stringMatching(new RegExp(pattern, 'u')), { seed: 1 + index, numRuns: 1 })[0])
+  samples.set(key, made)
+  return made
 }
 
 function alternativesOf(schema: Schema): Schema[] {
