@@ -34,6 +34,7 @@ import type { ServiceClock } from '../../../src/platform/time/service-clock.ts'
 import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
 import type { AnyJson } from '../contract/any-json.ts'
 import { type TestDatabase, createTestDatabase } from '../database/database.ts'
+import { createRequester } from './send-request.ts'
 import { createTestLog } from './test-log.ts'
 
 /** A context with a separate database. */
@@ -248,6 +249,7 @@ export async function startTestServer(
   const { port } = http.server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
   context.setAddress(url)
+  const requester = createRequester()
 
   let admins = 0
   async function addOrg(orgName = 'Test'): Promise<TestOrg> {
@@ -270,11 +272,10 @@ export async function startTestServer(
     tokenUses,
     addOrg,
     async call(method, path, { body, as = org, headers = {} } = {}) {
-      const answer = await fetch(
+      const { text, ...answer } = await requester.send(
         path.startsWith('/operator') || path.startsWith('/firmware') ? url + path : `${url}/api/v1${path}`,
         {
           method,
-          redirect: 'manual',
           headers: {
             ...(as && { authorization: `Token ${as.token}` }),
             ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -283,9 +284,10 @@ export async function startTestServer(
           ...(body !== undefined && { body: bytesOrText(body) }),
         },
       )
-      return { status: answer.status, headers: answer.headers, body: parse(await answer.text()) }
+      return { ...answer, body: parse(text) }
     },
     async close() {
+      requester.close()
       await nameLateStop(ctx.log, 'http', http.close())
       await nameLateStop(ctx.log, 'token uses', tokenUses.stop())
       await nameLateStop(ctx.log, 'mailer', mailer.close())
@@ -297,8 +299,8 @@ export async function startTestServer(
 }
 
 /** Sends texts and bytes unchanged, and everything else as JSON. */
-function bytesOrText(body: unknown): string | Uint8Array<ArrayBuffer> {
-  if (body instanceof Uint8Array) return new Uint8Array(body)
+function bytesOrText(body: unknown): string | Uint8Array {
+  if (body instanceof Uint8Array) return body
   return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
