@@ -135,7 +135,7 @@ function RouterFields({ orgId, members, draft, errorOf, onChange }: ChooseFields
         data={[
           { value: '', label: 'Download and reboot' },
           { value: 'download', label: 'Only download' },
-          { value: 'reboot', label: 'Only reboot those that have downloaded' },
+          { value: 'reboot', label: 'Only reboot' },
         ]}
         error={part === undefined ? null : errorOf(part === 'reboot' ? 'start_time' : 'reboot_at')}
         onChange={({ currentTarget: { value } }) => onChange({ part: value === '' ? undefined : (value as Part) })}

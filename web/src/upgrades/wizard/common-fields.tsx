@@ -1,12 +1,10 @@
 import { NativeSelect, Textarea } from '@mantine/core'
-import { kinds } from '../overview.ts'
 import { type Hours, mayInclude, settle } from './draft.ts'
 import type { WizardFieldsProps } from './strategy-panel.tsx'
 
 /** What upgrades of all kinds have: what else they upgrade, and within which hours. */
 export function CommonFields({ draft, errorOf, onChange }: WizardFieldsProps) {
-  const { kind, takeover, inclusion, hours, windows = '' } = settle(draft)
-  const { text, unit } = kinds[kind]
+  const { takeover, inclusion, hours, windows = '' } = settle(draft)
   const windowsError = errorOf('maintenance_windows')
   return (
     <>
@@ -14,8 +12,8 @@ export function CommonFields({ draft, errorOf, onChange }: WizardFieldsProps) {
         label="In other upgrades"
         value={takeover ?? ''}
         data={[
-          { value: '', label: `${text} stay there` },
-          { value: 'waiting', label: 'Those not begun are taken over' },
+          { value: '', label: 'Stay there' },
+          { value: 'waiting', label: 'Taken over unless begun' },
         ]}
         error={errorOf('supersede')}
         onChange={({ currentTarget: { value } }) => onChange({ takeover: value === 'waiting' ? value : undefined })}
@@ -25,8 +23,8 @@ export function CommonFields({ draft, errorOf, onChange }: WizardFieldsProps) {
           label="Joining later"
           value={inclusion ?? ''}
           data={[
-            { value: '', label: `No ${unit} is taken in` },
-            { value: 'later', label: `Every ${unit} that fits, until it ends` },
+            { value: '', label: 'Not taken in' },
+            { value: 'later', label: 'Taken in until it ends' },
           ]}
           error={errorOf('include_new')}
           onChange={({ currentTarget: { value } }) => onChange({ inclusion: value === 'later' ? value : undefined })}

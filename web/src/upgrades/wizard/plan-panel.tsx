@@ -35,11 +35,6 @@ export function PlanPanel({ draft, plan, sites }: PlanPanelProps) {
       ) : (
         <Phases draft={draft} plan={plan} sites={sites} />
       )}
-      {optionTexts(draft).map((option) => (
-        <p className="plan-line" key={option}>
-          {option}
-        </p>
-      ))}
       {plan.skipped.length > 0 && (
         <section className="plan-line" aria-label="Skipped">
           <p>Skips {counted(plan.skipped.length, unit)}:</p>
@@ -73,6 +68,11 @@ function Phases({ draft, plan, sites }: PlanPanelProps) {
         {plan.passing > 0 &&
           ` ${counted(plan.passing, unit)} restart more than once, to pass over versions in between.`}
       </p>
+      {optionTexts(draft).map((option) => (
+        <p className="plan-line" key={option}>
+          {option}
+        </p>
+      ))}
       {plan.phases.length <= MAX_SEGMENTS && (
         <PhaseSegments
           segments={plan.phases.map(({ percent, total, stopsAfter }, index) => ({
