@@ -49,8 +49,9 @@ const languages: readonly Language[] = [
   {
     name: 'java',
     file: 'Verify.java',
-    build: ['javac', 'Verify.java'],
-    run: ['java', '-cp', '.', 'Verify'],
+    // The second compiler of the virtual machine takes more time than it saves.
+    build: ['javac', '-J-XX:TieredStopAtLevel=1', '-J-XX:+UseSerialGC', 'Verify.java'],
+    run: ['java', '-XX:TieredStopAtLevel=1', '-cp', '.', 'Verify'],
     has: ['javac', '-version'],
   },
 ]
@@ -126,11 +127,13 @@ async function verify(dir: string, run: readonly string[], message: Message): Pr
 
 const works = ([command = '', ...args]: readonly string[]): boolean => spawnSync(command, args).status === 0
 
-describe.each(languages)('the program in $name', ({ name, file, build, run, has, hasKeys = has }) => {
+describe.each(languages)('the program in $name', ({ name, file, build, run, has, hasKeys }) => {
+  const isInstalled = works(has)
+  const isWithKeys = hasKeys === undefined ? isInstalled : works(hasKeys)
   let dir = ''
   let removeDir = (): Promise<void> => Promise.resolve()
   beforeAll(async () => {
-    if (!works(has)) return
+    if (!isInstalled) return
     const [, program = ''] = new RegExp(`<!-- tested.*-->\n\`\`\`${name}\n(.*?)\`\`\``, 's').exec(page) ?? []
     dir = await temporaryDir((end) => (removeDir = end))
     await writeFile(join(dir, file), program)
@@ -143,11 +146,11 @@ describe.each(languages)('the program in $name', ({ name, file, build, run, has,
     expect(verdicts).toEqual([...good.map(() => 'valid'), ...bad.map(() => expect.not.stringMatching(/^valid$/))])
   }
 
-  it.skipIf(!works(has))('accepts what the service signs by a secret, and nothing else', { timeout: 120_000 }, () =>
+  it.skipIf(!isInstalled)('accepts what the service signs by a secret, and nothing else', { timeout: 120_000 }, () =>
     expectVerdicts(valid, invalid),
   )
 
-  it.skipIf(!works(hasKeys))('accepts what the service signs by a key, and nothing else', { timeout: 120_000 }, () =>
+  it.skipIf(!isWithKeys)('accepts what the service signs by a key, and nothing else', { timeout: 120_000 }, () =>
     expectVerdicts(validByKey, invalidByKey),
   )
 })
