@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { builtProgram } from '../../../test/support/servers/built-program.ts'
 import { startChild } from '../child.ts'
 import { claimDevices, enroll } from '../devices.ts'
 import { type LogLine, type Signalbox, benchAdmin, startSignalbox } from '../signalbox.ts'
@@ -47,6 +48,7 @@ export async function withHostileWorld<T>(
   await once(deaf.listen(0, '127.0.0.1'), 'listening')
   const logged: string[] = []
   const signalbox = await startSignalbox({
+    program: await builtProgram('server'),
     onLog: (line) => line.level >= ERROR && logged.push(describe(line)),
     imports: [preload],
     env: {
