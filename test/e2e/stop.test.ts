@@ -5,13 +5,14 @@ import { chown, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { findNobody } from '../../src/platform/embedded-postgres/account.ts'
+import { copyPreparedData } from '../support/database/prepared-data.ts'
 import { builtProgram } from '../support/servers/built-program.ts'
 import { startFirstServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 import { serverEnv } from '../support/servers/spawn-server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-/** Each test creates a database, which takes long on a busy machine. */
+/** Some tests create a database, which takes long on a busy machine. */
 const DATABASE_MADE_MS = 30_000
 vi.setConfig({ testTimeout: 2 * DATABASE_MADE_MS })
 
@@ -59,6 +60,7 @@ it('stops gracefully when it is signalled during its start', async () => {
 
 it.skipIf(process.platform !== 'linux')('starts and stops gracefully where nothing can be printed', async () => {
   const dataDir = join(await temporaryDir(), 'data')
+  await copyPreparedData(dataDir)
   // Each write fails, as to a file on a full disk.
   const full = openSync('/dev/full', 'w')
   onTestFinished(() => closeSync(full))
