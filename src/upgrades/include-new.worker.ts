@@ -25,6 +25,7 @@ import {
   lockIncludingSites,
   updateInclusion,
 } from '../rollout/changes/store-inclusion.ts'
+import { deleteAwaited } from '../rollout/changes/store-awaited.ts'
 import { replaceJoiningFailures } from '../rollout/changes/store-joining-failures.ts'
 import { deviceOfCandidate } from '../rollout/store-candidates.ts'
 import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create.ts'
@@ -109,6 +110,12 @@ async function includeNew(ctx: Context, prepared: Prepared, portion: Portion): P
   }
   await inTx(ctx, async (tx) => {
     await lockOrgUpgrades(tx, scope, [id])
+    await deleteAwaited(
+      tx,
+      scope,
+      id,
+      candidates.map((candidate) => candidate.id),
+    )
     await replaceJoiningFailures(tx, scope, id, { after: portion.after, last, failed: null })
   })
   return { last }
@@ -138,7 +145,7 @@ async function passBy(
   })
 }
 
-/** Ends the search of an upgrade that has ended at all sites, unless a retry has continued it since. */
+/** Ends the search of an upgrade that has ended at all sites and awaits no device, unless a retry has continued it since. */
 function endSearch(ctx: Context, scope: OrgScope, id: string): Promise<null> {
   return inTx(ctx, async (tx) => {
     await lockOrgUpgrades(tx, scope, [id])

@@ -25,7 +25,8 @@ export const includeField = {
   include_new: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'true: devices that join a site later, or match only later, are taken in until the upgrade ends',
+      description:
+        'true: devices that join a site later, or match only later, are taken in until the upgrade ends, and those of other upgrades also later',
     }),
   ),
 }

@@ -3,6 +3,7 @@ import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { type Db, type Reader, type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { columnsOf, updateRows } from '../../platform/database/rows.ts'
+import { isAwaitingDevices } from './store-awaited.ts'
 import type { IncludingSite, InclusionPlan } from './plan-inclusion.ts'
 import { NO_PHASE, type UpgradePlan, terminalStates } from '../rollout.ts'
 import { type Candidate, candidatesOf } from '../store-candidates.ts'
@@ -81,8 +82,8 @@ export interface OpenSite {
 }
 
 /**
- * Lists the site upgrades of a running upgrade; none once it has ended at all sites. Stopped or cancelled ones accept
- * no further devices.
+ * Lists the site upgrades of an upgrade that runs or awaits devices of other upgrades; none once it has ended at all sites and
+ * awaits none. Stopped or cancelled ones accept no further devices.
  */
 export async function listOpenSites(reader: Reader, scope: OrgScope, orgUpgradeId: string): Promise<OpenSite[]> {
   const rows = await reader
@@ -93,7 +94,8 @@ export async function listOpenSites(reader: Reader, scope: OrgScope, orgUpgradeI
     .where('orgUpgradeId', '=', orgUpgradeId)
     .execute()
   const runs = rows.some(({ finishedAt, stopping }) => finishedAt === null && stopping === null)
-  return runs ? rows.filter(({ stopping, closed }) => stopping === null && !closed) : []
+  const open = rows.filter(({ stopping, closed }) => stopping === null && !closed)
+  return runs || (await isAwaitingDevices(reader, scope, open)) ? open : []
 }
 
 /** One that a round skips has the phase in which it was skipped. */

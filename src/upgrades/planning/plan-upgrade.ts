@@ -1,6 +1,6 @@
 import { canStage } from '../../rollout/targets/steps/decide-order.ts'
 import { type Steps, atOnce } from '../../platform/queues/next-turn.ts'
-import { type UpgradeNote, noCounts } from '../../rollout/rollout.ts'
+import { IN_ANOTHER_UPGRADE, type UpgradeNote, noCounts } from '../../rollout/rollout.ts'
 import { noteRanks, planSiteRanksInSteps } from '../uplinks/plan-site-ranks.ts'
 import type { CabledDevice, Ranks } from '../uplinks/plan-ranks.ts'
 import type { RadioFactsByMac } from '../radio/radio.ts'
@@ -268,7 +268,7 @@ function noteSite(request: UpgradeRequest, { times, plans, busy: others, reporti
 }
 
 function noteBusy({ supersede }: UpgradeRequest): string {
-  return supersede ? 'in another upgrade, which has begun with it' : 'in another upgrade'
+  return supersede ? `${IN_ANOTHER_UPGRADE}, which has begun with it` : IN_ANOTHER_UPGRADE
 }
 
 function noteStrategy({ phases, scopes: { phasing } }: SitePlan, facts: PlanFacts): readonly UpgradeNote[] {
