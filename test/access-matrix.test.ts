@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { rolesFor } from '../src/access/authorize.ts'
 import type { Operation } from '../src/http/operation.ts'
-import { databaseState } from './support/database/database-state.ts'
+import { type StateReader, openStateReader } from './support/database/database-state.ts'
 import { type OpenApi, fetchOpenApi, operationsOf } from './support/contract/openapi.ts'
 import { type Answer, type TestServer, startTestServer } from './support/servers/server.ts'
 import { createTestClock } from './support/test-clock.ts'
@@ -20,6 +20,7 @@ let server: TestServer
 let ids: Ids
 let samples: Samples
 let callers: TestCaller[]
+let stateReader: StateReader
 /** The state after the latest case: no case changes anything. */
 let state: Readonly<Record<string, string>>
 beforeAll(async () => {
@@ -31,9 +32,13 @@ beforeAll(async () => {
   // The first use of a token is written a minute later, which would be in the middle of some case.
   await Promise.all(callers.map(({ headers }) => server.call('GET', '/self', { as: null, headers })))
   await server.tokenUses.flush()
-  state = await databaseState(server.ctx.db)
+  stateReader = await openStateReader(server.ctx.db, server.database.connection)
+  state = await stateReader.read()
 })
-afterAll(() => server.close())
+afterAll(async () => {
+  await stateReader.close()
+  await server.close()
+})
 
 /**
  * Operations whose samples name an object without a site: callers limited to some sites pass the access check but do
@@ -123,7 +128,7 @@ it.each(operationIds)(
     const reads = operation.method === 'GET' && !storingReads.has(id)
     if (reads) await Promise.all(outcomes.filter(({ outcome }) => outcome === 'let in').map(check))
     const before = state
-    state = await databaseState(server.ctx.db)
+    state = await stateReader.read()
     expect({ wrong, state }).toEqual({ wrong: [], state: before })
   },
 )
