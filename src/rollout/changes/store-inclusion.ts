@@ -277,7 +277,7 @@ export async function insertIncluded(
   const timeline = encodeStep({ state: 'planned', at: now, reason: 'joined the upgrade' })
   await deleteSkipped(tx, scope, id, plan)
   await insertTargets(tx, scope, plan.targets, { enteredAt: now, timeline })
-  await deleteNotes(tx, scope, plan)
+  await deleteNotes(tx, scope, id, plan)
   const { phases, downloads } = plan
   await tx
     .updateTable('orgUpgrade')
@@ -297,14 +297,14 @@ export async function insertIncluded(
     .execute()
 }
 
-/** Deletes the notes that say why the plan left out devices that are now targets. */
-async function deleteNotes(tx: Tx, scope: InOrg, { sites, targets }: InclusionPlan): Promise<void> {
+/** Deletes the notes that say why the plan left out devices that are now targets. They may be those of another site. */
+async function deleteNotes(tx: Tx, scope: InOrg, orgUpgradeId: string, { targets }: InclusionPlan): Promise<void> {
   const isJoined = sql<boolean>`coalesce(note->>'mac' = any(${targets.map(({ mac }) => mac)}::text[]), false)`
   await sql`
     update site_upgrade set notes = (
       select coalesce(jsonb_agg(note order by place) filter (where not ${isJoined}), '[]')
       from jsonb_array_elements(notes) with ordinality as noted (note, place))
-    where org_id = ${scope.orgId} and id = any(${sites.map(({ id }) => id)}::uuid[])
+    where org_id = ${scope.orgId} and org_upgrade_id = ${orgUpgradeId}
       and exists (select from jsonb_array_elements(notes) as note where ${isJoined})
   `.execute(tx)
 }

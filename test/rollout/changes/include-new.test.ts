@@ -327,6 +327,22 @@ describe('an upgrade with include_new', () => {
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
   })
 
+  it('no longer waits for a device that has joined it at another of its sites', async () => {
+    await rollout.seed([1, 1])
+    const [first, second] = rollout.org.sites.map((site) => site.id)
+    const other = await rollout.create({ site_ids: [first ?? ''], all_sites: false })
+    const { id } = await rollout.create({ site_ids: [first ?? '', second ?? ''], all_sites: false, include_new: true })
+    await move(rollout.devices(0), 1)
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
+    await rollout.advance()
+    await look()
+    await rollout.play()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
+    await look()
+    expect((await rollout.read(id)).siteUpgrades.flatMap(({ notes }) => notes)).toEqual([])
+    expect(await searches(id)).toBe(false)
+  })
+
   it('takes in none at a site that a person cancelled too late, and at others as long as it runs after a retry', async () => {
     await rollout.seed([2, 2, 2])
     const sites = rollout.org.sites.slice(0, 2).map((site) => site.id)
