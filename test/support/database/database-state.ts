@@ -24,8 +24,8 @@ export interface StateReader {
 }
 
 /**
- * Opens a connection that reads what databaseState() returns. It plans the statement only once, which takes three times as
- * much processor time as running it.
+ * Opens a connection that reads what databaseState() returns. It plans the statement only once, which takes longer than to
+ * run it.
  */
 export async function openStateReader(db: Db, connection: TestConnection): Promise<StateReader> {
   const { sql: text } = digest(await listTables(db)).compile(db)
