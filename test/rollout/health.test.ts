@@ -128,14 +128,21 @@ it('a device that is restored for its health was down twice, and not in between'
   clock.advance(options.verifyTimeoutMs + options.soakMs)
   await rollout.advance()
   expect(countAll(await rollout.read(id))).toEqual({ rolling_back: 1 })
+  // The first request is lost: the device reboots with the version that it is to leave.
+  await rollout.advance()
+  await fleet.answer(() => 'silent')
+  await fleet.markSessionsLost()
+  clock.advance(20_000)
+  await fleet.connect([device], NEW)
+  await rollout.advance()
   await rebootFor(30_000, OLD)
   clock.advance(options.soakMs)
   await rollout.advance()
   expect(await reasons()).toEqual({ [device.mac]: 'rolled_back' })
-  expect(await reportsOf()).toEqual([1, 1, 0, 60, 90, 90])
+  expect(await reportsOf()).toEqual([1, 1, 0, 60, 110, 110])
   // The earlier run still counts.
   await retryOrgUpgrade(ctx, org.scope, { id, macs: null })
-  expect(await reportsOf()).toEqual([1, 1, 0, 60, 90, 0])
+  expect(await reportsOf()).toEqual([1, 1, 0, 60, 110, 0])
   await expectConsistent(ctx)
 })
 

@@ -61,9 +61,12 @@ export async function updateTargets(
  */
 const secondDownAt = sql`least(change.down_at, target.entered_at)`
 
-/** A device that is restored for its health was connected until then. */
+/**
+ * A device that is restored for its health was connected until then. A restore that is requested again prolongs its outage: only
+ * the time before the first request lies between two outages.
+ */
 const isSecondOutage = sql`change.up_at is not null and target.state = 'rolling_back' and target.reason like 'health\\_%'
-  and target.up_at < ${secondDownAt}`
+  and target.up_again_at is null and target.up_at < ${secondDownAt}`
 
 async function updateSomeTargets(
   tx: Tx,
