@@ -100,7 +100,7 @@ interface RouteValues {
 
 const route = statement<RouteValues, RoutedRow>((param) => {
   const routing = routingParts(param('steps'), sql`org_id not in (select org_id from busy)`)
-  /** How many messages the lane `k` may accept while so many wait; not positive if none. */
+  /** How many messages the lane `k` may accept in addition to those that it counts; not positive if none. */
   const roomWith = (pending: RawBuilder<unknown>) => sql`least(
     k.shared + greatest(k.per_webhook - ${pending}, 0), ${param('maxPending')}::integer - ${pending})`
   return sql`
@@ -120,7 +120,7 @@ const route = statement<RouteValues, RoutedRow>((param) => {
         a.is_held and a.accepted <= a.available and a.messages + a.dropped = a.accepted and a.due_from <= ${param('at')} as is_counted
       from (
         select k.*, h.available, h.counted_ahead,
-          greatest(least(k.messages, ${roomWith(sql`(k.pending - h.available)`)}), 0) as accepted
+          greatest(least(k.messages, ${roomWith(sql`k.pending`)} + h.available), 0) as accepted
         from ready k cross join lateral (
           select case when o.is_ours then k.lent else 0 end as available, case when o.is_ours then k.ahead else 0 end as counted_ahead
           from (select coalesce(k.is_held and k.lent_epoch = k.epoch, false) as is_ours) o) h) a

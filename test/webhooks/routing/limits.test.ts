@@ -1,10 +1,13 @@
+import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemScopeOf } from '../../../src/access/scope.ts'
+import { addMs } from '../../../src/platform/time/clock.ts'
 import { createWebhook } from '../../../src/webhooks/create-webhook.ts'
 import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
 import { createOrgRooms } from '../../../src/webhooks/routing/org-rooms.ts'
 import { replayMessages } from '../../../src/webhooks/replays/replay-messages.ts'
 import { routeFound } from '../../../src/webhooks/routing/route-round.ts'
+import { routeMessages } from '../../../src/webhooks/routing/store-routed.ts'
 import { findActivity } from '../../../src/webhooks/health/store.ts'
 import { findQueues, firstKey, lowestId } from '../../../src/webhooks/routing/store.ts'
 import { sweepLanes } from '../../../src/webhooks/tasks.ts'
@@ -128,6 +131,30 @@ describe('messages that wait', () => {
     expect(sum('pending')).toBe(11)
     expect(sum('overflowed')).toBe(2 * many.length - 11)
     await workers.stop()
+  })
+
+  it('leave room for a message that takes the place of one that is gone, although the lane has used up its part', async () => {
+    const { orgId } = harness.scope
+    const { id: webhookId } = await harness.addWebhook(hook(up.url))
+    const [at, until, runId] = [clock.now(), addMs(clock.now(), 60_000), uuidv7()]
+    const held = harness.ctx.db.updateTable('webhookLane').set({ pending: 10, leaseUntil: until, leasedBy: runId })
+    const { epoch } = await held.where('webhookId', '=', webhookId).returning('epoch').executeTakeFirstOrThrow()
+    const body = Buffer.from('{}')
+    const message = { orgId, webhookId, topic: 'audits', body, eventCount: 1, orderKey: null }
+    const first = { ...message, id: uuidv7() }
+    const messages = [first, { ...message, id: uuidv7() }]
+    const rooms = new Map([[webhookId, { shared: 0, perWebhook: 2 }]])
+    const { inserted } = await routeMessages(
+      harness.ctx.db,
+      { steps: [], messages, dropped: [], rooms },
+      { at, lease: { runId, until, lend: () => ({ epoch, messages: 1, ahead: 0 }) }, vtimeFloor: 0, maxPending: 100 },
+    )
+    expect(inserted).toEqual([first])
+    const lane = await harness.ctx.db
+      .selectFrom('webhookLane')
+      .select(['pending', 'overflowed'])
+      .executeTakeFirstOrThrow()
+    expect([lane.pending, Number(lane.overflowed)]).toEqual([10, 1])
   })
 
   it('leave room as soon as their results are written', async () => {
