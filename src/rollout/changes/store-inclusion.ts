@@ -63,6 +63,31 @@ export async function updateInclusion(
   return numUpdatedRows > 0n
 }
 
+/**
+ * True if the upgrade searches for further devices, at the site of this site upgrade (null: at any). One that has ended may await
+ * devices of other upgrades.
+ */
+export async function isSearching(
+  tx: Tx,
+  scope: InOrg,
+  { orgUpgradeId, only = null }: { readonly orgUpgradeId: string; readonly only?: string | null },
+): Promise<boolean> {
+  let query = tx
+    .selectFrom('orgUpgrade')
+    .innerJoin('siteUpgrade as part', (join) =>
+      join.onRef('part.orgId', '=', 'orgUpgrade.orgId').onRef('part.orgUpgradeId', '=', 'orgUpgrade.id'),
+    )
+    .select('part.id')
+    .where('orgUpgrade.orgId', '=', scope.orgId)
+    .where('orgUpgrade.id', '=', orgUpgradeId)
+    .where('orgUpgrade.includeDueMs', 'is not', null)
+    .where('part.stopping', 'is', null)
+    .where('part.closed', '=', false)
+    .limit(1)
+  if (only !== null) query = query.where('part.id', '=', only)
+  return (await query.executeTakeFirst()) !== undefined
+}
+
 /** Ends the search of a locked upgrade. */
 export async function endInclusion(tx: Tx, scope: OrgScope, id: string): Promise<void> {
   await tx

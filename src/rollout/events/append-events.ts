@@ -72,3 +72,16 @@ export async function appendUpgradeChange(
   await appendUpgradeEvents(tx, scope, [{ ...event, ...by, audit_id: auditId }], at)
   return auditId
 }
+
+/**
+ * Appends the audit record of a cancellation that stopped nothing, but ended the search of an upgrade for further devices. It has
+ * no event: the status of the upgrade stays what it is.
+ */
+export async function appendEndOfSearch(
+  tx: Tx,
+  scope: InOrg,
+  { upgradeId, siteId = null, at }: { readonly upgradeId: string; readonly siteId?: string | null; readonly at: Date },
+): Promise<void> {
+  const message = `Cancel the search of upgrade ${upgradeId} for further devices`
+  await appendAudit(tx, scope, { message, siteId, after: { upgrade_id: upgradeId }, at })
+}

@@ -2,7 +2,8 @@ import type { SiteScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
-import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
+import { isSearching } from '../../rollout/changes/store-inclusion.ts'
+import { appendEndOfSearch, appendUpgradeChange } from '../../rollout/events/append-events.ts'
 import { presentInFlight } from '../../rollout/stops/present-in-flight.ts'
 import { stopSiteUpgrades } from '../../rollout/stops/store.ts'
 import { lockOrgUpgrade } from '../store.ts'
@@ -17,6 +18,7 @@ export async function cancelSiteUpgrade(ctx: Context, scope: SiteScope, id: stri
   await inTx(ctx, async (tx) => {
     const orgUpgradeId = await getOrgUpgradeId(tx, scope, id)
     await lockOrgUpgrade(tx, scope, { id: orgUpgradeId, kind: 'device' })
+    const wasSearching = await isSearching(tx, scope, { orgUpgradeId, only: id })
     const { siteUpgrades, inFlight } = await stopSiteUpgrades(tx, scope, orgUpgradeId, {
       becomes: 'cancelled',
       reason: `cancelled by ${scope.actor.name}`,
@@ -24,7 +26,10 @@ export async function cancelSiteUpgrade(ctx: Context, scope: SiteScope, id: stri
       nowMs: ctx.serviceClock.nowMs(),
       only: [id],
     })
-    if (siteUpgrades === 0) return
+    if (siteUpgrades === 0) {
+      if (wasSearching) await appendEndOfSearch(tx, scope, { upgradeId: orgUpgradeId, siteId: scope.siteId, at })
+      return
+    }
     const place = { upgrade_id: orgUpgradeId, site_upgrade_id: id, site_id: scope.siteId }
     const message = `Cancel site upgrade ${id}`
     const after = { site_upgrade_id: id, ...presentInFlight(inFlight) }

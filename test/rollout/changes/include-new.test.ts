@@ -6,14 +6,13 @@ import { stopSiteUpgrades } from '../../../src/rollout/stops/store.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import { retryOrgUpgrade } from '../../../src/upgrades/changes/retry-org-upgrade.ts'
-import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
 import { getUpgradeTarget } from '../../../src/upgrades/targets/store.ts'
 import { readsOf, reportReads } from '../../support/database/reads.ts'
 import { MODEL, NEW, type SeededDevice } from '../../support/fleets/fleet.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { useJoining } from './joining.ts'
 
-const { rollout, look, move, begin, countOfUpgrade, targets } = useJoining()
+const { rollout, look, move, begin, countOfUpgrade, searches, targets } = useJoining()
 
 /** Does `work` once, after the site upgrades have been read. */
 function afterSites(work: () => Promise<unknown>): KyselyPlugin {
@@ -28,16 +27,6 @@ function afterSites(work: () => Promise<unknown>): KyselyPlugin {
       return result
     },
   }
-}
-
-/** True if the upgrade looks for further devices. */
-async function searches(id: string): Promise<boolean> {
-  const { includeDueMs } = await rollout.ctx.db
-    .selectFrom('orgUpgrade')
-    .select('includeDueMs')
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
-  return includeDueMs !== null
 }
 
 describe('an upgrade with include_new', () => {
@@ -267,80 +256,6 @@ describe('an upgrade with include_new', () => {
     await rollout.play()
     await look()
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, cancelled: 3 })
-  })
-
-  it.each<OrgUpgradeBody>([
-    { strategy: 'canary', canary_phases: [50], phase_scope: 'site' },
-    { strategy: 'canary', canary_phases: [50], phase_scope: 'org' },
-    { strategy: 'serial' },
-    { strategy: 'big_bang' },
-  ])('waits for the devices of another upgrade if that one has them all: %o', async (strategy) => {
-    await rollout.seed([2])
-    const sites = { site_ids: rollout.org.sites.map((site) => site.id), all_sites: false }
-    const other = await rollout.create(sites)
-    const { id } = await rollout.create({ ...sites, include_new: true, ...strategy })
-    await look()
-    expect(await countOfUpgrade(id)).toEqual({})
-    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
-    await rollout.advance()
-    await look()
-    expect(await countOfUpgrade(id)).toEqual({ planned: 2 })
-    expect((await targets(id)).every(({ phase }) => phase > 0)).toBe(true)
-    await rollout.play()
-    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
-    expect((await rollout.read(id)).siteUpgrades).toMatchObject([{ status: 'completed', notes: [] }])
-    await look()
-    expect(await searches(id)).toBe(false)
-  })
-
-  it('waits for devices of other upgrades after it has ended with its own, until it has looked at them or is cancelled', async () => {
-    await rollout.seed([2, 3])
-    const [, own] = rollout.devices(0)
-    const [away, leaves, upgrades] = rollout.devices(1)
-    if (own === undefined || away === undefined || leaves === undefined || upgrades === undefined)
-      throw new Error('no devices')
-    await rollout.fleet.disconnect([away, leaves])
-    const [first, second] = rollout.org.sites.map((site) => site.id)
-    const other = await rollout.create({ site_ids: [second ?? ''], all_sites: false })
-    await move([own, away, leaves, upgrades], 0)
-    const request = { site_ids: [first ?? ''], all_sites: false, include_new: true }
-    const { id } = await rollout.create(request)
-    const cancelled = await rollout.create(request)
-    await rollout.play()
-    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
-    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, cancelled.id)
-    await look()
-    expect([await searches(id), await searches(cancelled.id)]).toEqual([true, false])
-    // The other upgrade has upgraded one of them, and another one is at none of its sites any more.
-    const awaited = async () =>
-      (await rollout.read(id)).siteUpgrades.flatMap(({ notes }) => notes.map(({ mac }) => mac))
-    expect(new Set(await awaited())).toEqual(new Set([away.mac, leaves.mac]))
-    await move([leaves], 1)
-    await rollout.fleet.connect([away])
-    rollout.clock.advance(5000)
-    await rollout.play()
-    await look()
-    expect(await awaited()).toEqual([leaves.mac])
-    await look()
-    expect(await searches(id)).toBe(false)
-    expect(await countOfUpgrade(other.id)).toMatchObject({ upgraded: 2 })
-    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
-  })
-
-  it('no longer waits for a device that has joined it at another of its sites', async () => {
-    await rollout.seed([1, 1])
-    const [first, second] = rollout.org.sites.map((site) => site.id)
-    const other = await rollout.create({ site_ids: [first ?? ''], all_sites: false })
-    const { id } = await rollout.create({ site_ids: [first ?? '', second ?? ''], all_sites: false, include_new: true })
-    await move(rollout.devices(0), 1)
-    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
-    await rollout.advance()
-    await look()
-    await rollout.play()
-    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
-    await look()
-    expect((await rollout.read(id)).siteUpgrades.flatMap(({ notes }) => notes)).toEqual([])
-    expect(await searches(id)).toBe(false)
   })
 
   it('takes in none at a site that a person cancelled too late, and at others as long as it runs after a retry', async () => {

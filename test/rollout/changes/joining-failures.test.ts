@@ -1,11 +1,12 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { anyOf, json } from '../../../src/platform/database/db.ts'
+import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { findLeftOut, getReported } from '../../../src/upgrades/reports/store.ts'
 import { NEW, type SeededDevice } from '../../support/fleets/fleet.ts'
 import { useJoining } from './joining.ts'
 
-const { rollout, look, move, begin, countOfUpgrade } = useJoining()
+const { rollout, look, move, begin, countOfUpgrade, searches } = useJoining()
 
 describe('devices that make the search of an upgrade with include_new fail', () => {
   it('are passed by, and noted until they join; the others join at once', async () => {
@@ -52,6 +53,26 @@ describe('devices that make the search of an upgrade with include_new fail', () 
     await sql`drop trigger refuse on upgrade_target`.execute(db)
     await look()
     expect([await countOfUpgrade(id), await notes()]).toEqual([{ upgraded: 1, deferred: 1, planned: 2 }, []])
+  })
+
+  it('are looked at once more after another upgrade had them, and keep no upgrade searching that has ended', async () => {
+    await rollout.seed([1])
+    const [device] = rollout.devices(0)
+    const sites = { site_ids: rollout.org.sites.map((site) => site.id), all_sites: false }
+    const other = await rollout.create(sites)
+    const { id } = await rollout.create({ ...sites, include_new: true })
+    await rollout.ctx.db
+      .updateTable('deviceStatus')
+      .set({ capabilities: json({ commands: null }) as never })
+      .where('deviceId', '=', device?.id ?? '')
+      .execute()
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
+    await rollout.advance()
+    await look()
+    await look()
+    const reason = 'could not be taken in: an internal error'
+    expect((await rollout.read(id)).siteUpgrades).toMatchObject([{ notes: [{ mac: device?.mac, reason }] }])
+    expect(await searches(id)).toBe(false)
   })
 
   it('are forgotten once they are elsewhere, have the version or are gone, and a hundred are named', async () => {

@@ -19,6 +19,8 @@ export interface Joining {
   readonly begin: (body?: OrgUpgradeBody) => Promise<{ readonly id: string; readonly finish: () => Promise<void> }>
   /** The number of the upgrade's devices in each state. */
   readonly countOfUpgrade: (id: string) => Promise<ReturnType<typeof countAll>>
+  /** True if the upgrade searches for further devices. */
+  readonly searches: (id: string) => Promise<boolean>
   /** What the upgrade does with each device, in the order of their places. */
   readonly targets: (id: string) => ReturnType<typeof listTargets>
 }
@@ -55,6 +57,14 @@ export function useJoining(): Joining {
       }
     },
     countOfUpgrade: async (id) => countAll(await rollout.read(id)),
+    async searches(id) {
+      const { includeDueMs } = await rollout.ctx.db
+        .selectFrom('orgUpgrade')
+        .select('includeDueMs')
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow()
+      return includeDueMs !== null
+    },
     targets: (id) => listTargets(rollout, id),
   }
 }

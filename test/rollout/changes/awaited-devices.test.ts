@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
+import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
+import { useJoining } from './joining.ts'
+
+const { rollout, look, move, countOfUpgrade, searches, targets } = useJoining()
+
+describe('an upgrade that awaits devices of others', () => {
+  it.each<OrgUpgradeBody>([
+    { strategy: 'canary', canary_phases: [50], phase_scope: 'site' },
+    { strategy: 'canary', canary_phases: [50], phase_scope: 'org' },
+    { strategy: 'serial' },
+    { strategy: 'big_bang' },
+  ])('waits for the devices of another upgrade if that one has them all: %o', async (strategy) => {
+    await rollout.seed([2])
+    const sites = { site_ids: rollout.org.sites.map((site) => site.id), all_sites: false }
+    const other = await rollout.create(sites)
+    const { id } = await rollout.create({ ...sites, include_new: true, ...strategy })
+    await look()
+    expect(await countOfUpgrade(id)).toEqual({})
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
+    await rollout.advance()
+    await look()
+    expect(await countOfUpgrade(id)).toEqual({ planned: 2 })
+    expect((await targets(id)).every(({ phase }) => phase > 0)).toBe(true)
+    await rollout.play()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
+    expect((await rollout.read(id)).siteUpgrades).toMatchObject([{ status: 'completed', notes: [] }])
+    await look()
+    expect(await searches(id)).toBe(false)
+  })
+
+  it('waits for devices of other upgrades after it has ended with its own, until it has looked at them or is cancelled', async () => {
+    await rollout.seed([2, 3])
+    const [, own] = rollout.devices(0)
+    const [away, leaves, upgrades] = rollout.devices(1)
+    if (own === undefined || away === undefined || leaves === undefined || upgrades === undefined)
+      throw new Error('no devices')
+    await rollout.fleet.disconnect([away, leaves])
+    const [first, second] = rollout.org.sites.map((site) => site.id)
+    const other = await rollout.create({ site_ids: [second ?? ''], all_sites: false })
+    await move([own, away, leaves, upgrades], 0)
+    const request = { site_ids: [first ?? ''], all_sites: false, include_new: true }
+    const { id } = await rollout.create(request)
+    const cancelled = await rollout.create(request)
+    await rollout.play()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
+    for (let time = 0; time < 2; time += 1) await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, cancelled.id)
+    expect((await rollout.read(cancelled.id)).siteUpgrades).toMatchObject([{ status: 'completed' }])
+    const records = rollout.ctx.db.selectFrom('auditLog').select('message').where('message', 'like', 'Cancel%')
+    expect(await records.execute()).toEqual([
+      { message: `Cancel the search of upgrade ${cancelled.id} for further devices` },
+    ])
+    await look()
+    expect([await searches(id), await searches(cancelled.id)]).toEqual([true, false])
+    // The other upgrade has upgraded one of them, and another one is at none of its sites any more.
+    const awaited = async () =>
+      (await rollout.read(id)).siteUpgrades.flatMap(({ notes }) => notes.map(({ mac }) => mac))
+    expect(new Set(await awaited())).toEqual(new Set([away.mac, leaves.mac]))
+    await move([leaves], 1)
+    await rollout.fleet.connect([away])
+    rollout.clock.advance(5000)
+    await rollout.play()
+    await look()
+    expect(await awaited()).toEqual([leaves.mac])
+    await look()
+    expect(await searches(id)).toBe(false)
+    expect(await countOfUpgrade(other.id)).toMatchObject({ upgraded: 2 })
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
+  })
+
+  it('no longer waits for a device that has joined it at another of its sites', async () => {
+    await rollout.seed([1, 1])
+    const [first, second] = rollout.org.sites.map((site) => site.id)
+    const other = await rollout.create({ site_ids: [first ?? ''], all_sites: false })
+    const { id } = await rollout.create({ site_ids: [first ?? '', second ?? ''], all_sites: false, include_new: true })
+    await move(rollout.devices(0), 1)
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
+    await rollout.advance()
+    await look()
+    await rollout.play()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
+    await look()
+    expect((await rollout.read(id)).siteUpgrades.flatMap(({ notes }) => notes)).toEqual([])
+    expect(await searches(id)).toBe(false)
+  })
+})
