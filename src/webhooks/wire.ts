@@ -25,7 +25,11 @@ const settable = {
   ),
   enabled: Type.Optional(Type.Boolean({ default: true })),
   verify_cert: Type.Optional(Type.Boolean({ default: true })),
-  secret: Type.Optional(TextOrNull),
+  secret: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description: 'signs the messages; a key of Standard Webhooks is `whsec_` and padded base64',
+    }),
+  ),
   secret_overlap_s: Type.Optional(
     Type.Integer({
       minimum: 0,
