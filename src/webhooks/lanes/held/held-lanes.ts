@@ -1,9 +1,7 @@
 import type { Context } from '../../../platform/context.ts'
 import type { Admission } from '../../delivery/admission/admission.ts'
-import type { DeliverOptions } from '../../requests/receiver.ts'
-import type { Flusher } from '../../delivery/flush.ts'
-import type { WebhookLimits } from '../../limits.ts'
 import { createConfirmation } from './confirm-held-lanes.ts'
+import type { HoldOptions } from './create-lane-state.ts'
 import { type HeldLane, holdLane } from './held-lane.ts'
 import type { ClaimedLane, DueMessage } from '../../delivery/store.ts'
 import type { HeldLaneKey, LaneKey } from '../store.ts'
@@ -47,17 +45,13 @@ export interface HeldLanes {
   ended(): Promise<unknown>
 }
 
-interface HoldOptions extends DeliverOptions {
-  readonly flusher: Flusher
-  readonly limits: WebhookLimits
-  readonly minIdleMs: number
-  readonly laneMs: () => number
+interface HeldLanesOptions extends HoldOptions {
   readonly admission: Admission
   /** Called for each lane. */
   readonly onHold: () => void
 }
 
-export function createHeldLanes(ctx: Context, { admission, onHold, ...options }: HoldOptions): HeldLanes {
+export function createHeldLanes(ctx: Context, { admission, onHold, ...options }: HeldLanesOptions): HeldLanes {
   const lanes = new Map<string, HeldLane>()
   const running = new Set<Promise<void>>()
   /** Webhooks whose messages were routed since the last claim began, so that it may lack them. */
