@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process'
 import { chmod, cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { getPriority } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { promisify } from 'node:util'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { openDataDir } from '../../src/platform/data-dir.ts'
 import { endPool } from '../../src/platform/database/connections/end-pool.ts'
 import { openHeavyPool } from '../../src/platform/database/connections/pools.ts'
@@ -17,6 +15,7 @@ import { launchProgram, planLaunch } from '../../src/platform/embedded-postgres/
 import { lowerBackend } from '../../src/platform/embedded-postgres/lower-backend.ts'
 import { stopOrphan } from '../../src/platform/embedded-postgres/orphan.ts'
 import { createLog } from '../../src/platform/log.ts'
+import { copyPreparedData } from '../support/database/prepared-data.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 const log = createLog('fatal')
@@ -40,19 +39,10 @@ async function start(path: string): Promise<EmbeddedPostgres> {
   return server
 }
 
-/** The folder of a database that was started once: its creation takes more processor time than ten starts. */
-let existing: string
-beforeAll(async () => {
-  existing = await temporaryDir(afterAll)
-  const server = await startEmbeddedPostgres({ dataDir: existing, log })
-  await server.stop()
-})
-
-/** Starts the database in a copy of its folder. */
+/** Starts the database of a data folder that a server has used: to create one takes more processor time than ten starts. */
 async function startExisting(): Promise<{ readonly path: string; readonly server: EmbeddedPostgres }> {
   const path = join(await temporaryDir(), 'data')
-  // It keeps the owners, which PostgreSQL checks.
-  await promisify(execFile)('cp', ['-a', existing, path])
+  await copyPreparedData(path)
   return { path, server: await start(path) }
 }
 
