@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { checkOf } from '../../platform/json/check-of.ts'
 import { Clean, Errors } from 'typebox/value'
+import { checkOf } from '../../platform/json/check-of.ts'
 
 /**
  * The agent's report about the machine of an edge appliance. Absent members: the machine does not provide the value.

@@ -24,7 +24,10 @@ export interface TargetChange {
   readonly commandId: string | null
   /** The line that the timeline gains. */
   readonly timeline: string
-  /** The outage. Null: none, or the known one. A second outage, of a device that is restored, prolongs the first: see isSecondOutage. */
+  /**
+   * The outage. Null: none, or the known one. A second outage, of a device that is restored, prolongs the first: see
+   * isSecondOutage.
+   */
   readonly downAt: Date | null
   /** Null: the device has not come back. */
   readonly upAt: Date | null

@@ -69,8 +69,9 @@ async function listReportedSites(
 const noDowntime: Downtime = { devices: 0, longestS: 0, sumS: 0, atOnce: 0, stillDown: 0 }
 
 /**
- * Sums up the outages by site upgrade, with null for all together. A device that was restored for its health has two of them. A
- * device that has not come back counts until its target ended. If one outage ends at the instant at which another begins, they don't overlap.
+ * Sums up the outages by site upgrade, with null for all together. A device that was restored for its health has two of them.
+ * A device that has not come back counts until its target ended. If one outage ends at the instant at which another begins,
+ * they don't overlap.
  */
 async function listDowntimes(
   reader: Reader,

@@ -14,8 +14,8 @@ const OPERATIONS_MS = 5000
 
 /**
  * Closes the server within the time. Requests that were read before begin first, because the server refuses those that begin
- * later. Clients that wait for answers have the first part of it, and then their connections are
- * closed. Operations whose clients have left have the rest.
+ * later. Clients that wait for answers have the first part of the time, and then their connections are closed. Operations whose
+ * clients have left have the rest.
  */
 export async function closeHttp(http: FastifyInstance, withinMs: number): Promise<void> {
   http.openWork.endWithin(withinMs)
