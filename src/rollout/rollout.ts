@@ -90,9 +90,6 @@ export const LEFT_SITE = 'left the site'
 /** The server had no room for the download of the device, in each of its attempts. */
 export const DOWNLOAD_REFUSED = 'download_refused'
 
-/** How the reason of a note begins about a device that the plan left out because another upgrade had it. */
-export const IN_ANOTHER_UPGRADE = 'in another upgrade'
-
 /** The phase of targets that are in none: those that the plan skipped, and those that another upgrade has taken. */
 export const NO_PHASE = 0
 

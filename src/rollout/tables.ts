@@ -118,6 +118,9 @@ export interface UpgradeHop {
 /** A device that was skipped, or (without a MAC) a warning about the whole site. */
 export interface UpgradeNote {
   readonly mac?: string
+  /** Another upgrade had the device when this one was planned. Absent: any other note. */
+  readonly kind?: 'in_another_upgrade'
+  /** Only for display. */
   readonly reason: string
 }
 

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { textOf } from '../http/texts.ts'
 import { MAX_EPOCH_S, epochS } from '../platform/time/clock.ts'
-import type { UpgradeHold } from '../rollout/rollout.ts'
+import type { UpgradeHold, UpgradeNote } from '../rollout/rollout.ts'
 import { buckets } from './buckets.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
 import { DEFAULT_CLUSTER_SIZE } from './planning/plan-p2p.ts'
@@ -280,7 +280,12 @@ export function presentNotes({
     if (state === 'failed') return [{ mac, reason: `failed: ${reason}` }]
     return noted.has(mac) ? [] : [{ mac, reason: `no recovery snapshot: ${reason}` }]
   })
-  return [...held, ...presentWait(waitsUntil), ...notes, ...failed]
+  return [...held, ...presentWait(waitsUntil), ...notes.map(presentNote), ...failed]
+}
+
+/** The kind of a note is not published. */
+export function presentNote({ mac, reason }: UpgradeNote): Static<typeof NotesReply>[number] {
+  return mac === undefined ? { reason } : { mac, reason }
 }
 
 /** Returns the note of a site upgrade whose devices wait for a maintenance window. */

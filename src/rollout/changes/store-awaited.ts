@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import { noteUpgrades } from '../events/note-upgrades.ts'
-import { IN_ANOTHER_UPGRADE } from '../rollout.ts'
+import type { UpgradeNote } from '../rollout.ts'
 
 /** The condition that a note says that the plan left a device out because another upgrade had it. */
-const isOfOther = sql<boolean>`starts_with(note->>'reason', ${IN_ANOTHER_UPGRADE}) and note ? 'mac'`
+const isOfOther = sql<boolean>`note->>'kind' = ${'in_another_upgrade' satisfies UpgradeNote['kind']}`
 
 /**
  * True if another upgrade had devices of these sites when the upgrade was planned, and the upgrade has not looked at them since

@@ -1,6 +1,6 @@
 import { canStage } from '../../rollout/targets/steps/decide-order.ts'
 import { type Steps, atOnce } from '../../platform/queues/next-turn.ts'
-import { IN_ANOTHER_UPGRADE, type UpgradeNote, noCounts } from '../../rollout/rollout.ts'
+import { type UpgradeNote, noCounts } from '../../rollout/rollout.ts'
 import { noteRanks, planSiteRanksInSteps } from '../uplinks/plan-site-ranks.ts'
 import type { CabledDevice, Ranks } from '../uplinks/plan-ranks.ts'
 import type { RadioFactsByMac } from '../radio/radio.ts'
@@ -263,12 +263,13 @@ function noteSite(request: UpgradeRequest, { times, plans, busy: others, reporti
     ...noteRollbacks(request, mine),
     ...noteHealth(request, mine, reporting),
     ...noteHops(mine),
-    ...busy.map(({ device }) => ({ mac: device.mac, reason: noteBusy(request) })),
+    ...busy.map(({ device }) => noteBusy(request, device)),
   ]
 }
 
-function noteBusy({ supersede }: UpgradeRequest): string {
-  return supersede ? `${IN_ANOTHER_UPGRADE}, which has begun with it` : IN_ANOTHER_UPGRADE
+function noteBusy({ supersede }: UpgradeRequest, { mac }: Pick<Candidate, 'mac'>): UpgradeNote {
+  const reason = supersede ? 'in another upgrade, which has begun with it' : 'in another upgrade'
+  return { mac, kind: 'in_another_upgrade', reason }
 }
 
 function noteStrategy({ phases, scopes: { phasing } }: SitePlan, facts: PlanFacts): readonly UpgradeNote[] {

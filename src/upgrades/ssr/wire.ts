@@ -6,7 +6,7 @@ import { invalidField } from '../../platform/errors.ts'
 import type { TargetCounts, TargetState } from '../../rollout/rollout.ts'
 import type { RequestedPart, RequestedTime } from '../org-upgrade.ts'
 import { previewFields } from '../previews/wire.ts'
-import { NotesReply, SiteUpgradesReply, presentSiteUpgrades, presentWait } from '../wire.ts'
+import { NotesReply, SiteUpgradesReply, presentNote, presentSiteUpgrades, presentWait } from '../wire.ts'
 import { parseWindows } from '../wire-parse.ts'
 import { includeField, supersedeField, windowFields } from '../wire-extensions.ts'
 import { bigBang } from '../strategies/big-bang.ts'
@@ -214,7 +214,7 @@ export function presentSsrUpgradeStatus(upgrade: SsrUpgrade): Static<typeof SsrU
     notes: [
       ...notes,
       ...waits,
-      ...siteUpgrades.flatMap((site) => site.notes),
+      ...siteUpgrades.flatMap((site) => site.notes.map(presentNote)),
       ...failures
         .toSorted((one, other) => (one.mac < other.mac ? -1 : 1))
         .map(({ mac, reason }) => ({ mac, reason: `failed: ${reason}` })),

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
+import { json } from '../../../src/platform/database/db.ts'
+import type { UpgradeNote } from '../../../src/rollout/rollout.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
 import { useJoining } from './joining.ts'
 
@@ -67,6 +69,26 @@ describe('an upgrade that awaits devices of others', () => {
     expect(await searches(id)).toBe(false)
     expect(await countOfUpgrade(other.id)).toMatchObject({ upgraded: 2 })
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
+  })
+
+  it('awaits devices by what their notes say of another upgrade, and not by their texts', async () => {
+    await rollout.seed([1])
+    const sites = { site_ids: rollout.org.sites.map((site) => site.id), all_sites: false }
+    await rollout.create(sites)
+    const [{ id }, other] = [
+      await rollout.create({ ...sites, include_new: true }),
+      await rollout.create({ ...sites, include_new: true }),
+    ]
+    const note = (upgradeId: string, values: Partial<UpgradeNote>) =>
+      rollout.ctx.db
+        .updateTable('siteUpgrade')
+        .set({ notes: json([{ mac: rollout.devices(0)[0]?.mac ?? '', reason: '', ...values }]) })
+        .where('orgUpgradeId', '=', upgradeId)
+        .execute()
+    await note(id, { kind: 'in_another_upgrade', reason: 'busy' })
+    await note(other.id, { reason: 'in another upgrade' })
+    await look()
+    expect([await searches(id), await searches(other.id)]).toEqual([true, false])
   })
 
   it('no longer waits for a device that has joined it at another of its sites', async () => {

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { migrate } from '../../../src/platform/database/migrate.ts'
+import { openFormerDatabase } from '../../support/database/former-database.ts'
+
+const id = (last: number): string => `00000000-0000-0000-0000-00000000000${last}`
+const [ORG, UPGRADE] = [id(1), id(2)]
+
+test('notes of the previous release about devices of other upgrades get their kind', async () => {
+  const { client, connection } = await openFormerDatabase('0527', ORG)
+  const notes = [
+    { reason: 'in another upgrade, says somebody' },
+    { mac: '000000000001', reason: 'offline since in another upgrade' },
+    { mac: '000000000002', reason: 'in another upgrade' },
+    { mac: '000000000003', reason: 'in another upgrade, which has begun with it' },
+  ]
+  await client.query(
+    `insert into org_upgrade (org_id, id, request, strategy, target_version, force, enable_p2p, planned, notes, pending_by_phase, created_at)
+     values ($1, $2, '{}', 'big_bang', '2', false, false, 0, '[]', '{}', now())`,
+    [ORG, UPGRADE],
+  )
+  await client.query(
+    `insert into site_upgrade (org_id, id, org_upgrade_id, site_id, status, start_at, reboot_at, plan, counts, total, notes, created_at)
+     values ($1, $2, $2, $2, 'completed', now(), now(), '{}', '{}', 0, $3, now())`,
+    [ORG, UPGRADE, JSON.stringify(notes)],
+  )
+  await migrate(connection)
+  const { rows } = await client.query('select notes from site_upgrade')
+  const ofOthers = notes.slice(2).map(({ mac, reason }) => ({ mac, kind: 'in_another_upgrade', reason }))
+  expect(rows).toEqual([{ notes: [...notes.slice(0, 2), ...ofOthers] }])
+})
