@@ -131,6 +131,11 @@ export function messageSchemaOf(name: string): object {
   return { $schema: 'https://json-schema.org/draft/2020-12/schema', title: `Message of the topic ${topic}`, ...message }
 }
 
+/** True if events of one of the topics become messages by themselves. */
+export function isAnySent(topics: readonly string[]): boolean {
+  return topics.map(topicNameOf).some((name) => isEmitted(name) && !unlisted.has(name))
+}
+
 function isEmitted(key: string): key is Topic {
   return Object.hasOwn(emitted, key)
 }

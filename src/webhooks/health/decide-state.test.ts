@@ -8,7 +8,7 @@ const later = addMs(now, 1000)
 const signs = {
   enabled: true,
   disabledWhy: null,
-  hasTopics: true,
+  topics: 'sent' as const,
   isLimited: false,
   pending: 0,
   isPendingExact: true,
@@ -27,10 +27,14 @@ it('is healthy while no failure counts, whatever waits', () => {
 })
 
 it('says that a webhook without topics never gets a message, unless something else is wrong with it', () => {
-  const without = { ...signs, hasTopics: false }
+  const without = { ...signs, topics: 'none' as const }
   expect(decideState(without, now)).toEqual({
     state: 'idle',
     reason: 'The webhook has no topics, so it never gets a message except test messages',
+  })
+  expect(decideState({ ...signs, topics: 'unsent' }, now)).toEqual({
+    state: 'idle',
+    reason: 'None of its topics is sent yet, so the webhook never gets a message except test messages',
   })
   expect(decideState({ ...without, isLimited: true }, now).state).toBe('idle')
   expect(decideState({ ...without, failures: 1 }, now).state).toBe('failing')
@@ -42,7 +46,7 @@ it('says that messages were dropped within the last hour, unless something else 
   const reason =
     'Messages were dropped within the last hour, because too many waited for the webhook or its organization'
   expect(decideState(dropped, now)).toEqual({ state: 'overflowing', reason })
-  expect(decideState({ ...dropped, hasTopics: false }, now).state).toBe('overflowing')
+  expect(decideState({ ...dropped, topics: 'none' }, now).state).toBe('overflowing')
   expect(decideState(dropped, addMs(now, 1)).state).toBe('healthy')
   expect(decideState({ ...dropped, failures: 1 }, now).state).toBe('failing')
   expect(decideState({ ...dropped, enabled: false }, now).state).toBe('disabled')

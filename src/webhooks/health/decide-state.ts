@@ -7,7 +7,8 @@ export interface WebhookSigns {
   readonly enabled: boolean
   /** Null also if it was disabled before the service recorded why. */
   readonly disabledWhy: Disabled['why'] | null
-  readonly hasTopics: boolean
+  /** `unsent`: this release has no events of any of its topics. */
+  readonly topics: 'none' | 'unsent' | 'sent'
   /** True if the webhook has a rate limit, which pauses it too. */
   readonly isLimited: boolean
   readonly pending: number
@@ -32,8 +33,8 @@ export const MAX_COUNTED = 1000
 /**
  * `disabled`: only pings are sent. `paused`: the receiver has requested a pause, or has failed so often that one probe
  * follows each pause. `failing`: the last attempt failed, and others follow. `overflowing`: the receiver accepts messages, but
- * others are dropped, because too many wait for the webhook or its organization. `idle`: the webhook has no topics, so no event
- * becomes a message to it.
+ * others are dropped, because too many wait for the webhook or its organization. `idle`: the webhook has no topics, or none
+ * that is sent yet, so no event becomes a message to it.
  */
 export type WebhookState = 'healthy' | 'idle' | 'overflowing' | 'failing' | 'paused' | 'disabled'
 
@@ -45,7 +46,10 @@ interface DecidedState {
 /** A rate limit sends at least one message per minute. */
 const MAX_LIMIT_PAUSE_MS = 60_000
 
-const NO_TOPICS = 'The webhook has no topics, so it never gets a message except test messages'
+const idleReasons = {
+  none: 'The webhook has no topics, so it never gets a message except test messages',
+  unsent: 'None of its topics is sent yet, so the webhook never gets a message except test messages',
+} as const
 
 const OVERFLOWING =
   'Messages were dropped within the last hour, because too many waited for the webhook or its organization'
@@ -71,10 +75,10 @@ export function decideState(signs: WebhookSigns, now: Date): DecidedState {
 }
 
 /** Decides the state of a webhook of which no attempt has failed. */
-function decideWorking({ hasTopics, overflowedAt }: WebhookSigns, now: Date): DecidedState {
+function decideWorking({ topics, overflowedAt }: WebhookSigns, now: Date): DecidedState {
   if (overflowedAt !== null && now.getTime() - overflowedAt.getTime() <= OVERFLOWING_MS)
     return { state: 'overflowing', reason: OVERFLOWING }
-  return hasTopics ? { state: 'healthy', reason: null } : { state: 'idle', reason: NO_TOPICS }
+  return topics === 'sent' ? { state: 'healthy', reason: null } : { state: 'idle', reason: idleReasons[topics] }
 }
 
 function disabledText(why: WebhookSigns['disabledWhy']): string {

@@ -11,6 +11,7 @@ import type { WebhookLimits } from '../limits.ts'
 import { findActivity } from '../health/store.ts'
 import { listParkedMessages } from './store-parked.ts'
 import { getWebhook } from '../store.ts'
+import { isAnySent } from '../topics.ts'
 import {
   ParkedMessageReply,
   ReplayBody,
@@ -45,7 +46,8 @@ export function replayOperations(limits: WebhookLimits): Operation[] {
         const now = ctx.clock.now()
         const activity = await findActivity(ctx.db, scope, { webhookId: id, since: addMs(now, -HOUR_MS) })
         if (activity === undefined) throw notFound(id)
-        const facts = { hasTopics: topics.length > 0, isLimited: rateLimitOf(doc) !== null }
+        const standing = topics.length === 0 ? 'none' : isAnySent(topics) ? 'sent' : 'unsent'
+        const facts = { topics: standing, isLimited: rateLimitOf(doc) !== null } as const
         return presentHealth({ ...webhook, ...facts, now }, activity)
       },
     }),

@@ -72,11 +72,17 @@ export const WebhookHealthReply = named(
   Type.Object({
     state: Type.Enum(['healthy', 'idle', 'overflowing', 'failing', 'paused', 'disabled'], {
       description:
-        'idle: it has no topics; overflowing: messages were dropped within the last hour, because too many waited',
+        'idle: it has no topics, or none that is sent yet; overflowing: messages were dropped within the last hour, because too many waited',
     }),
     reason: Type.Optional(Type.String()),
     disabled_time: Type.Optional(
       Type.Number({ description: 'epoch seconds; missing if the service did not record it yet' }),
+    ),
+    disabled_reason: Type.Optional(
+      Type.Enum(['request', 'gone', 'failing'], {
+        description:
+          'request: an administrator disabled it; the others: the service did, because its receiver answered 410, or failed for days',
+      }),
     ),
     pending: Type.Integer({ description: 'waiting messages' }),
     pending_exact: Type.Boolean({
@@ -152,7 +158,7 @@ export function presentParked(message: ParkedMessage): Static<typeof ParkedMessa
   }
 }
 
-interface HealthFacts extends Pick<WebhookSigns, 'enabled' | 'disabledWhy' | 'hasTopics' | 'isLimited'> {
+interface HealthFacts extends Pick<WebhookSigns, 'enabled' | 'disabledWhy' | 'topics' | 'isLimited'> {
   readonly disabledAt: Date | null
   readonly now: Date
 }
@@ -180,6 +186,7 @@ export function presentHealth(
     state,
     ...(reason !== null && { reason }),
     ...(disabledAt !== null && { disabled_time: epochS(disabledAt) }),
+    ...(webhook.disabledWhy !== null && { disabled_reason: webhook.disabledWhy }),
     pending,
     pending_exact: isPendingExact,
     ...(oldestPendingAt !== null && { oldest_pending: epochS(oldestPendingAt) }),

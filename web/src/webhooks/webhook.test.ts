@@ -1,9 +1,40 @@
 import { expect, it } from 'vitest'
-import { type Webhook, pendingText, rateLimitText, resultText } from './webhook.ts'
+import {
+  type Health,
+  type Webhook,
+  healthWordsOf,
+  pendingText,
+  rateLimitText,
+  resultText,
+  successText,
+} from './webhook.ts'
 
 it('says of a number of waiting messages that is not exact that it is not', () => {
   expect(pendingText({ pending: 1001, pending_exact: true })).toBe('1,001')
   expect(pendingText({ pending: 1001, pending_exact: false })).toBe('about 1,001')
+})
+
+it('distinguishes failures from pauses, and what the service has disabled from what an administrator has', () => {
+  const wordsOf = (health: Partial<Health>, failures = 0) =>
+    healthWordsOf({ state: 'healthy', breaker: { open: false, failures }, ...health })
+  expect(wordsOf({ state: 'paused' })).toEqual({ tone: 'warn', text: 'Paused' })
+  expect(wordsOf({ state: 'paused' }, 8)).toEqual({ tone: 'bad', text: 'Failing' })
+  expect(wordsOf({ state: 'disabled', disabled_reason: 'gone' }, 1)).toMatchObject({ tone: 'bad' })
+  expect(wordsOf({ state: 'disabled', disabled_reason: 'request' }, 1)).toEqual({ tone: 'idle', text: 'Disabled' })
+  expect(wordsOf({ state: 'disabled' })).toEqual({ tone: 'idle', text: 'Disabled' })
+})
+
+it('says how many attempts succeeded, and all of them only if no one failed', () => {
+  const texts = [undefined, 0, 0.5, 0.9999, 1].map((rate) =>
+    successText({ attempts: 1000, ...(rate !== undefined && { success_rate: rate }) }),
+  )
+  expect(texts).toEqual([
+    '1,000',
+    '1,000, none successful',
+    '1,000, 50.0 % successful',
+    '1,000, 99.9 % successful',
+    '1,000, all successful',
+  ])
 })
 
 it('names the rate limit, if there is one', () => {

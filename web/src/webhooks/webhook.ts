@@ -13,13 +13,42 @@ export interface WebhookPlace {
   readonly siteId?: string
 }
 
-export const healthWords: Readonly<Record<Health['state'], { readonly tone: Tone; readonly text: string }>> = {
+interface HealthWords {
+  readonly tone: Tone
+  readonly text: string
+}
+
+const healthStates: Readonly<Record<Health['state'], HealthWords>> = {
   healthy: { tone: 'good', text: 'Healthy' },
-  idle: { tone: 'warn', text: 'No topics' },
+  idle: { tone: 'warn', text: 'Gets no events' },
   overflowing: { tone: 'bad', text: 'Drops messages' },
   failing: { tone: 'bad', text: 'Failing' },
   paused: { tone: 'warn', text: 'Paused' },
   disabled: { tone: 'idle', text: 'Disabled' },
+}
+
+/**
+ * Returns the health of a webhook in words. A pause after failures is no wish of anybody: the receiver is failing. A webhook that
+ * the service has disabled needs somebody, other than one that an administrator has disabled.
+ */
+export function healthWordsOf({
+  state,
+  disabled_reason: why = 'request',
+  breaker,
+}: Pick<Health, 'state' | 'disabled_reason' | 'breaker'>): HealthWords {
+  if (state === 'paused' && breaker.failures > 0) return healthStates.failing
+  if (state === 'disabled' && why !== 'request') return { tone: 'bad', text: 'Disabled by the service' }
+  return healthStates[state]
+}
+
+/** Returns how many attempts there were within an hour, and how many of them succeeded. */
+export function successText({ attempts, success_rate: rate }: Health['last_hour']): string {
+  const count = attempts.toLocaleString('en')
+  if (rate === undefined) return count
+  if (rate === 0) return `${count}, none successful`
+  if (rate === 1) return `${count}, all successful`
+  // Rounded down, because 100 % would say that all of them succeeded.
+  return `${count}, ${(Math.floor(1000 * rate) / 10).toFixed(1)} % successful`
 }
 
 /** Returns a field that not every type of webhook has; empty if it is absent or no text. */

@@ -13,7 +13,7 @@ import {
   type SiteSearch,
   type Webhook,
   type WebhookPlace,
-  healthWords,
+  healthWordsOf,
   pathOf,
   placeOf,
   textIn,
@@ -125,7 +125,7 @@ interface WebhookRowProps {
 
 function WebhookRow({ place, webhook, search }: WebhookRowProps) {
   const health = useWebhookHealth(place, webhook.id).data
-  const words = health && healthWords[health.state]
+  const words = health && healthWordsOf(health)
   return (
     <li className="upgrade-row">
       <span>
@@ -137,6 +137,7 @@ function WebhookRow({ place, webhook, search }: WebhookRowProps) {
           {titleOf(webhook)}
         </Link>
         <span className="muted one-line">{textIn(webhook, 'url')}</span>
+        {health?.reason !== undefined && <span>{health.reason}</span>}
       </span>
       <span className="muted">{webhook.topics.join(', ')}</span>
       <span className="upgrade-figures muted">{health === undefined ? '' : `${pendingText(health)} waiting`}</span>

@@ -19,6 +19,8 @@ interface DeliveryPanelProps {
   readonly place: WebhookPlace
   readonly id: string
   readonly topics: readonly string[]
+  /** Empty: all events of the topics are sent. */
+  readonly filter: string
   readonly search: DeliverySearch
   readonly mayWrite: boolean
   /** The time zone of the webhook's site; undefined for webhooks of the organization. */
@@ -26,7 +28,7 @@ interface DeliveryPanelProps {
 }
 
 /** The last attempts, with requests and answers. */
-export function DeliveryPanel({ place, id, topics, search, mayWrite, zone }: DeliveryPanelProps) {
+export function DeliveryPanel({ place, id, topics, filter, search, mayWrite, zone }: DeliveryPanelProps) {
   const calls = useWebhookCalls(place)
   const [limit, setLimit] = useState(SHOWN)
   const query = useQuery({
@@ -44,8 +46,9 @@ export function DeliveryPanel({ place, id, topics, search, mayWrite, zone }: Del
       <QueryView query={query}>
         {({ results }) =>
           results.length === 0 ? (
-            <EmptyState title="No delivery matches">
+            <EmptyState title={isFiltered(search) ? 'No delivery matches' : 'No delivery within a day'}>
               A test message appears here within seconds; others when something happens.
+              {filter !== '' && ' Events that its filter does not match are not sent.'}
             </EmptyState>
           ) : (
             <ol className="log">
@@ -78,6 +81,10 @@ export function DeliveryPanel({ place, id, topics, search, mayWrite, zone }: Del
       )}
     </Panel>
   )
+}
+
+function isFiltered({ status, topic, period }: DeliverySearch): boolean {
+  return status !== undefined || topic !== undefined || period !== undefined
 }
 
 const periodWords = [

@@ -4,6 +4,7 @@ import { answerOf, useServer } from '../../api/client.ts'
 import { Facts } from '../../display/layout/facts.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
+import { useTopics } from '../use-webhooks.ts'
 import { type Webhook, rateLimitText, textIn } from '../webhook.ts'
 
 interface FactsPanelProps {
@@ -18,10 +19,11 @@ export function FactsPanel({ webhook, zone }: FactsPanelProps) {
   const names = typeof headers === 'object' && headers !== null ? Object.keys(headers).join(', ') : ''
   const { client_cert_expires_time: certificateEnd, former_secrets_until: formerUntil } = webhook
   const [lastFormer] = formerUntil ?? []
+  const topics = useTopicsText(webhook)
   const facts: readonly (readonly [string, ReactNode])[] = [
     ['Type', webhook.type],
     ['Address', textIn(webhook, 'url')],
-    ['Topics', webhook.topics.join(', ') || 'none'],
+    ['Topics', topics],
     ['Certificate of the receiver', webhook.verify_cert ? 'is checked' : 'is not checked'],
     ['Client certificate', certificateEnd && <Until at={certificateEnd} zone={zone} />],
     ['Former secret signs', lastFormer && <Until at={lastFormer} zone={zone} />],
@@ -36,6 +38,12 @@ export function FactsPanel({ webhook, zone }: FactsPanelProps) {
       <Facts facts={facts} />
     </Panel>
   )
+}
+
+/** Returns the topics, with a note at those that this release has no events of. */
+function useTopicsText({ topics }: Webhook): string {
+  const unsent = new Set((useTopics().data ?? []).flatMap(({ key, emitted }) => (emitted ? [] : [key])))
+  return topics.map((topic) => (unsent.has(topic) ? `${topic} (not sent yet)` : topic)).join(', ') || 'none'
 }
 
 function Until({ at, zone }: { readonly at: number; readonly zone: string | undefined }) {

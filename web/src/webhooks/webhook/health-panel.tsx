@@ -1,83 +1,74 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Facts } from '../../display/layout/facts.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { Ago, ViewerTime } from '../../display/times/time.tsx'
-import { type Health, pendingText } from '../webhook.ts'
+import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
+import { type Health, type WebhookPlace, pendingText, successText } from '../webhook.ts'
 
-/** Waiting and abandoned messages, and the deliveries of the last hour. */
-export function HealthPanel({ health }: { readonly health: Health }) {
-  const {
-    state,
-    disabled_time: disabledAt,
-    oldest_pending: oldest,
-    parked,
-    overflowed,
-    last_overflow: droppedAt,
-    breaker,
-    last_hour: hour,
-  } = health
+interface HealthPanelProps {
+  readonly place: WebhookPlace
+  readonly id: string
+  readonly health: Health
+}
+
+/** Whether messages arrive, and when the next one is sent; then waiting and abandoned messages, and the attempts of the last hour. */
+export function HealthPanel({ place, id, health }: HealthPanelProps) {
+  const { disabled_time: disabledAt, oldest_pending: oldest, overflowed, last_overflow: droppedAt } = health
+  const { state, parked, breaker, last_hour: hour } = health
+  const isSilent = (hour.success_rate ?? 0) === 0
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    ['Disabled since', disabledAt !== undefined && <Ago at={disabledAt} />],
+    ['Failures in a row', breaker.failures > 0 && breaker.failures.toLocaleString('en')],
+    [
+      'Next attempt',
+      state !== 'disabled' && breaker.open_until !== undefined && <ViewerTime at={breaker.open_until} />,
+    ],
+    ['Last delivered', isSilent && <LastDelivery place={place} id={id} />],
+    [
+      'Waiting messages',
+      <>
+        {pendingText(health)}
+        {oldest !== undefined && (
+          <>
+            , the oldest from <Ago at={oldest} />
+          </>
+        )}
+      </>,
+    ],
+    ['Undelivered', parked.toLocaleString('en')],
+    ['Attempts in the last hour', successText(hour)],
+    ['Answers in the last hour', hour.p50_ms !== undefined && `median ${hour.p50_ms} ms, p99 ${hour.p99_ms ?? '–'} ms`],
+    [
+      'Dropped, because too many waited',
+      overflowed > 0 && (
+        <>
+          {overflowed.toLocaleString('en')}
+          {droppedAt !== undefined && (
+            <>
+              , the last one <Ago at={droppedAt} />
+            </>
+          )}
+        </>
+      ),
+    ],
+  ]
   return (
     <Panel title="Health">
-      <dl className="facts">
-        {disabledAt !== undefined && (
-          <div>
-            <dt>Disabled since</dt>
-            <dd>
-              <Ago at={disabledAt} />
-            </dd>
-          </div>
-        )}
-        <div>
-          <dt>Waiting messages</dt>
-          <dd>
-            {pendingText(health)}
-            {oldest !== undefined && (
-              <>
-                , the oldest from <Ago at={oldest} />
-              </>
-            )}
-          </dd>
-        </div>
-        <div>
-          <dt>Undelivered</dt>
-          <dd>{parked.toLocaleString('en')}</dd>
-        </div>
-        <div>
-          <dt>Attempts in the last hour</dt>
-          <dd>
-            {hour.attempts.toLocaleString('en')}
-            {hour.success_rate !== undefined && `, ${(100 * hour.success_rate).toFixed(1)} % successful`}
-          </dd>
-        </div>
-        <div>
-          <dt>Answers in the last hour</dt>
-          <dd>{hour.p50_ms === undefined ? '–' : `median ${hour.p50_ms} ms, p99 ${hour.p99_ms ?? '–'} ms`}</dd>
-        </div>
-        {overflowed > 0 && (
-          <div>
-            <dt>Dropped, because too many waited</dt>
-            <dd>
-              {overflowed.toLocaleString('en')}
-              {droppedAt !== undefined && (
-                <>
-                  , the last one <Ago at={droppedAt} />
-                </>
-              )}
-            </dd>
-          </div>
-        )}
-        {breaker.open_until !== undefined && (
-          <div>
-            <dt>Failures in a row</dt>
-            <dd>
-              {breaker.failures}
-              {state !== 'disabled' && (
-                <>
-                  ; the next attempt is due <ViewerTime at={breaker.open_until} />
-                </>
-              )}
-            </dd>
-          </div>
-        )}
-      </dl>
+      <Facts facts={facts} />
     </Panel>
   )
+}
+
+/** When the receiver last accepted a message, which may be long ago. */
+function LastDelivery({ place, id }: Omit<HealthPanelProps, 'health'>) {
+  const calls = useWebhookCalls(place)
+  const { data } = useQuery({
+    queryKey: ['webhook last delivery', place, id],
+    queryFn: () => calls.deliveries(id, { status: 'success', period: '7d' }, 1),
+    refetchInterval: REFRESH_MS,
+  })
+  if (data === undefined) return '–'
+  const [last] = data.results
+  return last === undefined ? 'nothing within 7 days' : <Ago at={last.timestamp} />
 }

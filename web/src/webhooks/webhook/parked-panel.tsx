@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { counted } from '../../display/texts/counted.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
+import { ProblemNote } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
@@ -31,18 +32,14 @@ export function ParkedPanel({ place, id, isEnabled, mayWrite, zone }: ParkedPane
     queryFn: () => calls.parked(id, SHOWN),
     refetchInterval: REFRESH_MS,
   })
-  const replay = useMutation({ mutationFn: () => calls.replay(id, {}) })
+  const replay = useMutation({
+    mutationFn: (ids?: string[]) => calls.replay(id, ids === undefined ? {} : { ids }),
+    onSuccess: () => queries.invalidateQueries(),
+  })
   const waits = isEnabled ? '' : ' until the webhook is enabled'
   if (query.data === undefined) return null
-  if (query.data.total === 0)
-    return (
-      <p role="status" className="muted">
-        {replay.data !== undefined &&
-          `${counted(replay.data.replayed, 'message waits', 'messages wait')} to be sent again${waits}.`}
-      </p>
-    )
   const { rows, total } = query.data
-  return (
+  const list = (
     <Panel title="Undelivered messages" aside={total > SHOWN ? `the first ${SHOWN} of ${total}` : total}>
       <ol className="log">
         {rows.map(({ id: messageId, topic, reason, attempts, events, parked_time: at }) => (
@@ -52,7 +49,17 @@ export function ParkedPanel({ place, id, isEnabled, mayWrite, zone }: ParkedPane
               <SiteTime at={at} zone={zone} />
             </div>
             <p>
-              {counted(events, 'event')} · {counted(attempts, 'attempt')} · {reasons[reason]}
+              {counted(events, 'event')} · {counted(attempts, 'attempt')} · {reasons[reason]}{' '}
+              {mayWrite && (
+                <button
+                  type="button"
+                  className="quiet"
+                  disabled={replay.isPending}
+                  onClick={() => replay.mutate([messageId])}
+                >
+                  Send it again
+                </button>
+              )}
             </p>
           </li>
         ))}
@@ -62,13 +69,20 @@ export function ParkedPanel({ place, id, isEnabled, mayWrite, zone }: ParkedPane
           <ConfirmButton
             action="Send all again"
             effect={`Sends ${counted(total, 'message')} again, the oldest first, with the same ids and bytes.${isEnabled ? '' : ` They wait${waits}.`}`}
-            run={async () => {
-              await replay.mutateAsync()
-              await queries.invalidateQueries()
-            }}
+            run={() => replay.mutateAsync(undefined)}
           />
         </p>
       )}
     </Panel>
+  )
+  return (
+    <>
+      <p role="status" className="muted">
+        {replay.data !== undefined &&
+          `${counted(replay.data.replayed, 'message waits', 'messages wait')} to be sent again${waits}.`}
+      </p>
+      <ProblemNote problem={replay.error} />
+      {total > 0 && list}
+    </>
   )
 }

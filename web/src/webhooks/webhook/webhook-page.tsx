@@ -12,9 +12,10 @@ import {
   type Health,
   type Webhook,
   type WebhookPlace,
-  healthWords,
+  healthWordsOf,
   pathOf,
   placeOf,
+  textIn,
   titleOf,
   pendingText,
 } from '../webhook.ts'
@@ -42,7 +43,7 @@ export function WebhookPage() {
           <WebhookTitle place={place} webhook={webhook} health={health} mayWrite={mayWrite} />
           {health?.reason !== undefined && <p className="note">{health.reason}</p>}
           <div className="columns">
-            {health !== undefined && <HealthPanel health={health} />}
+            {health !== undefined && <HealthPanel place={place} id={webhookId} health={health} />}
             <FactsPanel webhook={webhook} zone={zone} />
           </div>
           <ParkedPanel place={place} id={webhookId} isEnabled={webhook.enabled} mayWrite={mayWrite} zone={zone} />
@@ -50,6 +51,7 @@ export function WebhookPage() {
             place={place}
             id={webhookId}
             topics={webhook.topics}
+            filter={textIn(webhook, 'filter')}
             search={search}
             mayWrite={mayWrite}
             zone={zone}
@@ -70,7 +72,7 @@ interface WebhookTitleProps {
 function WebhookTitle({ place, webhook, health, mayWrite }: WebhookTitleProps) {
   const { orgId, siteId } = place
   const site = siteId === undefined ? {} : { site: siteId }
-  const words = health && healthWords[health.state]
+  const words = health && healthWordsOf(health)
   return (
     <PageTitle
       title={titleOf(webhook)}
@@ -115,6 +117,9 @@ function PingButton({ place, id }: { readonly place: WebhookPlace; readonly id: 
       <Button variant="default" size="xs" loading={mutation.isPending} onClick={() => mutation.mutate()}>
         Send a test message
       </Button>
+      <span role="status" className="muted">
+        {mutation.isSuccess && 'It is on its way: its result appears below'}
+      </span>
       <ProblemNote problem={mutation.error} />
     </>
   )
