@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { bundlePrograms } from './bundle-programs.ts'
 
-/** The server, its thread and its process, and the programs that tests start. */
+/** The server, its thread and its process, and the programs that the demo and tests start. */
 const PROGRAMS = [
   'src/bin/server.ts',
   'src/app/gateway/gateway-thread.ts',
@@ -11,6 +11,7 @@ const PROGRAMS = [
   'src/bin/cli.ts',
   'src/bin/signalbox.ts',
   'src/bin/simulator.ts',
+  'src/bin/agent.ts',
 ]
 
 await bundlePrograms(PROGRAMS, resolve(process.argv[2] ?? 'dist/server'))

@@ -7,8 +7,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** Packages of hundreds of modules. The others are loaded as they were installed. */
 const BUNDLED = /^(?:kysely|typebox)(?:\/|$)/
 
-/** The place of a module, with the name of a program that it starts if it names one. */
-const PLACE = /new URL\('([\w-]+)\.ts', import\.meta\.url\)|import\.meta\.url/g
+/** The place of a module, with the path and the name of a program that it starts if it names one. */
+const PLACE = /new URL\('((?:[\w.-]+\/)*([\w-]+)\.ts)', import\.meta\.url\)|import\.meta\.url/g
 
 /**
  * Bundles programs with the sources that they import. Each is a file of the folder; they share the others.
@@ -34,9 +34,9 @@ function placesOf(input: Readonly<Record<string, string>>, folder: string): Plug
     transform(code, id) {
       if (!id.startsWith(resolve(root, 'src') + sep)) return null
       const source = `new URL(${JSON.stringify(relative(folder, id))}, import.meta.url).href`
-      return code.replaceAll(PLACE, (_, program: string | undefined) => {
-        if (program === undefined) return source
-        return program in input ? `new URL('${program}.mjs', import.meta.url)` : `new URL('${program}.ts', ${source})`
+      return code.replaceAll(PLACE, (_, path: string | undefined, program: string) => {
+        if (path === undefined) return source
+        return program in input ? `new URL('${program}.mjs', import.meta.url)` : `new URL('${path}', ${source})`
       })
     },
   }

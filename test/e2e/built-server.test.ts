@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,24 +6,13 @@ import { LARGE } from '../http/requests/apart-world.ts'
 import { picture } from '../maps/pictures.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
 import { builtProgram } from '../support/servers/built-program.ts'
+import { programsOf } from '../support/servers/programs-of.ts'
 import { startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bootstrap, callerOf } from '../webhooks/bootstrap.ts'
 
 const source = (path: string): string => fileURLToPath(new URL(`../../src/${path}`, import.meta.url))
-
-/** The programs of the processes that a process has started. */
-function programsOf(pid = 0): readonly string[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-  return children.flatMap((child) => {
-    try {
-      return readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0')
-    } catch {
-      return [] // It has ended meanwhile.
-    }
-  })
-}
 
 it.skipIf(process.platform !== 'linux')(
   'starts expensive requests from the build, and decoders of pictures from their sources',

@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type Client, createClient } from '../../src/cli/client.ts'
+import { builtProgram } from '../support/servers/built-program.ts'
+import { programsOf } from '../support/servers/programs-of.ts'
 import { type ServerProcess, startFirstServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
@@ -27,6 +29,10 @@ it("starts a second demo with the first one's data, as its user left it", { time
   const first = await startFirstServerProcess({ dataDir, demo: true })
   const { demo } = first
   if (demo === null) throw new Error('no demo')
+  if (process.platform === 'linux')
+    expect(programsOf(first.child.pid)).toEqual(
+      expect.arrayContaining([await builtProgram('simulator'), await builtProgram('agent')]),
+    )
   const inventory = `/api/v1/orgs/${demo.org_id}/inventory`
   const connect = ({ url }: ServerProcess) => createClient({ url, authorization: `Token ${demo.api_token}`, dataDir })
   const before = connect(first)

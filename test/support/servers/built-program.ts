@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
-type Program = 'server' | 'gateway-thread' | 'apart-process' | 'migrate' | 'cli' | 'signalbox' | 'simulator'
+type Program = 'server' | 'gateway-thread' | 'apart-process' | 'migrate' | 'cli' | 'signalbox' | 'simulator' | 'agent'
 
 let built: Promise<unknown> | null = null
 
