@@ -129,6 +129,8 @@ export interface SiteUpgrade {
   readonly startAt: Date
   /** When the maintenance window opens that devices wait for; null: none does. */
   readonly waitsUntil: Date | null
+  /** The number of devices of other upgrades that it awaits, also after its end. */
+  readonly awaited: number
   readonly total: number
   readonly notes: readonly UpgradeNote[]
   readonly failures: readonly TargetFailure[]

@@ -7,6 +7,7 @@ import { pageOf } from '../http/lists/store-pages.ts'
 import { shareOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'
+import { awaitedCount } from '../rollout/changes/store-awaited.ts'
 import { siteUpgradeNotes } from '../rollout/changes/store-joining-failures.ts'
 import type { TargetState, UpgradeKind } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade, UpgradeSite } from './org-upgrade.ts'
@@ -134,7 +135,7 @@ export function listSiteUpgrades(reader: Reader, scope: SitesScope, orgUpgradeId
   return reader
     .selectFrom('siteUpgrade')
     .select(['id', 'siteId', 'status', 'hold', 'startAt', 'waitsUntil', 'total'])
-    .select(siteUpgradeNotes.as('notes'))
+    .select([siteUpgradeNotes.as('notes'), awaitedCount.as('awaited')])
     .select(stopReasonOf('site_upgrade').as('stopReason'))
     .select(targetsByState.as('targets'))
     .select(failures.as('failures'))

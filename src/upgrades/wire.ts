@@ -142,6 +142,20 @@ export const stateFields = {
 /** When the maintenance window opens that devices wait for. Ours. */
 export const waitField = { waits_until: Type.Optional(Timestamp) }
 
+/** Ours. */
+export const awaitedField = {
+  awaited: Type.Optional(
+    Type.Integer({
+      description:
+        'with `include_new`: so many devices are in other upgrades, and are looked at once those have ended with them, also after the end of this one; missing: none',
+    }),
+  ),
+}
+
+export function presentAwaited(awaited: number): { readonly awaited?: number } {
+  return awaited === 0 ? {} : { awaited }
+}
+
 /** Devices that were left out, warnings, and why devices failed or have no recovery snapshot. */
 export const NotesReply = Type.Array(
   named('UpgradeNote', Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() })),
@@ -156,6 +170,7 @@ const SiteUpgradeReply = named(
     targets: TargetsReply,
     ...stateFields,
     ...waitField,
+    ...awaitedField,
     notes: NotesReply,
   }),
 )
@@ -226,6 +241,7 @@ function presentSiteUpgrade(siteUpgrade: SiteUpgrade): Static<typeof SiteUpgrade
     status,
     targets: presentTargets(siteUpgrade),
     ...presentState(siteUpgrade),
+    ...presentAwaited(siteUpgrade.awaited),
     notes: presentNotes(siteUpgrade),
   }
 }

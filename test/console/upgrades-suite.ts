@@ -47,6 +47,16 @@ export function testUpgrades(opened: () => Opened): void {
       })
     const body = { site_ids: [site], models: [MODEL], version: NEW, strategy: 'big_bang' }
     const { body: upgrade } = await server.call('POST', `${org}/devices/upgrade`, { body })
+    const { body: waits } = await server.call('POST', `${org}/devices/upgrade`, {
+      body: { ...body, include_new: true },
+    })
+    await page.goto(`${org}/upgrades/${waits.id}`)
+    const awaited = page.getByText('This upgrade awaits 2 devices that are in other upgrades.')
+    await awaited.waitFor()
+    await page.getByRole('button', { name: 'Stop waiting…' }).click()
+    await page.getByRole('dialog').getByText('no longer takes in the 2 devices').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop waiting' }).click()
+    await awaited.waitFor({ state: 'detached' })
     await page.goto(`${org}/upgrades/${upgrade.id}`)
     await page.getByText('0 of 2 upgraded').waitFor()
     const floor = page.getByRole('region', { name: 'Floor plan' })

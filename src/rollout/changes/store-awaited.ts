@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import { noteUpgrades } from '../events/note-upgrades.ts'
@@ -8,22 +8,26 @@ import type { UpgradeNote } from '../rollout.ts'
 const isOfOther = sql<boolean>`note->>'kind' = ${'in_another_upgrade' satisfies UpgradeNote['kind']}`
 
 /**
- * True if another upgrade had devices of these sites when the upgrade was planned, and the upgrade has not looked at them since
- * that one has ended with them. @param open Its site upgrades that accept further devices.
+ * The devices at the sites of an upgrade that another one had when this one was planned, and at which this one has not looked
+ * since that one has ended with them: those that the notes of `site_upgrade` name. Most are still at its site.
  */
-export async function isAwaitingDevices(
-  reader: Reader,
-  { orgId }: InOrg,
-  open: readonly { readonly id: string; readonly siteId: string }[],
-): Promise<boolean> {
-  if (open.length === 0) return false
+const awaited = sql`
+  select from org_upgrade
+  cross join lateral jsonb_array_elements(site_upgrade.notes) as note
+  join device on device.org_id = site_upgrade.org_id and device.mac = note->>'mac'
+  where org_upgrade.org_id = site_upgrade.org_id and org_upgrade.id = site_upgrade.org_upgrade_id
+    and org_upgrade.include_due_ms is not null and site_upgrade.stopping is null and not site_upgrade.closed and ${isOfOther}
+    and (device.site_id = site_upgrade.site_id or exists (
+      select from site_upgrade place where place.org_id = device.org_id and place.site_id = device.site_id
+        and place.org_upgrade_id = site_upgrade.org_upgrade_id and place.stopping is null and not place.closed))`
+
+/** The number of devices that `site_upgrade` awaits. */
+export const awaitedCount: RawBuilder<number> = sql`(select count(*)::integer from (${awaited}) awaited)`
+
+/** True if an upgrade awaits devices of others. */
+export async function isAwaitingDevices(reader: Reader, { orgId }: InOrg, orgUpgradeId: string): Promise<boolean> {
   const { rows } = await sql`
-    select from site_upgrade part
-    cross join lateral jsonb_array_elements(part.notes) as note
-    join device on device.org_id = part.org_id and device.mac = note->>'mac'
-    where part.org_id = ${orgId} and part.id = ${anyOf(open.map(({ id }) => id))} and ${isOfOther}
-      and device.site_id = ${anyOf(open.map(({ siteId }) => siteId))}
-    limit 1
+    select from site_upgrade where org_id = ${orgId} and org_upgrade_id = ${orgUpgradeId} and exists (${awaited}) limit 1
   `.execute(reader)
   return rows.length > 0
 }

@@ -120,7 +120,7 @@ export async function listOpenSites(reader: Reader, scope: OrgScope, orgUpgradeI
     .execute()
   const runs = rows.some(({ finishedAt, stopping }) => finishedAt === null && stopping === null)
   const open = rows.filter(({ stopping, closed }) => stopping === null && !closed)
-  return runs || (await isAwaitingDevices(reader, scope, open)) ? open : []
+  return runs || (await isAwaitingDevices(reader, scope, orgUpgradeId)) ? open : []
 }
 
 /** One that a round skips has the phase in which it was skipped. */

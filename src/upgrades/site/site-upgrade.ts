@@ -20,7 +20,8 @@ export interface SiteUpgradeItem extends Pick<
   readonly phases: Readonly<Record<string, readonly string[]>>
 }
 
-export interface SiteUpgradeDetail extends SiteUpgradeItem, Pick<SiteUpgrade, 'targets' | 'notes' | 'failures'> {
+export interface SiteUpgradeDetail
+  extends SiteUpgradeItem, Pick<SiteUpgrade, 'targets' | 'notes' | 'failures' | 'awaited'> {
   /** Notes about the whole organization upgrade. */
   readonly orgNotes: readonly UpgradeNote[]
   /** As requested. */

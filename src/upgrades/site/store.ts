@@ -7,6 +7,7 @@ import { allHold, column, conditionsOn } from '../../http/lists/store-filters.ts
 import { pageOf } from '../../http/lists/store-pages.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
+import { awaitedCount } from '../../rollout/changes/store-awaited.ts'
 import { siteUpgradeNotes } from '../../rollout/changes/store-joining-failures.ts'
 import { failures, stopReasonOf, targetsByState } from '../store.ts'
 import type { siteUpgradeFilters } from './filters.ts'
@@ -66,7 +67,7 @@ export function listSiteUpgrades(
 /** @throws AppError not_found */
 export async function getSiteUpgrade(reader: Reader, scope: SiteScope, id: string): Promise<SiteUpgradeDetail> {
   const row = await selectSiteUpgrades(reader, scope)
-    .select(['orgUpgrade.notes as orgNotes', siteUpgradeNotes.as('notes')])
+    .select(['orgUpgrade.notes as orgNotes', siteUpgradeNotes.as('notes'), awaitedCount.as('awaited')])
     .select(sql<readonly number[] | null>`org_upgrade.request->'canary_phases'`.as('canaryPhases'))
     .select(sql<number | null>`(org_upgrade.request->'p2p_cluster_size')::integer`.as('p2pClusterSize'))
     .select(sql<number | null>`(org_upgrade.request->'p2p_parallelism')::integer`.as('p2pParallelism'))

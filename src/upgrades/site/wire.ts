@@ -13,7 +13,9 @@ import {
   EpochS,
   NotesReply,
   TargetsReply,
+  awaitedField,
   commonFields,
+  presentAwaited,
   presentNotes,
   presentState,
   presentTargets,
@@ -159,6 +161,7 @@ export const SiteUpgradeDetailReply = named(
     canary_phases: Type.Optional(Type.Array(Type.Integer())),
     p2p_cluster_size: Type.Optional(Type.Integer()),
     p2p_parallelism: Type.Optional(Type.Integer()),
+    ...awaitedField,
     notes: NotesReply,
   }),
 )
@@ -192,6 +195,7 @@ export function presentSiteUpgradeDetail(detail: SiteUpgradeDetail): Static<type
     ...(canaryPhases !== null && { canary_phases: [...canaryPhases] }),
     ...(p2pClusterSize !== null && { p2p_cluster_size: p2pClusterSize }),
     ...(p2pParallelism !== null && { p2p_parallelism: p2pParallelism }),
+    ...presentAwaited(detail.awaited),
     notes: [...orgNotes, ...presentNotes(detail)],
   }
 }

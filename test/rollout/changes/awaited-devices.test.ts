@@ -7,6 +7,11 @@ import { useJoining } from './joining.ts'
 
 const { rollout, look, move, countOfUpgrade, searches, targets } = useJoining()
 
+/** The number of devices that the record of an upgrade says it awaits. */
+async function awaited(id: string): Promise<number> {
+  return (await rollout.read(id)).siteUpgrades.reduce((sum, site) => sum + site.awaited, 0)
+}
+
 describe('an upgrade that awaits devices of others', () => {
   it.each<OrgUpgradeBody>([
     { strategy: 'canary', canary_phases: [50], phase_scope: 'site' },
@@ -19,7 +24,9 @@ describe('an upgrade that awaits devices of others', () => {
     const other = await rollout.create(sites)
     const { id } = await rollout.create({ ...sites, include_new: true, ...strategy })
     await look()
-    expect(await countOfUpgrade(id)).toEqual({})
+    expect([await countOfUpgrade(id), await awaited(id)]).toEqual([{}, 2])
+    // Those that don't search await none, whatever their notes name.
+    expect(await awaited((await rollout.create({ ...sites, ...strategy })).id)).toBe(0)
     await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
     await rollout.advance()
     await look()
@@ -47,6 +54,7 @@ describe('an upgrade that awaits devices of others', () => {
     const cancelled = await rollout.create(request)
     await rollout.play()
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
+    expect(await awaited(cancelled.id)).toBe(5)
     for (let time = 0; time < 2; time += 1) await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, cancelled.id)
     expect((await rollout.read(cancelled.id)).siteUpgrades).toMatchObject([{ status: 'completed' }])
     const records = rollout.ctx.db.selectFrom('auditLog').select('message').where('message', 'like', 'Cancel%')
@@ -55,16 +63,16 @@ describe('an upgrade that awaits devices of others', () => {
     ])
     await look()
     expect([await searches(id), await searches(cancelled.id)]).toEqual([true, false])
+    expect([await awaited(id), await awaited(cancelled.id)]).toEqual([2, 0])
     // The other upgrade has upgraded one of them, and another one is at none of its sites any more.
-    const awaited = async () =>
-      (await rollout.read(id)).siteUpgrades.flatMap(({ notes }) => notes.map(({ mac }) => mac))
-    expect(new Set(await awaited())).toEqual(new Set([away.mac, leaves.mac]))
+    const noted = async () => (await rollout.read(id)).siteUpgrades.flatMap(({ notes }) => notes.map(({ mac }) => mac))
+    expect(new Set(await noted())).toEqual(new Set([away.mac, leaves.mac]))
     await move([leaves], 1)
     await rollout.fleet.connect([away])
     rollout.clock.advance(5000)
     await rollout.play()
     await look()
-    expect(await awaited()).toEqual([leaves.mac])
+    expect([await noted(), await awaited(id)]).toEqual([[leaves.mac], 0])
     await look()
     expect(await searches(id)).toBe(false)
     expect(await countOfUpgrade(other.id)).toMatchObject({ upgraded: 2 })
@@ -97,6 +105,7 @@ describe('an upgrade that awaits devices of others', () => {
     const other = await rollout.create({ site_ids: [first ?? ''], all_sites: false })
     const { id } = await rollout.create({ site_ids: [first ?? '', second ?? ''], all_sites: false, include_new: true })
     await move(rollout.devices(0), 1)
+    expect(await awaited(id)).toBe(1)
     await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
     await rollout.advance()
     await look()

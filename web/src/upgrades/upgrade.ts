@@ -66,6 +66,11 @@ export function holdOf({ upgrades }: Upgrade): Hold | null {
   return null
 }
 
+/** Returns the number of devices of other upgrades that an upgrade awaits, also after its end. */
+export function awaitedOf({ upgrades }: Upgrade): number {
+  return upgrades.reduce((sum, { upgrade: { awaited = 0 } }) => sum + awaited, 0)
+}
+
 /** A person has paused it, or it waits for a gate. */
 export function holdText({ by }: Pick<Hold, 'by'>): string {
   return by === 'user' ? 'Paused' : 'Waiting'

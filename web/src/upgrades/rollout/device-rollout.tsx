@@ -8,7 +8,7 @@ import { SiteTimeOfDay } from '../../display/times/time.tsx'
 import { useNow } from '../../display/times/use-now.ts'
 import { type Site, sharedZone, useSites } from '../../orgs/sites.ts'
 import { goalText, kinds } from '../overview.ts'
-import { type Upgrade, holdOf, stateOf, stopReasonOf } from '../upgrade.ts'
+import { type Upgrade, awaitedOf, holdOf, stateOf, stopReasonOf } from '../upgrade.ts'
 import type { UpgradePlace } from './calls.ts'
 import { estimateEnd } from './estimate-end.ts'
 import { FloorPanel } from './floor-panel.tsx'
@@ -21,7 +21,7 @@ import type { TargetSearch } from './target-search.ts'
 import { TimelinePanel } from './timeline-panel.tsx'
 import { timelineOf } from './timeline.ts'
 import { useRollout } from './use-rollout.ts'
-import { type State, verdictOf } from './verdict.ts'
+import { type State, awaitedText, verdictOf } from './verdict.ts'
 
 interface DeviceRolloutProps {
   readonly place: UpgradePlace
@@ -39,6 +39,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
   const hold = holdOf(upgrade)
   const state = { report, hold, stopReason: stopReasonOf(upgrade) }
   const { tone, text } = stateOf({ status: report.status, ...state })
+  const awaited = awaitedText(awaitedOf(upgrade), kinds[kind].unit)
   const path = `/orgs/${orgId}${kinds[kind].path}/${upgradeId}`
   return (
     <>
@@ -66,6 +67,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
         <EndEstimate state={state} upgrade={upgrade} sites={sites} />
       </PageTitle>
       {hold !== null && <p className="note">{hold.reason}</p>}
+      {awaited !== null && <p className="note">{awaited}</p>}
       <PhasePanel report={report} hold={hold} unit={kinds[kind].unit} />
       {hasDevices ? (
         <TargetPanel place={place} report={report} search={search} sites={sites} />

@@ -4,10 +4,10 @@ import { answerOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/texts/counted.ts'
 import type { Effect } from '../../display/forms/effect.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
-import { type Upgrade, countsOf } from '../upgrade.ts'
+import { type Upgrade, awaitedOf, countsOf } from '../upgrade.ts'
 import { kinds } from '../overview.ts'
 import { type UpgradePlace, cancelUpgrade } from './calls.ts'
-import { type Action, type State, actionsOf, heldPhaseOf } from './verdict.ts'
+import { type Action, type State, actionsOf, heldPhaseOf, stopWaitingEffect } from './verdict.ts'
 
 interface RolloutActionsProps {
   readonly place: UpgradePlace
@@ -40,6 +40,7 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
   const underWay = countOf('reboot_in_progress', 'rebooted')
   const { phase, phases, words } = heldPhaseOf(report, hold)
   const { unit } = kinds[place.kind]
+  const awaited = awaitedOf(upgrade)
   const going =
     underWay === 0 ? null : `${counted(underWay, `rebooting ${unit} finishes`, `rebooting ${unit}s finish`)}.`
   const waitingSites = upgrade.upgrades.filter(({ upgrade: { targets } }) =>
@@ -103,9 +104,14 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
       effect: `Upgrades and restarts the ${counted(report.failed, 'failed device')} again.`,
       run: () => answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/retry', { params, body: {} })),
     },
+    stopWaiting: {
+      title: 'Stop waiting',
+      effect: stopWaitingEffect(awaited, unit),
+      run: () => cancelUpgrade(api, place),
+    },
   }
   const { status, failed } = report
-  return actionsOf(place.kind, { ...state, status, failed }).map((action) => {
+  return actionsOf(place.kind, { ...state, status, failed, awaited }).map((action) => {
     const { title, run, ...offer } = offers[action]
     return (
       <ConfirmButton

@@ -1,7 +1,15 @@
 import { expect, it } from 'vitest'
 import type { UpgradeKind } from '../overview.ts'
 import type { Hold, Report } from '../upgrade.ts'
-import { actionsOf, budgetText, heldPhaseOf, openPhaseOf, verdictOf } from './verdict.ts'
+import {
+  actionsOf,
+  awaitedText,
+  budgetText,
+  heldPhaseOf,
+  openPhaseOf,
+  stopWaitingEffect,
+  verdictOf,
+} from './verdict.ts'
 
 const phases = [
   { phase: 1, total: 1, upgraded: 1, failed: 0, under_way: 0, cancelled: 0, opened_at: 10, ended_at: 20 },
@@ -62,7 +70,7 @@ it('says how many more failures are tolerated', () => {
 })
 
 it('offers what makes sense', () => {
-  const running = { status: 'running', failed: 1, hold: null, stopReason: null } as const
+  const running = { status: 'running', failed: 1, awaited: 0, hold: null, stopReason: null } as const
   const [paused, failed] = [{ ...running, hold: holdBy('user') }, { ...running, status: 'failed' } as const]
   expect(actionsOf('device', running)).toEqual(['pause', 'cancel'])
   expect(actionsOf('device', paused)).toEqual(['resume', 'cancel'])
@@ -76,6 +84,22 @@ it('offers what makes sense', () => {
   expect(['ssr', 'mxedge'].map((kind) => actionsOf(kind as UpgradeKind, failed))).toEqual([[], ['retry']])
 })
 
+it('offers to stop waiting for devices of other upgrades once it has ended', () => {
+  const running = { status: 'running', failed: 1, awaited: 2, hold: null, stopReason: null } as const
+  const ended = { ...running, status: 'completed' } as const
+  expect(actionsOf('device', running)).toEqual(['pause', 'cancel'])
+  expect(actionsOf('device', ended)).toEqual(['retry', 'stopWaiting'])
+  expect(actionsOf('ssr', ended)).toEqual(['stopWaiting'])
+  expect([0, 1, 2].map((awaited) => awaitedText(awaited, 'device'))).toEqual([
+    null,
+    'This upgrade awaits 1 device that is in another upgrade. It looks at each once the other upgrade has ended with it.',
+    'This upgrade awaits 2 devices that are in other upgrades. It looks at each once the other upgrade has ended with it.',
+  ])
+  expect(stopWaitingEffect(2, 'router')).toBe(
+    'This upgrade no longer takes in the 2 routers that are in other upgrades, nor any other router. This cannot be undone.',
+  )
+})
+
 it('offers nothing while it is being stopped and devices still restart', () => {
   const stopping = {
     report: reportOf({ stops_after_failures: 6 }),
@@ -83,7 +107,7 @@ it('offers nothing while it is being stopped and devices still restart', () => {
     stopReason: 'cancelled by a@example.com',
   }
   expect(verdictOf(stopping)).toBe('3 of 100 upgraded, 1 failed. Cancelled by a@example.com')
-  const standing = { status: 'running', failed: 1, hold: null, stopReason: stopping.stopReason } as const
+  const standing = { status: 'running', failed: 1, awaited: 2, hold: null, stopReason: stopping.stopReason } as const
   expect(actionsOf('device', standing)).toEqual([])
 })
 

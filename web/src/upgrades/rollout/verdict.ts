@@ -1,3 +1,4 @@
+import { counted } from '../../display/texts/counted.ts'
 import type { UpgradeKind } from '../overview.ts'
 import { type Hold, type Report, type Standing, isRunning } from '../upgrade.ts'
 
@@ -79,23 +80,45 @@ export function openPhaseOf({ phases }: { readonly phases: readonly OpenedPhase[
   return open?.phase ?? rest.at(-1)?.phase ?? null
 }
 
+/** Returns in a sentence that an upgrade awaits devices of others; null if it awaits none. */
+export function awaitedText(awaited: number, unit: string): string | null {
+  if (awaited === 0) return null
+  const which = counted(awaited, `${unit} that is in another upgrade`, `${unit}s that are in other upgrades`)
+  return `This upgrade awaits ${which}. It looks at each once the other upgrade has ended with it.`
+}
+
+/** Returns what it means to stop this. */
+export function stopWaitingEffect(awaited: number, unit: string): string {
+  const which = counted(awaited, `${unit} that is in another upgrade`, `${unit}s that are in other upgrades`)
+  return `This upgrade no longer takes in the ${which}, nor any other ${unit}. This cannot be undone.`
+}
+
 /** The actions of a person on an upgrade. */
-export type Action = 'pause' | 'resume' | 'approve' | 'cancel' | 'retry'
+export type Action = 'pause' | 'resume' | 'approve' | 'cancel' | 'retry' | 'stopWaiting'
 
 /** The actions that the interface has for each kind of upgrades. */
 const actions: Readonly<Record<UpgradeKind, readonly Action[]>> = {
-  device: ['pause', 'resume', 'approve', 'cancel', 'retry'],
-  ssr: ['cancel'],
+  device: ['pause', 'resume', 'approve', 'cancel', 'retry', 'stopWaiting'],
+  ssr: ['cancel', 'stopWaiting'],
   mxedge: ['pause', 'resume', 'cancel', 'retry'],
 }
 
+interface Offering extends Standing {
+  readonly failed: number
+  /** The number of devices of other upgrades that it awaits. */
+  readonly awaited: number
+}
+
 /** Returns the actions that make sense now, as far as upgrades of this kind have them. */
-export function actionsOf(kind: UpgradeKind, standing: Standing & { readonly failed: number }): readonly Action[] {
+export function actionsOf(kind: UpgradeKind, standing: Offering): readonly Action[] {
   return sensibleActions(standing).filter((action) => actions[kind].includes(action))
 }
 
-function sensibleActions({ status, failed, hold, stopReason }: Parameters<typeof actionsOf>[1]): readonly Action[] {
-  if (!isRunning(status)) return failed > 0 ? ['retry'] : []
+function sensibleActions({ status, failed, awaited, hold, stopReason }: Offering): readonly Action[] {
+  if (!isRunning(status)) {
+    const retry: readonly Action[] = failed > 0 ? ['retry'] : []
+    return awaited > 0 ? [...retry, 'stopWaiting'] : retry
+  }
   if (stopReason !== null) return []
   if (hold === null) return ['pause', 'cancel']
   return [hold.by === 'approval' ? 'approve' : 'resume', 'cancel']

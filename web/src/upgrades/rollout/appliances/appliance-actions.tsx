@@ -22,7 +22,7 @@ export function ApplianceActions({ place, upgrade, onDone }: ApplianceActionsPro
   const going =
     upgrading > 0 &&
     `${counted(upgrading, 'appliance that is under way finishes its step', 'appliances that are under way finish their steps')}.`
-  const offered = actionsOf('mxedge', { ...standingOf(upgrade), failed })
+  const offered = actionsOf('mxedge', { ...standingOf(upgrade), failed, awaited: 0 })
   const done = (call: Promise<unknown>) => call.then(onDone)
   return (
     <>
