@@ -81,30 +81,31 @@ function pathOf({ path }: Operation): string {
     .replace(/\{(\w+)\}/g, (_, name: string) => large.ids[name] ?? '')
 }
 
-/** The answers of the test that runs: many links have the address that a client makes of the limit and the page. */
-const answers = new Map<string, Promise<Answer>>()
-afterEach(() => answers.clear())
-
-/** Reads each address once. */
-function read(path: string): Promise<Answer> {
-  const answer = answers.get(path) ?? readAnswer(path)
-  answers.set(path, answer)
-  return answer
+interface Page extends Answer {
+  /** As texts, which are compared faster than thousands of privileges. */
+  readonly rows: readonly string[]
 }
 
-async function readAnswer(path: string): Promise<Answer> {
+/** The pages of the test that runs: many links have the address that a client makes of the limit and the page. */
+const pages = new Map<string, Promise<Page>>()
+afterEach(() => pages.clear())
+
+/** Reads each address once. */
+function read(path: string): Promise<Page> {
+  const page = pages.get(path) ?? readPage(path)
+  pages.set(path, page)
+  return page
+}
+
+async function readPage(path: string): Promise<Page> {
   const answer = await server.call('GET', path)
   expect(answer.status).toBe(200)
   const bytes = Number(answer.headers.get('content-length'))
   expect(bytes).toBeGreaterThan(0)
   expect(bytes).toBeLessThan(MAX_ANSWER_BYTES)
-  return answer
-}
-
-/** Returns the rows as texts, which are compared faster than thousands of privileges. */
-function rowsOf({ body }: Answer): string[] {
+  const { body } = answer
   const rows: unknown[] = Array.isArray(body) ? body : body.results
-  return rows.map((row) => JSON.stringify(row))
+  return { ...answer, rows: rows.map((row) => JSON.stringify(row)) }
 }
 
 interface Paging {
@@ -119,23 +120,23 @@ function pagingOf({ headers, body }: Answer): Paging {
 }
 
 /** Reads the rows from the first page on, like a client that requests page after page with the limit of `limitFor`. */
-async function readByNumbers(path: string, first: Answer, limitFor: (last: Paging) => number): Promise<string[]> {
-  const rows = rowsOf(first)
+async function readByNumbers(path: string, first: Page, limitFor: (last: Paging) => number): Promise<string[]> {
+  const rows = [...first.rows]
   let last = pagingOf(first)
   for (let page = 2; last.limit * (page - 1) < last.total; page += 1) {
     const answer = await read(`${path}?limit=${limitFor(last)}&page=${page}`)
-    rows.push(...rowsOf(answer))
+    rows.push(...answer.rows)
     last = pagingOf(answer)
   }
   return rows
 }
 
 /** Like readByNumbers(), but follows the links of the answers. */
-async function readByLinks(first: Answer): Promise<string[]> {
-  const rows = rowsOf(first)
+async function readByLinks(first: Page): Promise<string[]> {
+  const rows = [...first.rows]
   for (let next = nextOf(first); next !== undefined;) {
     const answer = await read(next)
-    rows.push(...rowsOf(answer))
+    rows.push(...answer.rows)
     next = nextOf(answer)
   }
   return rows
@@ -161,7 +162,7 @@ it.each(['searchOrgDevices', 'searchSiteDevices', 'listOrgApsMacs'])(
   async (id) => {
     const operation = lists.find((list) => list.id === id)
     if (operation === undefined) throw new Error(`no operation ${id}`)
-    const rows = rowsOf(await read(`${pathOf(operation)}?limit=1000`))
+    const { rows } = await read(`${pathOf(operation)}?limit=1000`)
     expect(rows).toHaveLength(ROWS)
     for (const row of rows) expect(Buffer.byteLength(row)).toBeLessThan((4 * MIB) / 1000)
   },
