@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Overview, goalText, parseListSearch, sharesOf, standingOf } from './overview.ts'
+import { type Overview, goalText, noteOf, parseListSearch, sharesOf, standingOf } from './overview.ts'
 import { stateOf } from './upgrade.ts'
 
 it.each([
@@ -21,6 +21,18 @@ it('names what a running upgrade waits for, unless it is being stopped', () => {
   expect(stateIn({ status: 'running', held: { ...held, by: 'gate' } })).toBe('Waiting')
   expect(stateIn({ status: 'running', held, stop_reason: 'cancelled by a@example.com' })).toBe('Stopping')
   expect(stateIn({ status: 'cancelled', stop_reason: 'cancelled by a@example.com' })).toBe('Cancelled')
+})
+
+it('says why an upgrade waits or was stopped', () => {
+  const held = { by: 'gate', reason: 'phase 1 ended and waits for an approval', timestamp: 30 } as const
+  const words = [
+    noteOf({ status: 'running', held }),
+    noteOf({ status: 'failed', held, stop_reason: 'more than 5 % of 6 devices failed' }),
+    noteOf({ status: 'completed', held }),
+    noteOf({ status: 'running' }),
+  ]
+  const failed = 'More than 5 % of 6 devices failed'
+  expect(words).toEqual(['Phase 1 ended and waits for an approval', failed, undefined, undefined])
 })
 
 it('shows every device in its bar once', () => {

@@ -1,6 +1,7 @@
 import type { Schemas } from '../api/client.ts'
 import type { Share } from '../display/share-bar.tsx'
-import type { Standing } from './upgrade.ts'
+import { capital } from '../devices/device.ts'
+import { type Standing, isRunning } from './upgrade.ts'
 
 /** An upgrade of any kind, as the list of all kinds has it. */
 export type Overview = Schemas['UpgradeOverview']
@@ -46,6 +47,12 @@ export function standingOf({
   readonly stop_reason?: string | null
 }): Standing {
   return { status, hold: held, stopReason }
+}
+
+/** Returns why an upgrade waits, or was stopped; undefined if it proceeds, or has ended as planned. */
+export function noteOf({ status, held, stop_reason: stopReason }: Pick<Overview, 'status' | 'held' | 'stop_reason'>) {
+  const reason = stopReason ?? (isRunning(status) ? held?.reason : undefined)
+  return reason === undefined ? undefined : capital(reason)
 }
 
 /** Returns the parts of an upgrade, in the order in which its bar shows them. */

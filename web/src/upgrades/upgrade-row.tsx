@@ -3,13 +3,14 @@ import { counted } from '../display/texts/counted.ts'
 import { ShareBar } from '../display/share-bar.tsx'
 import { StateMark } from '../display/state-mark.tsx'
 import { ViewerTime } from '../display/times/time.tsx'
-import { type Overview, goalText, kinds, sharesOf, standingOf } from './overview.ts'
+import { type Overview, goalText, kinds, noteOf, sharesOf, standingOf } from './overview.ts'
 import { stateOf } from './upgrade.ts'
 
 /** An upgrade of any kind in a list. */
 export function UpgradeRow({ orgId, upgrade }: { readonly orgId: string; readonly upgrade: Overview }) {
   const { id, kind, strategy, sites, start_time: start, counts } = upgrade
   const { text: kindText, unit } = kinds[kind]
+  const note = noteOf(upgrade)
   const { tone, text } = stateOf(standingOf(upgrade))
   return (
     <li className="upgrade-row">
@@ -28,6 +29,7 @@ export function UpgradeRow({ orgId, upgrade }: { readonly orgId: string; readonl
             </>
           )}
         </span>
+        {note !== undefined && <span>{note}</span>}
       </div>
       <ShareBar label={kindText} shares={sharesOf(counts)} />
       <span className="upgrade-figures">

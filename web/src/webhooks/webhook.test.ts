@@ -19,7 +19,7 @@ it('distinguishes failures from pauses, and what the service has disabled from w
     healthWordsOf({ state: 'healthy', breaker: { open: false, failures }, ...health })
   expect(wordsOf({ state: 'paused' })).toEqual({ tone: 'warn', text: 'Paused' })
   expect(wordsOf({ state: 'paused' }, 8)).toEqual({ tone: 'bad', text: 'Failing' })
-  expect(wordsOf({ state: 'disabled', disabled_reason: 'gone' }, 1)).toMatchObject({ tone: 'bad' })
+  expect(wordsOf({ state: 'disabled', disabled_reason: 'gone' }, 1)).toEqual({ tone: 'bad', text: 'Disabled' })
   expect(wordsOf({ state: 'disabled', disabled_reason: 'request' }, 1)).toEqual({ tone: 'idle', text: 'Disabled' })
   expect(wordsOf({ state: 'disabled' })).toEqual({ tone: 'idle', text: 'Disabled' })
 })

@@ -37,7 +37,7 @@ export function healthWordsOf({
   breaker,
 }: Pick<Health, 'state' | 'disabled_reason' | 'breaker'>): HealthWords {
   if (state === 'paused' && breaker.failures > 0) return healthStates.failing
-  if (state === 'disabled' && why !== 'request') return { tone: 'bad', text: 'Disabled by the service' }
+  if (state === 'disabled' && why !== 'request') return { ...healthStates.disabled, tone: 'bad' }
   return healthStates[state]
 }
 

@@ -63,7 +63,7 @@ function SiteLine({ orgId, row: { site, total, away } }: { readonly orgId: strin
   return (
     <tr>
       <th scope="row">
-        <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId: site.id }}>
+        <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId: site.id }} className="name">
           {site.name}
         </Link>
       </th>

@@ -78,7 +78,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
       )}
       <div className="columns wide-left">
         <div>
-          <SitePanel report={report} upgrade={upgrade} sites={sites} />
+          <SitePanel orgId={orgId} report={report} upgrade={upgrade} sites={sites} />
           {/* Floor plans show where access points hang; routers stand in racks. */}
           {hasDevices && kind === 'device' && <FloorPanel report={report} siteId={search.site} mapId={search.map} />}
         </div>

@@ -6,7 +6,7 @@ const phase = { phase: 1, total: 10, upgraded: 9, failed: 1, under_way: 0, cance
 
 it('compares each rule of a gate with its present value', () => {
   expect(checkGate(phase)).toEqual([
-    { rule: 'at most 5 % failed', value: '1 of 10', isMet: false },
+    { rule: 'at most 5 % failed', value: '1 of 10', isMet: false, isFailed: true },
     { rule: 'at least 1 upgraded', value: '9', isMet: true },
     { rule: 'an approval', value: 'not given yet', isMet: false },
   ])
@@ -16,6 +16,14 @@ it('compares each rule of a gate with its present value', () => {
     { rule: 'at most 1 failed', value: '1', isMet: true },
     { rule: 'at least 90 % upgraded', value: '9 of 10', isMet: true },
   ])
+})
+
+it('knows when the results of a phase will never meet a rule', () => {
+  const behind = { ...phase, upgraded: 0, failed: 0, gate: { max_failures: 0, min_upgraded: 1, passed: false } }
+  const failedOf = (more: object) => checkGate({ ...behind, ...more }).map(({ isFailed }) => isFailed ?? false)
+  expect(failedOf({})).toEqual([false, false])
+  expect(failedOf({ failed: 1 })).toEqual([true, false])
+  expect(failedOf({ failed: 1, ended_at: 9 })).toEqual([true, true])
 })
 
 it('compares no numbers of a phase that other upgrades have emptied', () => {

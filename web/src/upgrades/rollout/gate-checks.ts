@@ -8,6 +8,8 @@ export interface GateCheck {
   readonly rule: string
   readonly value: string
   readonly isMet: boolean
+  /** True if the results of the phase will never meet it. */
+  readonly isFailed?: boolean
 }
 
 const waits = {
@@ -28,28 +30,28 @@ export function checkGate(phase: Phase): readonly GateCheck[] {
   return total === 0 ? checkWait(gate) : [...checkNumbers(gate, phase), ...checkWait(gate)]
 }
 
-function checkNumbers(gate: Gate, { total, failed, upgraded }: Phase): readonly GateCheck[] {
+function checkNumbers(gate: Gate, { total, failed, upgraded, ended_at: endedAt }: Phase): readonly GateCheck[] {
   const { max_failures: failures, max_failure_percentage: percent, min_upgraded: atLeast } = gate
   const { min_success_percentage: share } = gate
-  const checks: (GateCheck | null)[] = [
-    failures === undefined
-      ? null
-      : { rule: `at most ${failures} failed`, value: `${failed}`, isMet: failed <= failures },
+  const hasEnded = endedAt !== undefined
+  // Devices that failed stay failed; others may still be upgraded until the phase ends.
+  const checks: readonly (readonly [rule: string, value: string, isMet: boolean, isFinal: boolean] | null)[] = [
+    failures === undefined ? null : [`at most ${failures} failed`, `${failed}`, failed <= failures, true],
     percent === undefined
       ? null
-      : { rule: `at most ${percent} % failed`, value: `${failed} of ${total}`, isMet: 100 * failed <= percent * total },
+      : [`at most ${percent} % failed`, `${failed} of ${total}`, 100 * failed <= percent * total, true],
     atLeast === undefined
       ? null
-      : { rule: `at least ${atLeast} upgraded`, value: `${upgraded}`, isMet: upgraded >= Math.min(atLeast, total) },
+      : [`at least ${atLeast} upgraded`, `${upgraded}`, upgraded >= Math.min(atLeast, total), hasEnded],
     share === undefined
       ? null
-      : {
-          rule: `at least ${share} % upgraded`,
-          value: `${upgraded} of ${total}`,
-          isMet: 100 * upgraded >= share * total,
-        },
+      : [`at least ${share} % upgraded`, `${upgraded} of ${total}`, 100 * upgraded >= share * total, hasEnded],
   ]
-  return checks.filter((check) => check !== null)
+  return checks.flatMap((check) => {
+    if (check === null) return []
+    const [rule, value, isMet, isFinal] = check
+    return [{ rule, value, isMet, ...(!isMet && isFinal && { isFailed: true }) }]
+  })
 }
 
 function checkWait({ wait_for: wait, prevent_self_approval: byAnother, passed }: Gate): readonly GateCheck[] {

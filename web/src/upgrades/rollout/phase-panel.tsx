@@ -2,7 +2,7 @@ import { Panel } from '../../display/layout/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import type { Hold, Report } from '../upgrade.ts'
 import { BudgetBar } from './budget-bar.tsx'
-import { checkGate, gatesBetween, holdTextOf } from './gate-checks.ts'
+import { type GateCheck, checkGate, gatesBetween, holdTextOf } from './gate-checks.ts'
 import { countPhases } from './phase-counts.ts'
 import { PhaseWindow } from './phase-window.tsx'
 import { strategyText } from './strategy-text.ts'
@@ -34,6 +34,10 @@ export function PhasePanel({ report, hold, unit }: PhasePanelProps) {
   )
 }
 
+function resultOf({ isMet, isFailed = false }: Pick<GateCheck, 'isMet' | 'isFailed'>): 'met' | 'failed' | 'open' {
+  return isMet ? 'met' : isFailed ? 'failed' : 'open'
+}
+
 /** The gates that are still closed, each with its rules and what they are compared with. */
 function Gates({ report, hold }: GatesProps) {
   const gates = gatesBetween(report)
@@ -54,8 +58,12 @@ function Gates({ report, hold }: GatesProps) {
             After phase {phase.phase}
             {hold !== null && phase.phase === open && <strong className="gate"> · {holdTextOf(hold, phase)}</strong>}
           </span>
-          {checkGate(phase).map(({ rule, value, isMet }) => (
-            <span key={rule} className="gate-rule" data-met={phase.opened_at !== undefined && isMet}>
+          {checkGate(phase).map(({ rule, value, ...check }) => (
+            <span
+              key={rule}
+              className="gate-rule"
+              data-result={phase.opened_at === undefined ? 'open' : resultOf(check)}
+            >
               {rule}
               {phase.opened_at !== undefined && <span className="muted">: {value}</span>}
             </span>

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { Panel } from '../../display/layout/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTimeOfDay } from '../../display/times/time.tsx'
@@ -9,6 +10,7 @@ import { type Report, type Upgrade, isRunning, upgradeStates } from '../upgrade.
 import { type Span, spanSites } from './site-spans.ts'
 
 interface SitePanelProps {
+  readonly orgId: string
   readonly report: Report
   readonly upgrade: Upgrade
   readonly sites: ReadonlyMap<string, Site> | undefined
@@ -18,7 +20,7 @@ interface SitePanelProps {
 const SHOWN = 100
 
 /** The progress of each site, with its start in its own time zone and its share of the whole time. */
-export function SitePanel({ report, upgrade, sites }: SitePanelProps) {
+export function SitePanel({ orgId, report, upgrade, sites }: SitePanelProps) {
   const now = useNow()
   const planned = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.start_time]))
   const waits = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.waits_until]))
@@ -54,7 +56,15 @@ export function SitePanel({ report, upgrade, sites }: SitePanelProps) {
               const zone = sites?.get(site.site_id)?.timezone
               return (
                 <tr key={site.site_id}>
-                  <th scope="row">{site.site_name ?? 'A deleted site'}</th>
+                  <th scope="row">
+                    {sites?.has(site.site_id) === true ? (
+                      <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId: site.site_id }} className="name">
+                        {site.site_name}
+                      </Link>
+                    ) : (
+                      <span className="name">{site.site_name ?? 'A deleted site'}</span>
+                    )}
+                  </th>
                   <td>
                     <StateMark tone={tone}>{text}</StateMark>
                     {opensAt !== undefined && (

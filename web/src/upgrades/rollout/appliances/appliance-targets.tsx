@@ -41,7 +41,7 @@ export function ApplianceTargets({ orgId, targets }: ApplianceTargetsProps) {
                 .map(({ mxedge_id: id, name, status, phase, steps, reason }) => (
                   <tr key={id}>
                     <th scope="row">
-                      <Link to="/orgs/$orgId/edges/$mxedgeId" params={{ orgId, mxedgeId: id }}>
+                      <Link to="/orgs/$orgId/edges/$mxedgeId" params={{ orgId, mxedgeId: id }} className="name">
                         {name}
                       </Link>
                     </th>
