@@ -22,7 +22,9 @@ import {
   CreateWebhookBody,
   UpdateWebhookBody,
   WebhookReply,
+  WebhooksQuery,
   WebhookTopicsReply,
+  parseWebhooks,
   presentTopic,
   presentWebhook,
 } from './wire.ts'
@@ -78,8 +80,10 @@ function collectionOperations(outbound: OutboundHttp, limits: WebhookLimits): Op
       tag,
       at: orgAndSite('/webhooks', { needs: 'read' }),
       item: WebhookReply,
-      run: async (ctx, { scope, caller, page }) => {
-        const found = await listWebhooks(ctx.db, scope, page)
+      query: WebhooksQuery,
+      run: async (ctx, { scope, caller, query, page }) => {
+        const conditions = parseWebhooks(query)
+        const found = await listWebhooks(ctx.db, scope, { conditions, now: ctx.clock.now(), page })
         const reveal = await revealTo(ctx, caller, scope)
         return presentPage(found, (row) => presentWebhook(webhookOf(ctx.secrets, row), reveal))
       },

@@ -1,12 +1,17 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { type InOrg, type PlaceScope, siteIdOf } from '../access/scope.ts'
+import type { Conditions } from '../http/lists/filters.ts'
 import type { Page, Paged } from '../http/lists/lists.ts'
 import { sizesOf } from '../http/lists/store-bounds.ts'
+import { allHold, column, conditionsOn } from '../http/lists/store-filters.ts'
 import { pageOf } from '../http/lists/store-pages.ts'
 import { type Db, type Reader, type Tx } from '../platform/database/db.ts'
 import { documentText } from '../platform/sealing/document-column.ts'
 import { columnsOf } from '../platform/database/rows.ts'
 import { notFound } from '../platform/errors.ts'
+import { addMs } from '../platform/time/clock.ts'
+import type { webhookFilters } from './filters.ts'
+import { OVERFLOWING_MS } from './health/decide-state.ts'
 import type { Disabled } from './health/disabled.ts'
 import type { WebhookTable } from './tables.ts'
 import { topicNameOf } from './topics.ts'
@@ -33,11 +38,27 @@ export function selectWebhooks(reader: Reader, scope: PlaceScope) {
     .where('siteId', 'is not distinct from', siteIdOf(scope))
 }
 
+interface Listed {
+  readonly conditions: Conditions<typeof webhookFilters>
+  readonly now: Date
+  readonly page: Page
+}
+
 /** Oldest first. */
-export function listWebhooks(db: Db, scope: PlaceScope, page: Page): Promise<Paged<WebhookRow>> {
-  const hits = selectWebhooks(db, scope)
+export function listWebhooks(db: Db, scope: PlaceScope, { conditions, now, page }: Listed): Promise<Paged<WebhookRow>> {
+  const columns = { failing: column(isFailing(now)) }
+  const hits = selectWebhooks(db, scope).where(allHold(conditionsOn<typeof webhookFilters>(columns, conditions)))
   const bytes = sql`octet_length(hit.doc::text) + coalesce(octet_length(hit.secrets), 0)`
   return pageOf<WebhookRow>(db, { hits, sizes: sizesOf(bytes) }, page)
+}
+
+/** As decideState() decides it: a webhook is failing, also while its breaker is open, overflowing, or disabled by the service. */
+function isFailing(now: Date): RawBuilder<boolean> {
+  return sql<boolean>`exists (
+    select from webhook_lane lane
+    where lane.org_id = webhook.org_id and lane.webhook_id = webhook.id and case when webhook.enabled
+      then lane.failures > 0 or lane.overflowed_at >= ${addMs(now, -OVERFLOWING_MS)}
+      else webhook.disabled_why <> 'request' end)`
 }
 
 /** @throws AppError not_found. */

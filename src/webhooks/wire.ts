@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from 'typebox'
 import { omitFields } from '../http/bodies/documents.ts'
+import { type Conditions, filterQuery, parseFilters } from '../http/lists/filters.ts'
+import { pageQuery } from '../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { textOf } from '../http/texts.ts'
 import { type Reveal, presentSecrets } from '../orgs/secrets/secrets.ts'
 import { epochS } from '../platform/time/clock.ts'
 import type { Document } from '../platform/json/document.ts'
+import { webhookFilters } from './filters.ts'
 import { MAX_FILTER_LENGTH, MAX_OVERLAP_S, MAX_RATE, deliveryOrders, ratePeriods } from './delivery-options.ts'
 import type { WebhookTopic } from './topics.ts'
 import { clientCertificateEnd } from './requests/client-certificate.ts'
@@ -16,6 +19,13 @@ import { withoutQueries } from './requests/without-query.ts'
 const TextOrNull = Type.Union([Type.String(), Type.Null()])
 
 const MAX_URL_LENGTH = 2000
+
+export const WebhooksQuery = Type.Object({ ...pageQuery, ...filterQuery(webhookFilters) })
+
+/** @throws AppError invalid naming the field. */
+export function parseWebhooks(query: Static<typeof WebhooksQuery>): Conditions<typeof webhookFilters> {
+  return parseFilters(webhookFilters, query)
+}
 
 const settable = {
   name: Type.Optional(TextOrNull),

@@ -106,6 +106,47 @@ it('shows since when and why a webhook is disabled', async () => {
   expect(ofCreated.body).toMatchObject({ ...disabled, disabled_time: expect.any(Number) })
 })
 
+it('lists the webhooks that somebody has to look at', async () => {
+  const { orgId } = server.org
+  const hooks = `/orgs/${orgId}/webhooks`
+  const add = async (name: string): Promise<string> => {
+    const body = { name, url: 'http://127.0.0.1:9/hook', topics: ['zone'], enabled: !name.startsWith('off') }
+    // Of a site, so that those of other tests are not in the list.
+    return (await server.call('POST', `/sites/${site}/webhooks`, { body })).body.id
+  }
+  const site = (await server.call('POST', `/orgs/${orgId}/sites`, { body: { name: 'Listed' } })).body.id
+  const [failing, dropping, dropped, gone] = [
+    await add('failing'),
+    await add('drops'),
+    await add('fine'),
+    await add('off, gone'),
+  ]
+  await add('off')
+  const lanes = server.ctx.db.updateTable('webhookLane')
+  const anHourAgo = server.ctx.clock.now().getTime() - 3600e3
+  await lanes
+    .set({ failures: 7, openUntil: new Date(anHourAgo) })
+    .where('webhookId', '=', failing)
+    .execute()
+  await lanes
+    .set({ overflowedAt: new Date(anHourAgo + 60_000) })
+    .where('webhookId', '=', dropping)
+    .execute()
+  await lanes
+    .set({ overflowedAt: new Date(anHourAgo - 1) })
+    .where('webhookId', '=', dropped)
+    .execute()
+  await server.ctx.db.updateTable('webhook').set({ disabledWhy: 'gone' }).where('id', '=', gone).execute()
+  const namesOf = async (query: string) => {
+    const { body, headers } = await server.call('GET', `/sites/${site}/webhooks${query}`)
+    return [headers.get('x-page-total'), body.map(({ name }: { name: string }) => name)]
+  }
+  expect(await namesOf('?failing=true')).toEqual(['3', ['failing', 'drops', 'off, gone']])
+  expect(await namesOf('?failing=false')).toEqual(['2', ['fine', 'off']])
+  expect(await namesOf('?failing=true&limit=1')).toEqual(['3', ['failing']])
+  expect((await server.call('GET', `${hooks}?failing=often`)).status).toBe(400)
+})
+
 it('says that a large number of waiting messages is exact unless they are being sent', async () => {
   const lanes = server.ctx.db.updateTable('webhookLane').where('webhookId', '=', id)
   const shown = async (set: { readonly pending: number; readonly leaseUntil: Date | null }) => {

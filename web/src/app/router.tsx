@@ -16,7 +16,7 @@ import { parseDeviceSearch } from '../devices/list/device-search.ts'
 import { parseListSearch } from '../upgrades/overview.ts'
 import { parseDraft } from '../upgrades/wizard/draft.ts'
 import { parseTargetSearch } from '../upgrades/rollout/target-search.ts'
-import { parseSiteSearch } from '../webhooks/webhook.ts'
+import { parseSiteSearch, parseWebhooksSearch } from '../webhooks/webhook.ts'
 import { parseDeliverySearch } from '../webhooks/webhook/delivery-search.ts'
 import { ErrorPage, NotFoundPage, PendingPage } from './error-pages.tsx'
 import { Root } from './root.tsx'
@@ -189,7 +189,7 @@ const firmwareRoute = createRoute({
 const webhooksRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/webhooks',
-  validateSearch: parseSiteSearch,
+  validateSearch: parseWebhooksSearch,
   component: lazyRouteComponent(() => import('../webhooks/list/webhook-list-page.tsx'), 'WebhookListPage'),
 })
 

@@ -15,8 +15,8 @@ export function webhookCalls(api: Api, { orgId, siteId }: WebhookPlace) {
   const place = { org_id: orgId, ...(siteId !== undefined && { site_id: siteId }) }
   const pathOf = (id: string) => ({ ...place, webhook_id: id })
   return {
-    list: (page: number, limit: number): Promise<Page<Webhook>> =>
-      pageOf(api.GET(under(''), { params: { path: place, query: { page, limit } } })),
+    list: (page: number, limit: number, failing?: true): Promise<Page<Webhook>> =>
+      pageOf(api.GET(under(''), { params: { path: place, query: { page, limit, ...(failing && { failing }) } } })),
     get: (id: string): Promise<Webhook> => answerOf(api.GET(under('/{webhook_id}'), { params: { path: pathOf(id) } })),
     create: (body: Schemas['WebhookCreate']): Promise<Webhook> =>
       answerOf(api.POST(under(''), { params: { path: place }, body })),

@@ -3,6 +3,7 @@ import {
   type Health,
   type Webhook,
   healthWordsOf,
+  parseWebhooksSearch,
   pendingText,
   rateLimitText,
   resultText,
@@ -48,4 +49,9 @@ it('names the result of a delivery, also of a message that was fetched', () => {
   expect(resultText({ status: 'failure', status_code: 503 })).toBe('503')
   expect(resultText({ status: 'failure' })).toBe('No answer')
   expect(resultText({ status: 'success' })).toBe('Fetched')
+})
+
+it('keeps of an address of the list what filters it', () => {
+  expect(parseWebhooksSearch({ site: 's', failing: true, page: 2 })).toEqual({ site: 's', failing: true })
+  expect(parseWebhooksSearch({ site: '', failing: 'true' })).toEqual({})
 })

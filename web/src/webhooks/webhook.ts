@@ -91,6 +91,16 @@ export function parseSiteSearch({ site }: Readonly<Record<string, unknown>>): Si
   return typeof site === 'string' && site !== '' ? { site } : {}
 }
 
+/** The filter of the list of webhooks, as in the address of the page. */
+export interface WebhooksSearch extends SiteSearch {
+  /** Only those that somebody has to look at. */
+  readonly failing?: true
+}
+
+export function parseWebhooksSearch(search: Readonly<Record<string, unknown>>): WebhooksSearch {
+  return { ...parseSiteSearch(search), ...(search['failing'] === true && { failing: true }) }
+}
+
 export function placeOf(orgId: string, { site }: SiteSearch): WebhookPlace {
   return { orgId, ...(site !== undefined && { siteId: site }) }
 }

@@ -1,5 +1,5 @@
 import { NativeSelect } from '@mantine/core'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
 import { counted } from '../../display/texts/counted.ts'
@@ -8,7 +8,7 @@ import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { useSites } from '../../orgs/sites.ts'
-import { useWebhookCalls, useWebhookHealth } from '../use-webhooks.ts'
+import { REFRESH_MS, useWebhookCalls, useWebhookHealth } from '../use-webhooks.ts'
 import {
   type SiteSearch,
   type Webhook,
@@ -32,22 +32,31 @@ export function WebhookListPage() {
   const { search, isKnown } = useShownPlace(orgId)
   const place = placeOf(orgId, search)
   const mayWrite = useMay('write', place)
-  const webhooks = useWebhooks(place, isKnown)
+  const { failing } = route.useSearch()
+  const webhooks = useWebhooks(place, { failing, isKnown })
   const pages = webhooks.data?.pages ?? []
   const rows = pages.flatMap((page) => page.rows)
   return (
     <>
       <PageTitle
         title="Webhooks"
-        call={`${pathOf(place)}/webhooks`}
+        call={`${pathOf(place)}/webhooks${failing === true ? '?failing=true' : ''}`}
         actions={mayWrite && <NewLink orgId={orgId} search={search} />}
       >
-        <span>{pages[0] === undefined ? ' ' : counted(pages[0].total, 'webhook')}</span>
+        <span>
+          {pages[0] === undefined ? ' ' : counted(pages[0].total, failing === true ? 'failing webhook' : 'webhook')}
+        </span>
       </PageTitle>
-      <PlaceChoice orgId={orgId} search={search} />
+      <div className="filters">
+        <PlaceChoice orgId={orgId} search={search} />
+        <FailingChoice orgId={orgId} place={place} search={search} isKnown={isKnown} failing={failing} />
+      </div>
       {webhooks.data === undefined && webhooks.error === null && <Skeleton rows={4} />}
       {webhooks.data === undefined && <ProblemNote problem={webhooks.error} />}
-      {pages[0]?.total === 0 && (
+      {pages[0]?.total === 0 && failing === true && (
+        <EmptyState title="No webhook is failing">The receivers of all take their messages.</EmptyState>
+      )}
+      {pages[0]?.total === 0 && failing === undefined && (
         <EmptyState title="No webhooks here">
           A webhook sends events to your program: upgrades, devices that connect or disconnect, changes by people.
           <NewLink orgId={orgId} search={search} />
@@ -67,20 +76,26 @@ export function WebhookListPage() {
 
 /** A role in single sites shows the first of them where the address names none. */
 function useShownPlace(orgId: string): { readonly search: SiteSearch; readonly isKnown: boolean } {
-  const search = route.useSearch()
+  const { site } = route.useSearch()
+  const search = site === undefined ? {} : { site }
   const mayReadOrg = useMay('read', { orgId })
   const sites = useSites(orgId).data
-  if (mayReadOrg || search.site !== undefined) return { search, isKnown: true }
+  if (mayReadOrg || site !== undefined) return { search, isKnown: true }
   const [first] = sites?.keys() ?? []
   return { search: first === undefined ? {} : { site: first }, isKnown: sites !== undefined }
 }
 
-function useWebhooks(place: WebhookPlace, isKnown: boolean) {
+interface Shown {
+  readonly failing: true | undefined
+  readonly isKnown: boolean
+}
+
+function useWebhooks(place: WebhookPlace, { failing, isKnown }: Shown) {
   const calls = useWebhookCalls(place)
   return useInfiniteQuery({
-    queryKey: ['webhooks', place],
+    queryKey: ['webhooks', place, failing ?? 'all'],
     enabled: isKnown,
-    queryFn: ({ pageParam }) => calls.list(pageParam, SHOWN),
+    queryFn: ({ pageParam }) => calls.list(pageParam, SHOWN, failing),
     initialPageParam: 1,
     getNextPageParam: ({ total }, pages) => (pages.length * SHOWN < total ? pages.length + 1 : undefined),
   })
@@ -100,20 +115,54 @@ function PlaceChoice({ orgId, search }: { readonly orgId: string; readonly searc
   const sites = useSites(orgId).data
   const mayReadOrg = useMay('read', { orgId })
   return (
-    <div className="filters">
-      <NativeSelect
-        size="xs"
-        aria-label="Place"
-        value={search.site ?? ''}
-        data={[
-          ...(mayReadOrg ? [{ value: '', label: 'The organization' }] : []),
-          ...[...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name })),
-        ]}
-        onChange={({ currentTarget: { value } }) =>
-          void navigate({ search: value === '' ? {} : { site: value }, replace: true })
-        }
-      />
-    </div>
+    <NativeSelect
+      size="xs"
+      aria-label="Place"
+      value={search.site ?? ''}
+      data={[
+        ...(mayReadOrg ? [{ value: '', label: 'The organization' }] : []),
+        ...[...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name })),
+      ]}
+      onChange={({ currentTarget: { value } }) =>
+        void navigate({ search: value === '' ? {} : { site: value }, replace: true })
+      }
+    />
+  )
+}
+
+interface FailingChoiceProps extends Shown {
+  readonly orgId: string
+  readonly place: WebhookPlace
+  readonly search: SiteSearch
+}
+
+/** Links to all webhooks and to those that are failing, with their number: a page shows only a few of many. */
+function FailingChoice({ orgId, place, search, failing, isKnown }: FailingChoiceProps) {
+  const calls = useWebhookCalls(place)
+  const { data } = useQuery({
+    queryKey: ['webhooks', place, 'failing count'],
+    enabled: isKnown,
+    queryFn: () => calls.list(1, 1, true),
+    refetchInterval: REFRESH_MS,
+  })
+  return (
+    <nav className="chips" aria-label="Webhooks by health">
+      {[undefined, true as const].map((only) => (
+        <Link
+          key={String(only)}
+          to="/orgs/$orgId/webhooks"
+          params={{ orgId }}
+          search={{ ...search, ...(only && { failing: only }) }}
+          replace
+          className="chip"
+          data-current={only === failing || undefined}
+          aria-current={only === failing ? 'true' : undefined}
+        >
+          {only === undefined ? 'All' : <StateMark tone={data?.total === 0 ? 'idle' : 'bad'}>Failing</StateMark>}
+          {only && data !== undefined && <span className="chip-count">{data.total.toLocaleString('en')}</span>}
+        </Link>
+      ))}
+    </nav>
   )
 }
 

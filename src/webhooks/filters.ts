@@ -1,0 +1,9 @@
+import { flag } from '../http/lists/filters.ts'
+
+/** Filters for the list of webhooks. */
+export const webhookFilters = {
+  failing: flag({
+    about:
+      'true if the service has disabled it, its last attempt failed, or messages to it were dropped within the last hour',
+  }),
+}
