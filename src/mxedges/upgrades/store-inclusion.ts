@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
+import { isOpenToOthers } from './notes.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
 import { type Db, type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
 import { type NewTarget, insertTargets } from './store-create.ts'
@@ -15,7 +16,7 @@ export interface DueInclusion {
   readonly after: string | null
 }
 
-/** Claims an upgrade that runs and is due to search for further appliances: until the lease ends, no other worker searches. */
+/** Claims an upgrade that is due to search for further appliances: until the lease ends, no other worker searches. */
 export async function claimInclusion(
   db: Db,
   { nowMs, leaseUntilMs }: { readonly nowMs: number; readonly leaseUntilMs: number },
@@ -23,7 +24,7 @@ export async function claimInclusion(
   const { rows } = await sql<DueInclusion>`
     with due as (
       select org_id, id from mxedge_upgrade
-      where finished_at is null and stopping is null and include_due_ms <= ${nowMs}
+      where stopping is null and include_due_ms <= ${nowMs}
       order by include_due_ms limit 1 for update skip locked
     )
     update mxedge_upgrade upgrade set include_due_ms = ${leaseUntilMs}
@@ -33,17 +34,28 @@ export async function claimInclusion(
   return rows[0]
 }
 
-/** Locks an upgrade that runs and searches for appliances to join. */
-export function lockIncluding(tx: Tx, scope: InOrg, id: string): Promise<MxedgeUpgrade | undefined> {
-  return tx
+/** Locks an upgrade that searches for appliances to join. One that has ended and awaits none searches no longer. */
+export async function lockIncluding(tx: Tx, scope: InOrg, id: string): Promise<MxedgeUpgrade | undefined> {
+  const upgrade = await tx
     .selectFrom('mxedgeUpgrade')
     .selectAll()
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
-    .where('finishedAt', 'is', null)
+    .where('includeDueMs', 'is not', null)
     .where('stopping', 'is', null)
     .forUpdate()
     .executeTakeFirst()
+  return upgrade !== undefined && isOpenToOthers(upgrade) ? upgrade : undefined
+}
+
+/** Ends the search of a locked upgrade. A retry lets it search again. */
+export async function endInclusion(tx: Tx, scope: InOrg, id: string): Promise<void> {
+  await tx
+    .updateTable('mxedgeUpgrade')
+    .set({ includeDueMs: null, includeAfter: null })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
 }
 
 /**
@@ -76,6 +88,8 @@ export interface JoiningLook {
   readonly ids: readonly string[]
   /** Those of them that the plan skipped: they are among the targets. */
   readonly skipped: ReadonlySet<string>
+  /** The ids of the appliances that were looked at and that an upgrade has, this one or another. */
+  readonly busy: ReadonlySet<string>
   /** The last appliance that was looked at; null at the end of the pass. */
   readonly last: string | null
 }
@@ -94,17 +108,19 @@ export async function listJoining(
   if (siteId !== null) covered = covered.where('siteId', '=', siteId)
   if (after !== null) covered = covered.where('id', '>', after)
   const looked = (await covered.orderBy('id').limit(limit).execute()).map((row) => row.id)
-  const { rows } = await sql<{ id: string; isSkipped: boolean }>`
-    select looked.id, own.mxedge_id is not null as is_skipped from unnest(${looked}::uuid[]) as looked (id)
-    join mxedge_session session on session.org_id = ${orgId} and session.mxedge_id = looked.id
+  const { rows } = await sql<{ id: string; isSkipped: boolean; isBusy: boolean }>`
+    select looked.id, own.mxedge_id is not null as is_skipped, is_busy
+    from unnest(${looked}::uuid[]) as looked (id)
+    cross join lateral (select exists (select from mxedge_upgrade_target target
+      where target.mxedge_id = looked.id and target.org_id = ${orgId} and target.state <> ${noneOf(terminalStates)}) as is_busy) active
     left join mxedge_upgrade_target own on own.org_id = ${orgId} and own.upgrade_id = ${id} and own.mxedge_id = looked.id
-    where (own.phase is null or own.phase = ${NO_PHASE})
-      and not exists (select from mxedge_upgrade_target target
-        where target.mxedge_id = looked.id and target.org_id = ${orgId} and target.state <> ${noneOf(terminalStates)})
+    where is_busy or (own.phase is null or own.phase = ${NO_PHASE})
+      and exists (select from mxedge_session session where session.org_id = ${orgId} and session.mxedge_id = looked.id)
   `.execute(reader)
   return {
-    ids: rows.map((row) => row.id),
+    ids: rows.flatMap((row) => (row.isBusy ? [] : [row.id])),
     skipped: new Set(rows.flatMap((row) => (row.isSkipped ? [row.id] : []))),
+    busy: new Set(rows.flatMap((row) => (row.isBusy ? [row.id] : []))),
     last: looked.length < limit ? null : (looked.at(-1) ?? null),
   }
 }
@@ -135,7 +151,10 @@ export async function findExtent(
   return rows[0] ?? { imageIds: [], lastOrdinal: 0, lastWave: 0, siteIds: [] }
 }
 
-/** Writes the targets that join a locked upgrade, and the changed upgrade. They replace those that its plan skipped. */
+/**
+ * Writes the targets that join a locked upgrade, and the changed upgrade. They replace those that its plan skipped. An upgrade
+ * that has ended continues.
+ */
 export async function insertIncluded(
   tx: Tx,
   scope: InOrg,
@@ -146,7 +165,8 @@ export async function insertIncluded(
     notes,
     targets,
     nowMs,
-  }: Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes'> & {
+    ...standing
+  }: Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes' | 'status' | 'phaseOpenedMs'> & {
     readonly targets: readonly NewTarget[]
     readonly nowMs: number
   },
@@ -160,9 +180,24 @@ export async function insertIncluded(
   await insertTargets(tx, scope, { id, targets }, nowMs)
   await tx
     .updateTable('mxedgeUpgrade')
-    .set({ plan: json(plan), counts: json(counts), notes: json(notes) })
+    .set({ ...standing, finishedAt: null, plan: json(plan), counts: json(counts), notes: json(notes) })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()
   noteChanges(tx, 'mxedge_upgrade', [{ orgId: scope.orgId, id }])
+}
+
+/** Writes the notes of a locked upgrade. */
+export async function updateNotes(
+  tx: Tx,
+  { orgId, id }: Pick<MxedgeUpgrade, 'orgId' | 'id'>,
+  notes: MxedgeUpgrade['notes'],
+): Promise<void> {
+  await tx
+    .updateTable('mxedgeUpgrade')
+    .set({ notes: json(notes) })
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .execute()
+  noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
 }

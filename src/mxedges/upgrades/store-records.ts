@@ -83,14 +83,23 @@ export function listUpgradeTargets(
   return pageOf<MxedgeUpgradeTarget>(reader, { hits, order: ['ordinal'], sizes: smallRows }, page)
 }
 
-/** Stops a locked upgrade that has not ended. The worker ends it. */
+/** Stops a locked upgrade that has not ended. The worker ends it. It takes in nothing more, also if the stop comes too late. */
 export async function stopUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, reason: string): Promise<void> {
   await tx
     .updateTable('mxedgeUpgrade')
-    .set({ stopping: 'cancelled', stopReason: reason, hold: null, waitsUntil: null })
+    .set({ stopping: 'cancelled', stopReason: reason, hold: null, waitsUntil: null, ...noSearch })
     .where('orgId', '=', orgId)
     .where('id', '=', id)
     .execute()
+  noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
+}
+
+/** Without a filter, a retry does not let the upgrade search again. */
+const noSearch = { joining: null, includeDueMs: null, includeAfter: null } as const
+
+/** Ends the search of a locked upgrade for good. */
+export async function closeSearch(tx: Tx, { orgId, id }: MxedgeUpgrade): Promise<void> {
+  await tx.updateTable('mxedgeUpgrade').set(noSearch).where('orgId', '=', orgId).where('id', '=', id).execute()
   noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
 }
 

@@ -48,12 +48,16 @@ export async function beginTargetRuns(
   })
 }
 
-/** Makes a locked upgrade continue. */
+/** Makes a locked upgrade continue, and search again for appliances to join if it did. */
 export async function reopenUpgrade(
   tx: Tx,
   { orgId, id }: Pick<MxedgeUpgrade, 'orgId' | 'id'>,
-  { counts, hardFailures, hold, ...change }: Reopening<MxedgeUpgradeStatus, MxedgeTargetCounts>,
+  {
+    reopening,
+    nowMs,
+  }: { readonly reopening: Reopening<MxedgeUpgradeStatus, MxedgeTargetCounts>; readonly nowMs: number },
 ): Promise<void> {
+  const { counts, hardFailures, hold, ...change } = reopening
   await tx
     .updateTable('mxedgeUpgrade')
     .set({
@@ -63,6 +67,7 @@ export async function reopenUpgrade(
       hold: hold && json(hold),
       stopping: null,
       finishedAt: null,
+      includeDueMs: sql`case when joining is not null then coalesce(include_due_ms, ${nowMs}::float8) end`,
     })
     .where('orgId', '=', orgId)
     .where('id', '=', id)

@@ -108,6 +108,8 @@ export type MxedgeUpgradeStatus = 'queued' | 'upgrading' | 'completed' | 'failed
 /** A candidate that was left out, or an option without effect; without an id it concerns the whole upgrade. */
 export interface MxedgeUpgradeNote {
   readonly mxedge_id?: string
+  /** Another upgrade had the appliance when this one was planned. Absent: any other note. */
+  readonly kind?: 'in_another_upgrade'
   /** That of an appliance that could not join, and is thus no target. */
   readonly name?: string
   readonly reason: string

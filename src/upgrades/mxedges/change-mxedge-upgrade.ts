@@ -2,6 +2,7 @@ import type { PlaceScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import {
   type MxedgeUpgrade,
+  closeSearch,
   lockUpgrade,
   pauseUpgrade,
   resumeUpgrade,
@@ -14,16 +15,21 @@ import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { UpgradeHold } from '../../rollout/rollout.ts'
 
 /**
- * Stops an upgrade. After the commit no appliance is commanded; those in flight finish their step. An upgrade that has
- * ended is not changed.
+ * Stops an upgrade. After the commit no appliance is commanded; those in flight finish their step. Of an upgrade
+ * that has ended, nothing changes except that it searches for no further appliances.
  * @throws AppError not_found
  */
 export function cancelMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
   return changeUpgrade(ctx, scope, {
     id,
-    verb: 'Cancel',
-    concerns: ({ finishedAt, stopping }) => finishedAt === null && stopping === null,
-    change: (tx, upgrade) => stopUpgrade(tx, upgrade, `cancelled by ${scope.actor.name}`),
+    message: ({ finishedAt }) =>
+      finishedAt === null ? messageOf('Cancel', id) : `Cancel the search of upgrade ${id} for further edge appliances`,
+    concerns: ({ finishedAt, stopping, includeDueMs }) =>
+      stopping === null && (finishedAt === null || includeDueMs !== null),
+    change: (tx, upgrade) =>
+      upgrade.finishedAt === null
+        ? stopUpgrade(tx, upgrade, `cancelled by ${scope.actor.name}`)
+        : closeSearch(tx, upgrade),
   })
 }
 
@@ -41,7 +47,7 @@ export function pauseMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string):
   } as const
   return changeUpgrade(ctx, scope, {
     id,
-    verb: 'Pause',
+    message: () => messageOf('Pause', id),
     concerns: ({ finishedAt, stopping, hold: present }) =>
       finishedAt === null && stopping === null && present?.by !== 'user',
     change: (tx, upgrade) => pauseUpgrade(tx, upgrade, over(hold, upgrade.hold)),
@@ -58,28 +64,36 @@ function over(hold: UpgradeHold, present: UpgradeHold | null): UpgradeHold {
 export function resumeMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
   return changeUpgrade(ctx, scope, {
     id,
-    verb: 'Resume',
+    message: () => messageOf('Resume', id),
     concerns: ({ finishedAt, hold }) => finishedAt === null && hold !== null,
     change: (tx, upgrade) => resumeUpgrade(tx, upgrade, ctx.serviceClock.nowMs()),
   })
 }
 
+function messageOf(verb: string, id: string): string {
+  return `${verb} upgrade ${id} of edge appliances`
+}
+
 interface Change {
   readonly id: string
-  /** The beginning of the audit record. */
-  readonly verb: string
+  /** Of the audit record, about the upgrade as it was. */
+  readonly message: (upgrade: MxedgeUpgrade) => string
   /** False: the upgrade is not changed. */
   readonly concerns: (upgrade: MxedgeUpgrade) => boolean
   readonly change: (tx: Tx, upgrade: MxedgeUpgrade) => Promise<void>
 }
 
-async function changeUpgrade(ctx: Context, scope: PlaceScope, { id, verb, concerns, change }: Change): Promise<void> {
+async function changeUpgrade(
+  ctx: Context,
+  scope: PlaceScope,
+  { id, message, concerns, change }: Change,
+): Promise<void> {
   await inTx(ctx, async (tx) => {
     const upgrade = await lockUpgrade(tx, scope, id)
     if (!concerns(upgrade)) return
     await change(tx, upgrade)
     const { siteId } = upgrade
-    await appendAudit(tx, scope, { message: `${verb} upgrade ${id} of edge appliances`, siteId, at: ctx.clock.now() })
+    await appendAudit(tx, scope, { message: message(upgrade), siteId, at: ctx.clock.now() })
     wakeAfterCommit(tx, 'mxedges')
   })
 }

@@ -7,6 +7,7 @@ import { lockImages } from '../../firmware/store.ts'
 import { listPackages } from '../../firmware/packages/store.ts'
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import { type NewTarget, type NewUpgrade, insertUpgrade, lockCandidates } from '../../mxedges/upgrades/store-create.ts'
+import { withoutKinds } from '../../mxedges/upgrades/notes.ts'
 import { type TakenAppliance, listTakeable, lockUnfinishedUpgrades } from '../../mxedges/upgrades/store-takeover.ts'
 import { noCounts } from '../../mxedges/upgrades/upgrade.ts'
 import { listWindows } from '../../orgs/org-settings/store.ts'
@@ -203,7 +204,7 @@ export async function appendRequest(
   const auditId = await appendAudit(tx, scope, {
     message: `${message} ${counted(plan.planned, 'edge appliance')}`,
     siteId,
-    after: { id, ...request, ...(notes.length > 0 && { notes }) },
+    after: { id, ...request, ...(notes.length > 0 && { notes: withoutKinds(notes) }) },
     at,
   })
   await appendTargetEvents(tx, scope, targets, { auditId, at })

@@ -5,12 +5,15 @@ import { lockCandidates } from '../../mxedges/upgrades/store-create.ts'
 import {
   type JoiningLook,
   claimInclusion,
+  endInclusion,
   findExtent,
   insertIncluded,
   listJoining,
   lockIncluding,
   updateInclusion,
+  updateNotes,
 } from '../../mxedges/upgrades/store-inclusion.ts'
+import { dropLookedAt } from '../../mxedges/upgrades/notes.ts'
 import { replaceJoiningFailures } from '../../mxedges/upgrades/store-joining-failures.ts'
 import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
 import { shareOrg } from '../../orgs/store.ts'
@@ -37,7 +40,7 @@ const MAX_APPLIANCES = 5000
 /** An audit record names no more appliances. */
 const MAX_NAMED = 100
 
-/** Adds edge appliances to running upgrades if they have joined, or need them only now. */
+/** Adds edge appliances to upgrades if they have joined, need them only now, or leave other upgrades. */
 export function startMxedgeInclusions(ctx: Context): Poller {
   return startPoller({
     name: 'edge appliances that join upgrades',
@@ -71,8 +74,14 @@ interface Prepared {
   readonly catalog: Awaited<ReturnType<typeof listPackages>>
 }
 
-async function prepare(ctx: Context, { orgId, id }: DueSearch): Promise<Prepared> {
+async function prepare(ctx: Context, { orgId, id }: DueSearch): Promise<Prepared | null> {
   const scope = systemScope('rollout', orgId)
+  const isSearching = await inTx(ctx, async (tx) => {
+    const upgrade = await lockIncluding(tx, scope, id)
+    if (upgrade === undefined) await endInclusion(tx, scope, id)
+    return upgrade !== undefined
+  })
+  if (!isSearching) return null
   return { scope, id, catalog: await listPackages(ctx.db, scope) }
 }
 
@@ -100,8 +109,13 @@ async function includeNew(
   const upgrade = await lockIncluding(tx, scope, id)
   if (upgrade?.joining == null) return null
   const found = await listJoining(tx, upgrade, portion)
-  const inclusion = await planInclusion(tx, scope, { upgrade, joining: decodeJoining(upgrade.joining), found, catalog })
-  if (inclusion.targets.length > 0) await include(ctx, tx, scope, { upgrade, inclusion })
+  const joining = decodeJoining(upgrade.joining)
+  const nowMs = ctx.serviceClock.nowMs()
+  const inclusion = await planInclusion(tx, scope, { upgrade, joining, found, catalog, nowMs })
+  const notes = dropLookedAt(inclusion.notes, { ...found, after: portion.after })
+  if (inclusion.targets.length > 0)
+    await include(ctx, tx, scope, { upgrade, inclusion: { ...inclusion, notes }, nowMs })
+  else if (notes.length < upgrade.notes.length) await updateNotes(tx, upgrade, notes)
   await replaceJoiningFailures(tx, upgrade, { after: portion.after, last: found.last, failed: null })
   return { last: found.last }
 }
@@ -110,11 +124,14 @@ async function include(
   ctx: Context,
   tx: Tx,
   scope: OrgScope,
-  { upgrade, inclusion }: { readonly upgrade: MxedgeUpgrade; readonly inclusion: MxedgeInclusion },
+  {
+    upgrade,
+    inclusion,
+    nowMs,
+  }: { readonly upgrade: MxedgeUpgrade; readonly inclusion: MxedgeInclusion; readonly nowMs: number },
 ): Promise<void> {
   const { id } = upgrade
   const now = ctx.clock.now()
-  const nowMs = ctx.serviceClock.nowMs()
   await shareImages(tx, scope, inclusion.targets)
   const { targets } = inclusion
   await insertIncluded(tx, scope, id, { ...inclusion, targets: targets.map(newTargetOf), nowMs })
@@ -134,12 +151,13 @@ interface Wanted {
   readonly joining: MxedgeJoining
   readonly found: JoiningLook
   readonly catalog: Prepared['catalog']
+  readonly nowMs: number
 }
 
 async function planInclusion(
   tx: Tx,
   scope: OrgScope,
-  { upgrade, joining, found: { ids, skipped }, catalog }: Wanted,
+  { upgrade, joining, found: { ids, skipped }, catalog, nowMs }: Wanted,
 ): Promise<MxedgeInclusion> {
   const wanted = { siteId: upgrade.siteId, ids }
   const candidates = ids.length === 0 ? [] : await concerningJoining(() => lockCandidates(tx, scope, wanted))
@@ -165,5 +183,5 @@ async function planInclusion(
   const chosen = planned.filter(({ steps }) => steps.length > 0)
   const used = new Set(chosen.map(({ appliance }) => appliance.siteId))
   const added = places.filter((place) => used.has(place.site_id))
-  return planMxedgeInclusion(upgrade, chosen, { joins: joining.joins, extent, places: added, skipped })
+  return planMxedgeInclusion(upgrade, chosen, { joins: joining.joins, extent, places: added, skipped, nowMs })
 }

@@ -58,7 +58,7 @@ export function pinPackages(
 }
 
 /** The changed members of the upgrade, and its further targets. */
-export interface MxedgeInclusion extends Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes'> {
+export interface MxedgeInclusion extends Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes' | 'status' | 'phaseOpenedMs'> {
   readonly targets: readonly PlannedTarget[]
 }
 
@@ -71,16 +71,20 @@ export interface InclusionFacts extends Pick<JoiningLook, 'skipped'> {
   readonly extent: UpgradeExtent
   /** The maintenance windows of sites that the plan does not have yet. */
   readonly places: readonly PlaceWindows[]
+  /** Service time. */
+  readonly nowMs: number
 }
+
+type Including = Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes' | 'status' | 'phaseOpenedMs' | 'finishedAt'>
 
 /**
  * Plans the state of an upgrade after further appliances join. They come last in the last phase, or each has its own
- * phase. Members of a cluster are in separate waves.
+ * phase. Members of a cluster are in separate waves. An upgrade that has ended continues.
  */
 export function planMxedgeInclusion(
-  { plan, counts, notes }: Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes'>,
+  { plan, counts, notes, finishedAt, ...standing }: Including,
   joining: readonly JoiningAppliance[],
-  { joins, extent, places, skipped }: InclusionFacts,
+  { joins, extent, places, skipped, nowMs }: InclusionFacts,
 ): MxedgeInclusion {
   const waves = new Map<string, number>()
   const targets = joining.map(({ appliance, steps }, index): PlannedTarget => {
@@ -96,6 +100,7 @@ export function planMxedgeInclusion(
   const joined = new Set(joining.map(({ appliance }) => appliance.id))
   return {
     targets,
+    ...(finishedAt === null ? standing : continueAt(standing, nowMs)),
     plan: {
       ...plan,
       ...addToPhases(plan, count, joins),
@@ -110,4 +115,12 @@ export function planMxedgeInclusion(
     },
     notes: notes.filter(({ mxedge_id: id }) => id === undefined || !joined.has(id)),
   }
+}
+
+/** An upgrade that had no appliance has never begun. Absent appliances are awaited from now on. */
+function continueAt(
+  { phaseOpenedMs }: Pick<Including, 'phaseOpenedMs'>,
+  nowMs: number,
+): Pick<MxedgeInclusion, 'status' | 'phaseOpenedMs'> {
+  return phaseOpenedMs === null ? { status: 'queued', phaseOpenedMs } : { status: 'upgrading', phaseOpenedMs: nowMs }
 }

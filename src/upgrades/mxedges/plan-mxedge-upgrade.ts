@@ -69,10 +69,15 @@ export function planMxedgeUpgrade(
     notes: [
       ...notes,
       ...phasing.notes,
-      ...skipped.map(({ appliance, reason }) => ({ mxedge_id: appliance.id, reason: `skipped: ${reason}` })),
+      ...skipped.map(noteSkipped),
       ...chosen.flatMap(({ appliance, reasons }) => reasons.map((reason) => ({ mxedge_id: appliance.id, reason }))),
     ],
   }
+}
+
+function noteSkipped({ appliance: { id, upgradeId }, reason }: PlannedTarget): MxedgeUpgradeNote {
+  const note = { mxedge_id: id, reason: `skipped: ${reason}` }
+  return upgradeId === null ? note : { ...note, kind: 'in_another_upgrade' }
 }
 
 interface Facts extends TargetFacts {

@@ -51,7 +51,7 @@ export function retryMxedgeUpgrade(
     if (limit !== null) throw new AppError('invalid', `The upgrade would stop again at once: ${limit}`)
     const retrying = { retried_at: epochS(now), retried_by: scope.actor.name }
     await beginTargetRuns(tx, scope, retried, { retrying, nowMs })
-    await reopenUpgrade(tx, upgrade, change)
+    await reopenUpgrade(tx, upgrade, { reopening: change, nowMs })
     const ids = retried.slice(0, MAX_NAMED).map((target) => target.mxedgeId)
     await appendAudit(tx, scope, {
       message: `Retry ${counted(retried.length, 'failed edge appliance')} of upgrade ${id}`,

@@ -43,7 +43,7 @@ const notes = [
   { mxedge_id: '1', reason: 'skipped: why' },
   { mxedge_id: '9', reason: 'skipped: why' },
 ]
-const upgrade = { plan, counts, notes }
+const upgrade = { plan, counts, notes, status: 'upgrading' as const, phaseOpenedMs: 1, finishedAt: null }
 const skipped = new Set<string>()
 const extent = { imageIds: [], lastOrdinal: 4, lastWave: 2, siteIds: [] }
 const joining = [null, 'cluster', 'cluster'].map((clusterId, index) => {
@@ -51,7 +51,13 @@ const joining = [null, 'cluster', 'cluster'].map((clusterId, index) => {
 })
 
 test('appliances that join come last, members of a cluster one after the other', () => {
-  const inclusion = planMxedgeInclusion(upgrade, joining, { joins: 'last_phase', extent, places: [], skipped })
+  const inclusion = planMxedgeInclusion(upgrade, joining, {
+    joins: 'last_phase',
+    extent,
+    places: [],
+    skipped,
+    nowMs: 7,
+  })
   expect(inclusion.plan).toEqual({ ...plan, phase_sizes: [1, 5], planned: 6 })
   expect(inclusion.counts).toEqual({ ...counts, planned: 5 })
   expect(inclusion.targets.map(({ phase, wave, ordinal }) => [phase, wave, ordinal])).toEqual([
@@ -61,9 +67,30 @@ test('appliances that join come last, members of a cluster one after the other',
   ])
 })
 
+test.each([
+  [upgrade, { status: 'upgrading', phaseOpenedMs: 1 }],
+  [
+    { ...upgrade, status: 'completed' as const, finishedAt: new Date(0) },
+    { status: 'upgrading', phaseOpenedMs: 7 },
+  ],
+  [
+    { ...upgrade, status: 'completed' as const, phaseOpenedMs: null, finishedAt: new Date(0) },
+    { status: 'queued', phaseOpenedMs: null },
+  ],
+])('an upgrade that has ended continues with those that join', (before, standing) => {
+  const facts = { joins: 'last_phase' as const, extent, places: [], skipped, nowMs: 7 }
+  expect(planMxedgeInclusion(before, joining, facts)).toMatchObject(standing)
+})
+
 test('each has a phase of its own where few are upgraded at once, and brings the windows of its site', () => {
   const places = [{ site_id: 'site', timezone: 'UTC', windows: [{ start: '01:00', end: '02:00' }] }]
-  const inclusion = planMxedgeInclusion(upgrade, joining.slice(1), { joins: 'own_phase', extent, places, skipped })
+  const inclusion = planMxedgeInclusion(upgrade, joining.slice(1), {
+    joins: 'own_phase',
+    extent,
+    places,
+    skipped,
+    nowMs: 7,
+  })
   expect(inclusion.plan).toMatchObject({ phases: 4, phase_sizes: [1, 2, 1, 1], planned: 5, windows: places })
   expect(inclusion.plan.gates).toHaveLength(4)
   expect(inclusion.targets.map(({ phase, wave }) => [phase, wave])).toEqual([
@@ -74,7 +101,7 @@ test('each has a phase of its own where few are upgraded at once, and brings the
 
 test('those that the plan skipped are no longer skipped, nor noted', () => {
   const before = { ...upgrade, counts: { ...counts, skipped: 2 } }
-  const facts = { joins: 'last_phase' as const, extent, places: [], skipped: new Set(['1', '9']) }
+  const facts = { joins: 'last_phase' as const, extent, places: [], skipped: new Set(['1', '9']), nowMs: 7 }
   const inclusion = planMxedgeInclusion(before, joining, facts)
   expect(inclusion.counts).toEqual({ ...counts, planned: 5, skipped: 1 })
   expect(inclusion.notes).toEqual([{ reason: 'whole' }, { mxedge_id: '9', reason: 'skipped: why' }])

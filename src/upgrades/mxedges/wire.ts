@@ -3,6 +3,7 @@ import { CODENAME, PACKAGE_VERSION, channels, packageNames } from '../../firmwar
 import { unsettable } from '../../http/bodies/closed-bodies.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
+import { countAwaited, withoutKinds } from '../../mxedges/upgrades/notes.ts'
 import type { MxedgeUpgrade, MxedgeUpgradeItem, MxedgeUpgradeTarget } from '../../mxedges/upgrades/store-records.ts'
 import { MAX_RUNS, type MxedgeStep } from '../../mxedges/upgrades/upgrade.ts'
 import { epochS } from '../../platform/time/clock.ts'
@@ -11,7 +12,7 @@ import { DEFAULT_PERCENTS } from '../strategies/canary-sites.ts'
 import { fieldsOf, commonStrategies } from '../strategies/index.ts'
 import { previewFields } from '../previews/wire.ts'
 import { MaintenanceWindows } from '../../orgs/windows/wire.ts'
-import { EpochS, presentState, stateFields, waitField } from '../wire.ts'
+import { EpochS, presentAwaited, presentState, stateFields, waitField } from '../wire.ts'
 import { supersedeField, windowFields } from '../wire-extensions.ts'
 
 const { canary_phases, max_failures, max_failure_percentage } = fieldsOf(commonStrategies)
@@ -112,6 +113,12 @@ export const MxedgeUpgradeReply = named(
   'MxedgeUpgrade',
   Type.Object({
     ...itemFields,
+    awaited: Type.Optional(
+      Type.Integer({
+        description:
+          'with `include_new`: so many appliances are in other upgrades, and are looked at once those have ended with them, also after the end of this one; missing: none',
+      }),
+    ),
     notes: Type.Array(
       named(
         'MxedgeUpgradeNote',
@@ -222,7 +229,8 @@ function countedAs(status: TargetStatus): Exclude<TargetStatus, 'downloading' | 
 }
 
 export function presentMxedgeUpgrade(upgrade: MxedgeUpgrade): Static<typeof MxedgeUpgradeReply> {
-  return { ...presentMxedgeUpgradeItem(upgrade), notes: [...upgrade.notes] }
+  const awaited = presentAwaited(countAwaited(upgrade))
+  return { ...presentMxedgeUpgradeItem(upgrade), ...awaited, notes: withoutKinds(upgrade.notes) }
 }
 
 export function presentMxedgeUpgradeTarget(target: MxedgeUpgradeTarget): Static<typeof MxedgeUpgradeTargetReply> {

@@ -139,12 +139,18 @@ describe('include_new', () => {
     const box = await addBox(world, { org })
     const start_time = Math.floor(Date.now() / 1000) + 3600
     const body = { versions: { tunterm: 'latest' }, include_new: true, start_time }
+    const busy = await addBox(world, { org })
+    await inOrg(org, 'POST', '', { versions: body.versions, mxedge_ids: [busy], start_time })
     const { body: record } = await inOrg(org, 'POST', '', body)
     await sql`insert into mxedge_upgrade_joining_failure
       select ${org.orgId}::uuid, ${record.id}::uuid, ${box}::uuid, 'could not be taken in'`.execute(world.ctx.db)
     const path = `/orgs/${org.orgId}/mxedges/upgrade/${record.id}`
+    // The record is taken back as it is.
+    const again = await world.call('PUT', path, { as: org, body: record })
+    expect(again).toMatchObject({ status: 200, body: { awaited: 1, notes: [{ mxedge_id: busy }] } })
     const { body: changed } = await world.call('PUT', path, { as: org, body: { ...body, include_new: false } })
-    expect(changed).toMatchObject({ include_new: false, notes: [] })
+    expect(changed).toMatchObject({ include_new: false, notes: [{ mxedge_id: busy }] })
+    expect(changed).not.toHaveProperty('awaited')
   })
 
   test('takes in appliances that its plan skipped, once nothing stands against them', async () => {
@@ -173,6 +179,46 @@ describe('include_new', () => {
     await play(org.orgId)
     expect((await read()).counts).toMatchObject({ success: 4, queued: 1, total: 5 })
     expect((await inOrg(org, 'GET', `/${id}/targets`)).body).toHaveLength(5)
+  })
+
+  test.each([
+    ['big_bang', {}],
+    ['canary', { canary_phases: [50] }],
+    ['serial', {}],
+  ])('awaits appliances of other upgrades after its end, with %s, until it is cancelled', async (strategy, fields) => {
+    const org = await addOrg()
+    const [busy, removed] = [await addBox(world, { org }), await addBox(world, { org })]
+    const versions = { tunterm: 'latest' }
+    const start_time = Math.floor(Date.now() / 1000) + 3600
+    const { body: other } = await inOrg(org, 'POST', '', { versions, mxedge_ids: [busy, removed], start_time })
+    const ids: string[] = []
+    for (let index = 0; index < 2; index += 1)
+      ids.push((await inOrg(org, 'POST', '', { versions, strategy, ...fields, include_new: true })).body.id)
+    const [id = '', cancelled = ''] = ids
+    const read = async (one = id) => (await inOrg(org, 'GET', `/${one}`)).body
+    const note = (mxedge: string) => ({ mxedge_id: mxedge, reason: `skipped: it is in upgrade ${other.id}` })
+    expect(await read()).toMatchObject({ status: 'completed', awaited: 2 })
+    expect((await read()).notes).toEqual(expect.arrayContaining([note(busy), note(removed)]))
+    await world.call('DELETE', `/orgs/${org.orgId}/mxedges/${removed}`, { as: org })
+    for (let time = 0; time < 2; time += 1) await inOrg(org, 'POST', `/${cancelled}/cancel`)
+    const logs = await world.call('GET', `/orgs/${org.orgId}/logs?limit=2`, { as: org })
+    expect(logs.body.results.map(({ message }: AnyJson) => message)).toEqual([
+      `Cancel the search of upgrade ${cancelled} for further edge appliances`,
+      expect.stringContaining('Delete'),
+    ])
+    await look(id)
+    expect(await read()).toMatchObject({ status: 'completed', awaited: 1, notes: [note(busy)] })
+    await inOrg(org, 'POST', `/${other.id}/cancel`)
+    await play(org.orgId)
+    await look(id)
+    expect(await read(cancelled)).toMatchObject({ status: 'completed', counts: { queued: 0, skipped: 2 } })
+    expect(await read(cancelled)).not.toHaveProperty('awaited')
+    expect(await read()).toMatchObject({ status: 'queued', counts: { queued: 1 }, notes: [] })
+    await play(org.orgId)
+    expect(await read()).toMatchObject({ status: 'completed', counts: { success: 1 } })
+    await look(id)
+    const row = world.ctx.db.selectFrom('mxedgeUpgrade').select('includeDueMs').where('id', '=', id)
+    expect(await row.executeTakeFirstOrThrow()).toEqual({ includeDueMs: null })
   })
 
   test('keeps the windows of places where it has appliances, and takes those of the settings at others', async () => {

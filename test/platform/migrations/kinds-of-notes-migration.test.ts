@@ -5,7 +5,7 @@ import { openFormerDatabase } from '../../support/database/former-database.ts'
 const id = (last: number): string => `00000000-0000-0000-0000-00000000000${last}`
 const [ORG, UPGRADE] = [id(1), id(2)]
 
-test('notes of the previous release about devices of other upgrades get their kind', async () => {
+test('notes of the previous release about devices and appliances of other upgrades get their kind', async () => {
   const { client, connection } = await openFormerDatabase('0527', ORG)
   const notes = [
     { reason: 'in another upgrade, says somebody' },
@@ -23,8 +23,21 @@ test('notes of the previous release about devices of other upgrades get their ki
      values ($1, $2, $2, $2, 'completed', now(), now(), '{}', '{}', 0, $3, now())`,
     [ORG, UPGRADE, JSON.stringify(notes)],
   )
+  const edgeNotes = [
+    { mxedge_id: id(3), reason: `skipped: it is in upgrade ${id(4)}` },
+    { mxedge_id: id(5), reason: 'why' },
+  ]
+  await client.query(
+    `insert into mxedge_upgrade (org_id, id, request, plan, status, counts, notes, start_at, created_at, include_due_ms)
+     values ($1, $2, '{}', '{}', 'upgrading', '{}', $3, now(), now(), 1)`,
+    [ORG, UPGRADE, JSON.stringify(edgeNotes)],
+  )
   await migrate(connection)
   const { rows } = await client.query('select notes from site_upgrade')
   const ofOthers = notes.slice(2).map(({ mac, reason }) => ({ mac, kind: 'in_another_upgrade', reason }))
   expect(rows).toEqual([{ notes: [...notes.slice(0, 2), ...ofOthers] }])
+  const { rows: edges } = await client.query('select notes, include_due_ms from mxedge_upgrade')
+  expect(edges).toEqual([
+    { notes: [Object.assign({ kind: 'in_another_upgrade' }, edgeNotes[0]), edgeNotes[1]], include_due_ms: 1 },
+  ])
 })

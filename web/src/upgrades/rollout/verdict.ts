@@ -100,7 +100,7 @@ export type Action = 'pause' | 'resume' | 'approve' | 'cancel' | 'retry' | 'stop
 const actions: Readonly<Record<UpgradeKind, readonly Action[]>> = {
   device: ['pause', 'resume', 'approve', 'cancel', 'retry', 'stopWaiting'],
   ssr: ['cancel', 'stopWaiting'],
-  mxedge: ['pause', 'resume', 'cancel', 'retry'],
+  mxedge: ['pause', 'resume', 'cancel', 'retry', 'stopWaiting'],
 }
 
 interface Offering extends Standing {

@@ -2,7 +2,7 @@ import { answerOf, useServer } from '../../../api/client.ts'
 import { ConfirmButton } from '../../../display/forms/confirm-button.tsx'
 import { counted } from '../../../display/texts/counted.ts'
 import { standingOf } from '../../overview.ts'
-import { actionsOf } from '../verdict.ts'
+import { actionsOf, stopWaitingEffect } from '../verdict.ts'
 import type { ApplianceUpgrade } from './appliance.ts'
 import type { AppliancePlace } from './use-appliance-rollout.ts'
 
@@ -15,14 +15,14 @@ interface ApplianceActionsProps {
 /** The possible actions on an upgrade of appliances; each button states its effect. */
 export function ApplianceActions({ place, upgrade, onDone }: ApplianceActionsProps) {
   const { api } = useServer()
-  const { counts, held } = upgrade
+  const { counts, held, awaited = 0 } = upgrade
   const { queued, upgrading, success, failed } = counts
   const params = { path: { org_id: place.orgId, upgrade_id: place.upgradeId } }
   const waiting = counted(queued, 'appliance')
   const going =
     upgrading > 0 &&
     `${counted(upgrading, 'appliance that is under way finishes its step', 'appliances that are under way finish their steps')}.`
-  const offered = actionsOf('mxedge', { ...standingOf(upgrade), failed, awaited: 0 })
+  const offered = actionsOf('mxedge', { ...standingOf(upgrade), failed, awaited })
   const done = (call: Promise<unknown>) => call.then(onDone)
   return (
     <>
@@ -58,6 +58,13 @@ export function ApplianceActions({ place, upgrade, onDone }: ApplianceActionsPro
             ],
             isFinal: true,
           }}
+          run={() => done(answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/cancel', { params })))}
+        />
+      )}
+      {offered.includes('stopWaiting') && (
+        <ConfirmButton
+          action="Stop waiting"
+          effect={stopWaitingEffect(awaited, 'appliance')}
           run={() => done(answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/cancel', { params })))}
         />
       )}

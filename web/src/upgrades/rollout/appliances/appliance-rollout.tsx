@@ -9,6 +9,7 @@ import { ViewerTime } from '../../../display/times/time.tsx'
 import { goalText, kinds, standingOf } from '../../overview.ts'
 import { stateOf } from '../../upgrade.ts'
 import { PhaseWindow } from '../phase-window.tsx'
+import { awaitedText } from '../verdict.ts'
 import { TimelinePanel } from '../timeline-panel.tsx'
 import { ApplianceActions } from './appliance-actions.tsx'
 import { ApplianceTargets } from './appliance-targets.tsx'
@@ -27,6 +28,7 @@ export function ApplianceRollout(place: AppliancePlace) {
   if (upgrade === undefined || targets === undefined)
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
   const names = new Map(targets.map(({ mxedge_id: id, name }) => [id, name]))
+  const awaited = awaitedText(upgrade.awaited ?? 0, kinds.mxedge.unit)
   const { tone, text } = stateOf(standingOf(upgrade))
   const timeline = (
     <div>
@@ -56,6 +58,7 @@ export function ApplianceRollout(place: AppliancePlace) {
         )}
       </PageTitle>
       {upgrade.held !== undefined && <p className="note">{upgrade.held.reason}</p>}
+      {awaited !== null && <p className="note">{awaited}</p>}
       <Panel title="Phases" aside={upgrade.strategy.replaceAll('_', ' ')}>
         <PhaseWindow phases={countAppliances(upgrade, targets)} open={upgrade.phase} isGatePassed={() => undefined} />
       </Panel>
