@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { type Tx, inTx } from '../../src/platform/database/db.ts'
+import { endPool } from '../../src/platform/database/connections/end-pool.ts'
+import { openPool } from '../../src/platform/database/connections/pools.ts'
+import { type Tx, inTx, openDb } from '../../src/platform/database/db.ts'
 import { type TestContext, createTestContext } from '../support/servers/server.ts'
 
 let test: TestContext
@@ -54,4 +56,12 @@ it('executes a statement again after its failure, and refuses it once its column
     await sql`rollback to changed`.execute(tx)
     expect((await sql`select id, at from item where id = ${1}`.execute(tx)).rows).toEqual([{ id: 1, at }])
   })
+})
+
+it('gives different names to the statements of two that share the connections', async () => {
+  const pool = openPool({ ...test.database.connection, max: 1 }, () => {})
+  const [one, other] = [openDb(pool, test.ctx.secrets), openDb(pool, test.ctx.secrets)]
+  expect((await sql`select ${1}::integer as first`.execute(one)).rows).toEqual([{ first: 1 }])
+  expect((await sql`select ${2}::integer as second`.execute(other)).rows).toEqual([{ second: 2 }])
+  await endPool(pool)
 })

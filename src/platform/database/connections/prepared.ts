@@ -87,6 +87,15 @@ const isBegin = (text: string): boolean => text === 'begin' || text.startsWith('
 /** The result of a transaction without a statement. */
 const nothing: pg.QueryResult = { command: '', rowCount: 0, oid: 0, rows: [], fields: [] }
 
+/** The names of prepared statements by their text. All users of a pool share its connections, and thus the names. */
+const namesOfPools = new WeakMap<pg.Pool, Map<string, string>>()
+
+function namesOf(pool: pg.Pool): Map<string, string> {
+  const names = namesOfPools.get(pool) ?? new Map<string, string>()
+  namesOfPools.set(pool, names)
+  return names
+}
+
 /**
  * A pool for Kysely that prepares every statement once per connection: PostgreSQL then neither parses nor plans it
  * again, which would cost more than running most of our statements. A transaction begins together with its first
@@ -98,7 +107,7 @@ export function preparingPool(
   documents: DocumentCodec,
   columnName: (column: string) => string,
 ): PostgresPool {
-  const names = new Map<string, string>()
+  const names = namesOf(pool)
   // Kysely recognizes connections by identity.
   const clients = new WeakMap<pg.PoolClient, pg.PoolClient>()
 
