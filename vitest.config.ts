@@ -26,7 +26,7 @@ export default defineConfig({
           name: 'integration',
           include: ['test/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],
-          setupFiles: ['test/support/seed-properties.ts'],
+          setupFiles: ['test/support/seed-properties.ts', 'test/support/drop-returned-databases.ts'],
           pool: 'forks',
           testTimeout: 60_000,
           hookTimeout: 60_000,

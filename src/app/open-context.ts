@@ -35,6 +35,21 @@ export interface ContextOptions {
   readonly serviceClock?: ServiceClock
   /** Lowers the priority of a process of the database. Default: none is lowered. */
   readonly lowerBackend?: (pid: number) => unknown
+  /** Connections that are open already. Default: the context opens its own. */
+  readonly pools?: ContextPools
+}
+
+/** The connections of a context. */
+export interface ContextPools {
+  readonly db: pg.Pool
+  readonly hotDb: pg.Pool
+  readonly keyDb: pg.Pool
+  readonly claimDb: pg.Pool
+  readonly queueDb: pg.Pool
+  readonly heavyDbs: readonly pg.Pool[]
+  readonly all: readonly pg.Pool[]
+  /** @param withinMs As of endPool(). */
+  readonly close: (withinMs?: number) => Promise<void>
 }
 
 export interface OpenContext {
@@ -55,41 +70,47 @@ export interface OpenContext {
   close(withinMs?: number): Promise<void>
 }
 
+/** Opens the connections of a context to the database. */
+export function openContextPools({
+  connection,
+  log,
+  lowerBackend,
+}: Pick<ContextOptions, 'connection' | 'log' | 'lowerBackend'>): ContextPools {
+  const onLost = (error: Error): void => log.warn({ err: error }, 'database connection lost')
+  const onOpen = (pid: number): void => void lowerBackend?.(pid)
+  const pools = {
+    db: openPool(connection, onLost),
+    hotDb: openHotPool(connection, onLost),
+    keyDb: openKeyPool(connection, onLost),
+    claimDb: openClaimPool(connection, onLost),
+    queueDb: openQueuePool(connection, onLost),
+    heavyDbs: [0, 1].map(() => openHeavyPool(connection, { onError: onLost, onOpen })),
+  }
+  const named = Object.entries(pools).flatMap(([name, some]) => [some].flat().map((pool) => ({ name, pool })))
+  return {
+    ...pools,
+    all: named.map(({ pool }) => pool),
+    async close(withinMs) {
+      const ended = await Promise.allSettled(
+        named.map(({ name, pool }) =>
+          nameLateStop(log, `connections of ${name}`, endPool(pool, withinMs), () => countPool(pool)),
+        ),
+      )
+      for (const each of ended) if (each.status === 'rejected') throw each.reason
+    },
+  }
+}
+
 /** Composes the context of a program: the only place where its parts are put together. */
 export async function openContext(options: ContextOptions): Promise<OpenContext> {
-  const { connection, log, secrets, limits = defaultLimits, clock = systemClock, lowerBackend } = options
-  const onLost = (error: Error): void => log.warn({ err: error }, 'database connection lost')
-  const pool = openPool(connection, onLost)
-  const hotPool = openHotPool(connection, onLost)
-  const keyPool = openKeyPool(connection, onLost)
-  const claimPool = openClaimPool(connection, onLost)
-  const queuePool = openQueuePool(connection, onLost)
-  const onOpen = (pid: number): void => void lowerBackend?.(pid)
-  const heavyPools = [0, 1].map(() => openHeavyPool(connection, { onError: onLost, onOpen }))
-  const named: readonly (readonly [string, pg.Pool])[] = [
-    ['db', pool],
-    ['hotDb', hotPool],
-    ['keyDb', keyPool],
-    ['claimDb', claimPool],
-    ['queueDb', queuePool],
-    ...heavyPools.map((each) => ['heavyDbs', each] as const),
-  ]
-  const pools = named.map(([, each]) => each)
-  const closePools = async (withinMs?: number): Promise<void> => {
-    const ended = await Promise.allSettled(
-      named.map(([name, each]) =>
-        nameLateStop(log, `connections of ${name}`, endPool(each, withinMs), () => countPool(each)),
-      ),
-    )
-    for (const each of ended) if (each.status === 'rejected') throw each.reason
-  }
+  const { log, secrets, limits = defaultLimits, clock = systemClock, pools = openContextPools(options) } = options
   const base = {
-    db: openDb(pool, secrets),
-    hotDb: openDb(hotPool, secrets),
-    keyDb: openDb(keyPool, secrets),
-    claimDb: openDb(claimPool, secrets),
-    queueDb: openDb(queuePool, secrets),
-    heavyDbs: heavyPools.map((each) => openDb(each, secrets)),
+    db: openDb(pools.db, secrets),
+    hotDb: openDb(pools.hotDb, secrets),
+    keyDb: openDb(pools.keyDb, secrets),
+    claimDb: openDb(pools.claimDb, secrets),
+    queueDb: openDb(pools.queueDb, secrets),
+    heavyDbs: pools.heavyDbs.map((each) => openDb(each, secrets)),
     clock,
     wakes: createWakes(),
     log,
@@ -98,7 +119,7 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
     limits,
   }
   const serviceClock = await openServiceClock(base, options.serviceClock).catch(async (error: unknown) => {
-    await closePools()
+    await pools.close()
     throw error
   })
   let { baseUrl } = options
@@ -113,15 +134,15 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
         return baseUrl
       },
     },
-    pool,
-    queuePool,
-    pools,
+    pool: pools.db,
+    queuePool: pools.queueDb,
+    pools: pools.all,
     setAddress(url) {
       baseUrl ??= url
     },
     listen: () => serviceClock.listen(),
     readTime: () => serviceClock.read(),
-    close: (withinMs) => serviceClock.stop().finally(() => closePools(withinMs)),
+    close: (withinMs) => serviceClock.stop().finally(() => pools.close(withinMs)),
   }
 }
 

@@ -1,6 +1,7 @@
 import pg from 'pg'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createEmptyDatabase, createTestDatabase } from '../support/database/database.ts'
+import { type LentDatabase, lendDatabase } from '../support/database/lent-databases.ts'
 
 async function tableCount(connection: pg.ClientConfig): Promise<number> {
   const client = new pg.Client(connection)
@@ -28,4 +29,58 @@ test('drop ends the sessions on the database', async () => {
   await database.drop()
   expect(await ended).toMatchObject({ code: '57P01' })
   await expect(tableCount(database.connection)).rejects.toMatchObject({ code: '3D000' })
+})
+
+describe('a database that a test returns', () => {
+  async function giveBack({ pools, database }: LentDatabase): Promise<void> {
+    await pools.close()
+    await database.drop()
+  }
+
+  /** Returns whether the next test gets the same database. */
+  async function isLentAgain(change: string): Promise<boolean> {
+    const lent = await lendDatabase()
+    const { connection } = lent.database
+    await lent.pools.db.query(change)
+    await giveBack(lent)
+    const next = await lendDatabase()
+    const same = next.database.connection.database === connection.database
+    await giveBack(next)
+    return same
+  }
+
+  test('is lent again without its rows and with sequences that begin again', async () => {
+    const lent = await lendDatabase()
+    const { rows } = await lent.pools.db.query(`select nextval('device_call_id')`)
+    await lent.pools.db.query(`
+      insert into org (id, name, doc, created_at, modified_at) values (gen_random_uuid(), 'Org', '{}', now(), now())`)
+    await giveBack(lent)
+    const next = await lendDatabase()
+    expect(next.database.connection).toEqual(lent.database.connection)
+    expect((await next.pools.db.query('select from org')).rowCount).toBe(0)
+    expect((await next.pools.db.query(`select nextval('device_call_id')`)).rows).toEqual(rows)
+    await giveBack(next)
+  })
+
+  test('is not lent again if more than rows has changed', async () => {
+    expect(await isLentAgain('select 1')).toBe(true)
+    expect(await isLentAgain('alter table org add check (true)')).toBe(false)
+    expect(await isLentAgain('analyze org')).toBe(false)
+    expect(await isLentAgain('delete from device_event_kind')).toBe(false)
+    expect(await isLentAgain('select pg_advisory_lock(1)')).toBe(false)
+    expect(await isLentAgain('begin')).toBe(false)
+    const settings = `do $$ begin execute format('alter database %I set jit = off', current_database()); end $$`
+    expect(await isLentAgain(settings)).toBe(false)
+  })
+
+  test('is not lent again while a session uses it', async () => {
+    const lent = await lendDatabase()
+    const client = new pg.Client(lent.database.connection)
+    client.on('error', () => {})
+    await client.connect()
+    await giveBack(lent)
+    const next = await lendDatabase()
+    expect(next.database.connection.database).not.toBe(lent.database.connection.database)
+    await giveBack(next)
+  })
 })

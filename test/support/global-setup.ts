@@ -7,11 +7,12 @@ import { createLog } from '../../src/platform/log.ts'
 import { migrate } from '../../src/platform/database/migrate.ts'
 import type { TestServer } from './database/database.ts'
 import { deadlockLog } from './database/deadlock-log.ts'
+import { type TemplateContents, prepareTemplate } from './database/template-contents.ts'
 import { makeRunDir } from './servers/run-dir.ts'
 
 const log = createLog('error')
 
-interface RunningServer extends Omit<TestServer, 'template'> {
+interface RunningServer extends Omit<TestServer, 'template' | 'contents'> {
   stop(): Promise<void>
 }
 
@@ -47,15 +48,17 @@ function setEnvironment(values: Readonly<Record<string, string>>): () => void {
 
 async function provideDatabases(project: TestProject, dataDir: string): Promise<() => Promise<void>> {
   const server = await startServer(dataDir)
+  let contents: TemplateContents | null
   const template = `signalbox_template_${randomUUID().replaceAll('-', '')}`
   try {
     await execute(server.admin, `create database ${template} owner ${pg.escapeIdentifier(await ownerOf(server))}`)
     await migrate({ ...server.owner, database: template })
+    contents = await prepareTemplate({ ...server.admin, database: template })
   } catch (error) {
     await server.stop()
     throw error
   }
-  project.provide('databaseServer', { admin: server.admin, owner: server.owner, template })
+  project.provide('databaseServer', { admin: server.admin, owner: server.owner, template, contents })
   return async () => {
     await execute(server.admin, `drop database if exists ${template} with (force)`)
     await server.stop()

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
+import type { TemplateContents } from './template-contents.ts'
 
 /** Has a member for each option of pg; it is plain data, because it passes between processes. */
 export interface TestConnection {
@@ -17,8 +18,10 @@ export interface TestServer {
   readonly admin: TestConnection
   /** This role owns the databases, as the application's role does. */
   readonly owner: TestConnection
-  /** A migrated database without rows. */
+  /** A migrated database without rows but those of the migrations. */
   readonly template: string
+  /** Null: the administrator may not empty databases, so each is used once. */
+  readonly contents: TemplateContents | null
 }
 
 export interface TestDatabase {
@@ -72,7 +75,8 @@ async function administer(admin: TestConnection, statement: string): Promise<voi
   await administrator.query(statement)
 }
 
-function openAdministrator(admin: TestConnection): pg.Pool {
+/** Opens a connection that stays open, for what the application's role is not allowed to do. */
+export function openAdministrator(admin: TestConnection): pg.Pool {
   const pool = new pg.Pool({ ...admin, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
   // Without a listener, an idle connection that breaks would end the process of the tests.
   pool.on('error', () => {})

@@ -33,11 +33,11 @@ import { nameLateStop } from '../../../src/platform/time/late-stop.ts'
 import type { ServiceClock } from '../../../src/platform/time/service-clock.ts'
 import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
 import type { AnyJson } from '../contract/any-json.ts'
-import { type TestDatabase, createTestDatabase } from '../database/database.ts'
+import type { TestDatabase } from '../database/database.ts'
+import { lendDatabase } from '../database/lent-databases.ts'
 import { createRequester } from './send-request.ts'
-import { createTestLog } from './test-log.ts'
 
-/** A context with a separate database. */
+/** A context with a separate database, which is empty. */
 export interface TestContext extends Pick<OpenContext, 'setAddress' | 'readTime'> {
   readonly ctx: Context
   readonly database: TestDatabase
@@ -56,11 +56,12 @@ export async function createTestContext(
     readonly hasKeyFile?: boolean
   } = {},
 ): Promise<TestContext> {
-  const database = await createTestDatabase()
+  const { database, pools, log } = await lendDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-data-of-test-'))
   const context = await openContext({
-    connection: { ...database.connection, max: 8 },
-    log: createTestLog(),
+    connection: database.connection,
+    pools,
+    log,
     secrets: createSecrets(hasKeyFile ? await loadMasterKey(dataDir) : randomBytes(32)),
     baseUrl: 'http://127.0.0.1',
     clock,
