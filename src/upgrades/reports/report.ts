@@ -111,5 +111,7 @@ export interface LeftOutDevice {
   readonly mac: string
   /** Null also for a device that has left the organization. */
   readonly name: string | null
+  /** Null for a device that has left the organization. */
+  readonly model: string | null
   readonly reason: string
 }

@@ -117,9 +117,10 @@ export async function findLeftOut(
 ): Promise<{ readonly upgradeId: string; readonly devices: readonly LeftOutDevice[] } | undefined> {
   const { rows } = await sql<{ readonly upgradeId: string; readonly devices: readonly LeftOutDevice[] }>`
     select site_upgrade.id as upgrade_id, (
-      select json_agg(json_build_object('siteId', site_upgrade.site_id, 'mac', mac, 'reason', reason,
-        'name', (select device.name from device where device.org_id = site_upgrade.org_id and device.id = left_out.device_id)))
-      from (${leftOut}) left_out) as devices
+      select json_agg(json_build_object('siteId', site_upgrade.site_id, 'mac', left_out.mac, 'reason', reason,
+        'name', device.name, 'model', device.model) order by left_out.device_id)
+      from (${leftOut}) left_out
+      left join device on device.org_id = site_upgrade.org_id and device.id = left_out.device_id) as devices
     from site_upgrade
     where ${isReported(scope, upgrade)} and site_upgrade.id > ${after}::uuid and exists (${leftOut})
     order by site_upgrade.id limit 1

@@ -45,7 +45,10 @@ const terminalBuckets: ReadonlySet<string> = new Set(['upgraded', 'failed', 'ski
 export function presentReportDevice(row: ReportRow): Static<typeof ReportDeviceReply> {
   const { mac, name, reason } = row.device
   const place = { mac, ...(name !== null && { name }), site_id: row.site.siteId }
-  if (row.kind === 'leftOut') return { ...place, status: 'left_out', reason: row.device.reason }
+  if (row.kind === 'leftOut') {
+    const { model } = row.device
+    return { ...place, ...(model !== null && { model }), status: 'left_out', reason: row.device.reason }
+  }
   const { model, phase, downloadPhase, state, restoreReason, fromVersion, path, attempt, run } = row.device
   const { enteredAt, downAt, upAt } = row.device
   const status = bucketOf(state)

@@ -150,6 +150,13 @@ describe('an upgrade of SSR routers', () => {
     expect(report.body.devices).toMatchObject(
       macs().map(() => ({ status: 'scheduled', model: 'SSR120', from_version: '6.0.0', version: '6.2.0' })),
     )
+    const [free] = await connectedRouters(1)
+    const other = (await upgrade({ device_ids: [routers[0]?.id, free?.id] })).body
+    const { body } = await server.call('GET', `${path}/${other.id}/report`)
+    expect(body.devices).toMatchObject([
+      { mac: free?.mac, status: 'scheduled', model: 'SSR120' },
+      { mac: routers[0]?.mac, status: 'left_out', model: 'SSR120', reason: 'in another upgrade' },
+    ])
     const targets = (await server.call('GET', `${path}/${id}/targets?status=scheduled`)).body
     expect(targets.map(({ mac }: AnyJson) => mac).toSorted()).toEqual(macs())
     const one = await server.call('GET', `${path}/${id}/targets/${macs()[0]}`)

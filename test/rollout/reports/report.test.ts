@@ -11,7 +11,7 @@ import { getReported } from '../../../src/upgrades/reports/store.ts'
 import { ReportReply } from '../../../src/upgrades/reports/wire.ts'
 import { readUpgradeSamples } from '../../../src/rollout/store-metrics.ts'
 import { retryOrgUpgrade } from '../../../src/upgrades/changes/retry-org-upgrade.ts'
-import { NEW, type SeededDevice } from '../../support/fleets/fleet.ts'
+import { MODEL, NEW, type SeededDevice } from '../../support/fleets/fleet.ts'
 import { useRollout } from '../harness.ts'
 
 const rollout = useRollout()
@@ -204,7 +204,7 @@ it('a report of a retried upgrade counts the gate as passed behind which no phas
   expect(json.phases.map(({ gate }) => gate?.passed)).toEqual([true])
 })
 
-it('a report has the names of devices that were left out', async () => {
+it('a report has the names and models of devices that were left out', async () => {
   const { id } = await rollout.create({ reboot_strategy: 'big_bang' })
   const elsewhere = rollout.devices().at(-1)
   await setName(elsewhere, 'Lobby')
@@ -212,9 +212,9 @@ it('a report has the names of devices that were left out', async () => {
   await sql`update site_upgrade set notes = ${notes} where not exists (
     select from upgrade_target where upgrade_id = site_upgrade.id and mac = ${elsewhere?.mac})`.execute(rollout.ctx.db)
   const leftOut = (await reportOf(id)).csv.filter(({ status }) => status === 'left_out')
-  expect(leftOut.map(({ mac, name }) => [mac, name])).toEqual([
-    [elsewhere?.mac, 'Lobby'],
-    ['00000000ffff', ''],
+  expect(leftOut.map(({ mac, name, model }) => [mac, name, model])).toEqual([
+    [elsewhere?.mac, 'Lobby', MODEL],
+    ['00000000ffff', '', ''],
   ])
 })
 
