@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import { uploadPackage } from '../edge/packages.ts'
-import { addBox, playUpgrades, upgrade as upgradeBoxes } from '../edge/upgrade-world.ts'
+import { addBox, playUpgrades, targetsOf, upgrade as upgradeBoxes } from '../edge/upgrade-world.ts'
 import { addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
 import { type Fleet, MODEL, NEW, createFleet, seedOrg } from '../support/fleets/fleet.ts'
 import { expectAccessible } from './axe.ts'
@@ -249,7 +249,10 @@ export function testUpgrades(opened: () => Opened): void {
       expect(await page.getByText(/^starts \S/).count()).toBe(0)
       await press('Resume')
       await page.getByRole('button', { name: 'Pause…' }).waitFor()
-      await playUpgrades(server, [boxes[1]], server.org.orgId)
+      // The order of the plan depends on the id of the upgrade.
+      const started = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+      const [, last] = await targetsOf(server, started)
+      await playUpgrades(server, [last.mxedge_id], server.org.orgId)
       await page.getByText('1 of 2 upgraded, 1 failed').waitFor()
       await table.getByRole('row').nth(1).getByText('Failed').waitFor()
       await press('Retry')
@@ -258,7 +261,17 @@ export function testUpgrades(opened: () => Opened): void {
       await page.getByText('Completed', { exact: true }).first().waitFor()
       const timeline = page.getByRole('region', { name: 'Timeline' }).locator('.log-what')
       await timeline.getByText('Completed').waitFor()
-      expect(await timeline.allTextContents()).toEqual(['Completed', 'Retried', 'Resumed', 'Paused', 'Created'])
+      expect(await timeline.allTextContents()).toEqual([
+        'Completed',
+        'Phase ended · phase 2',
+        'Retried',
+        'Phase opened · phase 2',
+        'Phase ended · phase 1',
+        'Phase opened · phase 1',
+        'Resumed',
+        'Paused',
+        'Created',
+      ])
       await page.getByRole('link', { name: 'Upgrades' }).first().click()
       await page
         .getByRole('listitem')

@@ -287,13 +287,18 @@ describe('a person', () => {
     await world.call('POST', `${pathOf(world)}/${id}/pause`)
     runUpgrades(world)
     await untilStatus(world, id, 'upgrading')
-    expect(await find(world, id)).toMatchObject({ held: { by: 'user' }, counts: { queued: 1 } })
+    expect(await find(world, id)).toMatchObject({ held: { by: 'user' }, counts: { queued: 1 }, phase_times: [] })
     expect(await commandsOf(world, box)).toEqual([])
     await world.call('POST', `${pathOf(world)}/${id}/resume`)
     const call = await agent.nextCall()
+    expect((await find(world, id)).phase_times).toEqual([{ phase: 1, begun_time: expect.any(Number) }])
     agent.notify('report', running('2.0.0'))
     agent.succeed(call)
-    expect(await untilStatus(world, id, 'completed')).not.toHaveProperty('held')
+    const ended = await untilStatus(world, id, 'completed')
+    expect(ended).not.toHaveProperty('held')
+    const [times] = ended.phase_times
+    expect(times).toEqual({ phase: 1, begun_time: expect.any(Number), ended_time: expect.any(Number) })
+    expect(times.ended_time).toBeGreaterThanOrEqual(times.begun_time)
   })
 
   test('pauses at a gate, which a resume does not pass', async () => {

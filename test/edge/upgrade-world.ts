@@ -193,7 +193,8 @@ async function answer(
   const end = refuses
     ? { state: 'rejected' as const, outcome: json({ text: 'The disk is full', final: true }) }
     : { state: 'done' as const }
-  await world.ctx.db.updateTable('mxedgeCommand').set(end).where('id', '=', id).execute()
+  const ended = { ...end, finishedAt: world.ctx.clock.now() }
+  await world.ctx.db.updateTable('mxedgeCommand').set(ended).where('id', '=', id).execute()
   if (refuses) return
   const report = json(running(String(params['version'])))
   await world.ctx.db.updateTable('mxedgeSession').set({ report }).where('mxedgeId', '=', mxedgeId).execute()

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { OrgScope } from '../../access/scope.ts'
 import { type MxedgeEventInput, appendMxedgeEvents } from '../../events/append-mxedge.ts'
-import { appendAudit } from '../../events/append.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import type { MxedgeOrder } from '../commands/command.ts'
+import { appendMxedgeUpgradeChange } from './append-change.ts'
 import { cancelQueuedById } from '../commands/store-cancel.ts'
 import { type NewUpgradeCommand, insertUpgradeCommands } from '../commands/store.ts'
 import type { MxedgeUpgradeDecision, Now } from './decide-upgrade.ts'
@@ -111,7 +111,13 @@ async function appendRound(tx: Tx, scope: OrgScope, { upgrade, decision }: Decid
   const { id, siteId } = upgrade
   const { stopping, stopReason, hold } = decision.upgrade
   if (upgrade.stopping === null && stopping === 'failed')
-    await appendAudit(tx, scope, { message: `Stop upgrade ${id} of edge appliances: ${stopReason}`, siteId, at })
+    await appendMxedgeUpgradeChange(tx, scope, {
+      ...{ id, siteId, at, type: 'UPGRADE_STOPPED', after: { reason: stopReason } },
+      message: `Stop upgrade ${id} of edge appliances: ${stopReason}`,
+    })
   if (upgrade.hold === null && hold !== null)
-    await appendAudit(tx, scope, { message: `Hold upgrade ${id} of edge appliances: ${hold.reason}`, siteId, at })
+    await appendMxedgeUpgradeChange(tx, scope, {
+      ...{ id, siteId, at, type: 'UPGRADE_HELD', after: { reason: hold.reason } },
+      message: `Hold upgrade ${id} of edge appliances: ${hold.reason}`,
+    })
 }

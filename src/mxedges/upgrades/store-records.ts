@@ -62,6 +62,34 @@ export async function getUpgrade(reader: Reader, scope: SitesScope, id: string):
   return { ...upgrade, notes }
 }
 
+/** When the first command of a phase was queued, and, once the phase has nothing left to do, when the last one ended. */
+export interface MxedgePhaseTimes {
+  readonly phase: number
+  readonly begunAt: Date
+  readonly endedAt: Date | null
+}
+
+/** A serial upgrade has as many phases as appliances. */
+export const MAX_PHASE_TIMES = 100
+
+/** Lists the times of the last phases that have begun, as far as their commands are still stored. */
+export async function listPhaseTimes(
+  reader: Reader,
+  { orgId, id }: Pick<MxedgeUpgrade, 'orgId' | 'id'>,
+): Promise<MxedgePhaseTimes[]> {
+  const { rows } = await sql<MxedgePhaseTimes>`
+    select target.phase, min(command.created_at) as begun_at,
+      case when bool_and(target.state = ${anyOf(terminalStates)}) then max(command.finished_at) end as ended_at
+    from mxedge_upgrade_target target
+    left join mxedge_command command on command.org_id = target.org_id
+      and command.upgrade_id = target.upgrade_id and command.mxedge_id = target.mxedge_id
+    where target.org_id = ${orgId} and target.upgrade_id = ${id}
+    group by target.phase having count(command.id) > 0
+    order by target.phase desc limit ${MAX_PHASE_TIMES}
+  `.execute(reader)
+  return rows.toReversed()
+}
+
 /** Locks it against the worker, as the worker does. @throws AppError not_found */
 export async function lockUpgrade(tx: Tx, scope: SitesScope, id: string): Promise<MxedgeUpgrade> {
   const row = await selectUpgrades(tx, scope).selectAll().where('id', '=', id).forUpdate().executeTakeFirst()

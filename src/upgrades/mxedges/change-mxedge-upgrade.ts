@@ -1,5 +1,5 @@
 import type { PlaceScope } from '../../access/scope.ts'
-import { appendAudit } from '../../events/append.ts'
+import { type MxedgeUpgradeChangeType, appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
 import {
   type MxedgeUpgrade,
   closeSearch,
@@ -22,6 +22,7 @@ import type { UpgradeHold } from '../../rollout/rollout.ts'
 export function cancelMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
   return changeUpgrade(ctx, scope, {
     id,
+    type: ({ finishedAt }) => (finishedAt === null ? 'UPGRADE_CANCELLED' : 'UPGRADE_SEARCH_CANCELLED'),
     message: ({ finishedAt }) =>
       finishedAt === null ? messageOf('Cancel', id) : `Cancel the search of upgrade ${id} for further edge appliances`,
     concerns: ({ finishedAt, stopping, includeDueMs }) =>
@@ -47,6 +48,7 @@ export function pauseMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string):
   } as const
   return changeUpgrade(ctx, scope, {
     id,
+    type: () => 'UPGRADE_PAUSED',
     message: () => messageOf('Pause', id),
     concerns: ({ finishedAt, stopping, hold: present }) =>
       finishedAt === null && stopping === null && present?.by !== 'user',
@@ -64,6 +66,7 @@ function over(hold: UpgradeHold, present: UpgradeHold | null): UpgradeHold {
 export function resumeMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
   return changeUpgrade(ctx, scope, {
     id,
+    type: () => 'UPGRADE_RESUMED',
     message: () => messageOf('Resume', id),
     concerns: ({ finishedAt, hold }) => finishedAt === null && hold !== null,
     change: (tx, upgrade) => resumeUpgrade(tx, upgrade, ctx.serviceClock.nowMs()),
@@ -77,6 +80,7 @@ function messageOf(verb: string, id: string): string {
 interface Change {
   readonly id: string
   /** Of the audit record, about the upgrade as it was. */
+  readonly type: (upgrade: MxedgeUpgrade) => MxedgeUpgradeChangeType
   readonly message: (upgrade: MxedgeUpgrade) => string
   /** False: the upgrade is not changed. */
   readonly concerns: (upgrade: MxedgeUpgrade) => boolean
@@ -86,14 +90,15 @@ interface Change {
 async function changeUpgrade(
   ctx: Context,
   scope: PlaceScope,
-  { id, message, concerns, change }: Change,
+  { id, type, message, concerns, change }: Change,
 ): Promise<void> {
   await inTx(ctx, async (tx) => {
     const upgrade = await lockUpgrade(tx, scope, id)
     if (!concerns(upgrade)) return
     await change(tx, upgrade)
     const { siteId } = upgrade
-    await appendAudit(tx, scope, { message: message(upgrade), siteId, at: ctx.clock.now() })
+    const facts = { id, siteId, type: type(upgrade), message: message(upgrade) }
+    await appendMxedgeUpgradeChange(tx, scope, { ...facts, at: ctx.clock.now() })
     wakeAfterCommit(tx, 'mxedges')
   })
 }

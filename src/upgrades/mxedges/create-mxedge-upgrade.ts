@@ -2,7 +2,7 @@ import { uuidv7 } from '../../platform/uuidv7.ts'
 import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import { shareSiteName } from '../../devices/store.ts'
 import { type MxedgeEventInput, appendMxedgeEvents } from '../../events/append-mxedge.ts'
-import { appendAudit } from '../../events/append.ts'
+import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
 import { lockImages } from '../../firmware/store.ts'
 import { listPackages } from '../../firmware/packages/store.ts'
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
@@ -49,7 +49,7 @@ export async function createMxedgeUpgrade(
     const planned = { ...fresh, upgrade }
     await takeOver(tx, scope, planned, { now: at, nowMs })
     await insertUpgrade(tx, scope, upgrade, { at, nowMs })
-    await appendRequest(tx, scope, { ...planned, message: 'Upgrade', at })
+    await appendRequest(tx, scope, { ...planned, type: 'UPGRADE_CREATED', message: 'Upgrade', at })
   })
   return id
 }
@@ -189,6 +189,7 @@ function refuseUnknownMxedges(
 }
 
 interface Requested extends PlannedUpgrade {
+  readonly type: 'UPGRADE_CREATED' | 'UPGRADE_CHANGED'
   /** The beginning of the audit record. */
   readonly message: string
   readonly at: Date
@@ -198,13 +199,15 @@ interface Requested extends PlannedUpgrade {
 export async function appendRequest(
   tx: Tx,
   scope: PlaceScope,
-  { upgrade, targets, message, at }: Requested,
+  { upgrade, targets, type, message, at }: Requested,
 ): Promise<void> {
   const { id, siteId, request, plan, notes } = upgrade
-  const auditId = await appendAudit(tx, scope, {
+  const auditId = await appendMxedgeUpgradeChange(tx, scope, {
+    id,
+    type,
     message: `${message} ${counted(plan.planned, 'edge appliance')}`,
     siteId,
-    after: { id, ...request, ...(notes.length > 0 && { notes: withoutKinds(notes) }) },
+    after: { total: plan.planned, ...request, ...(notes.length > 0 && { notes: withoutKinds(notes) }) },
     at,
   })
   await appendTargetEvents(tx, scope, targets, { auditId, at })

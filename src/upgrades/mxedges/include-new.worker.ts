@@ -1,5 +1,5 @@
 import { type OrgScope, systemScope } from '../../access/scope.ts'
-import { appendAudit } from '../../events/append.ts'
+import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
 import { listPackages } from '../../firmware/packages/store.ts'
 import { lockCandidates } from '../../mxedges/upgrades/store-create.ts'
 import {
@@ -136,10 +136,12 @@ async function include(
   const { targets } = inclusion
   await insertIncluded(tx, scope, id, { ...inclusion, targets: targets.map(newTargetOf), nowMs })
   const ids = targets.slice(0, MAX_NAMED).map(({ appliance }) => appliance.id)
-  const auditId = await appendAudit(tx, scope, {
+  const auditId = await appendMxedgeUpgradeChange(tx, scope, {
+    id,
+    type: 'UPGRADE_MXEDGES_JOINED',
     message: `Upgrade ${id} takes in ${counted(targets.length, 'further edge appliance')}`,
     siteId: upgrade.siteId,
-    after: { id, total: targets.length, mxedge_ids: ids },
+    after: { total: targets.length, mxedge_ids: ids },
     at: now,
   })
   await appendTargetEvents(tx, scope, targets, { auditId, at: now })

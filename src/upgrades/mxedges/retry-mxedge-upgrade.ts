@@ -1,5 +1,5 @@
 import type { PlaceScope } from '../../access/scope.ts'
-import { appendAudit } from '../../events/append.ts'
+import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
 import { lockImages } from '../../firmware/store.ts'
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import { lockCandidates } from '../../mxedges/upgrades/store-create.ts'
@@ -53,10 +53,12 @@ export function retryMxedgeUpgrade(
     await beginTargetRuns(tx, scope, retried, { retrying, nowMs })
     await reopenUpgrade(tx, upgrade, { reopening: change, nowMs })
     const ids = retried.slice(0, MAX_NAMED).map((target) => target.mxedgeId)
-    await appendAudit(tx, scope, {
+    await appendMxedgeUpgradeChange(tx, scope, {
+      id,
+      type: 'UPGRADE_RETRIED',
       message: `Retry ${counted(retried.length, 'failed edge appliance')} of upgrade ${id}`,
       siteId: upgrade.siteId,
-      after: { id, total: retried.length, mxedge_ids: ids },
+      after: { total: retried.length, mxedge_ids: ids },
       at: now,
     })
     wakeAfterCommit(tx, 'mxedges')

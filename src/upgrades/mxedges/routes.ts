@@ -1,11 +1,12 @@
 import { Type } from 'typebox'
-import { siteIdOf } from '../../access/scope.ts'
+import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import { orgAndSite } from '../../http/at.ts'
 import { listOperation } from '../../http/lists/list-operation.ts'
 import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid } from '../../http/schemas.ts'
-import { getUpgrade, listUpgradeTargets, listUpgrades } from '../../mxedges/upgrades/store-records.ts'
+import { getUpgrade, listPhaseTimes, listUpgradeTargets, listUpgrades } from '../../mxedges/upgrades/store-records.ts'
+import type { Context } from '../../platform/context.ts'
 import { cancelMxedgeUpgrade, pauseMxedgeUpgrade, resumeMxedgeUpgrade } from './change-mxedge-upgrade.ts'
 import { findRequest } from '../previews/find-request.ts'
 import { createMxedgeUpgrade } from './create-mxedge-upgrade.ts'
@@ -43,6 +44,11 @@ const twins = (what: string) => ({
   site: `${what} of the edge appliances of a site`,
 })
 
+async function readUpgrade(ctx: Context, scope: PlaceScope, id: string) {
+  const upgrade = await getUpgrade(ctx.db, scope, id)
+  return presentMxedgeUpgrade(upgrade, await listPhaseTimes(ctx.db, upgrade))
+}
+
 /** Upgrades of edge appliances. Source: spec, "Edge appliances", 14 and 15; contract, Utilities Upgrade. */
 export const mxedgeUpgradeOperations: Operation[] = [
   operation({
@@ -65,7 +71,7 @@ export const mxedgeUpgradeOperations: Operation[] = [
       if (body.dry_run === true)
         return presentMxedgePreview(await previewMxedgeUpgrade(ctx, scope, { request, origin, body }))
       const id = await createMxedgeUpgrade(ctx, scope, request)
-      return presentMxedgeUpgrade(await getUpgrade(ctx.db, scope, id))
+      return readUpgrade(ctx, scope, id)
     },
   }),
   listOperation({
@@ -84,8 +90,7 @@ export const mxedgeUpgradeOperations: Operation[] = [
     at: orgAndSite(one, { needs: 'read' }),
     params,
     reply: MxedgeUpgradeReply,
-    run: async (ctx, { scope, params: { upgrade_id: id } }) =>
-      presentMxedgeUpgrade(await getUpgrade(ctx.db, scope, id)),
+    run: (ctx, { scope, params: { upgrade_id: id } }) => readUpgrade(ctx, scope, id),
   }),
   listOperation({
     id: { org: 'listOrgMxEdgeUpgradeTargets', site: 'listSiteMxEdgeUpgradeTargets' },
@@ -110,7 +115,7 @@ export const mxedgeUpgradeOperations: Operation[] = [
     reply: MxedgeUpgradeReply,
     run: async (ctx, { scope, params: { upgrade_id: id }, body }) => {
       await updateMxedgeUpgrade(ctx, scope, { id, parse: (before) => mergeMxedgeUpgrade(before, body) })
-      return presentMxedgeUpgrade(await getUpgrade(ctx.db, scope, id))
+      return readUpgrade(ctx, scope, id)
     },
   }),
   operation({

@@ -1,6 +1,6 @@
 import { counted } from '../../platform/counted.ts'
 import type { PlaceScope } from '../../access/scope.ts'
-import { appendAudit } from '../../events/append.ts'
+import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
 import { type TakenAppliance, updateTakenOver } from '../../mxedges/upgrades/store-takeover.ts'
 import type { NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
 import type { Tx } from '../../platform/database/db.ts'
@@ -24,9 +24,11 @@ export async function takeOver(
   await updateTakenOver(tx, scope, taken, { by: id, ...at })
   for (const [loser, some] of Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)) {
     const ids = some.slice(0, MAX_NAMED).map(({ mxedgeId }) => mxedgeId)
-    await appendAudit(tx, scope, {
+    await appendMxedgeUpgradeChange(tx, scope, {
+      id: loser,
+      type: 'UPGRADE_MXEDGES_TAKEN',
       message: `Upgrade ${id} takes ${counted(some.length, 'edge appliance')} over from upgrade ${loser}`,
-      after: { id: loser, total: some.length, mxedge_ids: ids, reason: takeoverReason(id) },
+      after: { total: some.length, mxedge_ids: ids, reason: takeoverReason(id) },
       at: at.now,
     })
   }

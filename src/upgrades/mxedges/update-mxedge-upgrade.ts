@@ -39,6 +39,6 @@ export async function updateMxedgeUpgrade(
     const planned = await planUpgrade(tx, scope, { id, siteId, request: parse(before), now: at, nowMs })
     await takeOver(tx, scope, planned, { now: at, nowMs })
     await replaceUpgrade(tx, scope, planned.upgrade, { at, nowMs })
-    await appendRequest(tx, scope, { ...planned, message: `Change upgrade ${id} to`, at })
+    await appendRequest(tx, scope, { ...planned, type: 'UPGRADE_CHANGED', message: `Change upgrade ${id} to`, at })
   })
 }

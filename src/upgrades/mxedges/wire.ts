@@ -4,7 +4,13 @@ import { unsettable } from '../../http/bodies/closed-bodies.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
 import { countAwaited, withoutKinds } from '../../mxedges/upgrades/notes.ts'
-import type { MxedgeUpgrade, MxedgeUpgradeItem, MxedgeUpgradeTarget } from '../../mxedges/upgrades/store-records.ts'
+import {
+  MAX_PHASE_TIMES,
+  type MxedgePhaseTimes,
+  type MxedgeUpgrade,
+  type MxedgeUpgradeItem,
+  type MxedgeUpgradeTarget,
+} from '../../mxedges/upgrades/store-records.ts'
 import { MAX_RUNS, type MxedgeStep } from '../../mxedges/upgrades/upgrade.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { canary } from '../strategies/canary.ts'
@@ -130,6 +136,18 @@ export const MxedgeUpgradeReply = named(
       ),
       { description: 'appliances and services that were left out, and options without effect' },
     ),
+    phase_times: Type.Array(
+      Type.Object({
+        phase: Type.Integer(),
+        begun_time: Type.Number({ description: 'epoch seconds: its first command was queued' }),
+        ended_time: Type.Optional(
+          Type.Number({
+            description: 'epoch seconds: its last command ended, and no appliance of it is left to upgrade',
+          }),
+        ),
+      }),
+      { description: `phases that have begun, the last ${MAX_PHASE_TIMES}, as long as their commands are stored` },
+    ),
   }),
 )
 
@@ -228,9 +246,18 @@ function countedAs(status: TargetStatus): Exclude<TargetStatus, 'downloading' | 
   return status === 'downloading' || status === 'downloaded' ? 'upgrading' : status
 }
 
-export function presentMxedgeUpgrade(upgrade: MxedgeUpgrade): Static<typeof MxedgeUpgradeReply> {
-  const awaited = presentAwaited(countAwaited(upgrade))
-  return { ...presentMxedgeUpgradeItem(upgrade), ...awaited, notes: withoutKinds(upgrade.notes) }
+export function presentMxedgeUpgrade(
+  upgrade: MxedgeUpgrade,
+  times: readonly MxedgePhaseTimes[],
+): Static<typeof MxedgeUpgradeReply> {
+  return {
+    ...presentMxedgeUpgradeItem(upgrade),
+    ...presentAwaited(countAwaited(upgrade)),
+    notes: withoutKinds(upgrade.notes),
+    phase_times: times.map(({ phase, begunAt, endedAt }) => {
+      return { phase, begun_time: epochS(begunAt), ...(endedAt !== null && { ended_time: epochS(endedAt) }) }
+    }),
+  }
 }
 
 export function presentMxedgeUpgradeTarget(target: MxedgeUpgradeTarget): Static<typeof MxedgeUpgradeTargetReply> {

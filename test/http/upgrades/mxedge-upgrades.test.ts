@@ -64,9 +64,10 @@ describe('the record of an upgrade', () => {
       counts: { queued: 1, upgrading: 0, success: 0, failed: 0, skipped: 0, cancelled: 0, total: 1 },
       created_time: expect.any(Number),
       notes: [],
+      phase_times: [],
     })
     expect(await find(world, record.id)).toEqual(record)
-    const { notes: _, ...item } = record
+    const { notes: _, phase_times: __, ...item } = record
     expect((await world.call('GET', pathOf(world))).body).toEqual([item])
     expect(await targetsOf(world, record.id)).toEqual([
       {
@@ -334,6 +335,8 @@ describe('every change', () => {
     for (const verb of ['pause', 'pause', 'resume', 'resume', 'cancel', 'cancel'])
       expect(await world.call('POST', `${pathOf(world)}/${id}/${verb}`)).toMatchObject({ status: 200, body: {} })
     const { body } = await world.call('GET', `/orgs/${world.org.orgId}/logs?limit=4`)
+    const types = ['UPGRADE_CANCELLED', 'UPGRADE_RESUMED', 'UPGRADE_PAUSED', 'UPGRADE_CREATED']
+    expect(body.results).toMatchObject(types.map((type) => ({ after: { id, type } })))
     expect(body.results.map(({ message }: { readonly message: string }) => message)).toEqual([
       `Cancel upgrade ${id} of edge appliances`,
       `Resume upgrade ${id} of edge appliances`,

@@ -1,4 +1,5 @@
 import { type Report, isRunning, upgradeStates } from '../upgrade.ts'
+import type { PhaseCounts } from './phase-counts.ts'
 import { lastOpenedOf } from './verdict.ts'
 
 type Decision = Report['decisions'][number]
@@ -48,13 +49,20 @@ function entriesOf(phases: Source['phases']): readonly TimelineEntry[] {
     const hasFailed = failed === total && endedAt !== undefined && endedAt >= before
     if (total === 0 || (phase > lastOpened && !hasFailed)) return []
     before = endedAt ?? Infinity
-    const done = `${upgraded} of ${total} upgraded`
-    const detail = failed === 0 ? done : `${done}, ${failed} failed`
-    return [
-      ...(openedAt === undefined ? [] : [openingOf('Phase', phase, openedAt)]),
-      ...(endedAt === undefined ? [] : [{ at: endedAt, what: `Phase ended · phase ${phase}`, detail }]),
-    ]
+    return timesOf({ phase, total, upgraded, failed, openedAt: openedAt ?? null, endedAt: endedAt ?? null })
   })
+}
+
+type TimedPhase = Pick<PhaseCounts, 'phase' | 'total' | 'upgraded' | 'failed' | 'openedAt' | 'endedAt'>
+
+/** Returns when a phase opened, and when and how it ended. */
+export function timesOf({ phase, total, upgraded, failed, openedAt, endedAt }: TimedPhase): readonly TimelineEntry[] {
+  const done = `${upgraded} of ${total} upgraded`
+  const detail = failed === 0 ? done : `${done}, ${failed} failed`
+  return [
+    ...(openedAt === null ? [] : [openingOf('Phase', phase, openedAt)]),
+    ...(endedAt === null ? [] : [{ at: endedAt, what: `Phase ended · phase ${phase}`, detail }]),
+  ]
 }
 
 function openingOf(name: string, phase: number, at: number): TimelineEntry {

@@ -29,10 +29,11 @@ export function ApplianceRollout(place: AppliancePlace) {
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
   const names = new Map(targets.map(({ mxedge_id: id, name }) => [id, name]))
   const awaited = awaitedText(upgrade.awaited ?? 0, kinds.mxedge.unit)
+  const phases = countAppliances(upgrade, targets)
   const { tone, text } = stateOf(standingOf(upgrade))
   const timeline = (
     <div>
-      <TimelinePanel entries={applianceTimeline(upgrade, log.data ?? [])} />
+      <TimelinePanel entries={applianceTimeline(upgrade, { log: log.data ?? [], phases })} />
       <ProblemNote problem={log.error} />
     </div>
   )
@@ -60,7 +61,7 @@ export function ApplianceRollout(place: AppliancePlace) {
       {upgrade.held !== undefined && <p className="note">{upgrade.held.reason}</p>}
       {awaited !== null && <p className="note">{awaited}</p>}
       <Panel title="Phases" aside={upgrade.strategy.replaceAll('_', ' ')}>
-        <PhaseWindow phases={countAppliances(upgrade, targets)} open={upgrade.phase} isGatePassed={() => undefined} />
+        <PhaseWindow phases={phases} open={upgrade.phase} isGatePassed={() => undefined} />
       </Panel>
       <ApplianceTargets orgId={orgId} targets={targets} />
       {upgrade.notes.length === 0 ? (

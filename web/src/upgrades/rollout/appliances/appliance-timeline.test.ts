@@ -2,43 +2,61 @@ import { expect, it } from 'vitest'
 import { applianceTimeline } from './appliance-timeline.ts'
 
 const upgrade = { id: 'u1', status: 'upgrading' as const, created_time: 1 }
-const record = (timestamp: number, message: string, name: string | null = 'Ada') => ({
-  ...{ timestamp, message, admin_name: name ?? 'mxedges' },
-  admin_id: name,
+const record = (timestamp: number, name: string | null, after?: Record<string, unknown>) => ({
+  ...{ timestamp, message: `Something about u1`, admin_name: name ?? 'mxedges', admin_id: name },
+  ...(after !== undefined && { after: { id: 'u1', ...after } }),
 })
 
 const wordsOf = (...args: Parameters<typeof applianceTimeline>) =>
   applianceTimeline(...args).map(({ what, detail }) => [what, detail])
 
-it('lists what the audit log has, between the creation and the end', () => {
+it('lists what the audit log has by its types, between the creation and the end', () => {
   const log = [
-    record(9, 'Retry 2 failed edge appliances of upgrade u1'),
-    record(8, 'Stop upgrade u1 of edge appliances: 2 of 3 failed', null),
-    record(7, 'Upgrade u2 takes 1 edge appliance over from upgrade u1'),
-    record(6, 'Upgrade u1 takes in 3 further edge appliances', null),
-    record(5, 'Resume upgrade u1 of edge appliances'),
-    record(4, 'Hold upgrade u1 of edge appliances: phase 1: 2 failed', null),
-    record(3, 'Pause upgrade u1 of edge appliances'),
-    record(2, 'Change upgrade u1 to 4 edge appliances'),
-    record(1, 'Upgrade u1 takes 2 edge appliances over from upgrade u0'),
+    record(9, 'Ada', { type: 'UPGRADE_RETRIED', total: 2 }),
+    record(8, null, { type: 'UPGRADE_STOPPED', reason: '2 of 3 failed' }),
+    record(7, 'Ada', { type: 'UPGRADE_MXEDGES_TAKEN', total: 1, reason: 'taken over by upgrade u2' }),
+    record(6, null, { type: 'UPGRADE_MXEDGES_JOINED', total: 3 }),
+    record(5, 'Ada', { type: 'UPGRADE_RESUMED' }),
+    record(4, null, { type: 'UPGRADE_HELD', reason: 'phase 1: 2 failed' }),
+    record(3, 'Ada', { type: 'UPGRADE_PAUSED' }),
+    record(2, 'Ada', { type: 'UPGRADE_CHANGED', total: 4 }),
+    record(1, 'Ada', { type: 'UPGRADE_MXEDGES_TAKEN', id: 'u0', total: 2 }),
   ]
-  expect(wordsOf({ ...upgrade, status: 'completed', finished_time: 9 }, log)).toEqual([
+  expect(wordsOf({ ...upgrade, status: 'completed', finished_time: 9 }, { log, phases: [] })).toEqual([
     ['Completed', ''],
-    ['Retried', 'by Ada · 2 failed edge appliances'],
+    ['Retried', 'by Ada · 2 appliances'],
     ['Stopped', '2 of 3 failed'],
-    ['Appliances taken', 'by Ada · 1 edge appliance'],
-    ['Appliances joined', '3 further edge appliances'],
+    ['Appliances taken', 'by Ada · 1 appliance'],
+    ['Appliances joined', '3 appliances'],
     ['Resumed', 'by Ada'],
     ['Held', 'phase 1: 2 failed'],
     ['Paused', 'by Ada'],
-    ['Changed', 'by Ada · 4 edge appliances'],
-    ['Appliances taken over', 'by Ada · 2 edge appliances'],
+    ['Changed', 'by Ada · 4 appliances'],
+    ['Appliances taken over', 'by Ada · 2 appliances'],
+    ['Created', ''],
+  ])
+})
+
+it('lists the times of phases, with how they ended', () => {
+  const none = { underWay: 0, cancelled: 0, waiting: 0, state: 'ended' } as const
+  const phases = [
+    { ...none, phase: 1, total: 2, upgraded: 1, failed: 1, openedAt: 2, endedAt: 4 },
+    { ...none, phase: 2, total: 1, upgraded: 0, failed: 0, openedAt: 5, endedAt: null },
+    { ...none, phase: 3, total: 1, upgraded: 0, failed: 0, openedAt: null, endedAt: null },
+  ]
+  expect(wordsOf(upgrade, { log: [record(3, 'Ada', { type: 'UPGRADE_PAUSED' })], phases })).toEqual([
+    ['Phase opened · phase 2', ''],
+    ['Phase ended · phase 1', '1 of 2 upgraded, 1 failed'],
+    ['Paused', 'by Ada'],
+    ['Phase opened · phase 1', ''],
     ['Created', ''],
   ])
 })
 
 it('lists what it does not know in the words of the log, and no end of an upgrade that goes on', () => {
-  expect(wordsOf({ ...upgrade, finished_time: 9 }, [record(2, 'Something about u1')])).toEqual([
+  const log = [record(2, 'Ada'), record(3, null, { type: 'UPGRADE_SUNG', total: 3 })]
+  expect(wordsOf({ ...upgrade, finished_time: 9 }, { log, phases: [] })).toEqual([
+    ['Something about u1', ''],
     ['Something about u1', 'by Ada'],
     ['Created', ''],
   ])

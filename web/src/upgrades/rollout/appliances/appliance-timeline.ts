@@ -1,56 +1,61 @@
 import type { Schemas } from '../../../api/client.ts'
+import { counted } from '../../../display/texts/counted.ts'
 import { isRunning, upgradeStates } from '../../upgrade.ts'
-import type { TimelineEntry } from '../timeline.ts'
+import type { PhaseCounts } from '../phase-counts.ts'
+import { type TimelineEntry, timesOf } from '../timeline.ts'
 import type { ApplianceUpgrade } from './appliance.ts'
 
-type Logged = Pick<Schemas['AuditLog'], 'timestamp' | 'admin_id' | 'admin_name' | 'message'>
+type Logged = Pick<Schemas['AuditLog'], 'timestamp' | 'admin_id' | 'admin_name' | 'message' | 'after'>
 type Lived = Pick<ApplianceUpgrade, 'id' | 'status' | 'created_time' | 'finished_time'>
 
+interface Sources {
+  /** The records whose messages name the upgrade, in any order. */
+  readonly log: readonly Logged[]
+  readonly phases: readonly PhaseCounts[]
+}
+
 /**
- * Returns what happened to an upgrade of appliances, the latest first: its creation, what the audit log has about it, and its end.
- * @param log The records whose messages name the upgrade, in any order.
+ * Returns what happened to an upgrade of appliances, the latest first: its creation, what the audit log has about it, its phases,
+ * and its end.
  */
 export function applianceTimeline(
   { id, status, created_time: createdAt, finished_time: finishedAt }: Lived,
-  log: readonly Logged[],
+  { log, phases }: Sources,
 ): readonly TimelineEntry[] {
   const end =
     finishedAt === undefined || isRunning(status)
       ? []
       : [{ at: finishedAt, what: upgradeStates[status].text, detail: '' }]
   const logged = log.toSorted((one, other) => one.timestamp - other.timestamp).map((record) => entryOf(record, id))
-  const entries = [{ at: createdAt, what: 'Created', detail: '' }, ...logged, ...end]
+  const entries = [{ at: createdAt, what: 'Created', detail: '' }, ...phases.flatMap(timesOf), ...logged, ...end]
   return entries.toSorted((one, other) => one.at - other.at).toReversed()
 }
 
-/** The messages of the audit log, whose groups are details, and the words that the timelines of other upgrades have for them. */
-const patterns: readonly (readonly [RegExp, string])[] = [
-  [/^Pause /, 'Paused'],
-  [/^Resume /, 'Resumed'],
-  [/^Cancel /, 'Cancelled'],
-  [/^Hold [^:]*: (.*)/, 'Held'],
-  [/^Stop [^:]*: (.*)/, 'Stopped'],
-  [/^Retry (.*) of upgrade /, 'Retried'],
-  [/^Change upgrade \S+ to (.*)/, 'Changed'],
-  [/^Upgrade \S+ takes in (.*)/, 'Appliances joined'],
-]
-
-const takeover = /^Upgrade (\S+) takes (.*) over from upgrade /
-
-function entryOf({ timestamp: at, message, ...record }: Logged, id: string): TimelineEntry {
-  const [what, found] = wordsOf(message, id)
-  // The service itself has no id.
-  const by = record.admin_id === null || record.admin_name === null ? '' : `by ${record.admin_name}`
-  return { at, what, detail: [by, found].filter((part) => part !== '').join(' · ') }
+/** The types of changes in the words that the timelines of other upgrades have for them. */
+const words: Readonly<Record<string, string>> = {
+  UPGRADE_PAUSED: 'Paused',
+  UPGRADE_RESUMED: 'Resumed',
+  UPGRADE_CANCELLED: 'Cancelled',
+  UPGRADE_SEARCH_CANCELLED: 'Search cancelled',
+  UPGRADE_HELD: 'Held',
+  UPGRADE_STOPPED: 'Stopped',
+  UPGRADE_RETRIED: 'Retried',
+  UPGRADE_CHANGED: 'Changed',
+  UPGRADE_MXEDGES_JOINED: 'Appliances joined',
+  UPGRADE_MXEDGES_TAKEN: 'Appliances taken',
 }
 
-/** Returns what happened and a detail. A message that is not known stays as it is. */
-function wordsOf(message: string, id: string): readonly [string, string] {
-  const [, winner, taken = ''] = takeover.exec(message) ?? []
-  if (winner !== undefined) return [winner === id ? 'Appliances taken over' : 'Appliances taken', taken]
-  for (const [pattern, what] of patterns) {
-    const match = pattern.exec(message)
-    if (match !== null) return [what, match[1] ?? '']
-  }
-  return [message, '']
+/** A record without a type that is known stays in its own words, as one of an earlier release does. */
+function entryOf({ timestamp: at, message, after = {}, ...record }: Logged, id: string): TimelineEntry {
+  const { id: changed, type, reason, total } = after
+  const known = typeof type === 'string' ? words[type] : undefined
+  // A takeover is the change of the upgrade that loses appliances.
+  const what = known === undefined ? message : changed === id ? known : `${known} over`
+  const details = [
+    // The service itself has no id.
+    record.admin_id === null || record.admin_name === null ? '' : `by ${record.admin_name}`,
+    known !== undefined && typeof total === 'number' ? counted(total, 'appliance') : '',
+    known !== undefined && type !== 'UPGRADE_MXEDGES_TAKEN' && typeof reason === 'string' ? reason : '',
+  ]
+  return { at, what, detail: details.filter((part) => part !== '').join(' · ') }
 }

@@ -7,7 +7,13 @@ const target = (status: ApplianceTarget['status'], phase = 1): ApplianceTarget =
   phase,
 })
 const counts = { queued: 1, upgrading: 1, success: 3, failed: 0, skipped: 0, cancelled: 0, total: 5 }
-const upgrade = { status: 'upgrading' as const, phase: 2, phase_sizes: [1, 4], counts }
+const upgrade = {
+  status: 'upgrading' as const,
+  phase: 2,
+  phase_sizes: [1, 4],
+  counts,
+  phase_times: [{ phase: 1, begun_time: 5, ended_time: 9 }],
+}
 
 it('puts failures first, and then what is under way', () => {
   const targets = (['success', 'queued', 'failed', 'upgrading'] as const).map((status) => target(status))
@@ -20,8 +26,18 @@ it('counts the appliances of each phase once', () => {
     ...(['downloading', 'queued', 'failed', 'cancelled'] as const).map((s) => target(s, 2)),
   ]
   expect(countAppliances(upgrade, targets)).toMatchObject([
-    { phase: 1, total: 1, upgraded: 1, waiting: 0, state: 'ended' },
-    { phase: 2, total: 4, upgraded: 0, underWay: 1, failed: 1, cancelled: 1, waiting: 1, state: 'open' },
+    { phase: 1, total: 1, upgraded: 1, waiting: 0, state: 'ended', openedAt: 5, endedAt: 9 },
+    {
+      phase: 2,
+      total: 4,
+      upgraded: 0,
+      underWay: 1,
+      failed: 1,
+      cancelled: 1,
+      waiting: 1,
+      state: 'open',
+      openedAt: null,
+    },
   ])
 })
 

@@ -25,12 +25,14 @@ export function orderTargets(targets: readonly ApplianceTarget[]): readonly Appl
 }
 
 type Standing = Pick<ApplianceUpgrade, 'status' | 'phase' | 'phase_sizes'>
+type Timed = Standing & Pick<ApplianceUpgrade, 'phase_times'>
 
 /** Counts the appliances of each phase; the parts sum to the total. */
 export function countAppliances(
-  { status, phase: open, phase_sizes: sizes }: Standing,
+  { status, phase: open, phase_sizes: sizes, phase_times: times }: Timed,
   targets: readonly ApplianceTarget[],
 ): readonly PhaseCounts[] {
+  const timesOf = new Map(times.map((one) => [one.phase, one]))
   const byPhase = Map.groupBy(targets, ({ phase }) => phase ?? 0)
   return sizes.map((total, index) => {
     const phase = index + 1
@@ -42,7 +44,8 @@ export function countAppliances(
     return {
       ...{ phase, total, upgraded, failed, underWay, cancelled },
       waiting: Math.max(0, total - upgraded - failed - underWay - cancelled),
-      ...{ openedAt: null, endedAt: null },
+      openedAt: timesOf.get(phase)?.begun_time ?? null,
+      endedAt: timesOf.get(phase)?.ended_time ?? null,
       state: stateOf(status, phase - open),
     }
   })

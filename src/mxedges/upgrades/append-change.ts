@@ -1,0 +1,40 @@
+import type { InOrg } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Tx } from '../../platform/database/db.ts'
+
+/** What a person or the engine has decided about an upgrade, named as the events of upgrades of devices where both have it. */
+export type MxedgeUpgradeChangeType =
+  | 'UPGRADE_CREATED'
+  | 'UPGRADE_PAUSED'
+  | 'UPGRADE_RESUMED'
+  | 'UPGRADE_CANCELLED'
+  | 'UPGRADE_SEARCH_CANCELLED'
+  | 'UPGRADE_HELD'
+  | 'UPGRADE_STOPPED'
+  | 'UPGRADE_RETRIED'
+  | 'UPGRADE_CHANGED'
+  | 'UPGRADE_MXEDGES_JOINED'
+  | 'UPGRADE_MXEDGES_TAKEN'
+
+interface MxedgeUpgradeChange {
+  /** Of the upgrade. */
+  readonly id: string
+  readonly siteId?: string | null
+  readonly type: MxedgeUpgradeChangeType
+  readonly message: string
+  /** Such as `reason`, and `total` of the appliances that it concerns. */
+  readonly after?: Readonly<Record<string, unknown>>
+  readonly at: Date
+}
+
+/**
+ * Appends the audit record of a change of an upgrade, with its type and facts, from which the console makes the timeline.
+ * @returns The id of the record.
+ */
+export function appendMxedgeUpgradeChange(
+  tx: Tx,
+  scope: InOrg,
+  { id, type, after, ...record }: MxedgeUpgradeChange,
+): Promise<string> {
+  return appendAudit(tx, scope, { ...record, after: { id, type, ...after } })
+}
