@@ -52,6 +52,7 @@ export interface DownloadPart {
 export async function downloadImage(ctx: Context, part: DownloadPart): Promise<Readable> {
   const { files, ticket, range, records } = part
   const source = await openImage(files, ticket.imageId, range).catch((error: unknown) => {
+    noteStoreFailure(ctx, error)
     if (error instanceof AppError) throw error
     ctx.log.error({ err: error, imageId: ticket.imageId }, 'the file of a firmware image is missing')
     throw new AppError('unavailable', 'This image is not readable at the moment')
@@ -74,6 +75,11 @@ export async function downloadImage(ctx: Context, part: DownloadPart): Promise<R
     void source.close()
   })
   return body
+}
+
+/** While the object store does not work, a download that fails costs its device no attempt. */
+function noteStoreFailure({ crowding }: Context, error: unknown): void {
+  if (error instanceof AppError) crowding.note()
 }
 
 interface Flow {
@@ -102,7 +108,10 @@ async function* partOf(
       if (!(await records.touch({ orgId, commandId, bytes: 0, last: false }))) throw fenced()
     }
     if (!(await turn)) return
-    const chunk = await source.read(length)
+    const chunk = await source.read(length).catch((error: unknown) => {
+      noteStoreFailure(ctx, error)
+      throw error
+    })
     position += chunk.length
     untouchedBytes += chunk.length
     const nowMs = ctx.serviceClock.nowMs()

@@ -171,7 +171,11 @@ it('while the store is away, requests are refused, nothing is left behind, and n
   await stopS3()
   const refused = await upload(randomBytes(1000))
   expect([refused.status, refused.body.detail]).toEqual([503, expect.stringContaining('The store of firmware images')])
+  const crowdedMs = () => server.ctx.crowding.lastMs()
+  expect(crowdedMs()).toBeNull()
   expect((await download(id)).status).toBe(503)
+  const awayMs = crowdedMs()
+  expect(awayMs).not.toBeNull()
   expect(await listMissingImages(server.ctx.db, files)).toEqual([])
   expect(await local()).toEqual([])
   await startS3()
@@ -181,4 +185,6 @@ it('while the store is away, requests are refused, nothing is left behind, and n
   await objects.remove(id)
   expect(await listMissingImages(server.ctx.db, files)).toEqual([{ orgId: server.org.orgId, id }])
   expect((await download(id)).status).toBe(503)
+  // A download of an image that is missing costs its device an attempt.
+  expect(crowdedMs()).toBe(awayMs)
 })
