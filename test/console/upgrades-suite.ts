@@ -146,6 +146,16 @@ export function testUpgrades(opened: () => Opened): void {
       await page.getByText('0 of 2 upgraded. Cancelled by').waitFor()
       await page.getByText('Cancelled', { exact: true }).first().waitFor()
 
+      // A link may name a router that has left its site since then.
+      const gone = '00000000-0000-4000-8000-000000000001'
+      await page.goto(`${org}/upgrades/new?kind=ssr&ids=${encodeURIComponent(JSON.stringify([gone]))}`)
+      const stale = page.getByLabel(`${gone} (no longer in a site)`)
+      // It leaves the list as soon as it is no longer chosen.
+      await stale.click()
+      await stale.waitFor({ state: 'detached' })
+      expect(await page.getByRole('group', { name: 'Routers' }).getByRole('checkbox', { checked: true }).count()).toBe(
+        0,
+      )
       await page.goto(`${org}/upgrades?kind=ssr`)
       const versions = '**/ssr/versions?**'
       await page.route(versions, (route) => route.fulfill({ status: 400, json: { detail: 'Not now' } }))
