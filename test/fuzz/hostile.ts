@@ -101,9 +101,18 @@ function boundsOf(schema: Schema): { min: number; max: number } {
   return { min, max: typeof maximum === 'number' ? Math.floor(maximum) : min + 2000 }
 }
 
+const texts = new Map<string, fc.Arbitrary<string>>()
+
+/** A generator for a pattern takes longer to make than its texts, and hundreds of schemas share a few patterns. */
+function textMatching(pattern: string): fc.Arbitrary<string> {
+  const text = texts.get(pattern) ?? fc.stringMatching(new RegExp(pattern, 'u'))
+  texts.set(pattern, text)
+  return text
+}
+
 function textOf(schema: Schema, hostility: Hostility): fc.Arbitrary<string> {
   if (schema['format'] === 'uuid') return fc.uuid()
-  if (typeof schema['pattern'] === 'string') return fc.stringMatching(new RegExp(schema['pattern'], 'u'))
+  if (typeof schema['pattern'] === 'string') return textMatching(schema['pattern'])
   const text = fc.string({ unit: 'grapheme', minLength: Number(schema['minLength'] ?? 0), maxLength: 40 })
   return hostility === 0 ? text : fc.oneof(hostileText, text)
 }
