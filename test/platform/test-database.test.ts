@@ -1,6 +1,10 @@
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { createEmptyDatabase, createTestDatabase } from '../support/database/database.ts'
+import { preparePartitions } from '../../src/platform/database/partitions.ts'
+import { keptDays } from '../../src/webhooks/partitions.ts'
+import { createTestContext } from '../support/servers/server.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { type LentDatabase, lendDatabase } from '../support/database/lent-databases.ts'
 
 async function tableCount(connection: pg.ClientConfig): Promise<number> {
@@ -72,6 +76,19 @@ describe('a database that a test returns', () => {
     const settings = `do $$ begin execute format('alter database %I set jit = off', current_database()); end $$`
     expect(await isLentAgain(settings)).toBe(false)
   })
+
+  test('is lent again with the partitions that workers created for its days', async () => {
+    const clock = createTestClock()
+    const [first, second] = [await nameAfterPartitions(clock), await nameAfterPartitions(clock)]
+    expect(second).toBe(first)
+  })
+
+  async function nameAfterPartitions(clock: TestClock): Promise<string> {
+    const context = await createTestContext(clock)
+    await preparePartitions(context.ctx, keptDays)
+    await context.close()
+    return context.database.connection.database
+  }
 
   test('is not lent again while a session uses it', async () => {
     const lent = await lendDatabase()

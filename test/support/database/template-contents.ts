@@ -45,12 +45,19 @@ export async function prepareTemplate(template: pg.ClientConfig): Promise<Templa
   }
 }
 
-/** The function has the rights of the administrator, because the application's role changes the schema. */
+/**
+ * The function has the rights of the administrator, because the application's role changes the schema. Partitions of days are
+ * no change: workers create those of the days of their clock at their start, and find them if another test had the same clock.
+ */
 const NOTE_CHANGES = `
   create schema signalbox_test;
-  create table signalbox_test.change (tag text);
-  create function signalbox_test.note() returns event_trigger language plpgsql security definer as
-    $$ begin insert into signalbox_test.change values (tg_tag); end $$;
+  create table signalbox_test.change (statement text);
+  create function signalbox_test.note() returns event_trigger language plpgsql security definer as $$
+    begin
+      if current_query() !~ '(^create table "[a-z_]+_\\d{8}" \\(like | attach partition "[a-z_]+_\\d{8}" )' then
+        insert into signalbox_test.change values (current_query());
+      end if;
+    end $$;
   create event trigger note on ddl_command_end execute function signalbox_test.note()`
 
 const SEEDED = `

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { preparePartitions } from '../../../src/platform/database/partitions.ts'
 import { keptDays } from '../../../src/webhooks/partitions.ts'
 import { sweepLanes } from '../../../src/webhooks/tasks.ts'
+import { dropReturned } from '../../support/database/lent-databases.ts'
 import { refuseRow } from '../../support/database/refuse-row.ts'
 import { type Harness, createHarness } from '../harness.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
@@ -15,7 +16,11 @@ beforeEach(async () => {
   clock = createTestClock(new Date('2026-11-20T12:00:00Z'))
   harness = await createHarness(clock)
 })
-afterEach(() => harness.close())
+afterEach(async () => {
+  await harness.close()
+  // The next test must not find the partitions of this one.
+  await dropReturned()
+})
 
 async function partitions(table: string): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
