@@ -1,6 +1,7 @@
 import { type OrgScope, systemScope } from '../../access/scope.ts'
 import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
 import { listPackages } from '../../firmware/packages/store.ts'
+import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import { lockCandidates } from '../../mxedges/upgrades/store-create.ts'
 import {
   type JoiningLook,
@@ -109,15 +110,21 @@ async function includeNew(
   const upgrade = await lockIncluding(tx, scope, id)
   if (upgrade?.joining == null) return null
   const found = await listJoining(tx, upgrade, portion)
+  const { ids, last, skipped } = found
+  const wanted = { siteId: upgrade.siteId, ids }
+  const candidates = ids.length === 0 ? [] : await concerningJoining(() => lockCandidates(tx, scope, wanted))
   const joining = decodeJoining(upgrade.joining)
   const nowMs = ctx.serviceClock.nowMs()
-  const inclusion = await planInclusion(tx, scope, { upgrade, joining, found, catalog, nowMs })
-  const notes = dropLookedAt(inclusion.notes, { ...found, after: portion.after })
+  const inclusion = await planInclusion(tx, scope, { upgrade, joining, candidates, skipped, catalog, nowMs })
+  // Another upgrade may have got some of them while this one waited for their locks.
+  const gone = candidates.filter(({ upgradeId }) => upgradeId !== null).map((candidate) => candidate.id)
+  const busy = new Set([...found.busy, ...gone])
+  const notes = dropLookedAt(inclusion.notes, { after: portion.after, last, busy })
   if (inclusion.targets.length > 0)
     await include(ctx, tx, scope, { upgrade, inclusion: { ...inclusion, notes }, nowMs })
   else if (notes.length < upgrade.notes.length) await updateNotes(tx, upgrade, notes)
-  await replaceJoiningFailures(tx, upgrade, { after: portion.after, last: found.last, failed: null })
-  return { last: found.last }
+  await replaceJoiningFailures(tx, upgrade, { after: portion.after, last, failed: null })
+  return { last }
 }
 
 async function include(
@@ -148,10 +155,10 @@ async function include(
   wakeAfterCommit(tx, 'mxedges')
 }
 
-interface Wanted {
+interface Wanted extends Pick<JoiningLook, 'skipped'> {
   readonly upgrade: MxedgeUpgrade
   readonly joining: MxedgeJoining
-  readonly found: JoiningLook
+  readonly candidates: readonly Candidate[]
   readonly catalog: Prepared['catalog']
   readonly nowMs: number
 }
@@ -159,10 +166,8 @@ interface Wanted {
 async function planInclusion(
   tx: Tx,
   scope: OrgScope,
-  { upgrade, joining, found: { ids, skipped }, catalog, nowMs }: Wanted,
+  { upgrade, joining, candidates, skipped, catalog, nowMs }: Wanted,
 ): Promise<MxedgeInclusion> {
-  const wanted = { siteId: upgrade.siteId, ids }
-  const candidates = ids.length === 0 ? [] : await concerningJoining(() => lockCandidates(tx, scope, wanted))
   const extent = await findExtent(tx, upgrade)
   const known = upgrade.plan.windows ?? []
   // The windows of places where the upgrade has appliances are those of its plan, also where there were none.

@@ -7,6 +7,7 @@ import { includeAllMxedges } from '../../../src/upgrades/mxedges/include-new.wor
 import { uploadPackage } from '../../edge/packages.ts'
 import { addBox, bringUp, playUpgrades, running } from '../../edge/upgrade-world.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
+import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { addMxedge } from '../../support/fleets/mxedges.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
@@ -219,6 +220,26 @@ describe('include_new', () => {
     await look(id)
     const row = world.ctx.db.selectFrom('mxedgeUpgrade').select('includeDueMs').where('id', '=', id)
     expect(await row.executeTakeFirstOrThrow()).toEqual({ includeDueMs: null })
+  })
+
+  test('still awaits an appliance that a further upgrade gets while a look waits for its lock', async () => {
+    const org = await addOrg()
+    const busy = await addBox(world, { org })
+    const versions = { tunterm: 'latest' }
+    const start_time = Math.floor(Date.now() / 1000) + 3600
+    const { body: other } = await inOrg(org, 'POST', '', { versions, mxedge_ids: [busy], start_time })
+    const { body: record } = await inOrg(org, 'POST', '', { versions, include_new: true })
+    await inOrg(org, 'POST', `/${other.id}/cancel`)
+    await play(org.orgId)
+    let looking: Promise<void> | undefined
+    await world.ctx.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('mxedge').select('id').where('id', '=', busy).forUpdate().execute()
+      looking = look(record.id)
+      await untilWaiting(world, 1)
+      await tx.updateTable('mxedgeUpgradeTarget').set({ state: 'planned' }).where('upgradeId', '=', other.id).execute()
+    })
+    await looking
+    expect((await inOrg(org, 'GET', `/${record.id}`)).body).toMatchObject({ status: 'completed', awaited: 1 })
   })
 
   test('keeps the windows of places where it has appliances, and takes those of the settings at others', async () => {
