@@ -16,7 +16,10 @@ export interface DueInclusion {
   readonly after: string | null
 }
 
-/** Claims an upgrade that is due to search for further appliances: until the lease ends, no other worker searches. */
+/**
+ * Claims an upgrade that is due to search for further appliances: until the lease ends, no other worker searches. One that was
+ * stopped is claimed once more: its search ends then.
+ */
 export async function claimInclusion(
   db: Db,
   { nowMs, leaseUntilMs }: { readonly nowMs: number; readonly leaseUntilMs: number },
@@ -24,7 +27,7 @@ export async function claimInclusion(
   const { rows } = await sql<DueInclusion>`
     with due as (
       select org_id, id from mxedge_upgrade
-      where stopping is null and include_due_ms <= ${nowMs}
+      where include_due_ms <= ${nowMs}
       order by include_due_ms limit 1 for update skip locked
     )
     update mxedge_upgrade upgrade set include_due_ms = ${leaseUntilMs}
@@ -34,18 +37,20 @@ export async function claimInclusion(
   return rows[0]
 }
 
-/** Locks an upgrade that searches for appliances to join. One that has ended and awaits none searches no longer. */
+/**
+ * Locks an upgrade, and returns it if it searches for appliances to join. One that was stopped, or has ended and awaits none,
+ * searches no longer.
+ */
 export async function lockIncluding(tx: Tx, scope: InOrg, id: string): Promise<MxedgeUpgrade | undefined> {
   const upgrade = await tx
     .selectFrom('mxedgeUpgrade')
     .selectAll()
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
-    .where('includeDueMs', 'is not', null)
-    .where('stopping', 'is', null)
     .forUpdate()
     .executeTakeFirst()
-  return upgrade !== undefined && isOpenToOthers(upgrade) ? upgrade : undefined
+  if (upgrade === undefined || upgrade.includeDueMs === null || upgrade.stopping !== null) return undefined
+  return isOpenToOthers(upgrade) ? upgrade : undefined
 }
 
 /** Ends the search of a locked upgrade. A retry lets it search again. */

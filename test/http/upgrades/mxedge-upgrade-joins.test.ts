@@ -242,6 +242,14 @@ describe('include_new', () => {
     expect((await inOrg(org, 'GET', `/${record.id}`)).body).toMatchObject({ status: 'completed', awaited: 1 })
   })
 
+  test('ends the search of an upgrade that a limit has stopped', async () => {
+    const { id } = await begin()
+    await world.ctx.db.updateTable('mxedgeUpgrade').set({ stopping: 'failed' }).where('id', '=', id).execute()
+    await look(id)
+    const row = world.ctx.db.selectFrom('mxedgeUpgrade').select('includeDueMs').where('id', '=', id)
+    expect(await row.executeTakeFirstOrThrow()).toEqual({ includeDueMs: null })
+  })
+
   test('keeps the windows of places where it has appliances, and takes those of the settings at others', async () => {
     const { org, id } = await begin()
     const windows = [{ start: '01:00', end: '05:00' }]
