@@ -55,7 +55,7 @@ describe('a simulated device', () => {
 
   it('as an access point gives up on a gateway that does not answer, until its watchdog restarts it', async () => {
     harness.peer.keepSilent()
-    const { fleet, device } = await harness.start(ap, { pace: { ...pace, answerWaitMs: 100 } })
+    const { fleet, device } = await harness.start(ap, { pace: { ...pace, answerWaitMs: 1000 } })
     await harness.peer.until(() => harness.peer.silenced.length > 0)
     await fleet.untilAll(({ state }) => state.connectReason === 'recovery', TIMEOUT_MS)
     // The watchdog waits for 3 s here; retries would have happened after 0.1, 0.3, 0.6 s and so on.
