@@ -75,6 +75,27 @@ describe('a database that a test returns', () => {
     expect(await isLentAgain('begin')).toBe(false)
     const settings = `do $$ begin execute format('alter database %I set jit = off', current_database()); end $$`
     expect(await isLentAgain(settings)).toBe(false)
+    expect(await isLentAgain(`select lo_from_bytea(0, 'x')`)).toBe(false)
+  })
+
+  test('is lent again without what the sessions have set', async () => {
+    const lent = await lendDatabase()
+    const stateOf = async ({ pools }: LentDatabase) =>
+      (await pools.hotDb.query(`select array(select pg_listening_channels()), current_setting('plan_cache_mode')`)).rows
+    const before = await stateOf(lent)
+    await lent.pools.hotDb.query('listen it; set plan_cache_mode = auto')
+    expect(await stateOf(lent)).not.toEqual(before)
+    await giveBack(lent)
+    const next = await lendDatabase()
+    expect(next.database.connection).toEqual(lent.database.connection)
+    expect(await stateOf(next)).toEqual(before)
+    await giveBack(next)
+  })
+
+  test('is returned once, because two tests would get it otherwise', async () => {
+    const lent = await lendDatabase()
+    await giveBack(lent)
+    await expect(giveBack(lent)).rejects.toThrow('returned already')
   })
 
   test('is lent again with the partitions that workers created for its days', async () => {

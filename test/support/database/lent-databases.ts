@@ -65,6 +65,7 @@ async function end({ database, pools, admin }: Kept): Promise<void> {
 function lend(kept: Kept): LentDatabase {
   const { database, pools, log, admin } = kept
   let isReusable = inject('databaseServer').contents !== null
+  let isReturned = false
   return {
     log,
     pools: {
@@ -77,6 +78,9 @@ function lend(kept: Kept): LentDatabase {
     database: {
       connection: database.connection,
       async drop() {
+        // Two tests would get it.
+        if (isReturned) throw new Error('The database has been returned already')
+        isReturned = true
         if (isReusable) idle.push(kept)
         else {
           await admin.end()
@@ -106,7 +110,18 @@ async function empty({ pools, admin }: Kept): Promise<boolean> {
   const deletes = state.tables.map((name) => `delete from ${name};`).join(' ')
   // In this role, no triggers run: neither those of foreign keys nor those that count rows.
   await admin.query(`begin; set local session_replication_role = replica; ${deletes} ${RESTART} commit`)
-  return true
+  // A session that a test has ended may still be among the idle ones.
+  return resetSessions(pools).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Takes back what the sessions have set, and what they listen to. */
+async function resetSessions({ all }: ContextPools): Promise<void> {
+  await Promise.all(
+    all.flatMap((pool) => Array.from({ length: pool.idleCount }, () => pool.query('reset all; unlisten *'))),
+  )
 }
 
 /** Sequences begin again, so that no test sees how many rows another one has inserted. */
@@ -114,8 +129,8 @@ const RESTART = `
   select setval(seqrelid, seqstart, false) from pg_sequence where pg_sequence_last_value(seqrelid) is not null;`
 
 /**
- * Rows can be deleted. A database differs if a test has changed anything else: rows of the template, the schema, statistics
- * or settings; or if a session does something, holds a lock or is unknown.
+ * Rows can be deleted. A database differs if a test has changed anything else: rows of the template, the schema, statistics,
+ * settings or large objects; or if a session does something, holds a lock or is unknown.
  */
 const stateOf = (seeded: readonly string[]): string => `
   with used as (
@@ -126,6 +141,7 @@ const stateOf = (seeded: readonly string[]): string => `
     (${rowsOf(seeded)}) <> $2
     or (${STATISTICS}) <> $3
     or exists (select from signalbox_test.change)
+    or exists (select from pg_largeobject_metadata)
     or exists (select from pg_db_role_setting where setdatabase = (select oid from this))
     or exists (select from pg_locks where locktype = 'advisory' and database = (select oid from this))
     or (select count(*) > $4 or bool_or(state <> 'idle') from pg_stat_activity
