@@ -81,7 +81,8 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
   })
 
   it('enables a disabled webhook, and shows how its messages are verified', { timeout: WITHIN_MS }, async () => {
-    const body = { name: 'Stopped', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false }
+    const topics = ['audits', 'nac_events']
+    const body = { name: 'Stopped', url: 'http://127.0.0.1:9/hook', topics, enabled: false }
     const id = await addWebhook({ ...body, secret: 'the first', ed25519_signatures: true })
     await world.call('PUT', `${world.path}/webhooks/${id}`, { body: { secret: 'the second' } })
     const gone = await addWebhook({ name: 'Gone', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false })
@@ -93,6 +94,7 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await health.getByText('Failures in a row').waitFor()
     expect(await health.textContent()).not.toContain('Next attempt')
     await health.getByText('nothing within 7 days').waitFor()
+    await page.getByText('audits, nac_events (not sent yet)').waitFor()
     const { keys } = (await world.call('GET', `/webhook_keys/${world.org.orgId}/${id}`)).body
     await page.getByText(keys[0].public_key).waitFor()
     await page.getByText('Former secret signs').waitFor()

@@ -42,7 +42,8 @@ export function FactsPanel({ webhook, zone }: FactsPanelProps) {
 
 /** Returns the topics, with a note at those that this release has no events of. */
 function useTopicsText({ topics }: Webhook): string {
-  const unsent = new Set((useTopics().data ?? []).flatMap(({ key, emitted }) => (emitted ? [] : [key])))
+  const unsentTopics = (useTopics().data ?? []).filter(({ emitted }) => !emitted)
+  const unsent = new Set(unsentTopics.flatMap(({ key, aliases }) => aliases.concat(key)))
   return topics.map((topic) => (unsent.has(topic) ? `${topic} (not sent yet)` : topic)).join(', ') || 'none'
 }
 
