@@ -96,6 +96,8 @@ function useWebhooks(place: WebhookPlace, { failing, isKnown }: Shown) {
     queryKey: ['webhooks', place, failing ?? 'all'],
     enabled: isKnown,
     queryFn: ({ pageParam }) => calls.list(pageParam, SHOWN, failing),
+    // As their number, which is beside the list.
+    refetchInterval: failing === true && REFRESH_MS,
     initialPageParam: 1,
     getNextPageParam: ({ total }, pages) => (pages.length * SHOWN < total ? pages.length + 1 : undefined),
   })
@@ -124,7 +126,10 @@ function PlaceChoice({ orgId, search }: { readonly orgId: string; readonly searc
         ...[...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name })),
       ]}
       onChange={({ currentTarget: { value } }) =>
-        void navigate({ search: value === '' ? {} : { site: value }, replace: true })
+        void navigate({
+          search: ({ failing }) => ({ ...(value !== '' && { site: value }), ...(failing && { failing }) }),
+          replace: true,
+        })
       }
     />
   )

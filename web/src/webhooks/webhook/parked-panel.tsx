@@ -81,7 +81,8 @@ export function ParkedPanel({ place, id, isEnabled, mayWrite, zone }: ParkedPane
         {replay.data !== undefined &&
           `${counted(replay.data.replayed, 'message waits', 'messages wait')} to be sent again${waits}.`}
       </p>
-      <ProblemNote problem={replay.error} />
+      {/* The dialog shows its own refusal. */}
+      <ProblemNote problem={replay.variables === undefined ? null : replay.error} />
       {total > 0 && list}
     </>
   )
