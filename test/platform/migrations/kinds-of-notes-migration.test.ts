@@ -41,3 +41,29 @@ test('notes of the previous release about devices and appliances of other upgrad
     { notes: [Object.assign({ kind: 'in_another_upgrade' }, edgeNotes[0]), edgeNotes[1]], include_due_ms: 1 },
   ])
 })
+
+test('upgrades of edge appliances of the previous release search on only while they run', async () => {
+  const { client, connection } = await openFormerDatabase('0528', ORG)
+  const upgrades = [
+    [id(3), 'upgrading', null, null],
+    [id(4), 'completed', null, new Date(0)],
+    [id(5), 'upgrading', 'cancelled', null],
+  ]
+  for (const upgrade of upgrades)
+    await client.query(
+      `insert into mxedge_upgrade (org_id, request, plan, counts, notes, start_at, created_at, joining, include_due_ms, include_after,
+         id, status, stopping, finished_at)
+       values ($1, '{}', '{}', '{}', '[]', now(), now(), '{}', 1, $1, $2, $3, $4, $5)`,
+      [ORG, ...upgrade],
+    )
+  await migrate(connection)
+  const { rows } = await client.query(
+    'select id, joining, include_due_ms, include_after from mxedge_upgrade order by id',
+  )
+  // A retry lets the one that has ended search again, but not one that was cancelled.
+  expect(rows).toEqual([
+    { id: id(3), joining: {}, include_due_ms: 1, include_after: ORG },
+    { id: id(4), joining: {}, include_due_ms: null, include_after: null },
+    { id: id(5), joining: null, include_due_ms: null, include_after: null },
+  ])
+})
