@@ -105,6 +105,8 @@ describe('on one external database', () => {
   })
 
   it('a server with another key of the secrets in the database does not start', async () => {
+    // Otherwise it would refuse the database because a server uses it.
+    await server.kill('SIGKILL')
     const other = await temporaryDir()
     const { code, complaint } = await run('server', { ...onIt, SIGNALBOX_DATA_DIR: other })
     expect(complaint).toBe(
