@@ -142,15 +142,14 @@ export const stateFields = {
 /** When the maintenance window opens that devices wait for. Ours. */
 export const waitField = { waits_until: Type.Optional(Timestamp) }
 
-/** Ours. */
-export const awaitedField = {
+/** @param units What is upgraded, such as `devices`. Ours. */
+export const awaitedField = (units: string) => ({
   awaited: Type.Optional(
     Type.Integer({
-      description:
-        'with `include_new`: so many devices are in other upgrades, and are looked at once those have ended with them, also after the end of this one; missing: none',
+      description: `with \`include_new\`: so many ${units} are in other upgrades, and are looked at once those have ended with them, also after the end of this one; missing: none`,
     }),
   ),
-}
+})
 
 export function presentAwaited(awaited: number): { readonly awaited?: number } {
   return awaited === 0 ? {} : { awaited }
@@ -170,7 +169,7 @@ const SiteUpgradeReply = named(
     targets: TargetsReply,
     ...stateFields,
     ...waitField,
-    ...awaitedField,
+    ...awaitedField('devices'),
     notes: NotesReply,
   }),
 )

@@ -18,7 +18,7 @@ import { DEFAULT_PERCENTS } from '../strategies/canary-sites.ts'
 import { fieldsOf, commonStrategies } from '../strategies/index.ts'
 import { previewFields } from '../previews/wire.ts'
 import { MaintenanceWindows } from '../../orgs/windows/wire.ts'
-import { EpochS, presentAwaited, presentState, stateFields, waitField } from '../wire.ts'
+import { EpochS, awaitedField, presentAwaited, presentState, stateFields, waitField } from '../wire.ts'
 import { supersedeField, windowFields } from '../wire-extensions.ts'
 
 const { canary_phases, max_failures, max_failure_percentage } = fieldsOf(commonStrategies)
@@ -119,12 +119,7 @@ export const MxedgeUpgradeReply = named(
   'MxedgeUpgrade',
   Type.Object({
     ...itemFields,
-    awaited: Type.Optional(
-      Type.Integer({
-        description:
-          'with `include_new`: so many appliances are in other upgrades, and are looked at once those have ended with them, also after the end of this one; missing: none',
-      }),
-    ),
+    ...awaitedField('appliances'),
     notes: Type.Array(
       named(
         'MxedgeUpgradeNote',

@@ -161,7 +161,7 @@ export const SiteUpgradeDetailReply = named(
     canary_phases: Type.Optional(Type.Array(Type.Integer())),
     p2p_cluster_size: Type.Optional(Type.Integer()),
     p2p_parallelism: Type.Optional(Type.Integer()),
-    ...awaitedField,
+    ...awaitedField('devices'),
     notes: NotesReply,
   }),
 )

@@ -168,17 +168,26 @@ it('an image that is in the data folder is downloaded from there, until it is mo
 
 it('while the store is away, requests are refused, nothing is left behind, and no image counts as missing', async () => {
   const { id } = (await upload(randomBytes(1000))).body
-  await stopS3()
+  const crowdedMs = () => server.ctx.crowding.lastMs()
+  const large = (await upload(randomBytes(3_000_000))).body
+  expect(crowdedMs()).toBeNull()
+  // The store goes away in the middle of a download.
+  s3.httpServer.prependOnceListener('request', (_request, response) => {
+    breakAfter(response, 1_000_000)
+    response.once('close', () => void stopS3())
+  })
+  await expect((await download(large.id)).arrayBuffer()).rejects.toThrow('terminated')
+  const brokenMs = crowdedMs()
+  expect(brokenMs).not.toBeNull()
   const refused = await upload(randomBytes(1000))
   expect([refused.status, refused.body.detail]).toEqual([503, expect.stringContaining('The store of firmware images')])
-  const crowdedMs = () => server.ctx.crowding.lastMs()
-  expect(crowdedMs()).toBeNull()
   expect((await download(id)).status).toBe(503)
   const awayMs = crowdedMs()
-  expect(awayMs).not.toBeNull()
+  expect(awayMs).toBeGreaterThan(brokenMs ?? 0)
   expect(await listMissingImages(server.ctx.db, files)).toEqual([])
   expect(await local()).toEqual([])
   await startS3()
+  await server.call('DELETE', `/orgs/${server.org.orgId}/firmware/${large.id}`)
   expect((await download(id)).status).toBe(200)
   expect(await names()).toEqual([id])
   expect(await listMissingImages(server.ctx.db, files)).toEqual([])

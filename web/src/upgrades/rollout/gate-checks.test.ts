@@ -18,7 +18,7 @@ it('compares each rule of a gate with its present value', () => {
   ])
 })
 
-it('knows when the results of a phase will never meet a rule', () => {
+it('knows when a phase can meet a rule only after a retry', () => {
   const behind = { ...phase, upgraded: 0, failed: 0, gate: { max_failures: 0, min_upgraded: 1, passed: false } }
   const failedOf = (more: object) => checkGate({ ...behind, ...more }).map(({ isFailed }) => isFailed ?? false)
   expect(failedOf({})).toEqual([false, false])

@@ -8,7 +8,7 @@ export interface GateCheck {
   readonly rule: string
   readonly value: string
   readonly isMet: boolean
-  /** True if the results of the phase will never meet it. */
+  /** True if the phase can meet it only after a retry of devices that failed. */
   readonly isFailed?: boolean
 }
 
@@ -34,7 +34,7 @@ function checkNumbers(gate: Gate, { total, failed, upgraded, ended_at: endedAt }
   const { max_failures: failures, max_failure_percentage: percent, min_upgraded: atLeast } = gate
   const { min_success_percentage: share } = gate
   const hasEnded = endedAt !== undefined
-  // Devices that failed stay failed; others may still be upgraded until the phase ends.
+  // Devices that failed stay failed unless they are retried. Others may still be upgraded until the phase ends.
   const checks: readonly (readonly [rule: string, value: string, isMet: boolean, isFinal: boolean] | null)[] = [
     failures === undefined ? null : [`at most ${failures} failed`, `${failed}`, failed <= failures, true],
     percent === undefined

@@ -83,14 +83,16 @@ export function openPhaseOf({ phases }: { readonly phases: readonly OpenedPhase[
 /** Returns in a sentence that an upgrade awaits devices of others; null if it awaits none. */
 export function awaitedText(awaited: number, unit: string): string | null {
   if (awaited === 0) return null
-  const which = counted(awaited, `${unit} that is in another upgrade`, `${unit}s that are in other upgrades`)
-  return `This upgrade awaits ${which}. It looks at each once the other upgrade has ended with it.`
+  return `This upgrade awaits ${ofOthers(awaited, unit)}. It looks at each once the other upgrade has ended with it.`
 }
 
 /** Returns what it means to stop this. */
 export function stopWaitingEffect(awaited: number, unit: string): string {
-  const which = counted(awaited, `${unit} that is in another upgrade`, `${unit}s that are in other upgrades`)
-  return `This upgrade no longer takes in the ${which}, nor any other ${unit}. This cannot be undone.`
+  return `This upgrade no longer takes in the ${ofOthers(awaited, unit)}, nor any other ${unit}. This cannot be undone.`
+}
+
+function ofOthers(awaited: number, unit: string): string {
+  return counted(awaited, `${unit} that is in another upgrade`, `${unit}s that are in other upgrades`)
 }
 
 /** The actions of a person on an upgrade. */

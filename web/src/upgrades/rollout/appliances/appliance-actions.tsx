@@ -24,6 +24,7 @@ export function ApplianceActions({ place, upgrade, onDone }: ApplianceActionsPro
     `${counted(upgrading, 'appliance that is under way finishes its step', 'appliances that are under way finish their steps')}.`
   const offered = actionsOf('mxedge', { ...standingOf(upgrade), failed, awaited })
   const done = (call: Promise<unknown>) => call.then(onDone)
+  const cancel = () => done(answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/cancel', { params })))
   return (
     <>
       {offered.includes('pause') && (
@@ -58,15 +59,11 @@ export function ApplianceActions({ place, upgrade, onDone }: ApplianceActionsPro
             ],
             isFinal: true,
           }}
-          run={() => done(answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/cancel', { params })))}
+          run={cancel}
         />
       )}
       {offered.includes('stopWaiting') && (
-        <ConfirmButton
-          action="Stop waiting"
-          effect={stopWaitingEffect(awaited, 'appliance')}
-          run={() => done(answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/cancel', { params })))}
-        />
+        <ConfirmButton action="Stop waiting" effect={stopWaitingEffect(awaited, 'appliance')} run={cancel} />
       )}
       {offered.includes('retry') && (
         <ConfirmButton
