@@ -8,9 +8,12 @@ import {
 } from '../../../src/devices/commands/record-commands.ts'
 import { finishCommands } from '../../../src/devices/commands/store-ended.ts'
 import { inTx, inTxByKeys } from '../../../src/platform/database/db.ts'
+import { useNewDatabases } from '../../support/database/lent-databases.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { countOf, statusOf, useRollout } from '../harness.ts'
+
+useNewDatabases()
 
 const rollout = useRollout({ carries: true })
 const { advance, create, read, seed, play } = rollout

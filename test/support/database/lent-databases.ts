@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { inject } from 'vitest'
+import { beforeEach, inject } from 'vitest'
 import { type ContextPools, openContextPools } from '../../../src/app/open-context.ts'
 import { countPool } from '../../../src/platform/database/connections/end-pool.ts'
 import type { Logger } from '../../../src/platform/log.ts'
@@ -41,6 +41,14 @@ export async function lendDatabase(): Promise<LentDatabase> {
     await end(kept)
   }
   return lend(await open())
+}
+
+/**
+ * Gives each test of a file a new database. Tests of where PostgreSQL stores rows, or of partitions, call this before anything
+ * else: the rows that former tests have deleted still take their space, and partitions stay.
+ */
+export function useNewDatabases(): void {
+  beforeEach(dropReturned)
 }
 
 /** Drops the databases that tests have returned. */

@@ -4,23 +4,23 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { preparePartitions } from '../../../src/platform/database/partitions.ts'
 import { keptDays } from '../../../src/webhooks/partitions.ts'
 import { sweepLanes } from '../../../src/webhooks/tasks.ts'
-import { dropReturned } from '../../support/database/lent-databases.ts'
+import { useNewDatabases } from '../../support/database/lent-databases.ts'
 import { refuseRow } from '../../support/database/refuse-row.ts'
 import { type Harness, createHarness } from '../harness.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 
 const DAY_MS = 24 * 3600e3
+
+useNewDatabases()
+
 let clock: TestClock
 let harness: Harness
+
 beforeEach(async () => {
   clock = createTestClock(new Date('2026-11-20T12:00:00Z'))
   harness = await createHarness(clock)
 })
-afterEach(async () => {
-  await harness.close()
-  // The next test must not find the partitions of this one.
-  await dropReturned()
-})
+afterEach(() => harness.close())
 
 async function partitions(table: string): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
