@@ -66,6 +66,8 @@ async function main(): Promise<number> {
   if (values.state === undefined) throw new Error('--state is needed; --help lists the options')
   if ((values.hooks === undefined) === (values['dry-run'] !== true))
     throw new Error('Either --hooks or --dry-run is needed')
+  // The reader of the output may be gone, or its disk full, which must not end the agent.
+  process.stdout.on('error', () => {})
   const { url, role } = values
   if (role !== 'edge' && role !== 'ssr') throw new Error(`--role ${role} is neither edge nor ssr`)
   // In the environment the code does not appear in the list of processes.

@@ -47,10 +47,12 @@ test('the agent in one file registers, executes commands and ends when another b
   const agent = spawn(process.execPath, [...oldest, file, '--state', state, '--url', world.url, '--dry-run'], {
     cwd: folder,
     env: { SIGNALBOX_AGENT_CODE: magic },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(agent, 'exit')
   onTestFinished(() => void agent.kill('SIGKILL'))
+  // Whatever reads its output may end.
+  agent.stdout.destroy()
   await untilConnected(world, id)
   expect(await doneBy(state)).toEqual(['configure'])
   const session = world.ctx.db.selectFrom('mxedgeSession').select('facts').where('mxedgeId', '=', id)
