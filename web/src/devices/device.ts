@@ -28,7 +28,3 @@ export function stateOf(status: string, upgradeStep: string | null): StateWords 
   if (upgradeStep !== null) return { tone: 'busy', text: upgradeStep }
   return status === 'connected' ? { tone: 'good', text: 'Connected' } : { tone: 'bad', text: 'Disconnected' }
 }
-
-export function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
-}

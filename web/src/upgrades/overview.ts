@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client.ts'
 import type { Share } from '../display/share-bar.tsx'
-import { capital } from '../devices/device.ts'
+import { capital } from '../display/texts/capital.ts'
 import { type Standing, isRunning } from './upgrade.ts'
 
 /** An upgrade of any kind, as the list of all kinds has it. */

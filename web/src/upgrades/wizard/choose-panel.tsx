@@ -1,5 +1,6 @@
 import { NativeSelect, TextInput, Textarea } from '@mantine/core'
-import { type DeviceType, capital, deviceTypes } from '../../devices/device.ts'
+import { type DeviceType, deviceTypes } from '../../devices/device.ts'
+import { capital } from '../../display/texts/capital.ts'
 import { useValues } from '../../devices/use-values.ts'
 import { ChoiceList } from '../../display/forms/choice-list.tsx'
 import { failureOf } from '../../display/layout/load-failure.ts'
