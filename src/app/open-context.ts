@@ -22,9 +22,15 @@ import { type RunningServiceClock, startServiceClock } from '../platform/time/st
 import { createWakes } from '../platform/database/wakes.ts'
 import { defaultLimits } from './config/config-limits.ts'
 
-export interface ContextOptions {
+interface PoolOptions {
   /** A database that is migrated. */
   readonly connection: pg.PoolConfig
+  readonly log: Logger
+  /** Lowers the priority of a process of the database. Default: none is lowered. */
+  readonly lowerBackend?: (pid: number) => unknown
+}
+
+export interface ContextOptions {
   readonly log: Logger
   readonly secrets: Secrets
   /** Null: known only once the server listens, because the system chooses the port. */
@@ -33,10 +39,6 @@ export interface ContextOptions {
   readonly clock?: Clock
   /** Default: the service time of this installation, which the database stores. */
   readonly serviceClock?: ServiceClock
-  /** Lowers the priority of a process of the database. Default: none is lowered. */
-  readonly lowerBackend?: (pid: number) => unknown
-  /** Connections that are open already. Default: the context opens its own. */
-  readonly pools?: ContextPools
 }
 
 /** The connections of a context. */
@@ -71,11 +73,7 @@ export interface OpenContext {
 }
 
 /** Opens the connections of a context to the database. */
-export function openContextPools({
-  connection,
-  log,
-  lowerBackend,
-}: Pick<ContextOptions, 'connection' | 'log' | 'lowerBackend'>): ContextPools {
+export function openContextPools({ connection, log, lowerBackend }: PoolOptions): ContextPools {
   const onLost = (error: Error): void => log.warn({ err: error }, 'database connection lost')
   const onOpen = (pid: number): void => void lowerBackend?.(pid)
   const pools = {
@@ -101,9 +99,14 @@ export function openContextPools({
   }
 }
 
-/** Composes the context of a program: the only place where its parts are put together. */
-export async function openContext(options: ContextOptions): Promise<OpenContext> {
-  const { log, secrets, limits = defaultLimits, clock = systemClock, pools = openContextPools(options) } = options
+/** Opens the connections and the context of a program. */
+export function openContext(options: PoolOptions & ContextOptions): Promise<OpenContext> {
+  return composeContext(openContextPools(options), options)
+}
+
+/** Composes a context: the only place where its parts are put together. It closes the connections. */
+export async function composeContext(pools: ContextPools, options: ContextOptions): Promise<OpenContext> {
+  const { log, secrets, limits = defaultLimits, clock = systemClock } = options
   const base = {
     db: openDb(pools.db, secrets),
     hotDb: openDb(pools.hotDb, secrets),

@@ -54,7 +54,7 @@ const NOTE_CHANGES = `
   create table signalbox_test.change (statement text);
   create function signalbox_test.note() returns event_trigger language plpgsql security definer as $$
     begin
-      if current_query() !~ '(^create table "[a-z_]+_\\d{8}" \\(like | attach partition "[a-z_]+_\\d{8}" )' then
+      if current_query() !~ '(^create table "[a-z_]+_\\d{8}" \\(like |^alter table "[a-z_]+" attach partition "[a-z_]+_\\d{8}" for values from [^;]*$)' then
         insert into signalbox_test.change values (current_query());
       end if;
     end $$;

@@ -14,7 +14,7 @@ import { agentGateway } from '../../../src/app/agent-gateway.ts'
 import { defaultLimits } from '../../../src/app/config/config-limits.ts'
 import type { StorageSettings } from '../../../src/app/config/config-storage.ts'
 import { buildHttp } from '../../../src/app/http.ts'
-import { type ContextOptions, type OpenContext, openContext } from '../../../src/app/open-context.ts'
+import { type ContextOptions, type OpenContext, composeContext } from '../../../src/app/open-context.ts'
 import { sweepSupportFiles } from '../../../src/devices/support/support-files.ts'
 import { openStorage } from '../../../src/app/storage.ts'
 import { DEFAULT_DOWNLOAD_LIMITS } from '../../../src/firmware/downloads/download-limits.ts'
@@ -58,9 +58,7 @@ export async function createTestContext(
 ): Promise<TestContext> {
   const { database, pools, log } = await lendDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-data-of-test-'))
-  const context = await openContext({
-    connection: database.connection,
-    pools,
+  const context = await composeContext(pools, {
     log,
     secrets: createSecrets(hasKeyFile ? await loadMasterKey(dataDir) : randomBytes(32)),
     baseUrl: 'http://127.0.0.1',
