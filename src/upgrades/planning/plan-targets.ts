@@ -1,4 +1,5 @@
 import { identifyVersion } from '../../firmware/version-identity.ts'
+import { type Steps, visitInSteps } from '../../platform/queues/next-turn.ts'
 import { NO_PHASE } from '../../rollout/rollout.ts'
 import type { Candidate } from '../../rollout/store-candidates.ts'
 import type { NewTarget } from '../../rollout/store-create.ts'
@@ -24,53 +25,63 @@ export interface PlannedSite {
   readonly ranks: Ranks
 }
 
+/** A site whose devices have their places. */
+export interface PlacedSite extends Pick<PlannedSite, 'upgradeId' | 'plans' | 'busy' | 'ranks'> {
+  readonly reboots: Places
+  /** Null: devices download in the phases of their reboots. */
+  readonly loads: Places | null
+}
+
+/** Where the devices of a site are in its phases, by their index in the plans. Zero stands for nowhere. */
+interface Places {
+  readonly phases: Uint32Array
+  readonly ordinals: Uint32Array
+}
+
+/** Reads the place of each device from the phases. The result is small: a map of a large fleet takes as much memory as its plans. */
+export function* placeInSteps({ upgradeId, plans, busy, phases, downloads, ranks }: PlannedSite): Steps<PlacedSite> {
+  const indexes = new Map<Candidate, number>()
+  yield* visitInSteps(plans, ({ device }) => indexes.set(device, indexes.size))
+  const reboots = yield* readPlacesInSteps(phases, indexes)
+  const loads = downloads && (yield* readPlacesInSteps(downloads, indexes))
+  return { upgradeId, plans, busy, ranks, reboots, loads }
+}
+
+function* readPlacesInSteps(plan: PhasePlan<Candidate>, indexes: ReadonlyMap<Candidate, number>): Steps<Places> {
+  const places = { phases: new Uint32Array(indexes.size), ordinals: new Uint32Array(indexes.size) }
+  yield* visitInSteps(placesOf(plan), ({ target, phase, ordinal }) => {
+    const index = indexes.get(target)
+    if (index === undefined) throw new Error(`The device ${target.mac} is in phase ${phase}, but not in the plan`)
+    places.phases[index] = phase
+    places.ordinals[index] = ordinal
+  })
+  return places
+}
+
 /**
  * Makes the targets of a site in the form to be written, one after the other in the order of `plans`, which is that of the ids of the
  * devices: so the indexes of targets get their entries one behind the other.
  */
 export function* planTargets(
-  { upgradeId, plans, busy, phases, downloads, ranks }: PlannedSite,
+  { upgradeId, plans, busy, reboots, loads, ranks }: PlacedSite,
   { staged }: { readonly staged: boolean },
 ): Generator<NewTarget> {
-  const places = readPlaces(phases)
-  const downloadPlaces = downloads && readPlaces(downloads)
   const none = { phase: NO_PHASE, downloadPhase: null, rank: null, ordinal: 0, staged: false }
-  let placed = 0
-  for (const plan of plans) {
+  for (const [index, plan] of plans.entries()) {
     if (plan.kind === 'skip' && !busy.has(plan.device.id))
       yield { ...newTarget(upgradeId, plan), ...none, state: 'skipped' }
     if (plan.kind !== 'upgrade') continue
-    const { device } = plan
-    const place = places.find(device)
+    const place = placeAt(reboots, index)
     if (place === null) continue
-    placed += 1
-    const downloadPhase = downloadPlaces?.find(device)?.phase ?? null
-    const rank = ranks.get(device.mac) ?? null
+    const downloadPhase = (loads && placeAt(loads, index)?.phase) ?? null
+    const rank = ranks.get(plan.device.mac) ?? null
     yield { ...newTarget(upgradeId, plan), ...place, downloadPhase, rank, staged, state: 'planned' }
   }
-  if (placed < places.count) throw new Error(`Only ${placed} of ${places.count} devices in phases are in the plan`)
 }
 
-interface Places {
-  readonly count: number
-  find(device: Candidate): { readonly phase: number; readonly ordinal: number } | null
-}
-
-/** A map of a large fleet takes as much memory as its plans, so it is made for each loop over the targets, when the planning is over. */
-function readPlaces(plan: PhasePlan<Candidate>): Places {
-  const ordinals = new Map<Candidate, number>()
-  const phaseOf = [0]
-  for (const { target, phase, ordinal } of placesOf(plan)) {
-    ordinals.set(target, ordinal)
-    phaseOf.push(phase)
-  }
-  return {
-    count: ordinals.size,
-    find(device) {
-      const ordinal = ordinals.get(device)
-      return ordinal === undefined ? null : { phase: phaseOf[ordinal] ?? 0, ordinal }
-    },
-  }
+function placeAt({ phases, ordinals }: Places, index: number): Pick<NewTarget, 'phase' | 'ordinal'> | null {
+  const [phase = 0, ordinal = 0] = [phases[index], ordinals[index]]
+  return phase === 0 ? null : { phase, ordinal }
 }
 
 function newTarget(

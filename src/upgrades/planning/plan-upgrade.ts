@@ -20,7 +20,7 @@ import { noteRollbacks } from './plan-rollbacks.ts'
 import { noteSnapshots } from './plan-snapshots.ts'
 import { INCLUDE_MS, type UpgradeRequest, type UpgradeSite } from '../org-upgrade.ts'
 import type { Phasing } from '../strategies/strategy.ts'
-import { type Planned, type PlannedSite, planTargets } from './plan-targets.ts'
+import { type PlacedSite, type Planned, type PlannedSite, placeInSteps, planTargets } from './plan-targets.ts'
 import { noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
 import type { SiteTimes } from './plan-times.ts'
 
@@ -110,7 +110,7 @@ function* planSitesInSteps(
   { plansBySite, reboots, loads, scopes, facts, maxFailurePercentage }: PlannedPhases,
 ): Steps<Pick<NewUpgrade, 'sites' | 'targets'>> {
   const sites: NewSiteUpgrade[] = []
-  const planned: PlannedSite[] = []
+  const placed: PlacedSite[] = []
   const all = { reporting, scopes, ranks: facts.ranks, nowMs, maxFailurePercentage }
   for (const { site, upgradeId } of siteUpgrades) {
     const phases = reboots.bySite.get(upgradeId)
@@ -119,14 +119,14 @@ function* planSitesInSteps(
     const downloads = loads?.bySite.get(upgradeId) ?? null
     const mine = { upgradeId, site, times: siteTimes, plans: plansBySite.get(site.id) ?? [], busy, phases, downloads }
     sites.push(yield* planSiteInSteps(request, { ...all, ...mine }, facts))
-    planned.push({ ...mine, ranks: facts.ranks })
+    placed.push(yield* placeInSteps({ ...mine, ranks: facts.ranks }))
     yield
   }
   const staged = request.only?.part === 'activate'
-  return { sites, targets: { [Symbol.iterator]: () => planAllTargets(planned, { staged }) } }
+  return { sites, targets: { [Symbol.iterator]: () => planAllTargets(placed, { staged }) } }
 }
 
-function* planAllTargets(sites: readonly PlannedSite[], how: { readonly staged: boolean }): Generator<NewTarget> {
+function* planAllTargets(sites: readonly PlacedSite[], how: { readonly staged: boolean }): Generator<NewTarget> {
   for (const site of sites) yield* planTargets(site, how)
 }
 
