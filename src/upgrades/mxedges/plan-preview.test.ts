@@ -43,6 +43,20 @@ test('a preview counts appliances and failures by phase', () => {
   expect(planMxedgePreview(upgrade, { percents: [40, 100], now }).phases[0]?.percent).toBe(40)
 })
 
+test('a preview has no notes about appliances that it lists as skipped', () => {
+  const notes = [
+    { reason: 'skipped: a step of the request' },
+    { mxedge_id: 'a', reason: 'skipped: a service that stays' },
+    { mxedge_id: 'c', kind: 'in_another_upgrade', reason: 'it has another one' },
+  ] as const
+  const skipped = { ...target('c', 0, 3), steps: [], state: 'skipped' as const, reason: 'why' }
+  const preview = planMxedgePreview(
+    { ...upgrade, notes, targets: [...upgrade.targets, skipped] },
+    { percents: null, now },
+  )
+  expect(preview).toMatchObject({ notes: notes.slice(0, 2), skipped: [{ mxedgeId: 'c', reason: 'why' }] })
+})
+
 describe('a plan', () => {
   test('fits while nothing that it relied on has changed, and keeps its order', () => {
     const reordered = { ...upgrade, targets: [target('b', 1, 1), target('a', 2, 2)], startAt: minutes(5) }

@@ -52,16 +52,19 @@ export function planMxedgePreview(
       appliances: (byPhase.get(index + 1) ?? []).map(({ mxedgeId, steps }) => ({ id: mxedgeId, steps })),
     }
   })
+  const skipped = targets.flatMap(({ mxedgeId, reason }) => (reason === null ? [] : [{ mxedgeId, reason }]))
+  const skippedIds: ReadonlySet<string | undefined> = new Set(skipped.map(({ mxedgeId }) => mxedgeId))
   return {
     planId: id,
     expiresAt: addMs(now, PREVIEW_MS),
     startAt,
     total: plan.planned,
     phases,
-    skipped: targets.flatMap(({ mxedgeId, reason }) => (reason === null ? [] : [{ mxedgeId, reason }])),
+    skipped,
     stopsAfterFailures: limitOf(plan.max_failure_percentage, plan.planned),
     endsAbout: estimate.endsAbout,
-    notes: notes.filter(({ mxedge_id: id, reason }) => id === undefined || !reason.startsWith('skipped: ')),
+    // Those of skipped appliances would say the same as `skipped`.
+    notes: notes.filter(({ mxedge_id: id }) => !skippedIds.has(id)),
   }
 }
 
