@@ -1,16 +1,9 @@
 import type { MxedgeUpgrade } from './store-records.ts'
 import type { MxedgeUpgradeNote } from './upgrade.ts'
 
-type Noted = Pick<MxedgeUpgrade, 'notes' | 'includeDueMs' | 'stopping'>
-
-/** Returns the number of appliances of other upgrades that an upgrade awaits, also after its end. */
-export function countAwaited({ notes, includeDueMs, stopping }: Noted): number {
-  return includeDueMs === null || stopping !== null ? 0 : notes.filter(isOfOther).length
-}
-
-/** True until an upgrade has ended and awaits no appliance. */
-export function isOpenToOthers(upgrade: Noted & Pick<MxedgeUpgrade, 'finishedAt'>): boolean {
-  return upgrade.finishedAt === null || countAwaited(upgrade) > 0
+/** True until an upgrade that searches has ended and awaits no appliance of another upgrade. */
+export function isOpenToOthers({ finishedAt, notes }: Pick<MxedgeUpgrade, 'finishedAt' | 'notes'>): boolean {
+  return finishedAt === null || notes.some(isOfOther)
 }
 
 /** What a look has read. */

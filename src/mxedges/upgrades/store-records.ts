@@ -9,6 +9,7 @@ import { resumedAt } from '../../rollout/gates/store-hold.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
 import { type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
+import { awaitedCount } from './store-awaited.ts'
 import { upgradeNotes } from './store-joining-failures.ts'
 import { terminalStates } from './upgrade.ts'
 import type { MxedgeUpgradeTable, MxedgeUpgradeTargetTable } from '../tables.ts'
@@ -50,11 +51,16 @@ function selectItems(reader: Reader, scope: SitesScope) {
   )
 }
 
+export interface MxedgeUpgradeDetail extends MxedgeUpgrade {
+  /** The number of appliances of other upgrades that it awaits. */
+  readonly awaited: number
+}
+
 /** Gets an upgrade, with the appliances that could not join it among its notes. @throws AppError not_found */
-export async function getUpgrade(reader: Reader, scope: SitesScope, id: string): Promise<MxedgeUpgrade> {
+export async function getUpgrade(reader: Reader, scope: SitesScope, id: string): Promise<MxedgeUpgradeDetail> {
   const row = await selectUpgrades(reader, scope)
     .selectAll()
-    .select(upgradeNotes.as('allNotes'))
+    .select([upgradeNotes.as('allNotes'), awaitedCount.as('awaited')])
     .where('id', '=', id)
     .executeTakeFirst()
   if (row === undefined) throw notFound(id)

@@ -3,11 +3,11 @@ import { CODENAME, PACKAGE_VERSION, channels, packageNames } from '../../firmwar
 import { unsettable } from '../../http/bodies/closed-bodies.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
-import { countAwaited, withoutKinds } from '../../mxedges/upgrades/notes.ts'
+import { withoutKinds } from '../../mxedges/upgrades/notes.ts'
 import {
   MAX_PHASE_TIMES,
   type MxedgePhaseTimes,
-  type MxedgeUpgrade,
+  type MxedgeUpgradeDetail,
   type MxedgeUpgradeItem,
   type MxedgeUpgradeTarget,
 } from '../../mxedges/upgrades/store-records.ts'
@@ -242,12 +242,12 @@ function countedAs(status: TargetStatus): Exclude<TargetStatus, 'downloading' | 
 }
 
 export function presentMxedgeUpgrade(
-  upgrade: MxedgeUpgrade,
+  upgrade: MxedgeUpgradeDetail,
   times: readonly MxedgePhaseTimes[],
 ): Static<typeof MxedgeUpgradeReply> {
   return {
     ...presentMxedgeUpgradeItem(upgrade),
-    ...presentAwaited(countAwaited(upgrade)),
+    ...presentAwaited(upgrade.awaited),
     notes: withoutKinds(upgrade.notes),
     phase_times: times.map(({ phase, begunAt, endedAt }) => {
       return { phase, begun_time: epochS(begunAt), ...(endedAt !== null && { ended_time: epochS(endedAt) }) }

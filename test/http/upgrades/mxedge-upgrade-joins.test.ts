@@ -201,6 +201,8 @@ describe('include_new', () => {
     expect(await read()).toMatchObject({ status: 'completed', awaited: 2 })
     expect((await read()).notes).toEqual(expect.arrayContaining([note(busy), note(removed)]))
     await world.call('DELETE', `/orgs/${org.orgId}/mxedges/${removed}`, { as: org })
+    // The next look deletes its note.
+    expect(await read()).toMatchObject({ awaited: 1, notes: [expect.anything(), expect.anything()] })
     for (let time = 0; time < 2; time += 1) await inOrg(org, 'POST', `/${cancelled}/cancel`)
     const logs = await world.call('GET', `/orgs/${org.orgId}/logs?limit=2`, { as: org })
     expect(logs.body.results.map(({ message }: AnyJson) => message)).toEqual([
@@ -220,6 +222,23 @@ describe('include_new', () => {
     await look(id)
     const row = world.ctx.db.selectFrom('mxedgeUpgrade').select('includeDueMs').where('id', '=', id)
     expect(await row.executeTakeFirstOrThrow()).toEqual({ includeDueMs: null })
+  })
+
+  test('does not count an appliance that has left its site as awaited', async () => {
+    const org = await addOrg()
+    const { body: site } = await world.call('POST', `/orgs/${org.orgId}/sites`, { as: org, body: { name: 'Site' } })
+    const ids = [await addBox(world, { org }), await addBox(world, { org })]
+    const moved = { site_id: site.id, mxedge_ids: ids }
+    await world.call('POST', `/orgs/${org.orgId}/mxedges/assign`, { as: org, body: moved })
+    const versions = { tunterm: 'latest' }
+    const start_time = Math.floor(Date.now() / 1000) + 3600
+    await inOrg(org, 'POST', '', { versions, mxedge_ids: ids, start_time })
+    const path = `/sites/${site.id}/mxedges/upgrade`
+    const { body } = await world.call('POST', path, { as: org, body: { versions, include_new: true } })
+    expect(body).toMatchObject({ awaited: 2 })
+    const leaving = { mxedge_ids: ids.slice(1) }
+    await world.call('POST', `/orgs/${org.orgId}/mxedges/unassign`, { as: org, body: leaving })
+    expect((await world.call('GET', `${path}/${body.id}`, { as: org })).body).toMatchObject({ awaited: 1 })
   })
 
   test('still awaits an appliance that a further upgrade gets while a look waits for its lock', async () => {

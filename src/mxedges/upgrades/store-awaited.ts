@@ -1,0 +1,13 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { MxedgeUpgradeNote } from './upgrade.ts'
+
+/**
+ * The number of appliances of other upgrades that `mxedge_upgrade` awaits, also after its end. It does not count those that
+ * were deleted or have left its site, whose notes its next look deletes.
+ */
+export const awaitedCount: RawBuilder<number> = sql`(
+  select count(*)::integer from jsonb_array_elements(mxedge_upgrade.notes) as note
+  join mxedge on mxedge.org_id = mxedge_upgrade.org_id and mxedge.id = (note->>'mxedge_id')::uuid
+  where mxedge_upgrade.include_due_ms is not null and mxedge_upgrade.stopping is null
+    and note->>'kind' = ${'in_another_upgrade' satisfies MxedgeUpgradeNote['kind']}
+    and (mxedge_upgrade.site_id is null or mxedge.site_id = mxedge_upgrade.site_id))`
