@@ -3,6 +3,7 @@ import type { InOrg } from '../../access/scope.ts'
 import { isOpenToOthers } from './notes.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
 import { type Db, type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
+import { columnsOf, updateRows } from '../../platform/database/rows.ts'
 import { type NewTarget, insertTargets } from './store-create.ts'
 import type { MxedgeUpgrade } from './store-records.ts'
 import { NO_PHASE } from '../../rollout/rollout.ts'
@@ -91,8 +92,8 @@ export async function updateInclusion(
 export interface JoiningLook {
   /** The ids of the appliances that may join. */
   readonly ids: readonly string[]
-  /** Those of them that the plan skipped: they are among the targets. */
-  readonly skipped: ReadonlySet<string>
+  /** Why the upgrade skips those that it has as skipped targets. */
+  readonly skipped: ReadonlyMap<string, string>
   /** The ids of the appliances that were looked at and that an upgrade has, this one or another. */
   readonly busy: ReadonlySet<string>
   /** The last appliance that was looked at; null at the end of the pass. */
@@ -113,8 +114,8 @@ export async function listJoining(
   if (siteId !== null) covered = covered.where('siteId', '=', siteId)
   if (after !== null) covered = covered.where('id', '>', after)
   const looked = (await covered.orderBy('id').limit(limit).execute()).map((row) => row.id)
-  const { rows } = await sql<{ id: string; isSkipped: boolean; isBusy: boolean }>`
-    select looked.id, own.mxedge_id is not null as is_skipped, is_busy
+  const { rows } = await sql<{ id: string; skipReason: string | null; isBusy: boolean }>`
+    select looked.id, own.reason as skip_reason, is_busy
     from unnest(${looked}::uuid[]) as looked (id)
     cross join lateral (select exists (select from mxedge_upgrade_target target
       where target.mxedge_id = looked.id and target.org_id = ${orgId} and target.state <> ${noneOf(terminalStates)}) as is_busy) active
@@ -124,7 +125,7 @@ export async function listJoining(
   `.execute(reader)
   return {
     ids: rows.flatMap((row) => (row.isBusy ? [] : [row.id])),
-    skipped: new Set(rows.flatMap((row) => (row.isSkipped ? [row.id] : []))),
+    skipped: new Map(rows.flatMap((row) => (row.skipReason === null ? [] : [[row.id, row.skipReason]]))),
     busy: new Set(rows.flatMap((row) => (row.isBusy ? [row.id] : []))),
     last: looked.length < limit ? null : (looked.at(-1) ?? null),
   }
@@ -190,6 +191,23 @@ export async function insertIncluded(
     .where('id', '=', id)
     .execute()
   noteChanges(tx, 'mxedge_upgrade', [{ orgId: scope.orgId, id }])
+}
+
+const reasonColumns = columnsOf('mxedgeUpgradeTarget', {
+  orgId: 'uuid',
+  upgradeId: 'uuid',
+  mxedgeId: 'uuid',
+  reason: 'text',
+})
+
+/** Writes why a locked upgrade skips targets by now. */
+export async function updateSkipReasons(
+  tx: Tx,
+  { orgId, id: upgradeId }: Pick<MxedgeUpgrade, 'orgId' | 'id'>,
+  reasons: ReadonlyMap<string, string>,
+): Promise<void> {
+  const rows = [...reasons].map(([mxedgeId, reason]) => ({ orgId, upgradeId, mxedgeId, reason }))
+  await updateRows(tx, reasonColumns, rows, { key: ['orgId', 'upgradeId', 'mxedgeId'] })
 }
 
 /** Writes the notes of a locked upgrade. */

@@ -13,6 +13,7 @@ import {
   lockIncluding,
   updateInclusion,
   updateNotes,
+  updateSkipReasons,
 } from '../../mxedges/upgrades/store-inclusion.ts'
 import { dropLookedAt } from '../../mxedges/upgrades/notes.ts'
 import { replaceJoiningFailures } from '../../mxedges/upgrades/store-joining-failures.ts'
@@ -111,18 +112,20 @@ async function includeNew(
   if (upgrade?.joining == null) return null
   const found = await listJoining(tx, upgrade, portion)
   const { ids, last, skipped } = found
-  const wanted = { siteId: upgrade.siteId, ids }
-  const candidates = ids.length === 0 ? [] : await concerningJoining(() => lockCandidates(tx, scope, wanted))
+  const filter = { siteId: upgrade.siteId, ids }
+  const candidates = ids.length === 0 ? [] : await concerningJoining(() => lockCandidates(tx, scope, filter))
   const joining = decodeJoining(upgrade.joining)
   const nowMs = ctx.serviceClock.nowMs()
-  const inclusion = await planInclusion(tx, scope, { upgrade, joining, candidates, skipped, catalog, nowMs })
+  const wanted = { upgrade, joining, candidates, skipped, catalog, nowMs }
+  const { skipReasons, ...inclusion } = await planInclusion(tx, scope, wanted)
   // Another upgrade may have got some of them while this one waited for their locks.
   const gone = candidates.filter(({ upgradeId }) => upgradeId !== null).map((candidate) => candidate.id)
   const busy = new Set([...found.busy, ...gone])
   const notes = dropLookedAt(inclusion.notes, { after: portion.after, last, busy })
   if (inclusion.targets.length > 0)
     await include(ctx, tx, scope, { upgrade, inclusion: { ...inclusion, notes }, nowMs })
-  else if (notes.length < upgrade.notes.length) await updateNotes(tx, upgrade, notes)
+  else if (skipReasons.size > 0 || notes.length < upgrade.notes.length) await updateNotes(tx, upgrade, notes)
+  await updateSkipReasons(tx, upgrade, skipReasons)
   await replaceJoiningFailures(tx, upgrade, { after: portion.after, last, failed: null })
   return { last }
 }
@@ -135,7 +138,11 @@ async function include(
     upgrade,
     inclusion,
     nowMs,
-  }: { readonly upgrade: MxedgeUpgrade; readonly inclusion: MxedgeInclusion; readonly nowMs: number },
+  }: {
+    readonly upgrade: MxedgeUpgrade
+    readonly inclusion: Omit<MxedgeInclusion, 'skipReasons'>
+    readonly nowMs: number
+  },
 ): Promise<void> {
   const { id } = upgrade
   const now = ctx.clock.now()
@@ -187,8 +194,8 @@ async function planInclusion(
       return Object.assign(steps, { appliance })
     }),
   )
-  const chosen = planned.filter(({ steps }) => steps.length > 0)
+  const { chosen = [], idle = [] } = Object.groupBy(planned, ({ steps }) => (steps.length > 0 ? 'chosen' : 'idle'))
   const used = new Set(chosen.map(({ appliance }) => appliance.siteId))
   const added = places.filter((place) => used.has(place.site_id))
-  return planMxedgeInclusion(upgrade, chosen, { joins: joining.joins, extent, places: added, skipped, nowMs })
+  return planMxedgeInclusion(upgrade, chosen, { joins: joining.joins, idle, extent, places: added, skipped, nowMs })
 }

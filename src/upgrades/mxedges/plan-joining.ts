@@ -5,7 +5,7 @@ import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
 import type { JoiningLook, UpgradeExtent } from '../../mxedges/upgrades/store-inclusion.ts'
 import type { PlaceWindows } from '../../mxedges/upgrades/upgrade.ts'
 import { type Joins, addToPhases } from '../../rollout/changes/plan-inclusion.ts'
-import type { PlannedTarget } from './plan-mxedge-upgrade.ts'
+import { type PlannedTarget, noteSkipped, skipReasonOf } from './plan-mxedge-upgrade.ts'
 import type { PlannedSteps } from './plan-steps.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 
@@ -60,6 +60,8 @@ export function pinPackages(
 /** The changed members of the upgrade, and its further targets. */
 export interface MxedgeInclusion extends Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes' | 'status' | 'phaseOpenedMs'> {
   readonly targets: readonly PlannedTarget[]
+  /** Why targets are skipped by now, by the ids of the appliances, where that has changed. */
+  readonly skipReasons: ReadonlyMap<string, string>
 }
 
 export interface JoiningAppliance extends PlannedSteps {
@@ -68,6 +70,8 @@ export interface JoiningAppliance extends PlannedSteps {
 
 export interface InclusionFacts extends Pick<JoiningLook, 'skipped'> {
   readonly joins: Joins
+  /** Those for which there is nothing to do. */
+  readonly idle: readonly JoiningAppliance[]
   readonly extent: UpgradeExtent
   /** The maintenance windows of sites that the plan does not have yet. */
   readonly places: readonly PlaceWindows[]
@@ -79,12 +83,13 @@ type Including = Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes' | 'status' | 'p
 
 /**
  * Plans the state of an upgrade after further appliances join. They come last in the last phase, or each has its own
- * phase. Members of a cluster are in separate waves. An upgrade that has ended continues.
+ * phase. Members of a cluster are in separate waves. An upgrade that has ended continues. Skipped targets that stay skipped
+ * have their present reason.
  */
 export function planMxedgeInclusion(
   { plan, counts, notes, finishedAt, ...standing }: Including,
   joining: readonly JoiningAppliance[],
-  { joins, extent, places, skipped, nowMs }: InclusionFacts,
+  { joins, idle, extent, places, skipped, nowMs }: InclusionFacts,
 ): MxedgeInclusion {
   const waves = new Map<string, number>()
   const targets = joining.map(({ appliance, steps }, index): PlannedTarget => {
@@ -98,8 +103,14 @@ export function planMxedgeInclusion(
   })
   const count = targets.length
   const joined = new Set(joining.map(({ appliance }) => appliance.id))
+  const staying = idle.flatMap(({ appliance, reasons }) => {
+    const [before, reason] = [skipped.get(appliance.id), skipReasonOf(reasons)]
+    return before === undefined || before === reason ? [] : [{ appliance, reason }]
+  })
+  const skipReasons = new Map(staying.map(({ appliance, reason }) => [appliance.id, reason]))
   return {
     targets,
+    skipReasons,
     ...(finishedAt === null ? standing : continueAt(standing, nowMs)),
     plan: {
       ...plan,
@@ -113,7 +124,10 @@ export function planMxedgeInclusion(
       planned: counts.planned + count,
       skipped: counts.skipped - [...joined].filter((id) => skipped.has(id)).length,
     },
-    notes: notes.filter(({ mxedge_id: id }) => id === undefined || !joined.has(id)),
+    notes: [
+      ...notes.filter(({ mxedge_id: id }) => id === undefined || (!joined.has(id) && !skipReasons.has(id))),
+      ...staying.map(noteSkipped),
+    ],
   }
 }
 

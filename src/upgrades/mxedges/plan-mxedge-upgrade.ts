@@ -53,8 +53,8 @@ export function planMxedgeUpgrade(
   const skipped = planned
     .filter(({ steps }) => steps.length === 0)
     .map(({ appliance, reasons }, index): PlannedTarget => {
-      const reason = reasons.join('; ') || 'every service stays at its current version'
-      return { appliance, steps: [], phase: NO_PHASE, wave: 0, ordinal: targets.length + index + 1, reason }
+      const ordinal = targets.length + index + 1
+      return { appliance, steps: [], phase: NO_PHASE, wave: 0, ordinal, reason: skipReasonOf(reasons) }
     })
   return {
     plan: {
@@ -75,7 +75,15 @@ export function planMxedgeUpgrade(
   }
 }
 
-function noteSkipped({ appliance: { id, upgradeId }, reason }: PlannedTarget): MxedgeUpgradeNote {
+/** Returns why an appliance without steps is skipped. */
+export function skipReasonOf(reasons: readonly string[]): string {
+  return reasons.join('; ') || 'every service stays at its current version'
+}
+
+export function noteSkipped({
+  appliance: { id, upgradeId },
+  reason,
+}: Pick<PlannedTarget, 'appliance' | 'reason'>): MxedgeUpgradeNote {
   const note = { mxedge_id: id, reason: `skipped: ${reason}` }
   return upgradeId === null ? note : { ...note, kind: 'in_another_upgrade' }
 }

@@ -44,7 +44,8 @@ const notes = [
   { mxedge_id: '9', reason: 'skipped: why' },
 ]
 const upgrade = { plan, counts, notes, status: 'upgrading' as const, phaseOpenedMs: 1, finishedAt: null }
-const skipped = new Set<string>()
+const skipped = new Map<string, string>()
+const idle: [] = []
 const extent = { imageIds: [], lastOrdinal: 4, lastWave: 2, siteIds: [] }
 const joining = [null, 'cluster', 'cluster'].map((clusterId, index) => {
   return { appliance: Object.assign({}, candidate, { id: String(index), clusterId }), steps: [], reasons: [] }
@@ -54,6 +55,7 @@ test('appliances that join come last, members of a cluster one after the other',
   const inclusion = planMxedgeInclusion(upgrade, joining, {
     joins: 'last_phase',
     extent,
+    idle,
     places: [],
     skipped,
     nowMs: 7,
@@ -78,7 +80,7 @@ test.each([
     { status: 'queued', phaseOpenedMs: null },
   ],
 ])('an upgrade that has ended continues with those that join', (before, standing) => {
-  const facts = { joins: 'last_phase' as const, extent, places: [], skipped, nowMs: 7 }
+  const facts = { joins: 'last_phase' as const, extent, idle, places: [], skipped, nowMs: 7 }
   expect(planMxedgeInclusion(before, joining, facts)).toMatchObject(standing)
 })
 
@@ -87,6 +89,7 @@ test('each has a phase of its own where few are upgraded at once, and brings the
   const inclusion = planMxedgeInclusion(upgrade, joining.slice(1), {
     joins: 'own_phase',
     extent,
+    idle,
     places,
     skipped,
     nowMs: 7,
@@ -101,8 +104,38 @@ test('each has a phase of its own where few are upgraded at once, and brings the
 
 test('those that the plan skipped are no longer skipped, nor noted', () => {
   const before = { ...upgrade, counts: { ...counts, skipped: 2 } }
-  const facts = { joins: 'last_phase' as const, extent, places: [], skipped: new Set(['1', '9']), nowMs: 7 }
+  const facts = {
+    joins: 'last_phase' as const,
+    extent,
+    idle,
+    places: [],
+    skipped: new Map([
+      ['1', 'why'],
+      ['9', 'why'],
+    ]),
+    nowMs: 7,
+  }
   const inclusion = planMxedgeInclusion(before, joining, facts)
   expect(inclusion.counts).toEqual({ ...counts, planned: 5, skipped: 1 })
   expect(inclusion.notes).toEqual([{ reason: 'whole' }, { mxedge_id: '9', reason: 'skipped: why' }])
+})
+
+test('those that stay skipped are noted with their present reason, which the others keep', () => {
+  const planned = ['1', '7', '8', '9'].map((id) => {
+    const upgradeId = id === '8' ? 'other' : null
+    return { appliance: { ...candidate, id, upgradeId }, steps: [], reasons: id === '9' ? ['why'] : ['new', 'newer'] }
+  })
+  const known = new Map(['1', '8', '9'].map((id) => [id, 'why']))
+  const facts = { joins: 'last_phase' as const, extent, idle: planned, places: [], skipped: known, nowMs: 7 }
+  const { notes: after, skipReasons } = planMxedgeInclusion(upgrade, [], facts)
+  expect([...skipReasons]).toEqual([
+    ['1', 'new; newer'],
+    ['8', 'new; newer'],
+  ])
+  expect(after).toEqual([
+    { reason: 'whole' },
+    { mxedge_id: '9', reason: 'skipped: why' },
+    { mxedge_id: '1', reason: 'skipped: new; newer' },
+    { mxedge_id: '8', reason: 'skipped: new; newer', kind: 'in_another_upgrade' },
+  ])
 })

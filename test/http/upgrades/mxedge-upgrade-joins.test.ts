@@ -224,6 +224,24 @@ describe('include_new', () => {
     expect(await row.executeTakeFirstOrThrow()).toEqual({ includeDueMs: null })
   })
 
+  test('says why an appliance of another upgrade did not join once that one has ended with it', async () => {
+    const org = await addOrg()
+    const busy = await addBox(world, { org })
+    const versions = { tunterm: 'latest' }
+    const start_time = Math.floor(Date.now() / 1000) + 3600
+    const { body: other } = await inOrg(org, 'POST', '', { versions, mxedge_ids: [busy], start_time })
+    const { body: record } = await inOrg(org, 'POST', '', { versions, include_new: true })
+    await inOrg(org, 'POST', `/${other.id}/cancel`)
+    await play(org.orgId)
+    await reports(busy, '2.0.0')
+    await look(record.id)
+    const reason = 'tunterm runs 2.0.0 already'
+    const { body: after } = await inOrg(org, 'GET', `/${record.id}`)
+    expect(after).toMatchObject({ status: 'completed', notes: [{ mxedge_id: busy, reason: `skipped: ${reason}` }] })
+    expect(after).not.toHaveProperty('awaited')
+    expect((await inOrg(org, 'GET', `/${record.id}/targets`)).body).toMatchObject([{ status: 'skipped', reason }])
+  })
+
   test('does not count an appliance that has left its site as awaited', async () => {
     const org = await addOrg()
     const { body: site } = await world.call('POST', `/orgs/${org.orgId}/sites`, { as: org, body: { name: 'Site' } })
