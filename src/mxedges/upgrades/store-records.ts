@@ -78,19 +78,24 @@ export interface MxedgePhaseTimes {
 /** A serial upgrade has as many phases as appliances. */
 export const MAX_PHASE_TIMES = 100
 
-/** Lists the times of the last phases that have begun, as far as their commands are still stored. */
+/**
+ * Lists the times of the last phases that have begun, as far as their commands are still stored. A phase is left out if an
+ * appliance of it has got a further command since its first one was deleted: it began earlier than any command that is stored.
+ */
 export async function listPhaseTimes(
   reader: Reader,
   { orgId, id }: Pick<MxedgeUpgrade, 'orgId' | 'id'>,
 ): Promise<MxedgePhaseTimes[]> {
   const { rows } = await sql<MxedgePhaseTimes>`
-    select target.phase, min(command.created_at) as begun_at,
-      case when bool_and(target.state = ${anyOf(terminalStates)}) then max(command.finished_at) end as ended_at
+    select target.phase, min(first.created_at) as begun_at,
+      case when bool_and(target.state = ${anyOf(terminalStates)}) then max(last.finished_at) end as ended_at
     from mxedge_upgrade_target target
-    left join mxedge_command command on command.org_id = target.org_id
-      and command.upgrade_id = target.upgrade_id and command.mxedge_id = target.mxedge_id
+    left join mxedge_command first on first.org_id = target.org_id and first.upgrade_id = target.upgrade_id
+      and first.mxedge_id = target.mxedge_id and first.upgrade_attempt = 1
+    left join mxedge_command last on last.org_id = target.org_id and last.upgrade_id = target.upgrade_id
+      and last.mxedge_id = target.mxedge_id and last.upgrade_attempt = target.attempt
     where target.org_id = ${orgId} and target.upgrade_id = ${id}
-    group by target.phase having count(command.id) > 0
+    group by target.phase having count(first.id) > 0 and bool_and(first.id is not null or last.id is null)
     order by target.phase desc limit ${MAX_PHASE_TIMES}
   `.execute(reader)
   return rows.toReversed()

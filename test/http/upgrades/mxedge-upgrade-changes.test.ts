@@ -72,6 +72,22 @@ describe('a retry', () => {
     expect(await find(world, id)).toMatchObject({ status: 'completed', phase: 2, counts: { success: 3 } })
   })
 
+  test('has no times of a phase whose first commands were deleted before', async () => {
+    const { id } = await upgrade(world, tunterm({ strategy: 'canary', canary_phases: [1, 100] }))
+    const targets = await targetsOf(world, id)
+    const failing = targets.at(-1)?.mxedge_id
+    await play([failing])
+    const timesOf = async () => (await find(world, id)).phase_times.map(({ phase }: AnyJson) => phase)
+    expect(await timesOf()).toEqual([1, 2])
+    const commands = world.ctx.db.deleteFrom('mxedgeCommand').where('upgradeId', '=', id)
+    await commands.where('mxedgeId', '=', failing).execute()
+    expect(await timesOf()).toEqual([1, 2])
+    await act(id, 'retry')
+    await play()
+    expect(await find(world, id)).toMatchObject({ status: 'completed', counts: { success: 3 } })
+    expect(await timesOf()).toEqual([1])
+  })
+
   test('of an upgrade that a limit stopped ends as failed, for those that it had cancelled', async () => {
     const { id } = await upgrade(world, tunterm({ strategy: 'serial', max_failure_percentage: 0 }))
     const [first] = await idsBy(id, 'queued')
