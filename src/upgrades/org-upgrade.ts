@@ -114,8 +114,8 @@ export interface UpgradeSite {
 
 export interface TargetFailure {
   readonly mac: string
-  /** `upgraded`: only the recovery snapshot failed. */
-  readonly state: Extract<TargetState, 'failed' | 'upgraded'>
+  /** `upgraded`: only the recovery snapshot failed. `rolling_back`: it has failed, and is being restored. */
+  readonly state: Extract<TargetState, 'failed' | 'rolling_back' | 'upgraded'>
   readonly reason: string
 }
 

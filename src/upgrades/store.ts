@@ -109,13 +109,13 @@ export const targetsByState: RawBuilder<SiteUpgrade['targets']> = sql`(
     where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id
     group by state) by_state)`
 
-/** The failed targets of `site_upgrade`, and those without the requested snapshot, with their reasons. */
+/** The failed targets of `site_upgrade`, those being restored, and those without the requested snapshot, with their reasons. */
 export const failures: RawBuilder<SiteUpgrade['failures']> = sql`(
   select coalesce(json_agg(json_build_object('mac', mac, 'state', state, 'reason', coalesce(reason, 'unknown'))
     order by ordinal, mac), '[]')
   from upgrade_target target
   where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id
-    and (state = 'failed' or state = 'upgraded' and reason is not null))`
+    and (state in ('failed', 'rolling_back') or state = 'upgraded' and reason is not null))`
 
 /** @throws AppError not_found */
 export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string): Promise<OrgUpgrade> {

@@ -155,7 +155,7 @@ export function presentAwaited(awaited: number): { readonly awaited?: number } {
   return awaited === 0 ? {} : { awaited }
 }
 
-/** Devices that were left out, warnings, and why devices failed or have no recovery snapshot. */
+/** Devices that were left out, warnings, and why devices failed, are being restored or have no recovery snapshot. */
 export const NotesReply = Type.Array(
   named('UpgradeNote', Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() })),
 )
@@ -293,6 +293,7 @@ export function presentNotes({
   const noted = new Set(notes.map(({ mac }) => mac))
   const failed = failures.flatMap(({ mac, state, reason }) => {
     if (state === 'failed') return [{ mac, reason: `failed: ${reason}` }]
+    if (state === 'rolling_back') return [{ mac, reason: `being restored: ${reason}` }]
     return noted.has(mac) ? [] : [{ mac, reason: `no recovery snapshot: ${reason}` }]
   })
   return [...held, ...presentWait(waitsUntil), ...notes.map(presentNote), ...failed]

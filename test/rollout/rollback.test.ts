@@ -5,7 +5,8 @@ import type { OrgUpgrade } from '../../src/upgrades/org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/changes/pause-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/changes/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
-import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
+import { presentOrgUpgrade } from '../../src/upgrades/wire.ts'
+import { presentUpgradeTarget, presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
 import { NEW, OLD, type SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, options, useRollout } from './harness.ts'
@@ -191,8 +192,15 @@ it('reports a device that falls off again with its backup version, and restores 
   await rollout.fleet.disconnect([device])
   await advanceBy(1000)
   expect(countAll(await rollout.read(id))).toEqual({ rolling_back: 1 })
+  const targetOf = () => getUpgradeTarget(rollout.ctx.db, rollout.org.scope, { id, mac: device.mac })
+  const observed = { status: 'reboot_in_progress', reason: 'no_reconnect', restoring: true }
+  expect(presentUpgradeTarget(await targetOf())).toMatchObject(observed)
+  const notesOf = async () => presentOrgUpgrade(await rollout.read(id)).upgrades.flatMap(({ upgrade }) => upgrade.notes)
+  expect(await notesOf()).toEqual([{ mac: device.mac, reason: 'being restored: no_reconnect' }])
   await advanceBy(options.rollbackMs)
-  const target = await getUpgradeTarget(rollout.ctx.db, rollout.org.scope, { id, mac: device.mac })
+  const target = await targetOf()
+  expect(presentUpgradeTarget(target)).not.toHaveProperty('restoring')
+  expect(await notesOf()).toEqual([{ mac: device.mac, reason: 'failed: rolled_back_unstable' }])
   expect(target).toMatchObject({ state: 'failed', reason: 'rolled_back_unstable', restoreReason: 'no_reconnect' })
   expect(target.steps.at(-1)).toMatchObject({ state: 'failed', reason: 'rolled_back_unstable' })
   expect((await commandsOf(device)).map(({ kind }) => kind)).toEqual(['upgrade', 'restore_backup'])

@@ -4,7 +4,7 @@ import { epochS, roundToMs } from '../../platform/time/clock.ts'
 import { finalVersionOf } from '../../rollout/targets/hops/hops.ts'
 import type { UpgradeHop } from '../../rollout/rollout.ts'
 import { bucketOf, buckets } from '../buckets.ts'
-import { RestoreReason } from '../targets/wire.ts'
+import { RestoreReason, Restoring } from '../targets/wire.ts'
 import type { ReportRow } from './read-report.ts'
 import type { ReportedDevice } from './report.ts'
 
@@ -21,6 +21,7 @@ export const ReportDeviceReply = named(
     download_phase: Type.Optional(Count),
     status: Type.Enum([...Object.keys(buckets), 'left_out']),
     reason: Type.Optional(Type.String()),
+    restoring: Type.Optional(Restoring),
     restore_reason: Type.Optional(RestoreReason),
     from_version: Type.Optional(Type.String()),
     version: Type.Optional(Type.String()),
@@ -59,6 +60,7 @@ export function presentReportDevice(row: ReportRow): Static<typeof ReportDeviceR
     ...(downloadPhase !== null && { download_phase: downloadPhase }),
     status,
     ...(reason !== null && { reason }),
+    ...(state === 'rolling_back' && { restoring: true }),
     ...(restoreReason !== null && { restore_reason: restoreReason }),
     ...(fromVersion !== null && { from_version: fromVersion }),
     version: finalVersionOf(row.device),

@@ -30,6 +30,12 @@ export const RestoreReason = Type.String({
   description: 'Why the device returned, or was to return, to its backup version',
 })
 
+/** A failed device stays `reboot_in_progress` until its restore has ended. */
+export const Restoring = Type.Boolean({
+  description:
+    'true: the device returns to its backup version because of `reason`, or has returned and must stay connected for a while',
+})
+
 const fields = {
   mac: Type.String(),
   name: Type.Optional(Type.String({ description: 'Its present name, if it has one' })),
@@ -42,6 +48,7 @@ const fields = {
   download_phase: Type.Optional(Type.Integer({ description: 'From 1, if the downloads have separate phases' })),
   status: Type.Enum(Object.keys(buckets)),
   reason: Type.Optional(Type.String()),
+  restoring: Type.Optional(Restoring),
   restore_reason: Type.Optional(RestoreReason),
   from_version: Type.Optional(Type.String()),
   version: Type.String(),
@@ -132,6 +139,7 @@ export function presentUpgradeTarget(target: UpgradeTarget): Static<typeof Upgra
     ...(target.downloadPhase !== null && { download_phase: target.downloadPhase }),
     status: bucketOf(state),
     ...(reason !== null && { reason }),
+    ...(state === 'rolling_back' && { restoring: true }),
     ...(restoreReason !== null && { restore_reason: restoreReason }),
     ...(fromVersion !== null && { from_version: fromVersion }),
     version: finalVersionOf(target),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Upgrade, stopReasonOf } from './upgrade.ts'
+import { type Target, type Upgrade, reasonOf, stopReasonOf } from './upgrade.ts'
 
 const upgradeOf = (...parts: readonly object[]) => ({ upgrades: parts.map((upgrade) => ({ upgrade })) }) as Upgrade
 
@@ -10,4 +10,11 @@ it('ignores why other sites were stopped while the failed devices of one are ret
   expect(stopReasonOf(upgradeOf({ status: 'completed' }, { status: 'upgrading', stop_reason: 'cancelled' }))).toBe(
     'cancelled',
   )
+})
+
+it('says that a device is being restored, or why it was', () => {
+  const target = { mac: '5c5b35000001', site_id: 'site', status: 'reboot_in_progress', reason: 'unstable' } as Target
+  expect(reasonOf(target)).toBe('unstable')
+  expect(reasonOf({ ...target, restoring: true })).toBe('unstable: is being restored')
+  expect(reasonOf({ ...target, reason: 'rolled_back', restore_reason: 'unstable' })).toBe('unstable: rolled_back')
 })

@@ -33,8 +33,9 @@ export function targetText({ name, mac }: { readonly mac: string; readonly name?
   return name === undefined || name === '' ? macText(mac) : name
 }
 
-/** Returns the reason of a target, after why its device was restored if it was; undefined if it has none. */
-export function reasonOf({ reason, restore_reason: cause }: Target): string | undefined {
+/** Returns the reason of a target, after why its device was or is being restored; undefined if it has none. */
+export function reasonOf({ reason, restoring = false, restore_reason: cause }: Target): string | undefined {
+  if (restoring) return `${reason}: is being restored`
   return cause === undefined ? reason : `${cause}: ${reason}`
 }
 

@@ -16,6 +16,7 @@ test("causes between the service's own words have words too", () => {
 
 test('the cause of a restore stands before what came of it', () => {
   expect(causeText('unstable: rolled_back')).toBe('did not stay connected: returned to the previous version')
+  expect(causeText('unstable: is being restored')).toBe('did not stay connected: is being restored')
   expect(causeText('unstable: rolled_back_unstable')).toBe(
     'did not stay connected: returned to the previous version, and did not stay connected',
   )

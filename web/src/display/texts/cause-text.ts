@@ -33,7 +33,7 @@ const words: ReadonlyMap<string, string> = new Map(
 
 /** The service's own words around a cause. */
 const around =
-  /^(The attempt ended: |Attempt \d+: )?(.*?)(?:: (returns to its backup version|rolled_back|rolled_back_unstable|rollback_failed))?$/su
+  /^(The attempt ended: |Attempt \d+: )?(.*?)(?:: (returns to its backup version|is being restored|rolled_back|rolled_back_unstable|rollback_failed))?$/su
 
 /**
  * Returns a cause in words. What it is the cause of may stand before or after it: `Attempt 1: connection_lost`,
