@@ -15,8 +15,12 @@ const rules: Readonly<Record<(typeof schemes)[number], axe.RunOnly>> = {
   dark: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] },
 }
 
-/** Expects that a page passes every rule of WCAG 2.2 A and AA that axe can decide, in light and dark colours. */
+/**
+ * Expects that a page passes every rule of WCAG 2.2 A and AA that axe can decide, in light and dark colours, and that buttons
+ * and links with the same text have names of their own.
+ */
 export async function expectAccessible(page: Page): Promise<void> {
+  expect(await findNameless(page), `${page.url()} repeats`).toEqual([])
   // The page's policy does not forbid it, because it is not a script of the page.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(source)
   for (const colorScheme of schemes) {
@@ -31,4 +35,27 @@ export async function expectAccessible(page: Page): Promise<void> {
     }, rules[colorScheme])
     expect(violations, `${page.url()} ${colorScheme}`).toEqual([])
   }
+}
+
+/** What an element of a page has of interest here. */
+interface Labelled {
+  readonly tagName: string
+  readonly innerText: string
+  getAttribute(name: string): string | null
+}
+
+/** Returns the texts that several buttons, or links to different pages, have as their only names. People choose `.name`s. */
+async function findNameless(page: Page): Promise<readonly string[]> {
+  const found = await page
+    .locator('main :is(button, summary, a:not(.name))')
+    .evaluateAll((elements: readonly Labelled[]) =>
+      elements.flatMap((element, index) => {
+        const text = element.innerText.trim()
+        const isNamed = ['aria-label', 'aria-labelledby'].some((name) => element.getAttribute(name) !== null)
+        if (text === '' || isNamed) return []
+        return [{ name: `${element.tagName} ${text}`, target: element.getAttribute('href') ?? String(index) }]
+      }),
+    )
+  const names = Map.groupBy(found, ({ name }) => name)
+  return [...names].flatMap(([name, same]) => (new Set(same.map(({ target }) => target)).size > 1 ? [name] : []))
 }

@@ -25,7 +25,7 @@ describe.skipIf(noChromium !== null)(
       const { page, context } = await world.enter(world.org, `${world.path}/people`)
       await page.getByText('Nobody is invited').waitFor()
       await page.getByLabel('Email').fill('grace@example.com')
-      await page.getByLabel('Role').selectOption('Helpdesk')
+      await page.getByLabel('Role', { exact: true }).selectOption('Helpdesk')
       await page.getByLabel('Where').selectOption('Oslo')
       await page.getByRole('button', { name: 'Invite', exact: true }).click()
       const invites = page.getByRole('region', { name: 'Invitations' })

@@ -194,7 +194,7 @@ describe.skipIf(noChromium !== null)(
       const panel = page.getByRole('region', { name: 'Alarms' })
       await panel.getByRole('button', { name: /^Show all / }).click()
       await panel.getByText(texts[0] ?? '').waitFor()
-      const button = (verb: string) => panel.getByRole('button', { name: `${verb}: ${texts[0]}` })
+      const button = (verb: string) => panel.getByRole('button', { name: `${verb} ${texts[0]}` })
       await button('Acknowledge').focus()
       await page.keyboard.press('Enter')
       await panel.getByText(/^Acknowledged by ./).waitFor()

@@ -11,6 +11,7 @@ import { StateMark } from '../display/state-mark.tsx'
 import { Ago } from '../display/times/time.tsx'
 import type { Tone } from '../display/tone.ts'
 import { type DashboardPlace, OVERVIEW_MS } from './use-counts.ts'
+import { Row, RowButton, RowName } from '../display/layout/row.tsx'
 
 const SHOWN = 6
 /** After they are asked for. */
@@ -73,12 +74,11 @@ export function AlarmPanel({ orgId, siteId }: DashboardPlace) {
 }
 
 function AlarmRow({ orgId, alarm }: { readonly orgId: string; readonly alarm: Alarm }) {
-  const { severity, status, text, acked, last_seen: lastSeen, site_id: siteId } = alarm
+  const { severity, status, acked, last_seen: lastSeen, site_id: siteId } = alarm
   const mayAck = useMay('operate', { orgId, ...(siteId !== undefined && { siteId }) })
   const ack = useAck(orgId, alarm)
-  const label = acked ? 'Take back' : 'Acknowledge'
   return (
-    <li>
+    <Row>
       <div className="log-head">
         <StateMark tone={status === 'open' ? tones[severity] : 'good'}>
           {status === 'open' ? severities[severity] : 'Resolved'}
@@ -86,24 +86,20 @@ function AlarmRow({ orgId, alarm }: { readonly orgId: string; readonly alarm: Al
         <Ago at={lastSeen} />
       </div>
       <p>
-        <AlarmText orgId={orgId} alarm={alarm} />
+        <RowName>
+          <AlarmText orgId={orgId} alarm={alarm} />
+        </RowName>
       </p>
       <p className="alarm-ack">
         {acked && <span>{ackText(alarm)}</span>}
         {mayAck && (
-          <button
-            type="button"
-            className="quiet"
-            aria-label={`${label}: ${text}`}
-            aria-disabled={ack.isPending}
-            onClick={() => ack.isPending || ack.mutate()}
-          >
-            {label}
-          </button>
+          <RowButton isBusy={ack.isPending} onClick={() => ack.mutate()}>
+            {acked ? 'Take back' : 'Acknowledge'}
+          </RowButton>
         )}
       </p>
       <ProblemNote problem={ack.error} />
-    </li>
+    </Row>
   )
 }
 

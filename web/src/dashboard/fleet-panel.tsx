@@ -1,5 +1,8 @@
 import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { DeviceSearch } from '../devices/list/device-search.ts'
 import { ProblemNote } from '../display/layout/notices.tsx'
+import { Row, RowName, useRowLabel } from '../display/layout/row.tsx'
 import { ShareBar } from '../display/share-bar.tsx'
 import { type DashboardPlace, sumOf, useCounts } from './use-counts.ts'
 
@@ -31,13 +34,15 @@ function Tile({ orgId, siteId, type, title }: TileProps) {
   const away = data?.get('disconnected') ?? 0
   const connected = data?.get('connected') ?? 0
   return (
-    <div className="tile">
-      <h2>{title}</h2>
+    <Row as="div" className="tile">
+      <h2>
+        <RowName>{title}</RowName>
+      </h2>
       {data === undefined && <ProblemNote problem={error} />}
       <p className="tile-figure">
-        <Link to="/orgs/$orgId/devices" params={{ orgId }} search={search}>
+        <DevicesLink orgId={orgId} search={search}>
           {data === undefined ? '–' : sumOf(data).toLocaleString('en')}
-        </Link>
+        </DevicesLink>
       </p>
       <ShareBar
         label={title}
@@ -51,12 +56,22 @@ function Tile({ orgId, siteId, type, title }: TileProps) {
         {away > 0 && (
           <>
             ,{' '}
-            <Link to="/orgs/$orgId/devices" params={{ orgId }} search={{ ...search, status: 'disconnected' }}>
+            <DevicesLink orgId={orgId} search={{ ...search, status: 'disconnected' }}>
               {away} disconnected
-            </Link>
+            </DevicesLink>
           </>
         )}
       </p>
-    </div>
+    </Row>
   )
+}
+
+interface DevicesLinkProps {
+  readonly orgId: string
+  readonly search: DeviceSearch
+  readonly children: ReactNode
+}
+
+function DevicesLink({ orgId, ...props }: DevicesLinkProps) {
+  return <Link {...useRowLabel()} to="/orgs/$orgId/devices" params={{ orgId }} {...props} />
 }

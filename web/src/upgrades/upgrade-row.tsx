@@ -1,24 +1,23 @@
-import { Link } from '@tanstack/react-router'
 import { counted } from '../display/texts/counted.ts'
 import { ShareBar } from '../display/share-bar.tsx'
 import { StateMark } from '../display/state-mark.tsx'
 import { ViewerTime } from '../display/times/time.tsx'
-import { type Overview, goalText, kinds, noteOf, sharesOf, standingOf } from './overview.ts'
+import { type Overview, kinds, noteOf, sharesOf, standingOf } from './overview.ts'
 import { stateOf } from './upgrade.ts'
+import { Row, RowName } from '../display/layout/row.tsx'
+import { UpgradeLink } from './upgrade-link.tsx'
 
 /** An upgrade of any kind in a list. */
 export function UpgradeRow({ orgId, upgrade }: { readonly orgId: string; readonly upgrade: Overview }) {
-  const { id, kind, strategy, sites, start_time: start, counts } = upgrade
+  const { kind, strategy, sites, start_time: start, counts } = upgrade
   const { text: kindText, unit } = kinds[kind]
   const note = noteOf(upgrade)
   const { tone, text } = stateOf(standingOf(upgrade))
   return (
-    <li className="upgrade-row">
+    <Row className="upgrade-row">
       <div>
-        <Link to="/orgs/$orgId/upgrades/$upgradeId" params={{ orgId, upgradeId: id }}>
-          To {goalText(upgrade)}
-        </Link>
-        <span className="muted">
+        <UpgradeLink orgId={orgId} upgrade={upgrade} />
+        <RowName className="muted">
           {kind !== 'device' && <strong className="upgrade-kind">{kindText}</strong>}
           {strategy.replaceAll('_', ' ')} · {sites !== undefined && `${counted(sites, 'site')} · `}
           {counted(counts.total, unit)}
@@ -28,7 +27,7 @@ export function UpgradeRow({ orgId, upgrade }: { readonly orgId: string; readonl
               · from <ViewerTime at={start} />
             </>
           )}
-        </span>
+        </RowName>
         {note !== undefined && <span>{note}</span>}
       </div>
       <ShareBar label={kindText} shares={sharesOf(counts)} />
@@ -38,6 +37,6 @@ export function UpgradeRow({ orgId, upgrade }: { readonly orgId: string; readonl
         {counts.failed > 0 && <strong>, {counts.failed} failed</strong>}
       </span>
       <StateMark tone={tone}>{text}</StateMark>
-    </li>
+    </Row>
   )
 }

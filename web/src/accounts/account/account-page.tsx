@@ -13,6 +13,7 @@ import { SecondFactorPanel } from './second-factor-panel.tsx'
 import { SessionPanel, useSessions } from './session-panel.tsx'
 import { LinkPanel, SignInPanel } from './sign-in-panel.tsx'
 import { TokenPanel, useTokens } from './token-panel.tsx'
+import { Row, RowName } from '../../display/layout/row.tsx'
 
 const route = getRouteApi('/signed-in/account')
 
@@ -72,11 +73,13 @@ function OrgPanel({ self }: { readonly self: Self }) {
     <Panel title="Organizations" aside={orgs.size}>
       <ol className="log">
         {[...orgs].map(([orgId, { org_name: name, role, scope }]) => (
-          <li key={orgId} className="image-line">
+          <Row key={orgId} className="image-line">
             <span>
-              <Link to="/orgs/$orgId" params={{ orgId }}>
-                {name}
-              </Link>{' '}
+              <RowName>
+                <Link to="/orgs/$orgId" params={{ orgId }}>
+                  {name}
+                </Link>
+              </RowName>{' '}
               <span className="muted">
                 {role}
                 {scope === 'org' ? '' : ' of some sites'}
@@ -98,7 +101,7 @@ function OrgPanel({ self }: { readonly self: Self }) {
                 await refresh()
               }}
             />
-          </li>
+          </Row>
         ))}
       </ol>
       <p className="panel-buttons">

@@ -6,6 +6,7 @@ import { QueryView } from '../../display/layout/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { Ago, ViewerTime } from '../../display/times/time.tsx'
 import { browserOf } from './user-agent.ts'
+import { Row, RowName } from '../../display/layout/row.tsx'
 
 type Session = Schemas['LoginSession']
 
@@ -68,8 +69,8 @@ function SessionLine({ session }: { readonly session: Session }) {
   } = session
   const browser = browserOf(agent)
   return (
-    <li className="image-line">
-      <div>
+    <Row className="image-line">
+      <RowName as="div">
         <p className="image-uses" title={agent}>
           {browser} {ip !== undefined && <span className="mono muted">{ip}</span>}
         </p>
@@ -79,7 +80,7 @@ function SessionLine({ session }: { readonly session: Session }) {
           {seenAt !== undefined && !current && ', used '}
           {seenAt !== undefined && !current && <Ago at={seenAt} />}
         </p>
-      </div>
+      </RowName>
       {current ? (
         <StateMark tone="good">This browser</StateMark>
       ) : (
@@ -97,6 +98,6 @@ function SessionLine({ session }: { readonly session: Session }) {
           }}
         />
       )}
-    </li>
+    </Row>
   )
 }

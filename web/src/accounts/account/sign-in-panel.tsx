@@ -11,6 +11,7 @@ import { providerName } from '../provider-name.ts'
 import { providersQuery } from '../providers.ts'
 import type { Self } from '../self.ts'
 import { proofField, withoutEmpty } from './proof.ts'
+import { Row, RowName, useRowLabel } from '../../display/layout/row.tsx'
 
 /** The password, and the providers that vouch for the account. */
 export function SignInPanel({ self }: { readonly self: Self }) {
@@ -63,12 +64,13 @@ function Providers({ self }: { readonly self: Self }) {
   return (
     <ol className="log">
       {known.map(({ name, linked }) => (
-        <li key={name} className="image-line">
+        <Row key={name} className="image-line">
           <span>
-            {providerName(name)} <span className="muted">{linked ? 'is linked' : 'is not linked'}</span>
+            <RowName>{providerName(name)}</RowName>{' '}
+            <span className="muted">{linked ? 'is linked' : 'is not linked'}</span>
           </span>
           {linked ? <UnlinkButton provider={name} /> : <LinkButton provider={name} />}
-        </li>
+        </Row>
       ))}
     </ol>
   )
@@ -85,6 +87,7 @@ function linkedIn(self: Self): ReadonlyMap<string, unknown> {
 
 function LinkButton({ provider }: { readonly provider: string }) {
   const { api } = useServer()
+  const label = useRowLabel()
   const mutation = useMutation({
     mutationFn: () => {
       const forward = `${globalThis.location.origin}/account?${new URLSearchParams({ provider }).toString()}`
@@ -95,7 +98,7 @@ function LinkButton({ provider }: { readonly provider: string }) {
   })
   return (
     <span>
-      <Button variant="default" size="xs" loading={mutation.isPending} onClick={() => mutation.mutate()}>
+      <Button variant="default" size="xs" {...label} loading={mutation.isPending} onClick={() => mutation.mutate()}>
         Link
       </Button>
       <ProblemNote problem={mutation.error} />

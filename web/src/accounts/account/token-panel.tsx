@@ -8,6 +8,7 @@ import { QueryView } from '../../display/layout/query-view.tsx'
 import { RequestForm } from '../../display/forms/request-form.tsx'
 import { Ago, ViewerTime } from '../../display/times/time.tsx'
 import { proofField, withoutEmpty } from './proof.ts'
+import { Row, RowName } from '../../display/layout/row.tsx'
 
 type Token = Schemas['ApiToken']
 
@@ -65,10 +66,12 @@ function TokenLine({
   const { api } = useServer()
   const queries = useQueryClient()
   return (
-    <li className="image-line">
+    <Row className="image-line">
       <div>
         <p className="image-uses">
-          {name} <span className="mono muted">{key}</span>
+          <RowName>
+            {name} <span className="mono muted">{key}</span>
+          </RowName>
         </p>
         <p>
           since <ViewerTime at={createdAt} />, {usedAt === null ? 'never used' : 'used '}
@@ -91,6 +94,6 @@ function TokenLine({
           await queries.invalidateQueries({ queryKey: KEY })
         }}
       />
-    </li>
+    </Row>
   )
 }

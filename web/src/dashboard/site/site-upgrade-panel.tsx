@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
 import { EmptyState } from '../../display/layout/notices.tsx'
@@ -9,8 +8,10 @@ import { ShareBar } from '../../display/share-bar.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
 import { type Overview, goalText, kinds, sharesOf, standingOf } from '../../upgrades/overview.ts'
+import { UpgradeLink } from '../../upgrades/upgrade-link.tsx'
 import { stateOf } from '../../upgrades/upgrade.ts'
 import { OVERVIEW_MS } from '../use-counts.ts'
+import { Row, RowName } from '../../display/layout/row.tsx'
 
 const SHOWN = 4
 
@@ -57,25 +58,22 @@ interface SiteUpgradeProps {
 }
 
 function SiteUpgrade({ orgId, upgrade, zone }: SiteUpgradeProps) {
-  const { id, kind, counts, start_time: start } = upgrade
+  const { kind, counts, start_time: start } = upgrade
   // Roles in single sites do not reach the pages of upgrades.
   const mayOpen = useMay('read', { orgId })
   const { tone, text } = stateOf(standingOf(upgrade))
-  const goal = `To ${goalText(upgrade)}`
   return (
-    <li>
+    <Row>
       <div className="log-head">
         <span className="log-what">
-          {mayOpen ? (
-            <Link to="/orgs/$orgId/upgrades/$upgradeId" params={{ orgId, upgradeId: id }}>
-              {goal}
-            </Link>
-          ) : (
-            goal
-          )}
+          {mayOpen ? <UpgradeLink orgId={orgId} upgrade={upgrade} /> : `To ${goalText(upgrade)}`}
           {kind !== 'device' && <span className="muted"> · {kinds[kind].text}</span>}
         </span>
-        {start !== undefined && <SiteTime at={start} zone={zone} />}
+        {start !== undefined && (
+          <RowName>
+            <SiteTime at={start} zone={zone} />
+          </RowName>
+        )}
       </div>
       <p className="image-line">
         <StateMark tone={tone}>{text}</StateMark>
@@ -86,6 +84,6 @@ function SiteUpgrade({ orgId, upgrade, zone }: SiteUpgradeProps) {
         </span>
       </p>
       <ShareBar label={kinds[kind].text} shares={sharesOf(counts)} />
-    </li>
+    </Row>
   )
 }

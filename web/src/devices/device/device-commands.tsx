@@ -8,6 +8,7 @@ import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
+import { Row, RowName, RowSummary } from '../../display/layout/row.tsx'
 
 type Command = Schemas['DeviceCommand']
 
@@ -52,20 +53,22 @@ interface CommandLineProps {
 function CommandLine({ siteId, command, zone }: CommandLineProps) {
   const { tone, text } = commandWords[command.status]
   return (
-    <li>
+    <Row>
       <div className="log-head">
         <span className="log-what">{commandText(command)}</span>
         <StateMark tone={tone}>{text}</StateMark>
       </div>
       {command.reason !== undefined && <p>{causeText(command.reason)}</p>}
       <p className="log-when">
-        <SiteTime at={command.created_time} zone={zone} />
+        <RowName>
+          <SiteTime at={command.created_time} zone={zone} />
+        </RowName>
         {command.upgrade_id !== undefined && ' · by an upgrade'}
         {command.finished_time !== undefined &&
           ` · took ${Math.max(0, command.finished_time - command.created_time).toFixed(1)} s`}
       </p>
       {command.kind === 'ping' && command.status === 'done' && <CommandOutput siteId={siteId} command={command} />}
-    </li>
+    </Row>
   )
 }
 
@@ -92,7 +95,7 @@ function CommandOutput({ siteId, command }: Omit<CommandLineProps, 'zone'>) {
   })
   return (
     <details className="exchange" onToggle={({ currentTarget: { open } }) => setOpen(open)}>
-      <summary>Output</summary>
+      <RowSummary>Output</RowSummary>
       {isOpen && (
         <QueryView query={query} rows={2}>
           {({ output = '' }) => (

@@ -5,6 +5,7 @@ import { Panel } from '../../display/layout/panel.tsx'
 import { sizeText } from '../../display/texts/size.ts'
 import { SiteTime } from '../../display/times/time.tsx'
 import { isFileAwaited } from './awaited-file.ts'
+import { Row, RowName } from '../../display/layout/row.tsx'
 
 const SHOWN = 10
 /** The addresses of files work for an hour. */
@@ -45,11 +46,13 @@ export function SupportFiles({ siteId, deviceId, zone }: SupportFilesProps) {
     <Panel title="Support files" aside={data.total}>
       <ol className="log">
         {data.rows.map(({ id, bytes, url, created_time: createdAt }) => (
-          <li key={id}>
+          <Row key={id}>
             <div className="log-head">
-              <a href={url} download>
-                {sizeText(bytes)}, <SiteTime at={createdAt} zone={zone} />
-              </a>
+              <RowName>
+                <a href={url} download>
+                  {sizeText(bytes)}, <SiteTime at={createdAt} zone={zone} />
+                </a>
+              </RowName>
               <ConfirmButton
                 action="Delete"
                 isDestructive
@@ -62,7 +65,7 @@ export function SupportFiles({ siteId, deviceId, zone }: SupportFilesProps) {
                 }}
               />
             </div>
-          </li>
+          </Row>
         ))}
       </ol>
     </Panel>

@@ -5,6 +5,7 @@ import { fieldIn } from '../../api/problem.ts'
 import { type Effect, effectText } from './effect.ts'
 import { focusContentIfLost } from './focus.ts'
 import { ProblemNote } from '../layout/notices.tsx'
+import { useRowLabel } from '../layout/row.tsx'
 
 interface ConfirmButtonParts {
   /** The action as a verb, on the button and on the one that confirms. */
@@ -70,6 +71,7 @@ export function ConfirmButton({
   )
   const message = mutation.error?.message ?? null
   const refused = message === null ? null : fieldIn(message)
+  const label = useRowLabel()
   const isAtField = refused !== null && fieldNames?.includes(refused) === true
   const open = (): void => {
     mutation.reset()
@@ -81,6 +83,7 @@ export function ConfirmButton({
       <Button
         {...(!isPrimary && { variant: 'default' })}
         size="xs"
+        {...label}
         onClick={open}
         {...(isDestructive && { className: 'destructive' })}
       >

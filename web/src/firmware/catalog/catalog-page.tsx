@@ -11,6 +11,7 @@ import { sizeText } from '../../display/texts/size.ts'
 import { ViewerTime } from '../../display/times/time.tsx'
 import { type Image, usesOf } from '../image.ts'
 import { UploadPanel } from './upload-panel.tsx'
+import { Row, RowName } from '../../display/layout/row.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/firmware')
 
@@ -68,16 +69,18 @@ function ImageLine({ image, mayWrite }: { readonly image: Image; readonly mayWri
   const { id, size, sha256, signature, created_time: at } = image
   const uses = usesOf(image)
   return (
-    <li className="image-line">
+    <Row className="image-line">
       <div>
-        <p className="image-uses">{uses.join(', ') || 'Not used by any version'}</p>
+        <p className="image-uses">
+          <RowName>{uses.join(', ') || 'Not used by any version'}</RowName>
+        </p>
         <p>
           {sizeText(size)} · {signature === undefined ? 'not signed' : 'signed'} · <ViewerTime at={at} />
         </p>
         <p className="mono">{sha256}</p>
       </div>
       {mayWrite && <DeleteButton orgId={image.org_id} id={id} uses={uses} />}
-    </li>
+    </Row>
   )
 }
 

@@ -8,6 +8,7 @@ import { ViewerTime } from '../../display/times/time.tsx'
 import { useSites } from '../sites.ts'
 import { GrantForm } from '../grant-form.tsx'
 import { privilegeText } from '../grant.ts'
+import { Row, RowName } from '../../display/layout/row.tsx'
 
 interface InvitePanelProps {
   readonly orgId: string
@@ -32,9 +33,11 @@ export function InvitePanel({ orgId, mayChange }: InvitePanelProps) {
           ) : (
             <ol className="log">
               {invites.map(({ id, email, privileges, expire_time: until }) => (
-                <li key={id} className="image-line">
+                <Row key={id} className="image-line">
                   <div>
-                    <p className="image-uses">{email}</p>
+                    <p className="image-uses">
+                      <RowName>{email}</RowName>
+                    </p>
                     <p>
                       {privileges.map((privilege) => privilegeText(privilege, sites)).join(', ')} · until{' '}
                       <ViewerTime at={until} />
@@ -57,7 +60,7 @@ export function InvitePanel({ orgId, mayChange }: InvitePanelProps) {
                       }}
                     />
                   )}
-                </li>
+                </Row>
               ))}
             </ol>
           )

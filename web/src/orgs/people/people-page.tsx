@@ -14,6 +14,7 @@ import { useAdmins } from '../use-admins.ts'
 import { GrantFields } from '../grant-fields.tsx'
 import { grantOf, grantText, privilegeText, privilegesOf } from '../grant.ts'
 import { InvitePanel } from './invite-panel.tsx'
+import { Row, RowName } from '../../display/layout/row.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/people')
 
@@ -64,9 +65,11 @@ function AdminLine({ orgId, admin, mayChange }: AdminLineProps) {
   const sites = useSites(orgId).data
   const { name, email, privileges, two_factor_verified: hasFactor, via_sso: bySso } = admin
   return (
-    <li className="image-line">
+    <Row className="image-line">
       <div>
-        <p className="image-uses">{name === '' ? email : `${name} · ${email}`}</p>
+        <p className="image-uses">
+          <RowName>{name === '' ? email : `${name} · ${email}`}</RowName>
+        </p>
         <p>
           {privileges.map((privilege) => privilegeText(privilege, sites)).join(', ')}
           {bySso ? ' · signs in by the identity provider' : ''}
@@ -76,7 +79,7 @@ function AdminLine({ orgId, admin, mayChange }: AdminLineProps) {
         <StateMark tone={hasFactor ? 'good' : 'idle'}>{hasFactor ? 'Second factor' : 'No second factor'}</StateMark>
       )}
       {mayChange && self?.admin_id !== admin.admin_id && <AdminActions orgId={orgId} admin={admin} />}
-    </li>
+    </Row>
   )
 }
 

@@ -11,6 +11,7 @@ import { GrantForm } from '../grant-form.tsx'
 import { grantOf, privilegeText, privilegesOf, roleWords } from '../grant.ts'
 import { useAdmins } from '../use-admins.ts'
 import { useSites } from '../sites.ts'
+import { Row, RowName } from '../../display/layout/row.tsx'
 
 type SsoRole = Schemas['SsoRole']
 
@@ -57,9 +58,11 @@ function RoleLine({ orgId, role, mayChange }: RolePanelProps & { readonly role: 
   const params = { path: { org_id: orgId, ssorole_id: role.id } }
   const refresh = () => queries.invalidateQueries({ queryKey: ['sso roles', orgId] })
   return (
-    <li className="image-line">
+    <Row className="image-line">
       <div>
-        <p className="image-uses">{role.name}</p>
+        <p className="image-uses">
+          <RowName>{role.name}</RowName>
+        </p>
         <p>{role.privileges.map((privilege) => privilegeText(privilege, sites)).join(', ')}</p>
       </div>
       {mayChange && (
@@ -94,7 +97,7 @@ function RoleLine({ orgId, role, mayChange }: RolePanelProps & { readonly role: 
           />
         </span>
       )}
-    </li>
+    </Row>
   )
 }
 

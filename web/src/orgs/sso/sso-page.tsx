@@ -13,6 +13,7 @@ import { useAdmins } from '../use-admins.ts'
 import { RemovalPanel } from './removal-panel.tsx'
 import type { Sso } from './sso-fields.ts'
 import { SsoForm } from './sso-form.tsx'
+import { Row, RowName, RowSummary } from '../../display/layout/row.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/sso/$ssoId')
 
@@ -158,20 +159,22 @@ function FailurePanel({ sso: { id, org_id: orgId } }: { readonly sso: Sso }) {
           ) : (
             <ol className="log">
               {results.map(({ timestamp, detail, saml_assertion_xml: xml }) => (
-                <li key={`${timestamp} ${detail}`}>
+                <Row key={`${timestamp} ${detail}`}>
                   <div className="log-head">
                     <span className="log-what">{detail}</span>
-                    <ViewerTime at={timestamp} />
+                    <RowName>
+                      <ViewerTime at={timestamp} />
+                    </RowName>
                   </div>
                   {xml !== '' && (
                     <details className="exchange">
-                      <summary>What the provider sent</summary>
+                      <RowSummary>What the provider sent</RowSummary>
                       <pre tabIndex={0} role="region" aria-label="Assertion">
                         {xml}
                       </pre>
                     </details>
                   )}
-                </li>
+                </Row>
               ))}
             </ol>
           )

@@ -10,6 +10,7 @@ import { SiteTime } from '../../display/times/time.tsx'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
 import { type Delivery, type WebhookPlace, resultText } from '../webhook.ts'
 import type { DeliverySearch } from './delivery-search.ts'
+import { Row, RowName, RowSummary, useRowLabel } from '../../display/layout/row.tsx'
 
 const SHOWN = 50
 /** The most rows of a page of the API. */
@@ -144,17 +145,19 @@ function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
     !isTaken && delivery.next_attempt === undefined && 'no further attempt',
   ]
   return (
-    <li>
+    <Row>
       <div className="log-head">
         <span className="mono">{topic}</span>
         <StateMark tone={isTaken ? 'good' : 'bad'}>{resultText(delivery)}</StateMark>
       </div>
       <p>
-        <SiteTime at={timestamp} zone={zone} />
+        <RowName>
+          <SiteTime at={timestamp} zone={zone} />
+        </RowName>
         {figures.filter(Boolean).map((figure) => ` · ${String(figure)}`)}
       </p>
       <details>
-        <summary>Request and response</summary>
+        <RowSummary>Request and response</RowSummary>
         <Exchange title={`POST ${delivery.req_url}`} headers={delivery.req_headers} body={delivery.req_payload} />
         {delivery.resp_headers !== undefined && (
           <Exchange
@@ -167,7 +170,7 @@ function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
           <ReplayButton messageId={delivery.message_id} replay={replay} />
         )}
       </details>
-    </li>
+    </Row>
   )
 }
 
@@ -216,10 +219,11 @@ function ReplayButton({
   readonly messageId: string
   readonly replay: DeliveryLineProps['replay']
 }) {
+  const label = useRowLabel()
   const mutation = useMutation({ mutationFn: async () => replay?.([messageId]) })
   return (
     <p>
-      <Button variant="default" size="xs" loading={mutation.isPending} onClick={() => mutation.mutate()}>
+      <Button variant="default" size="xs" {...label} loading={mutation.isPending} onClick={() => mutation.mutate()}>
         Send it again
       </Button>{' '}
       {mutation.isSuccess && <span role="status">It waits to be sent, with the same id and bytes.</span>}

@@ -6,6 +6,7 @@ import { Panel } from '../../display/layout/panel.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
 import type { ParkedMessage, WebhookPlace } from '../webhook.ts'
+import { Row, RowButton, RowName } from '../../display/layout/row.tsx'
 
 const SHOWN = 20
 
@@ -43,25 +44,22 @@ export function ParkedPanel({ place, id, isEnabled, mayWrite, zone }: ParkedPane
     <Panel title="Undelivered messages" aside={total > SHOWN ? `the first ${SHOWN} of ${total}` : total}>
       <ol className="log">
         {rows.map(({ id: messageId, topic, reason, attempts, events, parked_time: at }) => (
-          <li key={messageId}>
+          <Row key={messageId}>
             <div className="log-head">
               <span className="mono">{topic}</span>
-              <SiteTime at={at} zone={zone} />
+              <RowName>
+                <SiteTime at={at} zone={zone} />
+              </RowName>
             </div>
             <p>
               {counted(events, 'event')} · {counted(attempts, 'attempt')} · {reasons[reason]}{' '}
               {mayWrite && (
-                <button
-                  type="button"
-                  className="quiet"
-                  disabled={replay.isPending}
-                  onClick={() => replay.mutate([messageId])}
-                >
+                <RowButton isBusy={replay.isPending} onClick={() => replay.mutate([messageId])}>
                   Send it again
-                </button>
+                </RowButton>
               )}
             </p>
-          </li>
+          </Row>
         ))}
       </ol>
       {mayWrite && (
