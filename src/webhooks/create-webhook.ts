@@ -49,7 +49,7 @@ export async function createWebhook(
     })
     await updateLaneModes(tx, { orgId: scope.orgId, webhookId: id }, content.doc)
     const message = `Add Webhook "${webhookName(content.doc)}"`
-    await appendAudit(tx, scope, { message, siteId, after: auditDocument(content), at })
+    await appendAudit(tx, scope, { message, siteId, after: auditDocument(id, content), at })
     return webhookOf(ctx.secrets, row)
   })
 }

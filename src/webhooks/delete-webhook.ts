@@ -16,7 +16,7 @@ export async function deleteWebhook(ctx: Context, scope: PlaceScope, id: string)
     const before = webhookOf(ctx.secrets, await lockWebhookAndLane(tx, scope, id))
     await deleteWebhookRow(tx, scope, id)
     const message = `Delete Webhook "${webhookName(before.doc)}"`
-    await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), before: auditDocument(before), at })
+    await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), before: auditDocument(id, before), at })
     // The process that has the lane has messages of it in memory.
     wakeAfterCommit(tx, 'deliveries', [id])
     wakeAfterCommit(tx, 'webhook_deletions')

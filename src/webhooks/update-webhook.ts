@@ -75,8 +75,8 @@ export async function updateWebhook(
     await appendAudit(tx, scope, {
       message: `Update Webhook "${webhookName(content.doc)}"`,
       siteId,
-      before: auditDocument(before),
-      after: auditDocument(content),
+      before: auditDocument(id, before),
+      after: auditDocument(id, content),
       at,
     })
     // Last, because the router waits for the lane from here to the commit.

@@ -105,11 +105,11 @@ describe('secrets', () => {
   )
 
   it('are omitted from the audit log, like headers', () => {
-    const shown = auditDocument(webhook({ secret: 'hidden', headers: { Authorization: 'hidden' }, name: 'A' }))
-    expect(shown).toEqual({ url, name: 'A', secret: '***', enabled: true, topics: [] })
+    const shown = auditDocument('w', webhook({ secret: 'hidden', headers: { Authorization: 'hidden' }, name: 'A' }))
+    expect(shown).toEqual({ url, name: 'A', secret: '***', enabled: true, topics: [], webhook_id: 'w' })
   })
 
   it.each([null, ''])('that are %j are shown as such in the audit log, because they are not set', (secret) => {
-    expect(auditDocument(webhook({ secret }))).toMatchObject({ secret })
+    expect(auditDocument('w', webhook({ secret }))).toMatchObject({ secret })
   })
 })

@@ -121,9 +121,16 @@ export function webhookOf(secrets: Secrets, row: WebhookRow): Webhook {
 }
 
 /** Returns a webhook for the audit log, which shows that secrets are set but not their values, and no query of an address. */
-export function auditDocument({ doc, enabled, topics, secrets }: WebhookContent): Record<string, unknown> {
+export function auditDocument(id: string, { doc, enabled, topics, secrets }: WebhookContent): Record<string, unknown> {
   const set = Object.fromEntries(
     Object.entries(secrets ?? {}).map(([name, value]) => [name, value === null || value === '' ? value : '***']),
   )
-  return { ...omitSecrets(omitFields(doc, ['headers'])), ...withoutQueries(doc), ...set, enabled, topics }
+  return {
+    ...omitSecrets(omitFields(doc, ['headers'])),
+    ...withoutQueries(doc),
+    ...set,
+    enabled,
+    topics,
+    webhook_id: id,
+  }
 }

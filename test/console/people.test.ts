@@ -166,6 +166,8 @@ describe.skipIf(noChromium !== null)(
       const renamed = await server.call('PUT', org, { body: { name: 'Northern lights' } })
       expect(renamed.status).toBe(200)
       await page.getByRole('link', { name: 'Audit log' }).click()
+      const cancelled = page.getByRole('listitem').filter({ hasText: `Cancel upgrade ${upgradeId}` })
+      expect(await cancelled.getByRole('link').getAttribute('href')).toBe(`${org}/upgrades/${upgradeId}`)
       await page.getByText('Before and after').first().click()
       await page.getByRole('cell', { name: 'Northern lights' }).waitFor()
       await expectAccessible(page)

@@ -48,7 +48,8 @@ export async function disableWebhook(tx: Tx, scope: PlaceScope, { row, why, at }
   const details = { webhook_id: webhookId }
   await appendSystemEvent(tx, scope, { type: 'WEBHOOK_DISABLED', siteId, text, details }, at)
   const message = `Disable Webhook "${name}": ${serviceReasons[why]}`
-  await appendAudit(tx, scope, { message, siteId, before: { enabled: true }, after: { enabled: false }, at })
+  const after = { enabled: false, webhook_id: webhookId }
+  await appendAudit(tx, scope, { message, siteId, before: { enabled: true, webhook_id: webhookId }, after, at })
   await rescheduleLane(tx, { orgId, webhookId })
   wakeAfterCommit(tx, 'deliveries', [webhookId])
 }

@@ -120,7 +120,7 @@ async function replayBatch(ctx: Context, scope: PlaceScope, replay: Batch): Prom
     if (moved === 0) return 0
     const messages = moved === 1 ? 'message' : 'messages'
     const message = `Replay ${moved} ${what} ${messages} of Webhook "${webhookName(doc)}"`
-    await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), at })
+    await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), after: { webhook_id: id }, at })
     await rescheduleLane(tx, { orgId: scope.orgId, webhookId: id })
     wakeAfterCommit(tx, 'deliveries', [id])
     return moved

@@ -23,7 +23,7 @@ export async function replaceWebhookKey(ctx: Context, scope: PlaceScope, id: str
     const secrets = sealWebhookSecrets(ctx.secrets, id, { fields, retired, signingKeys })
     await updateWebhookRow(tx, scope, { id, doc, enabled, topics, secrets, at })
     const message = `Replace the signing key of Webhook "${webhookName(doc)}"`
-    await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), at })
+    await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), after: { webhook_id: id }, at })
     wakeAfterCommit(tx, 'deliveries', [id])
     return signingKeys
   })

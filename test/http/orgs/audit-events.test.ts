@@ -49,6 +49,8 @@ it('an audits event names its site and its device, and has neither where there i
   await server.call('DELETE', `/sites/${siteId}`)
   expect(await lastAudit()).toMatchObject({ message: 'Delete Site "There"', site_id: siteId, site_name: 'There' })
   const logs = await server.call('GET', `/orgs/${server.org.orgId}/logs?site_id=${siteId}&sort=timestamp`)
+  const restarted = logs.body.results.find(({ message }: { message: string }) => message === 'Restart device Hall')
+  expect(restarted.device_id).toBe(id)
   const names = logs.body.results.map(({ site_name: name }: { site_name?: string }) => name)
   expect([names[0], names.at(-1)]).toEqual(['Here', 'There'])
   await claimNewDevices(server, 2)

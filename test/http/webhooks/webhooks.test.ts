@@ -117,7 +117,10 @@ describe('webhooks of an organization', () => {
   it('show secrets only to callers who may write, store them sealed, and omit them from the audit log', async () => {
     const { id } = await create({ name: 'Quiet', secret: 'very secret', type: 'splunk', splunk_token: 'tok-en' })
     const audit = await lastAudit()
-    expect(audit).toMatchObject({ message: 'Add Webhook "Quiet"', after: { secret: '***', splunk_token: '***' } })
+    expect(audit).toMatchObject({
+      message: 'Add Webhook "Quiet"',
+      after: { webhook_id: id, secret: '***', splunk_token: '***' },
+    })
     const row = await server.ctx.db.selectFrom('webhook').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
     expect(JSON.stringify([row.doc, row.secrets?.toString('latin1')])).not.toMatch(/very secret|tok-en/)
     const as = await reader()

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { answerOf, useServer } from '../api/client.ts'
+import { ChangeText } from '../audit/change-text.tsx'
 import { EmptyState } from '../display/layout/notices.tsx'
 import { Panel } from '../display/layout/panel.tsx'
 import { QueryView } from '../display/layout/query-view.tsx'
@@ -35,7 +36,9 @@ export function ChangePanel({ orgId, siteId }: DashboardPlace) {
               {results.map((change) => (
                 <li key={change.id}>
                   <div className="log-head">
-                    <span className="log-what">{change.message}</span>
+                    <span className="log-what">
+                      <ChangeText orgId={orgId} entry={change} />
+                    </span>
                     <Ago at={change.timestamp} />
                   </div>
                   <p>{change.admin_name ?? ''}</p>

@@ -2,12 +2,15 @@ import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useRef } from 'react'
-import { type Schemas, answerOf, useServer } from '../../api/client.ts'
+import { answerOf, useServer } from '../../api/client.ts'
 import { MoreButton } from '../../display/layout/more-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { ViewerTime } from '../../display/times/time.tsx'
 import { type Site, useSites } from '../../orgs/sites.ts'
+import { Row, RowName, RowSummary } from '../../display/layout/row.tsx'
+import { ChangeText } from '../change-text.tsx'
+import type { LogEntry } from '../subject.ts'
 import { findDifferences } from './differences.ts'
 import { type LogSearch, parseLogSearch } from './log-search.ts'
 
@@ -37,7 +40,7 @@ export function LogPage() {
       {rows.length > 0 && (
         <ol className="panel log">
           {rows.map((entry) => (
-            <LogEntry key={entry.id} entry={entry} site={sites?.get(entry.site_id ?? '')} />
+            <LogLine key={entry.id} orgId={orgId} entry={entry} site={sites?.get(entry.site_id ?? '')} />
           ))}
         </ol>
       )}
@@ -118,24 +121,27 @@ function LogFilters({ search }: { readonly search: LogSearch }) {
   )
 }
 
-interface LogEntryProps {
-  readonly entry: Schemas['AuditLog']
+interface LogLineProps {
+  readonly orgId: string
+  readonly entry: LogEntry
   /** Undefined for changes of the organization, and of sites that are deleted. */
   readonly site: Site | undefined
 }
 
-function LogEntry({ entry, site }: LogEntryProps) {
+function LogLine({ orgId, entry, site }: LogLineProps) {
   const differences = findDifferences(entry.before, entry.after)
   return (
-    <li>
-      <div className="log-head">
-        <span className="log-what">{entry.message}</span>
+    <Row>
+      <RowName className="log-head">
+        <span className="log-what">
+          <ChangeText orgId={orgId} entry={entry} />
+        </span>
         <ViewerTime at={entry.timestamp} siteZone={site?.timezone} />
-      </div>
+      </RowName>
       <p>{[entry.admin_name, entry.site_name, entry.src_ip].filter(Boolean).join(' · ')}</p>
       {differences.length > 0 && (
         <details>
-          <summary>Before and after</summary>
+          <RowSummary>Before and after</RowSummary>
           <div className="table-scroller">
             <table>
               <thead>
@@ -158,6 +164,6 @@ function LogEntry({ entry, site }: LogEntryProps) {
           </div>
         </details>
       )}
-    </li>
+    </Row>
   )
 }
