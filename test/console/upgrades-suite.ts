@@ -255,6 +255,18 @@ export function testUpgrades(opened: () => Opened): void {
       }
       await press('Pause')
       await page.getByText('Paused', { exact: true }).first().waitFor()
+      const rollout = page.url()
+      for (let newer = 0; newer < 4; newer += 1)
+        await upgradeBoxes(server, { mxedge_ids: [], versions: { tunterm: '2.0.0' } })
+      await page.goto(org)
+      const atOverview = page.getByRole('region', { name: 'Upgrades' }).getByRole('listitem')
+      await atOverview.nth(3).waitFor()
+      await atOverview.first().getByText('Paused by').waitFor()
+      await page.getByRole('link', { name: 'All upgrades' }).click()
+      await page.getByRole('navigation', { name: 'Upgrades by state' }).getByText('Waiting').click()
+      await page.getByText('1 upgrade', { exact: true }).waitFor()
+      await expectAccessible(page)
+      await page.goto(rollout)
       // It begins when somebody resumes it, not at its start.
       expect(await page.getByText(/^starts \S/).count()).toBe(0)
       await press('Resume')

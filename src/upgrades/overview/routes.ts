@@ -21,8 +21,8 @@ export const upgradeOverviewOperations: Operation[] = [
     at: orgAndSite(all, { needs: 'read' }),
     query: OverviewQuery,
     item: UpgradeOverviewReply,
-    run: async (ctx, { scope, query, page }) =>
-      presentPage(await listOverviews(ctx.db, scope, { kind: query.kind ?? null, page }), presentOverview),
+    run: async (ctx, { scope, query: { kind = null, held = false }, page }) =>
+      presentPage(await listOverviews(ctx.db, scope, { kind, isHeld: held, page }), presentOverview),
   }),
   operation({
     id: 'getOrgUpgrade',

@@ -10,6 +10,8 @@ import type { OverviewKind, UpgradeOverview } from './overview.ts'
 
 interface Listed {
   readonly kind: OverviewKind | null
+  /** Only upgrades that run and wait. */
+  readonly isHeld: boolean
   readonly page: Page
 }
 
@@ -20,25 +22,37 @@ interface Listed {
 export function listOverviews(
   reader: Reader,
   scope: PlaceScope,
-  { kind, page }: Listed,
+  { kind, isHeld, page }: Listed,
 ): Promise<Paged<UpgradeOverview>> {
   const siteId = siteIdOf(scope)
-  const hits = siteId === null ? hitsInOrg(scope, kind) : hitsAtSite(scope, siteId, kind)
+  const hits = siteId === null ? hitsInOrg(scope, { kind, isHeld }) : hitsAtSite(scope, siteId, { kind, isHeld })
   return pageOf<UpgradeOverview>(reader, { hits, rows: overviewsIn(scope), direction: 'desc', sizes: smallRows }, page)
 }
 
-function hitsInOrg({ orgId }: InOrg, kind: OverviewKind | null): RawBuilder<unknown> {
-  return sql`(select id from org_upgrade where org_id = ${orgId} and (${kind}::text is null or kind = ${kind}))
-    union all (select id from mxedge_upgrade where org_id = ${orgId} and coalesce(${kind}, 'mxedge') = 'mxedge')`
+type Filter = Pick<Listed, 'kind' | 'isHeld'>
+
+function hitsInOrg({ orgId }: InOrg, { kind, isHeld }: Filter): RawBuilder<unknown> {
+  const ids = sql`select part.org_upgrade_id from site_upgrade part where part.org_id = ${orgId} and ${waits('part')}`
+  return sql`(select id from org_upgrade where org_id = ${orgId} and (${kind}::text is null or kind = ${kind})
+      and ${isHeld ? sql`id in (${ids})` : sql`true`})
+    union all (select id from mxedge_upgrade upgrade where org_id = ${orgId} and coalesce(${kind}, 'mxedge') = 'mxedge'
+      and ${isHeld ? waits('upgrade') : sql`true`})`
 }
 
-function hitsAtSite({ orgId }: InOrg, siteId: string, kind: OverviewKind | null): RawBuilder<unknown> {
+function hitsAtSite({ orgId }: InOrg, siteId: string, { kind, isHeld }: Filter): RawBuilder<unknown> {
   return sql`(select upgrade.id from site_upgrade part
       join org_upgrade upgrade on upgrade.org_id = part.org_id and upgrade.id = part.org_upgrade_id
-      where part.org_id = ${orgId} and part.site_id = ${siteId} and (${kind}::text is null or upgrade.kind = ${kind}))
-    union (select target.upgrade_id from mxedge
+      where part.org_id = ${orgId} and part.site_id = ${siteId} and (${kind}::text is null or upgrade.kind = ${kind})
+      and ${isHeld ? waits('part') : sql`true`})
+    union (select upgrade.id from mxedge
       join mxedge_upgrade_target target on target.org_id = mxedge.org_id and target.mxedge_id = mxedge.id
-      where mxedge.org_id = ${orgId} and mxedge.site_id = ${siteId} and coalesce(${kind}, 'mxedge') = 'mxedge')`
+      join mxedge_upgrade upgrade on upgrade.org_id = target.org_id and upgrade.id = target.upgrade_id
+      where mxedge.org_id = ${orgId} and mxedge.site_id = ${siteId} and coalesce(${kind}, 'mxedge') = 'mxedge'
+      and ${isHeld ? waits('upgrade') : sql`true`})`
+}
+
+function waits(table: 'part' | 'upgrade'): RawBuilder<boolean> {
+  return sql`${sql.ref(`${table}.hold`)} is not null and ${sql.ref(`${table}.finished_at`)} is null`
 }
 
 /** @throws AppError not_found */

@@ -13,7 +13,13 @@ const Kind = Type.Enum([...overviewKinds], {
   description: '`device`: devices, `ssr`: SSR routers, `mxedge`: edge appliances',
 })
 
-export const OverviewQuery = Type.Object({ ...pageQuery, kind: Type.Optional(Kind) })
+export const OverviewQuery = Type.Object({
+  ...pageQuery,
+  kind: Type.Optional(Kind),
+  held: Type.Optional(
+    Type.Boolean({ description: 'true: only upgrades that wait, and have `held`; false: no filter' }),
+  ),
+})
 
 const Count = Type.Integer()
 

@@ -78,6 +78,24 @@ describe('the list of upgrades of all kinds', () => {
     const boxes = `/orgs/${server.org.orgId}/mxedges/upgrade/${ofBox}`
     await server.call('POST', `${boxes}/pause`)
     expect((await all(`/${ofBox}`)).body).toMatchObject({ held: { by: 'user' } })
+    const { id: ofDevices } = (await upgrade({ start_time: nowS() + 1000 })).body
+    const site = `/sites/${siteId}`
+    const waiting = async (place: string) =>
+      (await server.call('GET', `${place}/upgrades?held=true`)).body.map(({ id }: { id: string }) => id)
+    expect(await waiting(`/orgs/${server.org.orgId}`)).toEqual([ofBox])
+    expect(await waiting(site)).toEqual([])
+    await server.ctx.db
+      .updateTable('siteUpgrade')
+      .set({ hold: JSON.stringify({ by: 'approval', reason: 'phase 1 ended', since_s: nowS() }) })
+      .where('orgUpgradeId', '=', ofDevices)
+      .execute()
+    expect(await waiting(`/orgs/${server.org.orgId}`)).toEqual([ofDevices, ofBox])
+    expect(await waiting(site)).toEqual([ofDevices])
+    await server.call('POST', `/orgs/${server.org.orgId}/mxedges/assign`, {
+      body: { mxedge_ids: [box], site_id: siteId },
+    })
+    expect(await waiting(site)).toEqual([ofDevices, ofBox])
+    expect((await all('?held=false&kind=mxedge&limit=1')).body).toMatchObject([{ id: ofBox }])
   })
 
   test('at a site has the upgrades of its devices and appliances, and counts only these', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Overview, goalText, noteOf, parseListSearch, sharesOf, standingOf } from './overview.ts'
+import { type Overview, goalText, noteOf, parseListSearch, sharesOf, standingOf, waitingFirst } from './overview.ts'
 import { stateOf } from './upgrade.ts'
 
 it.each([
@@ -43,5 +43,11 @@ it('shows every device in its bar once', () => {
 
 it('filters by a kind that there is', () => {
   expect(parseListSearch({ kind: 'ssr', page: 2 })).toEqual({ kind: 'ssr' })
-  expect(parseListSearch({ kind: 'printer' })).toEqual({})
+  expect(parseListSearch({ kind: 'printer', held: 'no' })).toEqual({})
+  expect(parseListSearch({ held: true })).toEqual({ held: true })
+})
+
+it('shows upgrades that wait first, and each once', () => {
+  const shown = waitingFirst([{ id: 'old' }, { id: 'new' }], [{ id: 'newest' }, { id: 'new' }])
+  expect(shown.map(({ id }) => id)).toEqual(['old', 'new', 'newest'])
 })

@@ -19,11 +19,22 @@ export const upgradeKinds = Object.keys(kinds) as readonly UpgradeKind[] // Obje
 /** The filter of the list, as in the address of the page. */
 export interface ListSearch {
   readonly kind?: UpgradeKind
+  /** Only those that wait. */
+  readonly held?: true
 }
 
 export function parseListSearch(search: Readonly<Record<string, unknown>>): ListSearch {
   const kind = upgradeKinds.find((known) => known === search['kind'])
-  return kind === undefined ? {} : { kind }
+  return { ...(kind !== undefined && { kind }), ...(search['held'] === true && { held: true }) }
+}
+
+/** Returns the upgrades that wait, mostly for a person, and then the others. */
+export function waitingFirst<Upgrade extends Pick<Overview, 'id'>>(
+  waiting: readonly Upgrade[],
+  latest: readonly Upgrade[],
+): readonly Upgrade[] {
+  const ids = new Set(waiting.map(({ id }) => id))
+  return [...waiting, ...latest.filter(({ id }) => !ids.has(id))]
 }
 
 type Goal = Pick<Overview, 'target_version' | 'versions' | 'distro'>

@@ -8,22 +8,33 @@ interface Shown {
   readonly limit: number
   /** Absent: upgrades of all kinds. */
   readonly kind?: UpgradeKind | undefined
+  /** Only those that wait, such as for an approval. */
+  readonly held?: true | undefined
 }
 
 /** The upgrades of an organization, the latest first, by pages. They are kept up to date. */
-export function useUpgrades(orgId: string, { limit, kind }: Shown) {
-  const { api } = useServer()
+export function useUpgrades(orgId: string, shown: Shown) {
   const queries = useQueryClient()
-  useLiveUpgrades(orgId, kind === undefined ? upgradeKinds : [kind], {
+  useLiveUpgrades(orgId, shown.kind === undefined ? upgradeKinds : [shown.kind], {
     onChange: () => true,
     read: () => queries.invalidateQueries({ queryKey: ['upgrades', orgId], refetchType: refetchType() }),
   })
+  return useUpgradePages(orgId, shown)
+}
+
+/** The same beside a list that useUpgrades() keeps up to date. */
+export function useUpgradePages(orgId: string, { limit, kind, held }: Shown) {
+  const { api } = useServer()
+  const queries = useQueryClient()
   return useInfiniteQuery({
-    queryKey: ['upgrades', orgId, limit, kind ?? 'all'],
+    queryKey: ['upgrades', orgId, limit, kind ?? 'all', held ?? 'all'],
     queryFn: async ({ pageParam }) => {
       const page = await pageOf(
         api.GET('/api/v1/orgs/{org_id}/upgrades', {
-          params: { path: { org_id: orgId }, query: { limit, page: pageParam, ...(kind !== undefined && { kind }) } },
+          params: {
+            path: { org_id: orgId },
+            query: { limit, page: pageParam, ...(kind !== undefined && { kind }), ...(held && { held }) },
+          },
         }),
       )
       for (const row of page.rows) queries.setQueryData(kindQuery(api, orgId, row.id).queryKey, row.kind)

@@ -1,15 +1,19 @@
 import { Link } from '@tanstack/react-router'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
+import { waitingFirst } from '../../upgrades/overview.ts'
 import { UpgradeRow } from '../../upgrades/upgrade-row.tsx'
-import { useUpgrades } from '../../upgrades/use-upgrades.ts'
+import { useUpgradePages, useUpgrades } from '../../upgrades/use-upgrades.ts'
 
 const SHOWN = 3
 
-/** The latest upgrades; those that run move. */
+/** The upgrades that wait, because a person has to do something, and then the latest ones; those that run move. */
 export function UpgradePanel({ orgId }: { readonly orgId: string }) {
-  const { data, error } = useUpgrades(orgId, { limit: SHOWN })
-  const rows = data?.pages[0]?.rows
+  const latest = useUpgrades(orgId, { limit: SHOWN })
+  const waiting = useUpgradePages(orgId, { limit: SHOWN, held: true })
+  const [first, held] = [latest.data?.pages[0], waiting.data?.pages[0]]
+  const error = latest.error ?? waiting.error
+  const rows = first && held && waitingFirst(held.rows, first.rows)
   return (
     <Panel
       title="Upgrades"
@@ -28,6 +32,13 @@ export function UpgradePanel({ orgId }: { readonly orgId: string }) {
             <UpgradeRow key={upgrade.id} orgId={orgId} upgrade={upgrade} />
           ))}
         </ol>
+      )}
+      {held !== undefined && held.total > SHOWN && (
+        <p className="panel-buttons">
+          <Link to="/orgs/$orgId/upgrades" params={{ orgId }} search={{ held: true }}>
+            All {held.total.toLocaleString('en')} that wait
+          </Link>
+        </p>
       )}
     </Panel>
   )

@@ -4,7 +4,8 @@ import { counted } from '../../display/texts/counted.ts'
 import { MoreButton } from '../../display/layout/more-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
-import { type UpgradeKind, kinds, upgradeKinds } from '../overview.ts'
+import { StateMark } from '../../display/state-mark.tsx'
+import { type ListSearch, kinds, upgradeKinds } from '../overview.ts'
 import { UpgradeRow } from '../upgrade-row.tsx'
 import { useUpgrades } from '../use-upgrades.ts'
 
@@ -13,15 +14,16 @@ const route = getRouteApi('/signed-in/orgs/$orgId/upgrades')
 export function UpgradeListPage() {
   const { orgId } = route.useParams()
   const mayUpgrade = useMay('write', { orgId })
-  const { kind } = route.useSearch()
-  const upgrades = useUpgrades(orgId, { limit: 15, kind })
+  const search = route.useSearch()
+  const { kind, held } = search
+  const upgrades = useUpgrades(orgId, { limit: 15, kind, held })
   const pages = upgrades.data?.pages ?? []
   const rows = pages.flatMap((page) => page.rows)
   return (
     <>
       <PageTitle
         title="Upgrades"
-        call={`/orgs/${orgId}/upgrades${kind === undefined ? '' : `?kind=${kind}`}`}
+        call={callOf(orgId, search)}
         actions={
           mayUpgrade && (
             <Link
@@ -37,13 +39,13 @@ export function UpgradeListPage() {
       >
         <span>{pages[0] === undefined ? ' ' : counted(pages[0].total, 'upgrade')}</span>
       </PageTitle>
-      <KindChoice orgId={orgId} chosen={kind} />
+      <div className="chip-rows">
+        <KindChoice orgId={orgId} search={search} />
+        <HeldChoice orgId={orgId} search={search} />
+      </div>
       {upgrades.data === undefined && upgrades.error === null && <Skeleton rows={6} />}
       {upgrades.data === undefined && <ProblemNote problem={upgrades.error} />}
-      {pages[0]?.total === 0 && kind === undefined && <NoUpgrades orgId={orgId} mayUpgrade={mayUpgrade} />}
-      {pages[0]?.total === 0 && kind !== undefined && (
-        <EmptyState title={`No upgrades of ${kinds[kind].unit}s yet`}>Choose another kind above.</EmptyState>
-      )}
+      {pages[0]?.total === 0 && <NoUpgrades orgId={orgId} search={search} mayUpgrade={mayUpgrade} />}
       {rows.length > 0 && (
         <ol className="upgrade-list">
           {rows.map((upgrade) => (
@@ -56,13 +58,13 @@ export function UpgradeListPage() {
   )
 }
 
-interface KindChoiceProps {
+interface ChoiceProps {
   readonly orgId: string
-  readonly chosen: UpgradeKind | undefined
+  readonly search: ListSearch
 }
 
 /** Links that filter the list by what is upgraded. */
-function KindChoice({ orgId, chosen }: KindChoiceProps) {
+function KindChoice({ orgId, search: { kind: chosen, ...others } }: ChoiceProps) {
   return (
     <nav className="chips" aria-label="Upgrades by kind">
       {[undefined, ...upgradeKinds].map((kind) => (
@@ -70,7 +72,7 @@ function KindChoice({ orgId, chosen }: KindChoiceProps) {
           key={kind ?? 'all'}
           to="/orgs/$orgId/upgrades"
           params={{ orgId }}
-          search={kind === undefined ? {} : { kind }}
+          search={{ ...others, ...(kind !== undefined && { kind }) }}
           replace
           className="chip"
           data-current={kind === chosen || undefined}
@@ -83,7 +85,42 @@ function KindChoice({ orgId, chosen }: KindChoiceProps) {
   )
 }
 
-function NoUpgrades({ orgId, mayUpgrade }: { readonly orgId: string; readonly mayUpgrade: boolean }) {
+/** Links to all upgrades and to those that wait, for example for an approval. */
+function HeldChoice({ orgId, search: { held: chosen, ...others } }: ChoiceProps) {
+  return (
+    <nav className="chips" aria-label="Upgrades by state">
+      {[undefined, true as const].map((held) => (
+        <Link
+          key={String(held)}
+          to="/orgs/$orgId/upgrades"
+          params={{ orgId }}
+          search={{ ...others, ...(held && { held }) }}
+          replace
+          className="chip"
+          data-current={held === chosen || undefined}
+          aria-current={held === chosen ? 'true' : undefined}
+        >
+          {held === undefined ? 'Any state' : <StateMark tone="warn">Waiting</StateMark>}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+function callOf(orgId: string, { kind, held }: ListSearch): string {
+  const query = new URLSearchParams({ ...(kind !== undefined && { kind }), ...(held && { held: 'true' }) }).toString()
+  return `/orgs/${orgId}/upgrades${query === '' ? '' : `?${query}`}`
+}
+
+function NoUpgrades({ orgId, search: { kind, held }, mayUpgrade }: ChoiceProps & { readonly mayUpgrade: boolean }) {
+  if (held)
+    return (
+      <EmptyState title="No upgrade waits">
+        Those that wait for an approval, or that a person has paused, appear here.
+      </EmptyState>
+    )
+  if (kind !== undefined)
+    return <EmptyState title={`No upgrades of ${kinds[kind].unit}s yet`}>Choose another kind above.</EmptyState>
   return (
     <EmptyState title="No upgrades yet">
       {mayUpgrade ? (
