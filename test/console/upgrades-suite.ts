@@ -211,6 +211,18 @@ export function testUpgrades(opened: () => Opened): void {
     async () => {
       await uploadPackage(server, '2.0.0')
       const boxes = [await addBox(server), await addBox(server)]
+      const versions = { tunterm: '2.0.0' }
+      const first = await upgradeBoxes(server, { mxedge_ids: boxes, versions })
+      const waits = await upgradeBoxes(server, { versions, include_new: true })
+      await page.goto(`${org}/upgrades/${waits.id}`)
+      const awaited = page.getByText('This upgrade awaits 2 appliances that are in other upgrades.')
+      await awaited.waitFor()
+      await page.getByRole('button', { name: 'Stop waiting…' }).click()
+      await page.getByRole('dialog').getByText('no longer takes in the 2 appliances').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Stop waiting' }).click()
+      await awaited.waitFor({ state: 'detached' })
+      await server.call('POST', `${org}/mxedges/upgrade/${first.id}/cancel`)
+      await playUpgrades(server, [], server.org.orgId)
       await page.goto(`${org}/upgrades/new`)
       await page.getByLabel('Start').fill('2026-01-01T00:00')
       await page.getByLabel('Upgrade of').selectOption('Edge appliances')
@@ -231,7 +243,7 @@ export function testUpgrades(opened: () => Opened): void {
       // Another upgrade gets one of them in between.
       await page.getByRole('button', { name: 'Start the upgrade…' }).click()
       await page.getByRole('dialog').getByText('Upgrades 2 appliances, in 2 phases.').waitFor()
-      const other = await upgradeBoxes(server, { mxedge_ids: boxes.slice(1), versions: { tunterm: '2.0.0' } })
+      const other = await upgradeBoxes(server, { mxedge_ids: boxes.slice(1), versions })
       await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
       await page.getByText('Nothing was started: 1 fact that the plan relied on changed').waitFor()
       await page.getByText('Upgrades 1 appliance in 1 phase').waitFor()
