@@ -26,7 +26,7 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     const isChosen = each === strategy || each === downloads
     each.check?.(body, isChosen ? each.name : strategy.name)
   }
-  refusePercents(body, { reboots: strategy, downloads })
+  refuseCanaryFields(body, { reboots: strategy, downloads })
   const models = parseModels(body.models)
   const selection = {
     ids: null,
@@ -85,13 +85,14 @@ function refuseShare({ min_success_percentage: share }: OrgUpgradeBody, { name, 
 }
 
 /** Some clients send the default of each field, whatever the strategy. */
-function refusePercents(
-  { canary_phases: percents }: OrgUpgradeBody,
+function refuseCanaryFields(
+  { canary_phases = DEFAULT_PERCENTS, phase_scope = 'org' }: OrgUpgradeBody,
   { reboots, downloads }: RequestedStrategies,
 ): void {
-  if (percents === undefined || isDeepStrictEqual(percents, DEFAULT_PERCENTS)) return
-  if ([reboots, downloads].every(({ fields }) => !Object.hasOwn(fields, 'canary_phases')))
-    throw invalidField('canary_phases', `is for the strategy canary only, and the strategy is ${reboots.name}`)
+  if ([reboots, downloads].some(({ fields }) => Object.hasOwn(fields, 'canary_phases'))) return
+  const reason = `is for the strategy canary only, and the strategy is ${reboots.name}`
+  if (!isDeepStrictEqual(canary_phases, DEFAULT_PERCENTS)) throw invalidField('canary_phases', reason)
+  if (phase_scope !== 'org') throw invalidField('phase_scope', reason)
 }
 
 /**

@@ -126,6 +126,7 @@ describe('fields', () => {
     [{ canary_phases: [50, 40] }, 'canary_phases', 'must rise'],
     [{ canary_phases: [0, 100] }, 'canary_phases.0', ''],
     [{ strategy: 'serial', canary_phases: [10, 100] }, 'canary_phases', 'for the strategy canary only'],
+    [{ strategy: 'big_bang', phase_scope: 'site' }, 'phase_scope', 'for the strategy canary only'],
     [{ strategy: 'canary', phase_scope: 'region' }, 'phase_scope', 'must be one of org, site'],
     [{ device_type: 'router' }, 'device_type', 'must be one of ap, gateway, switch'],
     [{ strategy: 'rrm', rrm_mesh_upgrade: 'all' }, 'rrm_mesh_upgrade', 'must be one of parallel, sequential'],
