@@ -22,6 +22,6 @@ export const selfLogSorts = [
   'user_agent',
 ] as const
 
-export const logSorts = [...selfLogSorts, 'site_name'] as const
+export const logSorts = [...selfLogSorts, 'site_name', 'device_id'] as const
 
 export const logCounts = ['admin_id', 'admin_name', 'message', 'site_id'] as const

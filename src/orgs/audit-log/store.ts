@@ -30,6 +30,7 @@ const columns = {
   org_id: column(sql`audit_log.org_id`),
   site_id: column(sql`audit_log.site_id`),
   site_name: column(sql`audit_log.site_name`),
+  device_id: column(sql`audit_log.device_id`),
   for_site: column(sql`audit_log.site_id is not null`),
   message: column(sql`audit_log.message`),
   src_ip: column(sql`audit_log.src_ip`),
