@@ -1,4 +1,4 @@
-import { flag } from '../http/lists/filters.ts'
+import { flag, part } from '../http/lists/filters.ts'
 
 /** Filters for the list of webhooks. */
 export const webhookFilters = {
@@ -6,4 +6,5 @@ export const webhookFilters = {
     about:
       'true if the service has disabled it, its last attempt failed, or messages to it were dropped within the last hour',
   }),
+  name: part(),
 }

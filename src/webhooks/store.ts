@@ -46,7 +46,7 @@ interface Listed {
 
 /** Oldest first. */
 export function listWebhooks(db: Db, scope: PlaceScope, { conditions, now, page }: Listed): Promise<Paged<WebhookRow>> {
-  const columns = { failing: column(isFailing(now)) }
+  const columns = { failing: column(isFailing(now)), name: column(sql`webhook.doc->>'name'`) }
   const hits = selectWebhooks(db, scope).where(allHold(conditionsOn<typeof webhookFilters>(columns, conditions)))
   const bytes = sql`octet_length(hit.doc::text) + coalesce(octet_length(hit.secrets), 0)`
   return pageOf<WebhookRow>(db, { hits, sizes: sizesOf(bytes) }, page)

@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addPerson } from '../support/people.ts'
-import { noChromium } from '../support/peers/chromium.ts'
+import { noChromium, openSession } from '../support/peers/chromium.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
@@ -115,6 +115,31 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await row.getByText('The webhook is disabled, because its receiver answered 410 Gone').waitFor()
     expect(await page.getByRole('listitem').filter({ hasText: 'Stopped' }).count()).toBe(0)
     await expectAccessible(page)
+    await byHealth.getByText('All').click()
+    await page.getByRole('searchbox', { name: 'Name' }).fill('STOP')
+    await page.keyboard.press('Enter')
+    await page.getByText('1 webhook', { exact: true }).waitFor()
+    await page.getByRole('listitem').filter({ hasText: 'Stopped' }).waitFor()
+    await page.getByRole('searchbox', { name: 'Name' }).fill('other')
+    await page.keyboard.press('Enter')
+    await page.getByText('No webhook matches').waitFor()
+    await expectAccessible(page)
+    await context.close()
+  })
+
+  it('reads the health of each webhook in the list less often than their number', { timeout: WITHIN_MS }, async () => {
+    await addWebhook({ name: 'Listed', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
+    const { page, context } = await world.openPage()
+    await openSession(context, world.org)
+    await page.clock.install()
+    await page.goto(`${world.path}/webhooks?name=Listed`)
+    await page.getByText('Healthy').waitFor()
+    const healths: string[] = []
+    page.on('request', (request) => request.url().endsWith('/health') && healths.push(request.url()))
+    for (let polls = 0; polls < 3; polls += 1)
+      await Promise.all([page.waitForResponse(/failing=true/), page.clock.runFor(6000)])
+    expect(healths).toEqual([])
+    await Promise.all([page.waitForRequest(/\/health$/), page.clock.runFor(20_000)])
     await context.close()
   })
 

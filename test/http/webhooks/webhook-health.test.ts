@@ -144,6 +144,8 @@ it('lists the webhooks that somebody has to look at', async () => {
   expect(await namesOf('?failing=true')).toEqual(['3', ['failing', 'drops', 'off, gone']])
   expect(await namesOf('?failing=false')).toEqual(['2', ['fine', 'off']])
   expect(await namesOf('?failing=true&limit=1')).toEqual(['3', ['failing']])
+  expect(await namesOf('?name=OFF')).toEqual(['2', ['off, gone', 'off']])
+  expect(await namesOf('?name=off&failing=true')).toEqual(['1', ['off, gone']])
   expect((await server.call('GET', `${hooks}?failing=often`)).status).toBe(400)
 })
 

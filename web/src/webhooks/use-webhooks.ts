@@ -15,13 +15,9 @@ export function useWebhook(place: WebhookPlace, id: string) {
   return useQuery({ queryKey: ['webhook', place, id], queryFn: () => calls.get(id) })
 }
 
-export function useWebhookHealth(place: WebhookPlace, id: string) {
+export function useWebhookHealth(place: WebhookPlace, id: string, refetchInterval = REFRESH_MS) {
   const calls = useWebhookCalls(place)
-  return useQuery({
-    queryKey: ['webhook health', place, id],
-    queryFn: () => calls.health(id),
-    refetchInterval: REFRESH_MS,
-  })
+  return useQuery({ queryKey: ['webhook health', place, id], queryFn: () => calls.health(id), refetchInterval })
 }
 
 /** The topics that webhooks can subscribe to. */

@@ -1,6 +1,6 @@
 import { type Api, type Page, type Schemas, answerOf, pageOf } from '../api/client.ts'
 import type { DeliverySearch } from './webhook/delivery-search.ts'
-import type { Health, ParkedMessage, Webhook, WebhookPlace } from './webhook.ts'
+import type { Health, ParkedMessage, Webhook, WebhookFilter, WebhookPlace } from './webhook.ts'
 
 export type WebhookBody = Schemas['WebhookUpdate']
 export type Replay = Schemas['WebhookReplay']
@@ -15,8 +15,8 @@ export function webhookCalls(api: Api, { orgId, siteId }: WebhookPlace) {
   const place = { org_id: orgId, ...(siteId !== undefined && { site_id: siteId }) }
   const pathOf = (id: string) => ({ ...place, webhook_id: id })
   return {
-    list: (page: number, limit: number, failing?: true): Promise<Page<Webhook>> =>
-      pageOf(api.GET(under(''), { params: { path: place, query: { page, limit, ...(failing && { failing }) } } })),
+    list: (page: number, limit: number, filter: WebhookFilter): Promise<Page<Webhook>> =>
+      pageOf(api.GET(under(''), { params: { path: place, query: { page, limit, ...filter } } })),
     get: (id: string): Promise<Webhook> => answerOf(api.GET(under('/{webhook_id}'), { params: { path: pathOf(id) } })),
     create: (body: Schemas['WebhookCreate']): Promise<Webhook> =>
       answerOf(api.POST(under(''), { params: { path: place }, body })),

@@ -53,5 +53,6 @@ it('names the result of a delivery, also of a message that was fetched', () => {
 
 it('keeps of an address of the list what filters it', () => {
   expect(parseWebhooksSearch({ site: 's', failing: true, page: 2 })).toEqual({ site: 's', failing: true })
-  expect(parseWebhooksSearch({ site: '', failing: 'true' })).toEqual({})
+  expect(parseWebhooksSearch({ site: '', failing: 'true', name: '' })).toEqual({})
+  expect(parseWebhooksSearch({ name: 24 })).toEqual({ name: '24' })
 })

@@ -91,14 +91,26 @@ export function parseSiteSearch({ site }: Readonly<Record<string, unknown>>): Si
   return typeof site === 'string' && site !== '' ? { site } : {}
 }
 
-/** The filter of the list of webhooks, as in the address of the page. */
-export interface WebhooksSearch extends SiteSearch {
+/** The filter of the list of webhooks. */
+export interface WebhookFilter {
   /** Only those that somebody has to look at. */
   readonly failing?: true
+  /** A part of their names. */
+  readonly name?: string
 }
 
+/** What the list of webhooks shows, as in the address of the page. */
+export interface WebhooksSearch extends SiteSearch, WebhookFilter {}
+
 export function parseWebhooksSearch(search: Readonly<Record<string, unknown>>): WebhooksSearch {
-  return { ...parseSiteSearch(search), ...(search['failing'] === true && { failing: true }) }
+  const { name } = search
+  // The router reads a text of digits as a number.
+  const text = typeof name === 'number' ? String(name) : name
+  return {
+    ...parseSiteSearch(search),
+    ...(search['failing'] === true && { failing: true }),
+    ...(typeof text === 'string' && text !== '' && { name: text }),
+  }
 }
 
 export function placeOf(orgId: string, { site }: SiteSearch): WebhookPlace {

@@ -1,6 +1,7 @@
-import { NativeSelect } from '@mantine/core'
+import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
+import type { FormEvent } from 'react'
 import { useMay } from '../../accounts/self.ts'
 import { counted } from '../../display/texts/counted.ts'
 import { MoreButton } from '../../display/layout/more-button.tsx'
@@ -12,6 +13,7 @@ import { REFRESH_MS, useWebhookCalls, useWebhookHealth } from '../use-webhooks.t
 import {
   type SiteSearch,
   type Webhook,
+  type WebhookFilter,
   type WebhookPlace,
   healthWordsOf,
   pathOf,
@@ -25,6 +27,8 @@ const route = getRouteApi('/signed-in/orgs/$orgId/webhooks')
 
 /** Each row reads the health of its webhook. */
 const SHOWN = 25
+/** The number of failing webhooks beside the list is read more often. */
+const HEALTH_MS = 30_000
 
 /** The webhooks of the organization, or of one of its sites, and how they are doing. */
 export function WebhookListPage() {
@@ -32,15 +36,16 @@ export function WebhookListPage() {
   const { search, isKnown } = useShownPlace(orgId)
   const place = placeOf(orgId, search)
   const mayWrite = useMay('write', place)
-  const { failing } = route.useSearch()
-  const webhooks = useWebhooks(place, { failing, isKnown })
+  const { site: _, ...filter } = route.useSearch()
+  const { failing } = filter
+  const webhooks = useWebhooks(place, { filter, isKnown })
   const pages = webhooks.data?.pages ?? []
   const rows = pages.flatMap((page) => page.rows)
   return (
     <>
       <PageTitle
         title="Webhooks"
-        call={`${pathOf(place)}/webhooks${failing === true ? '?failing=true' : ''}`}
+        call={callOf(place, filter)}
         actions={mayWrite && <NewLink orgId={orgId} search={search} />}
       >
         <span>
@@ -49,14 +54,18 @@ export function WebhookListPage() {
       </PageTitle>
       <div className="filters">
         <PlaceChoice orgId={orgId} search={search} />
-        <FailingChoice orgId={orgId} place={place} search={search} isKnown={isKnown} failing={failing} />
+        <NameSearch key={filter.name} name={filter.name} />
+        <FailingChoice orgId={orgId} place={place} search={search} isKnown={isKnown} filter={filter} />
       </div>
       {webhooks.data === undefined && webhooks.error === null && <Skeleton rows={4} />}
       {webhooks.data === undefined && <ProblemNote problem={webhooks.error} />}
-      {pages[0]?.total === 0 && failing === true && (
+      {pages[0]?.total === 0 && filter.name !== undefined && (
+        <EmptyState title="No webhook matches">Its name has to contain what you search for.</EmptyState>
+      )}
+      {pages[0]?.total === 0 && filter.name === undefined && failing === true && (
         <EmptyState title="No webhook is failing">The receivers of all take their messages.</EmptyState>
       )}
-      {pages[0]?.total === 0 && failing === undefined && (
+      {pages[0]?.total === 0 && filter.name === undefined && failing === undefined && (
         <EmptyState title="No webhooks here">
           A webhook sends events to your program: upgrades, devices that connect or disconnect, changes by people.
           <NewLink orgId={orgId} search={search} />
@@ -85,19 +94,24 @@ function useShownPlace(orgId: string): { readonly search: SiteSearch; readonly i
   return { search: first === undefined ? {} : { site: first }, isKnown: sites !== undefined }
 }
 
+function callOf(place: WebhookPlace, { failing, name }: WebhookFilter): string {
+  const query = new URLSearchParams({ ...(failing && { failing: 'true' }), ...(name !== undefined && { name }) })
+  return `${pathOf(place)}/webhooks${query.size === 0 ? '' : `?${query.toString()}`}`
+}
+
 interface Shown {
-  readonly failing: true | undefined
+  readonly filter: WebhookFilter
   readonly isKnown: boolean
 }
 
-function useWebhooks(place: WebhookPlace, { failing, isKnown }: Shown) {
+function useWebhooks(place: WebhookPlace, { filter, isKnown }: Shown) {
   const calls = useWebhookCalls(place)
   return useInfiniteQuery({
-    queryKey: ['webhooks', place, failing ?? 'all'],
+    queryKey: ['webhooks', place, filter],
     enabled: isKnown,
-    queryFn: ({ pageParam }) => calls.list(pageParam, SHOWN, failing),
+    queryFn: ({ pageParam }) => calls.list(pageParam, SHOWN, filter),
     // As their number, which is beside the list.
-    refetchInterval: failing === true && REFRESH_MS,
+    refetchInterval: filter.failing === true && REFRESH_MS,
     initialPageParam: 1,
     getNextPageParam: ({ total }, pages) => (pages.length * SHOWN < total ? pages.length + 1 : undefined),
   })
@@ -127,11 +141,35 @@ function PlaceChoice({ orgId, search }: { readonly orgId: string; readonly searc
       ]}
       onChange={({ currentTarget: { value } }) =>
         void navigate({
-          search: ({ failing }) => ({ ...(value !== '' && { site: value }), ...(failing && { failing }) }),
+          search: ({ site: _, ...filter }) => ({ ...(value !== '' && { site: value }), ...filter }),
           replace: true,
         })
       }
     />
+  )
+}
+
+/** Finds webhooks by their names among hundreds. */
+function NameSearch({ name }: { readonly name: string | undefined }) {
+  const navigate = useNavigate({ from: '/orgs/$orgId/webhooks' })
+  const submit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault()
+    const text = new FormData(event.currentTarget).get('name')
+    void navigate({
+      search: ({ name: _, ...others }) => ({
+        ...others,
+        ...(typeof text === 'string' && text !== '' && { name: text }),
+      }),
+      replace: true,
+    })
+  }
+  return (
+    <form className="name-search" role="search" aria-label="Webhooks" onSubmit={submit}>
+      <TextInput size="xs" type="search" name="name" aria-label="Name" placeholder="Name" defaultValue={name} />
+      <Button type="submit" variant="default" size="xs">
+        Search
+      </Button>
+    </form>
   )
 }
 
@@ -142,12 +180,12 @@ interface FailingChoiceProps extends Shown {
 }
 
 /** Links to all webhooks and to those that are failing, with their number: a page shows only a few of many. */
-function FailingChoice({ orgId, place, search, failing, isKnown }: FailingChoiceProps) {
+function FailingChoice({ orgId, place, search, filter: { failing, ...others }, isKnown }: FailingChoiceProps) {
   const calls = useWebhookCalls(place)
   const { data } = useQuery({
     queryKey: ['webhooks', place, 'failing count'],
     enabled: isKnown,
-    queryFn: () => calls.list(1, 1, true),
+    queryFn: () => calls.list(1, 1, { failing: true }),
     refetchInterval: REFRESH_MS,
   })
   return (
@@ -157,7 +195,7 @@ function FailingChoice({ orgId, place, search, failing, isKnown }: FailingChoice
           key={String(only)}
           to="/orgs/$orgId/webhooks"
           params={{ orgId }}
-          search={{ ...search, ...(only && { failing: only }) }}
+          search={{ ...search, ...others, ...(only && { failing: only }) }}
           replace
           className="chip"
           data-current={only === failing || undefined}
@@ -178,7 +216,7 @@ interface WebhookRowProps {
 }
 
 function WebhookRow({ place, webhook, search }: WebhookRowProps) {
-  const health = useWebhookHealth(place, webhook.id).data
+  const health = useWebhookHealth(place, webhook.id, HEALTH_MS).data
   const words = health && healthWordsOf(health)
   return (
     <li className="upgrade-row">
