@@ -1,6 +1,6 @@
 import { Button, Modal } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type ReactNode, createContext, use, useEffect, useRef, useState } from 'react'
+import { type FormEvent, type ReactNode, createContext, use, useEffect, useRef, useState } from 'react'
 import { fieldIn } from '../../api/problem.ts'
 import { type Effect, effectText } from './effect.ts'
 import { focusContentIfLost } from './focus.ts'
@@ -78,6 +78,12 @@ export function ConfirmButton({
     onOpen?.()
     setOpen(true)
   }
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    // The button may be in a form of the page, to which React would pass it on.
+    event.stopPropagation()
+    mutation.mutate()
+  }
   return (
     <>
       <Button
@@ -90,7 +96,7 @@ export function ConfirmButton({
         {action}…
       </Button>
       <Modal opened={isOpen} onClose={() => setOpen(false)} title={action} lockScroll={false} centered size="md">
-        <div className="confirm">
+        <form className="confirm" onSubmit={submit}>
           <div>{typeof effect === 'string' ? effect : effectText(effect)}</div>
           <Refusal value={message}>{fields}</Refusal>
           <ProblemNote problem={isAtField ? null : mutation.error} />
@@ -98,16 +104,11 @@ export function ConfirmButton({
             <Button variant="default" size="sm" onClick={() => setOpen(false)} data-autofocus>
               Keep as it is
             </Button>
-            <Button
-              size="sm"
-              loading={mutation.isPending}
-              {...(isDestructive && { color: 'red' })}
-              onClick={() => mutation.mutate()}
-            >
+            <Button type="submit" size="sm" loading={mutation.isPending} {...(isDestructive && { color: 'red' })}>
               {action}
             </Button>
           </div>
-        </div>
+        </form>
       </Modal>
     </>
   )
