@@ -6,6 +6,7 @@ import { canonicalAuthorization } from '../access/authentication/authorization.t
 import type { Caller } from '../access/authorize.ts'
 import { accountOf } from '../access/request-limits.ts'
 import { AppError } from '../platform/errors.ts'
+import { hiddenProperty } from '../platform/hidden-property.ts'
 import { networkOf } from '../platform/outbound/network-of.ts'
 import { takeLargeBodies, waitBeforeBody } from './bodies/body-limits.ts'
 import { type AccountMemory, createAccountMemory } from './turns/accounts/account-memory.ts'
@@ -28,9 +29,9 @@ declare module 'fastify' {
     /** True if another process runs its operation, which then parses and checks the body as well. */
     runsApart: boolean
     /** Called in the middle of a long computation; see FairTurns. */
-    giveWay: () => Promise<void>
+    giveWay(): Promise<void>
     /** Adds milliseconds of another process to what the request costs. */
-    addCost: (ms: number) => void
+    addCost(ms: number): void
   }
   interface FastifyContextConfig {
     /** Needs no credentials. */
@@ -94,14 +95,17 @@ export async function serveApi(
     async (api) => {
       api.decorateRequest('caller')
       api.decorateRequest('isHeavy', false)
-      api.decorateRequest('giveWay')
-      api.decorateRequest('addCost')
+      api.decorateRequest('giveWay', function giveWay(this: FastifyRequest) {
+        return turns.giveWay(responseOf(this))
+      })
+      api.decorateRequest('addCost', function addCost(this: FastifyRequest, ms: number) {
+        turns.addCost(responseOf(this), ms)
+      })
       takeLargeBodies(api)
       api.addHook('onRequest', async (request, reply) => {
         // No cache may store answers that only this caller may read. Routes of pictures override this.
         void reply.header('cache-control', 'no-store')
-        request.giveWay = () => turns.giveWay(reply.raw)
-        request.addCost = (ms) => turns.addCost(reply.raw, ms)
+        responses.set(request.raw, reply.raw)
         if (request.routeOptions.config.public !== true) await admitCaller(admission, request, reply.raw)
       })
       api.addHook('preHandler', async (request, reply) => {
@@ -123,6 +127,16 @@ export async function serveApi(
     { prefix: '/api/v1' },
   )
   return { charge: (account, databaseMs) => turns.charge(account, databaseMs) }
+}
+
+/** The responses to requests. Functions of each request would keep it until a full collection of V8; see decision 577. */
+const responses = hiddenProperty<IncomingMessage, ServerResponse>('response')
+
+/** @throws Error for a request outside of the interface. */
+function responseOf({ raw }: FastifyRequest): ServerResponse {
+  const response = responses.get(raw)
+  if (response === undefined) throw new Error('The request has no response')
+  return response
 }
 
 interface Admission extends Pick<ApiCallers, 'authenticate' | 'sessionCookie'> {

@@ -72,7 +72,7 @@ function answering(operation: Operation, { run, sending }: Serving): Answering {
     if (result instanceof EncodedJson) return sendJson(reply, result.text)
     if (result instanceof Readable) return sendStream(reply, result, sending)
     if (Buffer.isBuffer(result) || reply.hasHeader('content-type')) return result
-    return sendJson(reply, await encodeJson(result === undefined ? {} : result, request.giveWay))
+    return sendJson(reply, await encodeJson(result === undefined ? {} : result, () => request.giveWay()))
   }
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import { hiddenProperty } from '../../platform/hidden-property.ts'
 
 /**
  * For callers without authentication. Routes that need more, such as those for assertions of identity providers,
@@ -24,7 +25,7 @@ interface Deadline {
   readonly timer: NodeJS.Timeout
 }
 
-const deadlines = new WeakMap<IncomingMessage, Deadline>()
+const deadlines = hiddenProperty<IncomingMessage, Deadline>('deadline of the body')
 
 /** Closes the connection unless the whole body has arrived in time. */
 export function limitBodyTime(request: IncomingMessage, withinMs: number): void {

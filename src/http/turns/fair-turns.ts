@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { tooManyRequests } from '../../platform/errors.ts'
+import { hiddenProperty } from '../../platform/hidden-property.ts'
 import { nextTurn } from '../../platform/queues/next-turn.ts'
 import { STRANGERS, type Demand, createAccountUse } from './accounts/account-use.ts'
 import { type Group, type Kind, type Lane, type Requester, type Waiting, createLanes } from './lanes.ts'
@@ -105,9 +106,9 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
   const use = createAccountUse({ now, obtainable, costOf })
   const light = createLightWork()
   const { groups, laneOf, removeIdle, removeIdleGroup } = createLanes()
-  const entries = new WeakMap<ServerResponse, Entry>()
+  const entries = hiddenProperty<ServerResponse, Entry>('turn')
   /** What adds to the costs of requests, also of those that are in work no longer. */
-  const costAdders = new WeakMap<ServerResponse, (ms: number) => void>()
+  const costAdders = hiddenProperty<ServerResponse, (ms: number) => void>('cost')
 
   const isHeavy = ({ account }: Group): boolean => use.isHeavy(account)
 
@@ -166,7 +167,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       response.off('prefinish', answered)
       stay()
       clearTimeout(timer)
-      entries.delete(response)
+      entries.set(response, undefined)
       charge(outcome)
       leavePlace()
       proceed(group)

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { AppError } from '../../../platform/errors.ts'
+import { hiddenProperty } from '../../../platform/hidden-property.ts'
 
 /**
  * What a request was when it ended: the whole operation, a refusal, or neither, because its client left before the
@@ -13,7 +14,7 @@ interface Work {
 }
 
 /** What runs or has run last for requests, by their responses. */
-const works = new WeakMap<ServerResponse, Work>()
+const works = hiddenProperty<ServerResponse, Work>('work')
 
 /** Notes that the credentials of a request are being checked. */
 export function noteCheck(response: ServerResponse, check: Promise<unknown>): void {

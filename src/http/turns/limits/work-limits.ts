@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tooManyRequests } from '../../../platform/errors.ts'
+import { hiddenProperty } from '../../../platform/hidden-property.ts'
 import { bodyBytesOf, isRead, isUpload, takesTurns } from '../request-body.ts'
 import { assertStays, hasLeft, onceOver } from '../completion/request-end.ts'
 import { createUnreadAnswers } from './unread-answers.ts'
@@ -112,7 +113,7 @@ export function createWorkLimits({
   now,
 }: WorkLimitsOptions): WorkLimits {
   const accounts = new Map<string, Work>()
-  const entries = new WeakMap<ServerResponse, Entry>()
+  const entries = hiddenProperty<ServerResponse, Entry>('work limits')
   const answers = new Map<string, Answer>()
   const unread = createUnreadAnswers(maxUnreadBytes)
   const firsts = new Map<string, First>()
@@ -212,7 +213,7 @@ export function createWorkLimits({
 
     leave(response) {
       entries.get(response)?.leave()
-      entries.delete(response)
+      entries.set(response, undefined)
     },
 
     weighAnswer(response, bytes) {
