@@ -17,7 +17,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'web/src/**/*.test.ts'],
-          setupFiles: ['test/support/seed-properties.ts'],
+          setupFiles: ['test/support/seed-properties.ts', 'test/support/plain-assertions.ts'],
           testTimeout: 60_000,
         },
       },
@@ -26,7 +26,11 @@ export default defineConfig({
           name: 'integration',
           include: ['test/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],
-          setupFiles: ['test/support/seed-properties.ts', 'test/support/drop-returned-databases.ts'],
+          setupFiles: [
+            'test/support/seed-properties.ts',
+            'test/support/plain-assertions.ts',
+            'test/support/drop-returned-databases.ts',
+          ],
           pool: 'forks',
           testTimeout: 60_000,
           hookTimeout: 60_000,
