@@ -162,12 +162,36 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
       .insertInto('webhookParkedMessage')
       .values([uuidv7(), uuidv7()].map((messageId) => Object.assign({ id: messageId }, message)))
       .execute()
+    // Attempts of the past have no use for the time of the next one.
+    for (const nextAttempt of [new Date(Date.now() + 3_600_000), new Date(Date.now() - 60_000)]) {
+      const delivery = { orgId: world.org.orgId, id: uuidv7(), createdAt: at }
+      const failure = { status: 'failure' as const, statusCode: 503, error: null, durationMs: 1, final: false }
+      const sent = {
+        webhookId: id,
+        messageId: uuidv7(),
+        siteId: null,
+        topic: 'audits',
+        attempt: 1,
+        reqUrl: webhook.url,
+      }
+      await world.ctx.db
+        .insertInto('webhookDelivery')
+        .values({ ...delivery, ...sent, ...failure, nextAttempt })
+        .execute()
+      const exchange = { reqHeaders: '{}', reqPayload: '{}', respHeaders: null, respBody: null, remoteAddress: null }
+      await world.ctx.db
+        .insertInto('webhookBody')
+        .values({ orgId: delivery.orgId, deliveryId: delivery.id, createdAt: at, ...exchange })
+        .execute()
+    }
     const reader = await world.enter(
       await addPerson(world, [{ scope: 'org', role: 'read' }]),
       `${world.path}/webhooks/${id}`,
     )
     await reader.page.getByText('2 events · 3 attempts · it waited for a week').nth(1).waitFor()
     expect(await reader.page.getByRole('button', { name: /Send|Delete/ }).count()).toBe(0)
+    await reader.page.getByText('503').nth(1).waitFor()
+    expect(await reader.page.getByText('next attempt').count()).toBe(1)
     await reader.context.close()
 
     const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)

@@ -7,6 +7,7 @@ import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
+import { useNow } from '../../display/times/use-now.ts'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
 import { type Delivery, type WebhookPlace, resultText } from '../webhook.ts'
 import type { DeliverySearch } from './delivery-search.ts'
@@ -135,14 +136,15 @@ interface DeliveryLineProps {
 }
 
 function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
-  const { topic, status, error, attempt, duration_ms: durationMs, timestamp } = delivery
+  const { topic, status, error, attempt, duration_ms: durationMs, timestamp, next_attempt: next } = delivery
   const isTaken = status === 'success'
+  const now = useNow()
   const figures = [
     attempt !== undefined && attempt > 1 && `attempt ${attempt}`,
     durationMs !== undefined && `${durationMs} ms`,
     delivery.remote_address !== undefined && `to ${delivery.remote_address}`,
     error,
-    !isTaken && delivery.next_attempt === undefined && 'no further attempt',
+    !isTaken && next === undefined && 'no further attempt',
   ]
   return (
     <Row>
@@ -155,6 +157,12 @@ function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
           <SiteTime at={timestamp} zone={zone} />
         </RowName>
         {figures.filter(Boolean).map((figure) => ` · ${String(figure)}`)}
+        {next !== undefined && next > now && (
+          <>
+            {' · next attempt '}
+            <SiteTime at={next} zone={zone} />
+          </>
+        )}
       </p>
       <details>
         <RowSummary>Request and response</RowSummary>
