@@ -309,6 +309,10 @@ describe.skipIf(noChromium !== null)(
       const saved = page.waitForResponse((answer) => answer.request().method() === 'PUT' && answer.ok())
       await page.getByRole('button', { name: 'Save the settings' }).click()
       await saved
+      const status = page.getByRole('status').filter({ hasText: 'The settings are saved' })
+      await status.waitFor()
+      await page.getByLabel('Minimum password length').fill('11')
+      await status.waitFor({ state: 'detached' })
       expect((await server.call('GET', `${org}/setting`)).body).toMatchObject({
         maintenance_windows: [{ days: ['sat', 'sun'], start: '22:00', end: '04:00' }],
         ui_idle_timeout: 60,

@@ -27,6 +27,8 @@ export function SettingsPage() {
   const { orgId } = route.useParams()
   const { api } = useServer()
   const mayChange = useMay('admin', { orgId })
+  /** When the person has saved the settings that the page shows; null after further input. */
+  const [savedTime, setSavedTime] = useState<number | null>(null)
   const query = useQuery({
     queryKey: ['setting', orgId],
     queryFn: () => answerOf(api.GET('/api/v1/orgs/{org_id}/setting', { params: { path: { org_id: orgId } } })),
@@ -39,7 +41,14 @@ export function SettingsPage() {
       {mayChange && <NamePanel orgId={orgId} />}
       <QueryView query={query} rows={10}>
         {(setting) => (
-          <SettingForm key={setting.modified_time ?? 0} orgId={orgId} setting={setting} mayChange={mayChange} />
+          <SettingForm
+            key={setting.modified_time ?? 0}
+            orgId={orgId}
+            setting={setting}
+            mayChange={mayChange}
+            isSaved={savedTime !== null && savedTime === setting.modified_time}
+            onSaved={setSavedTime}
+          />
         )}
       </QueryView>
     </>
@@ -69,9 +78,12 @@ interface SettingFormProps {
   readonly orgId: string
   readonly setting: Setting
   readonly mayChange: boolean
+  /** These are the settings that the person has just saved. */
+  readonly isSaved: boolean
+  readonly onSaved: (modifiedTime: number | null) => void
 }
 
-function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
+function SettingForm({ orgId, setting, mayChange, isSaved, onSaved }: SettingFormProps) {
   const { api } = useServer()
   const queries = useQueryClient()
   const [texts, setTexts] = useState(() => textsOf(setting))
@@ -83,7 +95,10 @@ function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
           body: changeOf(texts, setting),
         }),
       ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['setting', orgId] }),
+    async onSuccess({ modified_time: time }) {
+      onSaved(time ?? null)
+      await queries.invalidateQueries({ queryKey: ['setting', orgId] })
+    },
   })
   const refused = mutation.error === null ? null : fieldOfPath(fieldPathIn(mutation.error.message))
   const submit = (event: FormEvent): void => {
@@ -102,7 +117,10 @@ function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
                   field={field}
                   text={texts[nameOf(field)] ?? ''}
                   error={refused === nameOf(field) ? (mutation.error?.message ?? null) : null}
-                  onChange={(text) => setTexts({ ...texts, [nameOf(field)]: text })}
+                  onChange={(text) => {
+                    setTexts({ ...texts, [nameOf(field)]: text })
+                    onSaved(null)
+                  }}
                 />
               ))}
             </div>
@@ -110,6 +128,7 @@ function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
         ))}
       </fieldset>
       {refused === null && <ProblemNote problem={mutation.error} />}
+      {isSaved && <p role="status">The settings are saved.</p>}
       {mayChange && (
         <Button type="submit" size="sm" loading={mutation.isPending}>
           Save the settings
