@@ -87,6 +87,7 @@ describe.skipIf(noChromium !== null)(
       await page.getByLabel('Claim codes').fill('NEVER-MADE1 ***')
       await page.getByRole('button', { name: 'Claim 2 devices' }).click()
       await page.getByRole('alert').getByText('NEVER-MADE1: not found').waitFor()
+      await page.getByRole('alert').getByText('import-manifest').waitFor()
       await page.getByRole('alert').getByText('***: invalid claim code').waitFor()
       await page.getByLabel('Claim codes').fill(codes.join('\n'))
       await page.getByRole('button', { name: 'Claim 2 devices' }).click()

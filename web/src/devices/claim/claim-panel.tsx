@@ -7,7 +7,7 @@ import { counted } from '../../display/texts/counted.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import type { Site } from '../../orgs/sites.ts'
-import { type ClaimRefusal, claimRefusalsIn } from './claim-refusals.ts'
+import { type ClaimRefusal, claimRefusalsIn, isUnknownCode } from './claim-refusals.ts'
 import { codesIn } from './claim-search.ts'
 
 interface ClaimPanelProps {
@@ -103,9 +103,20 @@ function ClaimProblem({ problem }: { readonly problem: Error | null }) {
 }
 
 function Refusals({ refusals }: { readonly refusals: readonly ClaimRefusal[] }) {
-  return refusals.map(({ code, reason }) => (
-    <p key={code} className="problem">
-      {code}: {reason}
-    </p>
-  ))
+  return (
+    <>
+      {refusals.map(({ code, reason }) => (
+        <p key={code} className="problem">
+          {code}: {reason}
+        </p>
+      ))}
+      {refusals.some(isUnknownCode) && (
+        <p>
+          The server knows the codes of devices that its operator has imported (
+          <code>npm run -s cli -- import-manifest</code>), and makes one for any other device that connects:{' '}
+          <code>npm run -s cli -- unclaimed</code> lists these.
+        </p>
+      )}
+    </>
+  )
 }

@@ -10,6 +10,11 @@ export function claimRefusalsIn(body: unknown): readonly ClaimRefusal[] {
   return textsIn(body.error).map((code, place) => ({ code, reason: reasons[place] ?? 'refused' }))
 }
 
+/** Returns true if no device has the code. */
+export function isUnknownCode({ reason }: ClaimRefusal): boolean {
+  return reason === 'not found'
+}
+
 function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 }
