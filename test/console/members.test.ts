@@ -96,6 +96,7 @@ describe.skipIf(noChromium !== null)(
       for (const [label, text] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(text)
       await page.getByRole('button', { name: 'Create the account' }).click()
       await page.getByText('Look at your mail').waitFor()
+      await page.getByText('If none comes, ask the operator').waitFor()
       await finishRegistration(page, { email, password })
       await page.getByRole('heading', { name: 'Firmware' }).waitFor()
       const { body: admins } = await world.call('GET', `${world.path}/admins`)

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { RequestForm } from '../../display/forms/request-form.tsx'
+import { noMailText } from '../no-mail-text.ts'
 
 const route = getRouteApi('/register')
 
@@ -25,10 +26,13 @@ export function RegisterPage() {
       <p className="brand">Signalbox</p>
       <h1>{mailedTo === null ? 'Create an account' : 'Look at your mail'}</h1>
       {mailedTo !== null && (
-        <p role="status">
-          A mail to {mailedTo} is on its way. Its link completes the registration, and asks for the password that you
-          have just chosen.
-        </p>
+        <div role="status">
+          <p>
+            A mail to {mailedTo} is on its way. Its link completes the registration, and asks for the password that you
+            have just chosen.
+          </p>
+          <p>{noMailText}</p>
+        </div>
       )}
       {mailedTo === null && (
         <QueryView query={info}>
