@@ -11,6 +11,10 @@ it('finds what a change is about', () => {
       { site_id: null, after: { upgrade_id: 'u' } },
       { kind: 'upgrade', id: 'u' },
     ],
+    [
+      { site_id: null, after: { id: 'e', type: 'UPGRADE_PAUSED' } },
+      { kind: 'upgrade', id: 'e' },
+    ],
     // An upgrade stays when one of its sites is deleted.
     [
       { site_id: 'gone', after: { upgrade_id: 'u' } },
@@ -36,6 +40,7 @@ it('finds what a change is about', () => {
 it('finds nothing that is deleted or has no page', () => {
   const samples = [
     { site_id: null, after: { name: 'My network' } },
+    { site_id: null, after: { id: 'f', type: 'firmware' } },
     { site_id: null, before: { webhook_id: 'w' } },
     { site_id: 's', before: { webhook_id: 'w' } },
     { site_id: 'gone', device_id: '00000000-0000-0000-1000-02516e000001' },

@@ -17,12 +17,19 @@ type Named = Pick<LogEntry, 'device_id' | 'site_id' | 'before' | 'after'>
  */
 export function subjectOf(entry: Named, isKnown: (siteId: string) => boolean): Subject | null {
   const { device_id: deviceId, site_id: siteId, before, after } = entry
-  const upgradeId = after?.['upgrade_id']
-  if (typeof upgradeId === 'string') return { kind: 'upgrade', id: upgradeId }
+  const upgradeId = upgradeIdIn(after)
+  if (upgradeId !== null) return { kind: 'upgrade', id: upgradeId }
   const isLost = siteId !== null && !isKnown(siteId)
   if (isLost) return null
   const webhookId = after?.['webhook_id']
   if (typeof webhookId === 'string') return { kind: 'webhook', id: webhookId, siteId }
   if (siteId === null || before?.['webhook_id'] !== undefined) return null
   return deviceId === undefined ? { kind: 'site', siteId } : { kind: 'device', mac: deviceId.slice(-12), siteId }
+}
+
+/** Records of upgrades of edge appliances have the type of the change instead. */
+function upgradeIdIn(after: Named['after']): string | null {
+  const { upgrade_id: upgradeId, type, id } = after ?? {}
+  if (typeof upgradeId === 'string') return upgradeId
+  return typeof type === 'string' && type.startsWith('UPGRADE_') && typeof id === 'string' ? id : null
 }
