@@ -79,8 +79,8 @@ export interface MxedgePhaseTimes {
 export const MAX_PHASE_TIMES = 100
 
 /**
- * Lists the times of the last phases that have begun, as far as their commands are still stored. A phase is left out if an
- * appliance of it has got a further command since its first one was deleted: it began earlier than any command that is stored.
+ * Lists the times of the last phases that have begun. A phase is left out once the first command of one of its appliances was
+ * deleted: it may have begun earlier than any command that is stored.
  */
 export async function listPhaseTimes(
   reader: Reader,
@@ -95,7 +95,7 @@ export async function listPhaseTimes(
     left join mxedge_command last on last.org_id = target.org_id and last.upgrade_id = target.upgrade_id
       and last.mxedge_id = target.mxedge_id and last.upgrade_attempt = target.attempt
     where target.org_id = ${orgId} and target.upgrade_id = ${id}
-    group by target.phase having count(first.id) > 0 and bool_and(first.id is not null or last.id is null)
+    group by target.phase having count(first.id) > 0 and bool_and(first.id is not null or target.attempt = 0)
     order by target.phase desc limit ${MAX_PHASE_TIMES}
   `.execute(reader)
   return rows.toReversed()

@@ -72,7 +72,7 @@ describe('a retry', () => {
     expect(await find(world, id)).toMatchObject({ status: 'completed', phase: 2, counts: { success: 3 } })
   })
 
-  test('has no times of a phase whose first commands were deleted before', async () => {
+  test('has no times of a phase of which a first command was deleted', async () => {
     const { id } = await upgrade(world, tunterm({ strategy: 'canary', canary_phases: [1, 100] }))
     const targets = await targetsOf(world, id)
     const failing = targets.at(-1)?.mxedge_id
@@ -81,7 +81,7 @@ describe('a retry', () => {
     expect(await timesOf()).toEqual([1, 2])
     const commands = world.ctx.db.deleteFrom('mxedgeCommand').where('upgradeId', '=', id)
     await commands.where('mxedgeId', '=', failing).execute()
-    expect(await timesOf()).toEqual([1, 2])
+    expect(await timesOf()).toEqual([1])
     await act(id, 'retry')
     await play()
     expect(await find(world, id)).toMatchObject({ status: 'completed', counts: { success: 3 } })
