@@ -257,11 +257,13 @@ describe('upgrades of other kinds', () => {
     expect((await signalbox(['upgrade', 'list'])).out).toMatch(/^ID .* SITES +TARGETS +UPGRADED +FAILED +SKIPPED\n/)
     expect((await signalbox(['upgrade', 'show', id])).out).toMatch(/^APPLIANCE .*\n.* queued .* tunterm 1.0.0 -> 2.0.0/)
     expect(await json('upgrade', 'show', id)).toMatchObject({ id, targets: [{ mxedge_id: box, status: 'queued' }] })
-    for (const [action, done] of [
-      ['pause', 'paused'],
-      ['resume', 'resumed'],
-    ] as const)
+    for (const [action, done, held] of [
+      ['pause', 'paused', [expect.objectContaining({ id })]],
+      ['resume', 'resumed', []],
+    ] as const) {
       expect(await signalbox(['upgrade', action, id])).toMatchObject({ code: 0, out: `upgrade ${id} ${done}\n` })
+      expect(await json('upgrade', 'list', '--kind', 'mxedge', '--held')).toEqual(held)
+    }
     await playUpgrades(server, [], server.org.orgId)
     expect(await signalbox(['upgrade', 'watch', id])).toMatchObject({ code: 0, out: '1 of 1 upgraded\n' })
     expect(await signalbox(['upgrade', 'cancel', id])).toMatchObject({

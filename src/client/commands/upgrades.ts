@@ -20,6 +20,7 @@ import { watchUpgrade } from './watch-upgrade.ts'
 
 interface ListOptions {
   readonly kind?: string
+  readonly held?: true
   readonly limit: number
   readonly page: number
 }
@@ -55,11 +56,12 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .command('list')
     .description('list the upgrades of the organization, of devices, SSR routers and edge appliances')
     .option('--kind <kind>', `only those of one kind: ${Object.keys(upgradeKinds).join(', ')}`)
+    .option('--held', 'only those that wait for a person, a check or a gate')
     .option('--limit <number>', 'upgrades of one page', wholeNumber, 100)
     .option('--page <number>', 'the page', wholeNumber, 1)
-    .action(async ({ kind, limit, page }: ListOptions, command) => {
+    .action(async ({ kind, held, limit, page }: ListOptions, command) => {
       const { session, api, orgId } = await enter(open, command)
-      const path = `/api/v1/orgs/${orgId}/upgrades${query({ kind, limit, page })}`
+      const path = `/api/v1/orgs/${orgId}/upgrades${query({ kind, held, limit, page })}`
       const rows = rowsOf(await api.get(path)).map(listed)
       session.output.show(rows, () => listText(rows, session.width))
     })
