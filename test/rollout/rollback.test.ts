@@ -1,9 +1,14 @@
 // Failed devices return to their backup version, as the engine carries it out.
+import { text } from 'node:stream/consumers'
+import { parse } from 'csv-parse/sync'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { cancelOrgUpgrade } from '../../src/upgrades/changes/cancel-org-upgrade.ts'
 import type { OrgUpgrade } from '../../src/upgrades/org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/changes/pause-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/changes/retry-org-upgrade.ts'
+import { readReport } from '../../src/upgrades/reports/read-report.ts'
+import { encodeReport } from '../../src/upgrades/reports/routes.ts'
+import { getReported } from '../../src/upgrades/reports/store.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentOrgUpgrade } from '../../src/upgrades/wire.ts'
 import { presentUpgradeTarget, presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
@@ -195,6 +200,14 @@ it('reports a device that falls off again with its backup version, and restores 
   const targetOf = () => getUpgradeTarget(rollout.ctx.db, rollout.org.scope, { id, mac: device.mac })
   const observed = { status: 'reboot_in_progress', reason: 'no_reconnect', restoring: true }
   expect(presentUpgradeTarget(await targetOf())).toMatchObject(observed)
+  const report = await readReport(
+    rollout.ctx.db,
+    rollout.org.scope,
+    await getReported(rollout.ctx.db, rollout.org.scope, id),
+  )
+  const lines = parse(await text(encodeReport(report, 'csv')), { columns: true })
+  expect(lines).toMatchObject([{ ...observed, restoring: 'true' }])
+  expect(JSON.parse(await text(encodeReport(report, 'json')))).toMatchObject({ devices: [observed] })
   const notesOf = async () => presentOrgUpgrade(await rollout.read(id)).upgrades.flatMap(({ upgrade }) => upgrade.notes)
   expect(await notesOf()).toEqual([{ mac: device.mac, reason: 'being restored: no_reconnect' }])
   await advanceBy(options.rollbackMs)

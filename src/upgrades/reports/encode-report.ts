@@ -21,21 +21,23 @@ export function encodeJson(
   return Readable.from(pieces(), { objectMode: false })
 }
 
+export type Cell = string | number | boolean
+
 /** Encodes rows as CSV with a header line, piece by piece. A text that a spreadsheet would take for a formula is neutralized. */
 export function encodeCsv<C extends string>(
   columns: readonly C[],
-  rows: AsyncIterable<Readonly<Partial<Record<C, string | number>>>>,
+  rows: AsyncIterable<Readonly<Partial<Record<C, Cell>>>>,
 ): Readable {
   async function* pieces(): AsyncGenerator<string> {
     yield encodeCsvRow(columns)
-    const encode = (row: Readonly<Partial<Record<C, string | number>>>): string =>
+    const encode = (row: Readonly<Partial<Record<C, Cell>>>): string =>
       encodeCsvRow(columns.map((column) => cellOf(row[column])))
     for await (const piece of piecesOf(rows, encode)) yield piece.join('')
   }
   return Readable.from(pieces(), { objectMode: false })
 }
 
-function cellOf(value: string | number | undefined): string {
+function cellOf(value: Cell | undefined): string {
   return typeof value === 'string' ? neutralize(value) : String(value ?? '')
 }
 

@@ -5,6 +5,7 @@ import { finalVersionOf } from '../../rollout/targets/hops/hops.ts'
 import type { UpgradeHop } from '../../rollout/rollout.ts'
 import { bucketOf, buckets } from '../buckets.ts'
 import { RestoreReason, Restoring } from '../targets/wire.ts'
+import type { Cell } from './encode-report.ts'
 import type { ReportRow } from './read-report.ts'
 import type { ReportedDevice } from './report.ts'
 
@@ -100,6 +101,7 @@ export const reportColumns = [
   'download_phase',
   'status',
   'reason',
+  'restoring',
   'restore_reason',
   'from_version',
   'version',
@@ -112,7 +114,7 @@ export const reportColumns = [
   'ended_at',
 ] as const
 
-type ReportLine = Partial<Record<(typeof reportColumns)[number], string | number>>
+type ReportLine = Partial<Record<(typeof reportColumns)[number], Cell>>
 
 /** Presents a device as a line of the table, with times in UTC. */
 export function presentReportLine(row: ReportRow): ReportLine {
