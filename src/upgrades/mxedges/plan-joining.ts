@@ -1,12 +1,16 @@
 import type { CatalogPackage } from '../../firmware/packages/package.ts'
 import { fitsDistro } from '../../firmware/packages/resolve-package.ts'
-import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
 import type { JoiningLook, UpgradeExtent } from '../../mxedges/upgrades/store-inclusion.ts'
 import type { PlaceWindows } from '../../mxedges/upgrades/upgrade.ts'
 import { type Joins, addToPhases } from '../../rollout/changes/plan-inclusion.ts'
-import { type PlannedTarget, noteSkipped, skipReasonOf } from './plan-mxedge-upgrade.ts'
-import type { PlannedSteps } from './plan-steps.ts'
+import {
+  type PlannedMxedge,
+  type PlannedTarget,
+  noteServices,
+  noteSkipped,
+  skipReasonOf,
+} from './plan-mxedge-upgrade.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 
 /** The filter for joining appliances, and their place in the upgrade. */
@@ -64,14 +68,10 @@ export interface MxedgeInclusion extends Pick<MxedgeUpgrade, 'plan' | 'counts' |
   readonly skipReasons: ReadonlyMap<string, string>
 }
 
-export interface JoiningAppliance extends PlannedSteps {
-  readonly appliance: Candidate
-}
-
 export interface InclusionFacts extends Pick<JoiningLook, 'skipped'> {
   readonly joins: Joins
   /** Those for which there is nothing to do. */
-  readonly idle: readonly JoiningAppliance[]
+  readonly idle: readonly PlannedMxedge[]
   readonly extent: UpgradeExtent
   /** The maintenance windows of sites that the plan does not have yet. */
   readonly places: readonly PlaceWindows[]
@@ -88,7 +88,7 @@ type Including = Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes' | 'status' | 'p
  */
 export function planMxedgeInclusion(
   { plan, counts, notes, finishedAt, ...standing }: Including,
-  joining: readonly JoiningAppliance[],
+  joining: readonly PlannedMxedge[],
   { joins, idle, extent, places, skipped, nowMs }: InclusionFacts,
 ): MxedgeInclusion {
   const waves = new Map<string, number>()
@@ -127,6 +127,7 @@ export function planMxedgeInclusion(
     notes: [
       ...notes.filter(({ mxedge_id: id }) => id === undefined || (!joined.has(id) && !skipReasons.has(id))),
       ...staying.map(noteSkipped),
+      ...joining.flatMap(noteServices),
     ],
   }
 }

@@ -66,12 +66,7 @@ export function planMxedgeUpgrade(
       planned: chosen.length,
     },
     targets: [...targets, ...skipped],
-    notes: [
-      ...notes,
-      ...phasing.notes,
-      ...skipped.map(noteSkipped),
-      ...chosen.flatMap(({ appliance, reasons }) => reasons.map((reason) => ({ mxedge_id: appliance.id, reason }))),
-    ],
+    notes: [...notes, ...phasing.notes, ...skipped.map(noteSkipped), ...chosen.flatMap(noteServices)],
   }
 }
 
@@ -86,6 +81,11 @@ export function noteSkipped({
 }: Pick<PlannedTarget, 'appliance' | 'reason'>): MxedgeUpgradeNote {
   const note = { mxedge_id: id, reason: `skipped: ${reason}` }
   return upgradeId === null ? note : { ...note, kind: 'in_another_upgrade' }
+}
+
+/** Notes which requested services of an appliance stay at their current versions while others are upgraded. */
+export function noteServices({ appliance, reasons }: PlannedMxedge): MxedgeUpgradeNote[] {
+  return reasons.map((reason) => ({ mxedge_id: appliance.id, reason }))
 }
 
 interface Facts extends TargetFacts {

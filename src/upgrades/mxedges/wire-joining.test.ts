@@ -120,6 +120,13 @@ test('those that the plan skipped are no longer skipped, nor noted', () => {
   expect(inclusion.notes).toEqual([{ reason: 'whole' }, { mxedge_id: '9', reason: 'skipped: why' }])
 })
 
+test('services of those that join are noted if they stay at their versions', () => {
+  const facts = { joins: 'last_phase' as const, extent, idle, places: [], skipped, nowMs: 7 }
+  const planned = joining.slice(0, 1).map((each) => Object.assign({}, each, { reasons: ['it has no service mxagent'] }))
+  const { notes: after } = planMxedgeInclusion(upgrade, planned, facts)
+  expect(after).toEqual([...notes, { mxedge_id: '0', reason: 'it has no service mxagent' }])
+})
+
 test('those that stay skipped are noted with their present reason, which the others keep', () => {
   const planned = ['1', '7', '8', '9'].map((id) => {
     const upgradeId = id === '8' ? 'other' : null
