@@ -285,7 +285,10 @@ describe('PUT', () => {
     expect(changed).toMatchObject({ id, strategy: 'serial', versions: { tunterm: 'latest' }, counts: { queued: 2 } })
     const members = new Set((await targetsOf(world, id)).map(({ mxedge_id }) => mxedge_id))
     expect(members).toEqual(new Set([boxes[0], boxes[1]]))
-    expect((await put({ versions: { tunterm: '9.9.9' } })).status).toBe(400)
+    // Some clients send null for a list that is not set. Without the list, it would mean all appliances.
+    for (const body of [{ versions: { tunterm: '9.9.9' } }, { mxedge_ids: null }])
+      expect((await put(body)).status).toBe(400)
+    expect(await reasonOf(tunterm('latest', { mxedge_ids: null }))).toContain('mxedge_ids')
     expect(await find(world, id)).toEqual(changed)
     await world.call('POST', `${pathOf(world)}/${id}/cancel`)
     const refused = await put({ strategy: 'serial' })
