@@ -90,7 +90,7 @@ export async function updateInclusion(
 
 /** What a look of an upgrade has found. */
 export interface JoiningLook {
-  /** The ids of the appliances that may join. */
+  /** The ids of the appliances that may join, or whose reason to be skipped may have changed. */
   readonly ids: readonly string[]
   /** Why the upgrade skips those that it has as skipped targets. */
   readonly skipped: ReadonlyMap<string, string>
@@ -102,7 +102,7 @@ export interface JoiningLook {
 
 /**
  * Lists appliances that the upgrade covers, that have connected once, that no upgrade has and that this one never had,
- * except as skipped by its plan.
+ * except as skipped by its plan. Also those that its plan skipped and that another upgrade has now.
  * @param portion At most `limit` appliances behind `after` are looked at.
  */
 export async function listJoining(
@@ -115,7 +115,7 @@ export async function listJoining(
   if (after !== null) covered = covered.where('id', '>', after)
   const looked = (await covered.orderBy('id').limit(limit).execute()).map((row) => row.id)
   const { rows } = await sql<{ id: string; skipReason: string | null; isBusy: boolean }>`
-    select looked.id, own.reason as skip_reason, is_busy
+    select looked.id, case when own.phase = ${NO_PHASE} then own.reason end as skip_reason, is_busy
     from unnest(${looked}::uuid[]) as looked (id)
     cross join lateral (select exists (select from mxedge_upgrade_target target
       where target.mxedge_id = looked.id and target.org_id = ${orgId} and target.state <> ${noneOf(terminalStates)}) as is_busy) active
@@ -124,7 +124,7 @@ export async function listJoining(
       and exists (select from mxedge_session session where session.org_id = ${orgId} and session.mxedge_id = looked.id)
   `.execute(reader)
   return {
-    ids: rows.flatMap((row) => (row.isBusy ? [] : [row.id])),
+    ids: rows.flatMap((row) => (row.isBusy && row.skipReason === null ? [] : [row.id])),
     skipped: new Map(rows.flatMap((row) => (row.skipReason === null ? [] : [[row.id, row.skipReason]]))),
     busy: new Set(rows.flatMap((row) => (row.isBusy ? [row.id] : []))),
     last: looked.length < limit ? null : (looked.at(-1) ?? null),

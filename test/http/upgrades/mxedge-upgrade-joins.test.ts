@@ -242,6 +242,21 @@ describe('include_new', () => {
     expect((await inOrg(org, 'GET', `/${record.id}/targets`)).body).toMatchObject([{ status: 'skipped', reason }])
   })
 
+  test('says which upgrade has an appliance that it awaits, also once a further one has taken it over', async () => {
+    const org = await addOrg()
+    const busy = await addBox(world, { org })
+    const start_time = Math.floor(Date.now() / 1000) + 3600
+    const body = { versions: { tunterm: 'latest' }, mxedge_ids: [busy], start_time }
+    await inOrg(org, 'POST', '', body)
+    const { body: record } = await inOrg(org, 'POST', '', { versions: body.versions, include_new: true })
+    const { body: further } = await inOrg(org, 'POST', '', { ...body, supersede: true })
+    await look(record.id)
+    const reason = `it is in upgrade ${further.id}`
+    const note = { mxedge_id: busy, reason: `skipped: ${reason}` }
+    expect((await inOrg(org, 'GET', `/${record.id}`)).body).toMatchObject({ awaited: 1, notes: [note] })
+    expect((await inOrg(org, 'GET', `/${record.id}/targets`)).body).toMatchObject([{ status: 'skipped', reason }])
+  })
+
   test('does not count an appliance that has left its site as awaited', async () => {
     const org = await addOrg()
     const { body: site } = await world.call('POST', `/orgs/${org.orgId}/sites`, { as: org, body: { name: 'Site' } })
