@@ -41,18 +41,24 @@ export async function expectAccessible(page: Page): Promise<void> {
 interface Labelled {
   readonly tagName: string
   readonly innerText: string
+  readonly ownerDocument: { getElementById(id: string): { readonly innerText: string } | null }
   getAttribute(name: string): string | null
 }
 
-/** Returns the texts that several buttons, or links to different pages, have as their only names. People choose `.name`s. */
+/**
+ * Returns the texts that several buttons, or links to different pages, have as their only names. It leaves out links with the
+ * class `name`, such as those to devices: their texts are names that people have given.
+ */
 async function findNameless(page: Page): Promise<readonly string[]> {
   const found = await page
     .locator('main :is(button, summary, a:not(.name))')
     .evaluateAll((elements: readonly Labelled[]) =>
       elements.flatMap((element, index) => {
         const text = element.innerText.trim()
-        const isNamed = ['aria-label', 'aria-labelledby'].some((name) => element.getAttribute(name) !== null)
-        if (text === '' || isNamed) return []
+        const ids = element.getAttribute('aria-labelledby')?.split(' ')
+        // An id that nothing has, or something without a text, adds nothing to the name.
+        const isLabelled = ids?.every((id) => element.ownerDocument.getElementById(id)?.innerText.trim()) === true
+        if (text === '' || isLabelled || element.getAttribute('aria-label') !== null) return []
         return [{ name: `${element.tagName} ${text}`, target: element.getAttribute('href') ?? String(index) }]
       }),
     )
