@@ -123,7 +123,11 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await page.getByRole('searchbox', { name: 'Name' }).fill('other')
     await page.keyboard.press('Enter')
     await page.getByText('No webhook matches').waitFor()
+    await page.getByRole('searchbox', { name: 'Name' }).and(page.locator(':focus')).waitFor()
     await expectAccessible(page)
+    await page.getByRole('link', { name: 'Webhooks' }).first().click()
+    await page.getByRole('listitem').filter({ hasText: 'Stopped' }).waitFor()
+    expect(await page.getByRole('searchbox', { name: 'Name' }).inputValue()).toBe('')
     await context.close()
   })
 
@@ -136,10 +140,11 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await page.getByText('Healthy').waitFor()
     const healths: string[] = []
     page.on('request', (request) => request.url().endsWith('/health') && healths.push(request.url()))
-    for (let polls = 0; polls < 3; polls += 1)
+    // The clock of the page also runs on by itself.
+    for (let polls = 0; polls < 7; polls += 1)
       await Promise.all([page.waitForResponse(/failing=true/), page.clock.runFor(6000)])
-    expect(healths).toEqual([])
-    await Promise.all([page.waitForRequest(/\/health$/), page.clock.runFor(20_000)])
+    expect(healths.length).toBeGreaterThan(0)
+    expect(healths.length).toBeLessThan(4)
     await context.close()
   })
 

@@ -1,7 +1,7 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
-import type { FormEvent } from 'react'
+import { type FormEvent, useEffect, useRef } from 'react'
 import { useMay } from '../../accounts/self.ts'
 import { counted } from '../../display/texts/counted.ts'
 import { MoreButton } from '../../display/layout/more-button.tsx'
@@ -54,7 +54,7 @@ export function WebhookListPage() {
       </PageTitle>
       <div className="filters">
         <PlaceChoice orgId={orgId} search={search} />
-        <NameSearch key={filter.name} name={filter.name} />
+        <NameSearch name={filter.name} />
         <FailingChoice orgId={orgId} place={place} search={search} isKnown={isKnown} filter={filter} />
       </div>
       {webhooks.data === undefined && webhooks.error === null && <Skeleton rows={4} />}
@@ -152,6 +152,11 @@ function PlaceChoice({ orgId, search }: { readonly orgId: string; readonly searc
 /** Finds webhooks by their names among hundreds. */
 function NameSearch({ name }: { readonly name: string | undefined }) {
   const navigate = useNavigate({ from: '/orgs/$orgId/webhooks' })
+  const input = useRef<HTMLInputElement>(null)
+  // Shows what the address says. Another input would lose the focus.
+  useEffect(() => {
+    if (input.current !== null) input.current.value = name ?? ''
+  }, [name])
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     const text = new FormData(event.currentTarget).get('name')
@@ -165,7 +170,7 @@ function NameSearch({ name }: { readonly name: string | undefined }) {
   }
   return (
     <form className="name-search" role="search" aria-label="Webhooks" onSubmit={submit}>
-      <TextInput size="xs" type="search" name="name" aria-label="Name" placeholder="Name" defaultValue={name} />
+      <TextInput ref={input} size="xs" type="search" name="name" aria-label="Name" placeholder="Name" />
       <Button type="submit" variant="default" size="xs">
         Search
       </Button>
