@@ -307,10 +307,11 @@ describe.skipIf(noChromium !== null)(
       await page.getByLabel('End idle sessions after').fill('60')
       await page.getByLabel('Minimum password length').fill('10')
       const saved = page.waitForResponse((answer) => answer.request().method() === 'PUT' && answer.ok())
-      await page.getByRole('button', { name: 'Save the settings' }).click()
+      await page.keyboard.press('Enter')
       await saved
       const status = page.getByRole('status').filter({ hasText: 'The settings are saved' })
       await status.waitFor()
+      await page.getByLabel('Minimum password length').and(page.locator(':focus')).waitFor()
       await page.getByLabel('Minimum password length').fill('11')
       await status.waitFor({ state: 'detached' })
       expect((await server.call('GET', `${org}/setting`)).body).toMatchObject({

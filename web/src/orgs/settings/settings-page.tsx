@@ -13,6 +13,7 @@ import { RequestForm } from '../../display/forms/request-form.tsx'
 import {
   type Setting,
   type SettingField,
+  type SettingTexts,
   changeOf,
   fieldOfPath,
   nameOf,
@@ -27,8 +28,6 @@ export function SettingsPage() {
   const { orgId } = route.useParams()
   const { api } = useServer()
   const mayChange = useMay('admin', { orgId })
-  /** When the person has saved the settings that the page shows; null after further input. */
-  const [savedTime, setSavedTime] = useState<number | null>(null)
   const query = useQuery({
     queryKey: ['setting', orgId],
     queryFn: () => answerOf(api.GET('/api/v1/orgs/{org_id}/setting', { params: { path: { org_id: orgId } } })),
@@ -40,16 +39,7 @@ export function SettingsPage() {
       </PageTitle>
       {mayChange && <NamePanel orgId={orgId} />}
       <QueryView query={query} rows={10}>
-        {(setting) => (
-          <SettingForm
-            key={setting.modified_time ?? 0}
-            orgId={orgId}
-            setting={setting}
-            mayChange={mayChange}
-            isSaved={savedTime !== null && savedTime === setting.modified_time}
-            onSaved={setSavedTime}
-          />
-        )}
+        {(setting) => <SettingForm orgId={orgId} setting={setting} mayChange={mayChange} />}
       </QueryView>
     </>
   )
@@ -78,15 +68,15 @@ interface SettingFormProps {
   readonly orgId: string
   readonly setting: Setting
   readonly mayChange: boolean
-  /** These are the settings that the person has just saved. */
-  readonly isSaved: boolean
-  readonly onSaved: (modifiedTime: number | null) => void
 }
 
-function SettingForm({ orgId, setting, mayChange, isSaved, onSaved }: SettingFormProps) {
+const NO_INPUT: SettingTexts = {}
+
+function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
   const { api } = useServer()
   const queries = useQueryClient()
-  const [texts, setTexts] = useState(() => textsOf(setting))
+  const [input, setInput] = useState(NO_INPUT)
+  const texts = { ...textsOf(setting), ...input }
   const mutation = useMutation({
     mutationFn: () =>
       answerOf(
@@ -95,9 +85,9 @@ function SettingForm({ orgId, setting, mayChange, isSaved, onSaved }: SettingFor
           body: changeOf(texts, setting),
         }),
       ),
-    async onSuccess({ modified_time: time }) {
-      onSaved(time ?? null)
-      await queries.invalidateQueries({ queryKey: ['setting', orgId] })
+    onSuccess(saved) {
+      queries.setQueryData(['setting', orgId], saved)
+      setInput(NO_INPUT)
     },
   })
   const refused = mutation.error === null ? null : fieldOfPath(fieldPathIn(mutation.error.message))
@@ -117,10 +107,7 @@ function SettingForm({ orgId, setting, mayChange, isSaved, onSaved }: SettingFor
                   field={field}
                   text={texts[nameOf(field)] ?? ''}
                   error={refused === nameOf(field) ? (mutation.error?.message ?? null) : null}
-                  onChange={(text) => {
-                    setTexts({ ...texts, [nameOf(field)]: text })
-                    onSaved(null)
-                  }}
+                  onChange={(text) => setInput({ ...input, [nameOf(field)]: text })}
                 />
               ))}
             </div>
@@ -128,7 +115,7 @@ function SettingForm({ orgId, setting, mayChange, isSaved, onSaved }: SettingFor
         ))}
       </fieldset>
       {refused === null && <ProblemNote problem={mutation.error} />}
-      {isSaved && <p role="status">The settings are saved.</p>}
+      {mutation.isSuccess && input === NO_INPUT && <p role="status">The settings are saved.</p>}
       {mayChange && (
         <Button type="submit" size="sm" loading={mutation.isPending}>
           Save the settings
