@@ -71,11 +71,11 @@ describe.skipIf(noChromium !== null)(
       const person = await addPerson(server, [{ scope: 'org', role: 'read' }])
       const page = await enter(person, '/account')
       await page.getByText('Google is not linked').waitFor()
-      await page.getByRole('button', { name: 'Link Google' }).click()
+      await page.getByRole('button', { name: 'Link… Google' }).click()
       await agree(page)
       await page.getByRole('heading', { name: 'Link Google' }).waitFor()
       await expectAccessible(page)
-      await page.getByRole('region', { name: 'Link Google' }).getByRole('button', { name: 'Link Google' }).click()
+      await page.getByRole('button', { name: 'Link Google' }).click()
       await page.getByText('Google is linked').waitFor()
       expect(new URL(page.url()).search).toBe('')
 

@@ -99,7 +99,7 @@ function LinkButton({ provider }: { readonly provider: string }) {
   return (
     <span>
       <Button variant="default" size="xs" {...label} loading={mutation.isPending} onClick={() => mutation.mutate()}>
-        Link
+        Link…
       </Button>
       <ProblemNote problem={mutation.error} />
     </span>
