@@ -6,8 +6,8 @@ export interface HiddenProperty<K extends object, V> {
 }
 
 /**
- * Declares a property in the place of a weak map, for objects that live shortly. Minor collections of V8 take the values of a
- * weak map for live, and what refers to its key from there keeps the key, until the next full collection; see decision 577.
+ * Declares a property that replaces a weak map, for short-lived objects. Minor collections of V8 keep the values of a long-lived weak
+ * map. A value that refers to its key then keeps the key as well, until the next full collection; see decision 577.
  * @param name The name for debuggers.
  */
 export function hiddenProperty<K extends object, V>(name: string): HiddenProperty<K, V> {
