@@ -32,6 +32,16 @@ it('finds what a change is about', () => {
       { site_id: 's', device_id: device },
       { kind: 'device', mac: '02516e000001', siteId: 's' },
     ],
+    // The site has lost the device.
+    [
+      {
+        site_id: 's',
+        device_id: device,
+        before: { mac: '02516e000001', site_id: 's' },
+        after: { mac: '02516e000001' },
+      },
+      site,
+    ],
     [{ site_id: 's', before: { name: 'a' }, after: { name: 'b' } }, site],
   ] as const
   for (const [entry, subject] of samples) expect(subjectOf(entry, known)).toEqual(subject)

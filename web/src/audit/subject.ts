@@ -12,7 +12,8 @@ export type Subject =
 type Named = Pick<LogEntry, 'device_id' | 'site_id' | 'before' | 'after'>
 
 /**
- * Returns the subject of an entry; null if it has no page, or was deleted by this change.
+ * Returns the subject of an entry; null if it has no page, or was deleted by this change. A device that
+ * has left its site has none there.
  * @param isKnown Whether the site still exists.
  */
 export function subjectOf(entry: Named, isKnown: (siteId: string) => boolean): Subject | null {
@@ -24,7 +25,10 @@ export function subjectOf(entry: Named, isKnown: (siteId: string) => boolean): S
   const webhookId = after?.['webhook_id']
   if (typeof webhookId === 'string') return { kind: 'webhook', id: webhookId, siteId }
   if (siteId === null || before?.['webhook_id'] !== undefined) return null
-  return deviceId === undefined ? { kind: 'site', siteId } : { kind: 'device', mac: deviceId.slice(-12), siteId }
+  const hasLeft = before?.['site_id'] === siteId && after?.['site_id'] !== siteId
+  return deviceId === undefined || hasLeft
+    ? { kind: 'site', siteId }
+    : { kind: 'device', mac: deviceId.slice(-12), siteId }
 }
 
 /** Records of upgrades of edge appliances have the type of the change instead. */
