@@ -168,9 +168,10 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
       .values([uuidv7(), uuidv7()].map((messageId) => Object.assign({ id: messageId }, message)))
       .execute()
     // Attempts of the past have no use for the time of the next one.
-    for (const nextAttempt of [new Date(Date.now() + 3_600_000), new Date(Date.now() - 60_000)]) {
+    const nextAttempts = [new Date(Date.now() + 3_600_000), new Date(Date.now() - 60_000)]
+    for (const [index, nextAttempt] of nextAttempts.entries()) {
       const delivery = { orgId: world.org.orgId, id: uuidv7(), createdAt: at }
-      const failure = { status: 'failure' as const, statusCode: 503, error: null, durationMs: 1, final: false }
+      const failure = { status: 'failure' as const, statusCode: 503, error: null, durationMs: index, final: false }
       const sent = {
         webhookId: id,
         messageId: uuidv7(),
@@ -197,6 +198,9 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     expect(await reader.page.getByRole('button', { name: /Send|Delete/ }).count()).toBe(0)
     await reader.page.getByText('503').nth(1).waitFor()
     expect(await reader.page.getByText('next attempt').count()).toBe(1)
+    // Both were at the same time.
+    const names = reader.page.locator('details').locator('xpath=preceding-sibling::p/span')
+    expect(new Set(await names.allInnerTexts()).size).toBe(2)
     await reader.context.close()
 
     const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)

@@ -138,7 +138,6 @@ interface DeliveryLineProps {
 function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
   const { topic, status, error, attempt, duration_ms: durationMs, timestamp, next_attempt: next } = delivery
   const isTaken = status === 'success'
-  const now = useNow()
   const figures = [
     attempt !== undefined && attempt > 1 && `attempt ${attempt}`,
     durationMs !== undefined && `${durationMs} ms`,
@@ -155,14 +154,9 @@ function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
       <p>
         <RowName>
           <SiteTime at={timestamp} zone={zone} />
+          {figures.filter(Boolean).map((figure) => ` · ${String(figure)}`)}
         </RowName>
-        {figures.filter(Boolean).map((figure) => ` · ${String(figure)}`)}
-        {next !== undefined && next > now && (
-          <>
-            {' · next attempt '}
-            <SiteTime at={next} zone={zone} />
-          </>
-        )}
+        {next !== undefined && <NextAttempt at={next} zone={zone} />}
       </p>
       <details>
         <RowSummary>Request and response</RowSummary>
@@ -179,6 +173,17 @@ function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
         )}
       </details>
     </Row>
+  )
+}
+
+/** Shows nothing once the time has passed. */
+function NextAttempt({ at, zone }: { readonly at: number; readonly zone: string | undefined }) {
+  if (at <= useNow()) return null
+  return (
+    <>
+      {' · next attempt '}
+      <SiteTime at={at} zone={zone} />
+    </>
   )
 }
 
