@@ -266,6 +266,7 @@ describe('webhooks of an organization', () => {
     const replaced = await server.call('POST', `${hooks}/${id}/replace_key`, { body: {} })
     expect(replaced).toMatchObject({ status: 200, body: { keys: [{}, { ...first, until: expect.any(Number) }] } })
     expect(await keysOf(published)).toEqual(replaced.body.keys)
+    expect((await lastAudit()).after).toEqual({ webhook_id: id })
     await server.call('PUT', `${hooks}/${id}`, { body: { secret: 'a', ed25519_signatures: false } })
     expect(await keysOf(published)).toEqual(replaced.body.keys)
     const plain = await create()

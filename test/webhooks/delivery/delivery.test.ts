@@ -286,9 +286,12 @@ describe('a receiver that fails', () => {
       const row = await harness.ctx.db.selectFrom('webhook').select('enabled').executeTakeFirstOrThrow()
       return !row.enabled
     })
-    const records = await harness.ctx.db.selectFrom('auditLog').select('message').execute()
-    expect(records.map(({ message }) => message)).toContain('Disable Webhook "Old": its receiver answered 410 Gone')
     const { id } = webhook
+    const records = await harness.ctx.db.selectFrom('auditLog').select(['message', 'after']).execute()
+    expect(records).toContainEqual({
+      message: 'Disable Webhook "Old": its receiver answered 410 Gone',
+      after: { enabled: false, webhook_id: id },
+    })
     const disabled = await harness.ctx.db.selectFrom('webhook').select(['disabledAt', 'disabledWhy']).execute()
     expect(disabled).toEqual([{ disabledAt: clock.now(), disabledWhy: 'gone' }])
     const events = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'text', 'details']).execute()
