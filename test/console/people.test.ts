@@ -319,6 +319,12 @@ describe.skipIf(noChromium !== null)(
         ui_idle_timeout: 60,
         password_policy: { min_length: 10 },
       })
+      // What somebody else has saved appears, beside the input.
+      await server.call('PUT', `${org}/setting`, { body: { ui_idle_timeout: 61 } })
+      await page.getByRole('button', { name: 'Rename' }).click()
+      const idleTimeout = page.getByLabel('End idle sessions after')
+      await waitUntil('it is read again', async () => (await idleTimeout.inputValue()) === '61')
+      expect(await page.getByLabel('Minimum password length').inputValue()).toBe('11')
       await page.reload()
       expect(await page.getByLabel('Maintenance windows').inputValue()).toBe('sat sun 22:00-04:00')
       for (const label of ['Maintenance windows', 'End idle sessions after', 'Minimum password length'])
