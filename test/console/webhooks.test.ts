@@ -197,10 +197,17 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await reader.page.getByText('2 events · 3 attempts · it waited for a week').nth(1).waitFor()
     expect(await reader.page.getByRole('button', { name: /Send|Delete/ }).count()).toBe(0)
     await reader.page.getByText('503').nth(1).waitFor()
-    expect(await reader.page.getByText('next attempt').count()).toBe(1)
+    // Nothing is sent while the webhook is disabled.
+    expect(await reader.page.getByText('next attempt').count()).toBe(0)
     // Both were at the same time.
     const names = reader.page.locator('details').locator('xpath=preceding-sibling::p/span')
     expect(new Set(await names.allInnerTexts()).size).toBe(2)
+    const row = world.ctx.db.updateTable('webhook').where('id', '=', id)
+    await row.set({ enabled: true }).execute()
+    await reader.page.reload()
+    await reader.page.getByText('next attempt').waitFor()
+    expect(await reader.page.getByText('next attempt').count()).toBe(1)
+    await row.set({ enabled: false }).execute()
     await reader.context.close()
 
     const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)

@@ -6,6 +6,7 @@ import {
   parseWebhooksSearch,
   pendingText,
   rateLimitText,
+  latestAttempts,
   resultText,
   successText,
 } from './webhook.ts'
@@ -49,6 +50,16 @@ it('names the result of a delivery, also of a message that was fetched', () => {
   expect(resultText({ status: 'failure', status_code: 503 })).toBe('503')
   expect(resultText({ status: 'failure' })).toBe('No answer')
   expect(resultText({ status: 'success' })).toBe('Fetched')
+})
+
+it('finds the latest attempt of each message', () => {
+  const attempts = [
+    { id: '4', message_id: 'a' },
+    { id: '3', message_id: 'b' },
+    { id: '2' },
+    { id: '1', message_id: 'a' },
+  ]
+  expect([...latestAttempts(attempts)].toSorted()).toEqual(['2', '3', '4'])
 })
 
 it('keeps of an address of the list what filters it', () => {

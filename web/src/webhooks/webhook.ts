@@ -81,6 +81,14 @@ export function pendingText({ pending, pending_exact: isExact }: Pick<Health, 'p
   return isExact ? count : `about ${count}`
 }
 
+/**
+ * Returns the ids of the attempts that no later one of the same message follows: a message can be sent before its planned time.
+ * @param attempts The newest first.
+ */
+export function latestAttempts(attempts: readonly Pick<Delivery, 'id' | 'message_id'>[]): ReadonlySet<string> {
+  return new Set(new Map(attempts.toReversed().map(({ id, message_id: message = id }) => [message, id])).values())
+}
+
 /** The site in the address of a page of webhooks; absent for those of the organization. */
 export interface SiteSearch {
   readonly site?: string

@@ -9,7 +9,7 @@ import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
 import { useNow } from '../../display/times/use-now.ts'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
-import { type Delivery, type WebhookPlace, resultText } from '../webhook.ts'
+import { type Delivery, type WebhookPlace, latestAttempts, resultText } from '../webhook.ts'
 import type { DeliverySearch } from './delivery-search.ts'
 import { Row, RowName, RowSummary, useRowLabel } from '../../display/layout/row.tsx'
 
@@ -23,6 +23,7 @@ interface DeliveryPanelProps {
   readonly topics: readonly string[]
   /** Empty: all events of the topics are sent. */
   readonly filter: string
+  readonly isEnabled: boolean
   readonly search: DeliverySearch
   readonly mayWrite: boolean
   /** The time zone of the webhook's site; undefined for webhooks of the organization. */
@@ -30,7 +31,7 @@ interface DeliveryPanelProps {
 }
 
 /** The last attempts, with requests and answers. */
-export function DeliveryPanel({ place, id, topics, filter, search, mayWrite, zone }: DeliveryPanelProps) {
+export function DeliveryPanel({ place, id, topics, filter, isEnabled, search, mayWrite, zone }: DeliveryPanelProps) {
   const calls = useWebhookCalls(place)
   const [limit, setLimit] = useState(SHOWN)
   const query = useQuery({
@@ -41,6 +42,7 @@ export function DeliveryPanel({ place, id, topics, filter, search, mayWrite, zon
     // The previous rows stay while the next filter is being applied.
     placeholderData: (former) => former,
   })
+  const latest = latestAttempts(query.data?.results ?? [])
   const shown = query.data && (query.data.total > limit ? `the last ${limit} of ${query.data.total}` : query.data.total)
   return (
     <Panel title="Deliveries" aside={shown}>
@@ -58,6 +60,7 @@ export function DeliveryPanel({ place, id, topics, filter, search, mayWrite, zon
                 <DeliveryLine
                   key={delivery.id}
                   delivery={delivery}
+                  isRepeated={isEnabled && latest.has(delivery.id)}
                   zone={zone}
                   {...(mayWrite &&
                     delivery.topic !== 'ping' && {
@@ -130,12 +133,14 @@ function DeliveryFilters({ topics, search }: Pick<DeliveryPanelProps, 'topics' |
 
 interface DeliveryLineProps {
   readonly delivery: Delivery
+  /** Whether the next attempt is still to come. */
+  readonly isRepeated: boolean
   readonly zone: string | undefined
   /** Absent if the role may not, and for test messages, which are sent once. */
   readonly replay?: (ids: string[]) => Promise<unknown>
 }
 
-function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
+function DeliveryLine({ delivery, isRepeated, zone, replay }: DeliveryLineProps) {
   const { topic, status, error, attempt, duration_ms: durationMs, timestamp, next_attempt: next } = delivery
   const isTaken = status === 'success'
   const figures = [
@@ -156,7 +161,7 @@ function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
           <SiteTime at={timestamp} zone={zone} />
           {figures.filter(Boolean).map((figure) => ` · ${String(figure)}`)}
         </RowName>
-        {next !== undefined && <NextAttempt at={next} zone={zone} />}
+        {next !== undefined && isRepeated && <NextAttempt at={next} zone={zone} />}
       </p>
       <details>
         <RowSummary>Request and response</RowSummary>

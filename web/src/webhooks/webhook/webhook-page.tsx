@@ -52,6 +52,7 @@ export function WebhookPage() {
             id={webhookId}
             topics={webhook.topics}
             filter={textIn(webhook, 'filter')}
+            isEnabled={webhook.enabled}
             search={search}
             mayWrite={mayWrite}
             zone={zone}
