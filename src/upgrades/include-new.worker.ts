@@ -12,12 +12,12 @@ import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../rollout/events/append-events.ts'
 import { finalVersionOf, imagesOf, splitImages } from '../rollout/targets/hops/hops.ts'
 import { type IncludedDevice, planInclusion } from '../rollout/changes/plan-inclusion.ts'
+import { insertIncluded } from '../rollout/changes/store-included.ts'
 import {
   type DueInclusion,
   type OpenSite,
   claimInclusion,
   endInclusion,
-  insertIncluded,
   listFree,
   listJoining,
   listModelVersions,

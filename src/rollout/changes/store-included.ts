@@ -1,0 +1,85 @@
+import { sql } from 'kysely'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
+import { type Tx, anyOf, json } from '../../platform/database/db.ts'
+import { columnsOf, updateRows } from '../../platform/database/rows.ts'
+import { insertTargets } from '../store-create.ts'
+import { encodeStep } from '../targets/timeline.ts'
+import type { InclusionPlan } from './plan-inclusion.ts'
+import { isSkippedByPlan } from './store-inclusion.ts'
+
+const siteColumns = columnsOf('siteUpgrade', {
+  orgId: 'uuid',
+  id: 'uuid',
+  status: 'text',
+  hold: 'jsonb',
+  plan: 'jsonb',
+  currentPhase: 'integer',
+  phaseOpenedMs: 'float8',
+  counts: 'jsonb',
+  downloads: 'jsonb',
+  total: 'integer',
+})
+
+/** Writes the targets that join, and the changed upgrade. The caller has locked it and its site upgrades. */
+export async function insertIncluded(
+  tx: Tx,
+  scope: OrgScope,
+  id: string,
+  { plan, now, nowMs }: { readonly plan: InclusionPlan; readonly now: Date; readonly nowMs: number },
+): Promise<void> {
+  const rows = plan.sites.map((site) => ({ ...site, orgId: scope.orgId }))
+  await updateRows(tx, siteColumns, rows, {
+    key: ['orgId', 'id'],
+    set: sql`finished_at = null, due_ms = ${nowMs}`,
+  })
+  const timeline = encodeStep({ state: 'planned', at: now, reason: 'joined the upgrade' })
+  await deleteSkipped(tx, scope, id, plan)
+  await insertTargets(tx, scope, plan.targets, { enteredAt: now, timeline })
+  await deleteNotes(tx, scope, id, plan)
+  const { phases, downloads } = plan
+  await tx
+    .updateTable('orgUpgrade')
+    .set({
+      planned: plan.planned,
+      ...(phases !== null && {
+        phasePlan: sql`jsonb_set(phase_plan, '{phase_sizes}', ${JSON.stringify(phases.sizes)}::jsonb)`,
+        pendingByPhase: json(phases.pending),
+      }),
+      ...(downloads !== null && {
+        downloadPlan: sql`jsonb_set(download_plan, '{phase_sizes}', ${JSON.stringify(downloads.sizes)}::jsonb)`,
+        downloads: sql`jsonb_set(downloads, '{pending}', ${JSON.stringify(downloads.pending)}::jsonb)`,
+      }),
+    })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Deletes the notes that say why the plan left out devices that are now targets. They may be those of another site. */
+async function deleteNotes(tx: Tx, scope: InOrg, orgUpgradeId: string, { targets }: InclusionPlan): Promise<void> {
+  const isJoined = sql<boolean>`coalesce(note->>'mac' = any(${targets.map(({ mac }) => mac)}::text[]), false)`
+  await sql`
+    update site_upgrade set notes = (
+      select coalesce(jsonb_agg(note order by place) filter (where not ${isJoined}), '[]')
+      from jsonb_array_elements(notes) with ordinality as noted (note, place))
+    where org_id = ${scope.orgId} and org_upgrade_id = ${orgUpgradeId}
+      and exists (select from jsonb_array_elements(notes) as note where ${isJoined})
+  `.execute(tx)
+}
+
+/** Deletes the targets that the plan skipped and that are to be upgraded now. They may be those of another site. */
+async function deleteSkipped(tx: Tx, scope: InOrg, orgUpgradeId: string, { targets }: InclusionPlan): Promise<void> {
+  await sql`
+    with gone as (
+      delete from upgrade_target target using site_upgrade part
+      where part.org_id = ${scope.orgId} and part.org_upgrade_id = ${orgUpgradeId}
+        and target.org_id = part.org_id and target.upgrade_id = part.id and ${isSkippedByPlan}
+        and target.device_id = ${anyOf(targets.map(({ deviceId }) => deviceId))}
+      returning target.upgrade_id
+    )
+    update site_upgrade part set total = total - less.count,
+      counts = jsonb_set(counts, '{skipped}', to_jsonb((counts->>'skipped')::integer - less.count))
+    from (select upgrade_id, count(*)::integer as count from gone group by upgrade_id) less
+    where part.org_id = ${scope.orgId} and part.id = less.upgrade_id
+  `.execute(tx)
+}
