@@ -11,7 +11,7 @@ import { type Poller, startPoller } from '../platform/time/poller.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../rollout/events/append-events.ts'
 import { finalVersionOf, imagesOf, splitImages } from '../rollout/targets/hops/hops.ts'
-import { type IncludedDevice, planInclusion } from '../rollout/changes/plan-inclusion.ts'
+import { type IncludedDevice, type IncludingSite, planInclusion } from '../rollout/changes/plan-inclusion.ts'
 import { insertIncluded } from '../rollout/changes/store-included.ts'
 import {
   type DueInclusion,
@@ -25,11 +25,14 @@ import {
   lockIncludingSites,
   updateInclusion,
 } from '../rollout/changes/store-inclusion.ts'
+import { listReporting } from '../rollout/targets/health/store.ts'
+import type { UpgradeNote } from '../rollout/rollout.ts'
 import { deleteAwaited } from '../rollout/changes/store-awaited.ts'
 import { replaceJoiningFailures } from '../rollout/changes/store-joining-failures.ts'
 import { deviceOfCandidate } from '../rollout/store-candidates.ts'
 import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
+import { noteUnmet } from './planning/note-unmet.ts'
 import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './planning/plan-joining.ts'
 import { type LaterSites, planLaterSite, planLaterTimes } from './planning/plan-later-sites.ts'
 import { type Looked, type Portion, concerningJoining, searchAll } from './search-joining.ts'
@@ -206,11 +209,31 @@ function include(ctx: Context, scope: OrgScope, { id, open, later, devices, join
     )
     const ranks = await rankJoining(tx, scope, included)
     const { joins, downloadsJoin } = joining
-    const plan = planInclusion(org, [...locked, ...fresh], { devices: included, joins, downloadsJoin, ranks, nowMs })
-    await insertIncluded(tx, scope, id, { plan, now, nowMs })
+    const sites = [...locked, ...fresh]
+    const plan = planInclusion(org, sites, { devices: included, joins, downloadsJoin, ranks, nowMs })
+    const notes = await noteIncluded(tx, scope, { sites, included })
+    await insertIncluded(tx, scope, id, { plan, notes, now, nowMs })
     await appendInclusion(tx, scope, { id, included, now })
     wakeAfterCommit(tx, 'rollouts')
   })
+}
+
+/** Notes by site upgrade what it demands, and devices that join can't do. */
+async function noteIncluded(
+  tx: Tx,
+  scope: OrgScope,
+  { sites, included }: { readonly sites: readonly IncludingSite[]; readonly included: readonly IncludedDevice[] },
+): Promise<ReadonlyMap<string, readonly UpgradeNote[]>> {
+  const deviceIds = included.map(({ device }) => device.id)
+  const reporting = sites.some(({ plan }) => plan.health) ? await listReporting(tx, scope, deviceIds) : undefined
+  const bySite = Map.groupBy(included, ({ upgradeId }) => upgradeId)
+  return new Map(
+    sites.flatMap(({ id, plan: { snapshot = false, rollback = false, health = false } }) => {
+      const plans = bySite.get(id)?.map(({ device }) => ({ kind: 'upgrade' as const, device })) ?? []
+      const notes = noteUnmet({ snapshot, rollback, health }, plans, reporting)
+      return notes.length === 0 ? [] : [[id, notes]]
+    }),
+  )
 }
 
 /** Prevents the deletion of those of the later sites that are in `siteIds`. @returns Those that still exist. */

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { columnsOf, updateRows } from '../../platform/database/rows.ts'
+import type { UpgradeNote } from '../rollout.ts'
 import { insertTargets } from '../store-create.ts'
 import { encodeStep } from '../targets/timeline.ts'
 import type { InclusionPlan } from './plan-inclusion.ts'
@@ -20,12 +21,21 @@ const siteColumns = columnsOf('siteUpgrade', {
   total: 'integer',
 })
 
+export interface Inclusion {
+  readonly plan: InclusionPlan
+  /** What is noted of devices that join, by site upgrade. */
+  readonly notes: ReadonlyMap<string, readonly UpgradeNote[]>
+  readonly now: Date
+  /** Service time. */
+  readonly nowMs: number
+}
+
 /** Writes the targets that join, and the changed upgrade. The caller has locked it and its site upgrades. */
 export async function insertIncluded(
   tx: Tx,
   scope: OrgScope,
   id: string,
-  { plan, now, nowMs }: { readonly plan: InclusionPlan; readonly now: Date; readonly nowMs: number },
+  { plan, notes, now, nowMs }: Inclusion,
 ): Promise<void> {
   const rows = plan.sites.map((site) => ({ ...site, orgId: scope.orgId }))
   await updateRows(tx, siteColumns, rows, {
@@ -36,6 +46,7 @@ export async function insertIncluded(
   await deleteSkipped(tx, scope, id, plan)
   await insertTargets(tx, scope, plan.targets, { enteredAt: now, timeline })
   await deleteNotes(tx, scope, id, plan)
+  await appendNotes(tx, scope, notes)
   const { phases, downloads } = plan
   await tx
     .updateTable('orgUpgrade')
@@ -64,6 +75,16 @@ async function deleteNotes(tx: Tx, scope: InOrg, orgUpgradeId: string, { targets
       from jsonb_array_elements(notes) with ordinality as noted (note, place))
     where org_id = ${scope.orgId} and org_upgrade_id = ${orgUpgradeId}
       and exists (select from jsonb_array_elements(notes) as note where ${isJoined})
+  `.execute(tx)
+}
+
+async function appendNotes(tx: Tx, scope: InOrg, notes: Inclusion['notes']): Promise<void> {
+  if (notes.size === 0) return
+  const texts = [...notes.values()].map((added) => JSON.stringify(added))
+  await sql`
+    update site_upgrade set notes = site_upgrade.notes || added.notes::jsonb
+    from unnest(${[...notes.keys()]}::uuid[], ${texts}::text[]) as added (id, notes)
+    where site_upgrade.org_id = ${scope.orgId} and site_upgrade.id = added.id
   `.execute(tx)
 }
 

@@ -3,7 +3,7 @@ import type { UpgradeNote } from '../../rollout/rollout.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import type { DevicePlan, UpgradeDevice } from './plan-org-upgrade.ts'
 
-type Plans = readonly DevicePlan<UpgradeDevice>[]
+type Plans = readonly Pick<DevicePlan<UpgradeDevice>, 'kind' | 'device'>[]
 
 /**
  * @param reporting The devices that have ever reported their health.

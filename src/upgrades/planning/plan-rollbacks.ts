@@ -8,7 +8,7 @@ export interface RestorableDevice extends UpgradeDevice {
   readonly mayRestore: boolean
 }
 
-type Plans = readonly DevicePlan<RestorableDevice>[]
+type Plans = readonly Pick<DevicePlan<RestorableDevice>, 'kind' | 'device'>[]
 
 /** @throws AppError invalid if failed devices are to be restored, and none of them can be. */
 export function refuseRollback({ rollback }: Pick<UpgradeRequest, 'rollback'>, plans: Plans): void {

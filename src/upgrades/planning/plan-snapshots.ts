@@ -12,7 +12,7 @@ export interface SnapshotDevice extends UpgradeDevice {
   readonly snapshotRefusal: string | null
 }
 
-type Plans = readonly DevicePlan<SnapshotDevice>[]
+type Plans = readonly Pick<DevicePlan<SnapshotDevice>, 'kind' | 'device'>[]
 
 /** @throws AppError invalid if snapshots are requested and no device that is upgraded can take one. */
 export function refuseSnapshot({ snapshot }: Pick<UpgradeRequest, 'snapshot'>, plans: Plans): void {

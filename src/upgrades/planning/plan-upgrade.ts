@@ -15,9 +15,7 @@ import { planLaterSites, planSiteP2p, presentPlan } from '../creation/present-pl
 import { encodeJoining } from './plan-joining.ts'
 import type { LaterSites } from './plan-later-sites.ts'
 import { noteHops } from './plan-hops.ts'
-import { noteHealth } from './plan-health.ts'
-import { noteRollbacks } from './plan-rollbacks.ts'
-import { noteSnapshots } from './plan-snapshots.ts'
+import { noteUnmet } from './note-unmet.ts'
 import { INCLUDE_MS, type UpgradeRequest, type UpgradeSite } from '../org-upgrade.ts'
 import type { Phasing } from '../strategies/strategy.ts'
 import { type PlacedSite, type Planned, type PlannedSite, placeInSteps, planTargets } from './plan-targets.ts'
@@ -259,9 +257,7 @@ function noteSite(request: UpgradeRequest, { times, plans, busy: others, reporti
   return [
     ...times.warnings,
     ...plans.flatMap((plan) => (plan.kind === 'leave_out' ? [{ mac: plan.device.mac, reason: plan.reason }] : [])),
-    ...noteSnapshots(request, mine),
-    ...noteRollbacks(request, mine),
-    ...noteHealth(request, mine, reporting),
+    ...noteUnmet(request, mine, reporting),
     ...noteHops(mine),
     ...busy.map(({ device }) => noteBusy(request, device)),
   ]

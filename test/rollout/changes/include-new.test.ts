@@ -2,6 +2,7 @@ import { type KyselyPlugin, sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
 import { inTx } from '../../../src/platform/database/db.ts'
+import { noCapabilities } from '../../../src/devices/commands/capabilities.ts'
 import { stopSiteUpgrades } from '../../../src/rollout/stops/store.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
@@ -87,6 +88,24 @@ describe('an upgrade with include_new', () => {
     await rollout.fleet.connect([first])
     await look()
     expect(await noted()).toEqual([leftOut(second)])
+  })
+
+  it('notes what it demands and devices that it takes in can not do', async () => {
+    const capabilities = {
+      ...noCapabilities,
+      commands: ['upgrade', 'restore_backup'] as const,
+      backup_version: '1.0.0',
+    }
+    await rollout.seed([{ devices: 2, capabilities }, 1])
+    const [joins] = rollout.devices(1)
+    if (joins === undefined) throw new Error('no devices')
+    const { id } = await begin({ rollback_on_failure: true })
+    await move([joins], 0)
+    await look()
+    const { siteUpgrades } = await rollout.read(id)
+    expect(siteUpgrades.flatMap(({ notes }) => notes)).toEqual([
+      { mac: joins.mac, reason: 'can not restore its backup version if it fails' },
+    ])
   })
 
   it('takes in a device that had the version when it was planned, and has not any more, wherever it is', async () => {
