@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { raiseAlarms } from '../../src/events/alarms/store.ts'
 import { inTx } from '../../src/platform/database/db.ts'
-import { codeAt, createBrowser } from '../support/peers/browser.ts'
 import { noChromium, signIn } from '../support/peers/chromium.ts'
 import { MODEL, NEW, seedOrg } from '../support/fleets/fleet.ts'
-import { tokenIn, waitForMail } from '../support/peers/mails.ts'
 import { addPerson } from '../support/people.ts'
-import type { TestOrg } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { addSso } from '../sso/world.ts'
-import { startIdentityProvider } from '../sso/identity-provider.ts'
+import { testAccounts } from './accounts-suite.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
 import { type ConsoleWorld, startConsole } from './world.ts'
@@ -59,33 +55,6 @@ describe.skipIf(noChromium !== null)(
       await page.waitForURL('**/sign-in?**')
       await context.close()
     })
-
-    it('asks for the second factor', { timeout: WITHIN_MS }, async () => {
-      const person = await addPerson(server, [{ scope: 'org', role: 'admin' }])
-      const secret = await enableSecondFactor(person)
-      const { page, context } = await server.openPage()
-      await signIn(page, person)
-      await page.getByRole('heading', { name: 'Second factor' }).waitFor()
-      await expectAccessible(page)
-      await page.getByLabel('Code').fill('000000')
-      await page.keyboard.press('Enter')
-      await page.locator('[aria-invalid="true"]').waitFor()
-      // The next code: one that has been used counts no more.
-      await page.getByLabel('Code').fill(codeAt(secret, new Date(Date.now() + 30_000)))
-      await page.keyboard.press('Enter')
-      await page.waitForURL(`**${org}`)
-      await context.close()
-    })
-
-    async function enableSecondFactor(person: TestOrg): Promise<string> {
-      const own = createBrowser(server)
-      await own.login(person.email, person.password)
-      const { body } = await own.call('GET', '/self/two_factor/token')
-      const secret: string = body.two_factor_secret
-      const verified = await own.call('POST', '/self/two_factor/verify', { two_factor: codeAt(secret, new Date()) })
-      expect(verified.status).toBe(200)
-      return secret
-    }
 
     it('does not offer what a role may not do', { timeout: WITHIN_MS }, async () => {
       const admin = await server.enter(server.org, `${org}/upgrades/${upgradeId}`)
@@ -222,81 +191,6 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
-    it('leads from the registration, by the mail, to a new organization', { timeout: WITHIN_MS }, async () => {
-      const { page, context } = await server.openPage()
-      const email = 'ada@example.com'
-      await page.goto('/sign-in')
-      await page.getByRole('link', { name: 'Create an account' }).click()
-      // The page before has such a field too.
-      await page.getByLabel('First name').waitFor()
-      await page.getByLabel('Email').fill(email)
-      await page.getByLabel('First name').fill('Ada')
-      await page.getByLabel('Last name').fill('Lovelace')
-      await page.getByLabel('Organization').fill('Engines')
-      await page.getByLabel('Password', { exact: true }).fill('short')
-      await page.getByRole('button', { name: 'Create the account' }).click()
-      await page.getByText('Invalid field password').waitFor()
-      await expectAccessible(page)
-      await page.getByLabel('Password', { exact: true }).fill('a much longer password')
-      await page.getByRole('button', { name: 'Create the account' }).click()
-      await page.getByText(`A mail to ${email}`).waitFor()
-      await page.goto(`/verify/register?token=${tokenIn(await waitForMail(server.dataDir, email))}`)
-      await page.getByLabel('Password').fill('a much longer password')
-      await page.getByRole('button', { name: 'Finish the registration' }).click()
-      await page.getByRole('heading', { name: 'Engines' }).or(page.getByText('Engines')).first().waitFor()
-      await context.close()
-    })
-
-    it('shows a new token once, and sets up a second factor', { timeout: 2 * WITHIN_MS }, async () => {
-      const person = await addPerson(server, [{ scope: 'org', role: 'read' }])
-      const { page, context } = await server.enter(person, '/account')
-      await page.getByLabel('Name of a new token').fill('backup')
-      await page.getByRole('button', { name: 'Create the token' }).click()
-      const tokens = page.getByRole('region', { name: 'API tokens' })
-      const key = await tokens.locator('pre').innerText()
-      const asked = { headers: { authorization: `Token ${key}` } }
-      expect((await fetch(`${server.url}/api/v1/self`, asked)).status).toBe(200)
-      const line = tokens.getByRole('listitem').filter({ hasText: 'backup' })
-      await line.getByRole('button', { name: 'Revoke…' }).click()
-      await page.getByRole('dialog').getByText('Revokes 1 token (backup). Programs that use it are refused').waitFor()
-      await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
-      await line.waitFor({ state: 'detached' })
-      expect((await fetch(`${server.url}/api/v1/self`, asked)).status).toBe(401)
-
-      await page.getByRole('button', { name: 'Set up' }).click()
-      const factor = page.getByRole('region', { name: 'Second factor' })
-      const picture = factor.getByAltText('QR code of the secret')
-      await waitUntil('the picture is there', () =>
-        picture.evaluate((image: { readonly naturalWidth?: number }) => (image.naturalWidth ?? 0) > 0),
-      )
-      await expectAccessible(page)
-      const secret = await factor.locator('code').innerText()
-      await factor.getByLabel('Code', { exact: true }).fill('000000')
-      await factor.getByRole('button', { name: 'Enable' }).click()
-      await factor.getByRole('alert').or(factor.getByText('Invalid field two_factor')).first().waitFor()
-      await factor.getByLabel('Code', { exact: true }).fill(codeAt(secret, new Date()))
-      await factor.getByRole('button', { name: 'Enable' }).click()
-      await factor.getByText('Enabled', { exact: true }).waitFor()
-      const [code = '', ...others] = (await factor.locator('pre').innerText()).split('\n')
-      expect(others.length).toBeGreaterThan(5)
-      await expectAccessible(page)
-      await factor.getByLabel('Code', { exact: true }).first().fill(code)
-      await factor.getByLabel('Your password').first().fill(person.password)
-      await factor.getByRole('button', { name: 'Disable' }).click()
-      await factor.getByText('Disabled', { exact: true }).waitFor()
-      // The codes are worth nothing any more.
-      expect(await factor.locator('pre').count()).toBe(0)
-
-      await page.getByLabel('Current password').fill('wrong')
-      await page.getByLabel('New password').fill('another long password')
-      await page.getByRole('button', { name: 'Change the password' }).click()
-      await page.getByText('Invalid field old_password').waitFor()
-      await page.getByLabel('Current password').fill(person.password)
-      await page.getByRole('button', { name: 'Change the password' }).click()
-      await page.getByText('The password is changed').waitFor()
-      await context.close()
-    })
-
     it('changes settings, and shows refusals at their fields', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await server.enter(server.org, `${org}/settings`)
       await page.getByLabel('Maintenance windows').fill('sat sun 22:00-04:00')
@@ -335,43 +229,7 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
-    it('signs people in by the identity provider of their organization', { timeout: WITHIN_MS }, async () => {
-      const idp = await startIdentityProvider()
-      onTestFinished(() => idp.close())
-      idp.people.set('ada', { nameId: 'ada@company.example', attributes: { Role: 'reader' } })
-      ssoDomains.set('company.example', (await addSso(server, idp)).id)
-      const { page, context } = await server.openPage()
-      await page.goto(`/sign-in?return=${encodeURIComponent(`${org}/webhooks`)}`)
-      await page.getByRole('button', { name: 'Sign in with single sign-on' }).click()
-      await page.getByLabel('Email at your organization').fill('ada@unknown.example')
-      await page.getByRole('button', { name: 'Continue' }).click()
-      await page.getByText('No identity provider is set up').waitFor()
-      await expectAccessible(page)
-      await page.getByLabel('Email at your organization').fill('ada@company.example')
-      await page.getByRole('button', { name: 'Continue' }).click()
-      await page.waitForURL(`${idp.ssoUrl}?*`)
-      // The page of the provider has no input fields: the test sets the person.
-      const submit = (field = '') =>
-        page.evaluate(`document.forms[0].insertAdjacentHTML('beforeend', '${field}'); document.forms[0].submit()`)
-      await submit('<input name="user" value="ada" />')
-      await page.locator('[name=SAMLResponse]').waitFor({ state: 'attached' })
-      await submit()
-      await page.waitForURL(`**${org}/webhooks`)
-      await context.close()
-    })
-
-    it('requests a mail that resets the password', { timeout: WITHIN_MS }, async () => {
-      const { page, context } = await server.openPage()
-      await page.goto('/sign-in')
-      await page.getByRole('link', { name: 'Forgot your password?' }).click()
-      // The page before has such a field too.
-      await page.getByRole('heading', { name: 'Reset your password' }).waitFor()
-      await page.getByLabel('Email').fill(server.org.email)
-      await page.getByRole('button', { name: 'Send the link' }).click()
-      await page.getByText('a mail is on its way').waitFor()
-      expect(tokenIn(await waitForMail(server.dataDir, server.org.email))).not.toBe('')
-      await context.close()
-    })
+    testAccounts(() => ({ server, ssoDomains }))
 
     it('fits narrow windows', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await server.openPage({ width: 390, height: 844 })
