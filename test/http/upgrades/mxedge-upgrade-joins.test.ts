@@ -10,6 +10,7 @@ import type { AnyJson } from '../../support/contract/any-json.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { addMxedge } from '../../support/fleets/mxedges.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
+import { later } from './mxedge-upgrades-harness.ts'
 
 let world: TestServer
 beforeAll(async () => {
@@ -138,7 +139,7 @@ describe('include_new', () => {
   test('has no notes of the former request about those that could not join once it is changed', async () => {
     const org = await addOrg()
     const box = await addBox(world, { org })
-    const start_time = Math.floor(Date.now() / 1000) + 3600
+    const start_time = later()
     const body = { versions: { tunterm: 'latest' }, include_new: true, start_time }
     const busy = await addBox(world, { org })
     await inOrg(org, 'POST', '', { versions: body.versions, mxedge_ids: [busy], start_time })
@@ -159,8 +160,7 @@ describe('include_new', () => {
     const [busy, current] = [await addBox(world, { org }), await addBox(world, { org })]
     await reports(current, '2.0.0')
     const fresh = String((await addMxedge(world, {}, org)).id)
-    const later = Math.floor(Date.now() / 1000) + 3600
-    const body = { versions: { tunterm: 'latest' }, mxedge_ids: [busy], start_time: later }
+    const body = { versions: { tunterm: 'latest' }, mxedge_ids: [busy], start_time: later() }
     const { body: other } = await inOrg(org, 'POST', '', body)
     const { id, read } = await begin({}, org)
     const noted = async () => (await read()).notes.flatMap(({ mxedge_id }: AnyJson) => mxedge_id ?? [])
@@ -190,7 +190,7 @@ describe('include_new', () => {
     const org = await addOrg()
     const [busy, removed] = [await addBox(world, { org }), await addBox(world, { org })]
     const versions = { tunterm: 'latest' }
-    const start_time = Math.floor(Date.now() / 1000) + 3600
+    const start_time = later()
     const { body: other } = await inOrg(org, 'POST', '', { versions, mxedge_ids: [busy, removed], start_time })
     const ids: string[] = []
     for (let index = 0; index < 2; index += 1)
@@ -228,7 +228,7 @@ describe('include_new', () => {
     const org = await addOrg()
     const busy = await addBox(world, { org })
     const versions = { tunterm: 'latest' }
-    const start_time = Math.floor(Date.now() / 1000) + 3600
+    const start_time = later()
     const { body: other } = await inOrg(org, 'POST', '', { versions, mxedge_ids: [busy], start_time })
     const { body: record } = await inOrg(org, 'POST', '', { versions, include_new: true })
     await inOrg(org, 'POST', `/${other.id}/cancel`)
@@ -245,7 +245,7 @@ describe('include_new', () => {
   test('says which upgrade has an appliance that it awaits, also once a further one has taken it over', async () => {
     const org = await addOrg()
     const busy = await addBox(world, { org })
-    const start_time = Math.floor(Date.now() / 1000) + 3600
+    const start_time = later()
     const body = { versions: { tunterm: 'latest' }, mxedge_ids: [busy], start_time }
     await inOrg(org, 'POST', '', body)
     const { body: record } = await inOrg(org, 'POST', '', { versions: body.versions, include_new: true })
@@ -264,7 +264,7 @@ describe('include_new', () => {
     const moved = { site_id: site.id, mxedge_ids: ids }
     await world.call('POST', `/orgs/${org.orgId}/mxedges/assign`, { as: org, body: moved })
     const versions = { tunterm: 'latest' }
-    const start_time = Math.floor(Date.now() / 1000) + 3600
+    const start_time = later()
     await inOrg(org, 'POST', '', { versions, mxedge_ids: ids, start_time })
     const path = `/sites/${site.id}/mxedges/upgrade`
     const { body } = await world.call('POST', path, { as: org, body: { versions, include_new: true } })
@@ -278,7 +278,7 @@ describe('include_new', () => {
     const org = await addOrg()
     const busy = await addBox(world, { org })
     const versions = { tunterm: 'latest' }
-    const start_time = Math.floor(Date.now() / 1000) + 3600
+    const start_time = later()
     const { body: other } = await inOrg(org, 'POST', '', { versions, mxedge_ids: [busy], start_time })
     const { body: record } = await inOrg(org, 'POST', '', { versions, include_new: true })
     await inOrg(org, 'POST', `/${other.id}/cancel`)
