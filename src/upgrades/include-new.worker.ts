@@ -218,7 +218,7 @@ function include(ctx: Context, scope: OrgScope, { id, open, later, devices, join
   })
 }
 
-/** Notes by site upgrade what it demands, and devices that join can't do. */
+/** Returns the notes about devices that join and can't do what their upgrade demands, by site upgrade. */
 async function noteIncluded(
   tx: Tx,
   scope: OrgScope,

@@ -7,7 +7,7 @@ import { noteRollbacks } from './plan-rollbacks.ts'
 import { noteSnapshots } from './plan-snapshots.ts'
 
 /** What an upgrade demands of its devices, of which some may be unable. */
-export type Demands = Pick<UpgradeRequest, 'snapshot' | 'rollback' | 'health'>
+type Demands = Pick<UpgradeRequest, 'snapshot' | 'rollback' | 'health'>
 
 /**
  * Returns a note for each demand that a device which is upgraded can't meet.

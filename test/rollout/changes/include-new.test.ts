@@ -90,7 +90,7 @@ describe('an upgrade with include_new', () => {
     expect(await noted()).toEqual([leftOut(second)])
   })
 
-  it('notes what it demands and devices that it takes in can not do', async () => {
+  it('notes which devices that it takes in can not do what it demands', async () => {
     const capabilities = {
       ...noCapabilities,
       commands: ['upgrade', 'restore_backup'] as const,
