@@ -21,6 +21,7 @@ import { cpuSecondsOfDescendants } from './support/process-usage.ts'
 import { upgradeOverWire } from './support/rollout/over-wire.ts'
 import { type DevicesProcess, startDevices } from './support/rollout/start-devices.ts'
 import { readWritten } from './support/database-statistics.ts'
+import { readTableWrites, writeBareRows } from './support/rollout/bare-rows.ts'
 
 export const options = {
   devices: { type: 'string' },
@@ -65,10 +66,17 @@ export async function run(values: OptionValues): Promise<Figures> {
     // Heaps grow by the same factor as those of a server that has started.
     saveMemory({ started: Promise.resolve(() => 0) })
     const fleet = await startDevices(context, { connection, masterKey: masterKey.toString('hex'), devices, sites })
+    const before = await readTableWrites(context.pool, context.pools)
     const figures = await upgradeAll(context, fleet, { devices, sites })
     await fleet.end()
     await context.close()
-    return figures
+    const bare = await writeBareRows(connection, { before, devices })
+    return {
+      ...figures,
+      bare_s: seconds(1000 * bare.seconds),
+      bare_rows_per_device: round(bare.rows / devices),
+      bare_postgres_cpu_ms_per_device: round(bare.databaseCpuMs / devices),
+    }
   } finally {
     await postgres.stop()
     await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
