@@ -9,30 +9,43 @@ import { html } from '../html.ts'
 export interface MailContent {
   readonly to: string
   readonly subject: string
-  readonly paragraphs: readonly string[]
-  /** The only action in the mail. `url` lies below the service's own URL. */
-  readonly action?: { readonly label: string; readonly url: string }
+  readonly paragraphs: readonly (string | MailLink)[]
+  /** The last link in the mail. */
+  readonly action?: MailLink
+}
+
+/** Leads to a page of the console. */
+export interface MailLink {
+  readonly label: string
+  /** It lies below the service's own URL. */
+  readonly url: string
 }
 
 /** Renders the same words as text and as HTML. The HTML loads nothing from elsewhere. */
 export function composeMail({ to, subject, paragraphs, action }: MailContent): Mail {
-  const link =
-    action === undefined
-      ? html``
-      : html`<p><a href="${action.url}">${action.label}</a></p>
-          <p>${action.url}</p>`
+  const all = action === undefined ? paragraphs : [...paragraphs, action]
   const body = html`<!doctype html>
     <html lang="en">
       <body>
-        ${paragraphs.map((text) => html`<p>${text}</p>`)}${link}
+        ${all.map(htmlOf)}
       </body>
     </html>`
-  const text = [...paragraphs, ...(action === undefined ? [] : [`${action.label}:\n${action.url}`])]
   return {
     to,
     subject,
-    text: `${text.join('\n\n')}\n`,
+    text: `${all.map(textOf).join('\n\n')}\n`,
     html: body.markup,
-    links: action === undefined ? [] : [action.url],
+    links: all.flatMap((part) => (typeof part === 'string' ? [] : [part.url])),
   }
+}
+
+function htmlOf(part: string | MailLink) {
+  return typeof part === 'string'
+    ? html`<p>${part}</p>`
+    : html`<p><a href="${part.url}">${part.label}</a></p>
+        <p>${part.url}</p>`
+}
+
+function textOf(part: string | MailLink): string {
+  return typeof part === 'string' ? part : `${part.label}:\n${part.url}`
 }

@@ -7,7 +7,9 @@ import { shareOrgIfAny } from '../../orgs/store.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { ClaimedLane } from '../delivery/store.ts'
 import { rescheduleLane } from '../lanes/store.ts'
+import { noticeHours } from './decide-notice.ts'
 import { serviceReasons } from './disabled.ts'
+import { upsertNotice } from './store-notices.ts'
 import { type WebhookRow, lockUnchangedWebhook, updateWebhookRow } from '../store.ts'
 import { webhookName } from '../webhook.ts'
 
@@ -24,7 +26,9 @@ export async function disableGoneWebhook(
   await inTx(ctx, async (tx) => {
     if (!(await shareOrgIfAny(tx, scope))) return
     const row = await lockUnchangedWebhook(tx, scope, { id: webhookId, version: webhook.version })
-    if (row?.enabled) await disableWebhook(tx, scope, { row, why: 'gone', at })
+    if (!row?.enabled) return
+    await disableWebhook(tx, scope, { row, why: 'gone', at })
+    await upsertNotice(tx, { orgId, webhookId, failingSince: at, hours: noticeHours[2] })
   })
 }
 

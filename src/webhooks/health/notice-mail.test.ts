@@ -1,15 +1,46 @@
 import { expect, it } from 'vitest'
-import { noticeMail } from './notice-mail.ts'
+import { type MailedWebhook, noticeMail } from './notice-mail.ts'
 
-const of = (webhookId: string, siteId: string | null) => ({ orgId: 'o', siteId, webhookId, name: '', hours: 1 })
+const of = (webhookId: string, siteId: string | null, disabledWhy: MailedWebhook['disabledWhy'] = null) => {
+  return { orgId: 'o', siteId, webhookId, name: '', failingSince: new Date('2026-03-01T12:34:56Z'), disabledWhy }
+}
+const mailOf = (webhooks: readonly MailedWebhook[]) => noticeMail('ada@example.test', webhooks, 'https://box.test')
+const many = (siteId: string | null) => Array.from({ length: 22 }, (_, index) => of(`w${index}`, siteId))
+
+it('leads to the page of each webhook', () => {
+  const { text, links } = mailOf([of('w', null), of('x', 's')])
+  expect(links).toEqual(['https://box.test/orgs/o/webhooks/w', 'https://box.test/orgs/o/webhooks/x?site=s'])
+  for (const link of links) expect(text.split('\n')).toContain(link)
+})
 
 it.each([
-  ['the page of the only webhook', [of('w', null)], '/orgs/o/webhooks/w'],
-  ['the page of the only webhook of a site', [of('w', 's')], '/orgs/o/webhooks/w?site=s'],
-  ['those of the organization', [of('w', null), of('x', null)], '/orgs/o/webhooks'],
-  ['those of their only site', [of('w', 's'), of('x', 's')], '/orgs/o/webhooks?site=s'],
-  ['those of the organization, with some of sites', [of('w', 's'), of('x', 't')], '/orgs/o/webhooks'],
-])('leads to %s', (_, webhooks, path) => {
-  const { text } = noticeMail('ada@example.test', webhooks, 'https://box.test')
-  expect(text.split('\n')).toContain(`https://box.test${path}`)
+  ['of the organization', many(null), 'https://box.test/orgs/o/webhooks?failing=true'],
+  ['of a site', many('s'), 'https://box.test/orgs/o/webhooks?site=s&failing=true'],
+  ['of two places, to no list', [of('w', null), ...many('s')], 'https://box.test/orgs/o/webhooks/w18?site=s'],
+])('leads from 20 webhooks to the list of all: those %s', (_, webhooks, last) => {
+  const { text, links } = mailOf(webhooks)
+  expect(text).toContain(`\n${webhooks.length - 20} more fail or have been disabled.\n`)
+  expect(links.at(-1)).toBe(last)
+})
+
+it.each([
+  ['A webhook fails', [of('w', null)], 'w has taken no message since 2026-03-01 12:34 UTC.'],
+  ['2 webhooks fail', [of('v', null), of('w', null)], 'w has taken no message since 2026-03-01 12:34 UTC.'],
+  [
+    'A webhook has been disabled',
+    [of('v', null, 'failing'), of('w', null)],
+    'v has taken no message since 2026-03-01 12:34 UTC, so the webhook has been disabled.',
+  ],
+  [
+    '2 webhooks have been disabled',
+    [of('v', null, 'gone'), of('w', null, 'failing')],
+    'v answered 410 Gone, so the webhook has been disabled.',
+  ],
+])('has the subject "%s", and says what will happen', (subject, webhooks, sentence) => {
+  const mail = mailOf(webhooks)
+  expect(mail.subject).toBe(subject)
+  expect(mail.text).toContain(`The receiver of webhook ${sentence}\n`)
+  const isOf = (why: (of: MailedWebhook) => boolean) => webhooks.some(why)
+  expect(mail.text.includes('After 72 hours it is disabled')).toBe(isOf(({ disabledWhy }) => disabledWhy === null))
+  expect(mail.text.includes('wait for a disabled webhook')).toBe(isOf(({ disabledWhy }) => disabledWhy !== null))
 })

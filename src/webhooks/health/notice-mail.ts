@@ -1,59 +1,67 @@
-import { type MailContent, composeMail } from '../../accounts/mail/compose-mail.ts'
+import { type MailContent, type MailLink, composeMail } from '../../accounts/mail/compose-mail.ts'
 import type { Mail } from '../../platform/outbound/mail.ts'
-import { disables } from './decide-notice.ts'
+import { counted } from '../../platform/counted.ts'
+import type { UnmailedNotice } from './store-notices.ts'
 
-/** A webhook that has failed for so many hours. */
-export interface MailedWebhook {
-  readonly orgId: string
-  /** Null: it is one of the organization. */
-  readonly siteId: string | null
-  readonly webhookId: string
-  readonly name: string
-  readonly hours: number
-}
+export type MailedWebhook = Omit<UnmailedNotice, 'hours'>
 
 const MAX_LISTED = 20
 
 /**
  * Composes the mail about webhooks of an organization that fail or that were disabled.
- * @param baseUrl The address of the service, for the link to the console.
+ * @param webhooks Those that were disabled come first.
+ * @param baseUrl The address of the service, for the links to the console.
  */
 export function noticeMail(to: string, webhooks: readonly MailedWebhook[], baseUrl: string): Mail {
-  const isDisabled = webhooks.some(({ hours }) => disables(hours))
-  const listed = webhooks.slice(0, MAX_LISTED).map(sentenceOf)
-  const others = webhooks.length - listed.length
+  const listed = webhooks.slice(0, MAX_LISTED)
+  const others = webhooks.slice(MAX_LISTED)
+  const disabled = webhooks.filter(({ disabledWhy }) => disabledWhy !== null).length
   return composeMail({
     to,
-    subject: isDisabled ? 'A webhook has been disabled' : 'A webhook fails',
+    subject: subjectOf(webhooks.length, disabled),
     paragraphs: [
       'You get this mail because you administer an organization in Signalbox.',
-      ...listed,
-      ...(others > 0 ? [`The same is true of ${others} more.`] : []),
-      isDisabled
-        ? 'Messages that wait are kept for a week. They are sent when you repair the receiver and enable the webhook again; events that happen until then are not sent to it. Messages that were given up after their last attempt are kept for a week, too: send them again on the page of the webhook, or by the operation replay.'
-        : 'Messages that wait are kept and sent again. A webhook that fails for 72 hours is disabled.',
+      ...listed.flatMap((webhook) => [sentenceOf(webhook), pageOf(webhook, baseUrl)]),
+      ...(others.length > 0 ? [`${others.length} more fail or have been disabled.`] : []),
+      ...(disabled < webhooks.length
+        ? ['Messages that wait for a failing webhook are kept and sent again. After 72 hours it is disabled.']
+        : []),
+      ...(disabled > 0
+        ? [
+            'Messages that wait for a disabled webhook are kept for a week. They are sent when you repair the receiver and enable the webhook again; events that happen until then are not sent to it. Messages that were given up after their last attempt are kept for a week, too: send them again on the page of the webhook, or by the operation replay.',
+          ]
+        : []),
     ],
-    ...actionFor(webhooks, baseUrl),
+    ...(others.length > 0 && listOf(webhooks, baseUrl)),
   })
 }
 
-/** A mail has one link: to the page of the only webhook, with the last answers of its receiver, or to their list. */
-function actionFor(webhooks: readonly MailedWebhook[], baseUrl: string): Pick<MailContent, 'action'> {
-  const [first, ...others] = webhooks
-  if (first === undefined) return {}
-  const { orgId, siteId, webhookId } = first
-  const isOfSite = siteId !== null && others.every((other) => other.siteId === siteId)
-  const site = isOfSite ? `?site=${siteId}` : ''
-  const list = `${baseUrl}/orgs/${orgId}/webhooks`
-  return others.length > 0
-    ? { action: { label: 'Open the webhooks', url: `${list}${site}` } }
-    : { action: { label: 'Open the webhook', url: `${list}/${webhookId}${site}` } }
+function subjectOf(all: number, disabled: number): string {
+  if (disabled === 0) return all === 1 ? 'A webhook fails' : `${all} webhooks fail`
+  return disabled === 1 ? 'A webhook has been disabled' : `${counted(disabled, 'webhook')} have been disabled`
 }
 
-function sentenceOf({ webhookId, name, hours }: MailedWebhook): string {
-  const time = hours === 1 ? 'an hour' : `${hours} hours`
-  const failed = `The receiver of webhook ${webhookId}${labelOf(name)} has taken no message for ${time}`
-  return disables(hours) ? `${failed}, so the webhook has been disabled.` : `${failed}.`
+/** Leads to the page that has the last answers of the receiver. */
+function pageOf({ orgId, siteId, webhookId }: MailedWebhook, baseUrl: string): MailLink {
+  const site = siteId === null ? '' : `?site=${siteId}`
+  return { label: 'Open the webhook', url: `${baseUrl}/orgs/${orgId}/webhooks/${webhookId}${site}` }
+}
+
+/** Leads to the list of those that fail. The list of an organization has none of its sites, and each site has its own. */
+function listOf(webhooks: readonly MailedWebhook[], baseUrl: string): Pick<MailContent, 'action'> {
+  const [first, ...others] = webhooks
+  if (first === undefined || others.some(({ siteId }) => siteId !== first.siteId)) return {}
+  const site = first.siteId === null ? '' : `site=${first.siteId}&`
+  const url = `${baseUrl}/orgs/${first.orgId}/webhooks?${site}failing=true`
+  return { action: { label: 'Open the list', url } }
+}
+
+/** The mail may arrive much later than it was due, so it says since when the receiver fails. */
+function sentenceOf({ webhookId, name, failingSince, disabledWhy }: MailedWebhook): string {
+  const receiver = `The receiver of webhook ${webhookId}${labelOf(name)}`
+  if (disabledWhy === 'gone') return `${receiver} answered 410 Gone, so the webhook has been disabled.`
+  const failed = `${receiver} has taken no message since ${failingSince.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  return disabledWhy === 'failing' ? `${failed}, so the webhook has been disabled.` : `${failed}.`
 }
 
 /** Mails contain no texts of users, so that nobody can make the service write a message of theirs. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Reader, Tx } from '../../platform/database/db.ts'
 import type { FailingSigns } from './decide-notice.ts'
+import type { serviceReasons } from './disabled.ts'
 import type { LaneKey } from '../lanes/store.ts'
 
 /** A lane with waiting messages whose attempts fail. */
@@ -27,6 +28,7 @@ export async function listFailingLanes(
   return rows
 }
 
+/** A notice of a webhook whose receiver wants no further messages has the time at which it was disabled as `failingSince`. */
 export async function upsertNotice(
   tx: Tx,
   { orgId, webhookId, failingSince, hours }: LaneKey & { readonly failingSince: Date; readonly hours: number },
@@ -44,20 +46,24 @@ export async function upsertNotice(
 export interface UnmailedNotice extends LaneKey {
   readonly siteId: string | null
   readonly hours: number
+  readonly failingSince: Date
+  /** Why the service has disabled the webhook; null while it is enabled. */
+  readonly disabledWhy: keyof typeof serviceReasons | null
   readonly name: string
 }
 
 /**
- * Lists notices to mail, those of an organization together. One is true as long as the webhook has failed since then and was disabled
- * for nothing else: a later notice, or none, replaces it.
+ * Lists notices to mail, those of an organization together, and first those of webhooks that are disabled. One is true as long as
+ * the webhook has failed since then and was disabled for nothing else: a later notice, or none, replaces it.
  */
 export async function listUnmailedNotices(reader: Reader): Promise<UnmailedNotice[]> {
   const { rows } = await sql<UnmailedNotice>`
-    select n.org_id, n.webhook_id, w.site_id, n.hours, coalesce(w.doc ->> 'name', '') as name
+    select n.org_id, n.webhook_id, w.site_id, n.hours, n.failing_since, w.disabled_why, coalesce(w.doc ->> 'name', '') as name
     from webhook_notice n join webhook w on w.org_id = n.org_id and w.id = n.webhook_id
-      join webhook_lane l on l.org_id = n.org_id and l.webhook_id = n.webhook_id and l.failing_since = n.failing_since
-    where n.mailed_hours < n.hours and (w.enabled or w.disabled_why = 'failing')
-    order by n.org_id, n.webhook_id
+      join webhook_lane l on l.org_id = n.org_id and l.webhook_id = n.webhook_id
+    where n.mailed_hours < n.hours and case when w.disabled_why = 'gone' then w.disabled_at = n.failing_since
+      else l.failing_since = n.failing_since and (w.enabled or w.disabled_why = 'failing') end
+    order by n.org_id, w.enabled, n.webhook_id
   `.execute(reader)
   return rows
 }

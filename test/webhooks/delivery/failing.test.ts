@@ -82,13 +82,16 @@ it('mails the admins after an hour, a day and three days of failing, and then di
   await watchAfter(id, 1)
   const both = (subject: string) => ['ada', 'grace'].map((name) => [`${name}@example.test`, subject])
   expect(shown()).toEqual(both('A webhook fails'))
-  expect(smtp.mails[0]?.text).toContain(`webhook ${id} (Alerts _https___evil_test_) has taken no message for an hour.`)
+  const since = clock.now().toISOString().slice(0, 11).replace('T', ' ')
+  expect(smtp.mails[0]?.text).toContain(
+    `webhook ${id} (Alerts _https___evil_test_) has taken no message since ${since}`,
+  )
   const page = `/orgs/${harness.scope.orgId}/webhooks/${id}`
   expect(smtp.mails[0]?.text).toContain(`Open the webhook:\nhttp://127.0.0.1${page}\n`)
   await watchAfter(id, 23)
   expect(smtp.mails).toHaveLength(2)
   await watchAfter(id, 24)
-  expect(smtp.mails[2]?.text).toContain('has taken no message for 24 hours.')
+  expect(smtp.mails[2]?.text).toContain(`has taken no message since ${since}`)
   // It has failed only once.
   await watchAfter(id, 72)
   expect(await webhook(id)).toEqual({ enabled: true })
@@ -144,11 +147,12 @@ it('mails once about many webhooks, later when the mail server is back, and not 
   await away.close()
   expect(smtp.mails).toEqual([])
   await watchFailing(harness.ctx, mailer)
-  expect(shown()).toEqual([['ada@example.test', 'A webhook fails']])
+  expect(shown()).toEqual([['ada@example.test', '2 webhooks fail']])
   const [mail] = smtp.mails
-  for (const id of [first, second]) expect(mail?.text).toContain(id)
+  for (const id of [first, second]) {
+    expect(mail?.text).toContain(`\nhttp://127.0.0.1/orgs/${harness.scope.orgId}/webhooks/${id}\n`)
+  }
   for (const id of [healed, paused]) expect(mail?.text).not.toContain(id)
-  expect(mail?.text).toContain(`Open the webhooks:\nhttp://127.0.0.1/orgs/${harness.scope.orgId}/webhooks\n`)
   await watchFailing(harness.ctx, mailer)
   expect(smtp.mails).toHaveLength(1)
 })
@@ -170,6 +174,26 @@ it('mails as soon as the organization has an admin, and not about a webhook that
   for (const id of [healed, paused]) expect(smtp.mails[0]?.text).not.toContain(id)
   await watchAfter(first, 4)
   expect(smtp.mails).toHaveLength(1)
+})
+
+it('mails about a webhook whose receiver wants no messages any more, once, and not if somebody has enabled it again', async () => {
+  await addAdmin(harness, 'ada@example.test')
+  const enabled = await harness.addWebhook({ url: receiver.url, topics: ['audits'], name: 'Enabled again' })
+  const gone = await harness.addWebhook({ url: receiver.url, topics: ['audits'], name: 'Gone' })
+  receiver.answer(status(410))
+  const workers = await harness.start()
+  await harness.audit('nobody wants it')
+  for (const { id } of [enabled, gone]) await waitUntil('disabled', async () => !(await webhook(id)).enabled)
+  await workers.stop()
+  const body = { enabled: true }
+  await updateWebhook(harness.ctx, harness.scope, { id: enabled.id, body, outbound: harness.outbound })
+  await watchFailing(harness.ctx, mailer)
+  await watchFailing(harness.ctx, mailer)
+  expect(shown()).toEqual([['ada@example.test', 'A webhook has been disabled']])
+  expect(smtp.mails[0]?.text).toContain(
+    `webhook ${gone.id} (Gone) answered 410 Gone, so the webhook has been disabled.`,
+  )
+  expect(smtp.mails[0]?.text).not.toContain(enabled.id)
 })
 
 it('continues with other webhooks when one can not be noted, and fails in the end', async () => {
