@@ -86,9 +86,10 @@ export const systemEvents = {
   WEBHOOK_RECOVERED: {
     severity: 'info',
     category: 'webhook',
-    display: 'Webhook works again',
-    description: 'The failing webhook has no old message any more, or has been disabled or deleted',
-    example: 'No message of webhook "Alerts" waits for more than an hour any more',
+    display: 'Webhook fails no longer',
+    description:
+      'The receiver of the failing webhook accepts messages again, none of them is older than an hour, or the webhook has been disabled or deleted',
+    example: 'Webhook "Alerts" no longer fails, or has been disabled or deleted',
   },
   WEBHOOK_DISABLED: {
     severity: 'warn',

@@ -258,9 +258,12 @@ describe('a condition of one organization', () => {
     const [event] = await db.selectFrom('systemEvent').selectAll().execute()
     expect(event).toMatchObject({ orgId, siteId, type: 'WEBHOOK_FAILING', text: expect.stringContaining('"Alerts"') })
     clock.advance(1000)
-    await db.updateTable('webhookLane').set({ failures: 0 }).execute()
+    // Its message still waits.
+    await db.updateTable('webhook').set({ enabled: false }).execute()
     await watch()
     expect(await typesOf(org)).toEqual(['WEBHOOK_FAILING', 'WEBHOOK_RECOVERED'])
+    const ended = await db.selectFrom('systemEvent').select('text').where('type', '=', 'WEBHOOK_RECOVERED').execute()
+    expect(ended).toEqual([{ text: 'Webhook "Alerts" no longer fails, or has been disabled or deleted' }])
   })
 
   it('is that a receiver requests pauses for an hour and accepts nothing, although no attempt counts as a failure', async () => {

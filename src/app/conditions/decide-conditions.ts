@@ -83,7 +83,7 @@ export function failingCondition({ orgId, id, siteId, name }: NamedWebhook): Con
     subject: id,
     siteId,
     text: `The receiver of webhook "${name}" has not taken messages for an hour`,
-    endedText: `No message of webhook "${name}" waits for more than an hour any more`,
+    endedText: `Webhook "${name}" no longer fails, or has been disabled or deleted`,
   }
 }
 
