@@ -7,8 +7,8 @@ import { cpuSecondsOfDescendants } from '../process-usage.ts'
 
 /** How many rows a statement writes: about as many as one of a round of the engine. */
 const BATCH = 1000
-/** Two have the processors while one waits for the disk. */
-const CONNECTIONS = 3
+/** Two have the processors while two wait for the disk. */
+const CONNECTIONS = 4
 
 interface Writes {
   readonly inserted: number
@@ -29,7 +29,7 @@ export async function readTableWrites(pool: pg.Pool, pools: readonly pg.Pool[] =
 
 /**
  * Writes the rows that an upgrade has written once more, as the reference for the engine: to copies of its tables, with the same
- * columns and indexes but without triggers and foreign keys, by statements of a thousand rows with durable commits, of which three run at a time.
+ * columns and indexes but without triggers and foreign keys, by statements of a thousand rows with durable commits, of which four run at a time.
  * Nothing is decided, sent or read but the rows themselves, and an update changes no value, so that no index gets another entry. Rows that the upgrade has
  * deleted again are left out, and so are tables with fewer writes than a tenth of the devices.
  */
@@ -40,17 +40,17 @@ export async function writeBareRows(
   const database = openBarePool(connection)
   try {
     await database.query('create schema bare')
-    const statements: string[] = []
+    const connections = Array.from({ length: CONNECTIONS }, (): string[] => [])
     for (const [table, after] of await readTableWrites(database)) {
       const inserted = after.inserted - (before.get(table)?.inserted ?? 0)
       const updated = after.updated - (before.get(table)?.updated ?? 0)
       if (inserted + updated >= devices / 10)
-        statements.push(...(await prepareTable(database, table, { inserted, updated })))
+        for (const [index, statement] of await prepareTable(database, table, { inserted, updated }))
+          connections[index % CONNECTIONS]?.push(statement)
     }
     const cpuBefore = await cpuSecondsOfDescendants(process.pid)
     const start = performance.now()
-    const remaining = statements.values()
-    const counts = await Promise.all(Array.from({ length: CONNECTIONS }, () => execute(database, remaining)))
+    const counts = await Promise.all(connections.map((statements) => execute(database, statements)))
     const seconds = (performance.now() - start) / 1000
     const databaseCpuMs = ((await cpuSecondsOfDescendants(process.pid)) - cpuBefore) * 1000
     return { seconds, rows: counts.reduce((sum, count) => sum + count, 0), databaseCpuMs }
@@ -59,15 +59,22 @@ export async function writeBareRows(
   }
 }
 
-/** Executes statements, of which others take some as well, and returns how many rows these have written. */
-async function execute(database: pg.Pool, remaining: Iterable<string>): Promise<number> {
+/** Executes statements one after the other, and returns how many rows they have written. */
+async function execute(database: pg.Pool, statements: readonly string[]): Promise<number> {
   let rows = 0
-  for (const statement of remaining) rows += (await database.query(statement)).rowCount ?? 0
+  for (const statement of statements) rows += (await database.query(statement)).rowCount ?? 0
   return rows
 }
 
-/** Makes a copy of a table as it was before the writes, and returns the statements that repeat them. */
-async function prepareTable(database: pg.Pool, table: string, { inserted, updated }: Writes): Promise<string[]> {
+/**
+ * Makes a copy of a table as it was before the writes, and returns the statements that repeat them, with the numbers of their batches.
+ * Statements with the same number write the same rows, so they would wait for each other on several connections.
+ */
+async function prepareTable(
+  database: pg.Pool,
+  table: string,
+  { inserted, updated }: Writes,
+): Promise<readonly (readonly [number, string])[]> {
   const { columns, keys, other } = await readColumns(database, table)
   const [copy, source] = [`bare.${table}`, `bare.${table}_source`]
   await database.query(`
@@ -87,7 +94,10 @@ async function prepareTable(database: pg.Pool, table: string, { inserted, update
   const passes = Array.from({ length: present > 0 ? Math.ceil(updated / present) : 0 }, (_, pass) =>
     rangesOf(0, Math.min(present, updated - pass * present)),
   )
-  return [...rangesOf(first, present).map(insert), ...passes.flat().map(update)]
+  const inserts = rangesOf(first, present).map(insert)
+  return [inserts, ...passes.map((ranges) => ranges.map(update))].flatMap((statements) =>
+    Array.from(statements.entries()),
+  )
 }
 
 function rangesOf(first: number, end: number): string[] {
