@@ -331,7 +331,7 @@ export function testPages(demo: () => Demo): void {
     await page.reload()
     await page.getByText(/the last 50 of \d\d/).waitFor()
     await page.getByRole('button', { name: 'Show older ones' }).click()
-    await page.getByRole('button', { name: 'Show older ones' }).waitFor({ state: 'detached' })
+    await page.getByText('All are shown').and(page.locator(':focus')).waitFor()
     expect(await deliveries.getByRole('listitem').count()).toBeGreaterThan(50)
 
     await page.getByRole('link', { name: 'Edit' }).click()

@@ -131,6 +131,37 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await context.close()
   })
 
+  it('keeps the focus on a button while its action runs, and runs it once', { timeout: WITHIN_MS }, async () => {
+    const id = await addWebhook({ name: 'Pinged', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
+    const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
+    const held = Promise.withResolvers<void>()
+    const sent: string[] = []
+    await page.route(/\/ping$|\/webhooks\/[^/]+$/, async (route) => {
+      if (route.request().method() === 'GET') return route.continue()
+      sent.push(route.request().method())
+      await held.promise
+      return route.continue()
+    })
+    const ping = page.getByRole('button', { name: 'Send a test message' })
+    await ping.press('Enter')
+    await page.locator('[aria-busy=true]').and(ping).waitFor()
+    await page.keyboard.press('Enter')
+    await expectAccessible(page)
+    await page.locator(':focus').and(ping).waitFor()
+
+    await page.getByRole('button', { name: 'Delete…' }).press('Enter')
+    const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true })
+    await confirm.press('Enter')
+    await page.locator('[aria-busy=true]').and(confirm).waitFor()
+    await page.keyboard.press('Enter')
+    await page.locator(':focus').and(confirm).waitFor()
+    expect(sent).toEqual(['POST', 'DELETE'])
+    held.resolve()
+    await page.getByRole('heading', { name: 'Webhooks' }).waitFor()
+    expect(sent).toEqual(['POST', 'DELETE'])
+    await context.close()
+  })
+
   it('reads the health of each webhook in the list less often than their number', { timeout: WITHIN_MS }, async () => {
     await addWebhook({ name: 'Listed', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
     const { page, context } = await world.openPage()

@@ -1,5 +1,5 @@
-import { Button } from '@mantine/core'
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
+import { Button } from '../display/forms/button.tsx'
 import { Problem } from '../api/problem.ts'
 import { Skeleton } from '../display/layout/notices.tsx'
 import { PageTitle } from '../display/layout/page-title.tsx'

@@ -1,7 +1,7 @@
-import { Button } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { Button } from '../display/forms/button.tsx'
 import { useMay } from '../accounts/self.ts'
 import { type Schemas, answerOf, useServer } from '../api/client.ts'
 import { EmptyState, ProblemNote } from '../display/layout/notices.tsx'

@@ -1,6 +1,7 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { Button } from '../display/forms/button.tsx'
 import { fieldIn } from '../api/problem.ts'
 import { useFocusOnRefusal } from '../display/forms/focus.ts'
 import { ProblemNote } from '../display/layout/notices.tsx'
@@ -55,7 +56,7 @@ export function GrantForm({ orgId, field, action, create, listKey }: GrantFormPr
       </div>
       {!refused && <ProblemNote problem={mutation.error} />}
       <p className="panel-buttons">
-        <Button type="submit" size="xs" loading={mutation.isPending}>
+        <Button type="submit" size="xs" isBusy={mutation.isPending}>
           {action}
         </Button>
       </p>

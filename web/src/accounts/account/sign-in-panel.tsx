@@ -1,6 +1,6 @@
-import { Button } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { Button } from '../../display/forms/button.tsx'
 import { answerOf, useServer } from '../../api/client.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { ProblemNote } from '../../display/layout/notices.tsx'
@@ -98,7 +98,7 @@ function LinkButton({ provider }: { readonly provider: string }) {
   })
   return (
     <span>
-      <Button variant="default" size="xs" {...label} loading={mutation.isPending} onClick={() => mutation.mutate()}>
+      <Button variant="default" size="xs" {...label} isBusy={mutation.isPending} onClick={() => mutation.mutate()}>
         Link…
       </Button>
       <ProblemNote problem={mutation.error} />

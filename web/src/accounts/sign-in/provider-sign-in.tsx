@@ -1,6 +1,6 @@
-import { Button } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
+import { Button } from '../../display/forms/button.tsx'
 import { answerOf, useServer } from '../../api/client.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import { providerName } from '../provider-name.ts'
@@ -28,7 +28,7 @@ export function ProviderButtons({ given }: { readonly given: string | undefined 
           key={provider}
           variant="default"
           fullWidth
-          loading={start.isPending && start.variables === provider}
+          isBusy={start.isPending && start.variables === provider}
           onClick={() => start.mutate(provider)}
         >
           Sign in with {providerName(provider)}

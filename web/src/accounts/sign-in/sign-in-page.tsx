@@ -1,7 +1,8 @@
-import { Button, PasswordInput, TextInput } from '@mantine/core'
+import { PasswordInput, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, getRouteApi, useRouter } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useState } from 'react'
+import { Button } from '../../display/forms/button.tsx'
 import { answerOf, useServer } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { RequestForm } from '../../display/forms/request-form.tsx'
@@ -75,7 +76,7 @@ function PasswordForm({ onDone, onCode }: PasswordFormProps) {
         aria-invalid={mutation.error !== null}
         error={mutation.error?.message}
       />
-      <Button type="submit" loading={mutation.isPending} fullWidth>
+      <Button type="submit" isBusy={mutation.isPending} fullWidth>
         Sign in
       </Button>
     </form>
@@ -129,7 +130,7 @@ function CodeForm({ onDone }: { readonly onDone: () => Promise<void> }) {
         autoFocus
         error={mutation.error?.message}
       />
-      <Button type="submit" loading={mutation.isPending} fullWidth>
+      <Button type="submit" isBusy={mutation.isPending} fullWidth>
         Continue
       </Button>
     </form>

@@ -1,6 +1,7 @@
-import { Button, NativeSelect, Textarea } from '@mantine/core'
+import { NativeSelect, Textarea } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { Button } from '../../display/forms/button.tsx'
 import { type Schemas, answerOf, useServer } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { counted } from '../../display/texts/counted.ts'
@@ -70,7 +71,7 @@ export function ClaimPanel({ orgId, sites, onClaimed }: ClaimPanelProps) {
         />
         <ClaimProblem problem={claim.error} />
         {claim.data !== undefined && <ClaimReport result={claim.data} />}
-        <Button type="submit" size="xs" loading={claim.isPending} disabled={codes.length === 0}>
+        <Button type="submit" size="xs" isBusy={claim.isPending} isOff={codes.length === 0}>
           {codes.length === 0 ? 'Claim devices' : `Claim ${counted(codes.length, 'device')}`}
         </Button>
       </form>

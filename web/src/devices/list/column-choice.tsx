@@ -1,5 +1,6 @@
-import { Button, Modal } from '@mantine/core'
+import { Modal } from '@mantine/core'
 import { useState } from 'react'
+import { Button } from '../../display/forms/button.tsx'
 import { type ColumnKey, columnText, columns, columnsIn } from './columns.ts'
 
 interface ColumnChoiceProps {

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Api, type Schemas, answerOf, useServer } from '../../api/client.ts'
+import { QuietButton } from '../../display/forms/button.tsx'
 import { csvOf } from '../../display/texts/csv.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import type { Site } from '../../orgs/sites.ts'
@@ -37,9 +38,9 @@ export function CsvButton({ orgId, search, sites }: CsvButtonProps) {
   })
   return (
     <>
-      <button type="button" className="quiet" disabled={download.isPending} onClick={() => download.mutate()}>
+      <QuietButton isBusy={download.isPending} onClick={() => download.mutate()}>
         {download.isPending ? `Reading ${progress}` : 'Download CSV'}
-      </button>
+      </QuietButton>
       <ProblemNote problem={download.error} />
     </>
   )

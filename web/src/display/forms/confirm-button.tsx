@@ -1,6 +1,7 @@
-import { Button, Modal } from '@mantine/core'
+import { Modal } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, createContext, use, useEffect, useRef, useState } from 'react'
+import { Button } from './button.tsx'
 import { fieldIn } from '../../api/problem.ts'
 import { type Effect, effectText } from './effect.ts'
 import { focusContentIfLost } from './focus.ts'
@@ -104,7 +105,7 @@ export function ConfirmButton({
             <Button variant="default" size="sm" onClick={() => setOpen(false)} data-autofocus>
               Keep as it is
             </Button>
-            <Button type="submit" size="sm" loading={mutation.isPending} {...(isDestructive && { color: 'red' })}>
+            <Button type="submit" size="sm" isBusy={mutation.isPending} {...(isDestructive && { color: 'red' })}>
               {action}
             </Button>
           </div>

@@ -5,8 +5,13 @@ import { useEffect, useRef } from 'react'
  * begin at the top of the page otherwise.
  */
 export function focusContentIfLost(): void {
+  focusIfLost(globalThis.document.querySelector('main'))
+}
+
+/** Focuses an element that has replaced the focused one. */
+export function focusIfLost(element: HTMLElement | null): void {
   const { activeElement, body } = globalThis.document
-  if (activeElement === null || activeElement === body) globalThis.document.querySelector<HTMLElement>('main')?.focus()
+  if (activeElement === null || activeElement === body) element?.focus()
 }
 
 /** Focuses the field that shows a refusal. @returns The ref of its form. */

@@ -1,6 +1,7 @@
-import { Button, PasswordInput, TextInput } from '@mantine/core'
+import { PasswordInput, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
+import { Button } from './button.tsx'
 import { fieldIn } from '../../api/problem.ts'
 import { useFocusOnRefusal } from './focus.ts'
 import { ProblemNote } from '../layout/notices.tsx'
@@ -49,7 +50,7 @@ export function RequestForm({ fields, action, run, done }: RequestFormProps) {
       })}
       {!fields.some(({ name }) => name === refused) && <ProblemNote problem={mutation.error} />}
       {mutation.isSuccess && done !== undefined && <p role="status">{done}</p>}
-      <Button type="submit" size="xs" loading={mutation.isPending}>
+      <Button type="submit" size="xs" isBusy={mutation.isPending}>
         {action}
       </Button>
     </form>

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button } from './button.tsx'
 
 interface UploadButtonProps {
   readonly action: string

@@ -1,5 +1,6 @@
-import { Button, Modal } from '@mantine/core'
+import { Modal } from '@mantine/core'
 import { useState } from 'react'
+import { Button } from '../forms/button.tsx'
 import { type PageCall, curlText } from './curl-text.ts'
 
 /** Shows the call of the API that returns the data on the page. */

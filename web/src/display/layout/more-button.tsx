@@ -1,19 +1,37 @@
-import { Button } from '@mantine/core'
+import { useEffect, useRef, useState } from 'react'
+import { Button } from '../forms/button.tsx'
+import { focusIfLost } from '../forms/focus.ts'
 
 interface MoreButtonProps {
   readonly query: {
     readonly hasNextPage: boolean
     readonly isFetchingNextPage: boolean
-    readonly fetchNextPage: () => Promise<unknown>
+    readonly fetchNextPage: () => unknown
   }
   readonly children?: string
 }
 
-/** Loads the next page of a list; it is absent on the last one. */
+/** Loads the next page of a list. After the last one it says so, in the place of the button that had the focus. */
 export function MoreButton({ query, children = 'Show more' }: MoreButtonProps) {
-  if (!query.hasNextPage) return null
+  const [isPressed, setPressed] = useState(false)
+  const end = useRef<HTMLParagraphElement>(null)
+  useEffect(() => {
+    if (!query.hasNextPage && isPressed) focusIfLost(end.current)
+  }, [query.hasNextPage, isPressed])
+  if (!query.hasNextPage)
+    return (
+      isPressed && (
+        <p ref={end} tabIndex={-1} role="status" className="hint">
+          All are shown.
+        </p>
+      )
+    )
+  const press = (): void => {
+    setPressed(true)
+    query.fetchNextPage()
+  }
   return (
-    <Button variant="default" size="xs" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+    <Button variant="default" size="xs" isBusy={query.isFetchingNextPage} onClick={press}>
       {children}
     </Button>
   )

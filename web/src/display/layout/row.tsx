@@ -1,4 +1,5 @@
 import { type ReactNode, createContext, use, useId } from 'react'
+import { QuietButton } from '../forms/button.tsx'
 
 const NameId = createContext<string | null>(null)
 
@@ -41,25 +42,14 @@ export function useRowLabel(): { readonly id?: string; readonly 'aria-labelledby
 }
 
 interface RowButtonProps {
-  /** It keeps the focus in the meantime. */
   readonly isBusy: boolean
   readonly onClick: () => void
   readonly children: ReactNode
 }
 
 /** A small button of a row. */
-export function RowButton({ isBusy, onClick, children }: RowButtonProps) {
-  return (
-    <button
-      type="button"
-      className="quiet"
-      {...useRowLabel()}
-      aria-disabled={isBusy}
-      onClick={() => isBusy || onClick()}
-    >
-      {children}
-    </button>
-  )
+export function RowButton(props: RowButtonProps) {
+  return <QuietButton {...useRowLabel()} {...props} />
 }
 
 /** The head of details in a row. */

@@ -1,6 +1,7 @@
-import { Button, NumberInput, TextInput } from '@mantine/core'
+import { NumberInput, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { Button } from '../../display/forms/button.tsx'
 import { macText, stateOf } from '../../devices/device.ts'
 import { parseReport } from '../../devices/report.ts'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'

@@ -1,5 +1,6 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { Button } from '../../display/forms/button.tsx'
 import { fieldIn } from '../../api/problem.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { counted } from '../../display/texts/counted.ts'
@@ -81,10 +82,10 @@ function DrawForm({ map, drawing, points, onBack, onEnd }: DrawFormProps) {
       )}
       <ProblemNote problem={isAtField ? null : change.error} />
       <span className="plan-turn">
-        <Button type="submit" size="xs" disabled={body === null} loading={change.isPending}>
+        <Button type="submit" size="xs" isOff={body === null} isBusy={change.isPending}>
           Keep the drawing
         </Button>
-        <Button variant="default" size="xs" disabled={points.length === 0} onClick={onBack}>
+        <Button variant="default" size="xs" isOff={points.length === 0} onClick={onBack}>
           Take the last point back
         </Button>
         <Button variant="default" size="xs" onClick={onEnd}>

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { QuietButton } from '../../display/forms/button.tsx'
 import { type Point, type SiteMap, picturePath, sizeOf } from '../map.ts'
 import { PlanDrawing } from '../plan-drawing.tsx'
 import { DeviceMarker } from './device-marker.tsx'
@@ -52,25 +53,13 @@ export function PlanView({ map, devices, mayWrite, chosen, onChoose, points, onP
           {map.orientation === undefined || map.orientation === 0 ? 'up' : `turned by ${map.orientation}° to the right`}
         </span>
         <span>
-          <button
-            type="button"
-            className="quiet"
-            aria-label="Smaller"
-            disabled={zoom === 0}
-            onClick={() => setZoom(zoom - 1)}
-          >
+          <QuietButton aria-label="Smaller" isOff={zoom === 0} onClick={() => setZoom(zoom - 1)}>
             −
-          </button>{' '}
+          </QuietButton>{' '}
           {percent} %{' '}
-          <button
-            type="button"
-            className="quiet"
-            aria-label="Larger"
-            disabled={zoom === zooms.length - 1}
-            onClick={() => setZoom(zoom + 1)}
-          >
+          <QuietButton aria-label="Larger" isOff={zoom === zooms.length - 1} onClick={() => setZoom(zoom + 1)}>
             +
-          </button>
+          </QuietButton>
         </span>
       </p>
     </section>

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
-import { Button, PasswordInput } from '@mantine/core'
+import { PasswordInput } from '@mantine/core'
 import { type FormEvent, useEffect, useState } from 'react'
+import { Button } from '../../display/forms/button.tsx'
 import { useServer } from '../../api/client.ts'
 import { type OperatorApi, createOperatorApi } from '../../api/operator.ts'
 import { PageTitle } from '../../display/layout/page-title.tsx'
@@ -81,7 +82,7 @@ function KeyForm({ onEnter }: { readonly onEnter: (operator: OperatorApi) => voi
           error={enter.error?.message}
           onChange={({ currentTarget: { value } }) => setKey(value)}
         />
-        <Button type="submit" fullWidth loading={enter.isPending}>
+        <Button type="submit" fullWidth isBusy={enter.isPending}>
           Enter
         </Button>
       </form>

@@ -1,7 +1,8 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
+import { Button } from '../../display/forms/button.tsx'
 import { useSelf } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
 import { PageTitle } from '../../display/layout/page-title.tsx'
@@ -53,7 +54,7 @@ function FirstOrg() {
         you.
       </p>
       <TextInput label="Name of the organization" name="name" required error={mutation.error?.message} />
-      <Button type="submit" loading={mutation.isPending}>
+      <Button type="submit" isBusy={mutation.isPending}>
         Create the organization
       </Button>
     </form>

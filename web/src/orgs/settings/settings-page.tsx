@@ -1,7 +1,8 @@
-import { Button, TextInput, Textarea } from '@mantine/core'
+import { TextInput, Textarea } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
+import { Button } from '../../display/forms/button.tsx'
 import { useMay, useSelf } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
 import { fieldPathIn } from '../../api/problem.ts'
@@ -117,7 +118,7 @@ function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
       {refused === null && <ProblemNote problem={mutation.error} />}
       {mutation.isSuccess && input === NO_INPUT && <p role="status">The settings are saved.</p>}
       {mayChange && (
-        <Button type="submit" size="sm" loading={mutation.isPending}>
+        <Button type="submit" size="sm" isBusy={mutation.isPending}>
           Save the settings
         </Button>
       )}

@@ -1,6 +1,7 @@
-import { Button, NativeSelect, TextInput, Textarea } from '@mantine/core'
+import { NativeSelect, TextInput, Textarea } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { Button } from '../../display/forms/button.tsx'
 import { answerOf, useServer } from '../../api/client.ts'
 import { fieldIn } from '../../api/problem.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
@@ -59,7 +60,7 @@ export function SsoForm({ sso, mayChange }: SsoFormProps) {
         )}
         {mayChange && (
           <p className="panel-buttons">
-            <Button type="submit" size="xs" loading={mutation.isPending}>
+            <Button type="submit" size="xs" isBusy={mutation.isPending}>
               Save
             </Button>
           </p>

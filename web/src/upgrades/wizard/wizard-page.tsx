@@ -1,5 +1,5 @@
-import { Button } from '@mantine/core'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Button } from '../../display/forms/button.tsx'
 import { useMay } from '../../accounts/self.ts'
 import { fieldPathIn } from '../../api/problem.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
@@ -78,7 +78,7 @@ export function WizardPage() {
         <Button
           {...(plan !== undefined && { variant: 'default' })}
           size="xs"
-          loading={isPlanning || members.isPending}
+          isBusy={isPlanning || members.isPending}
           onClick={previewPlan}
         >
           {plan === undefined ? 'Preview the plan' : 'Preview again'}

@@ -1,6 +1,7 @@
-import { Button, NativeSelect, PasswordInput, TextInput, Textarea } from '@mantine/core'
+import { NativeSelect, PasswordInput, TextInput, Textarea } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { Button } from '../../display/forms/button.tsx'
 import { fieldIn } from '../../api/problem.ts'
 import { useFocusOnRefusal } from '../../display/forms/focus.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
@@ -83,7 +84,7 @@ export function WebhookForm({ before, isNew, ofSite, action, save }: WebhookForm
         </div>
       </Panel>
       {!isShown && <ProblemNote problem={mutation.error} />}
-      <Button type="submit" size="sm" loading={mutation.isPending}>
+      <Button type="submit" size="sm" isBusy={mutation.isPending}>
         {action}
       </Button>
     </form>

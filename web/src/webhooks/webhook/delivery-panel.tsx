@@ -1,7 +1,9 @@
-import { Button, NativeSelect } from '@mantine/core'
+import { NativeSelect } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { Button } from '../../display/forms/button.tsx'
+import { MoreButton } from '../../display/layout/more-button.tsx'
 import { EmptyState, ProblemNote } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
@@ -72,18 +74,17 @@ export function DeliveryPanel({ place, id, topics, filter, isEnabled, search, ma
           )
         }
       </QueryView>
-      {query.data !== undefined && query.data.results.length < query.data.total && query.data.results.length < MOST && (
-        <p className="panel-buttons">
-          <Button
-            variant="default"
-            size="xs"
-            loading={query.isFetching}
-            onClick={() => setLimit(Math.min(MOST, limit * 2))}
-          >
-            Show older ones
-          </Button>
-        </p>
-      )}
+      <div className="panel-buttons">
+        <MoreButton
+          query={{
+            hasNextPage: limit < Math.min(MOST, query.data?.total ?? 0),
+            isFetchingNextPage: query.isPlaceholderData,
+            fetchNextPage: () => setLimit(Math.min(MOST, limit * 2)),
+          }}
+        >
+          Show older ones
+        </MoreButton>
+      </div>
     </Panel>
   )
 }
@@ -241,7 +242,7 @@ function ReplayButton({
   const mutation = useMutation({ mutationFn: async () => replay?.([messageId]) })
   return (
     <p>
-      <Button variant="default" size="xs" {...label} loading={mutation.isPending} onClick={() => mutation.mutate()}>
+      <Button variant="default" size="xs" {...label} isBusy={mutation.isPending} onClick={() => mutation.mutate()}>
         Send it again
       </Button>{' '}
       {mutation.isSuccess && <span role="status">It waits to be sent, with the same id and bytes.</span>}

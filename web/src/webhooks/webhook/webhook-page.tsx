@@ -1,6 +1,6 @@
-import { Button } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Button } from '../../display/forms/button.tsx'
 import { useMay } from '../../accounts/self.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { ProblemNote } from '../../display/layout/notices.tsx'
@@ -115,7 +115,7 @@ function PingButton({ place, id }: { readonly place: WebhookPlace; readonly id: 
   })
   return (
     <>
-      <Button variant="default" size="xs" loading={mutation.isPending} onClick={() => mutation.mutate()}>
+      <Button variant="default" size="xs" isBusy={mutation.isPending} onClick={() => mutation.mutate()}>
         Send a test message
       </Button>
       <span role="status" className="muted">
