@@ -18,6 +18,8 @@ const MAX_HEAD_BYTES = 16 * 1024
 const MAX_LINE_BYTES = 4096
 /** RFC 9112, 4. */
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n\0]*)?$/
+/** A line that continues the one before. RFC 9112, 5.2. */
+const FOLD = /\r\n[\t ]+/g
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})[\t ]*(?:;.*)?$/
 
 type State = 'head' | 'fixed' | 'until_end' | 'chunk_size' | 'chunk' | 'chunk_end' | 'trailers' | 'complete'
@@ -153,7 +155,7 @@ export class HttpAnswerParser {
       return -1
     }
     const next = end + 4
-    const lines = bytes.toString('latin1', at, end).split('\r\n')
+    const lines = bytes.toString('latin1', at, end).replaceAll(FOLD, ' ').split('\r\n')
     const [, minor, code] = STATUS_LINE.exec(lines[0] ?? '') ?? []
     if (minor === undefined) throw noAnswer()
     const status = Number(code)
