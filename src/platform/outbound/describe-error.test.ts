@@ -3,6 +3,7 @@ import { describeError } from './describe-error.ts'
 
 const certificate = (code: string) => Object.assign(new Error('text of Node.js'), { code })
 const tls = (reason: string) => Object.assign(new Error('error:0A:SSL'), { library: 'SSL routines', reason })
+const timedOut = (attempted: string) => new Error(`Connect Timeout Error (attempted ${attempted}, timeout: 10000ms)`)
 
 it.each([
   ['connect ECONNREFUSED 192.0.2.1:80', new Error('connect ECONNREFUSED 192.0.2.1:80')],
@@ -18,6 +19,9 @@ it.each([
     'TLS failed: the certificate is for other names than that of the receiver',
     certificate('ERR_TLS_CERT_ALTNAME_INVALID'),
   ],
+  ['no connection to 192.0.2.1:80, 192.0.2.2:80 within 10000 ms', timedOut('addresses: 192.0.2.1:80, 192.0.2.2:80')],
+  ['no connection to 192.0.2.1:443 within 10000 ms', timedOut('address: 192.0.2.1:443')],
+  ['the receiver closed the connection before it had read the whole request', new Error('write EPIPE')],
   ['TypeError', new TypeError('')],
   ['text', 'text'],
 ])('%s is the text for people', (text, error) => {

@@ -2,7 +2,21 @@
 const tlsReasons: Readonly<Record<string, string>> = {
   'wrong version number': 'the receiver does not speak it',
   'tlsv13 alert certificate required': 'the receiver requires a client certificate',
+  'tlsv1 alert no application protocol': 'the receiver does not speak HTTP/1.1',
+  'tlsv1 alert protocol version': 'the receiver does not speak TLS 1.2 or 1.3',
 }
+
+/** What messages of Node.js mean for people. */
+const messages: Readonly<Record<string, string>> = {
+  'Client network socket disconnected before secure TLS connection was established':
+    'TLS failed: the receiver closed the connection',
+  'read ECONNRESET': 'the receiver reset the connection',
+  'write ECONNRESET': 'the receiver reset the connection',
+  'write EPIPE': 'the receiver closed the connection before it had read the whole request',
+}
+
+/** The connector counts the time for TLS, too. */
+const CONNECT_TIMEOUT = /^Connect Timeout Error \(attempted address(?:es)?: (.+), timeout: (\d+)ms\)$/
 
 const NOT_TRUSTED = 'the authority that issued the certificate is not trusted'
 
@@ -38,6 +52,10 @@ export function describeError(error: unknown): string {
   if (reason !== undefined) return `TLS failed: ${tlsReasons[reason] ?? reason}`
   const fault = 'code' in error ? certificateFaults[String(error.code)] : undefined
   if (fault !== undefined) return `TLS failed: ${fault}`
+  const known = messages[error.message]
+  if (known !== undefined) return known
+  const [, addresses, ms] = CONNECT_TIMEOUT.exec(error.message) ?? []
+  if (addresses !== undefined) return `no connection to ${addresses} within ${ms} ms`
   return error.message.split(ADVICE)[0]?.replace(LOCAL, '') || error.name
 }
 

@@ -1,5 +1,7 @@
 import { createServer as createHttpServer } from 'node:http'
+import { createSecureServer } from 'node:http2'
 import { createServer as createTlsServer } from 'node:https'
+import { createServer } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { describe, expect, it } from 'vitest'
 import { selfSigned } from '../self-signed.ts'
@@ -44,10 +46,16 @@ describe('certificates', () => {
     expect(await post(outboundWith(), url)).toMatchObject({ kind: 'failed', error })
     const certificate = await selfSigned('127.0.0.1')
     const old = createTlsServer({ ...certificate, minVersion: 'TLSv1', maxVersion: 'TLSv1.1' }, () => {})
-    expect(await post(outboundWith(), `https://127.0.0.1:${await listen(old)}/`)).toMatchObject({
-      kind: 'failed',
-      error: expect.stringMatching(/^TLS failed: [a-z0-9 ]+$/),
-    })
+    const http2 = createSecureServer({ ...certificate, allowHTTP1: false })
+    const rude = createServer((socket) => socket.once('data', () => socket.end()))
+    for (const [server, reason] of [
+      [old, 'the receiver does not speak TLS 1.2 or 1.3'],
+      [http2, 'the receiver does not speak HTTP/1.1'],
+      [rude, 'the receiver closed the connection'],
+    ] as const) {
+      const result = await post(outboundWith(), `https://127.0.0.1:${await listen(server)}/`)
+      expect(result).toMatchObject({ kind: 'failed', error: `TLS failed: ${reason}` })
+    }
     const mutual = createTlsServer({ ...certificate, requestCert: true, ca: certificate.cert }, () => {})
     const send = (verifyCert: boolean, to: string) => outboundWith().send({ ...asked, url: to, verifyCert })
     const asked = { method: 'POST' as const, headers: {}, body: Buffer.from('{}'), timeoutMs: 5000 }

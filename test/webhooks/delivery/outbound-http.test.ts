@@ -79,7 +79,10 @@ describe('responses of receivers', () => {
       remoteAddress: '127.0.0.1',
     })
     const rude = await rawServer((socket) => socket.resetAndDestroy())
-    expect(await post(outboundWith(), rude.url)).toMatchObject({ kind: 'failed' })
+    expect(await post(outboundWith(), rude.url)).toMatchObject({
+      kind: 'failed',
+      error: 'the receiver reset the connection',
+    })
     const babbling = await rawServer((socket) => socket.end('nonsense\r\n\r\n'))
     expect(await post(outboundWith(), babbling.url)).toMatchObject({ kind: 'failed' })
   })
