@@ -75,10 +75,10 @@ async function prepareTable(
   table: string,
   { inserted, updated }: Writes,
 ): Promise<readonly (readonly [number, string])[]> {
-  const { columns, keys, other } = await readColumns(database, table)
+  const { columns, keys, other, settings } = await readTable(database, table)
   const [copy, source] = [`bare.${table}`, `bare.${table}_source`]
   await database.query(`
-    create table ${copy} (like public.${table} including all);
+    create table ${copy} (like public.${table} including all) with (${settings});
     create table ${source} as select *, row_number() over (order by ctid)::int as bare_number from public.${table};
     create index on ${source} (bare_number)`)
   const { rows } = await database.query<{ count: number }>(`select count(*)::int as count from ${source}`)
@@ -111,20 +111,27 @@ function rangeOf(first: number, end: number): string {
   return `bare_number > ${first} and bare_number <= ${end}`
 }
 
-/** Returns the columns that statements set, those of the primary key, and another one. */
-async function readColumns(
+/** Returns the columns that statements set, those of the primary key, another one, and the settings of the storage, which no copy has by itself. */
+async function readTable(
   database: pg.Pool,
   table: string,
-): Promise<{ readonly columns: string; readonly keys: readonly string[]; readonly other: string }> {
-  const { rows } = await database.query<{ name: string; inKey: boolean }>(
-    `select quote_ident(attname) as name,
+): Promise<{
+  readonly columns: string
+  readonly keys: readonly string[]
+  readonly other: string
+  readonly settings: string
+}> {
+  const { rows } = await database.query<{ name: string; inKey: boolean; settings: string | null }>(
+    `select quote_ident(attname) as name, array_to_string(reloptions, ', ') as settings,
        exists (select from pg_index where indrelid = attrelid and indisprimary and attnum = any(indkey)) as "inKey"
-     from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+     from pg_attribute join pg_class on pg_class.oid = attrelid
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
     [`public.${table}`],
   )
   return {
     columns: rows.map(({ name }) => name).join(', '),
     keys: rows.filter(({ inKey }) => inKey).map(({ name }) => name),
     other: rows.find(({ inKey }) => !inKey)?.name ?? '',
+    settings: rows[0]?.settings ?? 'fillfactor = 100',
   }
 }
