@@ -33,6 +33,7 @@ import { deviceOfCandidate } from '../rollout/store-candidates.ts'
 import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { noteUnmet } from './planning/note-unmet.ts'
+import { noteJoiningHops } from './planning/plan-hops.ts'
 import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './planning/plan-joining.ts'
 import { type LaterSites, planLaterSite, planLaterTimes } from './planning/plan-later-sites.ts'
 import { type Looked, type Portion, concerningJoining, searchAll } from './search-joining.ts'
@@ -218,7 +219,7 @@ function include(ctx: Context, scope: OrgScope, { id, open, later, devices, join
   })
 }
 
-/** Returns the notes about devices that join and can't do what their upgrade demands, by site upgrade. */
+/** Returns the notes about devices that join: what they can't do of what their upgrade demands, and further reboots. By site upgrade. */
 async function noteIncluded(
   tx: Tx,
   scope: OrgScope,
@@ -229,8 +230,9 @@ async function noteIncluded(
   const bySite = Map.groupBy(included, ({ upgradeId }) => upgradeId)
   return new Map(
     sites.flatMap(({ id, plan: { snapshot = false, rollback = false, health = false } }) => {
-      const plans = bySite.get(id)?.map(({ device }) => ({ kind: 'upgrade' as const, device })) ?? []
-      const notes = noteUnmet({ snapshot, rollback, health }, plans, reporting)
+      const mine = bySite.get(id) ?? []
+      const plans = mine.map(({ device }) => ({ kind: 'upgrade' as const, device }))
+      const notes = [...noteUnmet({ snapshot, rollback, health }, plans, reporting), ...noteJoiningHops(mine)]
       return notes.length === 0 ? [] : [[id, notes]]
     }),
   )

@@ -102,16 +102,30 @@ const none: readonly CatalogEntry[] = []
 
 /** Notes in the record of a site how many of its devices need more than one reboot. */
 export function noteHops(plans: readonly ({ readonly kind: string } & Partial<Planned>)[]): UpgradeNote[] {
-  const ways = plans.flatMap(({ kind, entry, via = [] }) =>
-    kind !== 'upgrade' || entry === undefined || via.length === 0
-      ? []
-      : [[...via, entry].map(({ version }) => version).join(', then ')],
+  return notePaths(
+    plans.flatMap(({ kind, entry, via = [] }) =>
+      kind !== 'upgrade' || entry === undefined || via.length === 0 ? [] : [[...via, entry]],
+    ),
+    '',
   )
+}
+
+/** The same for devices that join. Those of each search have their own note. */
+export function noteJoiningHops(joining: readonly Pick<Installed, 'path'>[]): UpgradeNote[] {
+  return notePaths(
+    joining.flatMap(({ path }) => (path === null ? [] : [path])),
+    'further ',
+  )
+}
+
+/** @param more Precedes the name of what is counted. */
+function notePaths(paths: readonly (readonly { readonly version: string }[])[], more: string): UpgradeNote[] {
+  const ways = paths.map((path) => path.map(({ version }) => version).join(', then '))
   return [...Map.groupBy(ways, (versions) => versions)].map(([versions, some]) => {
     const devices = counted(
       some.length,
-      'device reboots more than once: it installs',
-      'devices reboot more than once: they install',
+      `${more}device reboots more than once: it installs`,
+      `${more}devices reboot more than once: they install`,
     )
     return { reason: `${devices} ${versions}` }
   })

@@ -11,6 +11,7 @@ import { getUpgradeTarget } from '../../../src/upgrades/targets/store.ts'
 import { readsOf, reportReads } from '../../support/database/reads.ts'
 import { MODEL, NEW, type SeededDevice } from '../../support/fleets/fleet.ts'
 import { expectConsistent } from '../expect-consistent.ts'
+import { MIDDLE, seedHop } from '../hops/hop-images.ts'
 import { useJoining } from './joining.ts'
 
 const { rollout, look, move, begin, countOfUpgrade, searches, targets } = useJoining()
@@ -105,6 +106,19 @@ describe('an upgrade with include_new', () => {
     const { siteUpgrades } = await rollout.read(id)
     expect(siteUpgrades.flatMap(({ notes }) => notes)).toEqual([
       { mac: joins.mac, reason: 'can not restore its backup version if it fails' },
+    ])
+  })
+
+  it('notes how many of the devices that it takes in reboot more than once', async () => {
+    await rollout.seed([1, 2])
+    await seedHop(rollout, MODEL)
+    const { id } = await begin()
+    await move(rollout.devices(1), 0)
+    await look()
+    const path = `${MIDDLE}, then ${NEW}`
+    expect((await rollout.read(id)).siteUpgrades.flatMap(({ notes }) => notes)).toEqual([
+      { reason: `1 device reboots more than once: it installs ${path}` },
+      { reason: `2 further devices reboot more than once: they install ${path}` },
     ])
   })
 
