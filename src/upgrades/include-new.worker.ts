@@ -12,7 +12,7 @@ import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../rollout/events/append-events.ts'
 import { finalVersionOf, imagesOf, splitImages } from '../rollout/targets/hops/hops.ts'
 import { type IncludedDevice, type IncludingSite, planInclusion } from '../rollout/changes/plan-inclusion.ts'
-import { insertIncluded } from '../rollout/changes/store-included.ts'
+import { insertIncluded, insertNotJoined } from '../rollout/changes/store-included.ts'
 import {
   type DueInclusion,
   type OpenSite,
@@ -34,7 +34,14 @@ import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { noteUnmet } from './planning/note-unmet.ts'
 import { noteJoiningHops } from './planning/plan-hops.ts'
-import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './planning/plan-joining.ts'
+import {
+  type Joining,
+  type JoiningDevice,
+  type JoiningPlan,
+  decodeJoining,
+  planJoining,
+  planNotJoined,
+} from './planning/plan-joining.ts'
 import { type LaterSites, planLaterSite, planLaterTimes } from './planning/plan-later-sites.ts'
 import { type Looked, type Portion, concerningJoining, searchAll } from './search-joining.ts'
 import { listLaterSites, shareUpgradeSites } from './store.ts'
@@ -105,21 +112,21 @@ async function includeNew(ctx: Context, prepared: Prepared, portion: Portion): P
   const { scope, id, joining, open, later, catalog } = prepared
   const look = { orgUpgradeId: id, siteIds: siteIdsOf(prepared), ...portion }
   const { candidates, last } = await concerningJoining(() => listJoining(ctx.db, scope, look))
+  let others: JoiningPlan['others'] = []
   if (candidates.length > 0) {
     const models = [...new Set(candidates.map(({ model }) => model))]
     const versions = await listModelVersions(ctx.db, scope, { orgUpgradeId: id, models })
     const sites = [...open, ...later.map((site) => ({ ...site, windows: site.plan.windows ?? null }))]
-    const devices = await concerningJoining(() => planJoining(joining, candidates, { sites, catalog, versions }))
-    if (devices.length > 0) await include(ctx, scope, { id, open, later, devices, joining })
+    const plan = await concerningJoining(() => planJoining(joining, candidates, { sites, catalog, versions }))
+    if (plan.joining.length > 0) await include(ctx, scope, { id, open, later, devices: plan.joining, joining })
+    others = plan.others
   }
   await inTx(ctx, async (tx) => {
     await lockOrgUpgrades(tx, scope, [id])
-    await deleteAwaited(
-      tx,
-      scope,
-      id,
-      candidates.map((candidate) => candidate.id),
-    )
+    const ids = candidates.map((candidate) => candidate.id)
+    const awaited = await deleteAwaited(tx, scope, id, ids)
+    const plans = others.filter(({ device }) => awaited.has(device.mac))
+    if (plans.length > 0) await insertNotJoined(tx, scope, id, { ...planNotJoined(open, plans), now: ctx.clock.now() })
     await replaceJoiningFailures(tx, scope, id, { after: portion.after, last, failed: null })
   })
   return { last }

@@ -38,7 +38,7 @@ const sites = [{ siteId: 'site', windows: null }]
 function versionOf(body: OrgUpgradeBody, device: Candidate = ap, pinned?: string): string | undefined {
   const versions =
     pinned === undefined ? [] : [{ model: 'AP45', targetVersion: pinned, reported: [], imageId: 'pinned' }]
-  return planJoining(stored(body), [device], { sites, catalog, versions })[0]?.targetVersion
+  return planJoining(stored(body), [device], { sites, catalog, versions }).joining[0]?.targetVersion
 }
 
 test.each<[string, OrgUpgradeBody, Partial<Candidate>, string | undefined]>([
@@ -67,7 +67,9 @@ test('the lowest version that counts is that of the version which others of the 
     catalog.map((entry) => (entry.version === version ? { ...entry, minVersion } : entry))
   const versions = [{ model: 'AP45', targetVersion: '2.0', reported: [], imageId: 'pinned' }]
   const join = (entries: typeof catalog | ReturnType<typeof needs>) =>
-    planJoining(stored({}), [ap], { sites, catalog: entries, versions }).map(({ targetVersion }) => targetVersion)
+    planJoining(stored({}), [ap], { sites, catalog: entries, versions }).joining.map(
+      ({ targetVersion }) => targetVersion,
+    )
   expect(join(needs('2.0', '1.5'))).toEqual([])
   expect(join(needs('3.0', '1.5'))).toEqual(['2.0'])
 })
@@ -78,7 +80,7 @@ test('a device joins only where a window of its site is long enough', () => {
       sites: [{ siteId: 'site', windows: [{ start: '01:00', end }] }],
       catalog,
       versions: [],
-    })
+    }).joining
   // Ten minutes are over before the engine looks.
   expect([join('01:10').length, join('01:11').length]).toEqual([0, 1])
 })
@@ -92,7 +94,7 @@ test.each<[string, Partial<JoiningSelection>, boolean]>([
   const { versions, phasing, ...request } = parseOrgUpgrade({ version: '2.0' })
   const document = encodeJoining({ ...request, versions, phasing }, { selection, laterSites: null })
   const joining = decodeJoining(JSON.parse(JSON.stringify(document)))
-  expect(planJoining(joining, [ap], { sites, catalog, versions: [] })).toHaveLength(joins ? 1 : 0)
+  expect(planJoining(joining, [ap], { sites, catalog, versions: [] }).joining).toHaveLength(joins ? 1 : 0)
 })
 
 test('a device that cannot do the only part of the upgrade stays outside', () => {
@@ -102,7 +104,7 @@ test('a device that cannot do the only part of the upgrade stays outside', () =>
   }
   const selection = { ids: null, type: null, models: null, rules: null }
   const joining = decodeJoining(JSON.parse(JSON.stringify(encodeJoining(request, { selection, laterSites: null }))))
-  const join = (device: Candidate) => planJoining(joining, [device], { sites, catalog, versions: [] }).length
+  const join = (device: Candidate) => planJoining(joining, [device], { sites, catalog, versions: [] }).joining.length
   expect([join(ap), join({ ...ap, commands: ['stage', 'activate'] })]).toEqual([0, 1])
 })
 

@@ -34,35 +34,37 @@ export async function isAwaitingDevices(reader: Reader, { orgId }: InOrg, orgUpg
 
 /**
  * Deletes the notes about devices that other upgrades had and that none has any more: the upgrade has looked at them, and awaits
- * them no longer. The caller has locked the organization upgrade.
+ * them no longer. The caller has locked the organization upgrade. @returns The MACs of these devices.
  */
 export async function deleteAwaited(
   tx: Tx,
   scope: InOrg,
   orgUpgradeId: string,
   deviceIds: readonly string[],
-): Promise<void> {
-  if (deviceIds.length === 0) return
+): Promise<ReadonlySet<string>> {
+  if (deviceIds.length === 0) return new Set()
   const { orgId } = scope
-  const { rows } = await sql<{ readonly id: string }>`
+  const { rows } = await sql<{ readonly id: string; readonly mac: string }>`
     with looked as (
       select device.mac from device
       where device.org_id = ${orgId} and device.id = ${anyOf(deviceIds)}
         and not exists (select from device_upgrade active
           where active.org_id = device.org_id and active.device_id = device.id and active.upgrade_id is not null)
-    )
-    update site_upgrade part set notes = (
+    ), noted as (
+      select part.id, note->>'mac' as mac from site_upgrade part, jsonb_array_elements(part.notes) as note
+      where part.org_id = ${orgId} and part.org_upgrade_id = ${orgUpgradeId}
+        and ${isOfOther} and note->>'mac' in (select mac from looked)
+    ), unnoted as (update site_upgrade part set notes = (
       select coalesce(jsonb_agg(note order by place), '[]')
       from jsonb_array_elements(part.notes) with ordinality as noted (note, place)
       where (${isOfOther} and note->>'mac' in (select mac from looked)) is not true)
-    where part.org_id = ${orgId} and part.org_upgrade_id = ${orgUpgradeId}
-      and exists (select from jsonb_array_elements(part.notes) as note
-        where ${isOfOther} and note->>'mac' in (select mac from looked))
-    returning part.id
+    where part.org_id = ${orgId} and part.id in (select id from noted))
+    select id, mac from noted
   `.execute(tx)
   noteUpgrades(
     tx,
     scope,
     rows.map(({ id }) => ({ orgUpgradeId, id })),
   )
+  return new Set(rows.map(({ mac }) => mac))
 }

@@ -3,7 +3,8 @@ import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { columnsOf, updateRows } from '../../platform/database/rows.ts'
 import type { UpgradeNote } from '../rollout.ts'
-import { insertTargets } from '../store-create.ts'
+import { noteUpgrades } from '../events/note-upgrades.ts'
+import { type NewTarget, insertTargets } from '../store-create.ts'
 import { encodeStep } from '../targets/timeline.ts'
 import type { InclusionPlan } from './plan-inclusion.ts'
 import { isSkippedByPlan } from './store-inclusion.ts'
@@ -86,6 +87,38 @@ async function appendNotes(tx: Tx, scope: InOrg, notes: Inclusion['notes']): Pro
     from unnest(${[...notes.keys()]}::uuid[], ${texts}::text[]) as added (id, notes)
     where site_upgrade.org_id = ${scope.orgId} and site_upgrade.id = added.id
   `.execute(tx)
+}
+
+/** What the record of an upgrade has of devices that it awaited and that did not join. */
+export interface NotJoined {
+  /** Those that run the version. */
+  readonly skipped: readonly NewTarget[]
+  /** Why the others can't be upgraded, by site upgrade. */
+  readonly notes: ReadonlyMap<string, readonly UpgradeNote[]>
+}
+
+/** The caller has locked the organization upgrade. */
+export async function insertNotJoined(
+  tx: Tx,
+  scope: InOrg,
+  orgUpgradeId: string,
+  { skipped, notes, now }: NotJoined & { readonly now: Date },
+): Promise<void> {
+  const counts = Map.groupBy(skipped, ({ upgradeId }) => upgradeId)
+  await insertTargets(tx, scope, skipped, { enteredAt: now, timeline: '' })
+  await sql`
+    update site_upgrade part set total = total + more.count,
+      counts = jsonb_set(counts, '{skipped}', to_jsonb((counts->>'skipped')::integer + more.count))
+    from unnest(${[...counts.keys()]}::uuid[], ${[...counts.values()].map(({ length }) => length)}::integer[]) more (id, count)
+    where part.org_id = ${scope.orgId} and part.id = more.id
+  `.execute(tx)
+  await appendNotes(tx, scope, notes)
+  const ids = new Set([...counts.keys(), ...notes.keys()])
+  noteUpgrades(
+    tx,
+    scope,
+    [...ids].map((id) => ({ orgUpgradeId, id })),
+  )
 }
 
 /** Deletes the targets that the plan skipped and that are to be upgraded now. They may be those of another site. */

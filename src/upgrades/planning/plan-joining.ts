@@ -1,11 +1,13 @@
 import type { DeviceType } from '../../events/device-type.ts'
 import { identifyVersion } from '../../firmware/version-identity.ts'
 import type { Candidate } from '../../rollout/store-candidates.ts'
+import type { NotJoined } from '../../rollout/changes/store-included.ts'
 import type { ModelVersion, OpenSite } from '../../rollout/changes/store-inclusion.ts'
 import type { UpgradeHop, UpgradePart } from '../../rollout/rollout.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { type DevicePlan, decideDevice, decideEntry, limitOne } from './plan-org-upgrade.ts'
 import { bindTarget } from './plan-hops.ts'
+import { skippedTarget } from './plan-targets.ts'
 import { type EncodedLaterSites, type LaterSites, decodeLaterSites, encodeLaterSites } from './plan-later-sites.ts'
 import { type JoiningSelection, mayJoin } from './plan-selection.ts'
 import { compareVersions } from '../../firmware/version-order.ts'
@@ -80,6 +82,13 @@ interface EncodedJoining extends Pick<Joining, 'onlyType' | 'joins'>, Partial<Pi
   })[]
 }
 
+/** What is planned for devices that the request selects. */
+export interface JoiningPlan {
+  readonly joining: readonly JoiningDevice[]
+  /** The plans of the others: they run the version already, or can't be upgraded. */
+  readonly others: readonly DevicePlan<Candidate>[]
+}
+
 export interface JoiningFacts {
   readonly sites: readonly Pick<OpenSite, 'siteId' | 'windows'>[]
   readonly catalog: readonly CatalogEntry[]
@@ -96,7 +105,7 @@ export function planJoining(
   joining: Joining,
   candidates: readonly Candidate[],
   { sites, catalog, versions }: JoiningFacts,
-): JoiningDevice[] {
+): JoiningPlan {
   const { selection, onlyType, part } = joining
   const only = part && { part }
   const known = new Map(versions.map((version) => [version.model, version]))
@@ -109,17 +118,13 @@ export function planJoining(
     // The downloads of a device before it joined are unknown, so it downloads again.
     .map((plan) => (part === null ? plan : limitOne(part, plan, new Map())))
   const windows = new Map(sites.map(({ siteId, windows: own }) => [siteId, { windows: own ?? [] }]))
-  return limitToWindows({ only }, plans, windows).flatMap((plan) =>
-    plan.kind === 'upgrade'
-      ? [
-          {
-            device: plan.device,
-            ...bindTarget(plan.entry, plan.via),
-            force: plan.force,
-          },
-        ]
-      : [],
-  )
+  const limited = limitToWindows({ only }, plans, windows)
+  return {
+    joining: limited.flatMap((plan) =>
+      plan.kind === 'upgrade' ? [{ device: plan.device, ...bindTarget(plan.entry, plan.via), force: plan.force }] : [],
+    ),
+    others: limited.filter(({ kind }) => kind !== 'upgrade'),
+  }
 }
 
 function planOne(
@@ -137,4 +142,27 @@ function planOne(
     return { kind: 'leave_out', device, reason: `runs ${running}, which is later than ${version}` }
   const minVersion = catalog.find((entry) => entry.version === version)?.minVersion ?? null
   return decideEntry(device, { entry: { ...wanted, version, imageId, reported, minVersion }, force }, catalog)
+}
+
+/**
+ * Plans what the record has of devices that the upgrade awaited and that don't join, as if it had been planned without the other
+ * upgrades. @param sites Those where the upgrade is.
+ */
+export function planNotJoined(
+  sites: readonly Pick<OpenSite, 'id' | 'siteId'>[],
+  plans: readonly DevicePlan<Candidate>[],
+): NotJoined {
+  const upgradeIds = new Map(sites.map(({ siteId, id }) => [siteId, id]))
+  const placed = plans.flatMap((plan) => {
+    const upgradeId = upgradeIds.get(plan.device.siteId)
+    return upgradeId === undefined ? [] : [{ upgradeId, plan }]
+  })
+  const leftOut = placed.flatMap(({ upgradeId, plan }) =>
+    plan.kind === 'leave_out' ? [{ upgradeId, note: { mac: plan.device.mac, reason: plan.reason } }] : [],
+  )
+  const bySite = Map.groupBy(leftOut, ({ upgradeId }) => upgradeId)
+  return {
+    skipped: placed.flatMap(({ upgradeId, plan }) => (plan.kind === 'skip' ? [skippedTarget(upgradeId, plan)] : [])),
+    notes: new Map([...bySite].map(([upgradeId, some]) => [upgradeId, some.map(({ note }) => note)])),
+  }
 }

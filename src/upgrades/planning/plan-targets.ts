@@ -66,10 +66,8 @@ export function* planTargets(
   { upgradeId, plans, busy, reboots, loads, ranks }: PlacedSite,
   { staged }: { readonly staged: boolean },
 ): Generator<NewTarget> {
-  const none = { phase: NO_PHASE, downloadPhase: null, rank: null, ordinal: 0, staged: false }
   for (const [index, plan] of plans.entries()) {
-    if (plan.kind === 'skip' && !busy.has(plan.device.id))
-      yield { ...newTarget(upgradeId, plan), ...none, state: 'skipped' }
+    if (plan.kind === 'skip' && !busy.has(plan.device.id)) yield skippedTarget(upgradeId, plan)
     if (plan.kind !== 'upgrade') continue
     const place = placeAt(reboots, index)
     if (place === null) continue
@@ -77,6 +75,12 @@ export function* planTargets(
     const rank = ranks.get(plan.device.mac) ?? null
     yield { ...newTarget(upgradeId, plan), ...place, downloadPhase, rank, staged, state: 'planned' }
   }
+}
+
+/** @param plan Of a device that runs the version already. */
+export function skippedTarget(upgradeId: string, plan: Upgradable): NewTarget {
+  const nowhere = { phase: NO_PHASE, downloadPhase: null, rank: null, ordinal: 0, staged: false }
+  return { ...newTarget(upgradeId, plan), ...nowhere, state: 'skipped' }
 }
 
 function placeAt({ phases, ordinals }: Places, index: number): Pick<NewTarget, 'phase' | 'ordinal'> | null {

@@ -192,7 +192,7 @@ export async function getUpgradeTarget(
     .limit(MAX_COMMANDS)
     .execute()
   const history = decodeTimeline(timeline)
-  const steps = stepsOf(history, { state: target.state, createdAt })
+  const steps = stepsOf(history, { ...target, createdAt })
   const since = steps[0]?.at ?? createdAt
   const { enteredAt: endedAt } = target
   const end = isTerminal(target.state) ? await findEndOfEvents(reader, scope, { deviceId, upgradeId, endedAt }) : null
@@ -221,10 +221,11 @@ function restoreReasonOf(
 /** Adds the initial state of a target, unless its steps begin with it, as those of a device that joined later do. */
 function stepsOf(
   steps: readonly TimelineStep[],
-  { state, createdAt }: { readonly state: TargetState; readonly createdAt: Date },
+  { state, createdAt, enteredAt }: { readonly state: TargetState; readonly createdAt: Date; readonly enteredAt: Date },
 ): readonly TimelineStep[] {
   const [first] = steps
   if (first?.state === 'planned') return steps
-  const isSkipped = first === undefined && state === 'skipped'
-  return [{ state: isSkipped ? 'skipped' : 'planned', at: createdAt, reason: null }, ...steps]
+  // One that was awaited is skipped later than its upgrade is planned.
+  if (first === undefined && state === 'skipped') return [{ state, at: enteredAt, reason: null }]
+  return [{ state: 'planned', at: createdAt, reason: null }, ...steps]
 }

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
+import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
 import { json } from '../../../src/platform/database/db.ts'
 import type { UpgradeNote } from '../../../src/rollout/rollout.ts'
+import { getUpgradeTarget } from '../../../src/upgrades/targets/store.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
 import { useJoining } from './joining.ts'
 
@@ -76,7 +78,38 @@ describe('an upgrade that awaits devices of others', () => {
     await look()
     expect(await searches(id)).toBe(false)
     expect(await countOfUpgrade(other.id)).toMatchObject({ upgraded: 2 })
-    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
+    // It has skipped those that the other upgrade has upgraded at its site.
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2, skipped: 2 })
+    expect((await rollout.read(id)).siteUpgrades).toMatchObject([{ status: 'completed', total: 4 }])
+    const { steps } = await getUpgradeTarget(rollout.ctx.db, rollout.org.scope, { id, mac: away.mac })
+    expect(steps).toMatchObject([{ state: 'skipped' }])
+    expect(steps[0]?.at.getTime()).toBeGreaterThan(rollout.clock.now().getTime() - 120_000)
+  })
+
+  it('notes why a device that it awaited can not be upgraded, and takes it in once it can', async () => {
+    await rollout.seed([2])
+    const [device, absent] = rollout.devices(0)
+    if (device === undefined || absent === undefined) throw new Error('no devices')
+    const sites = { site_ids: rollout.org.sites.map((site) => site.id), all_sites: false }
+    await rollout.fleet.disconnect([absent])
+    const other = await rollout.create({ ...sites, models: [device.model] })
+    const { id } = await rollout.create({ ...sites, include_new: true })
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
+    await rollout.advance()
+    const reports = (capabilities: DeviceCapabilities) =>
+      rollout.ctx.db
+        .updateTable('deviceStatus')
+        .set({ capabilities: json(capabilities) })
+        .where('deviceId', '=', device.id)
+        .execute()
+    const reason = 'has no room for an image'
+    await reports({ ...device.capabilities, commands: [], refusals: { upgrade: reason } })
+    await look()
+    const notes = async () => (await rollout.read(id)).siteUpgrades.flatMap((site) => site.notes)
+    expect([await countOfUpgrade(id), await notes()]).toEqual([{ planned: 1 }, [{ mac: device.mac, reason }]])
+    await reports(device.capabilities)
+    await look()
+    expect([await countOfUpgrade(id), await notes()]).toEqual([{ planned: 2 }, []])
   })
 
   it('awaits devices by what their notes say of another upgrade, and not by their texts', async () => {
