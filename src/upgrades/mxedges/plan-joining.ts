@@ -64,7 +64,7 @@ export function pinPackages(
 /** The changed members of the upgrade, and its further targets. */
 export interface MxedgeInclusion extends Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes' | 'status' | 'phaseOpenedMs'> {
   readonly targets: readonly PlannedTarget[]
-  /** Why targets are skipped by now, by the ids of the appliances, where that has changed. */
+  /** Why targets are skipped by now, by the ids of the appliances, where that has changed, or no note says so. */
   readonly skipReasons: ReadonlyMap<string, string>
 }
 
@@ -103,9 +103,12 @@ export function planMxedgeInclusion(
   })
   const count = targets.length
   const joined = new Set(joining.map(({ appliance }) => appliance.id))
+  // An appliance that failed to join lost its note.
+  const noted = new Set(notes.map((note) => note.mxedge_id))
   const staying = idle.flatMap(({ appliance, reasons }) => {
     const [before, reason] = [skipped.get(appliance.id), skipReasonOf(reasons)]
-    return before === undefined || before === reason ? [] : [{ appliance, reason }]
+    const isRecorded = before === reason && noted.has(appliance.id)
+    return before === undefined || isRecorded ? [] : [{ appliance, reason }]
   })
   const skipReasons = new Map(staying.map(({ appliance, reason }) => [appliance.id, reason]))
   return {

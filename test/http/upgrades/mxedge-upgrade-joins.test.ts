@@ -119,6 +119,23 @@ describe('include_new', () => {
     expect(await read()).toMatchObject({ counts: { total: 7 }, notes: [] })
   })
 
+  test('says again why its plan skipped one that it passed by in the meantime', async () => {
+    const org = await addOrg()
+    const current = await addBox(world, { org })
+    await reports(current, '2.0.0')
+    const { id, read } = await begin({}, org)
+    const { notes } = await read()
+    expect(notes).toEqual([{ mxedge_id: current, reason: 'skipped: tunterm runs 2.0.0 already' }])
+    await sql`update mxedge_session set report = jsonb_set(report, '{services}', '[null]') where mxedge_id = ${current}`.execute(
+      world.ctx.db,
+    )
+    await look(id)
+    expect((await read()).notes).toMatchObject([{ reason: 'could not be taken in: an internal error' }])
+    await reports(current, '2.0.0')
+    await look(id)
+    expect((await read()).notes).toEqual(notes)
+  })
+
   test('names a hundred that could not join, counts the others, and forgets those that need nothing any more', async () => {
     const { org, id, read } = await begin()
     const failing = await addBox(world, { org })
