@@ -1,5 +1,7 @@
 import type { Page } from 'playwright-core'
+import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { addSite } from '../support/fleets/devices.ts'
 import { noChromium } from '../support/peers/chromium.ts'
 import { tokenIn, waitForMail } from '../support/peers/mails.ts'
@@ -111,6 +113,49 @@ describe.skipIf(noChromium !== null)(
       await page.getByText('You belong to no organization yet').waitFor()
       await context.close()
     })
+
+    it(
+      'finds one of more sites than a page of the API has, in a select and among boxes',
+      { timeout: WITHIN_MS },
+      async () => {
+        const at = world.ctx.clock.now()
+        const site = { orgId: world.org.orgId, timezone: 'UTC', doc: documentText({}), createdAt: at, modifiedAt: at }
+        const sites = Array.from({ length: 1001 }, (_, index) => ({
+          ...site,
+          id: uuidv7(),
+          name: `Shop ${1000 + index}`,
+        }))
+        await world.ctx.db.insertInto('site').values(sites).execute()
+        const { page, context } = await world.enter(world.org, `${world.path}/webhooks`)
+        const place = page.locator('input').and(page.getByLabel('Place'))
+        await place.waitFor()
+        await place.press('Tab')
+        await page.keyboard.press('Shift+Tab')
+        await expectAccessible(page)
+        await page.keyboard.type('op 2000')
+        await page.getByRole('option', { name: 'Shop 2000' }).waitFor()
+        expect(await page.getByRole('option').count()).toBe(1)
+        await page.keyboard.press('Enter')
+        await page.waitForURL(`**/webhooks?site=${sites.at(-1)?.id}`)
+        await page.locator(':focus').and(place).waitFor()
+        expect(await place.inputValue()).toBe('Shop 2000')
+        await page.goto(`${world.path}/sites/${sites.at(-1)?.id}`)
+        await page.getByRole('heading', { name: 'Shop 2000' }).waitFor()
+
+        await page.goto(`${world.path}/upgrades/new`)
+        await page.getByLabel('All sites').uncheck()
+        const list = page.getByRole('group', { name: 'Sites' })
+        await list.getByText('0 are chosen. 972 more are not shown: type a part of the name.').waitFor()
+        await list.getByRole('searchbox').fill('shop 200')
+        await list.getByLabel('Shop 2000').check()
+        await list.getByRole('searchbox').fill('')
+        await list.getByText('1 is chosen. 971 more are not shown').waitFor()
+        await expectAccessible(page)
+        await list.getByLabel('Shop 2000').press('Space')
+        await page.locator(':focus').and(list.getByRole('searchbox')).waitFor()
+        await context.close()
+      },
+    )
 
     /** Follows the link of the second mail. */
     async function finishRegistration(page: Page, { email, password }: { email: string; password: string }) {

@@ -1,5 +1,6 @@
 import { NativeSelect } from '@mantine/core'
-import { useSites } from './sites.ts'
+import { SearchSelect } from '../display/forms/search-select.tsx'
+import { siteChoices, useSites } from './sites.ts'
 import { type Grant, type Role, roleWords } from './grant.ts'
 
 interface GrantFieldsProps {
@@ -20,14 +21,11 @@ export function GrantFields({ orgId, grant, onChange }: GrantFieldsProps) {
         data={Object.entries(roleWords).map(([value, { label }]) => ({ value, label }))}
         onChange={({ currentTarget: { value } }) => onChange({ ...grant, role: value as Role })}
       />
-      <NativeSelect
+      <SearchSelect
         label="Where"
         value={grant.siteId}
-        data={[
-          { value: '', label: 'The whole organization' },
-          ...[...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name })),
-        ]}
-        onChange={({ currentTarget: { value } }) => onChange({ ...grant, siteId: value })}
+        choices={[{ value: '', label: 'The whole organization' }, ...siteChoices(sites)]}
+        onChange={(siteId) => onChange({ ...grant, siteId })}
       />
     </>
   )

@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Api, type Schemas, answerOf, useServer } from '../api/client.ts'
+import { type Api, type Schemas, allPagesOf, pageOf, useServer } from '../api/client.ts'
+import type { Choice } from '../display/forms/choices.ts'
 
 export type Site = Schemas['Site']
 
-/** Sites by their ids; pages show at most this many names. */
-const MAX_SITES = 1000
+/** The most that one page of a list has. */
+const PAGE = 1000
 
+/** All sites of an organization by their ids. */
 export function useSites(orgId: string) {
   const { api } = useServer()
   return useQuery({
@@ -14,6 +16,11 @@ export function useSites(orgId: string) {
     staleTime: 60_000,
     select: (sites): ReadonlyMap<string, Site> => new Map(sites.map((site) => [site.id, site])),
   })
+}
+
+/** Returns the choices of a field for a site; none until the sites are read. */
+export function siteChoices(sites: ReadonlyMap<string, Site> | undefined): readonly Choice[] {
+  return [...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name }))
 }
 
 /** Returns the time zone of all these sites; undefined if they differ. */
@@ -26,7 +33,8 @@ export function sharedZone(
 }
 
 function listSites(api: Api, orgId: string): Promise<readonly Site[]> {
-  return answerOf(
-    api.GET('/api/v1/orgs/{org_id}/sites', { params: { path: { org_id: orgId }, query: { limit: MAX_SITES } } }),
+  const path = { org_id: orgId }
+  return allPagesOf((page) =>
+    pageOf(api.GET('/api/v1/orgs/{org_id}/sites', { params: { path, query: { limit: PAGE, page } } })),
   )
 }

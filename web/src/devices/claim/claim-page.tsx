@@ -45,7 +45,7 @@ export function ClaimPage() {
                 ) : (
                   <ClaimPanel
                     orgId={orgId}
-                    sites={[...known.values()]}
+                    sites={known}
                     onClaimed={(claimed) =>
                       void navigate({
                         to: '/orgs/$orgId/claim',

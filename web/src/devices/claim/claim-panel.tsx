@@ -1,4 +1,4 @@
-import { NativeSelect, Textarea } from '@mantine/core'
+import { Textarea } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../display/forms/button.tsx'
@@ -7,13 +7,14 @@ import { Problem } from '../../api/problem.ts'
 import { counted } from '../../display/texts/counted.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
-import type { Site } from '../../orgs/sites.ts'
+import { SearchSelect } from '../../display/forms/search-select.tsx'
+import { type Site, siteChoices } from '../../orgs/sites.ts'
 import { type ClaimRefusal, claimRefusalsIn, isUnknownCode } from './claim-refusals.ts'
 import { codesIn } from './claim-search.ts'
 
 interface ClaimPanelProps {
   readonly orgId: string
-  readonly sites: readonly Site[]
+  readonly sites: ReadonlyMap<string, Site>
   /** Called with the MAC addresses of the claimed hardware. */
   readonly onClaimed: (macs: readonly string[]) => void
 }
@@ -23,7 +24,7 @@ export function ClaimPanel({ orgId, sites, onClaimed }: ClaimPanelProps) {
   const { api } = useServer()
   const queries = useQueryClient()
   const [text, setText] = useState('')
-  const [siteId, setSiteId] = useState(sites[0]?.id ?? '')
+  const [siteId, setSiteId] = useState(() => sites.keys().next().value ?? '')
   const codes = codesIn(text)
   const path = { org_id: orgId }
   const claim = useMutation({
@@ -63,11 +64,11 @@ export function ClaimPanel({ orgId, sites, onClaimed }: ClaimPanelProps) {
           value={text}
           onChange={({ currentTarget: { value } }) => setText(value)}
         />
-        <NativeSelect
+        <SearchSelect
           label="Site"
           value={siteId}
-          data={[...sites.map(({ id, name }) => ({ value: id, label: name })), { value: '', label: 'None yet' }]}
-          onChange={({ currentTarget: { value } }) => setSiteId(value)}
+          choices={[...siteChoices(sites), { value: '', label: 'None yet' }]}
+          onChange={setSiteId}
         />
         <ClaimProblem problem={claim.error} />
         {claim.data !== undefined && <ClaimReport result={claim.data} />}

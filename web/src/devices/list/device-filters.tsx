@@ -1,8 +1,9 @@
-import { NativeSelect, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import type { Choice } from '../../display/forms/choices.ts'
-import type { Site } from '../../orgs/sites.ts'
+import { SearchSelect } from '../../display/forms/search-select.tsx'
+import { type Site, siteChoices } from '../../orgs/sites.ts'
 import { capital } from '../../display/texts/capital.ts'
 import { deviceTypes } from '../device.ts'
 import { useValues } from '../use-values.ts'
@@ -31,7 +32,7 @@ export function DeviceFilters({ orgId, search, sites }: DeviceFiltersProps) {
         { value: 'disconnected', label: 'Disconnected' },
       ],
     ],
-    ['site', 'All sites', [...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name }))],
+    ['site', 'All sites', siteChoices(sites)],
     ['model', 'All models', useValues(orgId, 'model').choices ?? []],
     ['version', 'All versions', useValues(orgId, 'version').choices ?? []],
   ]
@@ -40,14 +41,14 @@ export function DeviceFilters({ orgId, search, sites }: DeviceFiltersProps) {
     <div className="filters" role="search" aria-label="Devices">
       <SearchField text={search.text ?? ''} onChange={(text) => change({ text })} />
       {selects.map(([name, all, choices]) => (
-        <NativeSelect
+        <SearchSelect
           key={name}
-          size="xs"
-          aria-label={capital(name)}
-          data-active={search[name] !== undefined || undefined}
+          isSmall
+          label={capital(name)}
+          isActive={search[name] !== undefined}
           value={search[name] ?? ''}
-          data={[{ value: '', label: all }, ...withCurrent(choices, search[name])]}
-          onChange={({ currentTarget: { value } }) => change({ [name]: value })}
+          choices={[{ value: '', label: all }, ...withCurrent(choices, search[name])]}
+          onChange={(value) => change({ [name]: value })}
         />
       ))}
       {filters.length > 0 && (

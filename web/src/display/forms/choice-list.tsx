@@ -1,6 +1,9 @@
-import { useId } from 'react'
+import { TextInput } from '@mantine/core'
+import { useId, useRef, useState } from 'react'
+import { counted } from '../texts/counted.ts'
+import { focusIfLost } from './focus.ts'
 import { LoadNote } from '../layout/notices.tsx'
-import { type LoadedChoices, withMissing } from './choices.ts'
+import { type Choice, type LoadedChoices, MANY_CHOICES, shortenChoices, withMissing } from './choices.ts'
 
 interface ChoiceListProps {
   readonly label: string
@@ -30,20 +33,12 @@ export function ChoiceList({ label, all, loaded, missing, chosen, error, onChang
         {all}
       </label>
       {chosen !== undefined && (
-        <div className="choices">
-          {(loaded.choices === undefined ? [] : withMissing(loaded.choices, chosen, missing)).map((choice) => (
-            <label key={choice.value}>
-              <input
-                type="checkbox"
-                checked={chosen.includes(choice.value)}
-                onChange={({ currentTarget: { checked } }) =>
-                  onChange(checked ? [...chosen, choice.value] : chosen.filter((value) => value !== choice.value))
-                }
-              />
-              {choice.label}
-            </label>
-          ))}
-        </div>
+        <Choices
+          label={label}
+          choices={loaded.choices === undefined ? [] : withMissing(loaded.choices, chosen, missing)}
+          chosen={chosen}
+          onChange={onChange}
+        />
       )}
       <LoadNote what={label} failure={loaded.failure} />
       {error !== null && (
@@ -52,5 +47,58 @@ export function ChoiceList({ label, all, loaded, missing, chosen, error, onChang
         </p>
       )}
     </fieldset>
+  )
+}
+
+interface ChoicesProps {
+  readonly label: string
+  readonly choices: readonly Choice[]
+  readonly chosen: readonly string[]
+  readonly onChange: (chosen: readonly string[]) => void
+}
+
+/** A box for each choice. Of many, it shows what is chosen, and some whose labels contain what is typed. */
+function Choices({ label, choices, chosen, onChange }: ChoicesProps) {
+  const [text, setText] = useState('')
+  const search = useRef<HTMLInputElement>(null)
+  const isMany = choices.length > MANY_CHOICES
+  const { shown, more } = shortenChoices(choices, { chosen, text })
+  const change = (value: string, isChosen: boolean): void => {
+    onChange(isChosen ? [...chosen, value] : chosen.filter((one) => one !== value))
+    // One that is not chosen any more may be hidden.
+    setTimeout(() => focusIfLost(search.current))
+  }
+  return (
+    <>
+      {isMany && (
+        <TextInput
+          ref={search}
+          size="xs"
+          type="search"
+          aria-label={`Search ${label.toLowerCase()}`}
+          placeholder="A part of the name"
+          value={text}
+          onChange={({ currentTarget: { value } }) => setText(value)}
+        />
+      )}
+      <div className="choices">
+        {shown.map((choice) => (
+          <label key={choice.value}>
+            <input
+              type="checkbox"
+              checked={chosen.includes(choice.value)}
+              onChange={({ currentTarget: { checked } }) => change(choice.value, checked)}
+            />
+            {choice.label}
+          </label>
+        ))}
+      </div>
+      {isMany && (
+        <p role="status" className="hint">
+          {counted(chosen.length, 'is', 'are')} chosen.
+          {more > 0 && ` ${counted(more, 'more is', 'more are')} not shown: type a part of the name.`}
+        </p>
+      )}
+    </>
   )
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { withMissing } from './choices.ts'
+import { MANY_CHOICES, shortenChoices, withMissing } from './choices.ts'
 
 it('keeps what was chosen and has gone among the choices, first and marked', () => {
   const choices = [{ value: 'a', label: 'Lobby' }]
@@ -8,4 +8,15 @@ it('keeps what was chosen and has gone among the choices, first and marked', () 
     ...choices,
   ])
   expect(withMissing(choices, ['a'], 'no longer here')).toEqual(choices)
+})
+
+it('shows the first of many choices, those that are chosen, or those that a text finds', () => {
+  const sites = Array.from({ length: 100 }, (_, index) => ({ value: String(index), label: `Site ${index}` }))
+  const { shown, more } = shortenChoices(sites, { chosen: ['99', '3'], text: ' ' })
+  expect(shown).toEqual([...sites.slice(0, MANY_CHOICES), sites[99]])
+  expect(more).toBe(100 - MANY_CHOICES - 1)
+  const found = shortenChoices(sites, { chosen: ['3'], text: ' SITE 9' })
+  expect(found).toEqual({ shown: [sites[9], ...sites.slice(90)], more: 0 })
+  const few = sites.slice(0, MANY_CHOICES)
+  expect(shortenChoices(few, { chosen: [], text: '' })).toEqual({ shown: few, more: 0 })
 })

@@ -1,8 +1,8 @@
-import { NativeSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useServer } from '../../api/client.ts'
 import { macText } from '../../devices/device.ts'
+import { SearchSelect } from '../../display/forms/search-select.tsx'
 import { EmptyState } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
@@ -30,15 +30,15 @@ export function FloorPanel({ report, siteId, mapId }: FloorPanelProps) {
       title="Floor plan"
       aside={
         report.sites.length > 1 && (
-          <NativeSelect
-            size="xs"
-            aria-label="Site of the floor plan"
+          <SearchSelect
+            isSmall
+            label="Site of the floor plan"
             value={site.site_id}
-            data={report.sites.map(({ site_id: value, site_name: name = 'A deleted site' }) => ({
+            choices={report.sites.map(({ site_id: value, site_name: name = 'A deleted site' }) => ({
               value,
               label: name,
             }))}
-            onChange={({ currentTarget: { value } }) =>
+            onChange={(value) =>
               void navigate({
                 search: ({ map: _, ...search }) => ({ ...search, site: value }),
                 replace: true,

@@ -5,7 +5,7 @@ import { useValues } from '../../devices/use-values.ts'
 import { ChoiceList } from '../../display/forms/choice-list.tsx'
 import { failureOf } from '../../display/layout/load-failure.ts'
 import { Panel } from '../../display/layout/panel.tsx'
-import { useSites } from '../../orgs/sites.ts'
+import { siteChoices, useSites } from '../../orgs/sites.ts'
 import { type UpgradeKind, kinds, upgradeKinds } from '../overview.ts'
 import { ApplianceFields } from './appliance-fields.tsx'
 import type { ChooseFieldsProps } from './choose-fields.ts'
@@ -49,13 +49,12 @@ function DeviceFields({ orgId, draft, errorOf, onChange }: ChooseFieldsProps) {
   const catalog = useDeviceCatalog(orgId, type)
   const models = useValues(orgId, 'model')
   const sites = useSites(orgId)
-  const siteChoices = sites.data && [...sites.data.values()].map(({ id, name }) => ({ value: id, label: name }))
   return (
     <>
       <ChoiceList
         label="Sites"
         all="All sites"
-        loaded={{ choices: siteChoices, failure: failureOf([sites]) }}
+        loaded={{ choices: sites.data && siteChoices(sites.data), failure: failureOf([sites]) }}
         missing="not among these sites"
         chosen={draft.sites}
         error={errorOf('site_ids', 'all_sites')}

@@ -1,4 +1,4 @@
-import { NativeSelect, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useRef } from 'react'
@@ -9,7 +9,8 @@ import { MoreButton } from '../../display/layout/more-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
-import { useSites } from '../../orgs/sites.ts'
+import { SearchSelect } from '../../display/forms/search-select.tsx'
+import { siteChoices, useSites } from '../../orgs/sites.ts'
 import { REFRESH_MS, useWebhookCalls, useWebhookHealth } from '../use-webhooks.ts'
 import {
   type SiteSearch,
@@ -132,15 +133,12 @@ function PlaceChoice({ orgId, search }: { readonly orgId: string; readonly searc
   const sites = useSites(orgId).data
   const mayReadOrg = useMay('read', { orgId })
   return (
-    <NativeSelect
-      size="xs"
-      aria-label="Place"
+    <SearchSelect
+      isSmall
+      label="Place"
       value={search.site ?? ''}
-      data={[
-        ...(mayReadOrg ? [{ value: '', label: 'The organization' }] : []),
-        ...[...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name })),
-      ]}
-      onChange={({ currentTarget: { value } }) =>
+      choices={[...(mayReadOrg ? [{ value: '', label: 'The organization' }] : []), ...siteChoices(sites)]}
+      onChange={(value) =>
         void navigate({
           search: ({ site: _, ...filter }) => ({ ...(value !== '' && { site: value }), ...filter }),
           replace: true,
