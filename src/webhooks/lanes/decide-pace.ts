@@ -28,7 +28,12 @@ export function decideStart(limit: RateLimit, pace: Pace, now: Date): Pace | nul
 
 /** Returns until when no message may start; null if one may start now. */
 export function pausedUntil(limit: RateLimit, pace: Pace, now: Date): Date | null {
-  return isPaused(limit, pace, now) ? new Date(Math.ceil(pace.nextMs)) : null
+  return isPaused(limit, pace, now) ? nextAt(pace) : null
+}
+
+/** Returns the time from which firstPace() goes on. */
+export function nextAt({ nextMs }: Pace): Date {
+  return new Date(Math.ceil(nextMs))
 }
 
 function distanceMs({ messages, periodMs }: RateLimit): number {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { addMs } from '../../../src/platform/time/clock.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { type Harness, createHarness } from '../harness.ts'
+import { type Harness, createHarness, releaseAtOnce } from '../harness.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
 
 let clock: TestClock
@@ -10,12 +11,30 @@ let harness: Harness
 const receivers: Receiver[] = []
 beforeAll(async () => {
   clock = createTestClock()
-  harness = await createHarness(clock)
+  harness = await createHarness(clock, releaseAtOnce)
   await harness.start()
 })
 afterAll(async () => {
   await harness.close()
   for (const receiver of receivers) await receiver.kill()
+})
+
+it('uses the rest of a moment once, however often the lane is leased', async () => {
+  const receiver = await startReceiver()
+  receivers.push(receiver)
+  const rate = { messages: 1000, per: 'second' }
+  const body = { topics: ['audits'], url: receiver.url, single_event_per_message: true, rate_limit: rate }
+  const { id } = await harness.addWebhook(body)
+  const lane = harness.ctx.db.selectFrom('webhookLane').selectAll().where('webhookId', '=', id)
+  const at = clock.now()
+  for (const count of [1, 2]) {
+    await harness.audit(`number ${count}`)
+    const isReleased = async () => {
+      const { leaseUntil, pending, openUntil } = await lane.executeTakeFirstOrThrow()
+      return leaseUntil === null && pending === 0 && receiver.received.length === count ? openUntil : null
+    }
+    expect(await waitUntil('the lane is released', isReleased)).toEqual(addMs(at, count - 100))
+  }
 })
 
 it('delays messages to the rate of the webhook, loses none, and delays no other webhook', async () => {

@@ -22,4 +22,6 @@ it('pauses until the lane was to begin, and after each start by the distance of 
   now = addMs(start, 800)
   expect(pace.pausedUntil()).toBeNull()
   expect(pace.messagesWithin(3000)).toBe(7)
+  now = addMs(start, 1300)
+  expect([pace.pausedUntil(), pace.nextAt()]).toEqual([null, addMs(start, 800)])
 })

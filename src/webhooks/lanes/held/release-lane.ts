@@ -17,7 +17,7 @@ export async function releaseLane(ctx: Context, state: LaneState, nowMs: () => n
     await disableGoneWebhook(ctx, lane)
   }
   const health = outcomes.health()
-  const openUntil = latest(health.openUntil, pace.pausedUntil())
+  const openUntil = latest(health.openUntil, pace.nextAt())
   const released = results.release({ ...health, openUntil, slotSeconds: requests.tookMs() / 1000 })
   // Events that come before the release need a claim.
   if (isLeft(state) || nowMs() - state.idleSinceMs < IDLE_AFTER_FAILURE_MS) void flusher.flush()
