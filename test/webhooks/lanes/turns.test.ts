@@ -6,23 +6,62 @@ import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
+import type { Harness } from '../harness.ts'
 import { createLaneClock } from '../lane-clock.ts'
 import { holdAnswers, releaseAnswers } from '../receiver.ts'
 
+/** Adds messages to the queue of a webhook, which its lane has to claim. */
+async function enqueue({ ctx, scope }: Harness, webhookId: string, count: number): Promise<void> {
+  const body = Buffer.from('{"topic":"audits","events":[]}')
+  const of = { orgId: scope.orgId, webhookId, topic: 'audits', body, eventCount: 1, orderKey: null }
+  const messages = Array.from({ length: count }, () => ({ ...of, id: uuidv7() }))
+  await inTx(ctx, async (tx) => {
+    await enqueueMessages(tx, messages, ctx.clock.now())
+  })
+}
+
 const single = { topics: ['audits'], single_event_per_message: true }
+
+it('a lane that is leased again has as many requests in flight as before, or one if the last attempt failed', async () => {
+  const laneClock = createLaneClock()
+  const { harness, receiver } = await startEngine(createTestClock(), laneClock.options)
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
+  const lane = harness.ctx.db.selectFrom('webhookLane').selectAll().where('webhookId', '=', id)
+  await enqueue(harness, id, 40)
+  let held = holdAnswers(receiver)
+  await harness.start()
+  for (const sent of [1, 3, 7]) {
+    await receiver.waitFor(sent)
+    releaseAnswers(held.splice(0))
+  }
+  await receiver.waitFor(15)
+  const { epoch } = await lane.executeTakeFirstOrThrow()
+  // It may start none any more, and is leased again.
+  laneClock.advance(3000)
+  const first = held
+  held = holdAnswers(receiver)
+  releaseAnswers(first)
+  await receiver.waitFor(23)
+  expect(Number((await lane.executeTakeFirstOrThrow()).epoch)).toBe(Number(epoch) + 1)
+  laneClock.advance(3000)
+  const [failing, ...others] = held
+  releaseAnswers(others)
+  await waitUntil('their results', async () => (await harness.waiting()).messages === 40 - 22)
+  held = holdAnswers(receiver)
+  failing?.writeHead(500).end()
+  await receiver.waitFor(24)
+  releaseAnswers(held.splice(0))
+  await receiver.waitFor(26)
+  expect(receiver.received).toHaveLength(26)
+}, 60_000)
 
 it('a lane that was claimed ends its turn soon if another organization waits for a slot', async () => {
   const laneClock = createLaneClock()
-  const { harness, receiver, clock } = await startEngine(createTestClock(), laneClock.options)
+  const { harness, receiver } = await startEngine(createTestClock(), laneClock.options)
   const other = await harness.addOrg()
   const { id: webhookId } = await harness.addWebhook({ url: receiver.url, ...single })
   const { id: waitingId } = await harness.addWebhook({ url: `${receiver.url}/waits`, ...single }, null, other)
-  const body = Buffer.from('{"topic":"audits","events":[]}')
-  const of = { orgId: harness.scope.orgId, webhookId, topic: 'audits', body, eventCount: 1, orderKey: null }
-  const messages = Array.from({ length: 20 }, () => ({ ...of, id: uuidv7() }))
-  await inTx(harness.ctx, async (tx) => {
-    await enqueueMessages(tx, messages, clock.now())
-  })
+  await enqueue(harness, webhookId, 20)
   const held = holdAnswers(receiver)
   // The only slot stays with the first request.
   const caps = { ...defaultCaps, fresh: { total: 1, perOrg: 1 }, lateMs: 600_000, slowMs: 600_000 }

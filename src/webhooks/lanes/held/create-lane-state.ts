@@ -7,6 +7,7 @@ import type { ClaimedLane } from '../../delivery/store.ts'
 import type { WebhookLimits } from '../../limits.ts'
 import type { DeliverOptions } from '../../requests/receiver.ts'
 import type { SpareCount } from '../spare-count.ts'
+import type { KeptWidths } from './kept-widths.ts'
 import { START_WITHIN_MS, createLaneLease } from './lane-lease.ts'
 import { createLaneOutcomes } from './lane-outcomes.ts'
 import { createLanePace } from './lane-pace.ts'
@@ -18,6 +19,7 @@ import { type WaitingMessage, createWaitingMessages } from './waiting-messages.t
 export interface HoldOptions extends DeliverOptions {
   readonly flusher: Flusher
   readonly limits: WebhookLimits
+  readonly widths: KeptWidths
   readonly minIdleMs: number
   /** The clock of the lane. */
   readonly laneMs: () => number
@@ -38,7 +40,7 @@ interface LaneParts extends LeasedLane {
 
 export function createLaneState(
   ctx: Context,
-  { flusher, laneMs: nowMs, ...options }: HoldOptions,
+  { flusher, laneMs: nowMs, widths, ...options }: HoldOptions,
   { lane, turn, spare, onAttempt, proceed, fail }: LaneParts,
 ): LaneState {
   const { doc } = lane.webhook
@@ -54,7 +56,7 @@ export function createLaneState(
     waiting,
     pace,
     requests: createLaneRequests(ctx, { ...options, lane, turn, nowMs, onAttempt, onFailure: fail, onEnd: proceed }),
-    outcomes: createLaneOutcomes(ctx.clock, { before: lane, order }),
+    outcomes: createLaneOutcomes(ctx.clock, { before: lane, width: widths.take(lane.webhookId), order }),
     results: createLaneResults({ flusher, lane, spare, order, onWritten: proceed, onFailure: fail }),
     flusher,
     isSimple: order === null && !pace.isLimited && (doc['filter'] ?? null) === null,

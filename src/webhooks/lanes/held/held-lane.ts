@@ -7,6 +7,7 @@ import type { HeldLaneKey, KnownLane } from '../store.ts'
 import { mayAccept, roomForBacklog, writeUnrouted } from './accept-unrouted.ts'
 import { type HoldOptions, type LeasedLane, createLaneState } from './create-lane-state.ts'
 import { ageLane, confirmLane, stateToConfirm } from './keep-lane.ts'
+import { isLeft } from './lane-state.ts'
 import { releaseLane } from './release-lane.ts'
 import { type RoomNotice, createRoomNotice } from './room-notice.ts'
 import { startWaiting } from './start-waiting.ts'
@@ -64,7 +65,7 @@ export interface HeldLane {
  * the database, or no slot is free.
  */
 export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane): HeldLane {
-  const { minIdleMs, laneMs: nowMs } = options
+  const { minIdleMs, laneMs: nowMs, widths } = options
   const { lane } = leased
   const ended = Promise.withResolvers<boolean>()
   const spare = createSpareCount(maxSpareOf(options.limits))
@@ -109,6 +110,8 @@ export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane)
 
   async function release(): Promise<boolean> {
     if (failure !== null) throw failure.error
+    // A slow receiver would otherwise get few requests most of the time, because its lane is released every few seconds.
+    if (isLeft(state) && outcomes.health().failures === 0) widths.keep(lane.webhookId, outcomes.width())
     return releaseLane(ctx, state, nowMs)
   }
 

@@ -3,6 +3,7 @@ import type { Admission } from '../../delivery/admission/admission.ts'
 import { createConfirmation } from './confirm-held-lanes.ts'
 import type { HoldOptions } from './create-lane-state.ts'
 import { type HeldLane, holdLane } from './held-lane.ts'
+import { createKeptWidths } from './kept-widths.ts'
 import type { ClaimedLane, DueMessage } from '../../delivery/store.ts'
 import type { HeldLaneKey, LaneKey } from '../store.ts'
 import type { DirectLane, LaneLoan } from '../../routing/store-routed.ts'
@@ -45,13 +46,14 @@ export interface HeldLanes {
   ended(): Promise<unknown>
 }
 
-interface HeldLanesOptions extends HoldOptions {
+interface HeldLanesOptions extends Omit<HoldOptions, 'widths'> {
   readonly admission: Admission
   /** Called for each lane. */
   readonly onHold: () => void
 }
 
-export function createHeldLanes(ctx: Context, { admission, onHold, ...options }: HeldLanesOptions): HeldLanes {
+export function createHeldLanes(ctx: Context, { admission, onHold, ...others }: HeldLanesOptions): HeldLanes {
+  const options = { ...others, widths: createKeptWidths() }
   const lanes = new Map<string, HeldLane>()
   const running = new Set<Promise<void>>()
   /** Webhooks whose messages were routed since the last claim began, so that it may lack them. */

@@ -34,6 +34,10 @@ it('begins with the health of the lane and one request, and has more in flight a
   ])
 })
 
+it('begins with as many requests as the lane might have in flight before', () => {
+  expect(createLaneOutcomes(clock, { before: healthy, width: 5, order: null }).width()).toBe(5)
+})
+
 it('remembers that the receiver is gone and that a message failed, whatever follows', () => {
   const outcomes = outcomesOf()
   expect(outcomes.isGone()).toBe(false)

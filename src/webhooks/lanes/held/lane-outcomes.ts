@@ -23,12 +23,14 @@ export interface LaneOutcomes {
 interface OutcomesOptions {
   /** When the lane was leased. */
   readonly before: LaneHealth
+  /** How many requests it may have in flight at first. */
+  readonly width?: number
   readonly order: DeliveryOrder | null
 }
 
-export function createLaneOutcomes(clock: Clock, { before, order }: OutcomesOptions): LaneOutcomes {
+export function createLaneOutcomes(clock: Clock, { before, order, ...options }: OutcomesOptions): LaneOutcomes {
   let health: LaneHealth = { failures: before.failures, openUntil: before.openUntil, failingSince: before.failingSince }
-  let width = FIRST_WIDTH
+  let width = options.width ?? FIRST_WIDTH
   let isGone = false
   let hasFailed = false
   let isChanged = false
