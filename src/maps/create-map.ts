@@ -1,12 +1,11 @@
 import { uuidv7 } from '../platform/uuidv7.ts'
 import type { SiteScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
-import { omitSecrets } from '../orgs/secrets/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'
 import { assertMapLimit } from './limits.ts'
-import { type MapDocument, type SiteMap, mergeMap, titleOf } from './map.ts'
+import { type MapDocument, type SiteMap, auditDocument, mergeMap, titleOf } from './map.ts'
 import { lockAdditions } from '../orgs/store.ts'
 import { type NewMap, insertMap } from './store.ts'
 import { changeMap } from './update-map.ts'
@@ -54,7 +53,7 @@ export async function addMap(tx: Tx, scope: SiteScope, content: NewMap): Promise
   await appendAudit(tx, scope, {
     message: `Add Map ${titleOf(map)}`,
     siteId: scope.siteId,
-    after: omitSecrets(map.doc),
+    after: auditDocument(map),
     at: content.at,
   })
   return map

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import { mergeDocument, omitFields } from '../http/bodies/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
+import { omitSecrets } from '../orgs/secrets/secrets.ts'
 import { isObject } from '../platform/json/is-object.ts'
 import { identifyPaths } from './survey-paths.ts'
 import type { SiteMapTable } from './tables.ts'
@@ -44,6 +45,11 @@ function keepVendorMap(before: MapDocument, change: MapDocument): MapDocument {
 
 function objectOf(value: unknown): MapDocument {
   return isObject(value) ? value : {}
+}
+
+/** Returns a map for the audit log, without secrets. */
+export function auditDocument({ id, doc }: Pick<SiteMap, 'id' | 'doc'>): Record<string, unknown> {
+  return { ...omitSecrets(doc), map_id: id }
 }
 
 /** Returns the map's name for people, as the audit log shows it. */

@@ -1,10 +1,9 @@
 import type { SiteScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
-import { omitSecrets } from '../orgs/secrets/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'
-import { type MapDocument, type SiteMap, mergeMap, titleOf } from './map.ts'
+import { type MapDocument, type SiteMap, auditDocument, mergeMap, titleOf } from './map.ts'
 import { lockMap, updateMap as writeMap } from './store.ts'
 
 export interface MapChange {
@@ -33,8 +32,8 @@ export async function changeMap(
   await appendAudit(tx, scope, {
     message: `Update Map ${titleOf(after)}`,
     siteId: scope.siteId,
-    before: omitSecrets(before.doc),
-    after: omitSecrets(after.doc),
+    before: auditDocument(before),
+    after: auditDocument(after),
     at,
   })
   return after

@@ -23,8 +23,8 @@ export async function recordChange(tx: Tx, scope: InOrg, change: MxedgeChange): 
   const auditId = await appendAudit(tx, scope, {
     message,
     siteId,
-    ...(before && { before }),
-    ...(after && { after }),
+    ...(before && { before: { ...before, mxedge_id: mxedge.id } }),
+    ...(after && { after: { ...after, mxedge_id: mxedge.id } }),
     at,
   })
   const event = { mxedge: mxedgeOfEvent(mxedge), type: 'ME_CONFIG_CHANGED_BY_USER' as const, auditId, text }

@@ -1,11 +1,10 @@
 import type { SiteScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
-import { omitSecrets } from '../orgs/secrets/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'
 import { type ImageFiles, removeImage } from '../platform/images/image-files.ts'
-import { titleOf } from '../maps/map.ts'
+import { auditDocument, titleOf } from '../maps/map.ts'
 import { deleteMap as eraseMap, lockMap } from '../maps/store.ts'
 import { lockDevicesOnMap, placeDevices } from '../devices/store-placement.ts'
 
@@ -31,7 +30,7 @@ export async function deleteMap(
     await appendAudit(tx, scope, {
       message: `Delete Map ${titleOf(before)}`,
       siteId: scope.siteId,
-      before: { ...omitSecrets(before.doc), ...(devices.length > 0 && { macs: devices.map(({ mac }) => mac) }) },
+      before: { ...auditDocument(before), ...(devices.length > 0 && { macs: devices.map(({ mac }) => mac) }) },
       at,
     })
     return before

@@ -1,13 +1,12 @@
 import type { SiteScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
-import { omitSecrets } from '../orgs/secrets/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'
 import { type ImageFiles, type ReceivedImage, keepImageFor } from '../platform/images/image-files.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { removePictures } from './delete-map.ts'
-import { type MapDocument, type SiteMap, mergeMap, titleOf } from '../maps/map.ts'
+import { type MapDocument, type SiteMap, auditDocument, mergeMap, titleOf } from '../maps/map.ts'
 import { type Transform, transformMap, transformPlace } from './plan-transform.ts'
 import { lockMap, updateMap } from '../maps/store.ts'
 import { lockDevicesOnMap, placeDevices } from '../devices/store-placement.ts'
@@ -51,8 +50,8 @@ async function writeImage(tx: Tx, scope: SiteScope, picture: NewPicture, at: Dat
   await appendAudit(tx, scope, {
     message: `${before.image === null ? 'Add' : 'Replace'} image of Map ${titleOf(after)}`,
     siteId: scope.siteId,
-    before: omitSecrets(before.doc),
-    after: { ...omitSecrets(after.doc), ...(transform !== null && { transform: { ...transform } }) },
+    before: auditDocument(before),
+    after: { ...auditDocument(after), ...(transform !== null && { transform: { ...transform } }) },
     at,
   })
   wakeAfterCommit(tx, 'thumbnails')
@@ -71,7 +70,7 @@ export async function deleteMapImage(
     if (map === undefined || map.image === null) throw notFound(mapId)
     await updateMap(tx, scope, { id: mapId, doc: map.doc, image: null, at })
     const message = `Delete image of Map ${titleOf(map)}`
-    const doc = omitSecrets(map.doc)
+    const doc = auditDocument(map)
     await appendAudit(tx, scope, { message, siteId: scope.siteId, before: doc, after: doc, at })
     return map
   })

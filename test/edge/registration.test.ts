@@ -42,7 +42,10 @@ describe('an agent that registers with the code of an appliance', () => {
     expect([certificate.ca, certificate.keyUsage]).toEqual([false, ['1.3.6.1.5.5.7.3.2']])
     expect((await server.call('GET', `/orgs/${server.org.orgId}/mxedges/${id}`)).body.mxagent_registered).toBe(true)
     const { audit, event } = await lastRecords(server)
-    expect(audit).toMatchObject({ message: 'An appliance registered as edge appliance "Edge"' })
+    expect(audit).toMatchObject({
+      message: 'An appliance registered as edge appliance "Edge"',
+      after: { mxedge_id: id },
+    })
     expect(event).toMatchObject({ type: 'ME_REGISTERED', mxedge_id: id })
     expect(JSON.stringify([audit, event])).not.toContain(magic)
   })

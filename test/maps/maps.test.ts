@@ -151,9 +151,13 @@ describe('a map', () => {
     await server.call('DELETE', `${path}/${id}`)
     const logs = await server.call('GET', `/orgs/${server.org.orgId}/logs?limit=3`)
     expect(logs.body.results).toMatchObject([
-      { message: 'Delete Map "Audited"', site_id: siteId, before: { name: 'Audited', ppm: 3 } },
-      { message: 'Update Map "Audited"', before: { name: 'Audited' }, after: { name: 'Audited', ppm: 3 } },
-      { message: 'Add Map "Audited"', after: { name: 'Audited' } },
+      { message: 'Delete Map "Audited"', site_id: siteId, before: { name: 'Audited', ppm: 3, map_id: id } },
+      {
+        message: 'Update Map "Audited"',
+        before: { name: 'Audited', map_id: id },
+        after: { name: 'Audited', map_id: id, ppm: 3 },
+      },
+      { message: 'Add Map "Audited"', after: { name: 'Audited', map_id: id } },
     ])
   })
 

@@ -37,7 +37,7 @@ export async function queueMxedgeCommand(
     await insertCommand(tx, scope, { ...order, id: uuidv7(), mxedgeId: id, createdAt: at, expiresAt })
     const { siteId } = mxedge
     const message = `${describe(order)} of ${titleOf(mxedge)}`
-    await appendAudit(tx, scope, { message, siteId, after: { ...order.params }, at })
+    await appendAudit(tx, scope, { message, siteId, after: { ...order.params, mxedge_id: id }, at })
   })
 }
 

@@ -52,7 +52,7 @@ async function record(
   const auditId = await appendAudit(tx, scope, {
     message: `An appliance registered as ${titleOf(mxedge)}`,
     siteId: mxedge.siteId,
-    after: { registration_epoch: mxedge.registrationEpoch, key_sha256: keySha256 },
+    after: { registration_epoch: mxedge.registrationEpoch, key_sha256: keySha256, mxedge_id: mxedge.id },
     at,
   })
   const event = { mxedge: mxedgeOfEvent(mxedge), type: 'ME_REGISTERED' as const, auditId, text: 'Registered' }

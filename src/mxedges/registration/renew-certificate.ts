@@ -26,8 +26,8 @@ export async function recordRenewed(
   const auditId = await appendAudit(tx, scope, {
     message: `The agent of ${titleOf(mxedge)} renewed its certificate`,
     siteId: mxedge.siteId,
-    before: { key_sha256: mxedge.registeredKey },
-    after: { key_sha256: keySha256 },
+    before: { key_sha256: mxedge.registeredKey, mxedge_id: mxedge.id },
+    after: { key_sha256: keySha256, mxedge_id: mxedge.id },
     at,
   })
   const event = { mxedge: mxedgeOfEvent(mxedge), type: 'ME_CERTIFICATE_RENEWED' as const, auditId }

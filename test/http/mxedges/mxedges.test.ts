@@ -160,7 +160,10 @@ describe('edge appliances', () => {
     })
     await server.call('PUT', `${mxedges}/${id}`, { body: { name: 'Retold' } })
     const second = await lastRecords(server)
-    expect(second.audit).toMatchObject({ before: { name: 'Told' }, after: { name: 'Retold' } })
+    expect(second.audit).toMatchObject({
+      before: { name: 'Told', mxedge_id: id },
+      after: { name: 'Retold', mxedge_id: id },
+    })
     const waiting = await server.ctx.db.selectFrom('webhookOutbox').selectAll().orderBy('id', 'desc').execute()
     expect(waiting[0]).toMatchObject({ topic: 'mxedge-events', event: { audit_id: second.audit.id } })
     await server.call('DELETE', `${mxedges}/${id}`)

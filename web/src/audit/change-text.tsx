@@ -34,6 +34,24 @@ export function ChangeText({ orgId, entry }: { readonly orgId: string; readonly 
           {entry.message}
         </Link>
       )
+    case 'appliance':
+      return (
+        <Link to="/orgs/$orgId/edges/$mxedgeId" params={{ orgId, mxedgeId: subject.id }}>
+          {entry.message}
+        </Link>
+      )
+    case 'map':
+      return (
+        <Link to="/orgs/$orgId/sites/$siteId/maps/$mapId" params={{ orgId, siteId: subject.siteId, mapId: subject.id }}>
+          {entry.message}
+        </Link>
+      )
+    case 'firmware':
+      return (
+        <Link to="/orgs/$orgId/firmware" params={{ orgId }}>
+          {entry.message}
+        </Link>
+      )
     case 'site':
       return (
         <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId: subject.siteId }}>

@@ -43,6 +43,31 @@ it('finds what a change is about', () => {
       site,
     ],
     [{ site_id: 's', before: { name: 'a' }, after: { name: 'b' } }, site],
+    // A webhook may have fields of any name.
+    [
+      { site_id: null, after: { upgrade_id: 'u', mxedge_id: 'm', webhook_id: 'w' } },
+      { kind: 'webhook', id: 'w', siteId: null },
+    ],
+    [
+      { site_id: null, after: { services: [], mxedge_id: 'm' } },
+      { kind: 'appliance', id: 'm' },
+    ],
+    // An appliance stays when its site is deleted.
+    [
+      { site_id: 'gone', after: { mxedges: [{ id: 'm', site_id: 's' }] } },
+      { kind: 'appliance', id: 'm' },
+    ],
+    [
+      { site_id: 's', before: { name: 'a', map_id: 'p' }, after: { name: 'b', map_id: 'p' } },
+      { kind: 'map', id: 'p', siteId: 's' },
+    ],
+    [
+      { site_id: 's', device_id: device, after: { map_id: 'p' } },
+      { kind: 'device', mac: '02516e000001', siteId: 's' },
+    ],
+    // The site has lost the map.
+    [{ site_id: 's', before: { name: 'a', map_id: 'p' } }, site],
+    [{ site_id: null, after: { id: 'f', version: '3.2.0', sha256: 'ab' } }, { kind: 'firmware' }],
   ] as const
   for (const [entry, subject] of samples) expect(subjectOf(entry, known)).toEqual(subject)
 })
@@ -52,7 +77,10 @@ it('finds nothing that is deleted or has no page', () => {
     { site_id: null, after: { name: 'My network' } },
     { site_id: null, after: { id: 'f', type: 'firmware' } },
     { site_id: null, before: { webhook_id: 'w' } },
-    { site_id: 's', before: { webhook_id: 'w' } },
+    { site_id: 's', before: { webhook_id: 'w', upgrade_id: 'u' } },
+    { site_id: null, before: { name: 'Edge', mxedge_id: 'm' } },
+    { site_id: null, after: { mxedges: [{ id: 'm' }, { id: 'n' }] } },
+    { site_id: null, before: { id: 'f', versions: [] } },
     { site_id: 'gone', device_id: '00000000-0000-0000-1000-02516e000001' },
     { site_id: 'gone', after: { webhook_id: 'w' } },
     { site_id: 'gone' },

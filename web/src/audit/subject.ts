@@ -4,10 +4,12 @@ export type LogEntry = Schemas['AuditLog']
 
 /** What a change is about, as far as it has a page. */
 export type Subject =
-  | { readonly kind: 'upgrade'; readonly id: string }
+  | { readonly kind: 'upgrade' | 'appliance'; readonly id: string }
   | { readonly kind: 'webhook'; readonly id: string; readonly siteId: string | null }
   | { readonly kind: 'device'; readonly mac: string; readonly siteId: string }
+  | { readonly kind: 'map'; readonly id: string; readonly siteId: string }
   | { readonly kind: 'site'; readonly siteId: string }
+  | { readonly kind: 'firmware' }
 
 type Named = Pick<LogEntry, 'device_id' | 'site_id' | 'before' | 'after'>
 
@@ -18,22 +20,39 @@ type Named = Pick<LogEntry, 'device_id' | 'site_id' | 'before' | 'after'>
  */
 export function subjectOf(entry: Named, isKnown: (siteId: string) => boolean): Subject | null {
   const { device_id: deviceId, site_id: siteId, before, after } = entry
+  const isLost = siteId !== null && !isKnown(siteId)
+  // A webhook may have fields of any name, such as `upgrade_id`.
+  const webhookId = textIn(after, 'webhook_id')
+  if (webhookId !== null) return isLost ? null : { kind: 'webhook', id: webhookId, siteId }
+  if (before?.['webhook_id'] !== undefined) return null
   const upgradeId = upgradeIdIn(after)
   if (upgradeId !== null) return { kind: 'upgrade', id: upgradeId }
-  const isLost = siteId !== null && !isKnown(siteId)
-  if (isLost) return null
-  const webhookId = after?.['webhook_id']
-  if (typeof webhookId === 'string') return { kind: 'webhook', id: webhookId, siteId }
-  if (siteId === null || before?.['webhook_id'] !== undefined) return null
+  const mxedgeId = textIn(after, 'mxedge_id') ?? onlyMxedgeIn(after)
+  if (mxedgeId !== null) return { kind: 'appliance', id: mxedgeId }
+  if (textIn(after, 'sha256') !== null && textIn(after, 'version') !== null) return { kind: 'firmware' }
+  if (siteId === null || isLost) return null
   const hasLeft = before?.['site_id'] === siteId && after?.['site_id'] !== siteId
-  return deviceId === undefined || hasLeft
-    ? { kind: 'site', siteId }
-    : { kind: 'device', mac: deviceId.slice(-12), siteId }
+  if (deviceId !== undefined)
+    return hasLeft ? { kind: 'site', siteId } : { kind: 'device', mac: deviceId.slice(-12), siteId }
+  const mapId = textIn(after, 'map_id')
+  return mapId === null ? { kind: 'site', siteId } : { kind: 'map', id: mapId, siteId }
+}
+
+function textIn(fields: Named['after'], name: string): string | null {
+  const value = fields?.[name]
+  return typeof value === 'string' ? value : null
 }
 
 /** Records of upgrades of edge appliances have the type of the change instead. */
 function upgradeIdIn(after: Named['after']): string | null {
-  const { upgrade_id: upgradeId, type, id } = after ?? {}
-  if (typeof upgradeId === 'string') return upgradeId
-  return typeof type === 'string' && type.startsWith('UPGRADE_') && typeof id === 'string' ? id : null
+  const type = textIn(after, 'type')
+  return textIn(after, 'upgrade_id') ?? (type?.startsWith('UPGRADE_') ? textIn(after, 'id') : null)
+}
+
+/** Appliances are assigned to a site by one record. */
+function onlyMxedgeIn(after: Named['after']): string | null {
+  const mxedges: unknown = after?.['mxedges']
+  if (!Array.isArray(mxedges) || mxedges.length !== 1) return null
+  const [{ id }] = mxedges as [{ readonly id?: unknown }]
+  return typeof id === 'string' ? id : null
 }
