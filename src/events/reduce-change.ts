@@ -8,7 +8,16 @@ export interface Change {
 }
 
 /** Fields that identify the object of a record, stored even if unchanged. */
-const IDENTITY: ReadonlySet<string> = new Set(['id', 'mac', 'serial', 'name', 'email', 'webhook_id', 'mxedge_id', 'map_id'])
+const IDENTITY: ReadonlySet<string> = new Set([
+  'id',
+  'mac',
+  'serial',
+  'name',
+  'email',
+  'webhook_id',
+  'mxedge_id',
+  'map_id',
+])
 
 /** The values that are stored whole take at most this much of a document, as JSON with their names. */
 const WHOLE_BYTES = 16 * 1024

@@ -1,5 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addSite, claimNewDevice } from '../support/fleets/devices.ts'
 import { addPerson } from '../support/people.ts'
 import { noChromium, openSession } from '../support/peers/chromium.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -161,6 +162,43 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     expect(sent).toEqual(['POST', 'DELETE'])
     await context.close()
   })
+
+  it(
+    'says that the webhook of an open page or an old link is gone, and where a device is',
+    { timeout: WITHIN_MS },
+    async () => {
+      const id = await addWebhook({ name: 'Removed', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
+      const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
+      await page.getByRole('heading', { name: 'Removed' }).waitFor()
+      await world.call('DELETE', `${world.path}/webhooks/${id}`)
+      await page.getByText('The webhook was deleted, or it never existed').waitFor()
+      await page.goto(`${world.path}/webhooks/${id}/edit`)
+      await page.getByText('The webhook was deleted, or it never existed').waitFor()
+      await expectAccessible(page)
+      await page.getByRole('main').getByRole('link', { name: 'audit log' }).click()
+      await page.getByText('Delete Webhook "Removed"').waitFor()
+
+      const [from, to] = [await addSite(world, 'Old place'), await addSite(world, 'New place')]
+      const { mac, id: deviceId } = await claimNewDevice(world, { siteId: to })
+      const old = `${world.path}/sites/${from}/devices/${mac}`
+      await page.goto(old)
+      await page.getByRole('link', { name: 'Open it at New place' }).click()
+      await page.waitForURL(`**/sites/${to}/devices/${mac}`)
+      const inventory = `${world.path}/inventory`
+      await world.call('PUT', inventory, { body: { op: 'unassign', macs: [mac] } })
+      await page.goto(old)
+      await page.getByText('The device is in no site').waitFor()
+      await world.call('PUT', inventory, { body: { op: 'delete', macs: [mac] } })
+      await page.reload()
+      await page.getByText('The organization does not have this device').waitFor()
+      await expectAccessible(page)
+      await page.goto(`${world.path}/edges/${deviceId}`)
+      await page.getByText('The edge appliance was deleted, or it never existed').waitFor()
+      await page.goto(`${world.path}/sites/${deviceId}`)
+      await page.getByText('The site was deleted, or it never existed').waitFor()
+      await context.close()
+    },
+  )
 
   it('reads the health of each webhook in the list less often than their number', { timeout: WITHIN_MS }, async () => {
     await addWebhook({ name: 'Listed', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })

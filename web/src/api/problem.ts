@@ -17,6 +17,11 @@ export class Problem extends Error {
   }
 }
 
+/** True if what a page is about does not exist, or not any more. */
+export function isMissing(error: Error | null): boolean {
+  return error instanceof Problem && error.status === 404
+}
+
 /** A reverse proxy answers for a server that is away. */
 export function isAwayStatus(status: number): boolean {
   return status === 0 || status === 502 || status === 503 || status === 504

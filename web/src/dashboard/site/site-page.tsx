@@ -20,7 +20,16 @@ export function SitePage() {
   const sites = useSites(orgId).data
   if (sites === undefined) return <Skeleton rows={8} />
   const site = sites.get(siteId)
-  if (site === undefined) return <EmptyState title="The organization has no such site" />
+  if (site === undefined)
+    return (
+      <EmptyState title="The site was deleted, or it never existed">
+        The{' '}
+        <Link to="/orgs/$orgId/audit" params={{ orgId }} search={{ message: 'Delete Site', period: '30d' }}>
+          audit log
+        </Link>{' '}
+        names those who have deleted sites.
+      </EmptyState>
+    )
   const place = { orgId, siteId }
   return (
     <>

@@ -1,10 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { answerOf, useServer } from '../../api/client.ts'
+import { useServer } from '../../api/client.ts'
 import { EmptyState } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { macText } from '../device.ts'
+import { inventoryItemQuery } from '../inventory-item.ts'
 import { useLiveDevices } from '../use-live-devices.ts'
 
 /** A device without a site is in no channel of the stream, so it is polled. */
@@ -44,14 +45,7 @@ export function AwaitedPanel({ orgId, macs, siteIds }: AwaitedPanelProps) {
 function Awaited({ orgId, mac }: { readonly orgId: string; readonly mac: string }) {
   const { api } = useServer()
   const { data } = useQuery({
-    queryKey: ['inventory item', mac],
-    queryFn: async () => {
-      const query = { mac, vc: true }
-      const items = await answerOf(
-        api.GET('/api/v1/orgs/{org_id}/inventory', { params: { path: { org_id: orgId }, query } }),
-      )
-      return items[0] ?? null
-    },
+    ...inventoryItemQuery(api, orgId, mac),
     refetchInterval: ({ state }) => (state.data?.connected === true ? false : ASK_AGAIN_MS),
   })
   const name = data?.name || macText(mac)

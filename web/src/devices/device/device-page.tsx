@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, getRouteApi } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
+import { isMissing } from '../../api/problem.ts'
 import { ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
@@ -16,6 +17,7 @@ import { DeviceEvents } from './device-events.tsx'
 import { DeviceFacts } from './device-facts.tsx'
 import { DeviceGraphs } from './device-graphs.tsx'
 import { DeviceHardware } from './device-hardware.tsx'
+import { MovedDevice } from './moved-device.tsx'
 import { SupportFiles } from './support-files.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/sites/$siteId/devices/$mac')
@@ -26,6 +28,7 @@ export function DevicePage() {
   const site = useSites(orgId).data?.get(siteId)
   const mayOperate = useMay('operate', { orgId, siteId })
   const mayReadFiles = useMay('admin', { orgId, siteId })
+  if (isMissing(query.error)) return <MovedDevice orgId={orgId} mac={mac} />
   if (query.error !== null && stats === undefined) return <ProblemNote problem={query.error} />
   if (stats === undefined) return <Skeleton rows={10} />
   const report = parseReport(stats)

@@ -27,7 +27,15 @@ export function MapPage() {
     <QueryView query={useMaps(siteId)} rows={8}>
       {(maps) => {
         const map = maps.find(({ id }) => id === mapId)
-        if (map === undefined) return <EmptyState title="The site has no such floor plan" />
+        if (map === undefined)
+          return (
+            <EmptyState title="The floor plan was deleted, or it never existed">
+              <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId }}>
+                The page of the site
+              </Link>{' '}
+              has its other plans.
+            </EmptyState>
+          )
         return <MapView key={mapId} orgId={orgId} map={map} maps={maps} />
       }}
     </QueryView>

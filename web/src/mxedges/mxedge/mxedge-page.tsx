@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { useMay } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
 import { Facts } from '../../display/layout/facts.tsx'
+import { EmptyState } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
@@ -25,9 +26,31 @@ export function MxedgePage() {
   const { orgId, mxedgeId } = route.useParams()
   const query = useStats(orgId, mxedgeId)
   return (
-    <QueryView query={query} rows={8}>
+    <QueryView query={query} rows={8} missing={<MissingMxedge orgId={orgId} />}>
       {(stats) => <MxedgeView orgId={orgId} stats={stats} />}
     </QueryView>
+  )
+}
+
+function MissingMxedge({ orgId }: { readonly orgId: string }) {
+  return (
+    <>
+      <PageTitle
+        title="No such edge appliance"
+        above={
+          <Link to="/orgs/$orgId/edges" params={{ orgId }}>
+            Edge appliances
+          </Link>
+        }
+      />
+      <EmptyState title="The edge appliance was deleted, or it never existed">
+        The{' '}
+        <Link to="/orgs/$orgId/audit" params={{ orgId }} search={{ message: 'Delete edge appliance', period: '30d' }}>
+          audit log
+        </Link>{' '}
+        names those who have deleted appliances.
+      </EmptyState>
+    </>
   )
 }
 

@@ -6,6 +6,7 @@ import { PageTitle } from '../../display/layout/page-title.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { useWebhook, useWebhookCalls } from '../use-webhooks.ts'
 import { pathOf, placeOf, titleOf } from '../webhook.ts'
+import { MissingWebhook } from '../missing-webhook.tsx'
 import { WebhookForm } from './webhook-form.tsx'
 import { valuesOf } from './webhook-values.ts'
 
@@ -22,7 +23,7 @@ export function EditWebhookPage() {
   const navigate = useNavigate()
   const to = { to: '/orgs/$orgId/webhooks/$webhookId', params: { orgId, webhookId }, search } as const
   return (
-    <QueryView query={query} rows={8}>
+    <QueryView query={query} rows={8} missing={<MissingWebhook place={place} />}>
       {(webhook) => (
         <>
           <PageTitle

@@ -2,11 +2,13 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Button } from '../../display/forms/button.tsx'
 import { useMay } from '../../accounts/self.ts'
+import { isMissing } from '../../api/problem.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
+import { MissingWebhook } from '../missing-webhook.tsx'
 import { useWebhook, useWebhookCalls, useWebhookHealth } from '../use-webhooks.ts'
 import {
   type Health,
@@ -33,11 +35,14 @@ export function WebhookPage() {
   const search = route.useSearch()
   const place = placeOf(orgId, search)
   const query = useWebhook(place, webhookId)
-  const health = useWebhookHealth(place, webhookId).data
+  // Another person may delete the webhook while the page is open.
+  const { data: health, error: healthError } = useWebhookHealth(place, webhookId)
   const mayWrite = useMay('write', place)
   const zone = useSites(orgId).data?.get(search.site ?? '')?.timezone
+  const missing = <MissingWebhook place={place} />
+  if (isMissing(healthError)) return missing
   return (
-    <QueryView query={query} rows={8}>
+    <QueryView query={query} rows={8} missing={missing}>
       {(webhook) => (
         <>
           <WebhookTitle place={place} webhook={webhook} health={health} mayWrite={mayWrite} />
