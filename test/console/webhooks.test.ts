@@ -276,6 +276,10 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await reader.page.reload()
     await reader.page.getByText('next attempt').waitFor()
     expect(await reader.page.getByText('next attempt').count()).toBe(1)
+    // A later attempt that succeeded would not be among these.
+    await reader.page.getByLabel('Result').selectOption('Failed')
+    await reader.page.getByText('next attempt').waitFor({ state: 'detached' })
+    await reader.page.getByText('503').nth(1).waitFor()
     await row.set({ enabled: false }).execute()
     await reader.context.close()
 

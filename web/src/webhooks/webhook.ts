@@ -83,7 +83,7 @@ export function pendingText({ pending, pending_exact: isExact }: Pick<Health, 'p
 
 /**
  * Returns the ids of the attempts that no later one of the same message follows: a message can be sent before its planned time.
- * @param attempts The newest first.
+ * @param attempts The newest first, of every result: failed ones alone do not show that a later one succeeded.
  */
 export function latestAttempts(attempts: readonly Pick<Delivery, 'id' | 'message_id'>[]): ReadonlySet<string> {
   return new Set(new Map(attempts.toReversed().map(({ id, message_id: message = id }) => [message, id])).values())

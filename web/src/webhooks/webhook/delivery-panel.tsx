@@ -44,7 +44,7 @@ export function DeliveryPanel({ place, id, topics, filter, isEnabled, search, ma
     // The previous rows stay while the next filter is being applied.
     placeholderData: (former) => former,
   })
-  const latest = latestAttempts(query.data?.results ?? [])
+  const latest = search.status === undefined ? latestAttempts(query.data?.results ?? []) : new Set()
   const shown = query.data && (query.data.total > limit ? `the last ${limit} of ${query.data.total}` : query.data.total)
   return (
     <Panel title="Deliveries" aside={shown}>
