@@ -52,6 +52,13 @@ describe.skipIf(noChromium !== null)(
       await plan.getByText('No device would be upgraded.').waitFor()
       await plan.getByText('the organization has no site').waitFor()
       expect(await plan.getByRole('table').count()).toBe(0)
+      await expectAccessible(page)
+      await plan.getByRole('link', { name: 'Firmware' }).click()
+      await page.getByRole('heading', { name: 'Firmware', level: 1 }).waitFor()
+      await page.goBack()
+      await page.getByRole('button', { name: 'Preview the plan' }).click()
+      await plan.getByRole('link', { name: 'Claimed devices' }).click()
+      await page.getByRole('heading', { name: 'Claim devices', level: 1 }).waitFor()
       await page.goto(org)
     })
 

@@ -1,9 +1,10 @@
+import { Link } from '@tanstack/react-router'
 import { Fragment } from 'react'
 import { counted } from '../../display/texts/counted.ts'
 import { Panel } from '../../display/layout/panel.tsx'
 import { SiteTime, ViewerTime } from '../../display/times/time.tsx'
 import { type Site, sharedZone } from '../../orgs/sites.ts'
-import { kinds } from '../overview.ts'
+import { type UpgradeKind, kinds } from '../overview.ts'
 import { PhaseSegments } from '../phase-segments.tsx'
 import { type Draft, settle } from './draft.ts'
 import { optionTexts, planText } from './plan-text.ts'
@@ -25,16 +26,12 @@ interface PlanPanelProps {
 }
 
 /** The plan: the phases with what begins in them and when, what is left out and why, and the end. */
-export function PlanPanel({ draft, plan, sites }: PlanPanelProps) {
+export function PlanPanel({ orgId, draft, plan, sites }: PlanPanelProps & { readonly orgId: string }) {
   const { kind } = settle(draft)
   const { unit } = kinds[kind]
   return (
     <Panel title="3. Plan" aside={<PlanEnd plan={plan} sites={sites} />}>
-      {plan.total === 0 ? (
-        <p className="plan-line">No {unit} would be upgraded.</p>
-      ) : (
-        <Phases draft={draft} plan={plan} sites={sites} />
-      )}
+      {plan.total === 0 ? <EmptyPlan orgId={orgId} kind={kind} /> : <Phases draft={draft} plan={plan} sites={sites} />}
       {plan.skipped.length > 0 && (
         <section className="plan-line" aria-label="Skipped">
           <p>Skips {counted(plan.skipped.length, unit)}:</p>
@@ -54,6 +51,42 @@ export function PlanPanel({ draft, plan, sites }: PlanPanelProps) {
         </section>
       )}
     </Panel>
+  )
+}
+
+/** What has to be there before something can be upgraded; below it the plan says what was skipped, and why. */
+function EmptyPlan({ orgId, kind }: { readonly orgId: string; readonly kind: UpgradeKind }) {
+  const { unit } = kinds[kind]
+  const params = { orgId }
+  return (
+    <div className="plan-line">
+      <p>No {unit} would be upgraded. An upgrade needs:</p>
+      <ul>
+        <li>
+          {kind === 'mxedge' ? (
+            <Link to="/orgs/$orgId/edges" params={params}>
+              Edge appliances that have registered
+            </Link>
+          ) : (
+            <>
+              <Link to="/orgs/$orgId/claim" params={params}>
+                Claimed {unit}s
+              </Link>{' '}
+              in a site, which have connected:{' '}
+              <Link to="/orgs/$orgId/devices" params={params} search={{ status: 'disconnected' }}>
+                those that are disconnected
+              </Link>
+            </>
+          )}
+        </li>
+        <li>
+          <Link to="/orgs/$orgId/firmware" params={params}>
+            Firmware
+          </Link>{' '}
+          for them, in a version that they do not run yet
+        </li>
+      </ul>
+    </div>
   )
 }
 

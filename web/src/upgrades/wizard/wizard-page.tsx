@@ -72,7 +72,7 @@ export function WizardPage() {
       <ChoosePanel {...{ orgId, draft, errorOf, members: loadedMembers }} onChange={change} />
       <StrategyPanel draft={draft} errorOf={errorOf} onChange={change} />
       {changes !== null && plan !== undefined && <PlanChangesNote changes={changes} sites={sites} />}
-      {plan !== undefined && <PlanPanel draft={draft} plan={plan} sites={sites} />}
+      {plan !== undefined && <PlanPanel orgId={orgId} draft={draft} plan={plan} sites={sites} />}
       {(field === null || !hasField(request, field)) && <ProblemNote problem={problem} />}
       <div className="wizard-buttons">
         <Button
