@@ -56,7 +56,7 @@ export function createLaneState(
     waiting,
     pace,
     requests: createLaneRequests(ctx, { ...options, lane, turn, nowMs, onAttempt, onFailure: fail, onEnd: proceed }),
-    outcomes: createLaneOutcomes(ctx.clock, { before: lane, width: widths.take(lane.webhookId), order }),
+    outcomes: createLaneOutcomes(ctx.clock, { before: lane, width: widths.take(lane), order }),
     results: createLaneResults({ flusher, lane, spare, order, onWritten: proceed, onFailure: fail }),
     flusher,
     isSimple: order === null && !pace.isLimited && (doc['filter'] ?? null) === null,

@@ -111,7 +111,7 @@ export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane)
   async function release(): Promise<boolean> {
     if (failure !== null) throw failure.error
     // A slow receiver would otherwise get few requests most of the time, because its lane is released every few seconds.
-    if (isLeft(state) && outcomes.health().failures === 0) widths.keep(lane.webhookId, outcomes.width())
+    if (isLeft(state) && outcomes.health().failures === 0) widths.keep(lane, outcomes.width())
     return releaseLane(ctx, state, nowMs)
   }
 
