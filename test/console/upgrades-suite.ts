@@ -76,6 +76,12 @@ export function testUpgrades(opened: () => Opened): void {
     const failedRow = page.getByRole('region', { name: 'Device rows' }).getByRole('listitem').first()
     await failedRow.getByText('Invalid signature').waitFor()
     if (size !== null) await page.setViewportSize(size)
+    await page.getByRole('region', { name: 'Sites' }).getByRole('link', { name: '1 failed at Bergen' }).click()
+    await page.getByText('Only those at Bergen').waitFor()
+    await failedRow.getByText('Bergen').waitFor()
+    expect(await page.getByRole('region', { name: 'Device rows' }).getByRole('listitem').count()).toBe(1)
+    await expectAccessible(page)
+    await page.getByRole('link', { name: 'Show those of all sites' }).click()
     const [failed, upgraded] = [await colourOf(0, 'Failed'), await colourOf(1, 'Upgraded')]
     expect(new Set([waiting, failed, upgraded]).size).toBe(3)
     await expectAccessible(page)

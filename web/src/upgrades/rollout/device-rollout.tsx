@@ -69,13 +69,15 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
       {hold !== null && <p className="note">{hold.reason}</p>}
       {awaited !== null && <p className="note">{awaited}</p>}
       <PhasePanel report={report} hold={hold} unit={kinds[kind].unit} />
-      {hasDevices ? (
-        <TargetPanel place={place} report={report} search={search} sites={sites} />
-      ) : (
-        <Panel title={kinds[kind].text} aside={report.total}>
-          <Skeleton rows={8} />
-        </Panel>
-      )}
+      <div id="devices">
+        {hasDevices ? (
+          <TargetPanel place={place} report={report} search={search} sites={sites} />
+        ) : (
+          <Panel title={kinds[kind].text} aside={report.total}>
+            <Skeleton rows={8} />
+          </Panel>
+        )}
+      </div>
       <div className="columns wide-left">
         <div>
           <SitePanel orgId={orgId} report={report} upgrade={upgrade} sites={sites} />

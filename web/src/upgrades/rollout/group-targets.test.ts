@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Target, TargetStatus } from '../upgrade.ts'
-import { groupTargets, selectTargets } from './group-targets.ts'
+import { groupTargets, selectTargets, targetsAt } from './group-targets.ts'
 
 const target = (mac: string, status: TargetStatus, reason?: string): Target => ({
   mac,
@@ -44,4 +44,10 @@ it('selects by state and cause', () => {
   expect(macs({})).toEqual(['2', '4', '5', '3', '1'])
   expect(macs({ state: 'failed' })).toEqual(['2', '4', '5'])
   expect(macs({ state: 'failed', cause: 'unresponsive' })).toEqual(['2'])
+})
+
+it('selects those of a site', () => {
+  const some = [...targets, { ...target('6', 'failed'), site_id: 't' }]
+  expect(targetsAt(some, 't').map(({ mac }) => mac)).toEqual(['6'])
+  expect(targetsAt(some, undefined)).toBe(some)
 })

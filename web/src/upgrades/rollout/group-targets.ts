@@ -15,6 +15,11 @@ function causeOf(target: Target): string {
   return BY_CAUSE.has(target.status) ? (reasonOf(target) ?? '') : ''
 }
 
+/** Returns the devices of the shown site; those of all sites if `at` is undefined. */
+export function targetsAt(targets: readonly Target[], at: string | undefined): readonly Target[] {
+  return at === undefined ? targets : targets.filter(({ site_id: siteId }) => siteId === at)
+}
+
 /** Groups devices: failures first, then the order of the states; of the causes the most frequent first. */
 export function groupTargets(targets: readonly Target[]): readonly TargetGroup[] {
   return targetStatuses.flatMap((status) => {

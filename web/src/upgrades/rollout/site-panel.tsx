@@ -78,7 +78,20 @@ export function SitePanel({ orgId, report, upgrade, sites }: SitePanelProps) {
                     <span className="unbroken">
                       {site.upgraded} of {site.total}
                     </span>{' '}
-                    {site.failed > 0 && <strong className="bad">· {site.failed} failed</strong>}
+                    {site.failed > 0 && (
+                      <strong className="bad">
+                        ·{' '}
+                        <Link
+                          to="/orgs/$orgId/upgrades/$upgradeId"
+                          params={{ orgId, upgradeId: report.upgrade_id }}
+                          search={{ state: 'failed', at: site.site_id, site: site.site_id }}
+                          hash="devices"
+                          aria-label={`${site.failed} failed at ${site.site_name ?? 'a deleted site'}`}
+                        >
+                          {site.failed} failed
+                        </Link>
+                      </strong>
+                    )}
                   </td>
                   <td className="wide">{site.downtime.devices === 0 ? '–' : duration(site.downtime.longest)}</td>
                   <td>{start === undefined ? '–' : <SiteTimeOfDay at={start} zone={zone} />}</td>

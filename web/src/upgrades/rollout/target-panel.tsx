@@ -10,7 +10,7 @@ import { type Report, type Target, reasonOf, targetStates, targetText } from '..
 import type { Site } from '../../orgs/sites.ts'
 import { kinds } from '../overview.ts'
 import { causeText } from '../../display/texts/cause-text.ts'
-import { groupTargets, selectTargets } from './group-targets.ts'
+import { groupTargets, selectTargets, targetsAt } from './group-targets.ts'
 import type { UpgradePlace } from './calls.ts'
 import { TargetTimeline } from './target-timeline.tsx'
 import type { TargetSearch } from './target-search.ts'
@@ -32,10 +32,29 @@ export function TargetPanel({ place, report, search, sites }: TargetPanelProps) 
       replace: true,
       resetScroll: false,
     })
-  const groups = useMemo(() => groupTargets(report.devices), [report.devices])
-  const targets = useMemo(() => selectTargets(report.devices, search), [report.devices, search])
+  const known = useMemo(() => targetsAt(report.devices, search.at), [report.devices, search.at])
+  const groups = useMemo(() => groupTargets(known), [known])
+  const targets = useMemo(() => selectTargets(known, search), [known, search])
+  const siteNames = useMemo(
+    () => new Map(report.sites.map(({ site_id: id, site_name: name = 'A deleted site' }) => [id, name])),
+    [report.sites],
+  )
   return (
-    <Panel title={kinds[place.kind].text} aside={report.total}>
+    <Panel title={kinds[place.kind].text} aside={search.at === undefined ? report.total : known.length}>
+      {search.at !== undefined && (
+        <p className="plan-line" role="status">
+          Only those at {siteNames.get(search.at) ?? 'one site'}.{' '}
+          <Link
+            to="/orgs/$orgId/upgrades/$upgradeId"
+            params={{ orgId: place.orgId, upgradeId: place.upgradeId }}
+            search={({ at: _, ...others }) => others}
+            replace
+            resetScroll={false}
+          >
+            Show those of all sites
+          </Link>
+        </p>
+      )}
       <nav className="chips" aria-label={`${kinds[place.kind].text} by state`}>
         <GroupLink place={place} isCurrent={search.state === undefined} search={{}}>
           All
@@ -58,7 +77,12 @@ export function TargetPanel({ place, report, search, sites }: TargetPanelProps) 
           It was a moment ago, perhaps. Choose another one above.
         </EmptyState>
       ) : (
-        <TargetRows unit={kinds[place.kind].unit} targets={targets} onOpen={({ mac }) => open(mac)} />
+        <TargetRows
+          unit={kinds[place.kind].unit}
+          targets={targets}
+          siteNames={siteNames}
+          onOpen={({ mac }) => open(mac)}
+        />
       )}
       {opened !== undefined && (
         <TargetTimeline
@@ -93,7 +117,11 @@ function GroupLink({ place, isCurrent, search, children }: GroupLinkProps) {
     <Link
       to="/orgs/$orgId/upgrades/$upgradeId"
       params={{ orgId: place.orgId, upgradeId: place.upgradeId }}
-      search={({ site }) => ({ ...search, ...(site !== undefined && { site }) })}
+      search={({ site, at }) => ({
+        ...search,
+        ...(site !== undefined && { site }),
+        ...(at !== undefined && { at }),
+      })}
       replace
       resetScroll={false}
       className="chip"
@@ -112,10 +140,11 @@ const MAX_HEIGHT_PX = 380
 interface TargetRowsProps {
   readonly unit: string
   readonly targets: readonly Target[]
+  readonly siteNames: ReadonlyMap<string, string>
   readonly onOpen: (target: Target) => void
 }
 
-function TargetRows({ unit, targets, onOpen }: TargetRowsProps) {
+function TargetRows({ unit, targets, siteNames, onOpen }: TargetRowsProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
     count: targets.length,
@@ -147,6 +176,7 @@ function TargetRows({ unit, targets, onOpen }: TargetRowsProps) {
             >
               <TargetButton target={target} onOpen={onOpen} />
               <StateMark tone={targetStates[target.status].tone}>{targetStates[target.status].text}</StateMark>
+              <span className="wide">{siteNames.get(target.site_id)}</span>
               <span className="wide muted">{target.model}</span>
               <span className="wide muted">{(target.phase ?? 0) > 0 ? `Phase ${target.phase}` : ''}</span>
               <Outcome target={target} />

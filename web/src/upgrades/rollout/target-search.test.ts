@@ -2,9 +2,10 @@ import { expect, it } from 'vitest'
 import { parseTargetSearch } from './target-search.ts'
 
 it('keeps what the page knows', () => {
-  expect(parseTargetSearch({ state: 'failed', cause: 'health', device: 'aa', site: 's', map: 'm' })).toEqual({
+  expect(parseTargetSearch({ state: 'failed', cause: 'health', at: 's', device: 'aa', site: 's', map: 'm' })).toEqual({
     state: 'failed',
     cause: 'health',
+    at: 's',
     device: 'aa',
     site: 's',
     map: 'm',
