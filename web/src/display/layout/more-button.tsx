@@ -11,7 +11,7 @@ interface MoreButtonProps {
   readonly children?: string
 }
 
-/** Loads the next page of a list. After the last one it says so, in the place of the button that had the focus. */
+/** Loads the next page of a list. After the last one it says so instead of the button that had the focus. */
 export function MoreButton({ query, children = 'Show more' }: MoreButtonProps) {
   const [isPressed, setPressed] = useState(false)
   const end = useRef<HTMLParagraphElement>(null)

@@ -59,7 +59,7 @@ it('reads a rule from each line', () => {
   expect(deviceBody({ rules: ' \n' })).not.toHaveProperty('rules')
 })
 
-it('leaves what is no number to the server', () => {
+it('leaves what is not a number to the server', () => {
   const request: unknown = JSON.parse(JSON.stringify(deviceBody({ phases: '1, ten', failures: 'x' })))
   expect(request).toMatchObject({ canary_phases: [1, null], max_failure_percentage: null })
 })
@@ -130,7 +130,7 @@ it('names the services of appliances, or their distribution', () => {
   expect(requestOf({ ...draft, distro: 'next' }).body).toEqual({ distro: 'next', ...limits })
 })
 
-it('leaves what is no time to the server', () => {
+it('leaves what is not a time to the server', () => {
   const { body } = requestOf({ kind: 'mxedge', start: 'soon' })
   expect(JSON.parse(JSON.stringify(body))).toMatchObject({ start_time: null })
 })

@@ -77,7 +77,8 @@ export function DeliveryPanel({ place, id, topics, filter, isEnabled, search, ma
       <div className="panel-buttons">
         <MoreButton
           query={{
-            hasNextPage: limit < Math.min(MOST, query.data?.total ?? 0),
+            // While more are read, the former ones are shown.
+            hasNextPage: (query.data?.results.length ?? 0) < Math.min(MOST, query.data?.total ?? 0),
             isFetchingNextPage: query.isPlaceholderData,
             fetchNextPage: () => setLimit(Math.min(MOST, limit * 2)),
           }}
