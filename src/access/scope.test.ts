@@ -39,7 +39,7 @@ describe('the types of scopes', () => {
     expectTypeOf<{ adminId: string }>().not.toExtend<AdminScope>()
   })
 
-  it("can't be changed: a copy with other members is no scope", () => {
+  it("can't be changed: a copy with other members is not a scope", () => {
     const scope = systemScope('gateway', orgId)
     const copy = { ...scope, orgId: siteId }
     expectTypeOf(copy).not.toExtend<InOrg>()

@@ -138,7 +138,7 @@ function detailOf(body: Json): string {
   return shown === '{}' ? 'The answer has no reason' : `The answer has no reason, but is ${shown}`
 }
 
-/** Returns the fields of an answer; none for one that is no object. */
+/** Returns the fields of an answer; none for one that is not an object. */
 export function objectOf(value: Json | undefined): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
 }

@@ -18,7 +18,7 @@ export type Configuration = Type.Static<typeof Configuration>
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Returns the file that `login` writes, in the place of the XDG Base Directory Specification. */
+/** Returns the file that `login` writes, in the folder that the XDG Base Directory Specification names. */
 export function configurationFile(env: Environment): string {
   const { XDG_CONFIG_HOME: base } = env
   // The specification says that a relative path is invalid and must be ignored.

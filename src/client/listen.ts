@@ -152,7 +152,7 @@ function findFault(
   return null
 }
 
-/** A rest of `whsec_` that is not base64 is no encoded key: the service takes the whole text for it. */
+/** A rest of `whsec_` that is not base64 is not an encoded key: the service takes the whole text for it. */
 const encodedKey = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/
 
 function isBySecret(secret: string, signed: Buffer, signature: string): boolean {

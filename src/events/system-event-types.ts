@@ -217,7 +217,7 @@ export function alarmOfCondition(type: ConditionType): LastingAlarmType {
   return systemEvents[type].alarm
 }
 
-/** Returns the alarm that an event raises which is no condition, if it raises one. */
+/** Returns the alarm that an event raises, if it raises one; of conditions, see alarmOfCondition(). */
 export function alarmOfEvent(type: SystemEventType): AlarmType | undefined {
   const declaration: SystemEventDeclaration = systemEvents[type]
   return type in conditionEnds ? undefined : declaration.alarm

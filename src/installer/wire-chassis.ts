@@ -91,7 +91,7 @@ export const ChassisReply = named(
   }),
 )
 
-/** @throws AppError not_found for a device that is no Virtual Chassis. */
+/** @throws AppError not_found for a device that is not a Virtual Chassis. */
 export function presentChassis(device: InstallerChassis): Static<typeof ChassisReply> {
   const { id, orgId, siteId, mac, serial, model, members, hardware } = device
   if (members === null || members.length < 2) throw notFound(mac)

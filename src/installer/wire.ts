@@ -83,7 +83,7 @@ export function presentDevice(device: InstallerDevice, now: Date): Static<typeof
   }
 }
 
-/** Documents of devices are stored as received, so a coordinate may be a text, which is no position. */
+/** Documents of devices are stored as received, so a coordinate may be a text, which is not a position. */
 function numbersOf(doc: Readonly<Record<string, unknown>>): { x?: number; y?: number; height?: number } {
   const { x, y, height } = doc
   return {

@@ -15,7 +15,7 @@ const shownAs = {
   reboot_requested: { progress: downloaded, status: 'inprogress' },
   rebooting: { progress: installed, status: 'inprogress' },
   verifying: { progress: verifying, status: 'inprogress' },
-  // The device runs its version; the snapshot is no part of the update.
+  // The device runs its version; the snapshot is not part of the update.
   snapshotting: { progress: done, status: 'success' },
   rolling_back: { progress: 0, status: 'failed' },
   upgraded: { progress: done, status: 'success' },

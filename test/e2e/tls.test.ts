@@ -43,7 +43,7 @@ it(
       'x-content-type-options': 'nosniff',
     })
 
-    // A cookie that another host of the domain could have set is no session.
+    // A cookie that another host of the domain could have set is not a session.
     const session = cookies[0]?.split(';', 1)[0] ?? ''
     const statusWith = async (cookie: string) => {
       const answer = await request(`${url}/api/v1/self`, { dispatcher, headers: { cookie } })

@@ -116,7 +116,7 @@ describe('a signing request', () => {
   tampered.writeUInt8(0x58, bytes.indexOf('signalbox-agent'))
 
   test.each([
-    ['is no PEM', 'none', 'must be the PEM'],
+    ['is not PEM', 'none', 'must be the PEM'],
     ['is empty', pem(Buffer.alloc(0)), 'must be the PEM'],
     ['is cut off', pem(bytes.subarray(0, 90)), 'must be the PEM'],
     ['is of zeroes', pem(Buffer.alloc(300)), 'must be the PEM'],

@@ -291,7 +291,7 @@ describe('who may hear', () => {
     expect(await refusal({ authorization: `Basic ${btoa(`${email}:${password}`)}` })).toBe(401)
   })
 
-  it('is no page of another origin', async () => {
+  it('is not a page of another origin', async () => {
     const cookie = await login(await server.addOrg())
     expect(await refusal({ cookie, origin: 'https://evil.example.test' })).toBe(403)
     await openStream(server.url, { cookie, origin: server.url })
@@ -300,7 +300,7 @@ describe('who may hear', () => {
 
 describe('a client that does not keep to the rules', () => {
   it.each([
-    ['what is no JSON', 'hello', 1008],
+    ['what is not JSON', 'hello', 1008],
     ['a message without a channel', '{}', 1008],
     ['a message that is too long', JSON.stringify({ subscribe: 'x'.repeat(2000) }), 1009],
   ])('is disconnected after %s', async (_what, text, code) => {

@@ -1,5 +1,5 @@
 // The transport against software of others: OpenSSH's server on a connection that it did not accept itself, with netconfd
-// behind it. That proves SSH, host keys, both framings and errors; netconfd is no Junos device.
+// behind it. That proves SSH, host keys, both framings and errors; netconfd is not a Junos device.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'

@@ -106,7 +106,7 @@ describe('a restart of one part', () => {
     expect(await eventsOf(mac)).toEqual([['SW_PART_RESTARTED', 'member 0']])
   })
 
-  test('is no restart of the device if the other members were up for a shorter time', async () => {
+  test('is not a restart of the device if the other members were up for a shorter time', async () => {
     const { mac, epoch, junos, boot } = await start(chassis, { faults: ['silent_reboot'] })
     const [, ...others] = junos.device.chassis
     for (const other of others) other.bootedAtMs += 2 * MIN_MS

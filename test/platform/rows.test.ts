@@ -98,7 +98,7 @@ describe('columnsOf', () => {
   it('accepts only columns of the table, with a type that matches their values', () => {
     // @ts-expect-error a column that the table does not have
     columnsOf('device', { id: 'uuid', color: 'text' })
-    // @ts-expect-error a number is no text
+    // @ts-expect-error a number is not text
     columnsOf('webhookMessage', { attempt: 'text' })
     // @ts-expect-error a document is written as jsonb
     columnsOf('device', { doc: 'text' })

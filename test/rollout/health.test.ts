@@ -155,7 +155,7 @@ it('a comparison that no device can take part in is refused', async () => {
   expect((await rollout.create({ check_health: true })).siteUpgrades).toHaveLength(1)
 })
 
-it('a report over the connection before the reboot is no evidence, even in the millisecond of the next connection', async () => {
+it('a report over the connection before the reboot is not evidence, even in the millisecond of the next connection', async () => {
   const [device] = await rollout.seed([1])
   if (device === undefined) throw new Error('no device')
   await report([device])

@@ -82,7 +82,7 @@ describe('a person', () => {
     expect(decide({ Role, FirstName: ['x'.repeat(300)] })).toMatchObject({ firstName: 'x'.repeat(100), lastName: '' })
   })
 
-  it('has the address of the NameID, or of an attribute if the NameID is no address', () => {
+  it('has the address of the NameID, or of an attribute if the NameID is not an address', () => {
     expect(decide({ Role })).toMatchObject({ email: 'ada@example.test' })
     expect(decide({ Role }, {}, 'ada')).toMatchObject({ kind: 'refuse' })
     const unspecified = { nameid_format: 'unspecified' } as const

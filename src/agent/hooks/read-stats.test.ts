@@ -19,7 +19,7 @@ test('the stats of the operator are what the command prints, and nothing is logg
   expect(logged).toEqual([])
 })
 
-test('what the command writes to its error output is no part of them', async () => {
+test('what the command writes to its error output is not part of them', async () => {
   const { read, logged } = reader(['sh', '-c', 'echo careful >&2; echo "{\\"num_tunnels\\":1}"'])
   expect(await read()).toEqual({ num_tunnels: 1 })
   expect(logged).toEqual([])

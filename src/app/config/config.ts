@@ -200,7 +200,7 @@ function checkEnvironment(environment: Readonly<Record<string, string | undefine
     if (ofOtherPrograms.has(name)) continue
     if (!(name in Environment.properties)) throw invalid(name, 'is not a setting of this release')
     if (value === undefined || value === '') continue
-    // A value that is no number is refused here, because conversion would round it.
+    // A value that is not a number is refused here, because conversion would round it.
     if (ranges.has(name) && !/^-?\d+$/.test(value)) throw invalid(name, `must be a whole number ${ranges.get(name)}`)
     given[name] = value
   }

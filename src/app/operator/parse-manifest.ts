@@ -20,7 +20,7 @@ const types = ['ap', 'switch', 'gateway', 'mxedge'] as const
 
 /**
  * Parses a CSV with the columns mac, serial, model, claim_code and, where needed, type.
- * @throws AppError invalid naming the line and the column, where the file as a whole is no manifest.
+ * @throws AppError invalid naming the line and the column, where the file as a whole is not a manifest.
  */
 export function parseManifest(csv: Uint8Array): ParsedManifest {
   const rows: ParsedManifest['rows'][number][] = []

@@ -136,7 +136,7 @@ export type NewCommand = CommandOrder & {
 
 /**
  * Why no reply was received: the device took too long, its connection broke, or the gateway process with the connection
- * stopped or died, which is no fault of the device.
+ * stopped or died, which is not a fault of the device.
  */
 export type LossReason = 'timeout' | 'connection_lost' | 'gateway_lost'
 

@@ -58,7 +58,7 @@ test.each([
   '[::1]',
   `${'a'.repeat(64)}.example`,
   Array.from({ length: 128 }, () => 'a').join('.'),
-])('%j is no host', (text) => expect(isHost(text)).toBe(false))
+])('%j is not a host', (text) => expect(isHost(text)).toBe(false))
 
 test('no accepted text has a character that a shell interprets, or begins like an option', () => {
   const hostile = fc.string({ unit: fc.constantFrom(...'ab1.:-_ \'"`$\\;&|<>(){}[]*?~#%!\n\r\t\u0000/@=,'.split('')) })
@@ -74,6 +74,6 @@ test('no accepted text has a character that a shell interprets, or begins like a
 test.each(['eth0', 'br-lan', 'up0v0', 'wlan0.100', 'Ethernet1'])('%s is an interface', (text) =>
   expect(isInterface(text)).toBe(true),
 )
-test.each(['', '-I', 'eth0 ', 'eth0;x', 'ge-0/0/1', 'a'.repeat(16), 'eth0\n'])('%j is no interface', (text) =>
+test.each(['', '-I', 'eth0 ', 'eth0;x', 'ge-0/0/1', 'a'.repeat(16), 'eth0\n'])('%j is not an interface', (text) =>
   expect(isInterface(text)).toBe(false),
 )

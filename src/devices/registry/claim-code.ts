@@ -3,7 +3,7 @@ const ClaimCode = /^-*[A-Za-z0-9][A-Za-z0-9-]{0,63}$/
 
 /**
  * Returns the form in which claim codes are stored, compared and answered: upper case without dashes. Null for a text
- * that is no claim code. It must equal the expression of the index `device_registry_by_claim`.
+ * that is not a claim code. It must equal the expression of the index `device_registry_by_claim`.
  */
 export function plainClaimCode(text: string): string | null {
   const code = text.trim()

@@ -9,7 +9,7 @@ export function routerNameOf(mac: string): string {
   return `ssr-${mac}`
 }
 
-/** Returns the MAC in a router's common name; null for a name that is no router's. */
+/** Returns the MAC in a router's common name; null for a name that is not a router's. */
 export function parseRouterName(name: string): string | null {
   return NAME.exec(name)?.[1] ?? null
 }

@@ -14,16 +14,19 @@ const known: KnownStatus = {
 const reconnect = { cameUp: true, restarted: false }
 
 describe('a connection', () => {
-  test('is no boot by itself', () => {
+  test('is not a boot by itself', () => {
     expect(provesBoot(known, facts)).toBe(false)
     expect(decideConnect(known, facts)).toEqual(reconnect)
   })
 
-  test.each(['recovery', 'upgradefailed', 'crashlog', 'coldboot', 'boot'])('is no boot by the reason %s', (reason) => {
-    const withReason = { ...facts, reason }
-    expect(provesBoot(known, withReason)).toBe(false)
-    expect(decideConnect(known, withReason)).toEqual(reconnect)
-  })
+  test.each(['recovery', 'upgradefailed', 'crashlog', 'coldboot', 'boot'])(
+    'is not a boot by the reason %s',
+    (reason) => {
+      const withReason = { ...facts, reason }
+      expect(provesBoot(known, withReason)).toBe(false)
+      expect(decideConnect(known, withReason)).toEqual(reconnect)
+    },
+  )
 
   test('with another version is a boot', () => {
     expect(provesBoot(known, { firmware: '2.0.0' })).toBe(true)
@@ -40,7 +43,7 @@ describe('a connection', () => {
     expect(provesBoot(known, { ...facts, boot_id: 'first' })).toBe(false)
   })
 
-  test('that is the first one is no boot, whatever the version, because there was no other', () => {
+  test('that is the first one is not a boot, whatever the version, because there was no other', () => {
     const fresh = { ...known, connectedAt: null, firmware: null }
     expect(provesBoot(fresh, facts)).toBe(false)
     expect(decideConnect(fresh, facts)).toEqual(reconnect)

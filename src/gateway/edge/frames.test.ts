@@ -92,7 +92,7 @@ test.each([
   ['distro.upgrade', { codename: '-y', from: null }],
   ['stage', {}],
 ] as const)(
-  '%s with %j is refused, because the operator has to get arguments that are no options',
+  '%s with %j is refused, because the operator has to get arguments that are not options',
   (method, params) => {
     const artifact = method === 'stage' ? { size: 5 } : { uri: image.uri, size: 5, sha256: image.sha256 }
     expect(isParamsOf(method, { command_id: id, artifact, ...params })).toBe(false)

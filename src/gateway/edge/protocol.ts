@@ -123,7 +123,7 @@ function nameOf(identity: AgentIdentity): string {
   return identity.role === 'router' ? deviceIdOf(identity.mac) : identity.mxedgeId
 }
 
-/** The name by itself is no proof: a certificate of an earlier registration may have it too. */
+/** The name by itself is not proof: a certificate of an earlier registration may have it too. */
 function identify(commonName: string, socket: TLSSocket): AgentIdentity | null {
   const key = socket.getPeerX509Certificate()?.publicKey.export({ type: 'spki', format: 'der' })
   if (key === undefined) return null

@@ -27,7 +27,7 @@ export function encodeHello(): string {
   return `<?xml version="1.0" encoding="UTF-8"?><hello xmlns="${BASE}"><capabilities>${capabilities.join('')}</capabilities></hello>`
 }
 
-/** Returns whether the peer knows chunked framing; null for a message that is no hello of NETCONF. */
+/** Returns whether the peer knows chunked framing; null for a message that is not a hello of NETCONF. */
 export function decodeHello(root: XmlElement): { readonly isChunked: boolean } | null {
   if (root.name !== 'hello') return null
   const capabilities = new Set(findAll(root, 'capability').map(({ text }) => text))

@@ -45,7 +45,7 @@ export function errorOfRefusal({ code, detail, fields, retryAfterS, isText }: Ap
   return isText ? new TextError(detail) : new AppError(code, detail, fields, retryAfterS)
 }
 
-/** The end of a request in the other process; a `defect` is an error that is no refusal. */
+/** The end of a request in the other process; a `defect` is an error that is not a refusal. */
 export type ApartEnd = (
   | { readonly answer: ApartAnswer }
   | { readonly refusal: ApartRefusal }

@@ -7,7 +7,7 @@ export const UNKNOWN_FIELD = 'is no field of this operation'
 
 /**
  * Options of the schema of an update: `"-field": ""` unsets these fields, and the operation checks isUnset(). Such a
- * field is no property of the schema: in generated clients, both would get the same name.
+ * field is not a property of the schema: in generated clients, both would get the same name.
  */
 export function unsettable(fields: readonly string[]) {
   return { patternProperties: { [unsetPattern(fields)]: Type.Literal('', { description: 'unsets the field' }) } }

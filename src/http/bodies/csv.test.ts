@@ -42,7 +42,7 @@ describe('parseCsv', () => {
     )
   })
 
-  it('refuses bytes that are no text', () => {
+  it('refuses bytes that are not text', () => {
     expect(() => parseCsv(Uint8Array.of(0x6d, 0xff), options)).toThrow('Invalid field file: ')
   })
 

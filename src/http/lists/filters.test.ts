@@ -50,8 +50,8 @@ describe('a filter', () => {
     ['choices in any case', choice(['up', 'down']), 'Up,down', { values: ['up', 'down'] }],
     ['any text for an open choice', choice(['up'], { anyText: true }), 'UP,sideways', { values: ['up', 'sideways'] }],
     ['any text for an open boolean', flag({ anyText: true }), 'True,maybe', { values: [true], patterns: [] }],
-    ['a text that is no boolean as none', flag({ anyText: true }), 'maybe', { values: [], patterns: [] }],
-    ['a text that is no instant as none', second(), 'yesterday', { values: [], patterns: [] }],
+    ['a text that is not a boolean as none', flag({ anyText: true }), 'maybe', { values: [], patterns: [] }],
+    ['a text that is not an instant as none', second(), 'yesterday', { values: [], patterns: [] }],
     ['a day that does not exist as none', second(), '2026-02-31T25:00:00Z', { values: [], patterns: [] }],
   ])('takes %s', (_what, filter, given, expected) => {
     expect(parse(filter, given)).toMatchObject(expected)

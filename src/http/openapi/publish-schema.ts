@@ -53,7 +53,7 @@ function simplify(schema: Published): Published {
 
 /**
  * Literals are an enumeration, and "or null" is a second type: generators make a class of every other union. Where null
- * is no second type, it is one of several schemas: of "any of", the generator for Java makes a class that doesn't compile.
+ * is not a second type, it is one of several schemas: of "any of", the generator for Java makes a class that doesn't compile.
  */
 function simplifyUnion({ anyOf: _, ...rest }: Published, alternatives: readonly Published[]): Published {
   if (alternatives.every((alternative) => 'const' in alternative)) {

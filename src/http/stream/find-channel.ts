@@ -8,7 +8,7 @@ export interface NamedChannel {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** Returns a function that finds a channel by its name; null for a name that is no channel's. */
+/** Returns a function that finds a channel by its name; null for a name that is not a channel's. */
 export function channelFinder(channels: readonly Channel[]): (name: string) => NamedChannel | null {
   const patterns = channels.map((channel) => ({
     channel,

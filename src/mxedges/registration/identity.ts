@@ -11,7 +11,7 @@ export function commonNameOf({ mxedgeId, registrationEpoch }: AgentIdentity): st
   return `edge-${mxedgeId}-${registrationEpoch}`
 }
 
-/** Null for a name that is no agent's. */
+/** Null for a name that is not an agent's. */
 export function parseCommonName(name: string): AgentIdentity | null {
   const [, mxedgeId, epoch] = NAME.exec(name) ?? []
   return mxedgeId === undefined ? null : { mxedgeId, registrationEpoch: Number(epoch) }

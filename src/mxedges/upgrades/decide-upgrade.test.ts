@@ -70,7 +70,7 @@ describe('an upgrade', () => {
     expect(world.order).toEqual(['1', '0'])
   })
 
-  test('gives up an absent appliance in the end, which is no failure of the upgrade', () => {
+  test('gives up an absent appliance in the end, which is not a failure of the upgrade', () => {
     const world = newWorld([{ phase: 1 }, { phase: 1, fate: 'absent' }])
     run(world)
     expect(world.fleet[1]?.target).toMatchObject({ state: 'failed' })

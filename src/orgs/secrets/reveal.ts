@@ -41,7 +41,7 @@ export async function showTo<T extends object>(
   // Most objects have none, and the question costs a query.
   if (!items.some((item) => hasSecrets(item as Document))) return [...items]
   const reveal = await revealTo(ctx, caller, scope, written)
-  // The fields that the service sets itself are no secrets, so the type stays.
+  // The fields that the service sets itself are not secrets, so the type stays.
   return items.map((item) => presentSecrets(item as Document, reveal) as T)
 }
 

@@ -9,6 +9,6 @@ export interface ImageSize {
 export interface ImageSizes {
   /** Lists the names of the files of unknown size. */
   readonly listUnmeasured: (reader: Reader) => Promise<string[]>
-  /** Skips names that are no pictures of the noun. */
+  /** Skips names that are not pictures of the noun. */
   readonly update: (tx: Tx, sizes: readonly ImageSize[]) => Promise<void>
 }

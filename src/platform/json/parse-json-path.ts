@@ -1,6 +1,6 @@
 import type { Expression, JsonPath, Literal, Operator, Segment, Selector, SingularPath } from './json-path.ts'
 
-/** Why a text is no JSONPath of the subset. The message names the place. */
+/** Why a text is not a JSONPath of the subset. The message names the place. */
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError'
 }

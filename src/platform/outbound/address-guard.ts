@@ -40,7 +40,7 @@ const globalV6 = ['2000::/3']
 const blockedV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 const loopback = ['127.0.0.0/8', '::1/128']
 
-/** @throws Error naming the first of `policy.allowCidrs` that is no CIDR range. */
+/** @throws Error naming the first of `policy.allowCidrs` that is not a CIDR range. */
 export function createAddressGuard(policy: AddressPolicy): AddressGuard {
   const allowed = addressListOf([...policy.allowCidrs, ...(policy.allowLoopback ? loopback : [])])
   const blocked = addressListOf([...blockedV4, ...blockedV6])

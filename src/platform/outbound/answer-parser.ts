@@ -93,7 +93,7 @@ export class HttpAnswerParser {
     return this.#state !== 'head'
   }
 
-  /** @throws Error with a sentence for people if this is no answer. */
+  /** @throws Error with a sentence for people if this is not an answer. */
   push(added: Buffer): void {
     this.hasBegun = true
     const bytes = this.#kept === null ? added : Buffer.concat([this.#kept, added])
@@ -294,7 +294,7 @@ function lastOf(header: string | readonly string[] | undefined): string | undefi
   return membersOf(header).at(-1)
 }
 
-/** Returns the length of the body; null if none is given, NaN if it is no length or there are different ones. */
+/** Returns the length of the body; null if none is given, NaN if it is not a length or there are different ones. */
 function lengthOf(header: string | readonly string[] | undefined): number | null {
   if (header === undefined) return null
   const [first = '', ...others] = typeof header === 'string' && !header.includes(',') ? [header] : membersOf(header)

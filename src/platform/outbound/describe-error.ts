@@ -1,4 +1,4 @@
-/** What reasons of OpenSSL mean for people; it takes any answer that is no TLS for a wrong version. */
+/** What reasons of OpenSSL mean for people; it takes any answer that is not TLS for a wrong version. */
 const tlsReasons: Readonly<Record<string, string>> = {
   'wrong version number': 'the receiver does not speak it',
   'tlsv13 alert certificate required': 'the receiver requires a client certificate',

@@ -16,7 +16,7 @@ it('reads the limit that holds', () => {
   expect(parseOpenFilesLimit('')).toBeNull()
 })
 
-it('leaves files for what is no device', () => {
+it('leaves files for what is not a device', () => {
   expect(devicesWithin(10_500)).toBe(10_000)
   expect(devicesWithin(256)).toBe(0)
 })

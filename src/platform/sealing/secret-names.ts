@@ -37,7 +37,7 @@ export function isUrl(name: string, value: unknown): value is string {
   return typeof value === 'string' && kindOf(name) === 'url'
 }
 
-/** True if the field is encrypted where the document is stored. Null and an empty text are no secrets. */
+/** True if the field is encrypted where the document is stored. Null and an empty text are not secrets. */
 export function isSealed(name: string, value: unknown): boolean {
   return value !== '' && value !== null && (isSecret(name, value) || isUrl(name, value))
 }

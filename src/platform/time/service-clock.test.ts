@@ -29,7 +29,7 @@ test('does not count a suspension, after which devices have to come back', () =>
   expect(clock.listeningSinceMs()).toBe(6000)
 })
 
-test('a short stall of the process is no suspension', () => {
+test('a short stall of the process is not a suspension', () => {
   const { clock, pass } = create()
   clock.listen()
   pass(10_000)

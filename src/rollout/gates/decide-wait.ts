@@ -47,7 +47,7 @@ export function findWait(
     case 'check':
       return gatePassed >= phase ? null : { by: 'check', reason: waitForCheck(ended) }
     case 'approval':
-      // Resuming the upgrade after too many failures is no approval.
+      // Resuming the upgrade after too many failures is not an approval.
       return approved.includes(phase) ? null : { by: 'approval', reason: `${ended} and waits for ${approvalOf(gate)}` }
   }
 }
@@ -60,7 +60,7 @@ export function endOf(
   return `${wordsOf(of).phase} ${phase} ${isEmptied ? 'lost all its devices to other upgrades' : 'ended'}`
 }
 
-/** @param ended See endOf(). @param failure What the last call of the check gave, if it was no decision. */
+/** @param ended See endOf(). @param failure What the last call of the check gave, if it was not a decision. */
 export function waitForCheck(ended: string, failure?: string): string {
   return `${ended} and waits for its check${failure === undefined ? '' : `, which ${failure}`}`
 }

@@ -37,7 +37,7 @@ test('a reason in the words of a device stays in its line, and is cut', () => {
   )
 })
 
-test('a line that is no step is left out', () => {
+test('a line that is not a step is left out', () => {
   expect(decodeTimeline('')).toEqual([])
   expect(decodeTimeline('\nzzz\n?\n')).toEqual([])
 })

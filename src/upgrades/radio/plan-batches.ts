@@ -67,7 +67,7 @@ interface Filling {
   readonly neighbors: readonly (readonly number[])[]
 }
 
-/** Fills batch after batch with the first ones that are no neighbors; the others wait for the next batch. */
+/** Fills batch after batch with the first ones that are not neighbors; the others wait for the next batch. */
 function* fillInSteps(ordered: readonly number[], { sizes, neighbors }: Filling): Steps<number[][]> {
   const batches: number[][] = []
   let waiting = ordered

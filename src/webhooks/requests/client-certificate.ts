@@ -45,7 +45,7 @@ export function assertClientIdentity({ cert, key }: ClientIdentity): void {
   }
 }
 
-/** Returns when the certificate of a webhook expires; null without one, and for one whose end is no time. */
+/** Returns when the certificate of a webhook expires; null without one, and for one whose end is not a time. */
 export function clientCertificateEnd(fields: Document): Date | null {
   const cert = textOf(fields, 'client_cert')
   const end = cert === null ? null : new Date(new X509Certificate(cert).validTo)

@@ -102,7 +102,7 @@ export function explanationOf(...texts: readonly (string | null | undefined)[]):
   return line === '' ? null : line.slice(0, MAX_EXPLANATION)
 }
 
-/** @returns Null for anything that is no JSON object. */
+/** @returns Null for anything that is not a JSON object. */
 export function parseJsonObject(text: string): Document | null {
   try {
     const value: unknown = JSON.parse(text)

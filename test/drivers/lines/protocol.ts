@@ -16,7 +16,7 @@ export const FAMILY = 'lines'
 /** From the connection to the line with the hello. */
 export const HELLO_MS = 5000
 
-/** Lines of text over plain TCP. A device is not authenticated: this is no protocol for a network. */
+/** Lines of text over plain TCP. A device is not authenticated: this is not a protocol for a network. */
 export const lines: Protocol = { family: FAMILY, listen }
 
 interface Peer {

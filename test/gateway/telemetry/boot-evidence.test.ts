@@ -97,7 +97,7 @@ test('the answer to that call does not count as unknown, even if the device refu
   expect(gateway.counters.read().unknown_reply).toBe(0)
 })
 
-describe('a connect reason is no evidence of a boot', () => {
+describe('a connect reason is not evidence of a boot', () => {
   test.each(['recovery', 'coldboot', 'reboot', 'upgrade', 'upgradefailed', 'crashlog', 'boot', 'socket'])(
     '%s',
     async (reason) => {
@@ -185,7 +185,7 @@ describe('evidence of a boot', () => {
   test.each([
     ['accepts', 0],
     ['refuses', 2],
-  ])('is no uptime from the queue that a switch sends before it %s the telemetry call', async (_verb, error) => {
+  ])('is not an uptime from the queue that a switch sends before it %s the telemetry call', async (_verb, error) => {
     await connectKnown(14, 'switch')
     harness.advance(150_000)
     const after = await connect(switchParams, false)

@@ -63,7 +63,7 @@ describe('metrics', () => {
     expect([status, body.detail]).toEqual([400, expect.stringContaining(detail)])
   })
 
-  it('are not found for a MAC that is no switch of the site', async () => {
+  it('are not found for a MAC that is not a switch of the site', async () => {
     for (const mac of ['0c0c0c0c0c0c', accessPoint.mac])
       expect((await site(`stats/switches/metrics?scope=switch&switch_mac=${mac}`)).status).toBe(404)
   })

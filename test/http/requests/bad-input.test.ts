@@ -42,7 +42,7 @@ describe('an invalid body', () => {
     ['an endless number', '{"name": "x", "deep": {"a": [1e400]}}', 400, /range of a double/],
     ['a negative endless number', '{"name": "x", "deep": -1e400}', 400, /range of a double/],
     ['400 digits', `{"name": "x", "deep": ${'9'.repeat(400)}}`, 400, /range of a double/],
-    ['a byte that is no UTF-8', Buffer.from('7b226e616d65223a22ff227d', 'hex'), 400, /UTF-8/],
+    ['a byte that is not UTF-8', Buffer.from('7b226e616d65223a22ff227d', 'hex'), 400, /UTF-8/],
     ['Latin-1', Buffer.from('{"name": "Zürich"}', 'latin1'), 400, /UTF-8/],
     ['an overlong encoding', Buffer.from('7b226e616d65223a22c0af227d', 'hex'), 400, /UTF-8/],
     ['a text cut in a character', Buffer.from('{"name": "x", "notes": "東').subarray(0, -1), 400, /UTF-8/],

@@ -116,7 +116,7 @@ describe('an upgrade of SSR routers', () => {
     expect(stopping).toEqual({ stopping: 'cancelled' })
   })
 
-  test('is no upgrade of devices, and an upgrade of devices is none of SSR routers', async () => {
+  test('is not an upgrade of devices, and an upgrade of devices is none of SSR routers', async () => {
     const { id } = (await upgrade({})).body
     const devices = `/orgs/${server.org.orgId}/devices/upgrade`
     const listed: { id: string }[] = (await server.call('GET', `${devices}?limit=1000`)).body
@@ -276,7 +276,7 @@ describe('a request that cannot take effect', () => {
     expect(await rowsOf()).toBe(before)
   })
 
-  test('is refused by the first device that is no router of a site of the organization', async () => {
+  test('is refused by the first device that is not a router of a site of the organization', async () => {
     const [srx] = await connectedRouters(1, 'SRX300')
     const homeless = await claimNewDevice(server, { model: 'SSR120' })
     const other = await server.addOrg()

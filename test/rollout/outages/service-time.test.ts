@@ -196,7 +196,7 @@ describe('a device that got the image', () => {
     expect(targets).toEqual(Array.from({ length: 4 }, () => ({ attempt: 2, failedAttempts: 0 })))
   })
 
-  it('is forced onto its own version: a power cycle before it fetched the image is no upgrade', async () => {
+  it('is forced onto its own version: a power cycle before it fetched the image is not an upgrade', async () => {
     await fleet.connect(devices, NEW)
     const id = await create({ force: true, version: NEW })
     await expectFetchBeforeUpgrade(id)

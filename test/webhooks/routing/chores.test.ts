@@ -143,7 +143,7 @@ describe('sweepLanes', () => {
     expect(await sweepLanes(harness.ctx)).toBe(1)
   })
 
-  it('corrects the count of a lane whose holder has died, which is no defect', async () => {
+  it('corrects the count of a lane whose holder has died, which is not a defect', async () => {
     const webhook = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
     await addMessage(webhook.id)
     await sweepLanes(harness.ctx)

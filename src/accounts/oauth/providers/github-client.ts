@@ -84,7 +84,7 @@ function isTokenError(text: string): boolean {
   try {
     return Value.Check(TokenError, JSON.parse(text))
   } catch {
-    // A text that is not JSON is no error object; the library reports what is wrong with it.
+    // A text that is not JSON is not an error object; the library reports what is wrong with it.
     return false
   }
 }

@@ -25,7 +25,7 @@ const HYPHEN = 45
 
 const digitAt = (text: string, place: number): number => digits[text.charCodeAt(place)] ?? NO_DIGIT
 
-/** @returns -1 if it is no id. */
+/** @returns -1 if it is not an id. */
 function writeUuid(text: string, into: Buffer, at: number): number {
   let seen = 0
   let place = 0

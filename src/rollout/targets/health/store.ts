@@ -45,7 +45,7 @@ export async function updateBaselines(
   `.execute(tx)
 }
 
-/** Returns the health of the devices of these targets, by device. A report over an earlier connection is no evidence. */
+/** Returns the health of the devices of these targets, by device. A report over an earlier connection is not evidence. */
 export async function listHealth(
   reader: Reader,
   scope: InOrg,

@@ -135,7 +135,7 @@ describe('a commanded target', () => {
     expect(decide(lost, 90, { stopping: true })).toMatchObject(move('cancelled'))
   })
 
-  test('an attempt that the gateway broke off is no failure of the device, however many there are', () => {
+  test('an attempt that the gateway broke off is not a failure of the device, however many there are', () => {
     const lost = lostBy('gateway_lost', { failedAttempts: 2, attempt: 99 })
     expect(decide(lost)).toEqual({ kind: 'command', order: 'upgrade', failedAttempts: 2, lostAttempts: 0 })
     expect(decide({ ...lost, device: expected })).toEqual({ kind: 'wait' })
