@@ -80,6 +80,7 @@ it('finds nothing that is deleted or has no page', () => {
     { site_id: 's', before: { webhook_id: 'w', upgrade_id: 'u' } },
     { site_id: null, before: { name: 'Edge', mxedge_id: 'm' } },
     { site_id: null, after: { mxedges: [{ id: 'm' }, { id: 'n' }] } },
+    { site_id: null, after: { mxedges: [null] } },
     { site_id: null, before: { id: 'f', versions: [] } },
     { site_id: 'gone', device_id: '00000000-0000-0000-1000-02516e000001' },
     { site_id: 'gone', after: { webhook_id: 'w' } },

@@ -53,6 +53,7 @@ function upgradeIdIn(after: Named['after']): string | null {
 function onlyMxedgeIn(after: Named['after']): string | null {
   const mxedges: unknown = after?.['mxedges']
   if (!Array.isArray(mxedges) || mxedges.length !== 1) return null
-  const [{ id }] = mxedges as [{ readonly id?: unknown }]
-  return typeof id === 'string' ? id : null
+  // A site may have a field of this name with any value.
+  const [mxedge] = mxedges as [{ readonly id?: unknown } | null]
+  return typeof mxedge?.id === 'string' ? mxedge.id : null
 }
