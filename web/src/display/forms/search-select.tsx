@@ -29,7 +29,7 @@ export function SearchSelect({ label, isSmall = false, isActive, choices, value,
   if (choices.length <= MANY_CHOICES) return short(choices)
   return (
     <Suspense fallback={short(choices.filter((choice) => choice.value === value))}>
-      <LongSelect {...shared} data={[...choices]} onChange={(chosen) => chosen !== null && onChange(chosen)} />
+      <LongSelect {...shared} choices={choices} onChange={onChange} />
     </Suspense>
   )
 }
