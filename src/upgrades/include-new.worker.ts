@@ -112,20 +112,21 @@ async function includeNew(ctx: Context, prepared: Prepared, portion: Portion): P
   const { scope, id, joining, open, later, catalog } = prepared
   const look = { orgUpgradeId: id, siteIds: siteIdsOf(prepared), ...portion }
   const { candidates, last } = await concerningJoining(() => listJoining(ctx.db, scope, look))
-  let others: JoiningPlan['others'] = []
+  let planned: JoiningPlan = { joining: [], others: [] }
   if (candidates.length > 0) {
     const models = [...new Set(candidates.map(({ model }) => model))]
     const versions = await listModelVersions(ctx.db, scope, { orgUpgradeId: id, models })
     const sites = [...open, ...later.map((site) => ({ ...site, windows: site.plan.windows ?? null }))]
-    const plan = await concerningJoining(() => planJoining(joining, candidates, { sites, catalog, versions }))
-    if (plan.joining.length > 0) await include(ctx, scope, { id, open, later, devices: plan.joining, joining })
-    others = plan.others
+    planned = await concerningJoining(() => planJoining(joining, candidates, { sites, catalog, versions }))
+    if (planned.joining.length > 0) await include(ctx, scope, { id, open, later, devices: planned.joining, joining })
   }
+  // One that joins has lost its note. One whose image was deleted in the meantime has not joined, and is planned again.
+  const joins = new Set(planned.joining.map(({ device }) => device.id))
+  const decided = candidates.filter((candidate) => !joins.has(candidate.id)).map((candidate) => candidate.id)
   await inTx(ctx, async (tx) => {
     await lockOrgUpgrades(tx, scope, [id])
-    const ids = candidates.map((candidate) => candidate.id)
-    const awaited = await deleteAwaited(tx, scope, id, ids)
-    const plans = others.filter(({ device }) => awaited.has(device.mac))
+    const awaited = await deleteAwaited(tx, scope, id, decided)
+    const plans = planned.others.filter(({ device }) => awaited.has(device.mac))
     if (plans.length > 0) await insertNotJoined(tx, scope, id, { ...planNotJoined(open, plans), now: ctx.clock.now() })
     await replaceJoiningFailures(tx, scope, id, { after: portion.after, last, failed: null })
   })

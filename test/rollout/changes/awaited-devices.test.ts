@@ -4,8 +4,9 @@ import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
 import { json } from '../../../src/platform/database/db.ts'
 import type { UpgradeNote } from '../../../src/rollout/rollout.ts'
 import { getUpgradeTarget } from '../../../src/upgrades/targets/store.ts'
+import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
-import { useJoining } from './joining.ts'
+import { afterRead, useJoining } from './joining.ts'
 
 const { rollout, look, move, countOfUpgrade, searches, targets } = useJoining()
 
@@ -110,6 +111,25 @@ describe('an upgrade that awaits devices of others', () => {
     await reports(device.capabilities)
     await look()
     expect([await countOfUpgrade(id), await notes()]).toEqual([{ planned: 2 }, []])
+  })
+
+  it('goes on to await a device whose image is deleted in the moment in which it would join', async () => {
+    await rollout.seed([1])
+    const { ctx, org } = rollout
+    const sites = { site_ids: org.sites.map((site) => site.id), all_sites: false }
+    const other = await rollout.create(sites)
+    const { id } = await rollout.create({ ...sites, include_new: true })
+    await cancelOrgUpgrade(ctx, org.scope, other.id)
+    await rollout.advance()
+    rollout.clock.advance(61_000)
+    const deleteImages = () => ctx.db.deleteFrom('firmwareImage').where('orgId', '=', org.scope.orgId).execute()
+    await includeAll({ ...ctx, db: ctx.db.withPlugin(afterRead('capabilities', deleteImages)) })
+    expect([await countOfUpgrade(id), await awaited(id)]).toEqual([{}, 1])
+    await look()
+    const { mac } = rollout.devices(0)[0] ?? {}
+    expect((await rollout.read(id)).siteUpgrades).toMatchObject([
+      { awaited: 0, notes: [{ mac, reason: 'no firmware latest for model AP45' }] },
+    ])
   })
 
   it('awaits devices by what their notes say of another upgrade, and not by their texts', async () => {

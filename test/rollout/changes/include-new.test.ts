@@ -1,4 +1,4 @@
-import { type KyselyPlugin, sql } from 'kysely'
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
 import { inTx } from '../../../src/platform/database/db.ts'
@@ -12,24 +12,9 @@ import { readsOf, reportReads } from '../../support/database/reads.ts'
 import { MODEL, NEW, type SeededDevice } from '../../support/fleets/fleet.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { MIDDLE, seedHop } from '../hops/hop-images.ts'
-import { useJoining } from './joining.ts'
+import { afterRead, useJoining } from './joining.ts'
 
 const { rollout, look, move, begin, countOfUpgrade, searches, targets } = useJoining()
-
-/** Does `work` once, after the site upgrades have been read. */
-function afterSites(work: () => Promise<unknown>): KyselyPlugin {
-  let isDone = false
-  return {
-    transformQuery: ({ node }) => node,
-    async transformResult({ result }) {
-      const [row] = result.rows
-      if (isDone || row === undefined || !('closed' in row)) return result
-      isDone = true
-      await work()
-      return result
-    },
-  }
-}
 
 describe('an upgrade with include_new', () => {
   it('takes in devices that are assigned to its site, come online or report another version, until it ends', async () => {
@@ -208,7 +193,7 @@ describe('an upgrade with include_new', () => {
       await includeAll(ctx, 2)
       before = await position()
     }
-    await includeAll({ ...ctx, db: ctx.db.withPlugin(afterSites(takeOver)) }, 2)
+    await includeAll({ ...ctx, db: ctx.db.withPlugin(afterRead('closed', takeOver)) }, 2)
     expect(before?.includeAfter).toBeTypeOf('string')
     expect(await position()).toEqual(before)
     rollout.clock.advance(1000)
@@ -328,7 +313,7 @@ describe('an upgrade with include_new', () => {
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, failed: 1 })
     const { ctx } = rollout
     const retry = () => retryOrgUpgrade(ctx, rollout.org.scope, { id, macs: null })
-    await includeAll({ ...ctx, db: ctx.db.withPlugin(afterSites(retry)) })
+    await includeAll({ ...ctx, db: ctx.db.withPlugin(afterRead('closed', retry)) })
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, planned: 1 })
     await move(rollout.devices(1), 0)
     await look()

@@ -1,3 +1,4 @@
+import type { KyselyPlugin } from 'kysely'
 import { anyOf } from '../../../src/platform/database/db.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
@@ -77,4 +78,19 @@ function listTargets(rollout: Rollout, id: string) {
     .where('part.orgUpgradeId', '=', id)
     .orderBy('target.ordinal')
     .execute()
+}
+
+/** Does `work` once, after rows with this column have been read. */
+export function afterRead(column: string, work: () => Promise<unknown>): KyselyPlugin {
+  let isDone = false
+  return {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      const [row] = result.rows
+      if (isDone || row === undefined || !(column in row)) return result
+      isDone = true
+      await work()
+      return result
+    },
+  }
 }
