@@ -108,8 +108,8 @@ const route = statement<RouteValues, RoutedRow>((param) => {
       select k.*, w.site_id, w.doc, w.secrets, w.xmin::text as version,
         l.pulled, l.pending, l.due_from, l.epoch, l.failures, l.open_until, l.failing_since,
         case when l.pending > 0 then l.vtime else greatest(l.vtime, ${param('vtimeFloor')}::float8) end as vtime,
-        ${param('runId')}::uuid is not null and not (l.keyed or l.pulled) and l.lease_until is null and l.open_until is null
-          and (l.next_at is null or l.next_at > ${param('at')}) and ${roomWith(sql`l.pending`)} > 0 and k.messages > 0 as is_new,
+        ${param('runId')}::uuid is not null and not (l.keyed or l.pulled) and l.lease_until is null
+          and (l.open_until is null or (l.failures = 0 and l.open_until <= ${param('at')})) and (l.next_at is null or l.next_at > ${param('at')}) and ${roomWith(sql`l.pending`)} > 0 and k.messages > 0 as is_new,
         not (l.keyed or l.pulled) and coalesce(l.leased_by = ${param('runId')}::uuid and l.lease_until > ${param('at')}, false) as is_held
       from ${rowsAs('k', laneColumns, param('lanes'))}
         join webhook w on ${isWebhookOf('w', 'k')} and w.enabled
@@ -167,7 +167,7 @@ const route = statement<RouteValues, RoutedRow>((param) => {
  * Messages beyond the limit of a webhook, or of its organization, are counted and not inserted. A lane with few messages accepts
  * more although its organization has no room; see WebhookRoom.
  *
- * A lane is leased if it is idle: without a lease, its breaker closed, and no message due. The others are made due, and
+ * A lane is leased if it is idle: without a lease, its breaker closed, no pause, and no message due. The others are made due, and
  * so are lanes with keyed messages, because only a claim knows which of those wait for others. A lane that is pulled is
  * never due. The row of a held lane does not change if it counts enough messages that are gone; otherwise it counts some
  * ahead. See SpareCount.

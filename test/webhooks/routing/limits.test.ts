@@ -157,6 +157,29 @@ describe('messages that wait', () => {
     expect([lane.pending, Number(lane.overflowed)]).toEqual([10, 1])
   })
 
+  it('are leased with their idle lane if a pause of it is over, as after each message of a rate limit', async () => {
+    const { orgId } = harness.scope
+    const [at, runId] = [clock.now(), uuidv7()]
+    const paused = { failures: 0, openUntil: addMs(at, -100) }
+    const isLeased = async (state: typeof paused) => {
+      const { id: webhookId } = await harness.addWebhook(hook(up.url))
+      await harness.ctx.db.updateTable('webhookLane').set(state).where('webhookId', '=', webhookId).execute()
+      const body = Buffer.from('{}')
+      const messages = [{ orgId, webhookId, id: uuidv7(), topic: 'audits', body, eventCount: 1, orderKey: null }]
+      const rooms = new Map([[webhookId, { shared: 1, perWebhook: 1 }]])
+      const { direct, toClaim } = await routeMessages(
+        harness.ctx.db,
+        { steps: [], messages, dropped: [], rooms },
+        { at, lease: { runId, until: addMs(at, 60_000), lend: () => null }, vtimeFloor: 0, maxPending: 100 },
+      )
+      expect(direct.length).toBe(toClaim ? 0 : 1)
+      return !toClaim
+    }
+    expect(await isLeased(paused)).toBe(true)
+    expect(await isLeased({ ...paused, openUntil: addMs(at, 1) })).toBe(false)
+    expect(await isLeased({ ...paused, failures: 5 })).toBe(false)
+  })
+
   it('leave room as soon as their results are written', async () => {
     // Two webhooks, so that the events are routed.
     const { id } = await harness.addWebhook(hook(up.url))
