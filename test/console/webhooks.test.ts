@@ -217,6 +217,19 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await context.close()
   })
 
+  it('breaks a long name where the page is narrow', { timeout: WITHIN_MS }, async () => {
+    const name = 'W'.repeat(128)
+    const id = await addWebhook({ name, url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
+    const { page, context } = await world.openPage({ width: 390, height: 844 })
+    await openSession(context, world.org)
+    for (const path of [`?name=${name}`, `/${id}/edit`]) {
+      await page.goto(`${world.path}/webhooks${path}`)
+      await page.getByRole('link', { name }).waitFor()
+      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(390)
+    }
+    await context.close()
+  })
+
   it('shows undelivered messages, and sends them again', { timeout: WITHIN_MS }, async () => {
     const webhook = { name: 'Tickets', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false }
     const { id } = (await world.call('POST', `${world.path}/webhooks`, { body: webhook })).body
