@@ -9,20 +9,22 @@ interface MoreButtonProps {
     readonly fetchNextPage: () => unknown
   }
   readonly children?: string
+  /** What it says after the last page. */
+  readonly end?: string
 }
 
 /** Loads the next page of a list. After the last one it says so instead of the button that had the focus. */
-export function MoreButton({ query, children = 'Show more' }: MoreButtonProps) {
+export function MoreButton({ query, children = 'Show more', end = 'All are shown.' }: MoreButtonProps) {
   const [isPressed, setPressed] = useState(false)
-  const end = useRef<HTMLParagraphElement>(null)
+  const endText = useRef<HTMLParagraphElement>(null)
   useEffect(() => {
-    if (!query.hasNextPage && isPressed) focusIfLost(end.current)
+    if (!query.hasNextPage && isPressed) focusIfLost(endText.current)
   }, [query.hasNextPage, isPressed])
   if (!query.hasNextPage)
     return (
       isPressed && (
-        <p ref={end} tabIndex={-1} role="status" className="hint">
-          All are shown.
+        <p ref={endText} tabIndex={-1} role="status" className="hint">
+          {end}
         </p>
       )
     )

@@ -12,12 +12,9 @@ import { SiteTime } from '../../display/times/time.tsx'
 import { useNow } from '../../display/times/use-now.ts'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
 import { type Delivery, type WebhookPlace, latestAttempts, resultText } from '../webhook.ts'
+import { SHOWN, describePages, nextLimit } from './delivery-pages.ts'
 import type { DeliverySearch } from './delivery-search.ts'
 import { Row, RowName, RowSummary, useRowLabel } from '../../display/layout/row.tsx'
-
-const SHOWN = 50
-/** The most rows of a page of the API. */
-const MOST = 1000
 
 interface DeliveryPanelProps {
   readonly place: WebhookPlace
@@ -45,6 +42,7 @@ export function DeliveryPanel({ place, id, topics, filter, isEnabled, search, ma
     placeholderData: (former) => former,
   })
   const latest = search.status === undefined ? latestAttempts(query.data?.results ?? []) : new Set()
+  const pages = describePages({ shown: query.data?.results.length ?? 0, total: query.data?.total ?? 0 })
   const shown = query.data && (query.data.total > limit ? `the last ${limit} of ${query.data.total}` : query.data.total)
   return (
     <Panel title="Deliveries" aside={shown}>
@@ -77,11 +75,11 @@ export function DeliveryPanel({ place, id, topics, filter, isEnabled, search, ma
       <div className="panel-buttons">
         <MoreButton
           query={{
-            // While more are read, the former ones are shown.
-            hasNextPage: (query.data?.results.length ?? 0) < Math.min(MOST, query.data?.total ?? 0),
+            hasNextPage: pages.hasMore,
             isFetchingNextPage: query.isPlaceholderData,
-            fetchNextPage: () => setLimit(Math.min(MOST, limit * 2)),
+            fetchNextPage: () => setLimit(nextLimit(limit)),
           }}
+          end={pages.end}
         >
           Show older ones
         </MoreButton>
