@@ -55,6 +55,34 @@ it('a lane that is leased again has as many requests in flight as before, or one
   expect(receiver.received).toHaveLength(26)
 }, 60_000)
 
+it('a lane begins with one request after a pause that its receiver has requested', async () => {
+  const { clock, harness, receiver } = await startEngine(createTestClock())
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
+  await enqueue(harness, id, 20)
+  const held = holdAnswers(receiver)
+  await harness.start()
+  for (const sent of [1, 3]) {
+    await receiver.waitFor(sent)
+    releaseAnswers(held.splice(0))
+  }
+  await receiver.waitFor(7)
+  const [pausing, ...others] = held.splice(0)
+  pausing?.writeHead(429, { 'retry-after': '5' }).end()
+  await waitUntil('the pause', async () => (await harness.deliveries()).length === 4)
+  releaseAnswers(others)
+  const lane = harness.ctx.db.selectFrom('webhookLane').select(['leaseUntil', 'openUntil']).where('webhookId', '=', id)
+  await waitUntil('its release', async () => {
+    const { leaseUntil, openUntil } = await lane.executeTakeFirstOrThrow()
+    return leaseUntil === null && openUntil !== null
+  })
+  clock.advance(5000)
+  harness.wake()
+  await receiver.waitFor(8)
+  releaseAnswers(held.splice(0))
+  await receiver.waitFor(10)
+  expect(receiver.received).toHaveLength(10)
+}, 60_000)
+
 it('a lane that was claimed ends its turn soon if another organization waits for a slot', async () => {
   const laneClock = createLaneClock()
   const { harness, receiver } = await startEngine(createTestClock(), laneClock.options)

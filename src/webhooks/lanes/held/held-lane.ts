@@ -111,7 +111,9 @@ export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane)
   async function release(): Promise<boolean> {
     if (failure !== null) throw failure.error
     // A slow receiver would otherwise get few requests most of the time, because its lane is released every few seconds.
-    if (isLeft(state) && outcomes.health().failures === 0) widths.keep(lane, outcomes.width())
+    const { failures, openUntil } = outcomes.health()
+    const isPaused = openUntil !== null && openUntil > ctx.clock.now()
+    if (isLeft(state) && failures === 0 && !isPaused) widths.keep(lane, outcomes.width())
     return releaseLane(ctx, state, nowMs)
   }
 
