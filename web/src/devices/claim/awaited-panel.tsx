@@ -20,7 +20,8 @@ interface AwaitedPanelProps {
 /** The devices that were claimed, each until it has connected. */
 export function AwaitedPanel({ orgId, macs, siteIds }: AwaitedPanelProps) {
   const queries = useQueryClient()
-  const ask = (mac?: string) => queries.invalidateQueries({ queryKey: ['inventory item', ...(mac ? [mac] : [])] })
+  const ask = (mac?: string) =>
+    queries.invalidateQueries({ queryKey: ['inventory item', orgId, ...(mac ? [mac] : [])] })
   useLiveDevices(macs.length === 0 ? [] : siteIds, {
     onGap: () => ask(),
     onChange: ({ mac }) => {

@@ -44,7 +44,7 @@ export function ClaimPanel({ orgId, sites, onClaimed }: ClaimPanelProps) {
     onSuccess: (result) => {
       // The refused codes stay, to be corrected.
       setText(result.error.join('\n'))
-      return queries.invalidateQueries({ queryKey: ['inventory item'] })
+      return queries.invalidateQueries({ queryKey: ['inventory item', orgId] })
     },
   })
   const submit = (event: FormEvent): void => {
