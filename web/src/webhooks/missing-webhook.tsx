@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { EmptyState } from '../display/layout/notices.tsx'
+import { DeletedNote } from '../display/layout/deleted-note.tsx'
 import { PageTitle } from '../display/layout/page-title.tsx'
 import type { WebhookPlace } from './webhook.ts'
 
@@ -15,13 +15,7 @@ export function MissingWebhook({ place: { orgId, siteId } }: { readonly place: W
           </Link>
         }
       />
-      <EmptyState title="The webhook was deleted, or it never existed">
-        The{' '}
-        <Link to="/orgs/$orgId/audit" params={{ orgId }} search={{ message: 'Delete Webhook', period: '30d' }}>
-          audit log
-        </Link>{' '}
-        names those who have deleted webhooks.
-      </EmptyState>
+      <DeletedNote orgId={orgId} noun="webhook" message="Delete Webhook" />
     </>
   )
 }

@@ -1,5 +1,6 @@
 import { Link, getRouteApi } from '@tanstack/react-router'
-import { EmptyState, Skeleton } from '../../display/layout/notices.tsx'
+import { DeletedNote } from '../../display/layout/deleted-note.tsx'
+import { Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { SiteTimeOfDay } from '../../display/times/time.tsx'
 import { useNow } from '../../display/times/use-now.ts'
@@ -20,16 +21,7 @@ export function SitePage() {
   const sites = useSites(orgId).data
   if (sites === undefined) return <Skeleton rows={8} />
   const site = sites.get(siteId)
-  if (site === undefined)
-    return (
-      <EmptyState title="The site was deleted, or it never existed">
-        The{' '}
-        <Link to="/orgs/$orgId/audit" params={{ orgId }} search={{ message: 'Delete Site', period: '30d' }}>
-          audit log
-        </Link>{' '}
-        names those who have deleted sites.
-      </EmptyState>
-    )
+  if (site === undefined) return <DeletedNote orgId={orgId} noun="site" message="Delete Site" />
   const place = { orgId, siteId }
   return (
     <>

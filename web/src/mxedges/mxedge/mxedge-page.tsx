@@ -3,8 +3,8 @@ import { Link, getRouteApi } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useMay } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
+import { DeletedNote } from '../../display/layout/deleted-note.tsx'
 import { Facts } from '../../display/layout/facts.tsx'
-import { EmptyState } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
@@ -43,13 +43,7 @@ function MissingMxedge({ orgId }: { readonly orgId: string }) {
           </Link>
         }
       />
-      <EmptyState title="The edge appliance was deleted, or it never existed">
-        The{' '}
-        <Link to="/orgs/$orgId/audit" params={{ orgId }} search={{ message: 'Delete edge appliance', period: '30d' }}>
-          audit log
-        </Link>{' '}
-        names those who have deleted appliances.
-      </EmptyState>
+      <DeletedNote orgId={orgId} noun="edge appliance" message="Delete edge appliance" />
     </>
   )
 }
