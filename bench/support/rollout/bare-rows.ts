@@ -28,10 +28,11 @@ export async function readTableWrites(pool: pg.Pool, pools: readonly pg.Pool[] =
 }
 
 /**
- * Writes the rows that an upgrade has written once more, as the reference for the engine: to copies of its tables, with the same
- * columns and indexes but without triggers and foreign keys, by statements of a thousand rows with durable commits, of which four run at a time.
- * Nothing is decided, sent or read but the rows themselves, and an update changes no value, so that no index gets another entry. Rows that the upgrade has
- * deleted again are left out, and so are tables with fewer writes than a tenth of the devices.
+ * Writes the rows that an upgrade has written once more, as the reference for the engine: to copies of its tables, with
+ * the same columns and indexes but without triggers and foreign keys, by statements of a thousand rows with durable
+ * commits, of which four run at a time. Nothing is decided, sent or read but the rows themselves, and an update changes
+ * no value, so that no index gets another entry. Rows that the upgrade has deleted again are left out, and so are tables
+ * with fewer writes than a tenth of the devices.
  */
 export async function writeBareRows(
   connection: PostgresConnection,
@@ -67,8 +68,9 @@ async function execute(database: pg.Pool, statements: readonly string[]): Promis
 }
 
 /**
- * Makes a copy of a table as it was before the writes, and returns the statements that repeat them, with the numbers of their batches.
- * Statements with the same number write the same rows, so they would wait for each other on several connections.
+ * Makes a copy of a table as it was before the writes, and returns the statements that repeat them, with the numbers of
+ * their batches. Statements with the same number write the same rows, so they would wait for each other on several
+ * connections.
  */
 async function prepareTable(
   database: pg.Pool,
@@ -111,7 +113,10 @@ function rangeOf(first: number, end: number): string {
   return `bare_number > ${first} and bare_number <= ${end}`
 }
 
-/** Returns the columns that statements set, those of the primary key, another one, and the settings of the storage, which no copy has by itself. */
+/**
+ * Returns the columns that statements set, those of the primary key, another one, and the settings of the storage, which
+ * no copy has by itself.
+ */
 async function readTable(
   database: pg.Pool,
   table: string,

@@ -109,7 +109,8 @@ const route = statement<RouteValues, RoutedRow>((param) => {
         l.pulled, l.pending, l.due_from, l.epoch, l.failures, l.open_until, l.failing_since,
         case when l.pending > 0 then l.vtime else greatest(l.vtime, ${param('vtimeFloor')}::float8) end as vtime,
         ${param('runId')}::uuid is not null and not (l.keyed or l.pulled) and l.lease_until is null
-          and (l.open_until is null or (l.failures = 0 and l.open_until <= ${param('at')})) and (l.next_at is null or l.next_at > ${param('at')}) and ${roomWith(sql`l.pending`)} > 0 and k.messages > 0 as is_new,
+          and (l.open_until is null or (l.failures = 0 and l.open_until <= ${param('at')}))
+          and (l.next_at is null or l.next_at > ${param('at')}) and ${roomWith(sql`l.pending`)} > 0 and k.messages > 0 as is_new,
         not (l.keyed or l.pulled) and coalesce(l.leased_by = ${param('runId')}::uuid and l.lease_until > ${param('at')}, false) as is_held
       from ${rowsAs('k', laneColumns, param('lanes'))}
         join webhook w on ${isWebhookOf('w', 'k')} and w.enabled
