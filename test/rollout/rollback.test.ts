@@ -248,6 +248,12 @@ describe('a device that is being restored from the version that another upgrade 
     expect(countAll(await rollout.read(old))).toEqual({ failed: 1 })
   })
 
+  it('ends at once if it accepts the restore, and boots with the version once more', async () => {
+    await rollout.fleet.answer(() => 'upgrades')
+    await advanceBy(1000)
+    expect((await rollout.read(old)).siteUpgrades).toMatchObject([{ failures: [{ reason: 'rollback_failed' }] }])
+  })
+
   it('is right for an upgrade to the version to which it has just returned', async () => {
     await rollout.fleet.answer(() => 'keeps_old')
     const keeping = await rollout.create({ versions: [OLD] })

@@ -24,7 +24,7 @@ const restoring = (state: CommandNow['state'] | null, device: DeviceNow = upgrad
   enteredMs: ms(2000),
   failedAttempts: 1,
   device,
-  command: state === null ? verifying.command : command(state, { kind: 'restore_backup' }),
+  ...(state !== null && { bootCount: 4, command: command(state, { kind: 'restore_backup', sentAt: at(2000) }) }),
 })
 const request = { kind: 'command', order: 'restore_backup', failedAttempts: 1, lostAttempts: 0 }
 
@@ -110,6 +110,21 @@ describe.each(['connection_lost', 'gateway_lost'] as const)('a restore whose req
 })
 
 test.each([
+  ['has failed at once where the device has booted with the version', restoring('done', booted), 2051, failed],
+  ['waits where the device has not booted since', restoring('done', back), 2051, waits],
+  ['waits where the device booted before the request', restoring('done', bootedBefore), 2051, waits],
+  [
+    'waits where the device has booted and is away again',
+    restoring('done', { ...booted, link: 'absent' }),
+    2051,
+    waits,
+  ],
+  [
+    'waits where a member may have restored it',
+    restoring('done', { ...booted, memberFirmware: ['2.0', ''] }),
+    2051,
+    { kind: 'wait' },
+  ],
   ['is requested of a device that has come back', { ...restoring(null), failedAttempts: 0 }, 2100, request],
   [
     'has happened where the device has come back with the old version by itself',

@@ -47,6 +47,7 @@ export function decideRollback(target: TargetNow, rules: TargetRules): TargetDec
     if (!isLast && device.commands.includes('restore_backup')) return request(target)
     if (isLast || !lacksMember(device)) return fail('rollback_failed')
   }
+  if (isBack && isRequested && hasKeptVersion(target, device, { command, rules })) return fail('rollback_failed')
   const deadlineMs = Math.max(target.enteredMs + rollbackMs(device, rules.options), isBack ? 0 : rules.graceUntilMs)
   const repeatMs = isLast || command === null ? null : repeatAtMs(target, { device, command, rules })
   if (repeatMs !== null && rules.nowMs >= repeatMs) return request({ ...target, lostAttempts: target.lostAttempts + 1 })
@@ -72,6 +73,15 @@ function repeatAtMs(target: TargetNow, { device, command, rules }: Restoring): n
   if (!isOnTarget(target, device)) return null
   const isOver = isIdle || hasRebooted(target, device, rules)
   return isOver ? rules.nowMs : device.connectedMs + rules.options.shutdownMs
+}
+
+/** True if the device accepted the restore, and has booted since with the version that it was to leave. */
+function hasKeptVersion(
+  target: TargetNow,
+  device: DeviceNow,
+  { command, rules }: Pick<Restoring, 'command' | 'rules'>,
+): boolean {
+  return command.state === 'done' && isOnTarget(target, device) && hasRebooted(target, device, rules)
 }
 
 /** A restored device has to stay connected for as long as an upgraded one; it is not restored again. */
