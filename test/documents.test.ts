@@ -70,6 +70,17 @@ it('the map of the specification gives the reason of every query parameter witho
   expect(documented.toSorted()).toEqual(declared.toSorted())
 })
 
+it('the index of decisions has each of them once, by its title', () => {
+  const index = readFileSync(pathOf('docs/decisions/README.md'), 'utf8')
+  const listed = [...index.matchAll(/^- \[(.+)\]\((\d{4}-.+\.md)\)/gm)].map(([, title, file]) => `${file}: ${title}`)
+  const files = globSync('0*.md', { cwd: pathOf('docs/decisions') })
+  const titles = files.map((file) => {
+    const [title = ''] = readFileSync(pathOf(`docs/decisions/${file}`), 'utf8').split('\n')
+    return `${file}: ${title.replace('# ', '')}`
+  })
+  expect(listed.toSorted()).toEqual(titles.toSorted())
+})
+
 it('the grid of ARCHITECTURE.md names every folder', () => {
   const [, grid = ''] = readFileSync(pathOf('ARCHITECTURE.md'), 'utf8').split('```\n')
   const nouns = new Map(
