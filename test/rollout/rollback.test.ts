@@ -249,6 +249,7 @@ describe('a device that is being restored from the version that another upgrade 
   })
 
   it('ends at once if it accepts the restore, and boots with the version once more', async () => {
+    await advanceBy(60_000)
     await rollout.fleet.answer(() => 'upgrades')
     await advanceBy(1000)
     expect((await rollout.read(old)).siteUpgrades).toMatchObject([{ failures: [{ reason: 'rollback_failed' }] }])
