@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
 import { deviceIdOf } from '../src/devices/device.ts'
-import { registerAgents } from './support/agents.ts'
+import { registerAgents } from './support/sessions/agents.ts'
 import { type Child, startChild } from './support/child.ts'
 import { type BenchDevice, claimDevices, enroll } from './support/devices.ts'
 import { residentKb } from './support/process-usage.ts'
@@ -19,8 +19,8 @@ import {
   openServerDatabase,
   serverWaitsOf,
   waitsOf,
-} from './support/sent-commands.ts'
-import { ANSWER_MS, type Arrival, type ClientsData } from './support/session-data.ts'
+} from './support/sessions/sent-commands.ts'
+import { ANSWER_MS, type Arrival, type ClientsData } from './support/sessions/session-data.ts'
 import { type LogLine, type Signalbox, startSignalbox } from './support/signalbox.ts'
 
 export const options = {
@@ -41,7 +41,7 @@ const COMMANDS_BEFORE_KILL = 240
 const COMMANDS_PER_S_BEFORE_KILL = 80
 
 const kinds = ['ucentral', 'agents', 'junos'] as const satisfies readonly SessionKind[]
-const program = fileURLToPath(new URL('support/session-clients.ts', import.meta.url))
+const program = fileURLToPath(new URL('support/sessions/session-clients.ts', import.meta.url))
 
 /**
  * Connects agents of edge appliances, Junos devices and access points to one server. Measures the memory of a session

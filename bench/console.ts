@@ -6,11 +6,11 @@ import { type Figures, type OptionValues, parseCount } from '../scripts/run-meas
 import { buildConsole, launchChromium, noChromium, openView, signIn } from '../test/support/peers/chromium.ts'
 import { MODEL, NEW } from '../test/support/fleets/fleet.ts'
 import { startChild } from './support/child.ts'
-import type { Ask, Memory, Renamed, Seeded, Upgraded } from './support/driven-server.ts'
-import { type Frames, measureFrames, prepareToMeasure } from './support/page-frames.ts'
+import type { Ask, Memory, Renamed, Seeded, Upgraded } from './support/console/driven-server.ts'
+import { type Frames, measureFrames, prepareToMeasure } from './support/console/page-frames.ts'
 import { cpuSeconds } from './support/process-usage.ts'
 import { type Signalbox, benchAdmin, startSignalbox } from './support/signalbox.ts'
-import type { ClientsReport, ClientsWork } from './support/stream-clients.ts'
+import type { ClientsReport, ClientsWork } from './support/console/stream-clients.ts'
 
 export const options = {
   devices: { type: 'string' },
@@ -41,8 +41,8 @@ const limits = {
   stream_kb_per_client: 50,
 } as const
 
-const serverProgram = fileURLToPath(new URL('support/driven-server.ts', import.meta.url))
-const clientsProgram = fileURLToPath(new URL('support/stream-clients.ts', import.meta.url))
+const serverProgram = fileURLToPath(new URL('support/console/driven-server.ts', import.meta.url))
+const clientsProgram = fileURLToPath(new URL('support/console/stream-clients.ts', import.meta.url))
 
 /**
  * Measures the console in a headless Chromium and the live stream with many clients, for an organization with many

@@ -1,7 +1,7 @@
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
-import { eventSearchesOf } from './support/event-searches.ts'
-import { fillEvents } from './support/filled-events.ts'
-import { ROUNDS, measureSearches } from './support/measure.ts'
+import { eventSearchesOf } from './support/searches/event-searches.ts'
+import { fillEvents } from './support/searches/filled-events.ts'
+import { ROUNDS, measureSearches } from './support/searches/measure.ts'
 import { startSignalbox } from './support/signalbox.ts'
 
 export const options = { events: { type: 'string' }, rounds: { type: 'string' } } as const

@@ -1,7 +1,7 @@
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
-import { DEVICES, SITES, fillOrg } from './support/filled-org.ts'
-import { ROUNDS, measureSearches } from './support/measure.ts'
-import { searchesOf } from './support/searches.ts'
+import { DEVICES, SITES, fillOrg } from './support/searches/filled-org.ts'
+import { ROUNDS, measureSearches } from './support/searches/measure.ts'
+import { searchesOf } from './support/searches/searches.ts'
 import { startSignalbox } from './support/signalbox.ts'
 
 export const options = { devices: { type: 'string' }, rounds: { type: 'string' } } as const

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
 import { DEVICE_NICENESS, claimDevices, enroll } from './support/devices.ts'
 import { cpuSeconds } from './support/process-usage.ts'
-import type { ClientsData, ClientsReport } from './support/returning-clients.ts'
+import type { ClientsData, ClientsReport } from './support/sessions/returning-clients.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 
 export const options = { devices: { type: 'string' }, pause: { type: 'string' } } as const
@@ -19,7 +19,7 @@ const DEFAULT_PAUSE_S = 5
 const WATCH_S = 20
 const GIVE_UP_S = 1200
 
-const clientsProgram = fileURLToPath(new URL('support/returning-clients.ts', import.meta.url))
+const clientsProgram = fileURLToPath(new URL('support/sessions/returning-clients.ts', import.meta.url))
 
 /**
  * Stops the server and starts it again after a pause, while access points are connected that reconnect as the real

@@ -2,9 +2,9 @@ import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { type OptionValues, parseCount } from '../scripts/run-measurement.ts'
 import { type Child, startChild } from './support/child.ts'
-import { type Engine, addEvents, ask, withEngine } from './support/webhook-engine.ts'
-import { load, percentiles, reportWhen, untilDrained } from './support/webhook-load.ts'
-import { presentUsage, usageOf } from './support/webhook-usage.ts'
+import { type Engine, addEvents, ask, withEngine } from './support/webhooks/engine.ts'
+import { load, percentiles, reportWhen, untilDrained } from './support/webhooks/load.ts'
+import { presentUsage, usageOf } from './support/webhooks/usage.ts'
 
 /**
  * `--beside` measures only the effect of foreign events; `--held-minutes` only that of an open transaction, for so long. Then
@@ -36,7 +36,7 @@ export async function run(values: OptionValues): Promise<Record<string, unknown>
   if (minutes === null && webhooks > 1) throw new Error('--webhooks-per-org needs --held-minutes')
   if (minutes !== null && values['beside'] === true) throw new Error('choose --beside or --held-minutes')
   const receiver = await startChild({
-    args: [fileURLToPath(new URL('support/receiver.ts', import.meta.url))],
+    args: [fileURLToPath(new URL('support/webhooks/receiver.ts', import.meta.url))],
     ready: /^receiver ready (\S+)$/,
   })
   const paths = Array.from({ length: webhooks }, () => 'healthy')

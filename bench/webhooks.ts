@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url'
 import type { OptionValues } from '../scripts/run-measurement.ts'
 import { type Child, startChild } from './support/child.ts'
 import { residentKb } from './support/process-usage.ts'
-import { deliverBare } from './support/bare-deliveries.ts'
-import type { ReceiverCommand } from './support/receiver.ts'
-import { measureBacklogs, measureBatches, measureCosts } from './support/webhook-costs.ts'
-import { type Engine, addEvent, ask, reportOf, withEngine } from './support/webhook-engine.ts'
-import { load, percentiles, reportWhen, untilDrained } from './support/webhook-load.ts'
-import { measurePuts } from './support/webhook-puts.ts'
-import { presentUsage, usageOf } from './support/webhook-usage.ts'
+import { deliverBare } from './support/webhooks/bare-deliveries.ts'
+import type { ReceiverCommand } from './support/webhooks/receiver.ts'
+import { measureBacklogs, measureBatches, measureCosts } from './support/webhooks/costs.ts'
+import { type Engine, addEvent, ask, reportOf, withEngine } from './support/webhooks/engine.ts'
+import { load, percentiles, reportWhen, untilDrained } from './support/webhooks/load.ts'
+import { measurePuts } from './support/webhooks/puts.ts'
+import { presentUsage, usageOf } from './support/webhooks/usage.ts'
 
 /**
  * With `--portions` it measures only small portions, with `--costs` only the further costs of deliveries, and of these with
@@ -56,7 +56,7 @@ export async function run(values: OptionValues): Promise<Record<string, unknown>
   if (values['backlog'] === true) return measureBacklogs()
   if (values['batched'] === true) return measureBatches()
   const receiver = await startChild({
-    args: [program('support/receiver.ts')],
+    args: [program('support/webhooks/receiver.ts')],
     ready: /^receiver ready (\S+)$/,
   })
   if (values['puts'] === true) {

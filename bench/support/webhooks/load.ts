@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
-import type { OrgScope } from '../../src/access/scope.ts'
-import type { Context } from '../../src/platform/context.ts'
-import type { Child } from './child.ts'
+import type { OrgScope } from '../../../src/access/scope.ts'
+import type { Context } from '../../../src/platform/context.ts'
+import type { Child } from '../child.ts'
 import type { ReceiverReport } from './receiver.ts'
-import { addEvent, reportOf } from './webhook-engine.ts'
+import { addEvent, reportOf } from './engine.ts'
 
 export function percentiles(values: readonly number[]): Record<string, number | undefined> {
   const inOrder = values.toSorted((a, b) => a - b)

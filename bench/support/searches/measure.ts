@@ -1,4 +1,4 @@
-import type { Signalbox } from './signalbox.ts'
+import type { Signalbox } from '../signalbox.ts'
 
 export const ROUNDS = 400
 const WARM_UP = 40

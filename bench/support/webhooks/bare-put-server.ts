@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import Fastify from 'fastify'
-import { endPool } from '../../src/platform/database/connections/end-pool.ts'
-import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
-import { createLog } from '../../src/platform/log.ts'
-import { openBarePool } from './bare-pool.ts'
+import { endPool } from '../../../src/platform/database/connections/end-pool.ts'
+import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/embedded-postgres.ts'
+import { createLog } from '../../../src/platform/log.ts'
+import { openBarePool } from '../bare-pool.ts'
 import { createBareSender } from './bare-sender.ts'
 
 /**

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Child, startChild } from './child.ts'
-import { cpuSeconds, cpuSecondsOfDescendants } from './process-usage.ts'
-import { startSignalbox } from './signalbox.ts'
-import { ask, reportOf } from './webhook-engine.ts'
-import { percentiles } from './webhook-load.ts'
-import { round } from './webhook-usage.ts'
+import { type Child, startChild } from '../child.ts'
+import { cpuSeconds, cpuSecondsOfDescendants } from '../process-usage.ts'
+import { startSignalbox } from '../signalbox.ts'
+import { ask, reportOf } from './engine.ts'
+import { percentiles } from './load.ts'
+import { round } from './usage.ts'
 
 const PUTS = 500
 const RATES = [50, 200]

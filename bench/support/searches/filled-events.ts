@@ -1,5 +1,5 @@
 import { fillOrg, openDatabase } from './filled-org.ts'
-import type { Signalbox } from './signalbox.ts'
+import type { Signalbox } from '../signalbox.ts'
 
 export interface FilledEvents {
   readonly siteId: string

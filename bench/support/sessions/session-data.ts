@@ -1,5 +1,5 @@
 import type { RegisteredAgent } from './agents.ts'
-import type { EnrolledDevice } from './devices.ts'
+import type { EnrolledDevice } from '../devices.ts'
 
 /** How long a device takes to execute a command: some commands are unanswered when the server is killed. */
 export const ANSWER_MS = 250

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { sql } from 'kysely'
-import { parseConfig } from '../../src/app/config/config.ts'
-import { startServer } from '../../src/app/start.ts'
-import { inTx } from '../../src/platform/database/db.ts'
-import { noteChanges } from '../../src/platform/database/changes.ts'
-import type { Context } from '../../src/platform/context.ts'
-import { type Fleet, type SeededOrg, createFleet, seedOrg } from '../../test/support/fleets/fleet.ts'
+import { parseConfig } from '../../../src/app/config/config.ts'
+import { startServer } from '../../../src/app/start.ts'
+import { inTx } from '../../../src/platform/database/db.ts'
+import { noteChanges } from '../../../src/platform/database/changes.ts'
+import type { Context } from '../../../src/platform/context.ts'
+import { type Fleet, type SeededOrg, createFleet, seedOrg } from '../../../test/support/fleets/fleet.ts'
 
 /** A request to the process of the server. */
 export type Ask =

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { endPool } from '../../src/platform/database/connections/end-pool.ts'
-import { openBarePool } from './bare-pool.ts'
+import { endPool } from '../../../src/platform/database/connections/end-pool.ts'
+import { openBarePool } from '../bare-pool.ts'
 import { createBareSender } from './bare-sender.ts'
-import type { Child } from './child.ts'
-import { type Engine, ask, reportOf } from './webhook-engine.ts'
-import { percentiles } from './webhook-load.ts'
-import { presentUsage, usageOf } from './webhook-usage.ts'
+import type { Child } from '../child.ts'
+import { type Engine, ask, reportOf } from './engine.ts'
+import { percentiles } from './load.ts'
+import { presentUsage, usageOf } from './usage.ts'
 
 /** Equals the number of webhooks of the benchmark: each has a connection of its own. */
 const CONNECTIONS = 20

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type SecureContext, type TLSSocket, connect, createSecureContext } from 'node:tls'
-import { reconnectDelayMs } from '../../src/simulator/pace.ts'
-import { KEY_EXCHANGE_GROUPS } from '../../src/simulator/ucentral/gateway-link.ts'
-import type { EnrolledDevice } from './devices.ts'
+import { reconnectDelayMs } from '../../../src/simulator/pace.ts'
+import { KEY_EXCHANGE_GROUPS } from '../../../src/simulator/ucentral/gateway-link.ts'
+import type { EnrolledDevice } from '../devices.ts'
 
 // Access points that only connect, and reconnect as the real client does when they lose the gateway: a process of its own,
 // which begins with the data that its parent sends.

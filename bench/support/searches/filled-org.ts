@@ -2,9 +2,9 @@ import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { uuidv7 } from '../../src/platform/uuidv7.ts'
-import { SOCKET_PORT, planSocketDir } from '../../src/platform/embedded-postgres/socket.ts'
-import type { Signalbox } from './signalbox.ts'
+import { uuidv7 } from '../../../src/platform/uuidv7.ts'
+import { SOCKET_PORT, planSocketDir } from '../../../src/platform/embedded-postgres/socket.ts'
+import type { Signalbox } from '../signalbox.ts'
 
 export const DEVICES = 100_000
 export const SITES = 100

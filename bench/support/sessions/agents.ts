@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { signingRequest } from '../../src/agent/signing-request.ts'
-import type { Signalbox } from './signalbox.ts'
+import { signingRequest } from '../../../src/agent/signing-request.ts'
+import type { Signalbox } from '../signalbox.ts'
 
 /** An agent that has registered as an edge appliance. PEM texts. */
 export interface RegisteredAgent {

@@ -1,4 +1,4 @@
-import { summaryFields } from '../../src/devices/search/filters.ts'
+import { summaryFields } from '../../../src/devices/search/filters.ts'
 import type { Searches } from './measure.ts'
 
 interface Filled {

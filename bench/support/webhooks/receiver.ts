@@ -1,6 +1,6 @@
 import { type AddressInfo, type Socket, createServer } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { selfSigned } from '../../test/webhooks/self-signed.ts'
+import { selfSigned } from '../../../test/webhooks/self-signed.ts'
 
 /**
  * The customers' servers of the webhook benchmark, all in one process. It answers `/healthy/...` immediately and

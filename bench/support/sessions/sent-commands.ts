@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { openPool } from '../../src/platform/database/connections/pools.ts'
-import { SOCKET_PORT, planSocketDir } from '../../src/platform/embedded-postgres/socket.ts'
+import { openPool } from '../../../src/platform/database/connections/pools.ts'
+import { SOCKET_PORT, planSocketDir } from '../../../src/platform/embedded-postgres/socket.ts'
 import type { Arrival } from './session-data.ts'
 
 /** Opens the embedded database of a server, because the interface does not show its rows all at once. */

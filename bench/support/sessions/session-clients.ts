@@ -3,20 +3,20 @@ import { constants, setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import ssh2 from 'ssh2'
 import { WebSocket } from 'ws'
-import { decideNext } from '../../src/agent/decide-next.ts'
+import { decideNext } from '../../../src/agent/decide-next.ts'
 import {
   type Frame,
   decodeFrame,
   encodeCall,
   encodeNotification,
   encodeResult,
-} from '../../src/gateway/websockets/jsonrpc.ts'
-import { answerRpc } from '../../src/simulator/junos/answer-rpc.ts'
-import { callHome } from '../../src/simulator/junos/call-home.ts'
-import { createJunosDevice } from '../../src/simulator/junos/junos-device.ts'
-import { reconnectDelayMs } from '../../src/simulator/pace.ts'
+} from '../../../src/gateway/websockets/jsonrpc.ts'
+import { answerRpc } from '../../../src/simulator/junos/answer-rpc.ts'
+import { callHome } from '../../../src/simulator/junos/call-home.ts'
+import { createJunosDevice } from '../../../src/simulator/junos/junos-device.ts'
+import { reconnectDelayMs } from '../../../src/simulator/pace.ts'
 import type { RegisteredAgent } from './agents.ts'
-import type { EnrolledDevice } from './devices.ts'
+import type { EnrolledDevice } from '../devices.ts'
 import { ANSWER_MS, type Arrival, type ClientsData } from './session-data.ts'
 
 // Devices of one kind, in a separate process: they connect, execute commands, and reconnect as real ones do when they

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { cpuSecondsWithChildren } from './process-usage.ts'
-import type { Child } from './child.ts'
-import type { Engine } from './webhook-engine.ts'
+import { cpuSecondsWithChildren } from '../process-usage.ts'
+import type { Child } from '../child.ts'
+import type { Engine } from './engine.ts'
 
 /** The usage since the start, with processor times in seconds. */
 export interface Usage {

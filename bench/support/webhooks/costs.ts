@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
-import { type Child, startChild } from './child.ts'
-import { residentKb } from './process-usage.ts'
-import { type Engine, addEvent, addEvents, ask, reportOf, withEngine } from './webhook-engine.ts'
-import { load, percentiles, untilDrained } from './webhook-load.ts'
-import { measurePuts } from './webhook-puts.ts'
-import { type Usage, presentUsage, round, usageOf } from './webhook-usage.ts'
+import { type Child, startChild } from '../child.ts'
+import { residentKb } from '../process-usage.ts'
+import { type Engine, addEvent, addEvents, ask, reportOf, withEngine } from './engine.ts'
+import { load, percentiles, untilDrained } from './load.ts'
+import { measurePuts } from './puts.ts'
+import { type Usage, presentUsage, round, usageOf } from './usage.ts'
 
 const ORGS = 20
 /** As many as an organization may have by default. */
