@@ -1,12 +1,12 @@
-import { Panel } from '../../display/layout/panel.tsx'
-import { StateMark } from '../../display/state-mark.tsx'
-import type { Hold, Report } from '../upgrade.ts'
+import { Panel } from '../../../display/layout/panel.tsx'
+import { StateMark } from '../../../display/state-mark.tsx'
+import type { Hold, Report } from '../../upgrade.ts'
 import { BudgetBar } from './budget-bar.tsx'
 import { type GateCheck, checkGate, gatesBetween, holdTextOf } from './gate-checks.ts'
 import { countPhases } from './phase-counts.ts'
 import { PhaseWindow } from './phase-window.tsx'
-import { strategyText } from './strategy-text.ts'
-import { openPhaseOf } from './verdict.ts'
+import { strategyText } from '../strategy-text.ts'
+import { openPhaseOf } from '../verdict.ts'
 
 const MAX_GATES = 4
 

@@ -1,4 +1,4 @@
-import { type TargetStatus, targetStatuses } from '../upgrade.ts'
+import { type TargetStatus, targetStatuses } from '../../upgrade.ts'
 
 /** The filter of the devices of an upgrade, as in the address of the page. */
 export interface TargetSearch {

@@ -1,4 +1,4 @@
-import { type Target, type TargetStatus, reasonOf, targetStatuses } from '../upgrade.ts'
+import { type Target, type TargetStatus, reasonOf, targetStatuses } from '../../upgrade.ts'
 import type { TargetSearch } from './target-search.ts'
 
 /** Devices in one state; those that failed or were left out are grouped by the cause, too. */

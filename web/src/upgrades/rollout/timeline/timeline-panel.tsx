@@ -1,5 +1,5 @@
-import { Panel } from '../../display/layout/panel.tsx'
-import { Ago } from '../../display/times/time.tsx'
+import { Panel } from '../../../display/layout/panel.tsx'
+import { Ago } from '../../../display/times/time.tsx'
 import type { TimelineEntry } from './timeline.ts'
 
 /** A canary upgrade may have a hundred phases. */

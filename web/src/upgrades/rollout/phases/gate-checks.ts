@@ -1,4 +1,4 @@
-import type { Hold, Report } from '../upgrade.ts'
+import type { Hold, Report } from '../../upgrade.ts'
 
 type Phase = Report['phases'][number]
 type Gate = NonNullable<Phase['gate']>

@@ -1,12 +1,12 @@
 import { Modal } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { useServer } from '../../api/client.ts'
-import { counted } from '../../display/texts/counted.ts'
-import { QueryView } from '../../display/layout/query-view.tsx'
-import { SiteTime } from '../../display/times/time.tsx'
-import { causeText } from '../../display/texts/cause-text.ts'
-import { type UpgradePlace, getTarget } from './calls.ts'
+import { useServer } from '../../../api/client.ts'
+import { counted } from '../../../display/texts/counted.ts'
+import { QueryView } from '../../../display/layout/query-view.tsx'
+import { SiteTime } from '../../../display/times/time.tsx'
+import { causeText } from '../../../display/texts/cause-text.ts'
+import { type UpgradePlace, getTarget } from '../calls.ts'
 import { stepText } from './step-text.ts'
 
 interface TargetTimelineProps {

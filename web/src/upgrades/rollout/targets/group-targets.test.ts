@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Target, TargetStatus } from '../upgrade.ts'
+import type { Target, TargetStatus } from '../../upgrade.ts'
 import { groupTargets, selectTargets, targetsAt } from './group-targets.ts'
 
 const target = (mac: string, status: TargetStatus, reason?: string): Target => ({

@@ -1,6 +1,6 @@
-import { type Report, isRunning, upgradeStates } from '../upgrade.ts'
-import type { PhaseCounts } from './phase-counts.ts'
-import { lastOpenedOf } from './verdict.ts'
+import { type Report, isRunning, upgradeStates } from '../../upgrade.ts'
+import type { PhaseCounts } from '../phases/phase-counts.ts'
+import { lastOpenedOf } from '../verdict.ts'
 
 type Decision = Report['decisions'][number]
 
