@@ -7,7 +7,7 @@ import type { Acceptance } from '../lanes/held/waiting-messages.ts'
 import type { DirectLane, DirectLease } from '../routing/store-routed.ts'
 import type { NewMessage } from '../store.ts'
 import type { Flusher } from './flush.ts'
-import type { DueMessage } from './store.ts'
+import type { DueMessage } from './store-due.ts'
 import type { StrayLeases } from './stray-leases.ts'
 
 /** Sends messages that have just been routed, without a claim. Their rows stay the truth: a crash loses nothing. */

@@ -2,12 +2,12 @@ import { type Selectable, sql } from 'kysely'
 import type { Clock } from '../../platform/time/clock.ts'
 import { type Db, type Tx, anyOf } from '../../platform/database/db.ts'
 import { type RowOf, columnsOf, insertRows, rowsAs, rowsUpdate } from '../../platform/database/rows.ts'
-import type { PayloadPlace } from './payload-place.ts'
-import type { WebhookBodyTable, WebhookDeliveryTable, WebhookMessageTable } from '../tables.ts'
+import type { WebhookBodyTable, WebhookDeliveryTable } from '../tables.ts'
+import { type DueMessage, type MessagePlace, listDueMessages, none } from './store-due.ts'
 import type { HeldCount } from './admission/claimed-turns.ts'
 import { type Reschedule, advanceFollowers, delayFollowers, isOneOf } from '../lanes/store-order.ts'
 import { BREAKER_FAILURES, type LaneHealth } from '../lanes/decide-lane.ts'
-import { type LaneKey, laneKeyColumns } from '../lanes/store.ts'
+import type { HeldLaneKey, LaneKey } from '../lanes/store.ts'
 import { MAX_IN_MEMORY } from '../limits.ts'
 import { isLaneOf, isWebhookOf } from '../store-look-ups.ts'
 
@@ -19,6 +19,8 @@ export interface ClaimedLane extends LaneKey, LaneHealth {
   readonly messages: readonly DueMessage[]
   /** True when the database has no further message of the lane that is due. */
   readonly hasAll: boolean
+  /** The place of the last of its messages; null if none was claimed. */
+  readonly last: MessagePlace | null
   /** The time that its requests have used so far; the lane with the least is served first. */
   readonly vtime: number
 }
@@ -30,19 +32,6 @@ export interface LaneWebhook {
   readonly secrets: Buffer | null
   /** Changes whenever the webhook does. */
   readonly version: string
-}
-
-export interface DueMessage {
-  readonly id: string
-  readonly topic: string
-  readonly body: Buffer
-  /** Attempts made before. */
-  readonly attempt: number
-  /** Those of them whose answers requested a pause; they don't count towards the limit of attempts. */
-  readonly pauses: number
-  readonly orderKey: string | null
-  /** Null before the first attempt. */
-  readonly payload: PayloadPlace | null
 }
 
 export interface LaneClaim {
@@ -73,9 +62,6 @@ export interface Claimed {
   readonly hasMore: boolean
 }
 
-/** Limits the messages of one lane in bytes; the first message is claimed whatever its size. */
-const MAX_LANE_BYTES = 512 * 1024
-
 /**
  * Leases due lanes with their webhooks and due messages: those of the organization with the fewest leased lanes first,
  * then the least served.
@@ -94,7 +80,7 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
     now,
   )
   const claimable = ordered.filter(({ webhookId }) => !unseen.has(webhookId))
-  const messages = await listDueMessages(tx, claimable, { now, maxBytes })
+  const messages = await listDueMessages(tx, claimable, { now, maxBytes, limit: MAX_IN_MEMORY })
   // A lane without due messages is claimed as well, so that its release corrects the time when it is due.
   const claims = claimable
     .filter(({ webhookId }) => messages.get(webhookId)?.messages.length !== 0)
@@ -109,27 +95,21 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   return {
     hasMore: due.length === limit || claims.length < due.length,
     lanes: lanes.map(({ siteId, doc, secrets, version, ...lane }) => {
-      const { messages: ofLane, hasAll } = messages.get(lane.webhookId) ?? none
+      const { messages: ofLane, hasAll, last } = messages.get(lane.webhookId) ?? none
       // An open breaker admits a single message.
       const isComplete = hasAll && lane.failures < BREAKER_FAILURES
-      return Object.assign(lane, { webhook: { siteId, doc, secrets, version }, messages: ofLane, hasAll: isComplete })
+      const webhook = { siteId, doc, secrets, version }
+      return Object.assign(lane, { webhook, messages: ofLane, hasAll: isComplete, last })
     }),
   }
 }
 
-interface LaneMessages extends Pick<ClaimedLane, 'messages' | 'hasAll'> {
-  /** When the first due message is due, even if it does not fit; null if there is none. */
-  readonly firstDueAt: Date | null
-}
-
-interface DueLane extends LaneKey {
+interface DueLane extends HeldLaneKey {
   /** True if messages wait for former ones of their key. */
   readonly keyed: boolean
   /** True if messages may wait for a retry that is due earlier by now. */
   readonly follows: boolean
 }
-
-const none: LaneMessages = { messages: [], hasAll: false, firstDueAt: null }
 
 /**
  * Organizations take turns, so that one with a thousand lanes delays one with a single lane by one lane. The lanes with
@@ -147,7 +127,7 @@ async function lockDueLanes(tx: Tx, claim: LaneClaim): Promise<DueLane[]> {
         and not d.org_id = any(${busyOrgIds}::uuid[]) and not d.webhook_id = any(${exceptWebhookIds}::uuid[])
         and (${onlyWebhookIds}::uuid[] is null or d.webhook_id = any(${onlyWebhookIds}::uuid[]))
     )
-    select l.org_id, l.webhook_id, l.keyed, l.followers_at is not null as follows
+    select l.org_id, l.webhook_id, l.epoch, l.keyed, l.followers_at is not null as follows
     from due join webhook_lane l on ${isLaneOf('l', 'due')}
     where l.next_at <= ${now} and (l.lease_until is null or l.lease_until <= ${now})
     order by due.turn, l.vtime, l.next_at limit ${limit} for update of l skip locked
@@ -163,59 +143,6 @@ function admitLanes(due: readonly DueLane[], { lanesOf }: LaneClaim): DueLane[] 
     counts.set(orgId, count)
     return count <= lanesOf(orgId)
   })
-}
-
-/**
- * Lists due messages of each lane, the first ones of all lanes before the second ones, until `maxBytes` is
- * reached. A lane maps to an empty list when none of its due messages fits.
- */
-async function listDueMessages(
-  tx: Tx,
-  lanes: readonly LaneKey[],
-  { now, maxBytes }: Pick<LaneClaim, 'maxBytes'> & { readonly now: Date },
-): Promise<Map<string, LaneMessages>> {
-  if (lanes.length === 0) return new Map()
-  const { rows } = await sql<FoundMessage & { webhookId: string }>`
-    select webhook_id, id, topic, attempt, pauses, order_key, case when rank = 1 then due_at end as due_at, payload_id, payload_at,
-      case when fits and (bytes_all <= ${maxBytes} or place = 1) then body end as body
-    from (
-      select m.*, sum(case when m.fits then octet_length(m.body) else 0 end) over each_rank as bytes_all,
-        row_number() over each_rank as place
-      from (
-        select k.lane, l.webhook_id, d.id, d.topic, d.attempt, d.pauses, d.order_key, d.due_at, d.payload_id, d.payload_at, d.body, d.rank, d.fits
-        from ${rowsAs('k', laneKeyColumns, lanes, 'lane')}
-          join webhook_lane l on ${isLaneOf('l', 'k')}
-          join webhook w on ${isWebhookOf('w', 'k')}
-          cross join lateral (
-            select m.*, row_number() over earlier as rank,
-              row_number() over earlier = 1 or sum(octet_length(m.body)) over earlier <= ${MAX_LANE_BYTES} as fits
-            from webhook_message m
-            where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.due_at >= l.due_from and m.due_at <= ${now}
-              and w.enabled and (l.open_until is null or l.open_until <= ${now})
-            window earlier as (order by m.due_at, m.id)
-            order by m.due_at, m.id
-            limit case when l.failures >= ${BREAKER_FAILURES} then 1 else ${MAX_IN_MEMORY} end) d) m
-      window each_rank as (order by m.rank, m.lane)) sized
-    order by webhook_id, rank
-  `.execute(tx)
-  const ofLanes = Map.groupBy(rows, ({ webhookId }) => webhookId)
-  return new Map([...ofLanes].map(([webhookId, ofLane]) => [webhookId, laneMessages(ofLane)]))
-}
-
-/** The body is null if it does not fit. Only the first message of a lane has the time when it is due. */
-type FoundMessage = Omit<DueMessage, 'body' | 'payload'> &
-  Pick<Selectable<WebhookMessageTable>, 'payloadId' | 'payloadAt'> & {
-    readonly body: Buffer | null
-    readonly dueAt: Date | null
-  }
-
-function laneMessages(due: readonly FoundMessage[]): LaneMessages {
-  const messages = due.flatMap(({ id, topic, attempt, pauses, orderKey, body, payloadId, payloadAt }) => {
-    const payload = payloadId === null || payloadAt === null ? null : { deliveryId: payloadId, at: payloadAt }
-    return body === null ? [] : [{ id, topic, attempt, pauses, orderKey, body, payload }]
-  })
-  const hasAll = messages.length === due.length && due.length < MAX_IN_MEMORY
-  return { messages, hasAll, firstDueAt: due[0]?.dueAt ?? null }
 }
 
 /**

@@ -11,8 +11,8 @@ import { createLaneClock } from '../lane-clock.ts'
 import { holdAnswers, releaseAnswers } from '../receiver.ts'
 
 /** Adds messages to the queue of a webhook, which its lane has to claim. */
-async function enqueue({ ctx, scope }: Harness, webhookId: string, count: number): Promise<void> {
-  const body = Buffer.from('{"topic":"audits","events":[]}')
+async function enqueue({ ctx, scope }: Harness, webhookId: string, count: number, text = ''): Promise<void> {
+  const body = Buffer.from(JSON.stringify({ topic: 'audits', events: [], text }))
   const of = { orgId: scope.orgId, webhookId, topic: 'audits', body, eventCount: 1, orderKey: null }
   const messages = Array.from({ length: count }, () => ({ ...of, id: uuidv7() }))
   await inTx(ctx, async (tx) => {
@@ -53,6 +53,27 @@ it('a lane that is leased again has as many requests in flight as before, or one
   releaseAnswers(held.splice(0))
   await receiver.waitFor(26)
   expect(receiver.received).toHaveLength(26)
+}, 60_000)
+
+it('a lane of large messages looks up more of them while its requests are in flight', async () => {
+  const { harness, receiver } = await startEngine(createTestClock(), createLaneClock().options)
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
+  // A claim finds five of them.
+  await enqueue(harness, id, 20, 'x'.repeat(100_000))
+  const held = holdAnswers(receiver)
+  await harness.start()
+  for (const sent of [1, 3, 7, 15]) {
+    await receiver.waitFor(sent)
+    releaseAnswers(held.splice(0))
+  }
+  await receiver.waitFor(20)
+  releaseAnswers(held.splice(0))
+  await waitUntil('their results', async () => (await harness.waiting()).messages === 0)
+  const ids = receiver.received.map(({ headers }) => String(headers['webhook-id']))
+  expect(ids.toSorted()).toEqual([...new Set(ids)].toSorted())
+  expect(ids).toHaveLength(20)
+  const lane = harness.ctx.db.selectFrom('webhookLane').select('epoch').where('webhookId', '=', id)
+  expect(Number((await lane.executeTakeFirstOrThrow()).epoch)).toBe(1)
 }, 60_000)
 
 it('a lane begins with one request after a pause that its receiver has requested', async () => {

@@ -51,6 +51,7 @@ export function createLaneState(
   const areAllKept = waiting.keepFirst(pace.messagesWithin(START_WITHIN_MS))
   return {
     lane,
+    order,
     turn,
     lease: createLaneLease(nowMs),
     waiting,

@@ -1,11 +1,12 @@
 import type { Context } from '../../../platform/context.ts'
 import type { Attempt } from '../../delivery/deliver-message.ts'
-import type { DueMessage } from '../../delivery/store.ts'
+import type { DueMessage } from '../../delivery/store-due.ts'
 import type { LaneLoan } from '../../routing/store-routed.ts'
 import { createSpareCount, maxSpareOf } from '../spare-count.ts'
 import type { HeldLaneKey, KnownLane } from '../store.ts'
 import { mayAccept, roomForBacklog, writeUnrouted } from './accept-unrouted.ts'
 import { type HoldOptions, type LeasedLane, createLaneState } from './create-lane-state.ts'
+import { createFurtherMessages } from './further-messages.ts'
 import { ageLane, confirmLane, stateToConfirm } from './keep-lane.ts'
 import { isLeft } from './lane-state.ts'
 import { releaseLane } from './release-lane.ts'
@@ -71,6 +72,7 @@ export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane)
   const spare = createSpareCount(maxSpareOf(options.limits))
   const state = createLaneState(ctx, options, { ...leased, spare, proceed, fail, onAttempt: settle })
   const { waiting, outcomes, requests, results } = state
+  const further = createFurtherMessages(ctx, state, proceed)
   const roomNotice = createRoomNotice(() => roomForBacklog(state))
   let loans = 0
   let releasing = false
@@ -100,9 +102,10 @@ export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane)
     startWaiting(ctx.clock, state)
     if (state.closing) writeUnrouted(state)
     roomNotice.check()
+    further.check()
     if (requests.inFlight() > 0) return
     if (waiting.count() === 0) state.idleSinceMs = nowMs()
-    if (!state.hasAll && waiting.count() === 0) state.closing = true
+    if (!state.hasAll && waiting.count() === 0 && !further.isPending()) state.closing = true
     if (!state.closing || releasing || loans > 0) return
     releasing = true
     release().then(ended.resolve, ended.reject)

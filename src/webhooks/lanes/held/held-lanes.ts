@@ -4,7 +4,8 @@ import { createConfirmation } from './confirm-held-lanes.ts'
 import type { HoldOptions } from './create-lane-state.ts'
 import { type HeldLane, holdLane } from './held-lane.ts'
 import { createKeptWidths } from './kept-widths.ts'
-import type { ClaimedLane, DueMessage } from '../../delivery/store.ts'
+import type { ClaimedLane } from '../../delivery/store.ts'
+import type { DueMessage } from '../../delivery/store-due.ts'
 import type { HeldLaneKey, LaneKey } from '../store.ts'
 import type { DirectLane, LaneLoan } from '../../routing/store-routed.ts'
 import type { NewMessage } from '../../store.ts'
@@ -104,7 +105,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...others }: 
           payload: null,
         }))
         const held = lanes.get(lane.webhookId)
-        if (webhook !== null) hold({ ...lane, webhook, messages: added, hasAll: true })
+        if (webhook !== null) hold({ ...lane, webhook, messages: added, hasAll: true, last: null })
         else if (held?.key.epoch === lane.epoch) held.push(added)
         else {
           missed.add(lane.webhookId)

@@ -1,3 +1,4 @@
+import type { DeliveryOrder } from '../../delivery-options.ts'
 import type { Turn } from '../../delivery/admission/admission.ts'
 import type { Flusher } from '../../delivery/flush.ts'
 import type { ClaimedLane } from '../../delivery/store.ts'
@@ -11,6 +12,7 @@ import type { WaitingMessages } from './waiting-messages.ts'
 /** The parts of a held lane, and what none of them knows. */
 export interface LaneState {
   readonly lane: ClaimedLane
+  readonly order: DeliveryOrder | null
   readonly turn: Turn
   readonly lease: LaneLease
   readonly waiting: WaitingMessages

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import type { DueMessage } from '../../delivery/store.ts'
+import type { DueMessage } from '../../delivery/store-due.ts'
 import { type Unrouted, type WaitingMessages, createWaitingMessages } from './waiting-messages.ts'
 
 const ends: string[] = []

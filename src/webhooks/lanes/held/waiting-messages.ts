@@ -1,7 +1,7 @@
 import type { Turn } from '../../delivery/admission/admission.ts'
 import type { DeliveryOrder } from '../../delivery-options.ts'
 import { type Ordered, createMessageOrder } from './message-order.ts'
-import type { DueMessage } from '../../delivery/store.ts'
+import type { DueMessage } from '../../delivery/store-due.ts'
 import { MAX_IN_MEMORY } from '../../limits.ts'
 
 /**
@@ -32,6 +32,8 @@ export interface WaitingMessage extends Ordered {
 /** The messages of a held lane that have not been started, in memory. */
 export interface WaitingMessages {
   count(): number
+  /** The bytes of their bodies. */
+  bytes(): number
   /** @returns False if there is no room for the message. */
   add(message: DueMessage, unrouted?: Unrouted): boolean
   /** How many more events of a backlog it may add; null if the first message has waited for so long that the lane does not keep up. */
@@ -93,6 +95,7 @@ export function createWaitingMessages(
 
   return {
     count: () => waiting.length,
+    bytes: () => waiting.reduce((sum, { message }) => sum + message.body.length, 0),
     add(message, isUnrouted) {
       const max = isUnrouted?.isOfBacklog === false ? MAX_BEFORE_UNROUTED : MAX_IN_MEMORY
       if (waiting.length >= max || !turn.add(message.body.length)) return false
