@@ -1,11 +1,10 @@
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { startIdentityProvider } from '../sso/identity-provider.ts'
 import { addSso } from '../sso/world.ts'
-import { codeAt, createBrowser } from '../support/peers/browser.ts'
+import { codeAt } from '../support/peers/browser.ts'
 import { signIn } from '../support/peers/chromium.ts'
 import { tokenIn, waitForMail } from '../support/peers/mails.ts'
-import { addPerson } from '../support/people.ts'
-import type { TestOrg } from '../support/servers/server.ts'
+import { addPerson, enableSecondFactor } from '../support/people.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
@@ -30,7 +29,7 @@ export function testAccounts(opened: () => Opened): void {
 
   it('asks for the second factor', { timeout: WITHIN_MS }, async () => {
     const person = await addPerson(server, [{ scope: 'org', role: 'admin' }])
-    const secret = await enableSecondFactor(person)
+    const secret = await enableSecondFactor(server, person)
     const { page, context } = await server.openPage()
     await signIn(page, person)
     await page.getByRole('heading', { name: 'Second factor' }).waitFor()
@@ -157,14 +156,4 @@ export function testAccounts(opened: () => Opened): void {
     expect(tokenIn(await waitForMail(server.dataDir, server.org.email))).not.toBe('')
     await context.close()
   })
-
-  async function enableSecondFactor(person: TestOrg): Promise<string> {
-    const own = createBrowser(server)
-    await own.login(person.email, person.password)
-    const { body } = await own.call('GET', '/self/two_factor/token')
-    const secret: string = body.two_factor_secret
-    const verified = await own.call('POST', '/self/two_factor/verify', { two_factor: codeAt(secret, new Date()) })
-    expect(verified.status).toBe(200)
-    return secret
-  }
 }

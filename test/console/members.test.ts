@@ -9,6 +9,7 @@ import { addPerson } from '../support/people.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
+import { testSessions } from './sessions-suite.ts'
 import { type ConsoleWorld, startConsole } from './world.ts'
 
 describe.skipIf(noChromium !== null)(
@@ -21,6 +22,8 @@ describe.skipIf(noChromium !== null)(
       siteId = await addSite(world, 'Oslo')
     }, 240_000)
     afterAll(() => world?.close())
+
+    testSessions(() => world)
 
     it('invites a person, changes what another one may do, and removes that one', { timeout: WITHIN_MS }, async () => {
       const other = await addPerson(world, [{ scope: 'org', role: 'read' }])

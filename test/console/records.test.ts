@@ -131,21 +131,6 @@ describe.skipIf(noChromium !== null)(
       }
     })
 
-    it('returns from an expired session to where one was', { timeout: WITHIN_MS }, async () => {
-      const page = await enter(server.org, `${org}/devices?type=ap`)
-      await page.getByRole('heading', { name: 'Devices' }).waitFor()
-      await page.context().clearCookies()
-      await page.getByRole('searchbox').fill('oslo')
-      await page.waitForURL('**/sign-in?**')
-      await page.getByText('Your session has ended').waitFor()
-      await page.getByLabel('Email').fill(server.org.email)
-      await page.getByLabel('Password', { exact: true }).fill(server.org.password)
-      await page.keyboard.press('Enter')
-      await page.waitForURL(`**${org}/devices?**`)
-      expect(await page.getByRole('searchbox').inputValue()).toBe('oslo')
-      expect(new URL(page.url()).searchParams.get('type')).toBe('ap')
-    })
-
     it('shows a placeholder within 200 ms while rows or a script are awaited', { timeout: WITHIN_MS }, async () => {
       const page = await enter(server.org, `${org}/devices`)
       await page.getByRole('heading', { name: 'Devices' }).waitFor()

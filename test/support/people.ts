@@ -1,5 +1,7 @@
 import { uuidv7 } from 'uuidv7'
+import { expect } from 'vitest'
 import type { WirePrivilege } from '../../src/access/tables.ts'
+import { codeAt, createBrowser } from './peers/browser.ts'
 import type { TestOrg, TestServer } from './servers/server.ts'
 
 /** Adds a person with these privileges in the first organization, and without an organization of their own. */
@@ -22,4 +24,15 @@ export async function makeSsoAdmin(server: TestServer, { adminId }: TestOrg): Pr
     .set({ ssoId: uuidv7(), ssoSubject: adminId, passwordHash: null })
     .where('id', '=', adminId)
     .execute()
+}
+
+/** @returns The secret of the authenticator app. */
+export async function enableSecondFactor(server: TestServer, person: TestOrg): Promise<string> {
+  const own = createBrowser(server)
+  await own.login(person.email, person.password)
+  const { body } = await own.call('GET', '/self/two_factor/token')
+  const secret: string = body.two_factor_secret
+  const verified = await own.call('POST', '/self/two_factor/verify', { two_factor: codeAt(secret, new Date()) })
+  expect(verified.status).toBe(200)
+  return secret
 }

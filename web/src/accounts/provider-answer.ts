@@ -8,8 +8,6 @@ export interface AnswerSearch {
 export interface SignInSearch extends AnswerSearch {
   /** Where to go then. */
   readonly return?: string
-  /** The session has ended while a page was open. */
-  readonly expired?: boolean
 }
 
 type Given = Readonly<Record<string, unknown>>
@@ -22,6 +20,5 @@ export function parseSignInSearch(search: Given): SignInSearch {
   return {
     ...parseAnswerSearch(search),
     ...(typeof search['return'] === 'string' && { return: search['return'] }),
-    ...(search['expired'] === true && { expired: true }),
   }
 }

@@ -12,6 +12,11 @@ export function selfQuery(api: Api) {
   })
 }
 
+/** Returns the id of the person whose session it is; null as long as the session lacks its second factor. */
+export function ownerOf({ admin_id: id }: Self): string | null {
+  return id ?? null
+}
+
 export function useSelf(): Self | undefined {
   const { api } = useServer()
   return useQuery(selfQuery(api)).data

@@ -5,6 +5,7 @@ import type { LiveStream } from './stream.ts'
 it('subscribes and unsubscribes only where the channels differ', () => {
   const calls: string[] = []
   const stream: LiveStream = {
+    setPaused() {},
     subscribe(channel) {
       calls.push(`begin ${channel}`)
       return () => calls.push(`end ${channel}`)

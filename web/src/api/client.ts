@@ -1,9 +1,9 @@
 import createClient, { type Client } from 'openapi-fetch'
 import { createContext, use } from 'react'
 import type { components, paths } from '#openapi'
-import { csrfTokenIn } from './csrf.ts'
 import { Problem, detailOf, isAwayStatus } from './problem.ts'
 import type { Reachability } from './reachability.ts'
+import type { PageSession } from './session.ts'
 import type { LiveStream } from './stream.ts'
 
 export type Schemas = components['schemas']
@@ -14,6 +14,7 @@ export interface Server {
   readonly api: Api
   readonly stream: LiveStream
   readonly reachability: Reachability
+  readonly session: PageSession
 }
 
 export const ServerContext = createContext<Server | null>(null)
@@ -26,12 +27,18 @@ export function useServer(): Server {
 
 const SAFE = new Set(['GET', 'HEAD'])
 
+interface ApiParts {
+  readonly reachability: Reachability
+  /** Returns the token that changes are sent with. */
+  readonly token: () => string | null
+}
+
 /** Creates a client with the session of the browser. */
-export function createApi(reachability: Reachability): Api {
+export function createApi({ reachability, token: readToken }: ApiParts): Api {
   const api = createClient<paths>({ baseUrl: globalThis.location.origin, credentials: 'same-origin' })
   api.use({
     onRequest({ request }) {
-      const token = SAFE.has(request.method) ? null : csrfTokenIn(document.cookie)
+      const token = SAFE.has(request.method) ? null : readToken()
       if (token !== null) request.headers.set('x-csrftoken', token)
       return request
     },

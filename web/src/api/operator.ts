@@ -25,7 +25,7 @@ export function createOperatorApi(key: string, reachability: Reachability): Oper
     reachability.note(response !== null && !isAwayStatus(response.status))
     if (response === null) throw new Problem(0, detailOf(null, 0))
     if (response.ok) return response
-    // A 401 means elsewhere that a session has ended, and leads to the page to sign in.
+    // A 401 means elsewhere that a session has ended.
     if (response.status === 401) throw new Problem(403, 'This is not the operator key of the service.')
     throw new Problem(response.status, detailOf(await response.json().catch(() => null), response.status))
   }

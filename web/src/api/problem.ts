@@ -27,10 +27,19 @@ export function isAwayStatus(status: number): boolean {
   return status === 0 || status === 502 || status === 503 || status === 504
 }
 
+/** The words of the server for programs whose session is missing or another one. People read them after they have signed in again. */
+const sessionWords: ReadonlyMap<string, string> = new Map([
+  ['Authentication credentials were not provided.', 'Your session had ended, and nothing was changed. Try again.'],
+  [
+    'CSRF Failed: CSRF token missing or incorrect.',
+    'Your session was another one, and nothing was changed. Try again.',
+  ],
+])
+
 /** Returns the words of the server; its `detail` is written for people, and names the field. */
 export function detailOf(body: unknown, status: number): string {
   if (typeof body === 'object' && body !== null && 'detail' in body && typeof body.detail === 'string')
-    return body.detail
+    return sessionWords.get(body.detail) ?? body.detail
   return status === 0 ? 'The server does not answer.' : `The server answered ${status}.`
 }
 

@@ -102,6 +102,24 @@ it('has pages read again at each attempt where no stream gets through', () => {
   expect(heard).toEqual(['gap', 'gap'])
 })
 
+it('is silent while it is paused, and then goes on after the last message', () => {
+  const { stream, sockets, scheduled, heard, listener, latest, open } = setUp()
+  stream.subscribe('/a', listener)
+  open()
+  latest().say({ event: 'channel_subscribed', channel: '/a', seq: 7 })
+  stream.setPaused(true)
+  stream.subscribe('/b', listener)
+  expect(latest().readyState).toBe(WebSocket.CLOSED)
+  expect([sockets.length, scheduled.length]).toEqual([1, 0])
+  stream.setPaused(false)
+  open()
+  expect(latest().sent).toEqual([{ subscribe: '/a', after: 7 }, { subscribe: '/b' }])
+  latest().close()
+  stream.setPaused(true)
+  scheduled.shift()?.()
+  expect([sockets.length, heard]).toEqual([2, []])
+})
+
 it('ignores frames that are not messages of a channel', () => {
   expect(parseMessage('7')).toBeNull()
   expect(parseMessage('{"event": "data"}')).toBeNull()

@@ -11,6 +11,8 @@ export interface StreamListener {
 export interface LiveStream {
   /** @returns A function that ends the subscription. */
   subscribe(channel: string, listener: StreamListener): () => void
+  /** Disconnects, or connects again at once. */
+  setPaused(paused: boolean): void
 }
 
 interface Subscription {
@@ -41,6 +43,7 @@ export function createStream({ connect, random, schedule }: StreamParts): LiveSt
   let socket: WebSocket | null = null
   let attempt = 0
   let isWaiting = false
+  let isPaused = false
 
   function send(message: Readonly<Record<string, unknown>>): void {
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message))
@@ -52,7 +55,7 @@ export function createStream({ connect, random, schedule }: StreamParts): LiveSt
 
   function open(): void {
     isWaiting = false
-    if (socket !== null || subscriptions.size === 0) return
+    if (isPaused || socket !== null || subscriptions.size === 0) return
     const opened = connect()
     socket = opened
     opened.addEventListener('open', () => {
@@ -62,7 +65,7 @@ export function createStream({ connect, random, schedule }: StreamParts): LiveSt
     opened.addEventListener('message', ({ data }: MessageEvent<string>) => receive(data))
     opened.addEventListener('close', () => {
       socket = null
-      if (subscriptions.size === 0 || isWaiting) return
+      if (isPaused || subscriptions.size === 0 || isWaiting) return
       // A network may pass no stream: then the attempts set the pace at which pages read.
       if (attempt >= ATTEMPTS_IN_SILENCE) for (const { listeners } of subscriptions.values()) tellGap(listeners)
       isWaiting = true
@@ -104,6 +107,12 @@ export function createStream({ connect, random, schedule }: StreamParts): LiveSt
         send({ unsubscribe: channel })
         if (subscriptions.size === 0) socket?.close()
       }
+    },
+    setPaused(paused) {
+      isPaused = paused
+      attempt = 0
+      if (paused) socket?.close()
+      else open()
     },
   }
 }

@@ -1,6 +1,5 @@
-import { csrfTokenIn } from './csrf.ts'
 import { Problem, detailOf, isAwayStatus } from './problem.ts'
-import type { Reachability } from './reachability.ts'
+import type { Server } from './client.ts'
 
 export interface Upload {
   /** Path and query. */
@@ -18,14 +17,17 @@ export interface Upload {
  * upload.
  * @returns The answer. @throws Problem for any answer but a success, and if the upload was aborted.
  */
-export function uploadFile(reachability: Reachability, { path, file, signal, onProgress }: Upload): Promise<unknown> {
+export function uploadFile(
+  { reachability, session }: Pick<Server, 'reachability' | 'session'>,
+  { path, file, signal, onProgress }: Upload,
+): Promise<unknown> {
   const request = new XMLHttpRequest()
   const end = (): void => request.abort()
   return new Promise<unknown>((resolve, reject) => {
     request.open('POST', path)
     // The browser names the boundary of the parts of a form.
     if (file instanceof Blob) request.setRequestHeader('content-type', 'application/octet-stream')
-    request.setRequestHeader('x-csrftoken', csrfTokenIn(document.cookie) ?? '')
+    request.setRequestHeader('x-csrftoken', session.token() ?? '')
     request.responseType = 'json'
     request.upload.addEventListener('progress', ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total))
     request.addEventListener('abort', () => reject(new Problem(0, 'The upload was ended.')))

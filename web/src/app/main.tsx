@@ -21,21 +21,29 @@ import { MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { createRoot } from 'react-dom/client'
-import { ServerContext, createApi } from '../api/client.ts'
+import { ownerOf } from '../accounts/self.ts'
+import { ServerContext, answerOf, createApi } from '../api/client.ts'
+import { csrfTokenIn } from '../api/csrf.ts'
 import { createReachability } from '../api/reachability.ts'
+import { createPageSession } from '../api/session.ts'
 import { browserStream } from '../api/stream.ts'
 import { createQueries } from './queries.ts'
+import { pauseWithoutSession } from './pause-without-session.ts'
 import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
 
 const reachability = createReachability()
-const api = createApi(reachability)
-const server = { api, reachability, stream: browserStream() }
-const queries = createQueries(() => {
-  const { pathname, href } = router.state.location
-  if (pathname !== '/sign-in') void router.navigate({ to: '/sign-in', search: { return: href, expired: true } })
+const session = createPageSession({
+  readToken: () => csrfTokenIn(document.cookie),
+  readPerson: async () => ownerOf(await answerOf(api.GET('/api/v1/self'))),
+  onOther: () => globalThis.location.reload(),
 })
+const api = createApi({ reachability, token: session.token })
+const server = { api, reachability, session, stream: browserStream() }
+const queries = createQueries(session.end)
 const router = createConsoleRouter({ api, queries })
+// It hears the keys before all that is listening on the page.
+pauseWithoutSession(server, queries)
 
 const root = document.querySelector('#root')
 if (root !== null) {

@@ -1,14 +1,13 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { Problem } from '../api/problem.ts'
 
-/** @param onSessionEnded Called where the server no longer knows the session. */
+/** @param onSessionEnded Called when the server no longer knows the session. */
 export function createQueries(onSessionEnded: () => void): QueryClient {
   const check = (error: Error): void => {
     if (error instanceof Problem && error.status === 401) onSessionEnded()
   }
   return new QueryClient({
-    // The router reads the account before any page, and redirects by itself.
-    queryCache: new QueryCache({ onError: (error, { queryKey }) => queryKey[0] !== 'self' && check(error) }),
+    queryCache: new QueryCache({ onError: check }),
     mutationCache: new MutationCache({ onError: check }),
     defaultOptions: {
       // While the server is unreachable a banner shows that, and everything is read again when it is back.

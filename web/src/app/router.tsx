@@ -7,7 +7,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import { parseAnswerSearch, parseSignInSearch } from '../accounts/provider-answer.ts'
-import { selfQuery } from '../accounts/self.ts'
+import { ownerOf, selfQuery } from '../accounts/self.ts'
 import type { Api } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
 import { parseLogSearch } from '../audit/log/log-search.ts'
@@ -21,6 +21,7 @@ import { parseDeliverySearch } from '../webhooks/webhook/delivery-search.ts'
 import { ErrorPage, NotFoundPage, PendingPage } from './error-pages.tsx'
 import { Root } from './root.tsx'
 import { Shell } from './shell.tsx'
+import { SignedIn } from './signed-in.tsx'
 
 /** The previous page stays for this long: most scripts arrive sooner. */
 const PENDING_MS = 150
@@ -71,14 +72,15 @@ const signedInRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'signed-in',
   async beforeLoad({ context: { api, queries }, location }) {
-    try {
-      return { self: await queries.ensureQueryData(selfQuery(api)) }
-    } catch (error) {
-      if (error instanceof Problem && error.status === 401)
-        throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { return: location.href } })
+    const self = await queries.ensureQueryData(selfQuery(api)).catch((error: unknown) => {
+      if (error instanceof Problem && error.status === 401) return null
       throw error
-    }
+    })
+    if (self === null || ownerOf(self) === null)
+      throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { return: location.href } })
+    return { self }
   },
+  component: SignedIn,
 })
 
 const homeRoute = createRoute({

@@ -1,5 +1,5 @@
 import { NativeSelect, useMantineColorScheme } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { Link, Outlet, getRouteApi, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { useSelf } from '../accounts/self.ts'
@@ -115,16 +115,10 @@ function OrgChoice({ orgId }: { readonly orgId: string }) {
 function Account() {
   const { api } = useServer()
   const self = useSelf()
-  const queries = useQueryClient()
-  const navigate = useNavigate()
   const signOut = useMutation({
     mutationFn: () => answerOf(api.POST('/api/v1/logout')),
-    async onSuccess({ forward_url: forwardUrl }) {
-      // The identity provider ends its own session.
-      if (forwardUrl !== undefined) return globalThis.location.assign(forwardUrl)
-      queries.clear()
-      return navigate({ to: '/sign-in' })
-    },
+    // The identity provider ends its own session. With the page goes everything that it has read.
+    onSuccess: ({ forward_url: forwardUrl }) => globalThis.location.assign(forwardUrl ?? '/sign-in'),
   })
   return (
     <div className="account">

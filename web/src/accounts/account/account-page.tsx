@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Link, getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { PasswordInput } from '@mantine/core'
 import { answerOf, useServer } from '../../api/client.ts'
@@ -28,7 +28,7 @@ export function AccountPage() {
         <span>{self.email}</span>
       </PageTitle>
       {provider !== undefined && code !== undefined && <LinkPanel provider={provider} code={code} />}
-      <ProfilePanel key={JSON.stringify(self)} self={self} />
+      <ProfilePanel key={JSON.stringify([self.first_name, self.last_name, self.phone])} self={self} />
       <SignInPanel self={self} />
       <SecondFactorPanel self={self} />
       <SessionPanel />
@@ -113,8 +113,6 @@ function OrgPanel({ self }: { readonly self: Self }) {
 
 function DeleteButton({ orgs }: { readonly orgs: number }) {
   const { api } = useServer()
-  const queries = useQueryClient()
-  const navigate = useNavigate()
   const [password, setPassword] = useState('')
   const sessions = useSessions().data?.length ?? 0
   const tokens = useTokens().data?.length ?? 0
@@ -148,8 +146,7 @@ function DeleteButton({ orgs }: { readonly orgs: number }) {
       }
       run={async () => {
         await answerOf(api.DELETE('/api/v1/self', { body: password === '' ? {} : { password } }))
-        queries.clear()
-        await navigate({ to: '/sign-in' })
+        globalThis.location.assign('/sign-in')
       }}
     />
   )

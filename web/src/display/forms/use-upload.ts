@@ -11,7 +11,7 @@ interface UploadParts<Answer> {
 
 /** An upload that can be ended; `share` is the share that has been sent, null while nothing is. */
 export function useUpload<Answer>({ requestOf, onStored }: UploadParts<Answer>) {
-  const { reachability } = useServer()
+  const server = useServer()
   const [share, setShare] = useState<number | null>(null)
   const controller = useRef<AbortController>(null)
   const upload = useMutation({
@@ -19,7 +19,7 @@ export function useUpload<Answer>({ requestOf, onStored }: UploadParts<Answer>) 
       controller.current = new AbortController()
       setShare(0)
       const { signal } = controller.current
-      return (await uploadFile(reachability, { ...requestOf(form), signal, onProgress: setShare })) as Answer
+      return (await uploadFile(server, { ...requestOf(form), signal, onProgress: setShare })) as Answer
     },
     onSettled: () => setShare(null),
     onSuccess: onStored,

@@ -1,0 +1,94 @@
+import { expect, it } from 'vitest'
+import { createPageSession } from './session.ts'
+
+/** A browser in whose tabs `ada` is signed in, on a page of hers. */
+function setUp() {
+  const browser: { token: string | null; person: string | null | Error } = { token: 'first', person: 'ada' }
+  const calls: string[] = []
+  const session = createPageSession({
+    readToken: () => browser.token,
+    async readPerson() {
+      calls.push('read')
+      if (browser.person instanceof Error) throw browser.person
+      return browser.person
+    },
+    onOther: () => calls.push('other'),
+  })
+  session.subscribe(() => calls.push(session.isEnded() ? 'ended' : 'goes on'))
+  session.begin('ada')
+  return { browser, calls, session }
+}
+
+it('ends once, however many requests are refused, and goes on with a new session of the same person', async () => {
+  const { browser, calls, session } = setUp()
+  session.end()
+  session.end()
+  await session.check()
+  expect(calls).toEqual(['ended'])
+  browser.token = 'second'
+  expect(session.token()).toBe('second')
+  await Promise.all([session.check(), session.check()])
+  await session.check()
+  expect(calls).toEqual(['ended', 'read', 'goes on'])
+})
+
+it('notices that the person has signed out in another tab, and the new session there', async () => {
+  const { browser, calls, session } = setUp()
+  Object.assign(browser, { token: null, person: null })
+  await session.check()
+  expect(calls).toEqual(['ended'])
+  Object.assign(browser, { token: 'second', person: 'ada' })
+  await session.check()
+  expect(calls).toEqual(['ended', 'read', 'goes on'])
+  expect(session.token()).toBe('second')
+})
+
+it('goes on without a pause if the other tab has signed in again by then', async () => {
+  const { browser, calls, session } = setUp()
+  browser.token = 'second'
+  expect(session.token()).toBe('first')
+  await session.check()
+  expect(calls).toEqual(['read'])
+  expect(session.token()).toBe('second')
+})
+
+it('shows nothing any more to somebody else', async () => {
+  const { browser, calls, session } = setUp()
+  Object.assign(browser, { token: 'second', person: 'grace' })
+  await session.check()
+  expect(calls).toEqual(['read', 'ended', 'other'])
+  expect(session.isEnded()).toBe(true)
+})
+
+it('waits for the second factor of the new session', async () => {
+  const { browser, calls, session } = setUp()
+  Object.assign(browser, { token: 'second', person: null })
+  await session.check()
+  browser.person = 'ada'
+  await session.check()
+  expect(calls).toEqual(['read', 'ended', 'read', 'goes on'])
+})
+
+it('asks again later if the server does not answer', async () => {
+  const { browser, calls, session } = setUp()
+  Object.assign(browser, { token: 'second', person: new Error('away') })
+  await session.check()
+  expect(session.isEnded()).toBe(false)
+  browser.person = 'grace'
+  await session.check()
+  expect(calls).toEqual(['read', 'read', 'ended', 'other'])
+})
+
+it('has nobody outside of the pages of a person', async () => {
+  const { browser, calls, session } = setUp()
+  session.end()
+  session.leave()
+  session.end()
+  browser.token = 'second'
+  await session.check()
+  expect(calls).toEqual(['ended', 'goes on'])
+  expect(session.token()).toBe('second')
+  session.begin('grace')
+  session.begin('ada')
+  expect(calls.at(-1)).toBe('other')
+})

@@ -1,0 +1,84 @@
+/** Who uses the page, by which session, and whether that has ended. */
+export interface PageSession {
+  /** Notes whose pages are shown from now on. */
+  readonly begin: (person: string) => void
+  /** Notes that no page of a person is shown any more. */
+  readonly leave: () => void
+  /** Notes that the server has refused the session. */
+  readonly end: () => void
+  /** Looks whether the browser has another session by now, and whose. */
+  readonly check: () => Promise<void>
+  readonly isEnded: () => boolean
+  /** Returns the token that changes are sent with. */
+  readonly token: () => string | null
+  /** @returns A function that ends the subscription. */
+  readonly subscribe: (onChange: () => void) => () => void
+}
+
+interface PageSessionParts {
+  /** Returns the token of the browser's session, which all of its tabs share; null without one. */
+  readonly readToken: () => string | null
+  /** Returns whose session the browser has; null for nobody's. @throws Error if the server can't say it now. */
+  readonly readPerson: () => Promise<string | null>
+  /** Called when the browser has a session of another person: nothing of the page may stay. */
+  readonly onOther: () => void
+}
+
+export function createPageSession({ readToken, readPerson, onOther }: PageSessionParts): PageSession {
+  let person: string | null = null
+  let token: string | null = null
+  let isEnded = false
+  let checking: Promise<void> | null = null
+  const listeners = new Set<() => void>()
+
+  function setEnded(value: boolean): void {
+    if (isEnded === value) return
+    isEnded = value
+    for (const listener of listeners) listener()
+  }
+
+  function end(): void {
+    if (person !== null) setEnded(true)
+  }
+
+  async function compare(): Promise<void> {
+    const found = readToken()
+    if (person === null || found === token) return undefined
+    const owner = found === null ? null : await readPerson().catch(() => undefined)
+    // It is asked again later.
+    if (owner === undefined || person === null) return undefined
+    if (owner === null) return end()
+    if (owner !== person) {
+      end()
+      return onOther()
+    }
+    token = found
+    setEnded(false)
+  }
+
+  return {
+    begin(given) {
+      if (person === null) token = readToken()
+      if (person !== null && person !== given) onOther()
+      else person = given
+    },
+    leave() {
+      person = null
+      setEnded(false)
+    },
+    end,
+    check() {
+      checking ??= compare().finally(() => {
+        checking = null
+      })
+      return checking
+    },
+    isEnded: () => isEnded,
+    // With that of the page, the server refuses what would be done in the name of somebody who has signed in in another tab.
+    token: () => (person === null || isEnded ? readToken() : token),
+    subscribe(onChange) {
+      listeners.add(onChange)
+      return () => listeners.delete(onChange)
+    },
+  }
+}

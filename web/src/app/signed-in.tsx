@@ -1,0 +1,23 @@
+import { Outlet } from '@tanstack/react-router'
+import { useEffect, useSyncExternalStore } from 'react'
+import { ownerOf, useSelf } from '../accounts/self.ts'
+import { useServer } from '../api/client.ts'
+import { EndedDialog } from './ended-dialog.tsx'
+
+/** The pages of a person. When the session has ended they stay as they are, under a dialog in which the person signs in again. */
+export function SignedIn() {
+  const { session } = useServer()
+  const self = useSelf()
+  const person = self === undefined ? null : ownerOf(self)
+  const isEnded = useSyncExternalStore(session.subscribe, session.isEnded)
+  useEffect(() => {
+    if (person !== null) session.begin(person)
+  }, [session, person])
+  useEffect(() => session.leave, [session])
+  return (
+    <>
+      <Outlet />
+      <EndedDialog isOpen={isEnded} self={self} />
+    </>
+  )
+}
