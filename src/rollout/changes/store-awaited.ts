@@ -9,7 +9,8 @@ const isOfOther = sql<boolean>`note->>'kind' = ${'in_another_upgrade' satisfies 
 
 /**
  * The devices at the sites of an upgrade that another one had when this one was planned, and at which this one has not looked
- * since that one has ended with them: those that the notes of `site_upgrade` name. Most are still at its site.
+ * since that one has ended with them: those that the notes of `site_upgrade` name, without those that fail to join. Most are still
+ * at its site.
  */
 const awaited = sql`
   select from org_upgrade
@@ -17,6 +18,8 @@ const awaited = sql`
   join device on device.org_id = site_upgrade.org_id and device.mac = note->>'mac'
   where org_upgrade.org_id = site_upgrade.org_id and org_upgrade.id = site_upgrade.org_upgrade_id
     and org_upgrade.include_due_ms is not null and site_upgrade.stopping is null and not site_upgrade.closed and ${isOfOther}
+    and not exists (select from upgrade_joining_failure failure where failure.org_id = site_upgrade.org_id
+      and failure.upgrade_id = site_upgrade.id and failure.device_id = device.id)
     and (device.site_id = site_upgrade.site_id or exists (
       select from site_upgrade place where place.org_id = device.org_id and place.site_id = device.site_id
         and place.org_upgrade_id = site_upgrade.org_upgrade_id and place.stopping is null and not place.closed))`

@@ -18,7 +18,7 @@ export interface LookedAt {
 }
 
 /**
- * Records why a device could not join, at the upgrade of its site, instead of why the plan left it out. Deletes what was
+ * Records why a device could not join, at the upgrade of its site. Deletes what was
  * recorded about the others that were looked at: they have joined, left, or need nothing any more. The caller has locked the
  * organization upgrade.
  */
@@ -50,13 +50,6 @@ export async function replaceJoiningFailures(
       on conflict (org_id, upgrade_id, device_id) do update set reason = excluded.reason
       where failure.reason <> excluded.reason
       returning failure.upgrade_id
-    ), unnoted as (
-      update site_upgrade part set notes = (
-        select coalesce(jsonb_agg(note order by place) filter (where note->>'mac' is distinct from failing.mac), '[]')
-        from jsonb_array_elements(part.notes) with ordinality as noted (note, place))
-      from failing
-      where part.org_id = failing.org_id and part.id = failing.upgrade_id
-        and exists (select from jsonb_array_elements(part.notes) note where note->>'mac' = failing.mac)
     )
     select upgrade_id as id from gone union select upgrade_id from changed
   `.execute(tx)
@@ -77,10 +70,18 @@ export function noteOfOthers(one: string): RawBuilder<readonly UpgradeNote[]> {
     when 1 then ${`1 further ${one}`} else count(*) - ${max} || ${` further ${one}s`} end || ' could not be taken in')) else '[]' end`
 }
 
-/** The notes of `site_upgrade`, followed by the devices that could not join. */
+/**
+ * The notes of `site_upgrade`, followed by the devices that could not join. These take the place of earlier notes about the same
+ * devices, which the upgrade keeps: they hold again once the failure is over.
+ */
 export const siteUpgradeNotes: RawBuilder<readonly UpgradeNote[]> = sql`(
-  select site_upgrade.notes || ${noteOfOthers('device')}
-    || coalesce(jsonb_agg(jsonb_build_object('mac', mac, 'reason', reason) order by place) filter (where ${isNamed}), '[]')
+  select case when macs is null then site_upgrade.notes else (
+    select coalesce(jsonb_agg(note order by place), '[]')
+    from jsonb_array_elements(site_upgrade.notes) with ordinality as noted (note, place)
+    where (note->>'mac' = any(macs)) is not true) end || failures
   from (
-    select mac, reason, row_number() over (order by device_id) as place from upgrade_joining_failure failure
-    where failure.org_id = site_upgrade.org_id and failure.upgrade_id = site_upgrade.id) failed)`
+    select array_agg(mac) as macs, ${noteOfOthers('device')}
+      || coalesce(jsonb_agg(jsonb_build_object('mac', mac, 'reason', reason) order by place) filter (where ${isNamed}), '[]') as failures
+    from (
+      select mac, reason, row_number() over (order by device_id) as place from upgrade_joining_failure failure
+      where failure.org_id = site_upgrade.org_id and failure.upgrade_id = site_upgrade.id) failed) failed)`

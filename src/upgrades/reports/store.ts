@@ -138,7 +138,9 @@ const notedId = sql`('00000000-0000-0000-1000-' || (note->>'mac'))::uuid`
 export const leftOut = sql`
   select mac, reason, device_id from (
     select note->>'mac' as mac, note->>'reason' as reason, ${notedId} as device_id
-    from jsonb_array_elements(site_upgrade.notes) note where note ? 'mac'
+    from jsonb_array_elements(site_upgrade.notes) note where note ? 'mac' and not exists (
+      select from upgrade_joining_failure failure where failure.org_id = site_upgrade.org_id
+        and failure.upgrade_id = site_upgrade.id and failure.device_id = ${notedId})
     union all
     select mac, reason, device_id from upgrade_joining_failure failure
     where failure.org_id = site_upgrade.org_id and failure.upgrade_id = site_upgrade.id) named

@@ -8,6 +8,9 @@ import { useJoining } from './joining.ts'
 
 const { rollout, look, move, begin, countOfUpgrade, searches } = useJoining()
 
+/** Sorts before every id. */
+const NO_ID = '00000000-0000-0000-0000-000000000000'
+
 describe('devices that make the search of an upgrade with include_new fail', () => {
   it('are passed by, and noted until they join; the others join at once', async () => {
     await rollout.seed([2, 14])
@@ -75,6 +78,43 @@ describe('devices that make the search of an upgrade with include_new fail', () 
     expect(await searches(id)).toBe(false)
   })
 
+  it.each([false, true])(
+    'have their former notes again once they can not be upgraded (awaited: %s)',
+    async (isAwaited) => {
+      await rollout.seed([2])
+      const [device, absent] = rollout.devices(0)
+      if (device === undefined || absent === undefined) throw new Error('no devices')
+      const { db } = rollout.ctx
+      const reports = (capabilities: unknown) =>
+        db
+          .updateTable('deviceStatus')
+          .set({ capabilities: json(capabilities) as never })
+          .where('deviceId', '=', device.id)
+          .execute()
+      const reason = 'has no room for an image'
+      const unable = { ...device.capabilities, commands: [], refusals: { upgrade: reason } }
+      await rollout.fleet.disconnect([absent])
+      const other = isAwaited ? await rollout.create({ models: [device.model] }) : null
+      if (other === null) await reports(unable)
+      const { id } = await rollout.create({ include_new: true })
+      if (other !== null) await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
+      await rollout.advance()
+      const notes = async () => (await rollout.read(id)).siteUpgrades.flatMap((part) => part.notes)
+      const leftOut = async () => {
+        const upgrade = await getReported(db, rollout.org.scope, id)
+        return (await findLeftOut(db, rollout.org.scope, { upgrade, after: NO_ID }))?.devices
+      }
+      await reports({ commands: null })
+      await look()
+      const failure = { mac: device.mac, reason: 'could not be taken in: an internal error' }
+      expect([await notes(), await leftOut()]).toMatchObject([[failure], [failure]])
+      await reports(unable)
+      await look()
+      const note = { mac: device.mac, reason }
+      expect([await notes(), await leftOut()]).toMatchObject([[note], [note]])
+    },
+  )
+
   it('are forgotten once they are elsewhere, have the version or are gone, and a hundred are named', async () => {
     await rollout.seed([2, 4, 1])
     const { id } = await begin({ site_ids: [0, 2].map((site) => rollout.org.sites[site]?.id ?? '') })
@@ -99,7 +139,7 @@ describe('devices that make the search of an upgrade with include_new fail', () 
     const upgradeId = (await rollout.read(id)).siteUpgrades[0]?.id ?? ''
     const leftOut = async () => {
       const upgrade = await getReported(db, rollout.org.scope, id)
-      const site = await findLeftOut(db, rollout.org.scope, { upgrade, after: '00000000-0000-0000-0000-000000000000' })
+      const site = await findLeftOut(db, rollout.org.scope, { upgrade, after: NO_ID })
       return site?.devices.length
     }
     await sql`
