@@ -126,8 +126,8 @@ async function includeNew(ctx: Context, prepared: Prepared, portion: Portion): P
   await inTx(ctx, async (tx) => {
     await lockOrgUpgrades(tx, scope, [id])
     const awaited = await deleteAwaited(tx, scope, id, decided)
-    const plans = planned.others.filter(({ device }) => awaited.has(device.mac))
-    if (plans.length > 0) await insertNotJoined(tx, scope, id, { ...planNotJoined(open, plans), now: ctx.clock.now() })
+    const notJoined = planNotJoined(awaited, planned.others)
+    if (awaited.size > 0) await insertNotJoined(tx, scope, id, { ...notJoined, now: ctx.clock.now() })
     await replaceJoiningFailures(tx, scope, id, { after: portion.after, last, failed: null })
   })
   return { last }

@@ -10,7 +10,7 @@ const isOfOther = sql<boolean>`note->>'kind' = ${'in_another_upgrade' satisfies 
 /**
  * The devices at the sites of an upgrade that another one had when this one was planned, and at which this one has not looked
  * since that one has ended with them: those that the notes of `site_upgrade` name, without those that fail to join. Most are still
- * at its site.
+ * at its site. Others are at another site of the upgrade, or at one that was created after it and that it covers too.
  */
 const awaited = sql`
   select from org_upgrade
@@ -20,9 +20,10 @@ const awaited = sql`
     and org_upgrade.include_due_ms is not null and site_upgrade.stopping is null and not site_upgrade.closed and ${isOfOther}
     and not exists (select from upgrade_joining_failure failure where failure.org_id = site_upgrade.org_id
       and failure.upgrade_id = site_upgrade.id and failure.device_id = device.id)
-    and (device.site_id = site_upgrade.site_id or exists (
-      select from site_upgrade place where place.org_id = device.org_id and place.site_id = device.site_id
-        and place.org_upgrade_id = site_upgrade.org_upgrade_id and place.stopping is null and not place.closed))`
+    and (device.site_id = site_upgrade.site_id or coalesce((
+      select place.stopping is null and not place.closed from site_upgrade place where place.org_id = device.org_id
+        and place.site_id = device.site_id and place.org_upgrade_id = site_upgrade.org_upgrade_id limit 1),
+      device.site_id is not null and org_upgrade.joining->>'laterSites' is not null))`
 
 /** The number of devices that `site_upgrade` awaits. */
 export const awaitedCount: RawBuilder<number> = sql`(select count(*)::integer from (${awaited}) awaited)`
@@ -37,15 +38,15 @@ export async function isAwaitingDevices(reader: Reader, { orgId }: InOrg, orgUpg
 
 /**
  * Deletes the notes about devices that other upgrades had and that none has any more: the upgrade has looked at them, and awaits
- * them no longer. The caller has locked the organization upgrade. @returns The MACs of these devices.
+ * them no longer. The caller has locked the organization upgrade. @returns The ids of the site upgrades that awaited them, by their MACs.
  */
 export async function deleteAwaited(
   tx: Tx,
   scope: InOrg,
   orgUpgradeId: string,
   deviceIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (deviceIds.length === 0) return new Set()
+): Promise<ReadonlyMap<string, string>> {
+  if (deviceIds.length === 0) return new Map()
   const { orgId } = scope
   const { rows } = await sql<{ readonly id: string; readonly mac: string }>`
     with looked as (
@@ -55,7 +56,7 @@ export async function deleteAwaited(
           where active.org_id = device.org_id and active.device_id = device.id and active.upgrade_id is not null)
     ), noted as (
       select part.id, note->>'mac' as mac from site_upgrade part, jsonb_array_elements(part.notes) as note
-      where part.org_id = ${orgId} and part.org_upgrade_id = ${orgUpgradeId}
+      where part.org_id = ${orgId} and part.org_upgrade_id = ${orgUpgradeId} and part.stopping is null and not part.closed
         and ${isOfOther} and note->>'mac' in (select mac from looked)
     ), unnoted as (update site_upgrade part set notes = (
       select coalesce(jsonb_agg(note order by place), '[]')
@@ -69,5 +70,5 @@ export async function deleteAwaited(
     scope,
     rows.map(({ id }) => ({ orgUpgradeId, id })),
   )
-  return new Set(rows.map(({ mac }) => mac))
+  return new Map(rows.map(({ id, mac }) => [mac, id]))
 }

@@ -146,15 +146,14 @@ function planOne(
 
 /**
  * Plans what the record has of devices that the upgrade awaited and that don't join, as if it had been planned without the other
- * upgrades. @param sites Those where the upgrade is.
+ * upgrades. @param awaited The ids of the site upgrades where it awaited them, by their MACs.
  */
 export function planNotJoined(
-  sites: readonly Pick<OpenSite, 'id' | 'siteId'>[],
+  awaited: ReadonlyMap<string, string>,
   plans: readonly DevicePlan<Candidate>[],
 ): NotJoined {
-  const upgradeIds = new Map(sites.map(({ siteId, id }) => [siteId, id]))
   const placed = plans.flatMap((plan) => {
-    const upgradeId = upgradeIds.get(plan.device.siteId)
+    const upgradeId = awaited.get(plan.device.mac)
     return upgradeId === undefined ? [] : [{ upgradeId, plan }]
   })
   const leftOut = placed.flatMap(({ upgradeId, plan }) =>

@@ -2,40 +2,37 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { uuidv7 } from 'uuidv7'
 import { anyOf, json } from '../../../src/platform/database/db.ts'
 import { documentText } from '../../../src/platform/sealing/document-column.ts'
+import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
-import type { SeededDevice } from '../../support/fleets/fleet.ts'
+import { NEW, type SeededDevice } from '../../support/fleets/fleet.ts'
 import { useJoining } from './joining.ts'
 
 const { rollout, look, begin, countOfUpgrade, targets } = useJoining()
 
+async function place(devices: readonly SeededDevice[], siteId: string | null): Promise<void> {
+  const ids = devices.map(({ id }) => id)
+  await rollout.ctx.db.updateTable('device').set({ siteId }).where('id', '=', anyOf(ids)).execute()
+}
+
+/** Creates a site, and assigns the devices to it. */
+async function createSite(devices: readonly SeededDevice[]): Promise<void> {
+  const at = rollout.clock.now()
+  const { orgId } = rollout.org.scope
+  const rest = { timezone: 'Europe/Berlin', doc: documentText({}), createdAt: at, modifiedAt: at }
+  const site = { orgId, id: uuidv7(), name: 'Later', ...rest }
+  await rollout.ctx.db.insertInto('site').values(site).execute()
+  await place(devices, site.id)
+}
+
 /** An upgrade of all sites, after which sites are created, with the devices that were at none. */
 async function beginBefore(body: OrgUpgradeBody, sites: readonly { readonly devices: readonly SeededDevice[] }[]) {
-  const { db, clock } = rollout.ctx
-  const { orgId } = rollout.org.scope
-  const homeless = sites.flatMap(({ devices }) => devices)
-  const place = (devices: readonly SeededDevice[], siteId: string | null) =>
-    db
-      .updateTable('device')
-      .set({ siteId })
-      .where('id', '=', anyOf(devices.map(({ id }) => id)))
-      .execute()
-  await place(homeless, null)
+  await place(
+    sites.flatMap(({ devices }) => devices),
+    null,
+  )
   const begun = await begin({ all_sites: true, ...body })
-  const at = clock.now()
-  for (const { devices } of sites) {
-    const site = {
-      orgId,
-      id: uuidv7(),
-      name: 'Later',
-      timezone: 'Europe/Berlin',
-      doc: documentText({}),
-      createdAt: at,
-      modifiedAt: at,
-    }
-    await db.insertInto('site').values(site).execute()
-    await place(devices, site.id)
-  }
+  for (const { devices } of sites) await createSite(devices)
   return begun
 }
 
@@ -115,6 +112,26 @@ describe('an upgrade of all sites with include_new', () => {
     await reports(failing.capabilities)
     await look()
     expect([await noted(), await countOfUpgrade(id)]).toEqual([[later], { upgraded: 1, deferred: 1, planned: 1 }])
+  })
+
+  it('records a device that it awaited and that needs nothing at such a site where it awaited it', async () => {
+    await rollout.seed([2])
+    const [right, unable] = rollout.devices(0)
+    if (right === undefined || unable === undefined) throw new Error('no devices')
+    const other = await rollout.create()
+    const { id } = await rollout.create({ include_new: true })
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
+    await rollout.advance()
+    await rollout.fleet.connect([right], NEW)
+    const reason = 'has no room for an image'
+    const capabilities = json({ ...unable.capabilities, commands: [], refusals: { upgrade: reason } })
+    await rollout.ctx.db.updateTable('deviceStatus').set({ capabilities }).where('deviceId', '=', unable.id).execute()
+    await createSite([right, unable])
+    await look()
+    expect((await rollout.read(id)).siteUpgrades).toMatchObject([
+      { awaited: 0, total: 1, notes: [{ mac: unable.mac, reason }] },
+    ])
+    expect(await countOfUpgrade(id)).toEqual({ skipped: 1 })
   })
 
   it('takes in none of them where the request names its sites', async () => {
