@@ -5,7 +5,7 @@ const of = (webhookId: string, siteId: string | null, disabledWhy: MailedWebhook
   return { orgId: 'o', siteId, webhookId, name: '', failingSince: new Date('2026-03-01T12:34:56Z'), disabledWhy }
 }
 const mailOf = (webhooks: readonly MailedWebhook[]) => noticeMail('ada@example.test', webhooks, 'https://box.test')
-const many = (siteId: string | null) => Array.from({ length: 22 }, (_, index) => of(`w${index}`, siteId))
+const many = (siteId: string | null) => Array.from({ length: 52 }, (_, index) => of(`w${index}`, siteId))
 
 it('leads to the page of each webhook', () => {
   const { text, links } = mailOf([of('w', null), of('x', 's')])
@@ -16,10 +16,15 @@ it('leads to the page of each webhook', () => {
 it.each([
   ['of the organization', many(null), 'https://box.test/orgs/o/webhooks?failing=true'],
   ['of a site', many('s'), 'https://box.test/orgs/o/webhooks?site=s&failing=true'],
-  ['of two places, to no list', [of('w', null), ...many('s')], 'https://box.test/orgs/o/webhooks/w18?site=s'],
-])('leads from 20 webhooks to the list of all: those %s', (_, webhooks, last) => {
+  ['of two places, to no list', [of('w', null), ...many('s')], 'https://box.test/orgs/o/webhooks/w48?site=s'],
+  [
+    'of two organizations, to no list',
+    [{ ...of('w', null), orgId: 'p' }, ...many(null)],
+    'https://box.test/orgs/o/webhooks/w48',
+  ],
+])('leads from 50 webhooks to the list of all: those %s', (_, webhooks, last) => {
   const { text, links } = mailOf(webhooks)
-  expect(text).toContain(`\n${webhooks.length - 20} more fail or have been disabled.\n`)
+  expect(text).toContain(`\n${webhooks.length - 50} more fail or have been disabled.\n`)
   expect(links.at(-1)).toBe(last)
 })
 

@@ -5,10 +5,11 @@ import type { UnmailedNotice } from './store-notices.ts'
 
 export type MailedWebhook = Omit<UnmailedNotice, 'hours'>
 
-const MAX_LISTED = 20
+/** Enough for an admin of many organizations. */
+const MAX_LISTED = 50
 
 /**
- * Composes the mail about webhooks of an organization that fail or that were disabled.
+ * Composes the mail about the webhooks of an admin's organizations that fail or that were disabled.
  * @param webhooks Those that were disabled come first.
  * @param baseUrl The address of the service, for the links to the console.
  */
@@ -50,7 +51,8 @@ function pageOf({ orgId, siteId, webhookId }: MailedWebhook, baseUrl: string): M
 /** Leads to the list of those that fail. The list of an organization has none of its sites, and each site has its own. */
 function listOf(webhooks: readonly MailedWebhook[], baseUrl: string): Pick<MailContent, 'action'> {
   const [first, ...others] = webhooks
-  if (first === undefined || others.some(({ siteId }) => siteId !== first.siteId)) return {}
+  if (first === undefined || others.some(({ orgId, siteId }) => orgId !== first.orgId || siteId !== first.siteId))
+    return {}
   const site = first.siteId === null ? '' : `site=${first.siteId}&`
   const url = `${baseUrl}/orgs/${first.orgId}/webhooks?${site}failing=true`
   return { action: { label: 'Open the list', url } }

@@ -53,7 +53,7 @@ export interface UnmailedNotice extends LaneKey {
 }
 
 /**
- * Lists notices to mail, those of an organization together, and first those of webhooks that are disabled. One is true as long as
+ * Lists notices to mail, first those of webhooks that are disabled, and then by organization. One is true as long as
  * the webhook has failed since then and was disabled for nothing else: a later notice, or none, replaces it.
  */
 export async function listUnmailedNotices(reader: Reader): Promise<UnmailedNotice[]> {
@@ -63,7 +63,7 @@ export async function listUnmailedNotices(reader: Reader): Promise<UnmailedNotic
       join webhook_lane l on l.org_id = n.org_id and l.webhook_id = n.webhook_id
     where n.mailed_hours < n.hours and case when w.disabled_why = 'gone' then w.disabled_at = n.failing_since
       else l.failing_since = n.failing_since and (w.enabled or w.disabled_why = 'failing') end
-    order by n.org_id, w.enabled, n.webhook_id
+    order by w.enabled, n.org_id, n.webhook_id
   `.execute(reader)
   return rows
 }

@@ -3,7 +3,7 @@ import { listAdminAddresses } from '../../accounts/admins/store-admin-addresses.
 import { consumeMailQuota } from '../../accounts/mail/mail-quota.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/database/db.ts'
+import { type Reader, type Tx, inTx } from '../../platform/database/db.ts'
 import { eachInTurn } from '../../platform/queues/each-in-turn.ts'
 import { shareOrgIfAny } from '../../orgs/store.ts'
 import type { Mailer } from '../../platform/outbound/mail.ts'
@@ -23,7 +23,7 @@ import { lockWebhookIfAny } from '../store.ts'
 
 /**
  * Notifies admins of webhooks that have failed for long, and disables those that have failed for longest.
- * @throws Error if that failed for some webhooks or organizations; all others have had their turn then.
+ * @throws Error if that failed for some webhooks; all others have had their turn then.
  */
 export async function watchFailing(ctx: Context, mailer: Mailer): Promise<void> {
   const now = ctx.clock.now()
@@ -53,44 +53,54 @@ async function noteFailing(tx: Tx, { orgId, webhookId, siteId }: FailingLane, no
   if (disables(hours)) await disableWebhook(tx, scope, { row, why: 'failing', at: now })
 }
 
-interface OrgNotices {
-  readonly orgId: string
-  readonly notices: readonly UnmailedNotice[]
-}
-
-/** Mails the notices, all of an organization in one mail. Those that nobody could get are tried again while they are true. */
+/**
+ * Mails the notices, all of an address in one mail: an address may get only a few mails per hour, in however many organizations it
+ * belongs to an admin. Those that nobody could get are tried again while they are true.
+ */
 async function mailNotices(ctx: Context, mailer: Mailer): Promise<void> {
-  const byOrg = Map.groupBy(await listUnmailedNotices(ctx.db), ({ orgId }) => orgId)
+  const mailed = new Set<UnmailedNotice>()
+  for (const [to, notices] of await groupByAddress(ctx.db, await listUnmailedNotices(ctx.db)))
+    if (await mailAddress(ctx, mailer, { to, notices })) for (const notice of notices) mailed.add(notice)
   await eachInTurn(
-    [...byOrg].map(([orgId, notices]) => ({ orgId, notices })),
-    (of) => mailOrg(ctx, mailer, of),
-    (error, { orgId }) =>
-      ctx.log.error({ err: error, orgId }, 'mails about failing webhooks failed; trying again later'),
+    [...Map.groupBy(mailed, ({ orgId }) => orgId)],
+    ([, notices]) => inTx(ctx, (tx) => markAllMailed(tx, notices)),
+    (error, [orgId]) =>
+      ctx.log.error({ err: error, orgId }, 'mails about failing webhooks could not be recorded; sending them again'),
   )
 }
 
-async function mailOrg(ctx: Context, mailer: Mailer, { orgId, notices }: OrgNotices): Promise<void> {
-  if (!(await mailAdmins(ctx, mailer, { orgId, notices }))) return
-  await inTx(ctx, async (tx) => {
-    // Notices are deleted with their webhooks, in any order.
-    await shareWebhooks(tx, notices)
-    for (const notice of notices) await markMailed(tx, notice)
-  })
+/** Returns the notices for each address of an admin of their organizations, in their order. */
+async function groupByAddress(
+  reader: Reader,
+  notices: readonly UnmailedNotice[],
+): Promise<Map<string, UnmailedNotice[]>> {
+  const orgsOf = new Map<string, Set<string>>()
+  for (const orgId of new Set(notices.map((notice) => notice.orgId)))
+    for (const to of await listAdminAddresses(reader, systemScopeOf('webhooks', { orgId, siteId: null })))
+      orgsOf.set(to, (orgsOf.get(to) ?? new Set()).add(orgId))
+  return new Map([...orgsOf].map(([to, orgIds]) => [to, notices.filter(({ orgId }) => orgIds.has(orgId))]))
 }
 
-/** @returns False if no admin could get the mail now. */
-async function mailAdmins(ctx: Context, mailer: Mailer, { orgId, notices }: OrgNotices): Promise<boolean> {
-  const addresses = await listAdminAddresses(ctx.db, systemScopeOf('webhooks', { orgId, siteId: null }))
-  let sent = 0
-  for (const to of addresses) {
+/** @returns False if the address could not get the mail now. */
+async function mailAddress(
+  ctx: Context,
+  mailer: Mailer,
+  { to, notices }: { readonly to: string; readonly notices: readonly UnmailedNotice[] },
+): Promise<boolean> {
+  try {
     // Somebody may have named the addresses of others through their own identity provider.
-    if (!(await inTx(ctx, (tx) => consumeMailQuota(tx, `webhooks ${to}`, ctx.clock.now())))) continue
-    try {
-      await mailer.send(noticeMail(to, notices, ctx.baseUrl))
-      sent += 1
-    } catch (error) {
-      ctx.log.warn({ err: error, orgId }, 'could not send a mail about failing webhooks')
-    }
+    if (!(await inTx(ctx, (tx) => consumeMailQuota(tx, `webhooks ${to}`, ctx.clock.now())))) return false
+    await mailer.send(noticeMail(to, notices, ctx.baseUrl))
+    return true
+  } catch (error) {
+    const orgIds = [...new Set(notices.map(({ orgId }) => orgId))]
+    ctx.log.warn({ err: error, orgIds }, 'could not send a mail about failing webhooks')
+    return false
   }
-  return sent > 0
+}
+
+async function markAllMailed(tx: Tx, notices: readonly UnmailedNotice[]): Promise<void> {
+  // Notices are deleted with their webhooks, in any order.
+  await shareWebhooks(tx, notices)
+  for (const notice of notices) await markMailed(tx, notice)
 }

@@ -157,6 +157,30 @@ it('mails once about many webhooks, later when the mail server is back, and not 
   expect(smtp.mails).toHaveLength(1)
 })
 
+it('mails an admin of many organizations once, about all of them', async () => {
+  const others = await Promise.all(Array.from({ length: 4 }, () => harness.addOrg()))
+  await addAdmin(harness, 'ada@example.test', 'admin', others)
+  await addAdmin(harness, 'bob@example.test')
+  const workers = await harness.start()
+  const [first = ''] = await addFailing('First')
+  for (const of of others) {
+    const { id } = await harness.addWebhook({ url: receiver.url, topics: ['audits'], name: 'Other' }, null, of)
+    await harness.audit('nobody takes it', null, of)
+    await waitUntil('a failure', async () => (await lane(id)).failingSince !== null)
+  }
+  await workers.stop()
+  clock.advance(HOUR_MS)
+  await watchAfter(first, 1.1)
+  expect(shown()).toEqual([
+    ['ada@example.test', '5 webhooks fail'],
+    ['bob@example.test', 'A webhook fails'],
+  ])
+  const ofAda = smtp.mails.find(({ subject }) => subject === '5 webhooks fail')
+  for (const { orgId } of [harness.scope, ...others]) expect(ofAda?.text).toContain(`/orgs/${orgId}/webhooks/`)
+  await watchFailing(harness.ctx, mailer)
+  expect(smtp.mails).toHaveLength(2)
+})
+
 it('mails as soon as the organization has an admin, and not about a webhook that has recovered or was disabled until then', async () => {
   const workers = await harness.start()
   const [first = '', healed = '', paused = ''] = await addFailing('Lonely', 3)
