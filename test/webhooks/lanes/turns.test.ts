@@ -55,6 +55,27 @@ it('a lane that is leased again has as many requests in flight as before, or one
   expect(receiver.received).toHaveLength(26)
 }, 60_000)
 
+it('a lane that has been idle has as many requests in flight as before', async () => {
+  const laneClock = createLaneClock()
+  const { harness, receiver } = await startEngine(createTestClock(), laneClock.options)
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
+  await enqueue(harness, id, 7)
+  const held = holdAnswers(receiver)
+  await harness.start()
+  for (const sent of [1, 3, 7]) {
+    await receiver.waitFor(sent)
+    releaseAnswers(held.splice(0))
+  }
+  await waitUntil('their results', async () => (await harness.waiting()).messages === 0)
+  laneClock.advance(20_000)
+  const lane = harness.ctx.db.selectFrom('webhookLane').select('leaseUntil').where('webhookId', '=', id)
+  await waitUntil('its release', async () => (await lane.executeTakeFirstOrThrow()).leaseUntil === null)
+  await enqueue(harness, id, 8)
+  harness.wake()
+  await receiver.waitFor(15)
+  releaseAnswers(held)
+}, 60_000)
+
 it('a lane of large messages looks up more of them while its requests are in flight', async () => {
   const { harness, receiver } = await startEngine(createTestClock(), createLaneClock().options)
   const { id } = await harness.addWebhook({ url: receiver.url, ...single })

@@ -8,7 +8,6 @@ import { mayAccept, roomForBacklog, writeUnrouted } from './accept-unrouted.ts'
 import { type HoldOptions, type LeasedLane, createLaneState } from './create-lane-state.ts'
 import { createFurtherMessages } from './further-messages.ts'
 import { ageLane, confirmLane, stateToConfirm } from './keep-lane.ts'
-import { isLeft } from './lane-state.ts'
 import { releaseLane } from './release-lane.ts'
 import { type RoomNotice, createRoomNotice } from './room-notice.ts'
 import { startWaiting } from './start-waiting.ts'
@@ -113,10 +112,11 @@ export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane)
 
   async function release(): Promise<boolean> {
     if (failure !== null) throw failure.error
-    // A slow receiver would otherwise get few requests most of the time, because its lane is released every few seconds.
+    // A slow receiver would otherwise get few requests most of the time, because its lane is released every few seconds, and few
+    // at the beginning of each burst.
     const { failures, openUntil } = outcomes.health()
     const isPaused = openUntil !== null && openUntil > ctx.clock.now()
-    if (isLeft(state) && failures === 0 && !isPaused) widths.keep(lane, outcomes.width())
+    if (failures === 0 && !isPaused) widths.keep(lane, outcomes.width())
     return releaseLane(ctx, state, nowMs)
   }
 

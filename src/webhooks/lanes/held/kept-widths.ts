@@ -3,7 +3,7 @@ import { FIRST_WIDTH } from '../decide-lane.ts'
 
 type LeasedWebhook = Pick<ClaimedLane, 'webhookId'> & { readonly webhook: Pick<ClaimedLane['webhook'], 'version'> }
 
-/** How many requests lanes with further messages might have in flight when they were released. */
+/** How many requests lanes might have in flight when they were released. */
 export interface KeptWidths {
   keep(lane: LeasedWebhook, width: number): void
   /** Returns the width of a lane that is leased again; that of a new one if its webhook has changed, since it may have another receiver. */
