@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addSite, claimNewDevice } from '../support/fleets/devices.ts'
@@ -144,7 +145,8 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
       return route.continue()
     })
     const ping = page.getByRole('button', { name: 'Send a test message' })
-    await ping.press('Enter')
+    await ping.focus()
+    await clickTwice(ping)
     await page.locator('[aria-busy=true]').and(ping).waitFor()
     await page.keyboard.press('Enter')
     await expectAccessible(page)
@@ -152,7 +154,8 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
 
     await page.getByRole('button', { name: 'Delete…' }).press('Enter')
     const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true })
-    await confirm.press('Enter')
+    await confirm.focus()
+    await clickTwice(confirm)
     await page.locator('[aria-busy=true]').and(confirm).waitFor()
     await page.keyboard.press('Enter')
     await page.locator(':focus').and(confirm).waitFor()
@@ -162,6 +165,12 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     expect(sent).toEqual(['POST', 'DELETE'])
     await context.close()
   })
+
+  /** Both clicks are waiting, as on a page that was busy: nothing comes between them. */
+  const clickTwice = (button: Locator): Promise<void> =>
+    button.evaluate(async (element: { click(): void }) => {
+      for (let click = 0; click < 2; click += 1) setTimeout(() => element.click())
+    })
 
   it(
     'says that the webhook of an open page or an old link is gone, and where a device is',

@@ -1,4 +1,4 @@
-import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { MutationCache, QueryCache, QueryClient, notifyManager } from '@tanstack/react-query'
 import { Problem } from '../api/problem.ts'
 
 /** @param onSessionEnded Called when the server no longer knows the session. */
@@ -6,6 +6,8 @@ export function createQueries(onSessionEnded: () => void): QueryClient {
   const check = (error: Error): void => {
     if (error instanceof Problem && error.status === 401) onSessionEnded()
   }
+  // A button is busy before the next click, also if that has been waiting on a page that was busy itself.
+  notifyManager.setScheduler(queueMicrotask)
   return new QueryClient({
     queryCache: new QueryCache({ onError: check }),
     mutationCache: new MutationCache({ onError: check }),
