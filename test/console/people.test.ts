@@ -188,6 +188,23 @@ describe.skipIf(noChromium !== null)(
       await page.getByText('The server does not answer. What you see').waitFor({ state: 'detached' })
       expect(await page.getByRole('searchbox').inputValue()).toBe('oslo')
       await page.getByText('No device matches').waitFor()
+
+      // A server that answers, but not with the devices.
+      await page.getByRole('searchbox').fill('')
+      await page.getByText('3 devices').waitFor()
+      await page.route('**/inventory/search?**', (route) =>
+        route.fulfill({ status: 500, json: { detail: 'Out of order' } }),
+      )
+      const failed = page.getByRole('alert').filter({ hasText: 'could not be read, or is old: Out of order.' })
+      await waitUntil('the failure', async () => {
+        await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))")
+        return failed.isVisible()
+      })
+      await page.getByText('3 devices').waitFor()
+      await expectAccessible(page)
+      await page.unroute('**/inventory/search?**')
+      await failed.getByRole('button', { name: 'Try again' }).click()
+      await failed.waitFor({ state: 'detached' })
       await context.close()
     })
 
@@ -199,6 +216,22 @@ describe.skipIf(noChromium !== null)(
       await page.getByText('Invalid field ui_idle_timeout').waitFor()
       await expectAccessible(page)
       await page.getByLabel('End idle sessions after').fill('60')
+      await page.getByLabel('Minimum password length').fill('10')
+      const held = Promise.withResolvers<void>()
+      await page.route(`**${org}/setting`, async (route) => {
+        if (route.request().method() === 'PUT') await held.promise
+        return route.continue()
+      })
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: 'Save the settings' }).and(page.locator('[aria-busy=true]')).waitFor()
+      // What is typed before the answer stays.
+      await page.getByLabel('Minimum password length').fill('12')
+      held.resolve()
+      await page
+        .getByRole('button', { name: 'Save the settings' })
+        .and(page.locator('[aria-busy=true]'))
+        .waitFor({ state: 'detached' })
+      expect(await page.getByLabel('Minimum password length').inputValue()).toBe('12')
       await page.getByLabel('Minimum password length').fill('10')
       const saved = page.waitForResponse((answer) => answer.request().method() === 'PUT' && answer.ok())
       await page.keyboard.press('Enter')

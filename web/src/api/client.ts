@@ -1,6 +1,7 @@
 import createClient, { type Client } from 'openapi-fetch'
 import { createContext, use } from 'react'
 import type { components, paths } from '#openapi'
+import { limitTime } from './limit-time.ts'
 import { Problem, detailOf, isAwayStatus } from './problem.ts'
 import type { Reachability } from './reachability.ts'
 import type { PageSession } from './session.ts'
@@ -35,7 +36,11 @@ interface ApiParts {
 
 /** Creates a client with the session of the browser. */
 export function createApi({ reachability, token: readToken }: ApiParts): Api {
-  const api = createClient<paths>({ baseUrl: globalThis.location.origin, credentials: 'same-origin' })
+  const api = createClient<paths>({
+    baseUrl: globalThis.location.origin,
+    credentials: 'same-origin',
+    fetch: limitTime({ send: (request) => fetch(request), schedule: (run, ms) => setTimeout(run, ms) }),
+  })
   api.use({
     onRequest({ request }) {
       const token = SAFE.has(request.method) ? null : readToken()
@@ -45,9 +50,9 @@ export function createApi({ reachability, token: readToken }: ApiParts): Api {
     onResponse({ response }) {
       reachability.note(!isAwayStatus(response.status))
     },
-    onError() {
+    onError({ error }) {
       reachability.note(false)
-      return new Problem(0, detailOf(null, 0))
+      return error instanceof Problem ? error : new Problem(0, detailOf(null, 0))
     },
   })
   return api
@@ -61,7 +66,10 @@ interface Answer<Data> {
 
 /** @throws Problem for any answer but a success. */
 export async function answerOf<Data>(call: Promise<Answer<Data>>): Promise<NonNullable<Data>> {
-  const { data, error, response } = await call
+  const { data, error, response } = await call.catch((cause: unknown) => {
+    // The connection was lost during the answer.
+    throw cause instanceof Problem ? cause : new Problem(0, 'The answer of the server was incomplete.')
+  })
   if (!response.ok || data === undefined || data === null)
     throw new Problem(response.status, detailOf(error, response.status), error)
   return data
@@ -75,8 +83,8 @@ export interface Page<Row> {
 
 /** Returns a page of a list whose total is in a header. @throws Problem as answerOf(). */
 export async function pageOf<Row>(call: Promise<Answer<readonly Row[]>>): Promise<Page<Row>> {
-  const { response } = await call
   const rows = await answerOf(call)
+  const { response } = await call
   return { rows, total: Number(response.headers.get('x-page-total') ?? rows.length) }
 }
 

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { answerOf, useServer } from '../api/client.ts'
+import { ProblemNote } from '../display/layout/notices.tsx'
 import { macText } from '../devices/device.ts'
 import { useSites } from '../orgs/sites.ts'
 import { useOrgPages } from './org-pages.ts'
@@ -59,7 +60,7 @@ function PaletteSearch({ orgId, onDone }: { readonly orgId: string; readonly onD
   useEffect(() => input.current?.focus(), [])
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
-  const entries = useEntries(orgId, text)
+  const { entries, problem } = useEntries(orgId, text)
   const current = Math.min(chosen, entries.length - 1)
   const go = (entry: Entry | undefined): void => {
     if (entry === undefined) return
@@ -106,31 +107,39 @@ function PaletteSearch({ orgId, onDone }: { readonly orgId: string; readonly onD
           </button>
         ))}
       </div>
-      {entries.length === 0 && <p className="hint">Nothing has this name.</p>}
+      <ProblemNote problem={problem} />
+      {entries.length === 0 && problem === null && <p className="hint">Nothing has this name.</p>}
     </>
   )
 }
 
-function useEntries(orgId: string, text: string): readonly Entry[] {
+interface Found {
+  readonly entries: readonly Entry[]
+  /** Why some of them are missing. */
+  readonly problem: Error | null
+}
+
+function useEntries(orgId: string, text: string): Found {
   const wanted = text.trim().toLowerCase()
   const isWanted = ({ label }: Pick<Entry, 'label'>): boolean => label.toLowerCase().includes(wanted)
   const pages = useOrgPages(orgId).map(({ to, label }) => ({ kind: 'page', label, href: to.replace('$orgId', orgId) }))
-  const sites = [...(useSites(orgId).data?.values() ?? [])].map(({ id, name }) => {
+  const { data, error } = useSites(orgId)
+  const sites = [...(data?.values() ?? [])].map(({ id, name }) => {
     return { kind: 'site', label: name, href: `/orgs/${orgId}/sites/${id}` }
   })
   const devices = useDevices(orgId, wanted)
   const known = wanted === '' ? pages : [...pages, ...sites].filter(isWanted)
-  return [...known.slice(0, SHOWN), ...devices]
+  return { entries: [...known.slice(0, SHOWN), ...devices.entries], problem: devices.problem ?? error }
 }
 
-function useDevices(orgId: string, wanted: string): readonly Entry[] {
+function useDevices(orgId: string, wanted: string): Found {
   const { api } = useServer()
   const [asked, setAsked] = useState('')
   useEffect(() => {
     const timer = setTimeout(() => setAsked(wanted), TYPING_MS)
     return () => clearTimeout(timer)
   }, [wanted])
-  const { data } = useQuery({
+  const { data, error } = useQuery({
     queryKey: ['palette devices', orgId, asked],
     queryFn: () =>
       answerOf(
@@ -142,10 +151,11 @@ function useDevices(orgId: string, wanted: string): readonly Entry[] {
     // The previous results stay during a search.
     placeholderData: (former) => former,
   })
-  if (wanted === '') return []
-  return (data?.results ?? []).flatMap(({ mac, name, site_id: siteId }) =>
+  if (wanted === '') return { entries: [], problem: null }
+  const entries = (data?.results ?? []).flatMap(({ mac, name, site_id: siteId }) =>
     siteId === undefined
       ? []
       : [{ kind: 'device', label: name || macText(mac), href: `/orgs/${orgId}/sites/${siteId}/devices/${mac}` }],
   )
+  return { entries, problem: error }
 }

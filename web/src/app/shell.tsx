@@ -4,8 +4,9 @@ import { Link, Outlet, getRouteApi, useNavigate, useRouterState } from '@tanstac
 import { useEffect, useRef } from 'react'
 import { useSelf } from '../accounts/self.ts'
 import { answerOf, useServer } from '../api/client.ts'
+import { QuietButton } from '../display/forms/button.tsx'
 import { focusContentIfLost } from '../display/forms/focus.ts'
-import { EmptyState } from '../display/layout/notices.tsx'
+import { EmptyState, ProblemNote } from '../display/layout/notices.tsx'
 import { PageTitle } from '../display/layout/page-title.tsx'
 import { useIsHidden, useOrgPages } from './org-pages.ts'
 import { Palette } from './palette.tsx'
@@ -126,9 +127,10 @@ function Account() {
         {self?.email}
       </Link>
       <SchemeChoice />
-      <button type="button" className="quiet" onClick={() => signOut.mutate()}>
+      <QuietButton isBusy={signOut.isPending} onClick={() => signOut.mutate()}>
         Sign out
-      </button>
+      </QuietButton>
+      <ProblemNote problem={signOut.error} />
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useServer } from '../api/client.ts'
+import { answerOf, useServer } from '../api/client.ts'
 import { webhookCalls } from './webhook-calls.ts'
 import type { WebhookPlace } from './webhook.ts'
 
@@ -25,7 +25,7 @@ export function useTopics() {
   const { api } = useServer()
   return useQuery({
     queryKey: ['webhook topics'],
-    queryFn: async () => (await api.GET('/api/v1/const/webhook_topics')).data ?? [],
+    queryFn: () => answerOf(api.GET('/api/v1/const/webhook_topics')),
     staleTime: Infinity,
   })
 }

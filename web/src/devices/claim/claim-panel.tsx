@@ -10,7 +10,7 @@ import { Panel } from '../../display/layout/panel.tsx'
 import { SearchSelect } from '../../display/forms/search-select.tsx'
 import { type Site, siteChoices } from '../../orgs/sites.ts'
 import { type ClaimRefusal, claimRefusalsIn, isUnknownCode } from './claim-refusals.ts'
-import { codesIn } from './claim-search.ts'
+import { codesIn, textAfterClaim } from './claim-search.ts'
 
 interface ClaimPanelProps {
   readonly orgId: string
@@ -28,8 +28,8 @@ export function ClaimPanel({ orgId, sites, onClaimed }: ClaimPanelProps) {
   const codes = codesIn(text)
   const path = { org_id: orgId }
   const claim = useMutation({
-    async mutationFn(): Promise<Schemas['ClaimResult']> {
-      const result = await answerOf(api.POST('/api/v1/orgs/{org_id}/inventory', { params: { path }, body: [...codes] }))
+    async mutationFn(sent: readonly string[]): Promise<Schemas['ClaimResult']> {
+      const result = await answerOf(api.POST('/api/v1/orgs/{org_id}/inventory', { params: { path }, body: [...sent] }))
       const macs = [...(result.inventory_added ?? []), ...(result.inventory_duplicated ?? [])].map(({ mac }) => mac)
       if (siteId !== '' && macs.length > 0)
         await answerOf(
@@ -41,15 +41,15 @@ export function ClaimPanel({ orgId, sites, onClaimed }: ClaimPanelProps) {
       onClaimed(macs)
       return result
     },
-    onSuccess: (result) => {
+    onSuccess: (result, sent) => {
       // The refused codes stay, to be corrected.
-      setText(result.error.join('\n'))
+      setText((current) => textAfterClaim(current, sent, result.error))
       return queries.invalidateQueries({ queryKey: ['inventory item', orgId] })
     },
   })
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    claim.mutate()
+    claim.mutate(codes)
   }
   return (
     <Panel title="Claim">

@@ -20,6 +20,12 @@ export function macsIn(macs: string | undefined): readonly string[] {
     .slice(0, MAX_SHOWN)
 }
 
+/** Returns the text of the codes that are still to be claimed: those that were refused, and what was typed since the others were sent. */
+export function textAfterClaim(text: string, sent: readonly string[], refused: readonly string[]): string {
+  const known = new Set(sent)
+  return [...refused, ...codesIn(text).filter((code) => !known.has(code))].join('\n')
+}
+
 /** Returns claim codes as people paste them: in lines, or separated by commas or spaces. */
 export function codesIn(text: string): readonly string[] {
   return [...new Set(text.split(/[\s,;]+/).filter((code) => code !== ''))]

@@ -20,6 +20,7 @@ import {
   nameOf,
   settingGroups,
   textsOf,
+  unsentOf,
 } from './setting-fields.ts'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/settings')
@@ -71,30 +72,28 @@ interface SettingFormProps {
   readonly mayChange: boolean
 }
 
-const NO_INPUT: SettingTexts = {}
-
 function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
   const { api } = useServer()
   const queries = useQueryClient()
-  const [input, setInput] = useState(NO_INPUT)
+  const [input, setInput] = useState<SettingTexts>({})
   const texts = { ...textsOf(setting), ...input }
   const mutation = useMutation({
-    mutationFn: () =>
+    mutationFn: (sent: SettingTexts) =>
       answerOf(
         api.PUT('/api/v1/orgs/{org_id}/setting', {
           params: { path: { org_id: orgId } },
-          body: changeOf(texts, setting),
+          body: changeOf({ ...textsOf(setting), ...sent }, setting),
         }),
       ),
-    onSuccess(saved) {
+    onSuccess(saved, sent) {
       queries.setQueryData(['setting', orgId], saved)
-      setInput(NO_INPUT)
+      setInput((current) => unsentOf(current, sent))
     },
   })
   const refused = mutation.error === null ? null : fieldOfPath(fieldPathIn(mutation.error.message))
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    mutation.mutate()
+    mutation.mutate(input)
   }
   return (
     <form onSubmit={submit}>
@@ -116,7 +115,7 @@ function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
         ))}
       </fieldset>
       {refused === null && <ProblemNote problem={mutation.error} />}
-      {mutation.isSuccess && input === NO_INPUT && <p role="status">The settings are saved.</p>}
+      {mutation.isSuccess && Object.keys(input).length === 0 && <p role="status">The settings are saved.</p>}
       {mayChange && (
         <Button type="submit" size="sm" isBusy={mutation.isPending}>
           Save the settings

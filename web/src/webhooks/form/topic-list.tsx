@@ -1,4 +1,6 @@
 import { useId } from 'react'
+import { LoadNote } from '../../display/layout/notices.tsx'
+import { failureOf } from '../../display/layout/load-failure.ts'
 import { useTopics } from '../use-webhooks.ts'
 
 interface TopicListProps {
@@ -12,7 +14,8 @@ interface TopicListProps {
 /** The topics to subscribe to; topics without any messages yet come last, with a note. */
 export function TopicList({ chosen, ofSite, error, onChange }: TopicListProps) {
   const errorId = useId()
-  const topics = (useTopics().data ?? []).filter(({ for_org: forOrg }) => !ofSite || !forOrg)
+  const query = useTopics()
+  const topics = (query.data ?? []).filter(({ for_org: forOrg }) => !ofSite || !forOrg)
   const sorted = topics.toSorted((a, b) => Number(b.emitted) - Number(a.emitted) || a.key.localeCompare(b.key))
   const toggle = (key: string, isChosen: boolean): void =>
     onChange(isChosen ? [...chosen, key] : chosen.filter((name) => name !== key))
@@ -32,6 +35,7 @@ export function TopicList({ chosen, ofSite, error, onChange }: TopicListProps) {
           </label>
         ))}
       </div>
+      <LoadNote what="The topics" failure={failureOf([query])} />
       <p role="status" className="muted">
         {chosen.length === 0 && 'Without topics the webhook gets only test messages'}
       </p>

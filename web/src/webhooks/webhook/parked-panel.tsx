@@ -38,7 +38,7 @@ export function ParkedPanel({ place, id, isEnabled, mayWrite, zone }: ParkedPane
     onSuccess: () => queries.invalidateQueries(),
   })
   const waits = isEnabled ? '' : ' until the webhook is enabled'
-  if (query.data === undefined) return null
+  if (query.data === undefined) return <ProblemNote problem={query.error} />
   const { rows, total } = query.data
   const list = (
     <Panel title="Undelivered messages" aside={total > SHOWN ? `the first ${SHOWN} of ${total}` : total}>
