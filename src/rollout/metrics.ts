@@ -2,6 +2,7 @@ import { type Metrics, metric } from '../platform/process/prometheus.ts'
 import type { Now } from './site-upgrade-now.ts'
 import type { OrgRound } from './rounds/decide-org-upgrade.ts'
 import { decideOutage } from './targets/decide-outage.ts'
+import { isHealthReason } from './targets/health/decide-health.ts'
 import { WINDOW_TOO_SHORT } from './targets/steps/decide-window.ts'
 import type { Step } from './rounds/decide-step.ts'
 import {
@@ -15,12 +16,15 @@ import {
 } from './rollout.ts'
 import type { LockedSiteUpgrade } from './store.ts'
 
+/** Stands for all reasons of a device that works worse than before. */
+const HEALTH = 'health'
+
 /** Reasons of the engine. Any other reason of a failed target is the device's refusal, in its own words. */
 const causes = [
   OFFLINE,
   'connection_lost',
   DOWNLOAD_REFUSED,
-  'health',
+  HEALTH,
   'members_behind',
   'no_reconnect',
   'not_activated',
@@ -119,5 +123,7 @@ function countStep(metrics: Metrics, { target, to, reason }: Step, at: Now): voi
 }
 
 function causeOf(reason: string | null): string {
-  return reason !== null && isCause.has(reason) ? reason : REFUSED
+  if (reason === null) return REFUSED
+  if (isHealthReason(reason)) return HEALTH
+  return isCause.has(reason) ? reason : REFUSED
 }

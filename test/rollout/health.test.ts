@@ -92,6 +92,7 @@ it('devices that return with all they had are upgraded, and the others fail with
     [silent.mac]: 'health_unknown',
     [lonely.mac]: 'health_clients',
   })
+  expect(rollout.ctx.metrics.encode([])).toContain('signalbox_upgrade_devices_failed_total{cause="health"} 3\n')
   const detail = await getUpgradeTarget(rollout.ctx.db, rollout.org.scope, { id, mac: deaf.mac })
   expect(presentUpgradeTargetDetail(detail)).toMatchObject({
     baseline: { uplinks: ['eth0'], neighbors: ['0a0000000001'], radios: ['24', '5'], clients: 10 },
