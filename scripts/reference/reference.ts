@@ -27,7 +27,10 @@ export function makeReference(document: ReferenceDocument): Map<string, string> 
     pages.set(file, [`# ${name}`, `${description}. ${MADE}`, ...sections, ''].join('\n\n').trimEnd() + '\n')
   }
   const table = ['| group | operations | |', '|---|---|---|', ...rows].join('\n')
-  pages.set('README.md', `# Reference\n\nThe operations of the interface. ${MADE}\n\n${table}\n`)
+  pages.set(
+    'README.md',
+    `# Reference\n\nThe operations of the interface. ${MADE}\n\n${table}\n\n[Types of events](event-types.md) lists those of devices, edge appliances and upgrades.\n`,
+  )
   return pages
 }
 

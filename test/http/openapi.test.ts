@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { makeEventTypes } from '../../scripts/reference/event-types.ts'
 import { makeReference } from '../../scripts/reference/reference.ts'
 import {
   type OpenApi,
@@ -168,7 +169,8 @@ it('has the committed pages of the reference', async () => {
   const folder = fileURLToPath(new URL('../../docs/reference', import.meta.url))
   const pages = makeReference(published)
   for (const [file, text] of pages) await expect(text).toMatchFileSnapshot(`${folder}/${file}`)
-  expect(readdirSync(folder).toSorted()).toEqual([...pages.keys()].toSorted())
+  await expect(makeEventTypes()).toMatchFileSnapshot(`${folder}/event-types.md`)
+  expect(readdirSync(folder).toSorted()).toEqual([...pages.keys(), 'event-types.md'].toSorted())
   const headings = [...pages.values()].join('\n').match(/^## /gm)
   expect(headings).toHaveLength(operations.length)
 })
