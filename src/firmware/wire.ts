@@ -88,8 +88,10 @@ const CatalogVersionReply = named(
   Type.Object({
     ...ImageVersion.properties,
     channel: Type.Optional(Type.Enum(channels)),
-    reported: Type.Array(Type.String()),
-    min_version: Type.Optional(Type.String()),
+    reported: Type.Array(Type.String(), {
+      description: 'further texts by which devices report that they run the version',
+    }),
+    min_version: Type.Optional(Type.String({ description: 'the lowest version from which it can be installed' })),
   }),
 )
 
@@ -111,7 +113,7 @@ export const ImageReply = named(
     org_id: Uuid,
     sha256: Type.String(),
     size: Type.Integer({ description: 'bytes' }),
-    signature: Type.Optional(Type.String()),
+    signature: Type.Optional(Type.String({ description: 'Ed25519 over the bytes of the SHA-256, in base64' })),
     versions: Type.Array(CatalogVersionReply),
     packages: Type.Array(ImagePackage),
     created_time: Timestamp,

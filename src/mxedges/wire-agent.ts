@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { commandStates } from '../devices/commands/command.ts'
+import { CommandReason } from '../devices/commands/wire.ts'
 import { plainMac } from '../devices/device.ts'
 import type { CatalogPackage } from '../firmware/packages/package.ts'
 import { fitsDistro, isOffered, newestFirst } from '../firmware/packages/resolve-package.ts'
@@ -83,7 +84,7 @@ export const MxedgeCommandReply = named(
     status: Type.Enum(commandStates, {
       description: '`unknown`: the appliance may have done it, but its answer was not received',
     }),
-    reason: Type.Optional(Type.String({ description: 'why the command was rejected, or why its end is unknown' })),
+    reason: Type.Optional(CommandReason),
     progress: Type.Optional(CommandProgressReply),
     created_time: Timestamp,
     sent_time: Type.Optional(Timestamp),

@@ -126,7 +126,9 @@ export const stateFields = {
     named(
       'UpgradeHold',
       Type.Object({
-        by: Type.Enum(['approval', 'check', 'gate', 'user']),
+        by: Type.Enum(['approval', 'check', 'gate', 'user'], {
+          description: 'what it waits for: an approval, a check, a person at a gate, or the person who has paused it',
+        }),
         reason: Type.String(),
         phase_of: Type.Optional(
           Type.Literal('downloads', { description: 'present at a gate between phases of the downloads' }),

@@ -129,7 +129,7 @@ export const WebhookReply = named(
       former_secrets_until: Type.Optional(
         Type.Array(Timestamp, { description: 'until when secrets that were replaced still sign; the newest first' }),
       ),
-      client_cert_expires_time: Type.Optional(Timestamp),
+      client_cert_expires_time: Type.Optional(Type.Number({ description: 'when `client_cert` expires' })),
       created_time: Timestamp,
       modified_time: Timestamp,
     },

@@ -91,7 +91,7 @@ export const AdminReply = named(
     email: Type.String(),
     first_name: Type.String(),
     last_name: Type.String(),
-    enable_two_factor: Type.Boolean(),
+    enable_two_factor: Type.Boolean({ description: 'whether the account has a second factor' }),
     name: Type.String({ description: 'first and last name' }),
     two_factor_verified: Type.Boolean({ description: 'whether a second factor is set up' }),
     oauth_google: Type.Boolean({ description: 'whether an account at this provider is linked' }),

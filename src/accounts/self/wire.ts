@@ -45,7 +45,7 @@ export const SelfReply = named(
       zipcode: Text,
       tags: Type.Optional(Type.Array(Type.String(), { description: 'empty: accounts have no tags' })),
       privileges: Type.Array(PrivilegeReply),
-      enable_two_factor: Flag,
+      enable_two_factor: Type.Optional(Type.Boolean({ description: 'whether the account has a second factor' })),
       two_factor_verified: Flag,
       two_factor_required: Flag,
       two_factor_passed: Flag,

@@ -13,7 +13,7 @@ export const SessionReply = named(
     current: Type.Boolean({ description: 'whether it is the one that asks' }),
     via_sso: Type.Boolean(),
     created_time: Timestamp,
-    expires_time: Timestamp,
+    expires_time: Type.Number({ description: 'when the session ends' }),
     last_seen: Type.Optional(Type.Number({ description: 'epoch seconds, to some minutes' })),
     src_ip: Type.Optional(Type.String({ description: 'from which it was opened' })),
     user_agent: Type.Optional(Type.String()),

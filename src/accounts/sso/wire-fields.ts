@@ -34,7 +34,11 @@ export const storedFields = {
   oauth_ropc_client_secret: Text,
   oauth_tenant_id: Text,
   // The contract has no `standards`, which the Terraform provider sends for the `azure` of its own.
-  oauth_type: Type.Optional(Type.Enum(['azure', 'azure-gov', 'okta', 'ping_identity', 'standards'])),
+  oauth_type: Type.Optional(
+    Type.Enum(['azure', 'azure-gov', 'okta', 'ping_identity', 'standards'], {
+      description: 'stored without effect; `standards` is what the Terraform provider sends for `azure`',
+    }),
+  ),
   openroaming: Type.Optional(
     Type.Object(
       { ssids: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 }), wba_cert: LongText },

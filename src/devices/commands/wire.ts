@@ -95,6 +95,12 @@ export const PingReply = named(
   Type.Object({ session: Type.String({ description: 'the id of the command, which stores the output' }) }),
 )
 
+/** The reason in the record of a command. */
+export const CommandReason = Type.String({
+  description:
+    'why the command was rejected, or why its end is unknown: `timeout` without an answer, `connection_lost` if the connection broke, `gateway_lost` if the service ended',
+})
+
 const commandFields = {
   id: Uuid,
   device_id: Uuid,
@@ -104,7 +110,7 @@ const commandFields = {
   status: Type.Enum(commandStates, {
     description: '`unknown`: the device may have done it, but its answer was not received',
   }),
-  reason: Type.Optional(Type.String({ description: 'why the command was rejected, or why its end is unknown' })),
+  reason: Type.Optional(CommandReason),
   created_time: Timestamp,
   sent_time: Type.Optional(Timestamp),
   finished_time: Type.Optional(Timestamp),

@@ -112,12 +112,14 @@ const ClaimedItem = named(
 export const ClaimReply = named(
   'ClaimResult',
   Type.Object({
-    added: Type.Array(Type.String()),
-    duplicated: Type.Array(Type.String()),
-    error: Type.Array(Type.String()),
-    reason: Type.Array(Type.String()),
-    inventory_added: Type.Optional(Type.Array(ClaimedItem)),
-    inventory_duplicated: Type.Optional(Type.Array(ClaimedItem)),
+    added: Type.Array(Type.String(), { description: 'codes of what has been claimed' }),
+    duplicated: Type.Array(Type.String(), {
+      description: 'codes of what the organization has already, and codes that the request has twice',
+    }),
+    error: Type.Array(Type.String(), { description: 'codes that claim nothing' }),
+    reason: Type.Array(Type.String(), { description: 'parallel to `error`' }),
+    inventory_added: Type.Optional(Type.Array(ClaimedItem, { description: 'parallel to `added`' })),
+    inventory_duplicated: Type.Optional(Type.Array(ClaimedItem, { description: 'parallel to `duplicated`' })),
   }),
 )
 

@@ -8,7 +8,7 @@ export const MxedgePreviewReply = named(
   'MxedgeUpgradePreview',
   Type.Object({
     plan_id: Uuid,
-    expires_at: Timestamp,
+    expires_at: Type.Number({ description: 'until when an upgrade may name the plan by `plan_id`' }),
     start_time: Type.Integer(),
     total: Type.Integer({ description: 'edge appliances that would be upgraded' }),
     phases: Type.Array(
@@ -16,7 +16,7 @@ export const MxedgePreviewReply = named(
         percent: Type.Integer({ description: 'cumulative' }),
         total: Type.Integer(),
         stops_after_failures: Type.Optional(
-          Type.Integer({ description: 'so many failures in the phase stop the upgrade' }),
+          Type.Integer({ description: 'the number of failures in the phase that stops the upgrade' }),
         ),
         begins_about: Type.Optional(
           Type.Integer({ description: 'an estimate: when its first edge appliance begins; missing: it has none' }),
@@ -28,7 +28,7 @@ export const MxedgePreviewReply = named(
     ),
     skipped: Type.Array(Type.Object({ mxedge_id: Uuid, reason: Type.String() })),
     stops_after_failures: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'so many failures stop the upgrade; null: no number of all of them does',
+      description: 'the number of failures that stops the upgrade; null: none does',
     }),
     ends_about: Type.Union([Timestamp, Type.Null()], {
       description: 'an estimate, where every edge appliance is present and healthy; null: there is nothing to do',

@@ -18,7 +18,9 @@ const Name = Type.Optional(Type.String({ description: 'the present name of the d
 const PhaseReply = Type.Object({
   percent: Type.Integer({ description: 'cumulative' }),
   total: Type.Integer(),
-  stops_after_failures: Type.Optional(Type.Integer({ description: 'so many failures in the phase stop the upgrade' })),
+  stops_after_failures: Type.Optional(
+    Type.Integer({ description: 'the number of failures in the phase that stops the upgrade' }),
+  ),
   sites: Type.Array(
     Type.Object({
       site_id: Uuid,
@@ -37,7 +39,7 @@ export const UpgradePreviewReply = named(
   'UpgradePreview',
   Type.Object({
     plan_id: Uuid,
-    expires_at: Timestamp,
+    expires_at: Type.Number({ description: 'until when an upgrade may name the plan by `plan_id`' }),
     total: Type.Integer({ description: 'devices that would be upgraded' }),
     phases: Type.Array(PhaseReply),
     downloads: Type.Array(PhaseReply, {
@@ -48,7 +50,7 @@ export const UpgradePreviewReply = named(
     }),
     skipped: Type.Array(Type.Object({ mac: Type.String(), name: Name, reason: Type.String() })),
     stops_after_failures: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'so many failures stop the upgrade; null: no number of all of them does',
+      description: 'the number of failures that stops the upgrade; null: none does',
     }),
     ends_about: Type.Union([Timestamp, Type.Null()], {
       description: 'an estimate, where every device is present and healthy; null: there is nothing to do',

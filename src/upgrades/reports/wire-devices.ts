@@ -31,14 +31,14 @@ export const ReportDeviceReply = named(
     ),
     attempts: Type.Optional(Count),
     run: Type.Optional(Count),
-    down_at: Type.Optional(Timestamp),
-    up_at: Type.Optional(Timestamp),
+    down_at: Type.Optional(Type.Number({ description: 'When its reboot took it down' })),
+    up_at: Type.Optional(Type.Number({ description: 'When it was back; missing: it has not come back' })),
     downtime: Type.Optional(
       Type.Number({
         description: 'In seconds, without the time for which it was up before it was restored for its health',
       }),
     ),
-    ended_at: Type.Optional(Timestamp),
+    ended_at: Type.Optional(Type.Number({ description: 'When it had its result' })),
   }),
 )
 

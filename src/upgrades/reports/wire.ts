@@ -28,8 +28,8 @@ const DowntimeReply = named(
   'UpgradeDowntime',
   Type.Object({
     devices: Count,
-    longest: Seconds,
-    sum: Seconds,
+    longest: Type.Number({ description: 'Seconds of the device that was down for longest' }),
+    sum: Type.Number({ description: 'Seconds of all devices together' }),
     at_once: Type.Integer({ description: 'How many devices were down at the same time, at most' }),
     still_down: Type.Integer({ description: 'Devices that have not come back' }),
   }),
@@ -42,8 +42,10 @@ const phaseFields = {
   failed: Count,
   under_way: Type.Integer({ description: 'Devices that have begun, and that have no result yet' }),
   cancelled: Count,
-  opened_at: Type.Optional(Timestamp),
-  ended_at: Type.Optional(Timestamp),
+  opened_at: Type.Optional(
+    Type.Number({ description: 'When its first devices could begin; missing: it has not opened' }),
+  ),
+  ended_at: Type.Optional(Type.Number({ description: 'When its last device had a result' })),
   duration: Type.Optional(Seconds),
   gate: Type.Optional(GateReply),
 }
@@ -53,7 +55,9 @@ const downloadFields = {
   total: Count,
   downloaded: Type.Integer({ description: 'Devices that have got their image' }),
   failed: Type.Integer({ description: 'Devices that failed without it' }),
-  opened_at: Type.Optional(Timestamp),
+  opened_at: Type.Optional(
+    Type.Number({ description: 'When its first devices could download; missing: it has not opened' }),
+  ),
   gate: Type.Optional(GateReply),
 }
 
@@ -61,15 +65,15 @@ const SiteReply = named(
   'UpgradeReportSite',
   Type.Object({
     site_id: Uuid,
-    site_upgrade_id: Uuid,
+    site_upgrade_id: Type.String({ format: 'uuid', description: 'The id of the upgrade at this site' }),
     site_name: Type.Optional(Type.String()),
     status: Type.Enum(statuses),
     reason: Type.Optional(Type.String()),
     total: Count,
     upgraded: Count,
     failed: Count,
-    started_at: Type.Optional(Timestamp),
-    ended_at: Type.Optional(Timestamp),
+    started_at: Type.Optional(Type.Number({ description: 'When the first device of the site began' })),
+    ended_at: Type.Optional(Type.Number({ description: 'When the last device of the site had a result' })),
     downtime: DowntimeReply,
   }),
 )
@@ -77,7 +81,9 @@ const SiteReply = named(
 const Devices = Type.Integer()
 const summaryFields = {
   upgrade_id: Uuid,
-  site_upgrade_id: Type.Optional(Uuid),
+  site_upgrade_id: Type.Optional(
+    Type.String({ format: 'uuid', description: 'The site upgrade that the report is limited to' }),
+  ),
   status: Type.Enum([...statuses, 'running']),
   strategy: Type.String(),
   target_version: Type.String(),
@@ -96,7 +102,7 @@ const summaryFields = {
     Type.Object({ reason: Type.String(), restore_reason: Type.Optional(RestoreReason), devices: Devices }),
   ),
   stops_after_failures: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'so many failures in all phases stop the upgrade; null: no number of them does',
+    description: 'the number of failures, in all phases together, that stops the upgrade; null: none does',
   }),
   left_out: Type.Array(Type.Object({ reason: Type.String(), devices: Devices }), {
     description: 'Why devices that were selected are not among those of the upgrade',
@@ -105,7 +111,9 @@ const summaryFields = {
   downloads: Type.Array(named('UpgradeReportDownloads', Type.Object(downloadFields)), {
     description: 'Phases of the downloads; empty where devices download in those of their reboots',
   }),
-  decisions: Type.Array(DecisionReply),
+  decisions: Type.Array(DecisionReply, {
+    description: 'What persons, and the engine at gates and limits, have decided, by time',
+  }),
   sites: Type.Array(SiteReply),
 }
 

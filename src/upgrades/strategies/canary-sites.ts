@@ -11,7 +11,7 @@ export const canarySitesField = Type.Optional(
   Type.Array(Type.Integer({ minimum: 1, maximum: 10_000 }), {
     minItems: 1,
     maxItems: 100,
-    description: 'so many sites are upgraded up to each phase; the rest follow in a last one',
+    description: 'how many sites are upgraded up to the end of each phase; the rest follow in a last one',
   }),
 )
 

@@ -22,8 +22,12 @@ const fields = {
   phase_gates: gateField,
   ...successField,
   canary_groups: canaryGroupsField,
-  /** The devices that canary phases divide: those of the whole upgrade, or of each site. Signalbox's own field. */
-  phase_scope: Type.Optional(Type.Enum(['org', 'site'], { default: 'org' })),
+  phase_scope: Type.Optional(
+    Type.Enum(['org', 'site'], {
+      default: 'org',
+      description: 'what the phases divide: the devices of the whole upgrade, or those of each site. Ours',
+    }),
+  ),
 }
 
 /**

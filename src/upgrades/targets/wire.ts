@@ -18,12 +18,18 @@ export function parseTargetFilters(query: Static<typeof UpgradeTargetsQuery>): C
   return parseFilters(upgradeTargetFilters, query)
 }
 
-/** The time for which the reboot took the device down; without an end where it has not come back. */
-const outageFields = { down_at: Type.Optional(Timestamp), up_at: Type.Optional(Timestamp) }
+const outageFields = {
+  down_at: Type.Optional(Type.Number({ description: 'When the reboot took the device down' })),
+  up_at: Type.Optional(Type.Number({ description: 'When it was back; missing: it has not come back' })),
+}
 
 const UpgradeTargetHop = named(
   'UpgradeTargetHop',
-  Type.Object({ version: Type.String(), done_at: Type.Optional(Timestamp), ...outageFields }),
+  Type.Object({
+    version: Type.String(),
+    done_at: Type.Optional(Type.Number({ description: 'When it was installed; missing: it is still to be' })),
+    ...outageFields,
+  }),
 )
 
 export const RestoreReason = Type.String({
@@ -47,7 +53,11 @@ const fields = {
   }),
   download_phase: Type.Optional(Type.Integer({ description: 'From 1, if the downloads have separate phases' })),
   status: Type.Enum(Object.keys(buckets)),
-  reason: Type.Optional(Type.String()),
+  reason: Type.Optional(
+    Type.String({
+      description: 'Why it failed, was cancelled, waits or is tried again: a code, or the words of the device',
+    }),
+  ),
   restoring: Type.Optional(Restoring),
   restore_reason: Type.Optional(RestoreReason),
   from_version: Type.Optional(Type.String()),
@@ -77,8 +87,8 @@ export const UpgradeTargetDetailReply = named(
           restore_reason: Type.Optional(RestoreReason),
           from_version: Type.Optional(Type.String()),
           timestamp: Timestamp,
-          retried_by: Type.String(),
-          retried_at: Timestamp,
+          retried_by: Type.String({ description: 'The person who retried the device' }),
+          retried_at: Type.Number({ description: 'When the device was retried' }),
           ...outageFields,
         }),
       ),
@@ -94,8 +104,8 @@ export const UpgradeTargetDetailReply = named(
           status: Type.String(),
           reason: Type.Optional(Type.String()),
           timestamp: Timestamp,
-          sent_at: Type.Optional(Timestamp),
-          finished_at: Type.Optional(Timestamp),
+          sent_at: Type.Optional(Type.Number({ description: 'Missing: it was not sent' })),
+          finished_at: Type.Optional(Type.Number({ description: 'Missing: it waits or runs' })),
         }),
       ),
     ),

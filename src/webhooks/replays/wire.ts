@@ -25,7 +25,7 @@ export const ParkedMessageReply = named(
     attempts: Type.Integer({ description: 'with those whose answers requested a pause' }),
     events: Type.Integer(),
     created_time: Timestamp,
-    parked_time: Timestamp,
+    parked_time: Type.Number({ description: 'when it was given up; a week later it is deleted' }),
   }),
 )
 
@@ -88,10 +88,10 @@ export const WebhookHealthReply = named(
     pending_exact: Type.Boolean({
       description: 'false: up to 200 fewer wait, because more than 1,000 do, and they are being sent',
     }),
-    oldest_pending: Type.Optional(Timestamp),
+    oldest_pending: Type.Optional(Type.Number({ description: 'when the oldest waiting message was made' })),
     parked: Type.Integer({ description: 'at most 10,000' }),
     overflowed: Type.Integer({ description: 'messages that were dropped because too many waited' }),
-    last_overflow: Type.Optional(Timestamp),
+    last_overflow: Type.Optional(Type.Number({ description: 'when a message was last dropped' })),
     breaker: Type.Object({
       open: Type.Boolean({ description: 'after five failures in a row, until an attempt succeeds' }),
       failures: Type.Integer({ description: 'failed attempts since the last success' }),
@@ -105,8 +105,8 @@ export const WebhookHealthReply = named(
     last_hour: Type.Object({
       attempts: Type.Integer({ description: 'at most the last 1,000' }),
       success_rate: Type.Optional(Type.Number({ description: '0 to 1' })),
-      p50_ms: Type.Optional(Type.Integer()),
-      p99_ms: Type.Optional(Type.Integer()),
+      p50_ms: Type.Optional(Type.Integer({ description: 'the median of their durations' })),
+      p99_ms: Type.Optional(Type.Integer({ description: 'the 99th percentile of their durations' })),
     }),
   }),
 )
