@@ -34,7 +34,7 @@ const DEFAULT_DEVICES = 10_000
 const DEFAULT_SITES = 1
 /** With `--wire`. An image that is sent quickly: the transfer of bytes is not what the benchmark measures. */
 const DEFAULT_IMAGE_KB = 100
-/** The run is over at the latest so long before it is noticed. A look takes half a millisecond. */
+/** The end of the run is noticed at most this much later. A poll takes half a millisecond. */
 const POLL_MS = 20
 
 /**

@@ -7,8 +7,8 @@ import { load, percentiles, reportWhen, untilDrained } from './support/webhooks/
 import { presentUsage, usageOf } from './support/webhooks/usage.ts'
 
 /**
- * `--beside` measures only the effect of foreign events; `--held-minutes` only that of an open transaction, for so long. Then
- * `--webhooks-per-org` has each event delivered so many times, at the same rate of deliveries.
+ * `--beside` measures only the effect of foreign events; `--held-minutes` only that of a transaction that stays open for that
+ * time. With it, `--webhooks-per-org` has each event delivered that many times, at the same rate of deliveries.
  */
 export const options = {
   beside: { type: 'boolean' },

@@ -16,7 +16,7 @@ const BUILDS = {
   },
 }
 
-/** Files of former builds stay for so long after they have been replaced. */
+/** How long files of former builds stay after they have been replaced. */
 const STAYS_MS = 7 * 24 * 3600e3
 /** The file of a build that has the times at which its files of former builds were replaced. */
 const REPLACED = '.replaced'

@@ -7,7 +7,7 @@ export interface EpochSpread {
 }
 
 /**
- * Returns the lowest and the highest session epoch once so many devices are recorded as connected, which is after their
+ * Returns the lowest and the highest session epoch once `devices` devices are recorded as connected, which is after their
  * links have opened. The epoch counts how often a device has connected.
  * @throws Error if that takes longer than `withinMs`.
  */

@@ -37,7 +37,7 @@ interface AuditRows {
   readonly records: readonly NewAuditRecord[]
 }
 
-/** Records are bounded in bytes by reduceChange(), so that so many are far from the limit of a statement. */
+/** reduceChange() bounds the bytes of a record, so this many are far from the limit of a statement. */
 const MAX_AUDITS = 20
 
 /**

@@ -6,11 +6,11 @@ export interface LogOutput {
 }
 
 const STDERR = 2
-/** Lines are dropped while so many characters wait for a slow reader. */
+/** Lines are dropped while this many characters wait for a slow reader. */
 const MAX_WAITING = 1_000_000
-/** Until a write is repeated that found no room, and how long the exit waits for one in progress. */
+/** The pause before a write that found no room is repeated, and the time for which the exit waits for one in progress. */
 const AGAIN_MS = 50
-/** The exit waits for so long for a slow reader. */
+/** How long the exit waits for a slow reader. */
 const EXIT_WITHIN_MS = 1000
 
 let stderr: LogOutput | null = null

@@ -72,7 +72,7 @@ export function openCount(counts: TargetCounts): number {
   return [...inFlightStates, ...waitingStates].reduce((sum, state) => sum + counts[state], 0)
 }
 
-/** The plan of so many devices takes tens of megabytes, and its rounds leave as much garbage within seconds. */
+/** A plan of this many devices takes tens of megabytes, and its rounds leave as much garbage within seconds. */
 export const LARGE_PLAN = 20_000
 
 /** The only failure without a cause in the upgrade: it counts against no limit. */

@@ -43,7 +43,7 @@ const SHARED_TARGETS = 4
 
 /** Device messages come in bursts; a burst shares a round. */
 const MIN_GAP_MS = 200
-/** In relation to RolloutOptions.targetsPerRound: a round of so many changed devices gains nothing if it waits for more. */
+/** In relation to RolloutOptions.targetsPerRound: a round of this many changed devices gains nothing if it waits for more. */
 const FULL_PART = 0.5
 /** Longer than V8 needs for a collection, and than it takes until the next full round. */
 const SAVING_MS = 10_000

@@ -29,7 +29,7 @@ export async function usageOf({ ctx, postgresPid, statements }: Engine, receiver
   }
 }
 
-/** Presents what was used between two readings, for each of so many deliveries. */
+/** Presents what was used between two readings, divided by the number of deliveries. */
 export function presentUsage(before: Usage, after: Usage, deliveries: number): Record<string, unknown> {
   const each = (part: keyof Usage): number => (after[part] - before[part]) / deliveries
   return {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 const DIGEST = 64
 
 /**
- * Deletes artifacts, complete or not, except the one with this digest and so many of the newest `others`.
+ * Deletes artifacts, complete or not, except the one with this digest and the newest of the rest, `others` in number.
  */
 export async function deleteArtifacts(
   folder: string,

@@ -17,7 +17,7 @@ export interface ApartProcessOptions extends Omit<ApartData, 'time' | 'baseUrl' 
   readonly readTime: () => TimeReading
   /** The destination of its log lines. */
   readonly logOutput: LogOutput
-  /** The process ends after so much time without requests. Default: 30 s. */
+  /** After this time without requests the process ends. Default: 30 s. */
   readonly idleMs?: number
   /** The file that the process runs. Default: the one beside this module, which is a source or a file of the build. */
   readonly program?: string

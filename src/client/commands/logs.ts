@@ -6,7 +6,7 @@ import { type AddCommands, query } from './command.ts'
 import { findSite } from './find.ts'
 
 const POLL_MS = 2000
-/** Each round reads so much of the past again, because a record gets its time before its transaction commits. */
+/** How far back each round reads again, because a record gets its time before its transaction commits. */
 const OVERLAP_S = 10
 const PAGE = 1000
 

@@ -15,8 +15,8 @@ export interface Claimant {
 }
 
 /**
- * Limits guessing at claim codes: an organization and an account may each try so many codes in an hour that nothing
- * unclaimed has. The counts are in memory: a restart resets them.
+ * Limits guessing at claim codes: it bounds how many codes of no unclaimed device an organization, and an account, may try in
+ * an hour. The counts are in memory: a restart resets them.
  */
 export interface ClaimGuesses {
   /**

@@ -21,7 +21,7 @@ import {
 /** The protocol that routers speak; other devices can't become routers by registering. */
 export const ROUTER_FAMILY = 'edge'
 
-/** A code that got into the wrong hands can't fill the inventory: so many registered routers may be in no site. */
+/** The maximum number of registered routers without a site, so that a leaked code can't fill the inventory. */
 const MAX_UNASSIGNED = 1000
 
 /** The data that a router sends to register. */

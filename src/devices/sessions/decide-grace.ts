@@ -1,7 +1,7 @@
 /**
  * The time in which devices that a gateway has lost, because it stopped or died, may come back without counting as
  * disconnected. Access points try again 10, 20, 30 ... 900 s after the last try, so how soon they come depends on how
- * long they have tried: the grace covers two tries of each. Where so many come that some are refused, it continues
+ * long they have tried: the grace covers two tries of each. If some are refused because too many come at once, it continues
  * while others come back. Switches try every 5 s.
  */
 export interface Grace {

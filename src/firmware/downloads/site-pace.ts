@@ -1,6 +1,6 @@
 /** The share of a site's bandwidth that one response gets. */
 export interface PaceLane {
-  /** Resolves with true when so many bytes may be sent, and with false as soon as the lane is closed. */
+  /** Resolves with true when `bytes` may be sent, and with false as soon as the lane is closed. */
   take(bytes: number): Promise<boolean>
   /** May be called again. */
   close(): void

@@ -41,7 +41,7 @@ export interface Paged<T> {
   readonly rows: readonly T[]
   /** The number of rows on all pages. */
   readonly total: number
-  /** The number of rows on each page but the last: as requested, or fewer where so many might not fit. */
+  /** The number of rows on each page but the last: as requested, or fewer if the requested number might not fit. */
   readonly limit: number
 }
 

@@ -6,8 +6,8 @@ export interface Group {
   readonly hits: RawBuilder<unknown>
   readonly isSorted: boolean
   /**
-   * If filters leave some of the rows that an index has in this order: only so many are looked at as fill the page when hits
-   * are spread evenly. Null: the hits are read in order until the page is full.
+   * Set if filters leave some of the rows that an index has in this order: the query then reads only the number of rows that
+   * fills the page if hits are spread evenly. Null: the hits are read in order until the page is full.
    */
   readonly among: {
     /** A query for these rows, with the columns of `hits`. */

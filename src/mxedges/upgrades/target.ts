@@ -113,8 +113,8 @@ export interface TargetRules {
   /** The time until which absent appliances may still be reconnecting, after a start of the service. */
   readonly graceUntilMs: number
   /**
-   * Returns when an appliance that needs so long may begin, so that it ends in a maintenance window of its site; null:
-   * none is long enough.
+   * Returns when an appliance that needs `needMs` may begin, so that it ends in a maintenance window of its site; null: no
+   * window is long enough.
    */
   beginMs(needMs: number): number | null
 }

@@ -303,7 +303,7 @@ function lengthOf(header: string | readonly string[] | undefined): number | null
 
 /** How long a connection is kept by default. It is short, because a request fails on a connection that the other side is just closing. */
 const KEPT_MS = 1000
-/** The other side may close the connection so long before the end of the time that it announces. */
+/** How long before the end of the announced time the other side may close the connection. */
 const MARGIN_MS = 2000
 
 function keptMs(headers: AnswerHead['headers'], minor: string): number {

@@ -46,7 +46,7 @@ interface HttpConnectionOptions {
   readonly remoteAddress: string | null
   /** Shared by the connections of an origin. */
   readonly lastHead: LastHead
-  /** Called when an answer has ended and the connection may be used again, for so many milliseconds. */
+  /** Called when an answer has ended and the connection may be used again, for `keepMs`. */
   readonly onIdle: (keepMs: number) => void
   readonly onClose: () => void
 }

@@ -2,7 +2,7 @@
 export interface SavingRule {
   /** Saving less resident memory is not worth its time. */
   readonly leastLimitMb: number
-  /** Memory is saved until so much of the limit is left. */
+  /** Memory is saved until the process takes no more than this part of the limit. */
   readonly enoughPart: number
   /** What is in use may grow by this factor before memory is saved again. */
   readonly room: number

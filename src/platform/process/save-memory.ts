@@ -27,8 +27,8 @@ const GROWTH = '--heap-growing-percent=150'
 /**
  * The flags of V8 for each degree. With `optimize-for-size`, which V8 reads at each collection, these return all free pages
  * to the system, shrink the young heap, and move objects out of pages that are mostly free. It reads
- * `incremental-marking-hard-trigger` whenever the heap needs a page: the next collection begins when so many percent of
- * the growth have been taken.
+ * `incremental-marking-hard-trigger` whenever the heap needs a page: the next collection begins when this percentage of
+ * the growth has been taken.
  */
 const flags = {
   none: ['--no-optimize-for-size', '--incremental-marking-hard-trigger=0'],
@@ -44,7 +44,7 @@ const flags = {
 const LINK_MB = 0.077
 
 /**
- * A connection that has closed counts for so long: a device that restarts connects again, and some of the memory of its former
+ * How long a connection counts after it has closed: a device that restarts connects again, and some of the memory of its former
  * connection is free only after the next full collection.
  */
 const CLOSED_LINK_MS = 120_000

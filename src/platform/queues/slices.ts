@@ -1,4 +1,4 @@
-/** Runs pieces of work in the order of the calls, so many in each turn of the event loop that others have theirs in between. */
+/** Runs pieces of work in the order of the calls, a limited part in each turn of the event loop, so that other work comes in between. */
 export interface Slices {
   run(work: Work): void
 }

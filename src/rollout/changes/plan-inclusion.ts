@@ -159,7 +159,7 @@ function downloadsInPhases({ device }: IncludedDevice, { downloads }: Pick<Upgra
   return downloads !== undefined && (downloads.one_step === true || canStage(device))
 }
 
-/** Returns phases with so many devices more. Each further phase has the gate of the last one. */
+/** Returns the phases with further devices in each. Each further phase has the gate of the last one. */
 export function addToPhases<P extends Pick<UpgradePlan, 'phase_sizes' | 'gates'>>(
   { phase_sizes: sizes, gates }: P,
   count: number,

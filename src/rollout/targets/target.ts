@@ -175,7 +175,7 @@ export interface TargetRules {
   /** False: the phase of its download is not open. */
   readonly mayDownload: boolean
   /**
-   * Returns the first time, from now on, at which a device that needs so long may begin so that it ends within a
+   * Returns the first time, from now on, at which a device that needs `needMs` may begin so that it ends within a
    * maintenance window; null: no window is long enough.
    */
   readonly beginMs: (needMs: number) => number | null

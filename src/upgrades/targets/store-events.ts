@@ -18,8 +18,8 @@ export interface TargetEvent {
 
 const MAX_EVENTS = 500
 /**
- * Events belong to a target until so long after its end: the last contact of a device may come later, for instance if it
- * failed for its absence.
+ * How long after the end of a target events belong to it: the last contact of a device may come later, for instance if it
+ * failed because it was absent.
  */
 const HEARD_WITHIN_MS = 3600e3
 

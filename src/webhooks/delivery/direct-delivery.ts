@@ -28,7 +28,7 @@ export interface DirectDelivery {
   accept(lane: LaneKey, message: DueMessage, acceptance: Acceptance): boolean
   /** How many events of a backlog the lane of a webhook accepts now; null if they have to be routed. */
   roomForBacklog(webhookId: string): number | null
-  /** Calls `onRoom` once when the held lane of a webhook accepts so many events of a backlog, or none. */
+  /** Calls `onRoom` once when the held lane of a webhook accepts `events` events of a backlog, or when they have to be routed. */
   awaitRoom(webhookId: string, events: number, onRoom: () => void): void
   /**
    * Repairs what a transaction may have left whose outcome is unknown: leases without a holder, and messages of open

@@ -8,7 +8,7 @@ import { MESSAGES_PER_STATEMENT } from '../lanes/store-order.ts'
 import type { LaneKey } from '../lanes/store.ts'
 import { createClockSteps } from './clock-steps.ts'
 
-/** Lanes whose times are to be made earlier by so much. */
+/** Lanes whose times are to be made earlier by `ms`. */
 interface Shift {
   readonly lanes: readonly LaneKey[]
   readonly ms: number

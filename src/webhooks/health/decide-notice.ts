@@ -3,7 +3,7 @@ export const noticeHours = [1, 24, 72] as const
 
 export type NoticeHours = (typeof noticeHours)[number]
 
-/** A webhook is disabled only after so many failures: a few failures of rare messages show little. */
+/** A webhook is disabled only after this many failures: a few failures of rare messages show little. */
 export const MIN_FAILURES = 20
 
 const HOUR_MS = 3600e3

@@ -24,7 +24,7 @@ export interface WebhookSigns {
   readonly overflowedAt: Date | null
 }
 
-/** A webhook counts as overflowing for so long after a message was dropped. */
+/** How long a webhook counts as overflowing after a message was dropped. */
 export const OVERFLOWING_MS = 3600e3
 
 /** The waiting messages of a lane that is held are counted up to this number; a larger one may be up to 200 too high. */

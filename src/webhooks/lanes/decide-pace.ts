@@ -49,7 +49,7 @@ function isPaused(limit: RateLimit, { nextMs }: Pace, now: Date): boolean {
   return waitMs > 0 && waitMs <= distanceMs(limit) + SLACK_MS
 }
 
-/** Returns how many messages may start within so many milliseconds; at least one. */
+/** Returns how many messages may start within `ms`; at least one. */
 export function messagesWithin({ messages, periodMs }: RateLimit, ms: number): number {
   return Math.max(1, Math.ceil(((ms + SLACK_MS) * messages) / periodMs))
 }

@@ -11,7 +11,7 @@ export interface SpareCount {
   take(wanted: number): number
   /** Adds messages that were deleted without changing the row, or what was taken and not used. */
   add(messages: number): void
-  /** True if the row may still count so many deleted messages more. */
+  /** True if the row may count this many deleted messages in addition. */
   fits(messages: number): boolean
   /** False if the row counts a message too many. */
   isZero(): boolean

@@ -28,7 +28,7 @@ interface ClockStep {
 }
 
 /**
- * Makes the times of lanes earlier, because the wall clock was set back by so much: their retries, their breakers and the pauses that
+ * Makes the times of lanes earlier by the step by which the wall clock was set back: their retries, their breakers and the pauses that
  * their receivers have requested would otherwise end that much later. Messages keep their order. A process that holds one of the lanes
  * loses it, as in closeBreaker().
  */

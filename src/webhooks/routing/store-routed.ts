@@ -26,7 +26,7 @@ export interface DirectLease {
 export interface LaneLoan {
   readonly epoch: string
   readonly messages: number
-  /** If these messages do not suffice, the row counts so many more than are added. */
+  /** If these messages do not suffice, the row counts this many messages more than are added. */
   readonly ahead: number
 }
 

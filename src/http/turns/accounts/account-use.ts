@@ -12,7 +12,7 @@ const MUCH_MORE = 1.5
 const LIGHT_TOGETHER = 0.6
 /** A heavy account that wants this many times as much makes another one light: that one may only wait behind it. */
 const FAR_MORE = 2
-/** A heavy account that wants less than this part of what it gets, for so long, becomes light, though requests may wait. */
+/** A heavy account that wants less than this part of what it gets for `MODEST_MS` becomes light, though requests may wait. */
 const MODEST_PART = 0.75
 const MODEST_MS = 1000
 /** However busy the machine is, a neighbor with usual requests must not look heavy. */

@@ -9,7 +9,7 @@ declare module 'fastify' {
   }
 }
 
-/** A stop waits for so long for operations whose clients have left, if closeHttp() leaves it that much. */
+/** How long a stop waits for operations whose clients have left, if closeHttp() leaves it that much time. */
 const OPERATIONS_MS = 5000
 
 /**

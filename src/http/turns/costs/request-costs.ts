@@ -6,7 +6,7 @@ const MAX_KNOWN = 10_000
 const LATEST = 0.2
 /** The assumed cost of a request whose kind is not known, and the most that its share counts. */
 const UNKNOWN_MS = 2
-/** After so many requests among others of unknown kinds, a kind counts as known. */
+/** A kind counts as known after this many requests that ran beside others of unknown kinds. */
 const ENOUGH = 3
 
 /** What requests cost the main thread. */

@@ -14,7 +14,7 @@ interface ThreadShareOptions {
 
 /**
  * Returns which share of its busy time the thread has really run lately, from 0.1 to 1. On a machine with other work it
- * is less than 1: then even an account that uses all of the thread uses only so much of a second.
+ * is less than 1: even an account that uses all of the thread then uses only this share of a second.
  */
 export function createThreadShare({ cpuMs, busyMs }: ThreadShareOptions): () => number {
   let [lastCpuMs, lastBusyMs] = [cpuMs(), busyMs()]

@@ -4,7 +4,7 @@ import { tooManyRequests } from '../../../platform/errors.ts'
 
 /** Large answers of all accounts that their clients have not accepted yet. They are in memory until then. */
 export interface UnreadAnswers {
-  /** @throws AppError rate_limited if there is no room for so much more, and no account has more than this one. */
+  /** @throws AppError rate_limited if there is no room for `bytes` more, and no account has more than this one. */
   assertRoom(account: string, bytes: number): void
   /**
    * Counts an answer until its client has accepted it or has left. Without room for it, connections of the account with

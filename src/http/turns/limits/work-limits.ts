@@ -21,7 +21,7 @@ const UNKNOWN_ANSWER_BYTES = 1024 * 1024
  * wait for each other in the database, where each occupies one of the connections of all accounts.
  */
 const CHANGE_BYTES = MAX_BYTES_AT_ONCE / 4
-/** Requests of an operation wait for so long for the first one of their account. A slow one must not delay them. */
+/** How long requests of an operation wait for the first one of their account. A slow one must not delay them further. */
 const FIRST_MS = 200
 /** The number of answers whose sizes are remembered; the oldest are dropped. */
 const MAX_KNOWN = 10_000

@@ -2,7 +2,7 @@ import { fail } from '../steps/decide-attempt.ts'
 import type { DeviceHealth } from '../../tables.ts'
 import type { HealthNow, TargetDecision, TargetNow, TargetRules } from '../target.ts'
 
-/** Clients need so long to come back. */
+/** The time that clients need to come back. */
 const CLIENTS_MS = 10 * 60_000
 /** A smaller share of the clients than before is a failure. */
 const MIN_CLIENTS_PERCENT = 50

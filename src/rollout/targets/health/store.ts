@@ -5,7 +5,7 @@ import { columnsOf, rowsAs } from '../../../platform/database/rows.ts'
 import type { TargetKey } from '../store.ts'
 import type { DeviceHealth, HealthNow } from '../target.ts'
 
-/** A device that has not reported for so long has no baseline. */
+/** A device whose last report is older than this has no baseline. */
 const RECENT_MS = 3600e3
 
 /** The document of a DeviceHealth, of the column `report` of `device_report`. */

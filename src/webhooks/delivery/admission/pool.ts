@@ -2,7 +2,7 @@ export interface PoolCap {
   readonly total: number
   /** The share of each organization. */
   readonly perOrg: number
-  /** An organization may exceed its share while so much stays free for others. Default: it may never. */
+  /** An organization may exceed its share while this much stays free for others. Default: it never may. */
   readonly keptFree?: number
 }
 

@@ -13,7 +13,7 @@ export interface LanePace {
   nextAt(): Date | null
   /** Must be called when a message starts. */
   start(): void
-  /** Returns how many messages may start within so many milliseconds. */
+  /** Returns how many messages may start within `ms`. */
   messagesWithin(ms: number): number
 }
 

@@ -1,6 +1,6 @@
 /** Reports once when a lane has room for events of a backlog again. */
 export interface RoomNotice {
-  /** Calls `onRoom` once when the lane accepts so many events, or none. Only the last call counts. */
+  /** Calls `onRoom` once when the lane accepts `events` events, or when they have to be routed. Only the last call counts. */
   readonly request: (events: number, onRoom: () => void) => void
   /** Must be called whenever the room may have changed. */
   check(): void
