@@ -86,7 +86,7 @@ interface JoiningSites {
   readonly later: readonly NewSiteUpgrade[]
 }
 
-/** What the looks of one search share: no device that may join has part in it. */
+/** The data that all portions of one search share; it does not depend on the devices that may join. */
 interface Prepared extends JoiningSites {
   readonly scope: OrgScope
   /** The id of the organization upgrade. */
@@ -141,7 +141,7 @@ async function passBy(
 ): Promise<Looked> {
   const { scope, id, later } = prepared
   const look = { orgUpgradeId: id, siteIds: siteIdsOf(prepared), ...portion }
-  // What is known of them may be what fails, so only their ids are read.
+  // Reading more than their ids may be what fails.
   const { devices, last } = await listFree(ctx.db, scope, look)
   const siteIds = new Set(devices.map(({ siteId }) => siteId))
   return inTx(ctx, async (tx) => {

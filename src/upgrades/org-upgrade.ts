@@ -15,7 +15,7 @@ import type { Phasing } from './strategies/strategy.ts'
 
 /** The interval at which an upgrade searches for devices that have joined. */
 export const INCLUDE_MS = 60_000
-/** A search that a bound of its size has ended continues after this. */
+/** A search that has reached the limit of its size continues after this. */
 export const NEXT_LOOK_MS = 1000
 
 /** A time with the name of its field, for messages about it. */

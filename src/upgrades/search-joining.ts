@@ -5,60 +5,61 @@ import { AppError } from '../platform/errors.ts'
 import { INCLUDE_MS, NEXT_LOOK_MS } from './org-upgrade.ts'
 
 /**
- * Exceeds the time of one look: each search has its own lease, which every further look of it renews. After it, another worker goes
- * on where one has died. If the first one still searches, it ends with its look: the locks prevent that anything joins twice, and
- * its position is not written any more.
+ * Exceeds the time of one portion: each search has its own lease, which every further portion renews. If a worker dies, another
+ * one continues its search after the lease. If the first one is still searching by then, it stops after its portion: locks prevent
+ * that anything joins twice, and its position is no longer written.
  */
 const LEASE_MS = 60_000
-/** Upgrades that one round searches for, one after the other. */
+/** The number of upgrades for which one round searches, one after the other. */
 const MAX_AT_ONCE = 20
-/** What one search passes by. If more fail, it goes on after a pause: looking for each of them must not keep the service busy. */
+/** The number of candidates that one search passes by. If more fail, it continues after a pause, so that it does not keep the service busy. */
 const MAX_PASSED_BY = 10
 
-/** When the next search begins, and behind which one. */
+/** When the next search begins, and behind which candidate. */
 export interface NextSearch {
   readonly dueMs: number
   readonly after: string | null
 }
 
-/** A pass over what may join an upgrade goes on behind `after`; null: it begins. */
+/** An upgrade that is due to search. Its pass over the candidates continues behind `after`; null: it begins. */
 export interface DueSearch {
   readonly orgId: string
   readonly id: string
   readonly after: string | null
 }
 
-/** What a look reads: at most `limit` behind `after`. */
+/** The candidates that are read together: at most `limit` behind `after`. */
 export interface Portion {
   readonly after: string | null
   readonly limit: number
 }
 
-/** The last one that was looked at; null at the end of the pass. */
+/** The last candidate that was read; null at the end of the pass. */
 export interface Looked {
   readonly last: string | null
 }
 
 /**
- * How upgrades of one kind search for what may join them.
- * @typeParam Prepared What all looks of one search share.
+ * How upgrades of one kind search for candidates: the devices or appliances that may join them.
+ * @typeParam Prepared The data that all portions of one search share.
  */
 export interface JoiningSearch<Due extends DueSearch, Prepared> {
-  /** What joins, for messages: "devices". */
+  /** The name of the candidates in messages, such as "devices". */
   readonly joins: string
   /** Claims an upgrade that is due: until the lease ends, no other worker searches for it. */
   readonly claim: (claim: { readonly nowMs: number; readonly leaseUntilMs: number }) => Promise<Due | undefined>
   /**
-   * Reads what does not depend on what may join. Its failure ends the search, because it is the fault of nothing that may join.
+   * Reads the data that does not depend on the candidates. Its failure ends the search, because no candidate is the cause.
    * @returns Null if the upgrade has ended and searches no longer.
    */
   readonly prepare: (due: Due) => Promise<Prepared | null>
   /**
-   * Takes in those of a portion that join, and forgets why others of it could not. A failure of one of them is that of a
-   * concerningJoining(); any other one ends the search. @returns Null if the upgrade has ended and searches no longer.
+   * Takes in the candidates of a portion that join, and deletes the failures that are recorded for the others. A failure in
+   * concerningJoining() is that of a candidate; any other one ends the search.
+   * @returns Null if the upgrade has ended and searches no longer.
    */
   readonly look: (prepared: Prepared, portion: Portion) => Promise<Looked | null>
-  /** Records why the only one of a portion can't join. @returns Null if the upgrade has ended. */
+  /** Records why the only candidate of a portion can't join. @returns Null if the upgrade has ended. */
   readonly passBy: (prepared: Prepared, portion: Portion, reason: string) => Promise<Looked | null>
   /**
    * Sets the next search. @param heldUntilMs The end of the lease under which this one searches.
@@ -69,7 +70,7 @@ export interface JoiningSearch<Due extends DueSearch, Prepared> {
 
 type SearchContext = Pick<Context, 'serviceClock' | 'log'>
 
-/** Makes each upgrade that is due search. @param limit What one search looks at. @returns True if there may be more. */
+/** Searches for each upgrade that is due. @param limit The candidates that one search reads. @returns True if more may be due. */
 export async function searchAll<Due extends DueSearch, Prepared>(
   ctx: SearchContext,
   search: JoiningSearch<Due, Prepared>,
@@ -116,8 +117,8 @@ interface HeldSearch<Due extends DueSearch, Prepared> {
 }
 
 /**
- * Looks at half as many each time a look fails, and passes the one that makes it fail by; those behind it join in the same
- * search. What is the fault of none of them ends it. @returns False if another worker has the lease.
+ * Halves the portion each time one fails, and passes by the candidate that makes it fail; those behind it join in the same
+ * search. A failure that no candidate has caused ends the search. @returns False if another worker has the lease.
  */
 async function searchPast<Due extends DueSearch, Prepared>(
   ctx: SearchContext,
@@ -157,12 +158,12 @@ async function searchPast<Due extends DueSearch, Prepared>(
   return updateIn(left > 0 ? INCLUDE_MS : NEXT_LOOK_MS)
 }
 
-/** A failure of which one of those that may join is the cause. */
+/** A failure that a candidate has caused. */
 class JoiningFault extends Error {}
 
 /**
- * Reads or plans those that may join: its failure is the fault of one of them, except one of the database, and a concurrent
- * change, such as the deletion of an image. What takes them in stays outside: they have no part in its failures.
+ * Reads or plans candidates: one of them is the cause of a failure, unless that is a failure of the database or a concurrent
+ * change, such as the deletion of an image. The statements that take them in stay outside, because candidates can't make them fail.
  */
 export async function concerningJoining<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   try {
@@ -179,7 +180,7 @@ function isOfNone(error: unknown): boolean {
   return isConcurrent || isDatabaseError(error) || databaseFailure(error) !== undefined
 }
 
-/** What the record says about what can't join. What else failed is in the log. */
+/** Returns the reason that the record shows. Only the log has internal errors. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof AppError ? error.message : 'an internal error'
   return `could not be taken in: ${cause}`

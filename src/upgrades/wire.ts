@@ -148,7 +148,7 @@ export const waitField = { waits_until: Type.Optional(Timestamp) }
 export const awaitedField = (units: string) => ({
   awaited: Type.Optional(
     Type.Integer({
-      description: `with \`include_new\`: so many ${units} are in other upgrades, and are looked at once those have ended with them, also after the end of this one; missing: none`,
+      description: `with \`include_new\`: the number of ${units} that other upgrades have, and that may join once those have ended with them, also after the end of this one; missing: none`,
     }),
   ),
 })

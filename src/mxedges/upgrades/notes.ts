@@ -6,7 +6,7 @@ export function isOpenToOthers({ finishedAt, notes }: Pick<MxedgeUpgrade, 'finis
   return finishedAt === null || notes.some(isOfOther)
 }
 
-/** What a look has read. */
+/** The appliances that a search has read. */
 interface LookedAt {
   readonly after: string | null
   readonly last: string | null
@@ -15,8 +15,8 @@ interface LookedAt {
 }
 
 /**
- * Returns the notes of an upgrade without those of appliances that it no longer awaits after a look: no upgrade has them any
- * more, so that the look has decided about them, or the upgrade does not cover them any more.
+ * Returns the notes of an upgrade without those of appliances that it no longer awaits after a search: no upgrade has them any
+ * more, so the search has decided about them, or the upgrade does not cover them any more.
  */
 export function dropLookedAt(
   notes: readonly MxedgeUpgradeNote[],

@@ -3,7 +3,7 @@ import type { MxedgeUpgradeNote } from './upgrade.ts'
 
 /**
  * The number of appliances of other upgrades that `mxedge_upgrade` awaits, also after its end. It does not count those that
- * were deleted or have left its site, whose notes its next look deletes.
+ * were deleted or have left its site, whose notes its next search deletes.
  */
 export const awaitedCount: RawBuilder<number> = sql`(
   select count(*)::integer from jsonb_array_elements(mxedge_upgrade.notes) as note

@@ -13,7 +13,7 @@ import { terminalStates } from './upgrade.ts'
 export interface DueInclusion {
   readonly orgId: string
   readonly id: string
-  /** The last appliance that the pass has looked at; null: it begins. */
+  /** The last appliance that the pass has read; null: it begins. */
   readonly after: string | null
 }
 
@@ -65,7 +65,7 @@ export async function endInclusion(tx: Tx, scope: InOrg, id: string): Promise<vo
 }
 
 /**
- * Sets when the upgrade looks next, and after which appliance. @param heldUntilMs The end of the lease of the caller.
+ * Sets when the upgrade searches next, and behind which appliance. @param heldUntilMs The end of the lease of the caller.
  * @returns False, and sets nothing, if the caller does not hold the lease any more.
  */
 export async function updateInclusion(
@@ -88,22 +88,22 @@ export async function updateInclusion(
   return numUpdatedRows > 0n
 }
 
-/** What a look of an upgrade has found. */
+/** The appliances that a search of an upgrade has found. */
 export interface JoiningLook {
   /** The ids of the appliances that may join, or whose reason to be skipped may have changed. */
   readonly ids: readonly string[]
   /** Why the upgrade skips those that it has as skipped targets. */
   readonly skipped: ReadonlyMap<string, string>
-  /** The ids of the appliances that were looked at and that an upgrade has, this one or another. */
+  /** The ids of the appliances that were read and that an upgrade has, this one or another. */
   readonly busy: ReadonlySet<string>
-  /** The last appliance that was looked at; null at the end of the pass. */
+  /** The last appliance that was read; null at the end of the pass. */
   readonly last: string | null
 }
 
 /**
  * Lists appliances that the upgrade covers, that have connected once, that no upgrade has and that this one never had,
  * except as skipped by its plan. Also those that its plan skipped and that another upgrade has now.
- * @param portion At most `limit` appliances behind `after` are looked at.
+ * @param portion At most `limit` appliances behind `after` are read.
  */
 export async function listJoining(
   reader: Reader,

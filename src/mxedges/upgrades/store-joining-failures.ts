@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/database/db.ts'
 import { isNamed, noteOfOthers } from '../../rollout/changes/store-joining-failures.ts'
 import type { MxedgeUpgradeNote } from './upgrade.ts'
 
-/** What a look has learned about the appliances behind `after`, up to `last`. */
+/** The result of a search among the appliances behind `after`, up to `last`. */
 export interface LookedAt {
   /** Null: from the first appliance on. */
   readonly after: string | null
@@ -16,7 +16,7 @@ export interface LookedAt {
 
 /**
  * Records why an appliance could not join a locked upgrade, instead of why the plan left it out. Deletes what was recorded
- * about the others that were looked at: they have joined, left, or need nothing any more.
+ * about the others among them: they have joined, left, or need nothing any more.
  */
 export async function replaceJoiningFailures(
   tx: Tx,

@@ -8,7 +8,7 @@ import type { UpgradeNote } from '../rollout.ts'
 const isOfOther = sql<boolean>`note->>'kind' = ${'in_another_upgrade' satisfies UpgradeNote['kind']}`
 
 /**
- * The devices at the sites of an upgrade that another one had when this one was planned, and at which this one has not looked
+ * The devices at the sites of an upgrade that another one had when this one was planned, and for which this one has not searched
  * since that one has ended with them: those that the notes of `site_upgrade` name, without those that fail to join. Most are still
  * at its site. Others are at another site of the upgrade, or at one that was created after it and that it covers too.
  */
@@ -37,8 +37,9 @@ export async function isAwaitingDevices(reader: Reader, { orgId }: InOrg, orgUpg
 }
 
 /**
- * Deletes the notes about devices that other upgrades had and that none has any more: the upgrade has looked at them, and awaits
- * them no longer. The caller has locked the organization upgrade. @returns The ids of the site upgrades that awaited them, by their MACs.
+ * Deletes the notes about devices that other upgrades had and that none has any more: the search of the upgrade has read them,
+ * and it awaits them no longer. The caller has locked the organization upgrade.
+ * @returns The ids of the site upgrades that awaited them, by their MACs.
  */
 export async function deleteAwaited(
   tx: Tx,

@@ -14,7 +14,7 @@ export interface DueInclusion {
   readonly orgId: string
   /** The id of the organization upgrade. */
   readonly id: string
-  /** The last device that the pass has looked at; null: it begins. */
+  /** The last device that the pass has read; null: it begins. */
   readonly after: string | null
   /** The filter for devices that may join. */
   readonly joining: Readonly<Record<string, unknown>>
@@ -38,7 +38,7 @@ export async function claimInclusion(
 }
 
 /**
- * Sets when the upgrade looks next, and after which device. @param heldUntilMs The end of the lease of the caller.
+ * Sets when the upgrade searches next, and behind which device. @param heldUntilMs The end of the lease of the caller.
  * @returns False, and sets nothing, if the caller does not hold the lease any more.
  */
 export async function updateInclusion(
@@ -128,14 +128,14 @@ export interface LookOptions {
   readonly orgUpgradeId: string
   readonly siteIds: readonly string[]
   readonly after: string | null
-  /** The number of devices that are looked at. */
+  /** The number of devices that are read. */
   readonly limit: number
 }
 
-/** The devices that a look has found. */
+/** The devices that a search has found. */
 interface FreeDevices {
   readonly devices: readonly { readonly id: string; readonly siteId: string | null }[]
-  /** The last device that was looked at; null at the end of the pass. */
+  /** The last device that was read; null at the end of the pass. */
   readonly last: string | null
 }
 

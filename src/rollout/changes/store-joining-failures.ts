@@ -7,7 +7,7 @@ import type { UpgradeNote } from '../rollout.ts'
 /** A record names no more devices that could not join, and counts the others. */
 const MAX_NAMED = 100
 
-/** What a look has learned about the devices behind `after`, up to `last`. */
+/** The result of a search among the devices behind `after`, up to `last`. */
 export interface LookedAt {
   /** Null: from the first device on. */
   readonly after: string | null
@@ -18,8 +18,8 @@ export interface LookedAt {
 }
 
 /**
- * Records why a device could not join, at the upgrade of its site. Deletes what was
- * recorded about the others that were looked at: they have joined, left, or need nothing any more. The caller has locked the
+ * Records why a device could not join, at the upgrade of its site. Deletes what was recorded about the others among them:
+ * they have joined, left, or need nothing any more. The caller has locked the
  * organization upgrade.
  */
 export async function replaceJoiningFailures(

@@ -68,7 +68,7 @@ export function includeAllMxedges(ctx: Context, maxAppliances = MAX_APPLIANCES):
   )
 }
 
-/** What the looks of one search share: no appliance that may join has part in it. */
+/** The data that all portions of one search share; it does not depend on the appliances that may join. */
 interface Prepared {
   readonly scope: OrgScope
   /** The id of the upgrade. */
