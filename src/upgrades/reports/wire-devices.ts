@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { Uuid, named } from '../../http/schemas.ts'
 import { epochS, roundToMs } from '../../platform/time/clock.ts'
 import { finalVersionOf } from '../../rollout/targets/hops/hops.ts'
 import type { UpgradeHop } from '../../rollout/rollout.ts'

@@ -105,8 +105,10 @@ export const WebhookHealthReply = named(
     last_hour: Type.Object({
       attempts: Type.Integer({ description: 'at most the last 1,000' }),
       success_rate: Type.Optional(Type.Number({ description: '0 to 1' })),
-      p50_ms: Type.Optional(Type.Integer({ description: 'the median of their durations' })),
-      p99_ms: Type.Optional(Type.Integer({ description: 'the 99th percentile of their durations' })),
+      p50_ms: Type.Optional(Type.Integer({ description: 'the median duration of the successful ones' })),
+      p99_ms: Type.Optional(
+        Type.Integer({ description: 'the 99th percentile of the durations of the successful ones' }),
+      ),
     }),
   }),
 )
