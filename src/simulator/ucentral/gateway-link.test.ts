@@ -35,7 +35,7 @@ test('a device offers the groups of real ones for the key exchange, at each of i
     { url: `wss://127.0.0.1:${port}/`, ca: ca.certificatePem, ...identity, type: 'ap', pace },
     { onOpen: ignored, onText: ignored, onDown: ignored, onRestart: ignored },
   )
-  link.want()
+  link.connect()
   for (let connection = 1; connection <= 2; connection += 1) {
     const [socket] = (await once(server, 'connection')) as [Socket]
     const [hello] = (await once(socket, 'data')) as [Buffer]
@@ -43,6 +43,6 @@ test('a device offers the groups of real ones for the key exchange, at each of i
     expect(groupsOf(hello)).not.toContain(X25519_MLKEM768)
     socket.on('error', ignored).destroy()
   }
-  link.unwant()
+  link.disconnect()
   server.close()
 })

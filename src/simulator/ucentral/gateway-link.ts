@@ -33,7 +33,7 @@ const GOING_AWAY = 1001
 /** Those of OpenSSL 1.1.1 and 3.0, which real devices have: none of them offers a post-quantum group. */
 export const KEY_EXCHANGE_GROUPS = 'X25519:P-256:X448:P-521:P-384'
 
-/** One device's connection to the gateway. Unless disconnected by `unwant`, it reconnects after each loss. */
+/** One device's connection to the gateway. Until `disconnect` is called, it reconnects after each loss. */
 export class GatewayLink {
   readonly #options: LinkOptions
   readonly #listener: LinkListener
@@ -59,14 +59,14 @@ export class GatewayLink {
   }
 
   /** Connects now, unless an attempt is already under way. */
-  want(): void {
+  connect(): void {
     if (this.#wanted) return
     this.#wanted = true
     this.#begin()
   }
 
-  /** Disconnects until `want` is called. Messages sent before still arrive. */
-  unwant(): void {
+  /** Disconnects until `connect` is called. Messages sent before still arrive. */
+  disconnect(): void {
     this.#wanted = false
     clearTimeout(this.#retry)
     clearTimeout(this.#watchdog)

@@ -127,7 +127,7 @@ export class SimulatedDevice {
     this.#stopReports()
     clearInterval(this.#telemetry)
     this.#download?.abort()
-    this.#link.unwant()
+    this.#link.disconnect()
   }
 
   /** Replaces the faults of the device; activities in progress keep their timing. */
@@ -154,8 +154,8 @@ export class SimulatedDevice {
   }
 
   #follow(): void {
-    if (isOnline(this.#profile, this.#state)) return this.#link.want()
-    this.#link.unwant()
+    if (isOnline(this.#profile, this.#state)) return this.#link.connect()
+    this.#link.disconnect()
     // Reports and unsent messages end with the client's process.
     this.#stopReports()
     this.#outbox.take()
