@@ -25,7 +25,7 @@ export function openLogOutput(): LogOutput {
 
 function openOutput(fd: number): LogOutput {
   let waiting = ''
-  /** What has been taken from `waiting`, and not been written yet. */
+  /** The bytes that were taken from `waiting` and are not written yet. */
   let taken = Buffer.alloc(0)
   let isWriting = false
 

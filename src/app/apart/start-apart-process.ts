@@ -34,9 +34,9 @@ const STOP_WITHIN_MS = 5000
 const PROGRAM = fileURLToPath(new URL('apart-process.ts', import.meta.url))
 /** The heap of the process. An answer has 4 MiB at most, and a document of a megabyte takes up to 30 when it is parsed. */
 const FLAGS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4', '--max-old-space-size=256']
-/** What it does at a time. Requests that wait are bytes in the server, which their accounts' limits bound. */
+/** How many requests the process runs at a time, and how many wait. Those are bytes in the server, which limits of accounts bound. */
 const AT_A_TIME = { running: 4, perHolder: 2, waiting: 10_000, refusal: 'Too many expensive requests wait.' }
-/** What the start of another process costs if this one ends with requests in it. */
+/** The cost of the start of another process, which its requests share if this one ends with them. */
 const START_MS = 500
 /** The most that a request is charged for its time in a process that has ended: it may have waited for the database. */
 const MAX_LOST_MS = 1000

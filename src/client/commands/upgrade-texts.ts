@@ -44,7 +44,7 @@ export function listText(upgrades: readonly ReturnType<typeof listed>[], width: 
   )
 }
 
-/** What an upgrade does that has just been created. */
+/** Returns what an upgrade that has just been created does. */
 export function startText(upgrade: JsonObject): string {
   const { total, counts } = progressOf('device', upgrade)
   const sites = rowsOf(upgrade['upgrades'] ?? []).map(({ upgrade: ofSite }) => objectOf(ofSite))

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { nextTurn } from '../../platform/queues/next-turn.ts'
-import { STRANGERS } from './accounts/account-use.ts'
+import { UNKNOWN_CALLERS } from './accounts/account-use.ts'
 import { requester, setUp } from './turns-harness.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -106,11 +106,11 @@ it('begins quick requests of a heavy account beside each other also while its ot
   expect(begun).toEqual(['long', 'change', 'another'])
 })
 
-it('lets strangers begin after a tenth of a second, whatever they have used', async () => {
+it('lets unknown callers begin after a tenth of a second, whatever they have used', async () => {
   const { begun, enter, spend, becomeHeavy, work } = setUp()
   const stranger = { ...requester(''), account: undefined }
   await spend('other', 30)
-  await becomeHeavy(STRANGERS)
+  await becomeHeavy(UNKNOWN_CALLERS)
   const first = await enter('first', stranger)
   work(500)
   first.close()

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { tooManyRequests } from '../../platform/errors.ts'
 import { hiddenProperty } from '../../platform/hidden-property.ts'
 import { nextTurn } from '../../platform/queues/next-turn.ts'
-import { STRANGERS, type Demand, createAccountUse } from './accounts/account-use.ts'
+import { UNKNOWN_CALLERS, type Demand, createAccountUse } from './accounts/account-use.ts'
 import { type Group, type Kind, type Lane, type Requester, type Waiting, createLanes } from './lanes.ts'
 import { createLightWork } from './light-work.ts'
 import { createRequestCosts } from './costs/request-costs.ts'
@@ -22,17 +22,17 @@ export const TURN_MS = 100
 const HEAVY_TURNS = 10
 /** The longest pause of a heavy account after a request. */
 const MAX_PAUSE_MS = 1000
-/** The longest one of strangers: they are many people, and after a start of the server everybody is a stranger. */
-const MAX_STRANGERS_PAUSE_MS = 100
+/** The longest one of unknown callers: they are many people, and after a start of the server nobody is known. */
+const MAX_UNKNOWN_PAUSE_MS = 100
 /** Requests of a heavy account that cost less begin beside each other, and beside light ones. */
 const QUICK_MS = 5
 /** A longer request of a heavy account begins when no light one is in work, but it waits no longer than this for that. */
 const PATIENCE_MS = 50
 /** In the middle of its work a long request waits for light ones for no longer than this, in all its pauses together. */
 const GIVING_WAY_MS = 200
-/** What a change costs besides the main thread: the database commits it. */
+/** The cost of a change besides that for the main thread: the database commits it. */
 const CHANGE_MS = 3
-/** What the database needs for a body of a megabyte: it compresses and logs it. */
+/** The time of the database for a body of a megabyte, which it compresses and logs. */
 const MEGABYTE_MS = 30
 
 /** A request in work. */
@@ -43,7 +43,7 @@ interface Entry {
   readonly becomeLong: () => void
   /** How much longer it may wait for light ones. */
   patienceMs: number
-  /** What it has cost in other processes. */
+  /** Its cost in other processes. */
   elsewhereMs: number
 }
 
@@ -95,7 +95,7 @@ interface FairTurnsOptions {
  * others send some, only a few of the hundred are handled at a time, so the others wait behind a few requests and not
  * behind a hundred. If it also uses much of the main thread, more than another one, it is heavy: its requests are handled
  * one by one, when no light ones are in work, with pauses that leave it a fifth of the main thread. Those of all
- * strangers together are handled eight at a time. If only one account sends requests, none wait. A slow request
+ * unknown callers together are handled eight at a time. If only one account sends requests, none wait. A slow request
  * occupies its place for a tenth of a second, that of a heavy account for a whole one.
  */
 export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairTurnsOptions): FairTurns {
@@ -107,7 +107,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
   const light = createLightWork()
   const { groups, laneOf, removeIdle, removeIdleGroup } = createLanes()
   const entries = hiddenProperty<ServerResponse, Entry>('turn')
-  /** What adds to the costs of requests, also of those that are in work no longer. */
+  /** Functions that add to the costs of requests, also of requests that have ended. */
   const costAdders = hiddenProperty<ServerResponse, (ms: number) => void>('cost')
 
   const isHeavy = ({ account }: Group): boolean => use.isHeavy(account)
@@ -116,7 +116,8 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     if (use.isAlone(group.account)) return true
     if (running >= SHARES[kind] || !isHeavy(group)) return running < SHARES[kind]
     const isQuick = use.expectedMs(group.account, demand) <= QUICK_MS
-    if (group.isPaused || group.running >= (isQuick || group.account === STRANGERS ? QUICK_SHARE : 1)) return false
+    if (group.isPaused || group.running >= (isQuick || group.account === UNKNOWN_CALLERS ? QUICK_SHARE : 1))
+      return false
     if (isQuick || light.isDone() || group.patience === 'over') return true
     if (group.patience === 'unused') waitForLight(group)
     return false
@@ -178,8 +179,8 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     const interrupt = (): void => finish('cut')
     const expire = (): void => {
       timer = setTimeout(interrupt, (HEAVY_TURNS - 1) * turnMs)
-      // Strangers are many people, of whom one may wait for an identity provider.
-      if (group.account !== STRANGERS && isHeavy(group)) return
+      // Unknown callers are many people, of whom one may wait for an identity provider.
+      if (group.account !== UNKNOWN_CALLERS && isHeavy(group)) return
       leavePlace()
       proceed(group)
       removeIdle(lane)
@@ -210,7 +211,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
   }
 
   function pause(group: Group, ms: number): void {
-    const longestMs = group.account === STRANGERS ? MAX_STRANGERS_PAUSE_MS : MAX_PAUSE_MS
+    const longestMs = group.account === UNKNOWN_CALLERS ? MAX_UNKNOWN_PAUSE_MS : MAX_PAUSE_MS
     if (group.isPaused) {
       group.owedMs = Math.min(Math.max(group.owedMs + ms, 0), longestMs)
       return

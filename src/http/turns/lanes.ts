@@ -1,4 +1,4 @@
-import { STRANGERS, type Demand } from './accounts/account-use.ts'
+import { UNKNOWN_CALLERS, type Demand } from './accounts/account-use.ts'
 
 /** They have separate places: changes may wait for each other, and for names, and uploads for their clients. */
 export type Kind = 'read' | 'change' | 'upload'
@@ -13,7 +13,7 @@ export interface Requester {
   readonly bodyBytes: number
 }
 
-/** The requests of a kind of one account, or of one network of strangers. */
+/** The requests of a kind of one account, or of one network of unknown callers. */
 export interface Lane {
   readonly name: string
   readonly kind: Kind
@@ -28,7 +28,7 @@ export interface Waiting {
   readonly begin: () => void
 }
 
-/** The lanes of one account, or those of all strangers. */
+/** The lanes of one account, or those of all unknown callers. */
 export interface Group {
   readonly account: string
   running: number
@@ -79,8 +79,8 @@ export function createLanes(): Lanes {
     if (groups.get(account) === group) groups.delete(account)
   }
 
-  function laneOf({ account = STRANGERS, network, kind }: Requester): Lane {
-    const name = account === STRANGERS ? `${kind} ${network}` : `${kind} ${account}`
+  function laneOf({ account = UNKNOWN_CALLERS, network, kind }: Requester): Lane {
+    const name = account === UNKNOWN_CALLERS ? `${kind} ${network}` : `${kind} ${account}`
     const known = lanes.get(name)
     if (known !== undefined) return known
     const group = groups.get(account) ?? newGroup(account)

@@ -9,7 +9,7 @@ export interface SharedConcurrencyLimit extends ConcurrencyLimit {
 /** The one that a piece of work belongs to. */
 export interface Share {
   readonly holder: string
-  /** What it locks: only one piece of work at a time has it, because others would wait for it in their places. */
+  /** The object that it locks. Only one piece of work at a time has it, because others would wait for it in their places. */
   readonly lock: string | null
 }
 

@@ -108,7 +108,7 @@ it('reads for heavy accounts on a connection of their own, as changes that lock 
   expect(usual).toContain(await work({ account: light }))
 })
 
-it('serves strangers on the usual connections, however many they are', async () => {
+it('serves unknown callers on the usual connections, however many they are', async () => {
   const { work, becomeHeavy } = await startServer()
   const usual = new Set([await work({ account: randomUUID() }), ...(await becomeHeavy(null))])
   for (const method of ['GET', 'POST', 'PUT'] as const) expect(usual).toContain(await work({ account: null, method }))

@@ -287,15 +287,15 @@ it('gives the place of a download back when it begins', async () => {
   await Promise.all(downloads.map(async ({ body }) => body?.cancel()))
 })
 
-it('handles eight requests of a network of strangers at a time, once their bodies have arrived', async () => {
+it('handles eight requests of a network of unknown callers at a time, once their bodies have arrived', async () => {
   const { port, call, inWork, releaseUntil } = await startSlowServer()
   expect((await call(randomUUID(), '/quick')).status).toBe(200)
   const head = 'POST /api/v1/public HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{'
   const slow = Array.from({ length: 10 }, () => connect(port, '127.0.0.1'))
   for (const socket of slow) socket.write(head)
-  const strangers = Array.from({ length: 12 }, () => call('', '/public', '{}'))
+  const callers = Array.from({ length: 12 }, () => call('', '/public', '{}'))
   await inWork(8)
-  const answers = await releaseUntil(Promise.all(strangers))
+  const answers = await releaseUntil(Promise.all(callers))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
   for (const socket of slow) socket.destroy()
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { STRANGERS, createAccountUse } from './account-use.ts'
+import { UNKNOWN_CALLERS, createAccountUse } from './account-use.ts'
 
 function setUp() {
   let nowMs = 1000
@@ -35,19 +35,19 @@ describe('isAlone', () => {
     use.see('a')
     expect(use.isAlone('a')).toBe(true)
     use.see('b')
-    expect([use.isAlone('a'), use.isAlone('b'), use.isAlone(STRANGERS)]).toEqual([false, false, false])
+    expect([use.isAlone('a'), use.isAlone('b'), use.isAlone(UNKNOWN_CALLERS)]).toEqual([false, false, false])
     pass(1500)
     use.see('a')
     pass(1000)
-    expect([use.isAlone('a'), use.isAlone(STRANGERS)]).toEqual([true, false])
+    expect([use.isAlone('a'), use.isAlone(UNKNOWN_CALLERS)]).toEqual([true, false])
     pass(2000)
-    expect(use.isAlone(STRANGERS)).toBe(true)
+    expect(use.isAlone(UNKNOWN_CALLERS)).toBe(true)
   })
 
-  it('does not count strangers as others', () => {
+  it('does not count unknown callers as others', () => {
     const { use } = setUp()
     use.see('a')
-    use.see(STRANGERS)
+    use.see(UNKNOWN_CALLERS)
     expect(use.isAlone('a')).toBe(true)
   })
 })
@@ -231,14 +231,14 @@ describe('isHeavy', () => {
     expect(use.isHeavy('a')).toBe(true)
   })
 
-  it('holds for all strangers together while any account is present', () => {
+  it('holds for all unknown callers together while any account is present', () => {
     const { use, pass, spend } = setUp()
-    spend(STRANGERS, 2000)
-    expect(use.isHeavy(STRANGERS)).toBe(false)
+    spend(UNKNOWN_CALLERS, 2000)
+    expect(use.isHeavy(UNKNOWN_CALLERS)).toBe(false)
     spend('a', 1000)
-    expect(use.isHeavy(STRANGERS)).toBe(true)
+    expect(use.isHeavy(UNKNOWN_CALLERS)).toBe(true)
     pass(2001)
-    expect(use.isHeavy(STRANGERS)).toBe(false)
+    expect(use.isHeavy(UNKNOWN_CALLERS)).toBe(false)
   })
 })
 

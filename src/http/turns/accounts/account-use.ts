@@ -6,9 +6,9 @@ const PRESENT_MS = 2000
 const FORGET_MS = 1000
 /** An account that wants less than this share of the main thread never becomes heavy. */
 const LIGHT_SHARE = 0.25
-/** Nor does one that wants less than this many times as much as any other one, or as it would get if all got equal parts. */
+/** An account becomes heavy only if it wants this many times as much as each other one, and as it would get if all got equal parts. */
 const MUCH_MORE = 1.5
-/** Nor does any as long as the accounts that are not heavy want less than this share together. */
+/** No account becomes heavy as long as those that are not heavy want less than this share together. */
 const LIGHT_TOGETHER = 0.6
 /** A heavy account that wants this many times as much makes another one light: that one may only wait behind it. */
 const FAR_MORE = 2
@@ -25,7 +25,7 @@ const MOST_WANTED_MS = 1000
 /** The share of the main thread that a heavy account gets, and that all of them together get. */
 const HEAVY_SHARE = 0.2
 const HEAVY_TOGETHER = 0.6
-/** Together they get this much while the others use less than `IDLE_SHARE`. */
+/** The share that all heavy accounts together get while the others use less than `IDLE_SHARE`. */
 const IDLE_TOGETHER = 0.6
 const IDLE_SHARE = 0.02
 /** The assumed cost for the main thread of a request of an account that has not sent any yet. */
@@ -33,14 +33,14 @@ const UNKNOWN_COST_MS = 2
 /** The weight of the latest request in the average cost of an account. */
 const LATEST = 0.2
 
-/** All callers who are not known share one use: an attacker may have many networks. */
-export const STRANGERS = 'strangers'
+/** All callers without a known account share one use, because an attacker may have many networks. */
+export const UNKNOWN_CALLERS = 'unknown callers'
 
 interface Use {
-  /** Milliseconds of the main thread, decayed to `atMs`. */
+  /** Used time of the main thread in milliseconds, decayed to `atMs`. */
   usedMs: number
   atMs: number
-  /** What its requests cost the main thread on average, for kinds of requests of which none has ended yet. */
+  /** The average cost of its requests for the main thread, for kinds of requests of which none has ended yet. */
   averageMs: number
   /** The waiting requests of each kind. */
   readonly waiting: Map<string, { count: number; databaseMs: number }>
@@ -50,7 +50,7 @@ interface Use {
 export interface Demand {
   /** See Requester. */
   readonly requestKind: string
-  /** What it costs the database: milliseconds on a machine without other work. */
+  /** Its cost for the database: milliseconds on a machine without other work. */
   readonly databaseMs: number
 }
 
@@ -65,7 +65,7 @@ interface Ended {
 
 /** How much of the main thread each account has used in the last seconds. */
 export interface AccountUse {
-  /** Notes that an account has sent a request. Strangers don't count as present. */
+  /** Notes that an account has sent a request. Unknown callers don't count as present. */
   see(account: string): void
   /** Counts a request that begins, with its expected cost. @returns That cost. */
   begin(account: string, demand: Demand): number
@@ -129,11 +129,11 @@ export function createAccountUse({ now, obtainable, costOf }: AccountUseOptions)
       uses.delete(account)
       heavy.delete(account)
     }
-    if (seenAtMs.size === 0) heavy.delete(STRANGERS)
+    if (seenAtMs.size === 0) heavy.delete(UNKNOWN_CALLERS)
   }
 
   function see(account: string): void {
-    if (account === STRANGERS) return
+    if (account === UNKNOWN_CALLERS) return
     seenAtMs.delete(account)
     seenAtMs.set(account, now())
   }
@@ -162,7 +162,7 @@ export function createAccountUse({ now, obtainable, costOf }: AccountUseOptions)
     const largestMs = Math.max(greatestOf(others), 0)
     // The largest one first: without it, this one may fit.
     if (largestMs > wanted || sum([wanted, ...others]) <= LIGHT_TOGETHER * capacityMs()) return false
-    if (account === STRANGERS) return seenAtMs.size > 0
+    if (account === UNKNOWN_CALLERS) return seenAtMs.size > 0
     return others.length > 0 && wanted > MUCH_MORE * Math.min(largestMs, equalPart([wanted, ...others], capacityMs()))
   }
 

@@ -1,6 +1,6 @@
 import { pause } from '../../../platform/time/pause.ts'
 
-/** What runs for requests: checks of credentials and operations, also those whose clients have left. */
+/** The work that runs for requests: checks of credentials and operations, also if their clients have left. */
 export interface OpenWork {
   add(work: Promise<unknown>): void
   /** Lets settle() resolve no later than after this time from now, whatever it is called with. */

@@ -9,7 +9,7 @@ const UNKNOWN_MS = 2
 /** A kind counts as known after this many requests that ran beside others of unknown kinds. */
 const ENOUGH = 3
 
-/** What requests cost the main thread. */
+/** The costs of requests for the main thread. */
 export interface RequestCosts {
   /**
    * Call it when a request begins; the returned function when it ends.
@@ -29,7 +29,7 @@ interface Running {
   readonly kind: string
   readonly beganMs: number
   readonly sharesBefore: number
-  /** What requests that have ended since it began have used, as far as their costs are known. */
+  /** The time of requests that have ended since it began, as far as their costs are known. */
   othersMs: number
   /** True if the cost of one of them is not known. */
   hasUnknownOthers: boolean
@@ -60,7 +60,7 @@ export function createRequestCosts(
   { dividesUnknown = false }: RequestCostsOptions = {},
 ): RequestCosts {
   const known = new Map<string, Cost>()
-  /** What requests cost other processes, by their kinds. */
+  /** The costs of requests for other processes, by their kinds. */
   const elsewhere = new Map<string, number>()
   const running = new Set<Running>()
   let lastMs = cpuMs()

@@ -10,7 +10,7 @@ import type { EndOfUnrouted, Unrouted } from './waiting-messages.ts'
 /** An attempt, with the failures of the lane after it. */
 type LaneAttempt = Pick<AttemptOutcome, 'attempt' | 'failures'>
 
-/** What a held lane has the flusher write. */
+/** The results of a held lane, which the flusher writes. */
 export interface LaneResults {
   /** How many attempts are not yet written. */
   unwritten(): number
