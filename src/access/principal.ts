@@ -59,7 +59,7 @@ export interface Principal {
   readonly site: NamedSite | null
 }
 
-/** Returns "First Last email", as the audit log and its webhook topic have it; for a token, its name. */
+/** Returns "First Last email", the form of the audit log and its webhook topic; for a token, its name. */
 export function actorName(principal: Pick<Principal, 'firstName' | 'lastName' | 'email' | 'tokenName'>): string {
   const { firstName, lastName, email, tokenName } = principal
   return [firstName, lastName, email, tokenName].filter((part) => part !== '').join(' ')

@@ -3,7 +3,7 @@ import type { Task } from '../platform/time/jobs.ts'
 import { sweepUpgradeCommands } from './commands/record-commands.ts'
 import { foldValueCounts } from './store-value-counts.ts'
 
-/** Returns the chores that fold changes into the counters of values, and end forgotten commands, for startJobs(). */
+/** Returns the chores that fold changes into the counters of values, and end overdue commands, for startJobs(). */
 export function deviceTasks(ctx: Context): Task[] {
   return [
     { name: 'fold_value_counts', cron: '* * * * *', run: (_payload, signal) => foldValueCounts(ctx, signal) },

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 
-/** The number of the hour of a time since 1970, exactly as the indexes of device events have it: see migration 490. */
+/** The number of the hour of a time since 1970, exactly in the form of the indexes of device events: see migration 490. */
 export function hourOf(time: RawBuilder<unknown>): RawBuilder<number> {
   return sql<number>`floor(date_part('epoch', ${time} at time zone 'UTC') / 3600)::integer`
 }

@@ -89,7 +89,7 @@ export interface QueuedEvent extends WokenRow {
    * of its transaction may have inserted some.
    */
   readonly webhookId: string | null
-  /** The event as the database has it; null if `webhookId` is. */
+  /** The stored event; null if `webhookId` is. */
   readonly json: string | null
 }
 

@@ -50,7 +50,7 @@ import { rankJoining } from './uplinks/rank-joining.ts'
 const INTERVAL_MS = 2000
 /** Devices that one search reads; the next one follows soon. */
 const MAX_DEVICES = 5000
-/** An audit record names no more devices. */
+/** The maximum number of devices that an audit record names. */
 const MAX_NAMED = 100
 
 /** Adds devices to running upgrades if they have joined their sites, or match only now. */

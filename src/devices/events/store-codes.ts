@@ -32,7 +32,7 @@ export interface SearchedCodes {
   readonly kinds: readonly number[] | null
 }
 
-/** The site of a place that has one, as the unique index of places has it: an organization may have thousands of them. */
+/** The site of a place that has one, in the form of the unique index of places: an organization may have thousands of them. */
 const siteOfPlace = sql`coalesce(place.site_id, place.org_id)`
 
 /** Finds the codes before a search, so that PostgreSQL plans it for them, and reads nothing but the index of events. */

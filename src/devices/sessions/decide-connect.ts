@@ -22,7 +22,7 @@ type BootFacts = Pick<DeviceFacts, 'firmware' | 'boot_id'>
 /**
  * True if a connection proves a boot since the last known one. Another version proves it, and so does another boot id.
  * The reason for connecting proves only that the client started: `recovery` comes from its watchdog after five minutes
- * offline, and each manual start repeats the cause of the last boot. The first report of uptime will tell.
+ * offline, and each manual start repeats the cause of the last boot. The first report of uptime decides.
  */
 export function provesBoot(known: Pick<KnownStatus, 'firmware' | 'bootId'>, facts: BootFacts): boolean {
   const otherVersion = known.firmware !== null && known.firmware !== facts.firmware

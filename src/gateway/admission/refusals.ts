@@ -24,7 +24,7 @@ export interface Refusals {
   list(): readonly RepeatedRefusal[]
 }
 
-/** Anybody can connect, so the oldest ones are forgotten. */
+/** Anybody can connect, so the oldest ones are dropped. */
 const MAX_KNOWN = 200
 
 /** Remembers why the latest devices were refused, until the process ends. */

@@ -3,7 +3,7 @@ import { isObject } from '../../platform/json/is-object.ts'
 import { FILTER } from '../lists/filters.ts'
 import { NAME } from '../schemas.ts'
 
-/** A schema as the document has it: plain JSON. */
+/** A schema in the document: plain JSON. */
 export type Published = Readonly<Record<string, unknown>>
 
 /** Schemas that others refer to, by name. */

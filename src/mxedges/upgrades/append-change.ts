@@ -2,7 +2,7 @@ import type { InOrg } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Tx } from '../../platform/database/db.ts'
 
-/** What a person or the engine has decided about an upgrade, named as the events of upgrades of devices where both have it. */
+/** A decision of a person or the engine about an upgrade, with the name of the event of upgrades of devices if there is one. */
 export type MxedgeUpgradeChangeType =
   | 'UPGRADE_CREATED'
   | 'UPGRADE_PAUSED'

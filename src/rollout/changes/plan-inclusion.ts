@@ -15,7 +15,7 @@ export interface IncludedDevice {
   readonly targetVersion: string
   /** The strings that devices report when they run it, if they differ from it. */
   readonly reported: readonly string[] | null
-  /** The versions that it goes over; null: it gets `targetVersion` directly. */
+  /** The versions that it installs in turn; null: it gets `targetVersion` directly. */
   readonly path: readonly UpgradeHop[] | null
   readonly force: boolean
 }

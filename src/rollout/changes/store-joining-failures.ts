@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/database/db.ts'
 import { noteUpgrades } from '../events/note-upgrades.ts'
 import type { UpgradeNote } from '../rollout.ts'
 
-/** A record names no more devices that could not join, and counts the others. */
+/** The maximum number of devices that could not join and that a record names; it counts the others. */
 const MAX_NAMED = 100
 
 /** The result of a search among the devices behind `after`, up to `last`. */
@@ -19,8 +19,7 @@ export interface LookedAt {
 
 /**
  * Records why a device could not join, at the upgrade of its site. Deletes what was recorded about the others among them:
- * they have joined, left, or need nothing any more. The caller has locked the
- * organization upgrade.
+ * they have joined, left, or need nothing any more. The caller has locked the organization upgrade.
  */
 export async function replaceJoiningFailures(
   tx: Tx,

@@ -45,7 +45,7 @@ export async function appendRoundEnds(tx: Tx, scope: OrgScope, rounds: readonly 
   for (const site of decided) await appendGivenUp(tx, scope, site, now)
 }
 
-/** An audit record names no more devices. */
+/** The maximum number of devices that an audit record names. */
 const MAX_NAMED = 100
 
 /** Records the devices that the upgrade no longer reboots, because nothing else would report it. */

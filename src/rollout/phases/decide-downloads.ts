@@ -56,7 +56,7 @@ export function listDownloadMoves(steps: readonly Step[]): DownloadMove[] {
     // The images of later hops are downloaded in the phases of the reboots.
     const isOnItsWay = step.hop !== undefined && leavesDownloadPhase(target)
     const pending = Number(!isOnItsWay && awaitsImage({ state: to, staged })) - Number(awaitsImage(target))
-    // Any hop forgets that an image was fetched, because it was that of another version.
+    // A hop resets whether an image was fetched, because that was the image of another version.
     const has = isOnItsWay || hasImage({ state: to, staged, fetched: target.fetched && step.hop === undefined })
     return [{ phase, pending, failed: isHardFailure(step) && !has, downloaded: Number(has) - Number(hasImage(target)) }]
   })

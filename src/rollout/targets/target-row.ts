@@ -72,7 +72,7 @@ type Decoded = Pick<
   | 'carrier'
 >
 
-/** How a command ended, as its row has it. */
+/** The outcome of a command in its row. */
 interface StoredOutcome {
   readonly text?: string | null
   readonly final?: boolean

@@ -98,7 +98,7 @@ export interface TargetNow {
   /** Further strings by which devices report the target version. In `device` they are replaced by that version. */
   readonly reported: readonly string[]
   readonly imageId: string
-  /** The versions that it goes over; null: it gets `targetVersion` directly. */
+  /** The versions that it installs in turn; null: it gets `targetVersion` directly. */
   readonly path: readonly UpgradeHop[] | null
   readonly force: boolean
   readonly attempt: number

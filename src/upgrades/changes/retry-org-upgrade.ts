@@ -22,7 +22,7 @@ import {
 import { bucketOf } from '../buckets.ts'
 import { lockOrgUpgrade } from '../store.ts'
 
-/** An audit record names no more devices. */
+/** The maximum number of devices that an audit record names. */
 const MAX_NAMED = 100
 
 /** A failed device that a retry does not change. */

@@ -12,7 +12,7 @@ export const RetryBody = named(
   }),
 )
 
-/** An answer names no more devices for each reason. */
+/** The maximum number of devices that an answer names for each reason. */
 const MAX_NAMED = 100
 
 export const RetryReply = named(

@@ -32,7 +32,7 @@ import {
 } from './prepare-upgrade.ts'
 import { usePlan } from '../previews/use-plan.ts'
 
-/** An audit record names no more devices. */
+/** The maximum number of devices that an audit record names. */
 const MAX_NAMED = 100
 
 /** Longer than any step of the creation takes, and than V8 needs afterwards to return the memory. */

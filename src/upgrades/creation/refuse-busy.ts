@@ -1,7 +1,7 @@
 import { AppError } from '../../platform/errors.ts'
 import type { CreatedUpgrade } from './create-upgrade.ts'
 
-/** An error text has no more of them. */
+/** The maximum number of reasons in an error text. */
 const MAX_REASONS = 5
 
 /**

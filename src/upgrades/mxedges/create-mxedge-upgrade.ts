@@ -171,7 +171,7 @@ export async function shareImages(tx: Tx, scope: PlaceScope, targets: readonly P
   if (held.length < ids.length) throw new AppError('conflict', 'A package of this upgrade has just been deleted')
 }
 
-/** An error text names no more of them. */
+/** The maximum number of appliances that an error text names. */
 const MAX_NAMED = 5
 
 function refuseUnknownMxedges(

@@ -39,7 +39,7 @@ import { planSteps } from './plan-steps.ts'
 const INTERVAL_MS = 2000
 /** Appliances that one search reads; the next one follows soon. */
 const MAX_APPLIANCES = 5000
-/** An audit record names no more appliances. */
+/** The maximum number of appliances that an audit record names. */
 const MAX_NAMED = 100
 
 /** Adds edge appliances to upgrades if they have joined, need them only now, or leave other upgrades. */

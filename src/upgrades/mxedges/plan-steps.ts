@@ -94,7 +94,7 @@ function planService(
   return { service, from, to, image_id, allow_downgrade }
 }
 
-/** An error text names no more versions. */
+/** The maximum number of versions that an error text names. */
 const MAX_NAMED = 10
 
 /** @throws AppError invalid for a version that the catalog has for no distribution. */

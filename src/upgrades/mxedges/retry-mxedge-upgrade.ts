@@ -15,7 +15,7 @@ import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { findStopReason } from '../../rollout/stops/decide-stop.ts'
 import { findRetryRefusal, planReopening } from '../../rollout/changes/plan-retry.ts'
 
-/** An audit record names no more appliances. */
+/** The maximum number of appliances that an audit record names. */
 const MAX_NAMED = 100
 
 export interface MxedgeRetry {

@@ -6,7 +6,7 @@ import type { NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { takeoverReason } from '../../rollout/changes/plan-takeover.ts'
 
-/** An audit record names no more appliances. */
+/** The maximum number of appliances that an audit record names. */
 const MAX_NAMED = 100
 
 interface Takeover {

@@ -10,7 +10,7 @@ export const MxedgeRetryBody = named(
   }),
 )
 
-/** An answer names no more appliances for each reason. */
+/** The maximum number of appliances that an answer names for each reason. */
 const MAX_NAMED = 100
 
 export const MxedgeRetryReply = named(

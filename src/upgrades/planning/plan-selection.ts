@@ -86,7 +86,7 @@ function partOf(device: Properties, { property, slice }: ComparedPart): string |
 }
 
 /**
- * Returns a function that tells whether any of the rules matches a device. Rules that compare the same parts are looked up
+ * Returns a function that decides whether any of the rules matches a device. Rules that compare the same parts are looked up
  * together, because thousands of rules usually differ only in their values.
  */
 export function indexRules(rules: readonly Rule[]): (device: Properties) => boolean {

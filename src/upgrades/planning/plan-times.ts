@@ -104,7 +104,7 @@ function isPast(time: StartTime, site: UpgradeSite, now: Date): boolean {
   return now.getTime() - at.getTime() > PAST_TOLERANCE_MS
 }
 
-/** An error text names no more of them. */
+/** The maximum number of sites that an error text names. */
 const MAX_NAMED_SITES = 5
 
 function latest(a: Date, b: Date): Date {

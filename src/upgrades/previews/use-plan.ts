@@ -9,7 +9,7 @@ import { findDifferencesInSteps } from './plan-differences.ts'
 import type { NamedDevice, PlanDifference, StoredPlan } from './preview.ts'
 import { deletePreview, isStarted } from './store.ts'
 
-/** An answer names no more of them. */
+/** The maximum number of differences that an answer names. */
 const MAX_DIFFERENCES = 100
 
 /**

@@ -34,7 +34,7 @@ export interface UpgradeTarget {
   readonly restoreReason: string | null
   readonly fromVersion: string | null
   readonly targetVersion: string
-  /** The versions that it goes over; null: it gets `targetVersion` directly. */
+  /** The versions that it installs in turn; null: it gets `targetVersion` directly. */
   readonly path: readonly UpgradeHop[] | null
   readonly attempt: number
   readonly run: number

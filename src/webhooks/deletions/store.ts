@@ -5,13 +5,13 @@ import type { LaneKey } from '../lanes/store.ts'
 /** Bounds a statement. PostgreSQL stores the bytes of large bodies apart, and deletes them one by one. */
 export const deletedPortion = { count: 1024, bytes: 4 * 1024 * 1024 } as const
 
-/** Lists deleted webhooks that still have messages; the others are forgotten. */
+/** Lists deleted webhooks that still have messages, and deletes the records of the others. */
 export async function listDeletions(db: Db): Promise<LaneKey[]> {
   await sql`delete from webhook_deletion d where ${hasNoRows}`.execute(db)
   return db.selectFrom('webhookDeletion').selectAll().orderBy('orgId').orderBy('webhookId').execute()
 }
 
-/** Forgets a deleted webhook, unless it still has messages. */
+/** Deletes the record of a deleted webhook, unless it still has messages. */
 export async function endDeletion(db: Db, { orgId, webhookId }: LaneKey): Promise<void> {
   await sql`
     delete from webhook_deletion d where d.org_id = ${orgId} and d.webhook_id = ${webhookId} and ${hasNoRows}

@@ -5,5 +5,5 @@ export const payloadOf = sql<string>`coalesce(b.req_payload, (
   select first.req_payload from webhook_body first
   where first.org_id = b.org_id and first.created_at = b.payload_at and first.delivery_id = b.payload_id limit 1))`
 
-/** The length of that payload, as the index of large deliveries has it; see migration 230. */
+/** The length of that payload, in the form of the index of large deliveries; see migration 230. */
 export const payloadBytes = sql<number>`coalesce(octet_length(b.req_payload), b.payload_bytes, 0)`

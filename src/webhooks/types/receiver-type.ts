@@ -4,7 +4,7 @@ import { invalidField } from '../../platform/errors.ts'
 import type { CommonHeaders } from '../../platform/outbound/encode-request.ts'
 import type { TokenGrant } from '../requests/oauth2.ts'
 
-/** A message as the queue has it, before its type encodes it. */
+/** A message of the queue, before its type encodes it. */
 export interface Encodable {
   /** The same for all attempts. */
   readonly id: string

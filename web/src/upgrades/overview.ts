@@ -3,7 +3,7 @@ import type { Share } from '../display/share-bar.tsx'
 import { capital } from '../display/texts/capital.ts'
 import { type Standing, isRunning } from './upgrade.ts'
 
-/** An upgrade of any kind, as the list of all kinds has it. */
+/** An upgrade of any kind, as a row of the list of all kinds. */
 export type Overview = Schemas['UpgradeOverview']
 export type UpgradeKind = Overview['kind']
 

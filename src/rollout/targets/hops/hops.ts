@@ -5,7 +5,7 @@ import type { TargetDecision, TargetNow } from '../target.ts'
 
 export type { UpgradeHop } from '../../tables.ts'
 
-/** A target with the version that is installed next, and those that it goes over. */
+/** A target with the version that is installed next, and all that it installs in turn. */
 interface Bound {
   readonly targetVersion: string
   readonly path: readonly UpgradeHop[] | null
