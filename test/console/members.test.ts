@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
@@ -11,6 +11,12 @@ import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
 import { testSessions } from './sessions-suite.ts'
 import { type ConsoleWorld, startConsole } from './world.ts'
+
+/** What an input has of interest here. */
+interface Marking {
+  readonly ownerDocument: { getElementById(id: string): { readonly innerText: string } | null }
+  getAttribute(name: string): string | null
+}
 
 describe.skipIf(noChromium !== null)(
   `the members of an organization in the console${noChromium === null ? '' : `: ${noChromium}`}`,
@@ -138,6 +144,17 @@ describe.skipIf(noChromium !== null)(
         await page.keyboard.type('op 2000')
         await page.getByRole('option', { name: 'Shop 2000' }).waitFor()
         expect(await page.getByRole('option').count()).toBe(1)
+        expect(await markedIn(place)).toBe('Shop 2000')
+        // Other sites appear before it and after it while the list is open.
+        await context.setOffline(true)
+        const isAway = page.getByText('The server does not answer. What you see')
+        await isAway.waitFor()
+        const first = { ...site, id: '00000000-0000-7000-8000-000000000000', name: 'Coop 2000' }
+        const last = { ...site, id: uuidv7(), name: 'Coop 2000' }
+        await world.ctx.db.insertInto('site').values([first, last]).execute()
+        await context.setOffline(false)
+        await page.getByRole('option').nth(2).waitFor()
+        expect(await markedIn(place)).toBe('Shop 2000')
         await page.keyboard.press('Enter')
         await page.waitForURL(`**/webhooks?site=${sites.at(-1)?.id}`)
         await page.locator(':focus').and(place).waitFor()
@@ -156,17 +173,24 @@ describe.skipIf(noChromium !== null)(
         await page.goto(`${world.path}/upgrades/new`)
         await page.getByLabel('All sites').uncheck()
         const list = page.getByRole('group', { name: 'Sites' })
-        await list.getByText('0 are chosen. 972 more are not shown: type a part of the name.').waitFor()
+        await list.getByText('0 are chosen. 974 more are not shown: type a part of the name.').waitFor()
         await list.getByRole('searchbox').fill('shop 200')
         await list.getByLabel('Shop 2000').check()
         await list.getByRole('searchbox').fill('')
-        await list.getByText('1 is chosen. 971 more are not shown').waitFor()
+        await list.getByText('1 is chosen. 973 more are not shown').waitFor()
         await expectAccessible(page)
         await list.getByLabel('Shop 2000').press('Space')
         await page.locator(':focus').and(list.getByRole('searchbox')).waitFor()
         await context.close()
       },
     )
+
+    /** Returns the choice that is read aloud. */
+    const markedIn = (input: Locator): Promise<string | undefined> =>
+      input.evaluate(
+        (element: Marking) =>
+          element.ownerDocument.getElementById(element.getAttribute('aria-activedescendant') ?? '')?.innerText,
+      )
 
     /** Waits for what the page has put off until now. */
     const nextTasks = (page: Page): Promise<void> => page.evaluate('new Promise((done) => setTimeout(done))')

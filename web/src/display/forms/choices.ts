@@ -39,3 +39,10 @@ export function withMissing(choices: readonly Choice[], chosen: readonly string[
   const gone = chosen.filter((value) => !known.has(value))
   return [...gone.map((value) => ({ value, label: `${value} (${missing})` })), ...choices]
 }
+
+/** Returns the choice a step after another one, or before it; beyond an end, and without another one, the first or the last. */
+export function nextChoice(choices: readonly Choice[], from: Choice | undefined, step: number): Choice | undefined {
+  const at = from === undefined ? -1 : choices.indexOf(from)
+  if (at === -1) return choices.at(step > 0 ? 0 : -1)
+  return choices[(at + step + choices.length) % choices.length]
+}
