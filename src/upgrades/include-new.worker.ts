@@ -14,17 +14,15 @@ import { finalVersionOf, imagesOf, splitImages } from '../rollout/targets/hops/h
 import { type IncludedDevice, type IncludingSite, planInclusion } from '../rollout/changes/plan-inclusion.ts'
 import { insertIncluded, insertNotJoined } from '../rollout/changes/store-included.ts'
 import {
-  type DueInclusion,
   type OpenSite,
-  claimInclusion,
-  endInclusion,
+  deviceSearches,
   listFree,
   listJoining,
   listModelVersions,
   listOpenSites,
   lockIncludingSites,
-  updateInclusion,
 } from '../rollout/changes/store-inclusion.ts'
+import type { DueInclusion } from '../rollout/changes/store-searches.ts'
 import { listReporting } from '../rollout/targets/health/store.ts'
 import type { UpgradeNote } from '../rollout/rollout.ts'
 import { deleteAwaited } from '../rollout/changes/store-awaited.ts'
@@ -69,11 +67,11 @@ export function includeAll(ctx: Context, maxDevices = MAX_DEVICES): Promise<bool
     ctx,
     {
       joins: 'devices',
-      claim: (claim) => claimInclusion(ctx.db, claim),
+      claim: (claim) => deviceSearches.claim(ctx.db, claim),
       prepare: (upgrade) => prepare(ctx, upgrade),
       look: (prepared, portion) => includeNew(ctx, prepared, portion),
       passBy: (prepared, portion, reason) => passBy(ctx, prepared, { ...portion, reason }),
-      update: ({ orgId, id }, next) => updateInclusion(ctx.db, systemScope('rollout', orgId), id, next),
+      update: ({ orgId, id }, next) => deviceSearches.update(ctx.db, systemScope('rollout', orgId), id, next),
     },
     maxDevices,
   )
@@ -161,7 +159,7 @@ async function passBy(
 function endSearch(ctx: Context, scope: OrgScope, id: string): Promise<null> {
   return inTx(ctx, async (tx) => {
     await lockOrgUpgrades(tx, scope, [id])
-    if ((await listOpenSites(tx, scope, id)).length === 0) await endInclusion(tx, scope, id)
+    if ((await listOpenSites(tx, scope, id)).length === 0) await deviceSearches.end(tx, scope, id)
     return null
   })
 }

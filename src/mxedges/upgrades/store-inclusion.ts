@@ -2,41 +2,15 @@ import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { isOpenToOthers } from './notes.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
-import { type Db, type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
+import { type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
 import { columnsOf, updateRows } from '../../platform/database/rows.ts'
 import { type NewTarget, insertTargets } from './store-create.ts'
 import type { MxedgeUpgrade } from './store-records.ts'
+import { searchesIn } from '../../rollout/changes/store-searches.ts'
 import { NO_PHASE } from '../../rollout/rollout.ts'
 import { terminalStates } from './upgrade.ts'
 
-/** An upgrade that looks for further appliances now. */
-export interface DueInclusion {
-  readonly orgId: string
-  readonly id: string
-  /** The last appliance that the pass has read; null: it begins. */
-  readonly after: string | null
-}
-
-/**
- * Claims an upgrade that is due to search for further appliances: until the lease ends, no other worker searches. One that was
- * stopped is claimed once more: its search ends then.
- */
-export async function claimInclusion(
-  db: Db,
-  { nowMs, leaseUntilMs }: { readonly nowMs: number; readonly leaseUntilMs: number },
-): Promise<DueInclusion | undefined> {
-  const { rows } = await sql<DueInclusion>`
-    with due as (
-      select org_id, id from mxedge_upgrade
-      where include_due_ms <= ${nowMs}
-      order by include_due_ms limit 1 for update skip locked
-    )
-    update mxedge_upgrade upgrade set include_due_ms = ${leaseUntilMs}
-    from due where upgrade.org_id = due.org_id and upgrade.id = due.id
-    returning upgrade.org_id, upgrade.id, upgrade.include_after as after
-  `.execute(db)
-  return rows[0]
-}
+export const mxedgeSearches = searchesIn('mxedge_upgrade')
 
 /**
  * Locks an upgrade, and returns it if it searches for appliances to join. One that was stopped, or has ended and awaits none,
@@ -52,40 +26,6 @@ export async function lockIncluding(tx: Tx, scope: InOrg, id: string): Promise<M
     .executeTakeFirst()
   if (upgrade === undefined || upgrade.includeDueMs === null || upgrade.stopping !== null) return undefined
   return isOpenToOthers(upgrade) ? upgrade : undefined
-}
-
-/** Ends the search of a locked upgrade. A retry lets it search again. */
-export async function endInclusion(tx: Tx, scope: InOrg, id: string): Promise<void> {
-  await tx
-    .updateTable('mxedgeUpgrade')
-    .set({ includeDueMs: null, includeAfter: null })
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .execute()
-}
-
-/**
- * Sets when the upgrade searches next, and behind which appliance. @param heldUntilMs The end of the lease of the caller.
- * @returns False, and sets nothing, if the caller does not hold the lease any more.
- */
-export async function updateInclusion(
-  db: Db,
-  scope: InOrg,
-  id: string,
-  {
-    dueMs,
-    after,
-    heldUntilMs,
-  }: { readonly dueMs: number; readonly after: string | null; readonly heldUntilMs: number },
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('mxedgeUpgrade')
-    .set({ includeDueMs: dueMs, includeAfter: after })
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .where('includeDueMs', '=', heldUntilMs)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
 }
 
 /** The appliances that a search of an upgrade has found. */

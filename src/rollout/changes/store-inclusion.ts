@@ -1,65 +1,16 @@
 import { sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { DeviceType } from '../../events/device-type.ts'
-import { type Db, type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import { columnsOf, updateRows } from '../../platform/database/rows.ts'
 import { isAwaitingDevices } from './store-awaited.ts'
+import { searchesIn } from './store-searches.ts'
 import type { IncludingSite } from './plan-inclusion.ts'
 import { NO_PHASE, type UpgradePlan, terminalStates } from '../rollout.ts'
 import { type Candidate, candidatesOf } from '../store-candidates.ts'
 import type { TargetNow } from '../targets/target.ts'
 
-/** An upgrade that looks for further devices now. */
-export interface DueInclusion {
-  readonly orgId: string
-  /** The id of the organization upgrade. */
-  readonly id: string
-  /** The last device that the pass has read; null: it begins. */
-  readonly after: string | null
-  /** The filter for devices that may join. */
-  readonly joining: Readonly<Record<string, unknown>>
-}
-
-/** Claims an upgrade that is due to search for further devices: until the lease ends, no other worker searches. */
-export async function claimInclusion(
-  db: Db,
-  { nowMs, leaseUntilMs }: { readonly nowMs: number; readonly leaseUntilMs: number },
-): Promise<DueInclusion | undefined> {
-  const { rows } = await sql<DueInclusion>`
-    with due as (
-      select org_id, id from org_upgrade where include_due_ms <= ${nowMs}
-      order by include_due_ms limit 1 for update skip locked
-    )
-    update org_upgrade upgrade set include_due_ms = ${leaseUntilMs}
-    from due where upgrade.org_id = due.org_id and upgrade.id = due.id
-    returning upgrade.org_id, upgrade.id, upgrade.include_after as after, upgrade.joining
-  `.execute(db)
-  return rows[0]
-}
-
-/**
- * Sets when the upgrade searches next, and behind which device. @param heldUntilMs The end of the lease of the caller.
- * @returns False, and sets nothing, if the caller does not hold the lease any more.
- */
-export async function updateInclusion(
-  db: Db,
-  scope: OrgScope,
-  id: string,
-  {
-    dueMs,
-    after,
-    heldUntilMs,
-  }: { readonly dueMs: number; readonly after: string | null; readonly heldUntilMs: number },
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('orgUpgrade')
-    .set({ includeDueMs: dueMs, includeAfter: after })
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .where('includeDueMs', '=', heldUntilMs)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
-}
+export const deviceSearches = searchesIn('org_upgrade')
 
 /**
  * True if the upgrade searches for further devices, at the site of this site upgrade (null: at any). One that has ended may await
@@ -84,16 +35,6 @@ export async function isSearching(
     .limit(1)
   if (only !== null) query = query.where('part.id', '=', only)
   return (await query.executeTakeFirst()) !== undefined
-}
-
-/** Ends the search of a locked upgrade. */
-export async function endInclusion(tx: Tx, scope: OrgScope, id: string): Promise<void> {
-  await tx
-    .updateTable('orgUpgrade')
-    .set({ includeDueMs: null, includeAfter: null })
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .execute()
 }
 
 /** A site upgrade that may take in devices of its site. */

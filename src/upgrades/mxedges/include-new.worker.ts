@@ -5,13 +5,11 @@ import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import { lockCandidates } from '../../mxedges/upgrades/store-create.ts'
 import {
   type JoiningLook,
-  claimInclusion,
-  endInclusion,
   findExtent,
   insertIncluded,
   listJoining,
   lockIncluding,
-  updateInclusion,
+  mxedgeSearches,
   updateNotes,
   updateSkipReasons,
 } from '../../mxedges/upgrades/store-inclusion.ts'
@@ -58,11 +56,11 @@ export function includeAllMxedges(ctx: Context, maxAppliances = MAX_APPLIANCES):
     ctx,
     {
       joins: 'edge appliances',
-      claim: (claim) => claimInclusion(ctx.db, claim),
+      claim: (claim) => mxedgeSearches.claim(ctx.db, claim),
       prepare: (upgrade) => prepare(ctx, upgrade),
       look: (prepared, portion) => inTx(ctx, (tx) => includeNew(ctx, tx, prepared, portion)),
       passBy: (prepared, portion, reason) => inTx(ctx, (tx) => passBy(tx, prepared, { ...portion, reason })),
-      update: ({ orgId, id }, next) => updateInclusion(ctx.db, systemScope('rollout', orgId), id, next),
+      update: ({ orgId, id }, next) => mxedgeSearches.update(ctx.db, systemScope('rollout', orgId), id, next),
     },
     maxAppliances,
   )
@@ -80,7 +78,7 @@ async function prepare(ctx: Context, { orgId, id }: DueSearch): Promise<Prepared
   const scope = systemScope('rollout', orgId)
   const isSearching = await inTx(ctx, async (tx) => {
     const upgrade = await lockIncluding(tx, scope, id)
-    if (upgrade === undefined) await endInclusion(tx, scope, id)
+    if (upgrade === undefined) await mxedgeSearches.end(tx, scope, id)
     return upgrade !== undefined
   })
   if (!isSearching) return null
