@@ -98,7 +98,7 @@ export async function lockAssignable(
 }
 
 /** Assigns devices that an upgrade has, and has not begun with, to these upgrades. The caller has locked both. */
-export async function takeDevices(tx: Tx, scope: InOrg, taken: readonly AssignedDevice[], at: Date): Promise<void> {
+export async function reassignDevices(tx: Tx, scope: InOrg, taken: readonly AssignedDevice[], at: Date): Promise<void> {
   await updateAssigned(tx, scope, taken, sql`${setAssigned}, ${setScheduled(at)}`)
   noteStats(tx, withOrg(scope, taken))
 }

@@ -17,7 +17,7 @@ import { lockTakeable, updateTakenOver } from '../../rollout/changes/store-takeo
 import {
   assignDevices,
   lockAssignable,
-  takeDevices,
+  reassignDevices,
   updateDeviceUpgrades,
 } from '../../devices/commands/store-upgrades.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
@@ -97,7 +97,7 @@ async function claimDevices(
     for (const { deviceId } of wanted) if (!assigned.has(deviceId)) busy.add(deviceId)
   }
   if (taken.length === 0) return { busy, taken }
-  await takeDevices(tx, scope, assignmentsOf(plans.filter(({ device }) => takenIds.has(device.id))), now)
+  await reassignDevices(tx, scope, assignmentsOf(plans.filter(({ device }) => takenIds.has(device.id))), now)
   const released = diverted.flatMap((deviceId) =>
     takenIds.has(deviceId) ? [{ deviceId, shown: null, inFlight: false, ends: true, isCommanded: false }] : [],
   )

@@ -8,7 +8,7 @@ import { eachInTurn } from '../../platform/queues/each-in-turn.ts'
 import { shareWebhooks } from '../delivery/store-unrouted.ts'
 import { type LaneKey, lockLanes, recountLanes } from '../lanes/store.ts'
 import { parkMessagesOlderThan } from '../replays/store-parked.ts'
-import { listLanesToExpire, subtractExpired, takeUnreported } from './store.ts'
+import { consumeUnreported, listLanesToExpire, subtractExpired } from './store.ts'
 
 /** How long a message waits for a receiver that is down, or for a disabled webhook to be enabled again. */
 const KEPT_MS = 7 * 24 * 3600e3
@@ -87,7 +87,7 @@ async function expirePortion(
 }
 
 async function reportParked(tx: Tx, lane: LaneKey, at: Date): Promise<void> {
-  const unreported = await takeUnreported(tx, lane)
+  const unreported = await consumeUnreported(tx, lane)
   if (unreported === undefined) return
   const { orgId, webhookId } = lane
   const { count, siteId, name } = unreported

@@ -53,7 +53,7 @@ export interface Unreported {
 }
 
 /** Counts the parked messages of a lane as reported. The lane must be locked. @returns Undefined if there are none. */
-export async function takeUnreported(tx: Tx, { orgId, webhookId }: LaneKey): Promise<Unreported | undefined> {
+export async function consumeUnreported(tx: Tx, { orgId, webhookId }: LaneKey): Promise<Unreported | undefined> {
   const { rows } = await sql<{ count: number; siteId: string | null; doc: Record<string, unknown> }>`
     update webhook_lane l set unreported = 0
     from (select org_id, webhook_id, unreported as count from webhook_lane) u

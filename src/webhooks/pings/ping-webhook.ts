@@ -11,7 +11,7 @@ import { messageBody } from '../routing/planning/plan-messages.ts'
 import { lockWebhook } from '../store.ts'
 import { enqueueMessages } from '../delivery/store-enqueue.ts'
 import type { LaneKey } from '../lanes/store.ts'
-import { countFetchedPings, countPings, insertPing, takePings } from './store.ts'
+import { countFetchedPings, countPings, deletePings, insertPing } from './store.ts'
 import { webhookName } from '../webhook.ts'
 
 /** Further pings of a webhook are refused: they are sent one after the other, and each may take as long as an attempt. */
@@ -55,7 +55,7 @@ export async function pingWebhook(ctx: Context, scope: PlaceScope, id: string): 
 
 /** Turns pings that wait to be sent into messages that the receiver fetches. The lane of the webhook must be locked. */
 export async function passPingsToFetch(tx: Tx, lane: LaneKey, at: Date): Promise<void> {
-  const pings = await takePings(tx, lane)
+  const pings = await deletePings(tx, lane)
   if (pings.length > 0) await enqueuePings(tx, lane, { pings, at })
 }
 

@@ -38,7 +38,7 @@ export async function countFetchedPings(tx: Tx, { orgId, webhookId }: LaneKey): 
 }
 
 /** Deletes the waiting pings of a webhook, whose lane must be locked. @returns These pings, oldest first. */
-export async function takePings(
+export async function deletePings(
   tx: Tx,
   { orgId, webhookId }: LaneKey,
 ): Promise<{ readonly id: string; readonly body: Buffer }[]> {
