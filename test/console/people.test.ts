@@ -246,12 +246,22 @@ describe.skipIf(noChromium !== null)(
         ui_idle_timeout: 60,
         password_policy: { min_length: 10 },
       })
+      // What was typed replaces what somebody else has saved only when the person knows that.
+      await page.getByLabel('Minimum password length').fill('11')
+      await server.call('PUT', `${org}/setting`, { body: { password_policy: { min_length: 13 } } })
+      await page.getByRole('button', { name: 'Save the settings' }).click()
+      await page.getByText('Minimum password length is now "13". Save again to replace it').waitFor()
+      expect((await server.call('GET', `${org}/setting`)).body.password_policy.min_length).toBe(13)
+      await page.getByRole('button', { name: 'Save the settings' }).click()
+      await status.waitFor()
+      expect((await server.call('GET', `${org}/setting`)).body.password_policy.min_length).toBe(11)
       // What somebody else has saved appears, beside the input.
+      await page.getByLabel('Minimum password length').fill('12')
       await server.call('PUT', `${org}/setting`, { body: { ui_idle_timeout: 61 } })
       await page.getByRole('button', { name: 'Rename' }).click()
       const idleTimeout = page.getByLabel('End idle sessions after')
       await waitUntil('it is read again', async () => (await idleTimeout.inputValue()) === '61')
-      expect(await page.getByLabel('Minimum password length').inputValue()).toBe('11')
+      expect(await page.getByLabel('Minimum password length').inputValue()).toBe('12')
       await page.reload()
       expect(await page.getByLabel('Maintenance windows').inputValue()).toBe('sat sun 22:00-04:00')
       for (const label of ['Maintenance windows', 'End idle sessions after', 'Minimum password length'])

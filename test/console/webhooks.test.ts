@@ -54,6 +54,11 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Old name')
     expect(await page.getByLabel('Secret', { exact: true }).inputValue()).toBe('')
     await page.getByLabel('Name', { exact: true }).fill('New name')
+    const others = { name: 'Their name', single_event_per_message: true }
+    expect((await world.call('PUT', `${world.path}/webhooks/${id}`, { body: others })).status).toBe(200)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else has changed this meanwhile: Name is now "Their name". Save again').waitFor()
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('New name')
     await page.getByLabel('Address').fill('nonsense')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Invalid field url: "nonsense" must be an address').waitFor()
@@ -75,6 +80,7 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     const { body: changed } = await world.call('GET', `${world.path}/webhooks/${id}`)
     expect(changed).toMatchObject({ ...body, name: 'New name', url: 'http://127.0.0.1:9/other', enabled: true })
     expect(changed).toMatchObject({
+      single_event_per_message: true,
       order: 'device',
       rate_limit: { messages: 10, per: 'second' },
       ed25519_signatures: true,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Setting, changeOf, fieldOfPath, textsOf, unsentOf } from './setting-fields.ts'
+import { type Setting, changeOf, fieldOfPath, textsOf } from './setting-fields.ts'
 
 const setting: Setting = {
   ...{ id: 'org', org_id: 'org', for_site: false, pcap_bucket_verified: false, ui_idle_timeout: 30 },
@@ -47,10 +47,4 @@ test.each([
   [null, null],
 ])('the refusal of %s is shown at %s', (path, field) => {
   expect(fieldOfPath(path)).toBe(field)
-})
-
-test('what was typed since the request is not sent yet', () => {
-  expect(unsentOf({ ui_idle_timeout: '60', other: '7' }, { ui_idle_timeout: '61', other: '7' })).toEqual({
-    ui_idle_timeout: '60',
-  })
 })

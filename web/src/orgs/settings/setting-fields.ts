@@ -131,11 +131,6 @@ function textOf(kind: Kind, value: unknown): string {
   return windowTexts(value as readonly MaintenanceWindow[]).join('\n')
 }
 
-/** Returns the input that was not sent, or has changed since. */
-export function unsentOf(input: SettingTexts, sent: SettingTexts): SettingTexts {
-  return Object.fromEntries(Object.entries(input).filter(([name, text]) => sent[name] !== text))
-}
-
 /** Returns the keys that differ. A group is sent whole, because a write replaces it. */
 export function changeOf(texts: SettingTexts, setting: Setting): Change {
   const before = textsOf(setting)

@@ -1,39 +1,42 @@
 import { TextInput, Textarea } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import type { FormEvent } from 'react'
 import { Button } from '../../display/forms/button.tsx'
 import { useMay, useSelf } from '../../accounts/self.ts'
-import { answerOf, useServer } from '../../api/client.ts'
+import { type Api, answerOf, useServer } from '../../api/client.ts'
 import { fieldPathIn } from '../../api/problem.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { RequestForm } from '../../display/forms/request-form.tsx'
+import { useEdits } from '../../display/forms/use-edits.ts'
 import {
   type Setting,
   type SettingField,
-  type SettingTexts,
   changeOf,
   fieldOfPath,
   nameOf,
   settingGroups,
   textsOf,
-  unsentOf,
 } from './setting-fields.ts'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/settings')
+
+function settingQuery(api: Api, orgId: string) {
+  return queryOptions({
+    queryKey: ['setting', orgId],
+    queryFn: () => answerOf(api.GET('/api/v1/orgs/{org_id}/setting', { params: { path: { org_id: orgId } } })),
+  })
+}
 
 /** The name of the organization, and the settings for all of its sites and people. */
 export function SettingsPage() {
   const { orgId } = route.useParams()
   const { api } = useServer()
   const mayChange = useMay('admin', { orgId })
-  const query = useQuery({
-    queryKey: ['setting', orgId],
-    queryFn: () => answerOf(api.GET('/api/v1/orgs/{org_id}/setting', { params: { path: { org_id: orgId } } })),
-  })
+  const query = useQuery(settingQuery(api, orgId))
   return (
     <>
       <PageTitle title="Settings" call={`/orgs/${orgId}/setting`}>
@@ -66,6 +69,9 @@ function NamePanel({ orgId }: { readonly orgId: string }) {
   )
 }
 
+const labelOf = (name: string): string =>
+  settingGroups.flatMap(({ fields }) => fields).find((field) => nameOf(field) === name)?.label ?? name
+
 interface SettingFormProps {
   readonly orgId: string
   readonly setting: Setting
@@ -75,25 +81,22 @@ interface SettingFormProps {
 function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
   const { api } = useServer()
   const queries = useQueryClient()
-  const [input, setInput] = useState<SettingTexts>({})
-  const texts = { ...textsOf(setting), ...input }
+  const { edits, texts, change, textsOver, forget } = useEdits(textsOf(setting), labelOf)
   const mutation = useMutation({
-    mutationFn: (sent: SettingTexts) =>
-      answerOf(
-        api.PUT('/api/v1/orgs/{org_id}/setting', {
-          params: { path: { org_id: orgId } },
-          body: changeOf({ ...textsOf(setting), ...sent }, setting),
-        }),
-      ),
+    async mutationFn(_sent: typeof edits) {
+      const present = await queries.fetchQuery({ ...settingQuery(api, orgId), staleTime: 0 })
+      const body = changeOf(textsOver(textsOf(present)), present)
+      return answerOf(api.PUT('/api/v1/orgs/{org_id}/setting', { params: { path: { org_id: orgId } }, body }))
+    },
     onSuccess(saved, sent) {
       queries.setQueryData(['setting', orgId], saved)
-      setInput((current) => unsentOf(current, sent))
+      forget(sent)
     },
   })
   const refused = mutation.error === null ? null : fieldOfPath(fieldPathIn(mutation.error.message))
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    mutation.mutate(input)
+    mutation.mutate(edits)
   }
   return (
     <form onSubmit={submit}>
@@ -107,7 +110,7 @@ function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
                   field={field}
                   text={texts[nameOf(field)] ?? ''}
                   error={refused === nameOf(field) ? (mutation.error?.message ?? null) : null}
-                  onChange={(text) => setInput({ ...input, [nameOf(field)]: text })}
+                  onChange={(text) => change(nameOf(field), text)}
                 />
               ))}
             </div>
@@ -115,7 +118,7 @@ function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
         ))}
       </fieldset>
       {refused === null && <ProblemNote problem={mutation.error} />}
-      {mutation.isSuccess && Object.keys(input).length === 0 && <p role="status">The settings are saved.</p>}
+      {mutation.isSuccess && Object.keys(edits).length === 0 && <p role="status">The settings are saved.</p>}
       {mayChange && (
         <Button type="submit" size="sm" isBusy={mutation.isPending}>
           Save the settings

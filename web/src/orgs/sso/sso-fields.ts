@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/client.ts'
+import type { Texts } from '../../display/forms/edits.ts'
 
 export type Sso = Schemas['Sso']
 
@@ -42,19 +43,22 @@ export const ssoFields: readonly SsoField[] = [
   { name: 'custom_logout_url', label: 'URL after the logout', description: 'Optional' },
 ]
 
-export type SsoTexts = Readonly<Record<SsoField['name'], string>>
+/** Returns the label of a field. */
+export function labelOf(name: string): string {
+  return ssoFields.find((field) => field.name === name)?.label ?? name
+}
 
 /** Returns what the form begins with. */
-export function textsOf(sso: Sso): SsoTexts {
-  const entries = ssoFields.map(({ name, choices }) => [name, sso[name] ?? choices?.[0] ?? ''])
-  return Object.fromEntries(entries) as SsoTexts
+export function textsOf(sso: Sso): Texts {
+  return Object.fromEntries(ssoFields.map(({ name, choices }) => [name, sso[name] ?? choices?.[0] ?? '']))
 }
 
 /** Returns the fields that differ. */
-export function changesOf(texts: SsoTexts, sso: Sso): Partial<SsoTexts> {
+export function changesOf(texts: Texts, sso: Sso): Partial<Sso> {
   const before = textsOf(sso)
-  const changed = ssoFields
-    .filter(({ name }) => texts[name] !== before[name])
-    .map(({ name }) => [name, texts[name].trim()])
-  return Object.fromEntries(changed) as Partial<SsoTexts>
+  const changed = ssoFields.flatMap(({ name }) => {
+    const text = texts[name] ?? ''
+    return text === before[name] ? [] : [[name, text.trim()]]
+  })
+  return Object.fromEntries(changed) as Partial<Sso>
 }

@@ -1,12 +1,13 @@
 import { NativeSelect, TextInput, Textarea } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import type { FormEvent } from 'react'
 import { Button } from '../../display/forms/button.tsx'
 import { answerOf, useServer } from '../../api/client.ts'
 import { fieldIn } from '../../api/problem.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
+import { useEdits } from '../../display/forms/use-edits.ts'
 import { Panel } from '../../display/layout/panel.tsx'
-import { type Sso, type SsoField, type SsoTexts, changesOf, ssoFields, textsOf } from './sso-fields.ts'
+import { type Sso, type SsoField, changesOf, labelOf, ssoFields, textsOf } from './sso-fields.ts'
 
 interface SsoFormProps {
   readonly sso: Sso
@@ -17,24 +18,24 @@ interface SsoFormProps {
 export function SsoForm({ sso, mayChange }: SsoFormProps) {
   const { api } = useServer()
   const queries = useQueryClient()
-  const [texts, setTexts] = useState<SsoTexts>(() => textsOf(sso))
+  const { edits, texts, change, textsOver, forget } = useEdits(textsOf(sso), labelOf)
+  const params = { path: { org_id: sso.org_id, sso_id: sso.id } }
   const mutation = useMutation({
-    mutationFn: () =>
-      answerOf(
-        api.PUT('/api/v1/orgs/{org_id}/ssos/{sso_id}', {
-          params: { path: { org_id: sso.org_id, sso_id: sso.id } },
-          body: changesOf(texts, sso) as Partial<Sso>,
-        }),
-      ),
-    async onSuccess() {
-      await queries.invalidateQueries({ queryKey: ['sso', sso.id] })
+    async mutationFn(_sent: typeof edits) {
+      const present = await answerOf(api.GET('/api/v1/orgs/{org_id}/ssos/{sso_id}', { params }))
+      const body = changesOf(textsOver(textsOf(present)), present)
+      return answerOf(api.PUT('/api/v1/orgs/{org_id}/ssos/{sso_id}', { params, body }))
+    },
+    async onSuccess(saved, sent) {
+      queries.setQueryData(['sso', sso.id], saved)
+      forget(sent)
       await queries.invalidateQueries({ queryKey: ['ssos', sso.org_id] })
     },
   })
   const refused = mutation.error === null ? null : fieldIn(mutation.error.message)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    mutation.mutate()
+    mutation.mutate(edits)
   }
   return (
     <form onSubmit={submit}>
@@ -45,9 +46,9 @@ export function SsoForm({ sso, mayChange }: SsoFormProps) {
               <FieldInput
                 key={field.name}
                 field={field}
-                text={texts[field.name]}
+                text={texts[field.name] ?? ''}
                 error={refused === field.name ? (mutation.error?.message ?? null) : null}
-                onChange={(text) => setTexts({ ...texts, [field.name]: text })}
+                onChange={(text) => change(field.name, text)}
               />
             ))}
           </div>

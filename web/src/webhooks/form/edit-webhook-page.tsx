@@ -34,6 +34,7 @@ export function EditWebhookPage() {
           {mayWrite ? (
             <WebhookForm
               before={valuesOf(webhook)}
+              readAgain={async () => valuesOf(await calls.get(webhookId))}
               isNew={false}
               ofSite={place.siteId !== undefined}
               action="Save"

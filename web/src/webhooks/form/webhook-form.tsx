@@ -1,18 +1,30 @@
 import { NativeSelect, PasswordInput, TextInput, Textarea } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import type { FormEvent } from 'react'
 import { Button } from '../../display/forms/button.tsx'
 import { fieldIn } from '../../api/problem.ts'
 import { useFocusOnRefusal } from '../../display/forms/focus.ts'
+import { useEdits } from '../../display/forms/use-edits.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import type { WebhookBody } from '../webhook-calls.ts'
 import { TopicList } from './topic-list.tsx'
-import { type WebhookField, type WebhookValues, bodyOf, fieldsOf, webhookTypes } from './webhook-values.ts'
+import {
+  type WebhookField,
+  type WebhookValues,
+  bodyOf,
+  fieldsOf,
+  labelOf,
+  textsOf,
+  valuesIn,
+  webhookTypes,
+} from './webhook-values.ts'
 
 interface WebhookFormProps {
   /** The webhook before the change. */
   readonly before: WebhookValues
+  /** Reads it once more; absent for a new one. */
+  readonly readAgain?: () => Promise<WebhookValues>
   /** Secrets that exist stay where none is typed. */
   readonly isNew: boolean
   readonly ofSite: boolean
@@ -21,14 +33,18 @@ interface WebhookFormProps {
 }
 
 /** The fields of a webhook; a refusal is shown at its field. */
-export function WebhookForm({ before, isNew, ofSite, action, save }: WebhookFormProps) {
-  const [values, setValues] = useState(before)
-  const mutation = useMutation({ mutationFn: () => save(bodyOf(values, before)) })
+export function WebhookForm({ before, readAgain, isNew, ofSite, action, save }: WebhookFormProps) {
+  const { texts, change, textsOver } = useEdits(textsOf(before), labelOf)
+  const values = valuesIn(texts)
+  const mutation = useMutation({
+    async mutationFn() {
+      const present = (await readAgain?.()) ?? before
+      return save(bodyOf(valuesIn(textsOver(textsOf(present))), present))
+    },
+  })
   const fields = fieldsOf(values.type)
   const switches = fields.filter(({ kind }) => kind === 'switch')
   const typed = fields.filter(({ kind }) => kind !== 'switch')
-  const change = (name: string, text: string): void =>
-    setValues({ ...values, texts: { ...values.texts, [name]: text } })
   const field = mutation.error === null ? null : fieldIn(mutation.error.message)
   const errorOf = (name: string): string | null => (field === name ? (mutation.error?.message ?? null) : null)
   const isShown = field !== null && ['type', 'topics', ...typed.map(({ name }) => name)].includes(field)
@@ -46,7 +62,7 @@ export function WebhookForm({ before, isNew, ofSite, action, save }: WebhookForm
             value={values.type}
             data={[...webhookTypes]}
             error={errorOf('type')}
-            onChange={({ currentTarget: { value: type } }) => setValues({ ...values, type })}
+            onChange={({ currentTarget: { value: type } }) => change('type', type)}
           />
           {typed.map((one) => (
             <FieldInput
@@ -79,7 +95,7 @@ export function WebhookForm({ before, isNew, ofSite, action, save }: WebhookForm
             chosen={values.topics}
             ofSite={ofSite}
             error={errorOf('topics')}
-            onChange={(topics) => setValues({ ...values, topics })}
+            onChange={(topics) => change('topics', topics.join(' '))}
           />
         </div>
       </Panel>

@@ -1,3 +1,5 @@
+import type { Texts } from '../../display/forms/edits.ts'
+import { capital } from '../../display/texts/capital.ts'
 import type { WebhookBody } from '../webhook-calls.ts'
 import { type Webhook, textIn } from '../webhook.ts'
 
@@ -132,6 +134,21 @@ export const emptyValues: WebhookValues = {
 export function valuesOf(webhook: Webhook): WebhookValues {
   const texts = webhookFields.map(({ name, kind }) => [name, textOf(webhook, name, kind)] as const)
   return { type: webhook.type, topics: webhook.topics, texts: Object.fromEntries(texts) }
+}
+
+/** Returns the content by names, in which the type and the topics have names too. */
+export function textsOf({ type, topics, texts }: WebhookValues): Texts {
+  return { ...texts, type, topics: topics.join(' ') }
+}
+
+export function valuesIn(texts: Texts): WebhookValues {
+  const { type = '', topics = '' } = texts
+  return { type, topics: topics.split(' ').filter((topic) => topic !== ''), texts }
+}
+
+/** Returns the label of a field. */
+export function labelOf(name: string): string {
+  return webhookFields.find((field) => field.name === name)?.label ?? capital(name)
 }
 
 function textOf(webhook: Webhook, name: string, kind: Kind): string {

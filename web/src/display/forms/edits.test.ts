@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest'
+import { editedTexts, rebased, takenFields, takenText, unsentOf, withEdit } from './edits.ts'
+
+const stored = { name: 'Tickets', url: 'http://a', enabled: 'true' }
+const edits = withEdit(withEdit({}, stored, { name: 'url', text: 'http' }), stored, { name: 'url', text: 'http://b' })
+
+it('shows what somebody else has saved in the fields that were not edited', () => {
+  expect(editedTexts({ ...stored, name: 'New' }, edits)).toEqual({ ...stored, name: 'New', url: 'http://b' })
+})
+
+it('knows the edited fields that somebody else has changed, until the person knows them', () => {
+  expect(takenFields(edits, { ...stored, name: 'New' })).toEqual([])
+  expect(takenFields(edits, { ...stored, url: 'http://b' })).toEqual([])
+  const others = { ...stored, url: 'http://c' }
+  expect(takenFields(edits, others)).toEqual([{ name: 'url', text: 'http://c' }])
+  const known = rebased(edits, others)
+  expect(editedTexts(others, known)).toEqual({ ...stored, url: 'http://b' })
+  expect(takenFields(known, others)).toEqual([])
+})
+
+it('says what the fields are by now', () => {
+  const taken = [
+    { name: 'url', text: 'http://c' },
+    { name: 'enabled', text: 'true' },
+    { name: 'filter', text: '' },
+    { name: 'cert', text: 'x'.repeat(100) },
+  ]
+  expect(takenText(taken, (name) => name.toUpperCase())).toBe(
+    `Somebody else has changed this meanwhile: URL is now "http://c", ENABLED is now on, FILTER is now empty, CERT is now "${'x'.repeat(80)}…". Save again to replace it.`,
+  )
+})
+
+it('keeps what was typed since the request', () => {
+  expect(unsentOf(edits, edits)).toEqual({})
+  expect(unsentOf(withEdit(edits, stored, { name: 'url', text: 'http://d' }), edits)).toMatchObject({
+    url: { text: 'http://d' },
+  })
+})

@@ -1,0 +1,56 @@
+/** The content of a form by the names of its fields. */
+export type Texts = Readonly<Record<string, string>>
+
+/** What a person has typed, by the name of the field, and what it replaces. */
+export type Edits = Readonly<Record<string, { readonly text: string; readonly over: string }>>
+
+interface TypedText {
+  readonly name: string
+  readonly text: string
+}
+
+export function withEdit(edits: Edits, stored: Texts, { name, text }: TypedText): Edits {
+  return { ...edits, [name]: { text, over: edits[name]?.over ?? stored[name] ?? '' } }
+}
+
+/** Returns the content of the form: fields that were not edited have what is stored by now. */
+export function editedTexts(stored: Texts, edits: Edits): Texts {
+  return { ...stored, ...mapEdits(edits, ({ text }) => text) }
+}
+
+/** Returns the edits that were not sent, or have changed since. */
+export function unsentOf(edits: Edits, sent: Edits): Edits {
+  return Object.fromEntries(Object.entries(edits).filter(([name, { text }]) => sent[name]?.text !== text))
+}
+
+/** Returns the fields that somebody else has changed since they were edited, with what they are now. */
+export function takenFields(edits: Edits, stored: Texts): readonly TypedText[] {
+  return Object.entries(edits).flatMap(([name, { text, over }]) => {
+    const now = stored[name] ?? ''
+    return now === over || now === text ? [] : [{ name, text: now }]
+  })
+}
+
+/** Returns the same edits, which replace what is stored by now. */
+export function rebased(edits: Edits, stored: Texts): Edits {
+  return mapEdits(edits, ({ text }, name) => ({ text, over: stored[name] ?? '' }))
+}
+
+const MAX_QUOTED = 80
+
+/** @param labelOf The label of a field. */
+export function takenText(taken: readonly TypedText[], labelOf: (name: string) => string): string {
+  const fields = taken.map(({ name, text }) => `${labelOf(name)} is now ${quoted(text)}`)
+  return `Somebody else has changed this meanwhile: ${fields.join(', ')}. Save again to replace it.`
+}
+
+function quoted(text: string): string {
+  if (text === '') return 'empty'
+  // The text of a switch.
+  if (text === 'true') return 'on'
+  return `"${text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text}"`
+}
+
+function mapEdits<To>(edits: Edits, to: (edit: Edits[string], name: string) => To): Readonly<Record<string, To>> {
+  return Object.fromEntries(Object.entries(edits).map(([name, edit]) => [name, to(edit, name)]))
+}

@@ -1,0 +1,25 @@
+import { useState } from 'react'
+import { Problem } from '../../api/problem.ts'
+import { type Edits, type Texts, editedTexts, rebased, takenFields, takenText, unsentOf, withEdit } from './edits.ts'
+
+/** The content of a form over something stored that others may change at the same time. */
+export function useEdits(stored: Texts, labelOf: (name: string) => string) {
+  const [edits, setEdits] = useState<Edits>({})
+  return {
+    edits,
+    texts: editedTexts(stored, edits),
+    change: (name: string, text: string) => setEdits((current) => withEdit(current, stored, { name, text })),
+    /**
+     * Returns the content of the form over what is stored by now.
+     * @throws Problem if somebody else has changed an edited field; the next time only if it has changed again.
+     */
+    textsOver: (now: Texts): Texts => {
+      const taken = takenFields(edits, now)
+      if (taken.length === 0) return editedTexts(now, edits)
+      setEdits(rebased(edits, now))
+      throw new Problem(409, takenText(taken, labelOf))
+    },
+    /** Forgets what was sent; what was typed since stays. */
+    forget: (sent: Edits) => setEdits((current) => unsentOf(current, sent)),
+  }
+}
