@@ -1,4 +1,5 @@
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
+import { candidateOf, catalogEntry } from '../test/support/fleets/candidates.ts'
 import type { Candidate } from '../src/rollout/store-candidates.ts'
 import type { SiteTimes } from '../src/upgrades/planning/plan-times.ts'
 import type { Planned } from '../src/upgrades/planning/plan-targets.ts'
@@ -46,10 +47,8 @@ const placeOf: FactsOf = (_index, place) => ({
 
 function deviceOf(index: number, perSite: number): Candidate & { readonly place: number } {
   const mac = macOf(index)
-  const site = Math.floor(index / perSite)
-  const facts = { type: 'ap' as const, model: 'AP45', name: null, role: null, fromVersion: '1.0', memberVersions: [] }
-  const known = { connected: true, commands: [], upgradeRefusal: null, snapshotRefusal: null, mayRestore: false }
-  return { id: mac, mac, siteId: `site-${site}`, ...facts, ...known, place: index % perSite }
+  const siteId = `site-${Math.floor(index / perSite)}`
+  return { ...candidateOf(mac, { siteId }), place: index % perSite }
 }
 
 /** Returns seconds, and those of the processors. */
@@ -60,15 +59,7 @@ function measure(fleet: readonly (Candidate & { readonly place: number })[], sit
       return [mac, Object.assign(unknown, factsOf(index, place))]
     }),
   )
-  const entry = {
-    model: 'AP45',
-    version: '2.0',
-    tag: null,
-    channel: null,
-    reported: [],
-    minVersion: null,
-    imageId: 'image',
-  }
+  const entry = catalogEntry('2.0')
   const plans = fleet.map((device): Planned => ({ kind: 'upgrade', device, entry, force: false }))
   const now = new Date()
   const siteUpgrades = Array.from({ length: sites }, (_, index) => {

@@ -1,18 +1,16 @@
 import { describe, expect, test } from 'vitest'
+import { candidateOf, catalogEntry } from '../../test/support/fleets/candidates.ts'
+import type { Candidate } from '../rollout/store-candidates.ts'
 import { planPhasing } from './planning/plan-downloads.ts'
 import { planAtOnce } from './planning/plan-phases.ts'
 import type { Planned } from './planning/plan-targets.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
 import type { OrgUpgradeBody } from './wire.ts'
 
-const entry = { model: 'EX', version: '2.0', tag: null, imageId: 'i', channel: null, reported: [], minVersion: null }
-
 function device(mac: string, steps: 1 | 2): Planned {
-  const facts = { id: mac, siteId: 's', mac, model: 'EX', name: null, role: null, connected: true, fromVersion: '1.0' }
-  const none = { memberVersions: [], upgradeRefusal: null, snapshotRefusal: null, mayRestore: false }
-  const commands = steps === 2 ? (['stage', 'activate'] as const) : (['upgrade'] as const)
-  const type = steps === 2 ? 'switch' : 'ap'
-  return { kind: 'upgrade', device: { ...facts, ...none, type, commands }, entry, force: false }
+  const traits: Partial<Candidate> =
+    steps === 2 ? { type: 'switch', commands: ['stage', 'activate'] } : { commands: ['upgrade'] }
+  return { kind: 'upgrade', device: candidateOf(mac, traits), entry: catalogEntry('2.0'), force: false }
 }
 
 const apart = [device('a', 2), device('b', 2)]

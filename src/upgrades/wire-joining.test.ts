@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { candidateOf, catalogEntry } from '../../test/support/fleets/candidates.ts'
 import { type Joining, decodeJoining, encodeJoining, planJoining } from './planning/plan-joining.ts'
 import type { UpgradePlan } from '../rollout/rollout.ts'
 import type { LaterSites } from './planning/plan-later-sites.ts'
@@ -15,20 +16,8 @@ function stored(body: OrgUpgradeBody, laterSites: LaterSites | null = null): Joi
   )
 }
 
-const ap: Candidate = {
-  ...{ id: 'id', siteId: 'site', mac: '5c5b35000001', type: 'ap', model: 'AP45', name: 'Hall 1', role: null },
-  ...{ connected: true, fromVersion: '1.0', memberVersions: [], commands: [] },
-  ...{ snapshotRefusal: null, upgradeRefusal: null, mayRestore: true },
-}
-const catalog = ['1.0', '2.0', '3.0'].map((version) => ({
-  model: 'AP45',
-  version,
-  tag: null,
-  imageId: `image-${version}`,
-  channel: null,
-  reported: [],
-  minVersion: null,
-}))
+const ap = candidateOf('5c5b35000001', { model: 'AP45', name: 'Hall 1' })
+const catalog = ['1.0', '2.0', '3.0'].map((version) => catalogEntry(version, { model: 'AP45' }))
 const parsedPlan: UpgradePlan = {
   ...{ strategy: 'big_bang', phase_scope: 'site', phases: 1, phase_sizes: null, gates: null, stages: false },
   ...{ max_failure_percentage: null, planned: 0, timezone: 'UTC' },
@@ -66,7 +55,7 @@ test('the lowest version that counts is that of the version which others of the 
   const needs = (version: string, minVersion: string) =>
     catalog.map((entry) => (entry.version === version ? { ...entry, minVersion } : entry))
   const versions = [{ model: 'AP45', targetVersion: '2.0', reported: [], imageId: 'pinned' }]
-  const join = (entries: typeof catalog | ReturnType<typeof needs>) =>
+  const join = (entries: typeof catalog) =>
     planJoining(stored({}), [ap], { sites, catalog: entries, versions }).joining.map(
       ({ targetVersion }) => targetVersion,
     )

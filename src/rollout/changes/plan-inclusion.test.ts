@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { candidateOf } from '../../../test/support/fleets/candidates.ts'
 import { type IncludingSite, type InclusionOf, planInclusion } from './plan-inclusion.ts'
 import { type DownloadPlan, type PhaseGate, type UpgradePlan, noCounts } from '../rollout.ts'
 
@@ -40,11 +41,7 @@ const site = (more: Partial<UpgradePlan> = {}): IncludingSite => ({
 
 const device = (mac: string, steps: 1 | 2): InclusionOf['devices'][number] => ({
   upgradeId: 'u',
-  device: {
-    ...{ id: mac, siteId: 's', mac, type: 'switch', model: 'EX', name: null, role: null, connected: true },
-    ...{ fromVersion: '1.0', memberVersions: [], snapshotRefusal: null, upgradeRefusal: null, mayRestore: false },
-    commands: steps === 2 ? ['stage', 'activate'] : ['upgrade'],
-  },
+  device: candidateOf(mac, { type: 'switch', commands: steps === 2 ? ['stage', 'activate'] : ['upgrade'] }),
   imageId: 'i',
   targetVersion: '2.0',
   reported: [],

@@ -1,20 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { catalogEntry } from '../../../test/support/fleets/candidates.ts'
 import { findTooLow } from './plan-lowest.ts'
 import { bindTarget, noteHops, planHops } from './plan-hops.ts'
 import type { CatalogEntry } from './plan-versions.ts'
 
-const entry = (version: string, minVersion: string | null = null, more: Partial<CatalogEntry> = {}): CatalogEntry => {
-  return {
-    model: 'M',
-    version,
-    imageId: `image ${version}`,
-    tag: null,
-    channel: null,
-    reported: [],
-    minVersion,
-    ...more,
-  }
-}
+const entry = (version: string, minVersion: string | null = null, more: Partial<CatalogEntry> = {}): CatalogEntry =>
+  catalogEntry(version, { minVersion, ...more })
 const running = (fromVersion: string | null, memberVersions: readonly string[] = []) => ({
   fromVersion,
   memberVersions,

@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest'
+import { catalogEntry } from '../../../test/support/fleets/candidates.ts'
 import { findTooLow } from './plan-lowest.ts'
-import type { CatalogEntry } from './plan-versions.ts'
 
-const entry = (version: string, more: Partial<CatalogEntry> = {}): CatalogEntry => {
-  return { model: 'AP-1', version, tag: null, channel: null, reported: [], minVersion: null, imageId: version, ...more }
-}
-const newest = entry('3.0', { minVersion: '2.9' })
-const catalog = [entry('2.10', { reported: ['build 77'] }), entry('2.1', { reported: ['build 12'] }), newest]
+const newest = catalogEntry('3.0', { minVersion: '2.9' })
+const older = [catalogEntry('2.10', { reported: ['build 77'] }), catalogEntry('2.1', { reported: ['build 12'] })]
+const catalog = [...older, newest]
 
 test.each<[string | null, readonly string[], string | null]>([
   ['2.10', [], null],
@@ -25,5 +23,5 @@ test.each<[string | null, readonly string[], string | null]>([
 })
 
 test('a version without a lowest one can be installed from any', () => {
-  expect(findTooLow({ fromVersion: null, memberVersions: [] }, entry('3.0'), catalog)).toBeNull()
+  expect(findTooLow({ fromVersion: null, memberVersions: [] }, catalogEntry('3.0'), catalog)).toBeNull()
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { candidateOf, catalogEntry } from '../../../test/support/fleets/candidates.ts'
 import { type StartTime, parseStartTime } from './plan-start.ts'
-import type { CatalogEntry } from './plan-versions.ts'
 import type { RequestedTime, RequestedVersion } from '../org-upgrade.ts'
 import { type UpgradeDevice, planDevices, summarizeVersions } from './plan-org-upgrade.ts'
 import { planTimes } from './plan-times.ts'
@@ -101,26 +101,8 @@ describe('times', () => {
   })
 })
 
-const catalog: readonly CatalogEntry[] = ['1.0', '2.0'].map((version) => ({
-  model: 'AP-1',
-  version,
-  tag: null,
-  channel: null,
-  reported: [],
-  minVersion: null,
-  imageId: version,
-}))
-const device: UpgradeDevice = {
-  id: '1',
-  type: 'ap',
-  name: null,
-  model: 'AP-1',
-  role: null,
-  mac: '1',
-  fromVersion: '1.0',
-  memberVersions: [],
-  upgradeRefusal: null,
-}
+const catalog = ['1.0', '2.0'].map((version) => catalogEntry(version))
+const device = candidateOf('1')
 const latest: RequestedVersion = {
   field: null,
   firmwareType: null,

@@ -1,24 +1,11 @@
 import { expect, test } from 'vitest'
+import { candidateOf, catalogEntry } from '../../../test/support/fleets/candidates.ts'
 import { atOnce } from '../../platform/queues/next-turn.ts'
 import type { Candidate } from '../../rollout/store-candidates.ts'
 import { type Planned, type PlannedSite, placeInSteps, planTargets } from './plan-targets.ts'
 
-const entry = {
-  model: 'AP-1',
-  version: '2.0',
-  tag: null,
-  channel: null,
-  reported: [],
-  minVersion: null,
-  imageId: 'image',
-}
-
-function deviceOf(index: number): Candidate {
-  const mac = index.toString(16).padStart(12, '0')
-  const none = { name: null, role: null, memberVersions: [], commands: [], upgradeRefusal: null, snapshotRefusal: null }
-  const known = { type: 'ap', model: 'AP-1', fromVersion: '1.0', connected: true, mayRestore: false } as const
-  return { ...none, ...known, id: `id-${mac}`, siteId: 'site', mac }
-}
+const entry = catalogEntry('2.0')
+const deviceOf = (index: number): Candidate => candidateOf(index.toString(16).padStart(12, '0'))
 
 /** The devices are in two phases, the odd ones before the even ones, and download all in one. */
 function siteOf(devices: readonly Candidate[]): PlannedSite {

@@ -1,14 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { catalogEntry } from '../../../test/support/fleets/candidates.ts'
 import { type CatalogEntry, type VersionChoice, findVersion, resolveVersion } from './plan-versions.ts'
 
-const plain = { channel: null, reported: [], minVersion: null }
-const entry = (model: string, version: string, tag: string | null = null): CatalogEntry => ({
-  model,
-  version,
-  tag,
-  ...plain,
-  imageId: `${model} ${version}`,
-})
+const entry = (model: string, version: string, tag: string | null = null): CatalogEntry =>
+  catalogEntry(version, { model, tag, imageId: `${model} ${version}` })
 const choice = (more: Partial<VersionChoice>): VersionChoice => ({
   firmwareType: null,
   version: null,

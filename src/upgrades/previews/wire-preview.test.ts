@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { candidateOf, catalogEntry } from '../../../test/support/fleets/candidates.ts'
 import { type Steps, atOnce } from '../../platform/queues/next-turn.ts'
 import type { UpgradeNote } from '../../rollout/rollout.ts'
 import type { Candidate } from '../../rollout/store-candidates.ts'
@@ -14,7 +15,6 @@ import { findDifferencesInSteps } from './plan-differences.ts'
 import { planPreviewInSteps } from './plan-preview.ts'
 
 const now = new Date('2026-06-13T12:00:00Z')
-const image = { '1.0': 'image-1', '2.0': 'image-2' } as const
 
 interface Given {
   readonly site: number
@@ -44,19 +44,7 @@ const bodies = fc.constantFrom(
 
 function candidate({ site, connected, model, restores = false }: Given, index: number): Candidate {
   const mac = index.toString(16).padStart(12, '0')
-  const facts = { type: 'ap' as const, name: null, role: null, fromVersion: '1.0', memberVersions: [] }
-  return {
-    ...facts,
-    id: `id-${mac}`,
-    siteId: `site-${site}`,
-    mac,
-    model,
-    connected,
-    commands: [],
-    upgradeRefusal: null,
-    snapshotRefusal: null,
-    mayRestore: restores,
-  }
+  return candidateOf(mac, { siteId: `site-${site}`, model, connected, mayRestore: restores })
 }
 
 /** @param round Distinguishes the ids of site upgrades, which differ in each planning. */
@@ -70,15 +58,7 @@ function plan(devices: readonly Given[], body: object, round: string): NewUpgrad
   const times = new Map<string, SiteTimes>(siteUpgrades.map(({ site }) => [site.id, known]))
   const plans = devices.map((one, index): Planned => {
     const device = candidate(one, index)
-    const entry = {
-      model: device.model,
-      version: '2.0',
-      tag: null,
-      channel: null,
-      reported: [],
-      minVersion: null,
-      imageId: image['2.0'],
-    }
+    const entry = catalogEntry('2.0', { model: device.model })
     if (one.decision === 'leave_out') return { kind: 'leave_out', device, reason: 'no image' }
     return { kind: one.decision === 'skip' ? 'skip' : 'upgrade', device, entry, force: false }
   })
