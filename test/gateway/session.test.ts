@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { compressParams } from '../../src/gateway/websockets/jsonrpc.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { connectDevice } from './connect-device.ts'
 import { type GatewayHarness, connectParams, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
@@ -37,26 +38,19 @@ test.each([
 describe('bad input closes the session or is dropped, and affects no other session', () => {
   test('a serial that differs from the certificate closes the session and does not affect its victim', async () => {
     const gateway = await harness.start()
-    const victim = newMac()
-    await harness.claim(victim)
-    const good = await openDevice(gateway.port, harness.ca, { mac: victim })
-    good.hello()
-    await harness.untilConnected(victim)
+    const good = await connectDevice(harness, gateway.port)
     const bad = await openDevice(gateway.port, harness.ca)
-    bad.hello(connectParams(victim))
+    bad.hello(connectParams(good.mac))
     expect(await bad.closed).toBe(1008)
     expect(gateway.counters.read().wrong_serial).toBe(1)
-    const command = await harness.queue(victim, { kind: 'restart', params: {} })
+    const command = await harness.queue(good.mac, { kind: 'restart', params: {} })
     good.reply((await good.nextCall()).id, { error: 0 })
     await harness.untilCommand(command, 'done')
   })
 
   test('drops garbage, binary frames, unknown methods and replies to unknown ids, and keeps the session', async () => {
     const gateway = await harness.start()
-    const mac = newMac()
-    await harness.claim(mac)
-    const device = await openDevice(gateway.port, harness.ca, { mac })
-    device.hello()
+    const device = await connectDevice(harness, gateway.port)
     await device.untilTelemetryCall()
     device.socket.send('{"jsonrpc":')
     device.socket.send(Buffer.from([0, 1, 2, 255]))
@@ -66,7 +60,7 @@ describe('bad input closes the session or is dropped, and affects no other sessi
     device.send('state', { state: 'a text' })
     device.reply(77, { error: 0 })
     device.send('state', { state: { unit: { uptime: 12, memory: { total: 100, free: 50 } } } })
-    await waitUntil('the state', async () => (await harness.status(mac)).load !== null)
+    await waitUntil('the state', async () => (await harness.status(device.mac)).load !== null)
     expect(gateway.counters.read()).toMatchObject({
       malformed_frame: 3,
       unknown_method: 2,
@@ -74,7 +68,7 @@ describe('bad input closes the session or is dropped, and affects no other sessi
       unknown_reply: 1,
       message_failed: 0,
     })
-    expect((await harness.status(mac)).load).toEqual({ memory_total: 100, memory_free: 50, uptime_s: 12 })
+    expect((await harness.status(device.mac)).load).toEqual({ memory_total: 100, memory_free: 50, uptime_s: 12 })
   })
 
   test('closes a session whose frame is too large', async () => {
@@ -108,11 +102,7 @@ describe('bad input closes the session or is dropped, and affects no other sessi
 
   test('stores texts that PostgreSQL would refuse', async () => {
     const gateway = await harness.start()
-    const mac = newMac()
-    await harness.claim(mac)
-    const device = await openDevice(gateway.port, harness.ca, { mac })
-    device.hello({ firmware: 'a\u0000b\ud800' })
-    await harness.untilConnected(mac)
+    const { mac } = await connectDevice(harness, gateway.port, { params: { firmware: 'a\u0000b\ud800' } })
     expect((await harness.status(mac)).firmware).toBe('a\ufffdb\ufffd')
   })
 })
@@ -134,11 +124,8 @@ test.each([
 describe('connections of one device', () => {
   test('the newest one replaces the older one, which is closed', async () => {
     const gateway = await harness.start()
-    const mac = newMac()
-    await harness.claim(mac)
-    const first = await openDevice(gateway.port, harness.ca, { mac })
-    first.hello()
-    await harness.untilConnected(mac)
+    const first = await connectDevice(harness, gateway.port)
+    const { mac } = first
     const second = await openDevice(gateway.port, harness.ca, { mac })
     second.hello()
     expect(await first.closed).toBe(4409)
@@ -156,11 +143,8 @@ describe('connections of one device', () => {
 
   test('one that answers pings stays open, a silent one is dead after 150 s', async () => {
     const gateway = await harness.start()
-    const mac = newMac()
-    await harness.claim(mac)
-    const device = await openDevice(gateway.port, harness.ca, { mac })
-    device.hello()
-    await harness.untilConnected(mac)
+    const device = await connectDevice(harness, gateway.port)
+    const { mac } = device
     for (let round = 1; round <= 4; round += 1) {
       const pinged = once(device.socket, 'ping')
       harness.advance(50_000)
@@ -188,24 +172,17 @@ test('a device has at most one socket that has not sent connect', async () => {
 
 test('the session of a device contains its protocol', async () => {
   const gateway = await harness.start()
-  const mac = newMac()
-  await harness.claim(mac)
-  const device = await openDevice(gateway.port, harness.ca, { mac })
-  device.hello()
-  await harness.untilConnected(mac)
+  const { mac } = await connectDevice(harness, gateway.port)
   const session = harness.ctx.db.selectFrom('deviceSession').select('family').where('deviceId', '=', deviceIdOf(mac))
   expect(await session.executeTakeFirstOrThrow()).toEqual({ family: 'ucentral' })
 })
 
 test('fields outside the protocol are not stored', async () => {
   const gateway = await harness.start()
-  const mac = newMac()
-  await harness.claim(mac)
-  const device = await openDevice(gateway.port, harness.ca, { mac })
   const member = { member: 0, mac: '0a0000000001', serial: 's', model: 'm', firmware: '1' }
   const extension = { protocol: 1, methods: ['reboot'], junk: 'a', members: [{ ...member, junk: 'b' }] }
-  device.hello({ capabilities: { compatible: 'test_model', junk: 'c', 'x-signalbox': extension } })
-  await harness.untilConnected(mac)
+  const capabilities = { compatible: 'test_model', junk: 'c', 'x-signalbox': extension }
+  const { mac } = await connectDevice(harness, gateway.port, { params: { capabilities } })
   const status = harness.ctx.db
     .selectFrom('deviceStatus')
     .select(['capabilities', 'members'])
@@ -223,10 +200,8 @@ test('fields outside the protocol are not stored', async () => {
 
 test('a compressed state is understood', async () => {
   const gateway = await harness.start()
-  const mac = newMac()
-  await harness.claim(mac)
-  const device = await openDevice(gateway.port, harness.ca, { mac })
-  device.hello()
+  const device = await connectDevice(harness, gateway.port)
+  const { mac } = device
   await device.untilTelemetryCall()
   const packed = compressParams({
     serial: mac,

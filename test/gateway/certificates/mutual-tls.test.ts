@@ -7,6 +7,7 @@ import { issueDeviceCertificate, makeCa } from '../../../src/gateway/certificate
 import type { Gateway } from '../../../src/gateway/start-gateway.ts'
 import { issueCertificate } from '../../support/peers/client-certificates.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import { connectDevice } from '../connect-device.ts'
 import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from '../harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
@@ -50,11 +51,7 @@ function firstLine(socket: TLSSocket): Promise<string | null> {
 describe('mutual TLS', () => {
   test("admits a device with a certificate of the gateway's CA, under the MAC of its certificate", async () => {
     const gateway = await harness.start()
-    const mac = newMac()
-    await harness.claim(mac)
-    const device = await openDevice(gateway.port, harness.ca, { mac })
-    device.hello()
-    await harness.untilConnected(mac)
+    const { mac } = await connectDevice(harness, gateway.port)
     expect((await harness.status(mac)).firmware).toBe('1.0.0')
   })
 
