@@ -174,70 +174,39 @@ describe('upload', () => {
     expect((await upload(query(trusted ?? ''), image)).body.signature).toBe(trusted)
   })
 
-  it.each([
-    [
-      'a string of odd characters',
-      'version=9&models=AP45&reported=a,b%0Ac',
-      10,
-      { status: 400, detail: expect.stringContaining('reported: b') },
-    ],
+  it.each<[string, string, string, { size: number; status?: number }?]>([
+    ['a string of odd characters', 'version=9&models=AP45&reported=a,b%0Ac', 'reported: b'],
     [
       'too many strings',
       `version=9&models=AP45&reported=${Array.from({ length: 21 }, (_, index) => index).join(',')}`,
-      10,
-      { status: 400, detail: expect.stringContaining('reported: has 21 strings, but at most 20') },
+      'reported: has 21 strings, but at most 20',
     ],
     [
       'a lowest version that is later than the version itself',
       'version=9&models=AP45&min_version=10',
-      10,
-      { status: 400, detail: 'Invalid field min_version: is 10, which is later than the version itself, 9' },
+      'Invalid field min_version: is 10, which is later than the version itself, 9',
     ],
     [
       'a lowest version for a package',
       'version=9&package=tunterm&min_version=8',
-      10,
-      { status: 400, detail: expect.stringContaining('min_version: is for firmware of devices') },
+      'min_version: is for firmware of devices',
     ],
-    [
-      'a hash that does not match',
-      `version=9&models=AP45&sha256=${'0'.repeat(64)}`,
-      10,
-      { status: 400, detail: expect.stringContaining('sha256') },
-    ],
-    [
-      'a malformed hash',
-      'version=9&models=AP45&sha256=abc',
-      10,
-      { status: 400, detail: expect.stringContaining('sha256') },
-    ],
-    ['missing version', 'models=AP45', 10, { status: 400, detail: expect.stringContaining('version') }],
-    [
-      'a version with a line break',
-      'version=1%0A2&models=AP45',
-      10,
-      { status: 400, detail: expect.stringContaining('version') },
-    ],
-    [
-      'a model of other characters',
-      'version=9&models=%E2%82%AC',
-      10,
-      { status: 400, detail: expect.stringContaining('models: must match') },
-    ],
-    ['missing models', 'version=9&models=,', 10, { status: 400, detail: expect.stringContaining('models') }],
-    ['an odd model', "version=9&models=AP45,'x", 10, { status: 400, detail: expect.stringContaining('models') }],
-    ['an unknown tag', 'version=9&models=AP45&tag=golden', 10, { status: 400, detail: expect.stringContaining('tag') }],
-    ['an empty image', 'version=9&models=AP45', 0, { status: 400, detail: expect.stringContaining('empty') }],
-    [
-      'an image above the limit',
-      'version=9&models=AP45',
-      MAX_BYTES + 1,
-      { status: 413, detail: expect.stringContaining('at most') },
-    ],
-  ])('refuses %s and stores nothing', async (_what, query, size, expected) => {
+    ['a hash that does not match', `version=9&models=AP45&sha256=${'0'.repeat(64)}`, 'sha256'],
+    ['a malformed hash', 'version=9&models=AP45&sha256=abc', 'sha256'],
+    ['missing version', 'models=AP45', 'version'],
+    ['a version with a line break', 'version=1%0A2&models=AP45', 'version'],
+    ['a model of other characters', 'version=9&models=%E2%82%AC', 'models: must match'],
+    ['missing models', 'version=9&models=,', 'models'],
+    ['an odd model', "version=9&models=AP45,'x", 'models'],
+    ['an unknown tag', 'version=9&models=AP45&tag=golden', 'tag'],
+    ['an empty image', 'version=9&models=AP45', 'empty', { size: 0 }],
+    ['an image above the limit', 'version=9&models=AP45', 'at most', { size: MAX_BYTES + 1, status: 413 }],
+  ])('refuses %s and stores nothing', async (_what, query, detail, { size, status = 400 } = { size: 10 }) => {
     const before = await files()
-    const answer = await upload(query, Buffer.alloc(size, 1))
-    expect({ status: answer.status, detail: answer.body.detail }).toEqual(expected)
+    expect(await upload(query, Buffer.alloc(size, 1))).toMatchObject({
+      status,
+      body: { detail: expect.stringContaining(detail) },
+    })
     expect(await files()).toEqual(before)
   })
 
