@@ -5,9 +5,12 @@ import { advanceMxedgeUpgrades } from '../../../src/mxedges/upgrades/worker.ts'
 import { json } from '../../../src/platform/database/db.ts'
 import { find, pathOf, running, targetsOf, upgrade } from '../../edge/upgrade-world.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
+import { addSite } from '../../support/fleets/devices.ts'
 import { later, useMxedgeUpgrades } from './mxedge-upgrades-harness.ts'
 
 const given = useMxedgeUpgrades()
+
+const put = (id: string, body: object) => given.world.call('PUT', `${pathOf(given.world)}/${id}`, { body })
 
 const messages = async (): Promise<string[]> =>
   (await given.world.call('GET', `/orgs/${given.world.org.orgId}/logs?limit=5`)).body.results.map(
@@ -225,8 +228,95 @@ describe('supersede', () => {
     const old = await upgrade(given.world, given.tunterm({ mxedge_ids: given.boxes.slice(0, 1), start_time: later() }))
     const fresh = await upgrade(given.world, given.tunterm({ mxedge_ids: given.boxes.slice(1), start_time: later() }))
     const change = { mxedge_ids: given.boxes, supersede: true }
-    const { body } = await given.world.call('PUT', `${pathOf(given.world)}/${fresh.id}`, { body: change })
+    const { body } = await put(fresh.id, change)
     expect(body).toMatchObject({ counts: { queued: 3 } })
     expect(await find(given.world, old.id)).toMatchObject({ status: 'cancelled' })
+  })
+})
+
+describe('PUT', () => {
+  test('changes what it names of a queued upgrade, and plans it anew', async () => {
+    const latest = given.tunterm({ versions: { tunterm: 'latest' } })
+    const { id } = await upgrade(given.world, latest)
+    const two = given.boxes.slice(0, 2)
+    const { body: changed } = await put(id, { strategy: 'serial', mxedge_ids: two })
+    expect(changed).toMatchObject({ id, strategy: 'serial', versions: { tunterm: 'latest' }, counts: { queued: 2 } })
+    const members = new Set((await targetsOf(given.world, id)).map(({ mxedge_id }) => mxedge_id))
+    expect(members).toEqual(new Set(two))
+    // Some clients send null for a list that is not set. Without the list, it would mean all appliances.
+    for (const body of [{ versions: { tunterm: '9.9.9' } }, { mxedge_ids: null }])
+      expect((await put(id, body)).status).toBe(400)
+    expect(await given.post({ ...latest, mxedge_ids: null })).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('mxedge_ids') },
+    })
+    expect(await find(given.world, id)).toEqual(changed)
+    await given.act(id, 'cancel')
+    const refused = await put(id, { strategy: 'serial' })
+    expect([refused.status, refused.body.detail]).toEqual([
+      400,
+      'The upgrade is cancelled; only one that is queued can be changed',
+    ])
+  })
+
+  test('takes the record back as it was read, and no other value of what the service sets', async () => {
+    const { id } = await upgrade(given.world, given.tunterm({ strategy: 'canary' }))
+    const read = await find(given.world, id)
+    expect(await put(id, { ...read, max_failure_percentage: 20 })).toMatchObject({
+      status: 200,
+      body: { ...read, max_failure_percentage: 20 },
+    })
+    const others = { id: randomUUID(), status: 'completed', phase: 2, created_time: 1, stop_reason: 'enough' }
+    for (const [field, value] of Object.entries(others))
+      expect(await put(id, { [field]: value })).toMatchObject({
+        status: 400,
+        body: { detail: `Invalid field ${field}: can't be changed: the service sets it` },
+      })
+  })
+
+  test('of an upgrade of a site covers only the appliances there, also by the path of the organization', async () => {
+    const [there, elsewhere] = given.boxes
+    const siteId = await addSite(given.world, 'Site')
+    const body = { mxedge_ids: [there], site_id: siteId }
+    await given.world.call('POST', `/orgs/${given.world.org.orgId}/mxedges/assign`, { body })
+    const versions = { tunterm: 'latest' }
+    const { body: made } = await given.world.call('POST', `/sites/${siteId}/mxedges/upgrade`, { body: { versions } })
+    expect((await put(made.id, { strategy: 'serial' })).body).toMatchObject({ site_id: siteId, counts: { total: 1 } })
+    expect(await targetsOf(given.world, made.id)).toMatchObject([{ mxedge_id: there }])
+    expect((await put(made.id, { mxedge_ids: [elsewhere] })).body.detail).toBe(
+      `Invalid field mxedge_ids: this site has no edge appliance ${elsewhere}`,
+    )
+  })
+})
+
+describe('every change', () => {
+  test('has an audit record, and the request an event of each appliance', async () => {
+    const { id } = await upgrade(given.world, given.tunterm({ mxedge_ids: given.boxes.slice(0, 1) }))
+    for (const verb of ['pause', 'pause', 'resume', 'resume', 'cancel', 'cancel'])
+      expect(await given.act(id, verb)).toMatchObject({ status: 200, body: {} })
+    const { body } = await given.world.call('GET', `/orgs/${given.world.org.orgId}/logs?limit=4`)
+    const types = ['UPGRADE_CANCELLED', 'UPGRADE_RESUMED', 'UPGRADE_PAUSED', 'UPGRADE_CREATED']
+    expect(body.results).toMatchObject(types.map((type) => ({ after: { id, type } })))
+    expect(body.results.map(({ message }: { readonly message: string }) => message)).toEqual([
+      `Cancel upgrade ${id} of edge appliances`,
+      `Resume upgrade ${id} of edge appliances`,
+      `Pause upgrade ${id} of edge appliances`,
+      'Upgrade 1 edge appliance',
+    ])
+    const path = `/orgs/${given.world.org.orgId}/mxedges/events/search?mxedge_id=${given.boxes[0]}&limit=1`
+    expect((await given.world.call('GET', path)).body.results).toMatchObject([
+      {
+        type: 'ME_PACKAGE_UPDATE_BY_USER',
+        package: 'tunterm',
+        from_version: '1.0.0',
+        to_version: '2.0.0',
+        audit_id: body.results[3].id,
+      },
+    ])
+  })
+
+  test('of an unknown upgrade is a 404', async () => {
+    for (const verb of ['pause', 'resume', 'cancel']) expect((await given.act(randomUUID(), verb)).status).toBe(404)
+    expect((await put(randomUUID(), {})).status).toBe(404)
   })
 })
