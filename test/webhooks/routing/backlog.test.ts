@@ -1,9 +1,7 @@
-import { sql } from 'kysely'
-import pg from 'pg'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
-import { inTx } from '../../../src/platform/database/db.ts'
 import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
+import type { WebhookWorkerOptions } from '../../../src/webhooks/workers.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { countBrokenLanes } from '../lanes/broken-lanes.ts'
@@ -12,6 +10,7 @@ import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
 import { type LaneClock, createLaneClock } from '../lane-clock.ts'
 import { type Receiver, holdAnswers, releaseAnswers, startReceiver, status } from '../receiver.ts'
+import { crashAfter, holdLane, untilWritten } from './held-lane.ts'
 
 const testClock = createTestClock()
 /** Goes on a little whenever it is read. */
@@ -42,23 +41,19 @@ const messages = () => harness.ctx.db.selectFrom('webhookMessage').select(['id',
 const idOf = ({ headers }: Receiver['received'][number]) => String(headers['webhook-id'])
 const textsOf = ({ received }: Receiver) =>
   received.flatMap(({ events: of }) => of.map(({ message }) => String(message)))
-const written = () =>
-  waitUntil('everything written', async () => (await events()).length === 0 && (await messages()).length === 0)
 
-/** Delivers a first message, so that the process has the lane. */
-async function warmUp(): Promise<void> {
-  await harness.audit('first')
-  await receiver.waitFor(1)
-  await written()
+/** Has the lane of a webhook held, and forgets the event that this takes. */
+async function openLane(options: Partial<WebhookWorkerOptions> = {}) {
+  const lane = await holdLane({ harness, receiver }, single, options)
   receiver.received.splice(0)
   ids.splice(0)
+  return lane
 }
 
 it('sends a backlog of a held lane in its order and with the ids of its events, without messages', async () => {
-  await harness.addWebhook({ url: receiver.url, ...single })
   const { outbound } = harness
   const started: string[] = []
-  await harness.start({
+  await openLane({
     outbound: {
       ...outbound,
       send(request) {
@@ -67,14 +62,13 @@ it('sends a backlog of a held lane in its order and with the ids of its events, 
       },
     },
   })
-  await warmUp()
   const held = holdAnswers(receiver)
   const texts = await addBacklog(harness, EVENTS)
   await receiver.waitFor(1)
   expect([(await events()).length, await messages()]).toEqual([EVENTS, []])
   receiver.answer(status(200))
   releaseAnswers(held)
-  await written()
+  await untilWritten(harness)
   expect(receiver.received.map(idOf).toSorted()).toEqual(ids.toSorted())
   expect(textsOf(receiver).toSorted()).toEqual(texts)
   // Requests in flight may overtake each other.
@@ -83,9 +77,7 @@ it('sends a backlog of a held lane in its order and with the ids of its events, 
 })
 
 it('makes messages of the events that its lane has no room for while the receiver does not answer', async () => {
-  await harness.addWebhook({ url: receiver.url, ...single })
-  await harness.start()
-  await warmUp()
+  await openLane()
   const held = holdAnswers(receiver)
   const texts = await addBacklog(harness, EVENTS)
   await receiver.waitFor(1)
@@ -99,30 +91,26 @@ it('makes messages of the events that its lane has no room for while the receive
   expect(await countBrokenLanes(harness)).toBe(0)
   receiver.answer(status(200))
   releaseAnswers(held)
-  await written()
+  await untilWritten(harness)
   expect([...new Set(textsOf(receiver))].toSorted()).toEqual(texts)
   expect(await countBrokenLanes(harness)).toBe(0)
 })
 
 it('sends each event of a backlog once while the outbox is searched', async () => {
-  await harness.addWebhook({ url: receiver.url, ...single })
-  await harness.start()
-  await warmUp()
+  await openLane()
   receiver.answer((_request, response) => {
     response.writeHead(200).end()
     // There may be a committed event that was not announced.
     harness.ctx.wakes.wake('outbox')
   })
   const texts = await addBacklog(harness, 2 * EVENTS)
-  await written()
+  await untilWritten(harness)
   expect(textsOf(receiver).toSorted()).toEqual(texts.toSorted())
   expect(await countBrokenLanes(harness)).toBe(0)
 })
 
 it('counts the events of a backlog that exceed the limit of waiting messages', async () => {
-  await harness.addWebhook({ url: receiver.url, ...single })
-  const workers = await harness.start({ limits: { ...defaultWebhookLimits, pendingPerWebhook: 10 } })
-  await warmUp()
+  const { workers } = await openLane({ limits: { ...defaultWebhookLimits, pendingPerWebhook: 10 } })
   receiver.answer(() => {})
   await addBacklog(harness, EVENTS)
   const overflowed = async (): Promise<number> => {
@@ -144,15 +132,13 @@ it('counts the events of a backlog that exceed the limit of waiting messages', a
 
 it('routes the rest of a backlog by the new settings of its webhook', async () => {
   const other = await startReceiver()
-  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
-  await harness.start()
-  await warmUp()
+  const { id } = await openLane()
   const held = holdAnswers(receiver)
   const texts = await addBacklog(harness, EVENTS)
   await receiver.waitFor(1)
   await updateWebhook(harness.ctx, harness.scope, { id, body: { url: other.url }, outbound: harness.outbound })
   releaseAnswers(held)
-  await written()
+  await untilWritten(harness)
   const sent = textsOf(receiver)
   expect(sent.length).toBeLessThan(32)
   // The last one reports the change.
@@ -162,9 +148,7 @@ it('routes the rest of a backlog by the new settings of its webhook', async () =
 })
 
 it('tries an event of a backlog again as a message with its id, and keeps the others', async () => {
-  await harness.addWebhook({ url: receiver.url, ...single })
-  await harness.start()
-  await warmUp()
+  await openLane()
   receiver.answer((_request, response, { events: [event] }) => {
     response.writeHead(event?.['message'] === 'm100' ? 500 : 200).end()
   })
@@ -177,37 +161,21 @@ it('tries an event of a backlog again as a message with its id, and keeps the ot
   clock.advance(60_000)
   // The lane ends, and the next claim finds the message.
   laneClock.advance(1000)
-  await written()
+  await untilWritten(harness)
   expect(textsOf(receiver).toSorted()).toEqual([...texts, 'm100'].toSorted())
   expect(new Set(receiver.received.map(idOf))).toEqual(new Set(ids))
   expect(await countBrokenLanes(harness)).toBe(0)
 })
 
 it('repeats 32 events of a backlog after a crash, with their ids and bodies', async () => {
-  await harness.addWebhook({ url: receiver.url, ...single })
-  const crashing = await harness.start()
-  // Not from the pool, whose connections are broken.
-  const operator = new pg.Client(harness.connection)
-  await operator.connect()
-  await warmUp()
-  const texts = await inTx(harness.ctx, async (tx) => {
-    // No result can be written, as if the process had been killed before.
-    await sql`lock table webhook_delivery in share mode`.execute(tx)
+  const { workers } = await openLane()
+  const texts = await crashAfter(harness, workers, async () => {
     const all = await addBacklog(harness, EVENTS)
     await receiver.waitFor(32)
-    let isStopped = false
-    const stopping = crashing.stop().then(() => (isStopped = true))
-    await waitUntil('gave up', async () => {
-      await operator.query(`select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`)
-      return isStopped
-    })
-    await stopping
     return all
   })
-  await operator.end()
   await harness.start()
-  await written()
+  await untilWritten(harness)
   const byId = Map.groupBy(receiver.received, idOf)
   const repeated = [...byId.values()].filter((same) => same.length > 1)
   expect(repeated.length).toBe(32)
@@ -216,9 +184,7 @@ it('repeats 32 events of a backlog after a crash, with their ids and bodies', as
 })
 
 it('keeps the events of a backlog whose receiver is gone, because they happened before', async () => {
-  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
-  await harness.start()
-  await warmUp()
+  const { id } = await openLane()
   receiver.answer(status(410))
   const texts = await addBacklog(harness, 200)
   await waitUntil('disabled', async () => {
@@ -229,7 +195,7 @@ it('keeps the events of a backlog whose receiver is gone, because they happened 
   expect(await messages()).toHaveLength(200)
   receiver.answer(status(200))
   await updateWebhook(harness.ctx, harness.scope, { id, body: { enabled: true }, outbound: harness.outbound })
-  await written()
+  await untilWritten(harness)
   expect([...new Set(textsOf(receiver))].filter((text) => text.startsWith('m')).toSorted()).toEqual(texts)
 })
 
@@ -242,7 +208,7 @@ it('does not let the backlog of a webhook delay that of another one of its organ
   for (const site of sites) await harness.audit('first', site)
   await receiver.waitFor(1)
   await other.waitFor(1)
-  await written()
+  await untilWritten(harness)
   receiver.answer(() => {})
   const of = (count: number, siteId: string) => Array.from({ length: count }, () => ({ message: 'm', siteId }))
   await addEvents(harness, [...of(EVENTS, sites[0]), ...of(10, sites[1])])
@@ -254,9 +220,7 @@ it('does not let the backlog of a webhook delay that of another one of its organ
 })
 
 it('writes the part of a backlog that a lane has accepted, so that events routed after it are sent later', async () => {
-  await harness.addWebhook({ url: receiver.url, ...single })
-  const workers = await harness.start()
-  await warmUp()
+  const { workers } = await openLane()
   receiver.answer(() => {})
   const [long, short] = [{ notes: 'x'.repeat(5000) }, { notes: '' }]
   const names = Array.from({ length: 20 }, (_, index) => `m${String(index).padStart(2, '0')}`)

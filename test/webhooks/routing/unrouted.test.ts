@@ -1,5 +1,3 @@
-import { sql } from 'kysely'
-import pg from 'pg'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { appendAudit } from '../../../src/events/append.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
@@ -19,10 +17,12 @@ import {
   startReceiver,
   status,
 } from '../receiver.ts'
+import { crashAfter, holdLane, untilWritten } from './held-lane.ts'
 
 const clock = createTestClock()
 const secret = 'unrouted'
-const single = { topics: ['audits'], single_event_per_message: true, secret }
+const gathering = { topics: ['audits'], secret }
+const single = { ...gathering, single_event_per_message: true }
 let laneClock: LaneClock
 let harness: Harness
 let receiver: Receiver
@@ -36,20 +36,10 @@ const events = () => harness.ctx.db.selectFrom('webhookOutbox').select('id').exe
 const messages = () => harness.ctx.db.selectFrom('webhookMessage').select(['id', 'attempt', 'body']).execute()
 const idOf = ({ headers }: Receiver['received'][number]) => String(headers['webhook-id'])
 const textsOf = ({ received }: Receiver) => received.map(({ events: of }) => of.map(({ message }) => String(message)))
-const written = () =>
-  waitUntil('everything written', async () => (await events()).length === 0 && (await messages()).length === 0)
-
-/** Delivers a first message, so that the process has the lane. */
-async function warmUp(): Promise<void> {
-  await harness.audit('first')
-  await receiver.waitFor(1)
-  await written()
-}
+const openLane = (body: Record<string, unknown> = single) => holdLane({ harness, receiver }, body)
 
 it('sends an event of a held lane with its own id and writes no message', async () => {
-  await harness.addWebhook({ url: receiver.url, ...single })
-  await harness.start()
-  await warmUp()
+  await openLane()
   const held = holdAnswers(receiver)
   await harness.audit('second')
   await receiver.waitFor(2)
@@ -59,16 +49,14 @@ it('sends an event of a held lane with its own id and writes no message', async 
   expect([idOf(second), await messages()]).toEqual([event?.id, []])
   expect(signaturesOf(second, secret)).toEqual(allValid)
   held[0]?.writeHead(200).end()
-  await written()
+  await untilWritten(harness)
   const records = await harness.ctx.db.selectFrom('webhookDelivery').select(['messageId', 'attempt']).execute()
   expect(records).toContainEqual({ messageId: event?.id, attempt: 1 })
   expect(await countBrokenLanes(harness)).toBe(0)
 })
 
 it('keeps events that a held lane can not start at once, and sends them without routing them', async () => {
-  await harness.addWebhook({ url: receiver.url, ...single })
-  await harness.start()
-  await warmUp()
+  await openLane()
   const held = holdAnswers(receiver)
   const names = Array.from({ length: 12 }, (_, index) => `m${index}`)
   for (const name of names) await harness.audit(name)
@@ -80,7 +68,7 @@ it('keeps events that a held lane can not start at once, and sends them without 
   receiver.answer(status(200))
   releaseAnswers(held)
   await receiver.waitFor(13)
-  await written()
+  await untilWritten(harness)
   expect(new Set(receiver.received.slice(1).map(idOf))).toEqual(new Set(ids))
   expect(new Set(textsOf(receiver).flat())).toEqual(new Set(['first', ...names]))
   expect(await countBrokenLanes(harness)).toBe(0)
@@ -88,9 +76,7 @@ it('keeps events that a held lane can not start at once, and sends them without 
 
 it('routes the events that wait in a lane when its webhook changes', async () => {
   const other = await startReceiver()
-  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
-  await harness.start()
-  await warmUp()
+  const { id } = await openLane()
   const held = holdAnswers(receiver)
   const names = Array.from({ length: 6 }, (_, index) => `m${index}`)
   for (const name of names) await harness.audit(name)
@@ -99,16 +85,14 @@ it('routes the events that wait in a lane when its webhook changes', async () =>
   releaseAnswers(held)
   // The last one reports the change.
   await other.waitFor(5)
-  await written()
+  await untilWritten(harness)
   expect(textsOf(receiver).flat().toSorted()).toEqual(['first', 'm0', 'm1'])
   expect(textsOf(other).flat().slice(0, 4)).toEqual(names.slice(2))
   await other.kill()
 })
 
 it('keeps the order of events that wait in a lane and of messages behind them when the lane closes', async () => {
-  await harness.addWebhook({ url: receiver.url, ...single })
-  await harness.start()
-  await warmUp()
+  await openLane()
   const held = holdAnswers(receiver)
   for (let index = 0; index < 5; index += 1) await harness.audit(`m${index}`)
   await receiver.waitFor(3)
@@ -136,15 +120,13 @@ it('keeps the order of events that wait in a lane and of messages behind them wh
     harness.wake()
     return receiver.received.length === 10
   })
-  await written()
+  await untilWritten(harness)
   expect(new Set(textsOf(receiver).flat()).size).toBe(8)
   expect(await countBrokenLanes(harness)).toBe(0)
 })
 
 it('makes a message of an event whose first attempt has failed, with the same id and body', async () => {
-  await harness.addWebhook({ url: receiver.url, ...single })
-  await harness.start()
-  await warmUp()
+  await openLane()
   receiver.answer(status(500))
   await harness.audit('second')
   await receiver.waitFor(2)
@@ -157,7 +139,7 @@ it('makes a message of an event whose first attempt has failed, with the same id
     laneClock.advance(1000)
     return receiver.received.length === 3
   })
-  await written()
+  await untilWritten(harness)
   const [, second, third] = receiver.received
   expect(third?.headers['webhook-id']).toBe(second?.headers['webhook-id'])
   expect(third?.raw).toEqual(second?.raw)
@@ -165,33 +147,17 @@ it('makes a message of an event whose first attempt has failed, with the same id
 })
 
 it('sends what may have been sent before a crash again, alone and with the same id and body', async () => {
-  await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
-  const crashing = await harness.start()
-  // Not from the pool, whose connections are broken.
-  const operator = new pg.Client(harness.connection)
-  await operator.connect()
-  await warmUp()
-  await inTx(harness.ctx, async (tx) => {
-    // No result can be written, as if the process had been killed before.
-    await sql`lock table webhook_delivery in share mode`.execute(tx)
+  const { workers } = await openLane(gathering)
+  await crashAfter(harness, workers, async () => {
     await harness.audit('second')
     await receiver.waitFor(2)
     await harness.audit('third')
     await receiver.waitFor(3)
-    let isStopped = false
-    const stopping = crashing.stop().then(() => (isStopped = true))
-    await waitUntil('gave up', async () => {
-      await operator.query(`select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`)
-      return isStopped
-    })
-    await stopping
   })
-  await operator.end()
   expect((await events()).length + (await messages()).length).toBe(2)
   await harness.start()
   await receiver.waitFor(5)
-  await written()
+  await untilWritten(harness)
   expect(textsOf(receiver)).toEqual([['first'], ['second'], ['third'], ['second'], ['third']])
   const [, second, third, secondAgain, thirdAgain] = receiver.received
   expect([secondAgain, thirdAgain].map((one) => one?.headers['webhook-id'])).toEqual(
@@ -207,20 +173,18 @@ it('routes events for several webhooks, and sends them in order', async () => {
   await harness.start()
   for (let index = 0; index < 10; index += 1) await harness.audit(`m${index}`)
   await Promise.all([receiver.waitFor(10), other.waitFor(10)])
-  await written()
+  await untilWritten(harness)
   const inOrder = Array.from({ length: 10 }, (_, index) => [`m${index}`])
   expect([textsOf(receiver), textsOf(other)]).toEqual([inOrder, inOrder])
   await other.kill()
 })
 
 it('starts messages in the order of their commits, whether they are routed or not', async () => {
-  await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
-  await harness.start()
-  await warmUp()
+  await openLane(gathering)
   const names = Array.from({ length: 60 }, (_, index) => `m${index}`)
   for (const name of names) await harness.audit(name)
   await waitUntil('everything arrived', () => textsOf(receiver).flat().length === 61)
-  await written()
+  await untilWritten(harness)
   // A lane that gathers events has few of them in flight; only what is routed is sent together.
   const arrived = textsOf(receiver)
     .flat()
@@ -231,14 +195,14 @@ it('starts messages in the order of their commits, whether they are routed or no
 })
 
 it('sends events alone in a lane that gathers them until four requests are in flight, and routes the others', async () => {
-  await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
+  await harness.addWebhook({ url: receiver.url, ...gathering })
   await harness.start()
   // Each success lets the lane have one more request in flight, and the last one more than four.
   const before = Array.from({ length: 5 }, (_, index) => `before ${index}`)
   for (const [index, name] of before.entries()) {
     await harness.audit(name)
     await receiver.waitFor(index + 1)
-    await written()
+    await untilWritten(harness)
   }
   const held = holdAnswers(receiver)
   const names = Array.from({ length: 4 }, (_, index) => `m${index}`)
@@ -252,28 +216,24 @@ it('sends events alone in a lane that gathers them until four requests are in fl
   receiver.answer(status(200))
   releaseAnswers(held)
   await waitUntil('everything arrived', () => textsOf(receiver).flat().length === 11)
-  await written()
+  await untilWritten(harness)
   expect(receiver.received.slice(5, 9).map(idOf).toSorted()).toEqual(ids.toSorted())
   expect(textsOf(receiver).flat().toSorted()).toEqual([...before, ...names, 'm4', 'm5'].toSorted())
   expect(await countBrokenLanes(harness)).toBe(0)
 })
 
 it('writes the results of a lane without waiting for more once it has sixteen of them', async () => {
-  await harness.addWebhook({ url: receiver.url, ...single })
-  await harness.start()
-  await warmUp()
+  await openLane()
   // Now results wait for more of them without end.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   await Promise.all(Array.from({ length: 16 }, (_, index) => harness.audit(`m${index}`)))
   await receiver.waitFor(17)
-  await written()
+  await untilWritten(harness)
   expect(await harness.ctx.db.selectFrom('webhookDelivery').select('messageId').execute()).toHaveLength(17)
 })
 
 it('sends the events of a commit in their order, although its last statement has a single one', async () => {
-  await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
-  await harness.start()
-  await warmUp()
+  await openLane(gathering)
   const names = Array.from({ length: 21 }, (_, index) => `m${index}`)
   await inTx(harness.ctx, async (tx) => {
     for (const message of names) await appendAudit(tx, harness.scope, { message, at: clock.now() })
@@ -283,7 +243,7 @@ it('sends the events of a commit in their order, although its last statement has
 })
 
 it('gathers the events of a backlog after a start, but for the few that a former run may have sent', async () => {
-  await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
+  await harness.addWebhook({ url: receiver.url, ...gathering })
   const names = Array.from({ length: 150 }, (_, index) => `m${index}`)
   for (const name of names) await harness.audit(name)
   const ids = (await harness.ctx.db.selectFrom('webhookOutbox').select('id').orderBy('id').execute()).map(
@@ -291,7 +251,7 @@ it('gathers the events of a backlog after a start, but for the few that a former
   )
   await harness.start()
   await waitUntil('everything arrived', () => textsOf(receiver).flat().length === 150)
-  await written()
+  await untilWritten(harness)
   expect(new Set(textsOf(receiver).flat())).toEqual(new Set(names))
   const alone = receiver.received.filter((one) => ids.includes(idOf(one)))
   expect(new Set(alone.map(idOf))).toEqual(new Set(ids.slice(0, 64)))
