@@ -42,20 +42,20 @@ async function read(id: string): Promise<Shown> {
 const many = (sites: number, devices: number): SiteSeed[] => Array.from({ length: sites }, () => ({ devices }))
 
 describe('canary phases over many sites', () => {
-  it('reach 50 of 5,000 devices at 500 sites with bad firmware, and are held', async () => {
-    await seed(many(500, 10))
+  it('reach 10 of 1,000 devices at 100 sites with bad firmware, and are held', async () => {
+    await seed(many(100, 10))
     const id = await create({ max_failure_percentage: 5 })
     await play(() => 'keeps_old')
-    expect(rollout.fleet.attempts.size).toBe(50)
-    const reason = '50 of 50 devices of phase 1 failed, more than 5 %'
+    expect(rollout.fleet.attempts.size).toBe(10)
+    const reason = '10 of 10 devices of phase 1 failed, more than 5 %'
     const { counts, holds } = await read(id)
-    expect(counts['failed']).toBe(50)
+    expect(counts['failed']).toBe(10)
     // Sites where a device of the first phase failed have had more than 5 % of their ten devices fail.
-    expect((counts['planned'] ?? 0) + (counts['cancelled'] ?? 0)).toBe(4950)
+    expect((counts['planned'] ?? 0) + (counts['cancelled'] ?? 0)).toBe(990)
     expect(new Set(holds)).toEqual(new Set([reason, undefined]))
     const audits = rollout.ctx.db.selectFrom('auditLog').select('message').where('message', 'like', '%held%')
     expect(await audits.execute()).toEqual([{ message: `Upgrade ${id} held: ${reason}` }])
-  }, 120_000)
+  })
 
   it('stop at all sites once a phase has more failures than tolerated', async () => {
     await seed(many(100, 10))
