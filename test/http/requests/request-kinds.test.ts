@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { startSlowServer } from './slow-server.ts'
+import { startSlowServer } from './connections/slow-server.ts'
 
 it('begins one of the largest pages of an account until its size is known, though a page of one row was small', async () => {
   const { call, received, inWork, release, releaseUntil } = await startSlowServer()

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import { expect, it } from 'vitest'
-import { startSlowServer } from './slow-server.ts'
+import { startSlowServer } from './connections/slow-server.ts'
 
 it('refuses what one account asks for beyond its requests in work, and serves others meanwhile', async () => {
   const { call, received, releaseUntil } = await startSlowServer()

@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { type AddressInfo, type Socket, connect } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { setImmediate } from 'node:timers/promises'
+import { beforeAll, afterAll, expect, it } from 'vitest'
+import type { FastifyInstance } from 'fastify'
+import { createHttpServer } from '../../../../src/http/server.ts'
+import { createLog } from '../../../../src/platform/log.ts'
+
+let http: FastifyInstance
+const logged: string[] = []
+beforeAll(async () => {
+  http = await createHttpServer({ log: createLog('info', { write: (line) => void logged.push(line) }), tls: null })
+  http.get('/here', () => ({}))
+  http.get('/endless', (_request, reply) => {
+    const body = new PassThrough()
+    body.write('begun')
+    return reply.send(body)
+  })
+  http.post('/here', ({ body }) => ({ body }))
+  await http.listen({ host: '127.0.0.1', port: 0 })
+})
+afterAll(() => http.close())
+
+function open(): Socket {
+  return connect((http.server.address() as AddressInfo).port, '127.0.0.1')
+}
+
+/** Sends bytes that are not HTTP, and reads to the end of the connection. */
+async function exchange(sent: string): Promise<{ status: number; head: string; body: unknown }> {
+  const socket = open()
+  socket.write(sent)
+  return parse(await text(socket))
+}
+
+function parse(answer: string): { status: number; head: string; body: unknown } {
+  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  return { status: Number(head.split(' ')[1]), head: head.toLowerCase(), body: JSON.parse(body) }
+}
+
+const jsonHead = 'POST /here HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+
+it.each([
+  ['a request line that is none', 'hello\r\n\r\n', 400],
+  ['an unknown method', 'FETCH / HTTP/1.1\r\nHost: x\r\n\r\n', 400],
+  ['a header without a colon', 'GET /here HTTP/1.1\r\nHost: x\r\nbroken\r\n\r\n', 400],
+  ['two lengths', 'POST /here HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}', 400],
+  ['a chunk without a size', `${jsonHead}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400],
+  ['headers of 100 kB', `GET /here HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(100_000)}\r\n\r\n`, 431],
+  ['an unknown expectation', 'GET /here HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n', 417],
+  ['two hosts', 'GET /here HTTP/1.1\r\nHost: x\r\nhost: y\r\nConnection: close\r\n\r\n', 400],
+  ['the same host twice', 'GET /here HTTP/1.1\r\nHost: x\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
+  ['two hosts on a path of nobody', 'GET /x HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n', 400],
+  ['no host', 'GET /here HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+])('answers %s in the form of every error', async (_what, sent, status) => {
+  const answer = await exchange(sent)
+  expect(answer).toMatchObject({ status, body: { detail: expect.any(String) } })
+  expect(answer.head).toContain('content-type: application/json')
+})
+
+it('logs nothing if a client leaves in the middle of its body', async () => {
+  const left = new Promise((resolve) => http.server.once('request', ({ socket }) => socket.once('close', resolve)))
+  const socket = open()
+  socket.write(`${jsonHead}Content-Length: 100\r\n\r\n{`)
+  await once(http.server, 'request')
+  logged.length = 0
+  socket.resetAndDestroy()
+  await left
+  await setImmediate()
+  expect(logged).toEqual([])
+})
+
+it('answers headers that never end with 408 in that form', async () => {
+  const accepted = once(http.server, 'connection')
+  const socket = open()
+  socket.write('GET /here HTTP/1.1\r\nHost: x\r\n')
+  // The server checks for late requests every half minute; this simulates that check.
+  const [late] = await accepted
+  http.server.emit('clientError', Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), late)
+  expect(parse(await text(socket))).toMatchObject({ status: 408, body: { detail: expect.stringContaining('in time') } })
+})
+
+it('adds nothing to an answer that is under way', async () => {
+  const socket = open()
+  socket.write('GET /endless HTTP/1.1\r\nHost: x\r\n\r\n')
+  expect(String(await once(socket, 'data'))).toContain('200 OK')
+  socket.write('hello\r\n\r\n')
+  expect(await text(socket).catch(() => '')).not.toContain('400')
+})
+
+it('takes a request without Host from a client of HTTP/1.0', async () => {
+  expect(await exchange('GET /here HTTP/1.0\r\n\r\n')).toMatchObject({ status: 200, body: {} })
+})

@@ -1,0 +1,322 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { defaultMxedgeUpgradeOptions } from '../../../../src/mxedges/upgrades/options.ts'
+import { advanceMxedgeUpgrades } from '../../../../src/mxedges/upgrades/worker.ts'
+import { json } from '../../../../src/platform/database/db.ts'
+import { find, pathOf, running, targetsOf, upgrade } from '../../../edge/upgrade-world.ts'
+import type { AnyJson } from '../../../support/contract/any-json.ts'
+import { addSite } from '../../../support/fleets/devices.ts'
+import { later, useMxedgeUpgrades } from './mxedge-upgrades-harness.ts'
+
+const given = useMxedgeUpgrades()
+
+const put = (id: string, body: object) => given.world.call('PUT', `${pathOf(given.world)}/${id}`, { body })
+
+const messages = async (): Promise<string[]> =>
+  (await given.world.call('GET', `/orgs/${given.world.org.orgId}/logs?limit=5`)).body.results.map(
+    ({ message }: AnyJson) => message,
+  )
+
+describe('a retry', () => {
+  test('continues an upgrade that has ended with its failed appliances, and says how they had failed', async () => {
+    const { id } = await upgrade(given.world, given.tunterm())
+    await given.play(given.boxes.slice(0, 2))
+    expect(await find(given.world, id)).toMatchObject({ status: 'completed', counts: { success: 1, failed: 2 } })
+    const { status, body } = await given.act(id, 'retry')
+    expect([status, body]).toEqual([200, { retried: 2, skipped: [] }])
+    expect(await find(given.world, id)).toMatchObject({
+      status: 'upgrading',
+      counts: { success: 1, queued: 2, failed: 0 },
+    })
+    await given.play(given.boxes.slice(0, 1))
+    expect(await given.idsBy(id, 'failed')).toEqual([given.boxes[0]])
+    await given.act(id, 'retry', { mxedge_ids: [given.boxes[0]] })
+    await given.play()
+    expect(await find(given.world, id)).toMatchObject({ status: 'completed', counts: { success: 3, failed: 0 } })
+    const target = (await targetsOf(given.world, id)).find(({ mxedge_id }) => mxedge_id === given.boxes[0])
+    const run = { reason: 'The disk is full', retried_at: expect.any(Number), retried_by: expect.any(String) }
+    expect(target).toMatchObject({ status: 'success', attempts: 3, runs: [run, run] })
+    expect(await messages()).toContain(`Retry 1 failed edge appliance of upgrade ${id}`)
+  })
+
+  test('ends a pause at a gate, whose phase then ends anew, and keeps a pause of a person', async () => {
+    const canary = { strategy: 'canary', canary_phases: [1, 100], max_failure_percentage: 60 }
+    const { id } = await upgrade(given.world, given.tunterm(canary))
+    const [first] = await given.idsBy(id, 'queued')
+    await given.play([first])
+    expect(await find(given.world, id)).toMatchObject({
+      phase: 1,
+      held: { by: 'gate' },
+      counts: { failed: 1, queued: 2 },
+    })
+    await given.act(id, 'retry')
+    expect(await find(given.world, id)).not.toHaveProperty('held')
+    await given.act(id, 'pause')
+    await given.play()
+    expect(await find(given.world, id)).toMatchObject({ phase: 1, counts: { queued: 3 }, held: { by: 'user' } })
+    await given.act(id, 'resume')
+    await given.play()
+    expect(await find(given.world, id)).toMatchObject({ status: 'completed', phase: 2, counts: { success: 3 } })
+  })
+
+  test('has no times of a phase of which a first command was deleted', async () => {
+    const { id } = await upgrade(given.world, given.tunterm({ strategy: 'canary', canary_phases: [1, 100] }))
+    const targets = await targetsOf(given.world, id)
+    const failing = targets.at(-1)?.mxedge_id
+    await given.play([failing])
+    const timesOf = async () => (await find(given.world, id)).phase_times.map(({ phase }: AnyJson) => phase)
+    expect(await timesOf()).toEqual([1, 2])
+    const commands = given.world.ctx.db.deleteFrom('mxedgeCommand').where('upgradeId', '=', id)
+    await commands.where('mxedgeId', '=', failing).execute()
+    expect(await timesOf()).toEqual([1])
+    await given.act(id, 'retry')
+    await given.play()
+    expect(await find(given.world, id)).toMatchObject({ status: 'completed', counts: { success: 3 } })
+    expect(await timesOf()).toEqual([1])
+  })
+
+  test('of an upgrade that a limit stopped ends as failed, for those that it had cancelled', async () => {
+    const { id } = await upgrade(given.world, given.tunterm({ strategy: 'serial', max_failure_percentage: 0 }))
+    const [first] = await given.idsBy(id, 'queued')
+    await given.play([first])
+    expect(await find(given.world, id)).toMatchObject({ status: 'failed', counts: { failed: 1, cancelled: 2 } })
+    expect((await given.act(id, 'retry')).body).toEqual({ retried: 1, skipped: [] })
+    await given.play()
+    expect(await find(given.world, id)).toMatchObject({ status: 'failed', counts: { success: 1, cancelled: 2 } })
+  })
+
+  test('is refused where the failures that remain would stop the upgrade at once', async () => {
+    const limits = { strategy: 'canary', canary_phases: [99], max_failures: [0, 0] }
+    const { id } = await upgrade(given.world, given.tunterm(limits))
+    await given.play(given.boxes)
+    expect(await find(given.world, id)).toMatchObject({ status: 'failed', counts: { failed: 3 } })
+    const before = await find(given.world, id)
+    const refused = await given.act(id, 'retry', { mxedge_ids: given.boxes.slice(0, 1) })
+    expect([refused.status, refused.body.detail]).toEqual([
+      400,
+      expect.stringContaining('The upgrade would stop again at once: '),
+    ])
+    expect(await find(given.world, id)).toEqual(before)
+  })
+
+  test('names what can not be retried, and why', async () => {
+    const { id } = await upgrade(given.world, given.tunterm())
+    await given.play(given.boxes)
+    const unknown = randomUUID()
+    for (const [ids, reason] of [
+      [[unknown], `${unknown} is not an edge appliance of this upgrade`],
+      [[], ''],
+      [['x'], ''],
+    ] as const) {
+      const refused = await given.act(id, 'retry', { mxedge_ids: ids })
+      expect([refused.status, refused.body.detail]).toEqual([400, expect.stringContaining(`Invalid field mxedge_ids`)])
+      expect(refused.body.detail).toContain(reason)
+    }
+    const [removed, replaced, busy] = given.boxes
+    await given.world.call('DELETE', `/orgs/${given.world.org.orgId}/mxedges/${removed}`)
+    await given.world.ctx.db
+      .updateTable('mxedge')
+      .set({ registrationEpoch: 7 })
+      .where('id', '=', replaced ?? '')
+      .execute()
+    const other = await upgrade(given.world, given.tunterm({ mxedge_ids: [busy] }))
+    const { body } = await given.act(id, 'retry')
+    expect(body).toEqual({
+      retried: 0,
+      skipped: expect.arrayContaining([
+        { reason: 'removed, or moved to another site', total: 1, mxedge_ids: [removed] },
+        { reason: 'replaced by another appliance', total: 1, mxedge_ids: [replaced] },
+        { reason: 'in another upgrade', total: 1, mxedge_ids: [busy] },
+      ]),
+    })
+    expect((await given.act(other.id, 'retry', { mxedge_ids: [busy] })).body.detail).toContain('has not failed')
+    await given.act(other.id, 'cancel')
+    await given.play()
+    expect((await given.act(other.id, 'retry')).body).toEqual({ retried: 0, skipped: [] })
+  })
+})
+
+describe('supersede', () => {
+  test('takes over appliances with which other upgrades have not begun', async () => {
+    const old = await upgrade(given.world, given.tunterm({ strategy: 'serial' }))
+    const [first] = await given.idsBy(old.id, 'queued')
+    await advanceMxedgeUpgrades(given.world.ctx, given.world.org.orgId, defaultMxedgeUpgradeOptions)
+    const body = given.tunterm({ versions: { tunterm: '3.0.0' } })
+    expect(await upgrade(given.world, { ...body, start_time: later() })).toMatchObject({ counts: { skipped: 3 } })
+    const fresh = await upgrade(given.world, { ...body, supersede: true })
+    expect(fresh).toMatchObject({ supersede: true, counts: { queued: 2, skipped: 1 } })
+    expect(fresh.notes).toContainEqual({ reason: `2 edge appliances are taken over from upgrade ${old.id}` })
+    const reason = `taken over by upgrade ${fresh.id}`
+    expect(await targetsOf(given.world, old.id)).toMatchObject([
+      { mxedge_id: first },
+      { status: 'cancelled', reason },
+      { status: 'cancelled', reason },
+    ])
+    expect(await messages()).toContain(`Upgrade ${fresh.id} takes 2 edge appliances over from upgrade ${old.id}`)
+    await given.play()
+    expect(await find(given.world, old.id)).toMatchObject({
+      status: 'completed',
+      counts: { success: 1, cancelled: 2 },
+      notes: [{ reason: `2 edge appliances were ${reason}` }],
+    })
+    expect(await find(given.world, fresh.id)).toMatchObject({ status: 'completed', counts: { success: 2 } })
+  })
+
+  test('leaves it to the others whether a cancellation came too late for them', async () => {
+    const { db } = given.world.ctx
+    const old = await upgrade(given.world, given.tunterm({ strategy: 'serial' }))
+    const [first = ''] = await given.idsBy(old.id, 'queued')
+    await advanceMxedgeUpgrades(given.world.ctx, given.world.org.orgId, defaultMxedgeUpgradeOptions)
+    const fresh = await upgrade(given.world, given.tunterm({ start_time: later(), supersede: true }))
+    await db.updateTable('mxedgeCommand').set({ state: 'sent' }).where('upgradeId', '=', old.id).execute()
+    expect((await given.act(old.id, 'cancel')).status).toBe(200)
+    await db.updateTable('mxedgeCommand').set({ state: 'done' }).where('upgradeId', '=', old.id).execute()
+    const report = json(running('2.0.0'))
+    await db.updateTable('mxedgeSession').set({ report }).where('mxedgeId', '=', first).execute()
+    await given.play()
+    const ended = await find(given.world, old.id)
+    expect(ended).toMatchObject({ status: 'completed', counts: { success: 1, cancelled: 2 } })
+    expect(ended).not.toHaveProperty('stop_reason')
+    await given.act(fresh.id, 'cancel')
+    await given.play()
+  })
+
+  test('lets a retry complete an upgrade that a limit stopped without cancelling anything', async () => {
+    const old = await upgrade(given.world, given.tunterm({ strategy: 'serial', max_failure_percentage: 0 }))
+    const [first] = await given.idsBy(old.id, 'queued')
+    await advanceMxedgeUpgrades(given.world.ctx, given.world.org.orgId, defaultMxedgeUpgradeOptions)
+    const fresh = await upgrade(given.world, given.tunterm({ start_time: later(), supersede: true }))
+    await given.play([first])
+    expect(await find(given.world, old.id)).toMatchObject({ status: 'failed', counts: { failed: 1, cancelled: 2 } })
+    await given.act(old.id, 'retry')
+    await given.play()
+    expect(await find(given.world, old.id)).toMatchObject({ status: 'completed', counts: { success: 1, cancelled: 2 } })
+    await given.act(fresh.id, 'cancel')
+    await given.play()
+  })
+
+  test('ends an upgrade that has lost all of them', async () => {
+    const old = await upgrade(given.world, given.tunterm({ start_time: later() }))
+    const fresh = await upgrade(given.world, given.tunterm({ start_time: later(), supersede: true }))
+    expect(await find(given.world, old.id)).toMatchObject({
+      status: 'cancelled',
+      counts: { queued: 0, cancelled: 3 },
+      stop_reason: `3 edge appliances were taken over by upgrade ${fresh.id}`,
+      finished_time: expect.any(Number),
+    })
+    expect((await given.act(old.id, 'resume')).status).toBe(200)
+    await given.act(fresh.id, 'cancel')
+    await given.play()
+  })
+
+  test('takes appliances out of an upgrade that leads away from the version that they run', async () => {
+    await upgrade(given.world, given.tunterm())
+    await given.play()
+    const old = await upgrade(given.world, given.tunterm({ versions: { tunterm: '3.0.0' }, start_time: later() }))
+    const fresh = await upgrade(given.world, given.tunterm({ supersede: true }))
+    expect(fresh).toMatchObject({ counts: { queued: 0, skipped: 3 } })
+    expect(fresh.notes).toContainEqual({ reason: `3 edge appliances are taken over from upgrade ${old.id}` })
+    expect(fresh.notes).toContainEqual({ mxedge_id: given.boxes[0], reason: 'skipped: tunterm runs 2.0.0 already' })
+    expect(await find(given.world, old.id)).toMatchObject({ status: 'cancelled', counts: { cancelled: 3 } })
+    const same = await upgrade(given.world, given.tunterm({ versions: { tunterm: '3.0.0' } }))
+    expect(same).toMatchObject({ counts: { queued: 3 } })
+    await given.play()
+    expect(await find(given.world, same.id)).toMatchObject({ status: 'completed', counts: { success: 3 } })
+  })
+
+  test('also works for a change of a queued upgrade', async () => {
+    const old = await upgrade(given.world, given.tunterm({ mxedge_ids: given.boxes.slice(0, 1), start_time: later() }))
+    const fresh = await upgrade(given.world, given.tunterm({ mxedge_ids: given.boxes.slice(1), start_time: later() }))
+    const change = { mxedge_ids: given.boxes, supersede: true }
+    const { body } = await put(fresh.id, change)
+    expect(body).toMatchObject({ counts: { queued: 3 } })
+    expect(await find(given.world, old.id)).toMatchObject({ status: 'cancelled' })
+  })
+})
+
+describe('PUT', () => {
+  test('changes what it names of a queued upgrade, and plans it anew', async () => {
+    const latest = given.tunterm({ versions: { tunterm: 'latest' } })
+    const { id } = await upgrade(given.world, latest)
+    const two = given.boxes.slice(0, 2)
+    const { body: changed } = await put(id, { strategy: 'serial', mxedge_ids: two })
+    expect(changed).toMatchObject({ id, strategy: 'serial', versions: { tunterm: 'latest' }, counts: { queued: 2 } })
+    const members = new Set((await targetsOf(given.world, id)).map(({ mxedge_id }) => mxedge_id))
+    expect(members).toEqual(new Set(two))
+    // Some clients send null for a list that is not set. Without the list, it would mean all appliances.
+    for (const body of [{ versions: { tunterm: '9.9.9' } }, { mxedge_ids: null }])
+      expect((await put(id, body)).status).toBe(400)
+    expect(await given.post({ ...latest, mxedge_ids: null })).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('mxedge_ids') },
+    })
+    expect(await find(given.world, id)).toEqual(changed)
+    await given.act(id, 'cancel')
+    const refused = await put(id, { strategy: 'serial' })
+    expect([refused.status, refused.body.detail]).toEqual([
+      400,
+      'The upgrade is cancelled; only one that is queued can be changed',
+    ])
+  })
+
+  test('takes the record back as it was read, and no other value of what the service sets', async () => {
+    const { id } = await upgrade(given.world, given.tunterm({ strategy: 'canary' }))
+    const read = await find(given.world, id)
+    expect(await put(id, { ...read, max_failure_percentage: 20 })).toMatchObject({
+      status: 200,
+      body: { ...read, max_failure_percentage: 20 },
+    })
+    const others = { id: randomUUID(), status: 'completed', phase: 2, created_time: 1, stop_reason: 'enough' }
+    for (const [field, value] of Object.entries(others))
+      expect(await put(id, { [field]: value })).toMatchObject({
+        status: 400,
+        body: { detail: `Invalid field ${field}: can't be changed: the service sets it` },
+      })
+  })
+
+  test('of an upgrade of a site covers only the appliances there, also by the path of the organization', async () => {
+    const [there, elsewhere] = given.boxes
+    const siteId = await addSite(given.world, 'Site')
+    const body = { mxedge_ids: [there], site_id: siteId }
+    await given.world.call('POST', `/orgs/${given.world.org.orgId}/mxedges/assign`, { body })
+    const versions = { tunterm: 'latest' }
+    const { body: made } = await given.world.call('POST', `/sites/${siteId}/mxedges/upgrade`, { body: { versions } })
+    expect((await put(made.id, { strategy: 'serial' })).body).toMatchObject({ site_id: siteId, counts: { total: 1 } })
+    expect(await targetsOf(given.world, made.id)).toMatchObject([{ mxedge_id: there }])
+    expect((await put(made.id, { mxedge_ids: [elsewhere] })).body.detail).toBe(
+      `Invalid field mxedge_ids: this site has no edge appliance ${elsewhere}`,
+    )
+  })
+})
+
+describe('every change', () => {
+  test('has an audit record, and the request an event of each appliance', async () => {
+    const { id } = await upgrade(given.world, given.tunterm({ mxedge_ids: given.boxes.slice(0, 1) }))
+    for (const verb of ['pause', 'pause', 'resume', 'resume', 'cancel', 'cancel'])
+      expect(await given.act(id, verb)).toMatchObject({ status: 200, body: {} })
+    const { body } = await given.world.call('GET', `/orgs/${given.world.org.orgId}/logs?limit=4`)
+    const types = ['UPGRADE_CANCELLED', 'UPGRADE_RESUMED', 'UPGRADE_PAUSED', 'UPGRADE_CREATED']
+    expect(body.results).toMatchObject(types.map((type) => ({ after: { id, type } })))
+    expect(body.results.map(({ message }: { readonly message: string }) => message)).toEqual([
+      `Cancel upgrade ${id} of edge appliances`,
+      `Resume upgrade ${id} of edge appliances`,
+      `Pause upgrade ${id} of edge appliances`,
+      'Upgrade 1 edge appliance',
+    ])
+    const path = `/orgs/${given.world.org.orgId}/mxedges/events/search?mxedge_id=${given.boxes[0]}&limit=1`
+    expect((await given.world.call('GET', path)).body.results).toMatchObject([
+      {
+        type: 'ME_PACKAGE_UPDATE_BY_USER',
+        package: 'tunterm',
+        from_version: '1.0.0',
+        to_version: '2.0.0',
+        audit_id: body.results[3].id,
+      },
+    ])
+  })
+
+  test('of an unknown upgrade is a 404', async () => {
+    for (const verb of ['pause', 'resume', 'cancel']) expect((await given.act(randomUUID(), verb)).status).toBe(404)
+    expect((await put(randomUUID(), {})).status).toBe(404)
+  })
+})

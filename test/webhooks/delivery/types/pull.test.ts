@@ -1,0 +1,166 @@
+import { sql } from 'kysely'
+import { uuidv7 } from 'uuidv7'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { inTx } from '../../../../src/platform/database/db.ts'
+import { pingWebhook } from '../../../../src/webhooks/pings/ping-webhook.ts'
+import { type HandedMessage, acknowledgeMessages, pullMessages } from '../../../../src/webhooks/pull/pull-messages.ts'
+import { defaultWebhookLimits as limits } from '../../../../src/webhooks/limits.ts'
+import { replayMessages } from '../../../../src/webhooks/replays/replay-messages.ts'
+import { enqueueMessages } from '../../../../src/webhooks/delivery/store-enqueue.ts'
+import { sweepLanes } from '../../../../src/webhooks/tasks.ts'
+import { updateWebhook } from '../../../../src/webhooks/update-webhook.ts'
+import { type TestClock, createTestClock } from '../../../support/test-clock.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import { type Harness, createHarness } from '../../harness.ts'
+import { type Received, allValid, signaturesOf, startReceiver } from '../../receiver.ts'
+
+let clock: TestClock
+let harness: Harness
+beforeAll(async () => {
+  clock = createTestClock()
+  harness = await createHarness(clock)
+})
+afterAll(() => harness.close())
+
+/** Adds a webhook, and runs the workers until the test ends: not before, because they would route the event of its creation. */
+async function addPulled(body: Record<string, unknown>): Promise<string> {
+  const { id } = await harness.addWebhook({ type: 'pull', ...body })
+  const workers = await harness.start()
+  onTestFinished(() => workers.stop())
+  return id
+}
+
+const pull = (id: string, cursor = 0n, limit = 100) => pullMessages(harness.ctx, harness.scope, { id, cursor, limit })
+const ack = (id: string, cursor: bigint) => acknowledgeMessages(harness.ctx, harness.scope, { id, cursor })
+const lane = (id: string) =>
+  harness.ctx.db.selectFrom('webhookLane').selectAll().where('webhookId', '=', id).executeTakeFirstOrThrow()
+const waiting = (id: string, count: number) =>
+  waitUntil(`${count} waiting`, async () => (await lane(id)).pending === count)
+const eventOf = ({ body }: HandedMessage) => JSON.parse(body).events[0]
+
+/** Returns which signatures of a message are valid, as if it had been sent. */
+function verify({ headers, body }: HandedMessage, secret: string) {
+  const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  return signaturesOf(
+    { path: '', headers: lower, raw: Buffer.from(body), topic: '', events: [] } satisfies Received,
+    secret,
+  )
+}
+
+it('hands out messages with the same ids and bytes until they are acknowledged, signed, in order, and sends none', async () => {
+  const id = await addPulled({ topics: ['audits'], secret: 's' })
+  for (const [index, message] of ['one', 'two', 'three'].entries()) {
+    await harness.audit(message)
+    await waiting(id, index + 1)
+    clock.advance(10)
+  }
+  expect(await lane(id)).toMatchObject({ nextAt: null, leaseUntil: null })
+  const first = await pull(id, 0n, 2)
+  expect(first.messages.map((message) => eventOf(message).message)).toEqual(['one', 'two'])
+  for (const message of first.messages) {
+    expect(verify(message, 's')).toEqual(allValid)
+    expect(message.headers['webhook-id']).toBe(message.id)
+  }
+  const again = await pull(id)
+  expect(again.messages.map(({ body }) => body).slice(0, 2)).toEqual(first.messages.map(({ body }) => body))
+  const rest = await pull(id, first.cursor)
+  expect(rest.messages.map((message) => eventOf(message).message)).toEqual(['three'])
+  expect(await pull(id, rest.cursor)).toEqual({ messages: [], cursor: rest.cursor })
+  expect([await ack(id, first.cursor), await ack(id, first.cursor)]).toEqual([2, 0])
+  expect((await pull(id)).messages.map(({ id: messageId }) => messageId)).toEqual([rest.messages[0]?.id])
+  await expect(ack(id, rest.cursor + 1n)).rejects.toThrow(/^Invalid field cursor: 4 was never returned$/)
+  expect(await ack(id, rest.cursor)).toBe(1)
+  expect(await sweepLanes(harness.ctx)).toBe(0)
+  // They are records like deliveries, and can be handed out again.
+  const status = 'delivered'
+  const filter = { ids: [String(first.messages[1]?.id)], topic: null, reason: null, start: null, end: null }
+  expect((await replayMessages(harness.ctx, harness.scope, { id, limits, status, filter })).replayed).toBe(1)
+  const replayed = (await pull(id)).messages.find((message) => eventOf(message).message === 'two')
+  expect(replayed).toMatchObject({ id: first.messages[1]?.id, body: first.messages[1]?.body })
+})
+
+it('shows no message before one that was acknowledged, although it was committed later', async () => {
+  const id = await addPulled({ topics: [] })
+  const [early, late] = [uuidv7(), uuidv7()]
+  const add = (messageId: string) =>
+    inTx(harness.ctx, async (tx) => {
+      const body = Buffer.from('{"topic":"audits","events":[]}')
+      const message = { orgId: harness.scope.orgId, id: messageId, webhookId: id, topic: 'audits', body, eventCount: 0 }
+      await enqueueMessages(tx, [{ ...message, orderKey: null }], clock.now())
+    })
+  await add(late)
+  const first = await pull(id)
+  expect(first.messages.map(({ id: messageId }) => messageId)).toEqual([late])
+  await add(early)
+  expect(await ack(id, first.cursor)).toBe(1)
+  expect((await pull(id, first.cursor)).messages.map(({ id: messageId }) => messageId)).toEqual([early])
+})
+
+it('acknowledges long messages in portions, during which the router waits for the lane', async () => {
+  const { id } = await harness.addWebhook({ type: 'pull', topics: [] })
+  const { orgId } = harness.scope
+  const body = Buffer.from(JSON.stringify({ topic: 'audits', events: [{ message: 'x'.repeat(1024 * 1024) }] }))
+  const add = (): Promise<void> =>
+    inTx(harness.ctx, (tx) => {
+      const message = { orgId, id: uuidv7(), webhookId: id, topic: 'audits', body, eventCount: 1, orderKey: null }
+      return enqueueMessages(tx, [message], clock.now())
+    })
+  for (let count = 0; count < 8; count += 1) await add()
+  const { messages, cursor } = await pull(id)
+  const rest = await pull(id, cursor)
+  const last = await pull(id, rest.cursor)
+  expect([messages, rest.messages, last.messages].map(({ length }) => length)).toEqual([3, 3, 2])
+  expect(await ack(id, last.cursor)).toBe(8)
+  const { rows } = await sql<{ transactions: number }>`
+    select count(distinct xmin::text)::int as transactions from webhook_delivery where webhook_id = ${id}
+  `.execute(harness.ctx.db)
+  expect(rows).toEqual([{ transactions: 3 }])
+  expect((await lane(id)).pending).toBe(0)
+  expect(await ack(id, last.cursor)).toBe(0)
+})
+
+it('returns what was handed out also while it is disabled, so that an acknowledgment of a ping concerns nothing unseen', async () => {
+  const id = await addPulled({ topics: ['audits'] })
+  await harness.audit('handed out')
+  await waiting(id, 1)
+  const first = await pull(id)
+  await updateWebhook(harness.ctx, harness.scope, { id, body: { enabled: false }, outbound: harness.outbound })
+  await pingWebhook(harness.ctx, harness.scope, id)
+  const all = await pull(id)
+  expect(all.messages.map(({ topic }) => topic)).toEqual(['audits', 'ping'])
+  expect(all.messages[0]?.id).toBe(first.messages[0]?.id)
+  expect(await ack(id, all.cursor)).toBe(2)
+})
+
+it('refuses pings while ten of them wait, and takes others once these are acknowledged', async () => {
+  const id = await addPulled({ topics: [] })
+  const ping = () => pingWebhook(harness.ctx, harness.scope, id)
+  for (let count = 0; count < 10; count += 1) await ping()
+  await expect(ping()).rejects.toThrow('10 pings of the webhook wait')
+  const { messages, cursor } = await pull(id)
+  expect(messages).toHaveLength(10)
+  expect(await ack(id, cursor)).toBe(10)
+  await ping()
+  expect(await lane(id)).toMatchObject({ pending: 1 })
+})
+
+it('hands out only pings while it is disabled, and sends what is left once it has an address', async () => {
+  const id = await addPulled({ topics: ['audits'], ed25519_signatures: true })
+  await harness.audit('kept')
+  await waiting(id, 1)
+  const change = (body: Record<string, unknown>) =>
+    updateWebhook(harness.ctx, harness.scope, { id, body, outbound: harness.outbound })
+  await change({ enabled: false })
+  await pingWebhook(harness.ctx, harness.scope, id)
+  const pings = await pull(id)
+  expect(pings.messages.map(({ topic }) => topic)).toEqual(['ping'])
+  expect(pings.messages[0]?.headers['webhook-signature']).toMatch(/^v1a,/)
+  expect(await ack(id, pings.cursor)).toBe(1)
+  const receiver = await startReceiver()
+  await change({ type: 'http-post', url: receiver.url, enabled: true })
+  await waitUntil('what was left', () =>
+    receiver.received.some(({ events }) => events.some(({ message }) => message === 'kept')),
+  )
+  await expect(pull(id)).rejects.toThrow(/^Invalid field type: /)
+  await receiver.kill()
+})
