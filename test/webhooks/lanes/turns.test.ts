@@ -20,6 +20,11 @@ async function enqueue({ ctx, scope }: Harness, webhookId: string, count: number
   })
 }
 
+function leasedLane({ ctx }: Harness, webhookId: string) {
+  const lanes = ctx.db.selectFrom('webhookLane').select('epoch').where('leaseUntil', 'is not', null)
+  return lanes.where('webhookId', '=', webhookId).executeTakeFirst()
+}
+
 const single = { topics: ['audits'], single_event_per_message: true }
 
 it('a lane that is leased again has as many requests in flight as before, or one if the last attempt failed', async () => {
@@ -125,6 +130,22 @@ it('a lane begins with one request after a pause that its receiver has requested
   expect(receiver.received).toHaveLength(10)
 }, 60_000)
 
+it('a lane that gets no slot waits for one, and is not claimed once more', async () => {
+  const { harness, receiver } = await startEngine(createTestClock(), createLaneClock().options)
+  await harness.addWebhook({ url: receiver.url, ...single })
+  const { id: waitingId } = await harness.addWebhook({ url: `${receiver.url}/waits`, ...single })
+  const held = holdAnswers(receiver)
+  const caps = { ...defaultCaps, fresh: { total: 1, perOrg: 1 }, lateMs: 600_000, slowMs: 600_000 }
+  await harness.start({ caps })
+  await harness.audit('for both')
+  await receiver.waitFor(1)
+  await waitUntil('both have been leased', async () => (await leasedLane(harness, waitingId)) !== undefined)
+  releaseAnswers(held.splice(0))
+  await receiver.waitFor(2)
+  expect(await leasedLane(harness, waitingId)).toMatchObject({ epoch: '1' })
+  releaseAnswers(held)
+}, 60_000)
+
 it('a lane that was claimed ends its turn soon if another organization waits for a slot', async () => {
   const laneClock = createLaneClock()
   const { harness, receiver } = await startEngine(createTestClock(), laneClock.options)
@@ -138,14 +159,7 @@ it('a lane that was claimed ends its turn soon if another organization waits for
   await harness.start({ caps })
   await receiver.waitFor(1)
   await harness.audit('waits', null, other)
-  const lanes = harness.ctx.db
-    .selectFrom('webhookLane')
-    .where('webhookId', '=', waitingId)
-    .where('leaseUntil', 'is', null)
-  await waitUntil(
-    'the other lane waits',
-    async () => (await lanes.where('nextAt', 'is not', null).select('epoch').execute()).length > 0,
-  )
+  await waitUntil('the other lane waits', async () => (await leasedLane(harness, waitingId)) !== undefined)
   // Whatever was confirmed before lasts for three seconds, in which the lane must not be confirmed again.
   laneClock.advance(2500)
   const looks = laneClock.looks()

@@ -26,6 +26,8 @@ export interface HeldLane {
    * `onEnd` is not called.
    */
   accept(message: DueMessage, acceptance: Acceptance): boolean
+  /** Starts messages that have waited for a slot, as many as there are slots now. */
+  startWaiting(): void
   /** How many events of a backlog it accepts now; null if they have to be routed. */
   roomForBacklog(): number | null
   readonly awaitRoom: RoomNotice['request']
@@ -61,8 +63,8 @@ export interface HeldLane {
 
 /**
  * Sends the messages of a leased lane in order, and then those that it gets later. The lane is released when it is idle
- * or no longer confirmed, when the breaker opens, the receiver is gone, a request was aborted, too many results wait for
- * the database, or no slot is free.
+ * or no longer confirmed, when the breaker opens, the receiver is gone, or a request was aborted. While no slot is free, or too many
+ * results wait for the database, its messages wait.
  */
 export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane): HeldLane {
   const { minIdleMs, laneMs: nowMs, widths } = options
@@ -120,6 +122,11 @@ export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane)
     return releaseLane(ctx, state, nowMs)
   }
 
+  /** What waits may start now: others have released slots, results were written, or the time of the next message has come. */
+  function retry(): void {
+    if (waiting.count() > 0) proceed()
+  }
+
   function close(): void {
     state.hasAll = false
     state.closing = true
@@ -141,6 +148,7 @@ export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane)
       proceed()
       return true
     },
+    startWaiting: retry,
     roomForBacklog: () => roomForBacklog(state),
     awaitRoom: roomNotice.request,
     lend(wanted) {
@@ -163,7 +171,8 @@ export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane)
     confirm: (atMs, extended) => confirmLane(state, atMs, extended),
     age(lanes) {
       ageLane(state, lanes, { nowMs: nowMs(), minIdleMs })
-      if (state.closing || state.pace.isLimited) proceed()
+      if (state.closing) proceed()
+      else retry()
     },
   }
 }

@@ -79,7 +79,10 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...others }: 
       // The lane may have been leased again as soon as its release was committed.
       if (lanes.get(webhookId) === held) lanes.delete(webhookId)
     }
-    if (isLeft) ctx.wakes.wake('deliveries')
+    if (!isLeft) return
+    // Those that wait for a slot come before the claim, which may find this lane again.
+    for (const other of lanes.values()) other.startWaiting()
+    ctx.wakes.wake('deliveries')
   }
 
   function hold(lane: ClaimedLane): void {

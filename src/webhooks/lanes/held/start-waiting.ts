@@ -4,7 +4,7 @@ import { type LaneState, isUndecided } from './lane-state.ts'
 /** A lane whose next message has to wait longer is released. */
 const MAX_PACING_MS = 250
 
-/** Starts the messages of a held lane that wait, in order, as many as it may have in flight. A lane that gets no slot closes. */
+/** Starts the messages of a held lane that wait, in order, as many as it may have in flight. A lane that gets no slot must try again soon. */
 export function startWaiting(clock: Clock, state: LaneState): void {
   while (startNext(clock, state));
 }
@@ -19,12 +19,12 @@ function startNext(clock: Clock, state: LaneState): boolean {
     void flusher.flush()
     return false
   }
-  const isLate = !lease.isConfirmed()
-  const slot = isLate || !flusher.hasRoom() ? null : turn.start()
-  if (slot === null) {
-    state.closing = isLate || requests.inFlight() === 0
+  if (!lease.isConfirmed()) {
+    state.closing = true
     return false
   }
+  const slot = flusher.hasRoom() ? turn.start() : null
+  if (slot === null) return false
   waiting.start(next)
   pace.start()
   requests.start(next, slot)
