@@ -165,6 +165,8 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await page.locator('[aria-busy=true]').and(confirm).waitFor()
     await page.keyboard.press('Enter')
     await page.locator(':focus').and(confirm).waitFor()
+    // The browser reports its requests a moment later.
+    await waitUntil('both requests', () => sent.length > 1)
     expect(sent).toEqual(['POST', 'DELETE'])
     held.resolve()
     await page.getByRole('heading', { name: 'Webhooks' }).waitFor()
