@@ -26,7 +26,7 @@ const sites = [{ siteId: 'site', windows: null }]
 
 function versionOf(body: OrgUpgradeBody, device: Candidate = ap, pinned?: string): string | undefined {
   const versions =
-    pinned === undefined ? [] : [{ model: 'AP45', targetVersion: pinned, reported: [], imageId: 'pinned' }]
+    pinned === undefined ? [] : [{ model: 'AP45', targetVersion: pinned, reported: [], imageId: `image ${pinned}` }]
   return planJoining(stored(body), [device], { sites, catalog, versions }).joining[0]?.targetVersion
 }
 
@@ -54,7 +54,7 @@ test('a device gets what others of its model have got, and goes back to no older
 test('the lowest version that counts is that of the version which others of the model have got', () => {
   const needs = (version: string, minVersion: string) =>
     catalog.map((entry) => (entry.version === version ? { ...entry, minVersion } : entry))
-  const versions = [{ model: 'AP45', targetVersion: '2.0', reported: [], imageId: 'pinned' }]
+  const versions = [{ model: 'AP45', targetVersion: '2.0', reported: [], imageId: 'image 2.0' }]
   const join = (entries: typeof catalog) =>
     planJoining(stored({}), [ap], { sites, catalog: entries, versions }).joining.map(
       ({ targetVersion }) => targetVersion,

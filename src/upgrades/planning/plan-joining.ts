@@ -141,7 +141,11 @@ function planOne(
   if (wanted.version !== version && running !== null && compareVersions(running, version) > 0)
     return { kind: 'leave_out', device, reason: `runs ${running}, which is later than ${version}` }
   const minVersion = catalog.find((entry) => entry.version === version)?.minVersion ?? null
-  return decideEntry(device, { entry: { ...wanted, version, imageId, reported, minVersion }, force }, catalog)
+  const plan = decideEntry(device, { entry: { ...wanted, version, imageId, reported, minVersion }, force }, catalog)
+  // An upgrade that only awaits devices does not keep its images.
+  return plan.kind === 'upgrade' && !catalog.some((entry) => entry.imageId === imageId)
+    ? { kind: 'leave_out', device, reason: `firmware ${version} for model ${device.model} was deleted` }
+    : plan
 }
 
 /**

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { uuidv7 } from 'uuidv7'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
 import { json } from '../../../src/platform/database/db.ts'
@@ -6,6 +7,7 @@ import type { UpgradeNote } from '../../../src/rollout/rollout.ts'
 import { getUpgradeTarget } from '../../../src/upgrades/targets/store.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
+import { MODEL, NEW } from '../../support/fleets/fleet.ts'
 import { afterRead, useJoining } from './joining.ts'
 
 const { rollout, look, move, countOfUpgrade, searches, targets } = useJoining()
@@ -130,6 +132,31 @@ describe('an upgrade that awaits devices of others', () => {
     expect((await rollout.read(id)).siteUpgrades).toMatchObject([
       { awaited: 0, notes: [{ mac, reason: 'no firmware latest for model AP45' }] },
     ])
+  })
+
+  it('leaves a device out for which the version of the upgrade was deleted after its end', async () => {
+    await rollout.seed([1, 1])
+    const { ctx, org } = rollout
+    const [first = '', second = ''] = org.sites.map((site) => site.id)
+    const other = await rollout.create({ site_ids: [second], all_sites: false })
+    await move(rollout.devices(1), 0)
+    const { id } = await rollout.create({ site_ids: [first], all_sites: false, include_new: true })
+    await cancelOrgUpgrade(ctx, org.scope, other.id)
+    await rollout.play()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 1 })
+    const { orgId } = org.scope
+    const image = { orgId, id: uuidv7(), sha256: 'another', sizeBytes: '1', createdAt: ctx.clock.now() }
+    await ctx.db.deleteFrom('firmwareImage').where('orgId', '=', orgId).execute()
+    await ctx.db.insertInto('firmwareImage').values(image).execute()
+    const version = { orgId, model: MODEL, version: '3.0.0', imageId: image.id, tag: null, createdAt: image.createdAt }
+    await ctx.db.insertInto('firmwareVersion').values(version).execute()
+    await look()
+    const { mac } = rollout.devices(1)[0] ?? {}
+    expect((await rollout.read(id)).siteUpgrades).toMatchObject([
+      { awaited: 0, notes: [{ mac, reason: `firmware ${NEW} for model ${MODEL} was deleted` }] },
+    ])
+    await look()
+    expect(await searches(id)).toBe(false)
   })
 
   it('awaits devices by what their notes say of another upgrade, and not by their texts', async () => {
