@@ -30,6 +30,7 @@ export async function isSearching(
     .where('orgUpgrade.orgId', '=', scope.orgId)
     .where('orgUpgrade.id', '=', orgUpgradeId)
     .where('orgUpgrade.includeDueMs', 'is not', null)
+    .where('orgUpgrade.stopping', 'is', null)
     .where('part.stopping', 'is', null)
     .where('part.closed', '=', false)
     .limit(1)
@@ -52,10 +53,15 @@ export interface OpenSite {
 export async function listOpenSites(reader: Reader, scope: OrgScope, orgUpgradeId: string): Promise<OpenSite[]> {
   const rows = await reader
     .selectFrom('siteUpgrade')
-    .select(['id', 'siteId', 'stopping', 'finishedAt', 'closed'])
+    .innerJoin('orgUpgrade', (join) =>
+      join.onRef('orgUpgrade.orgId', '=', 'siteUpgrade.orgId').onRef('orgUpgrade.id', '=', 'siteUpgrade.orgUpgradeId'),
+    )
+    .select(['siteUpgrade.id', 'siteId', 'siteUpgrade.stopping', 'finishedAt', 'closed'])
     .select(sql<OpenSite['windows']>`plan->'windows'`.as('windows'))
-    .where('orgId', '=', scope.orgId)
+    .where('siteUpgrade.orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
+    // A stop concerns sites without devices too, and the phases of a stopped upgrade open no more.
+    .where('orgUpgrade.stopping', 'is', null)
     .execute()
   const runs = rows.some(({ finishedAt, stopping }) => finishedAt === null && stopping === null)
   const open = rows.filter(({ stopping, closed }) => stopping === null && !closed)

@@ -159,6 +159,18 @@ describe('an upgrade that awaits devices of others', () => {
     expect(await searches(id)).toBe(false)
   })
 
+  it('takes in none after its failures have stopped it, also at sites where it has had none', async () => {
+    await rollout.seed([1, 1])
+    const sites = { site_ids: rollout.org.sites.map((site) => site.id), all_sites: false }
+    const other = await rollout.create({ ...sites, site_ids: sites.site_ids.slice(1) })
+    const canary = { strategy: 'canary', canary_phases: [50], max_failure_percentage: 0 }
+    const { id } = await rollout.create({ ...sites, ...canary, include_new: true })
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
+    await rollout.play(() => 'refuses_content')
+    await look()
+    expect([await countOfUpgrade(id), await awaited(id), await searches(id)]).toEqual([{ failed: 1 }, 0, false])
+  })
+
   it('awaits devices by what their notes say of another upgrade, and not by their texts', async () => {
     await rollout.seed([1])
     const sites = { site_ids: rollout.org.sites.map((site) => site.id), all_sites: false }
