@@ -1,9 +1,9 @@
 import type { Candidate } from '../../../src/rollout/store-candidates.ts'
 import type { CatalogEntry } from '../../../src/upgrades/planning/plan-versions.ts'
 
-/** Makes a connected access point that runs 1.0, with its MAC address as its id. */
+/** Makes a connected access point that runs 1.0. Its id differs from its MAC address, so a test notices if they are confused. */
 export function candidateOf(mac: string, traits: Partial<Candidate> = {}): Candidate {
-  const named = { id: mac, siteId: 'site', mac, type: 'ap', model: 'AP-1', name: null, role: null } as const
+  const named = { id: `id of ${mac}`, siteId: 'site', mac, type: 'ap', model: 'AP-1', name: null, role: null } as const
   const reported = { connected: true, fromVersion: '1.0', memberVersions: [], commands: [] }
   return { ...named, ...reported, snapshotRefusal: null, mayRestore: false, upgradeRefusal: null, ...traits }
 }
