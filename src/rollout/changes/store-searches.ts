@@ -34,8 +34,11 @@ export interface Searches {
   end(tx: Tx, scope: InOrg, id: string): Promise<void>
 }
 
-/** Upgrades of devices and of edge appliances search by the same rules, each in its own table. */
-export function searchesIn(name: 'org_upgrade' | 'mxedge_upgrade'): Searches {
+/**
+ * Upgrades of devices and of edge appliances search by the same rules, each in a table of their own.
+ * @param name The table of upgrades of the caller's folder, with their columns `joining`, `include_due_ms` and `include_after`.
+ */
+export function searchesIn(name: string): Searches {
   const table = sql.table(name)
   return {
     async claim(db, { nowMs, leaseUntilMs }) {
