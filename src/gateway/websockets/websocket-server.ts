@@ -202,10 +202,19 @@ function upgrade<I>({ sockets, options, arrivals, destroy }: UpgradeHost<I>, { r
  * same turn of the event loop. Node.js documents `_destroy` as the method by which a stream defines its end.
  */
 function destroyByTurns(ends: Slices): Duplex['_destroy'] {
-  return function destroy(this: Duplex, error, done) {
+  return function destroy(this: HandledSocket, error, done) {
+    // The handle may have decrypted further data by now. For a destroyed socket Node.js takes it for an error and throws.
+    if (this._handle !== null) this._handle.onread = dropRead
     ends.run(() => TLSSocket.prototype._destroy.call(this, error, done))
   }
 }
+
+/** The part of a socket beneath it, as Node.js itself changes it in `_destroy`. */
+interface HandledSocket extends Duplex {
+  readonly _handle: { onread: () => void } | null
+}
+
+function dropRead(): void {}
 
 type EndListener = (...args: unknown[]) => void
 
