@@ -232,11 +232,14 @@ describe.skipIf(noChromium !== null)(
         .and(page.locator('[aria-busy=true]'))
         .waitFor({ state: 'detached' })
       expect(await page.getByLabel('Minimum password length').inputValue()).toBe('12')
+      // It replaces what the form itself has saved.
+      const status = page.getByRole('status').filter({ hasText: 'The settings are saved' })
+      await page.keyboard.press('Enter')
+      await status.waitFor()
       await page.getByLabel('Minimum password length').fill('10')
       const saved = page.waitForResponse((answer) => answer.request().method() === 'PUT' && answer.ok())
       await page.keyboard.press('Enter')
       await saved
-      const status = page.getByRole('status').filter({ hasText: 'The settings are saved' })
       await status.waitFor()
       await page.getByLabel('Minimum password length').and(page.locator(':focus')).waitFor()
       await page.getByLabel('Minimum password length').fill('11')
@@ -249,12 +252,28 @@ describe.skipIf(noChromium !== null)(
       // What was typed replaces what somebody else has saved only when the person knows that.
       await page.getByLabel('Minimum password length').fill('11')
       await server.call('PUT', `${org}/setting`, { body: { password_policy: { min_length: 13 } } })
+      const read = Promise.withResolvers<void>()
+      await page.route(
+        `**${org}/setting`,
+        async (route) => {
+          await read.promise
+          return route.continue()
+        },
+        { times: 1 },
+      )
       await page.getByRole('button', { name: 'Save the settings' }).click()
+      await page.getByRole('button', { name: 'Save the settings' }).and(page.locator('[aria-busy=true]')).waitFor()
+      await page.getByLabel('Passwords expire after').fill('90')
+      read.resolve()
       await page.getByText('Minimum password length is now "13". Save again to replace it').waitFor()
       expect((await server.call('GET', `${org}/setting`)).body.password_policy.min_length).toBe(13)
+      expect(await page.getByLabel('Passwords expire after').inputValue()).toBe('90')
       await page.getByRole('button', { name: 'Save the settings' }).click()
       await status.waitFor()
-      expect((await server.call('GET', `${org}/setting`)).body.password_policy.min_length).toBe(11)
+      expect((await server.call('GET', `${org}/setting`)).body.password_policy).toMatchObject({
+        min_length: 11,
+        expiry_in_days: 90,
+      })
       // What somebody else has saved appears, beside the input.
       await page.getByLabel('Minimum password length').fill('12')
       await server.call('PUT', `${org}/setting`, { body: { ui_idle_timeout: 61 } })

@@ -13,7 +13,7 @@ it('knows the edited fields that somebody else has changed, until the person kno
   expect(takenFields(edits, { ...stored, url: 'http://b' })).toEqual([])
   const others = { ...stored, url: 'http://c' }
   expect(takenFields(edits, others)).toEqual([{ name: 'url', text: 'http://c' }])
-  const known = rebased(edits, others)
+  const known = rebased(edits, takenFields(edits, others))
   expect(editedTexts(others, known)).toEqual({ ...stored, url: 'http://b' })
   expect(takenFields(known, others)).toEqual([])
 })
@@ -30,9 +30,16 @@ it('says what the fields are by now', () => {
   )
 })
 
-it('keeps what was typed since the request', () => {
-  expect(unsentOf(edits, edits)).toEqual({})
-  expect(unsentOf(withEdit(edits, stored, { name: 'url', text: 'http://d' }), edits)).toMatchObject({
-    url: { text: 'http://d' },
+it('keeps what was typed since the request, over what it has saved', () => {
+  const saved = { ...stored, url: 'http://b' }
+  expect(unsentOf(edits, edits, saved)).toEqual({})
+  const typed = withEdit(withEdit(edits, stored, { name: 'url', text: 'http://d' }), stored, {
+    name: 'name',
+    text: 'New',
   })
+  const unsent = unsentOf(typed, edits, saved)
+  expect(editedTexts(saved, unsent)).toEqual({ ...saved, url: 'http://d', name: 'New' })
+  expect(takenFields(unsent, saved)).toEqual([])
+  const others = { ...saved, url: 'http://c', name: 'Their name' }
+  expect(takenFields(unsent, others).map(({ name }) => name)).toEqual(['url', 'name'])
 })

@@ -18,9 +18,12 @@ export function editedTexts(stored: Texts, edits: Edits): Texts {
   return { ...stored, ...mapEdits(edits, ({ text }) => text) }
 }
 
-/** Returns the edits that were not sent, or have changed since. */
-export function unsentOf(edits: Edits, sent: Edits): Edits {
-  return Object.fromEntries(Object.entries(edits).filter(([name, { text }]) => sent[name]?.text !== text))
+/** Returns the edits that were not sent, and those that have changed since: these replace what was saved. */
+export function unsentOf(edits: Edits, sent: Edits, saved: Texts): Edits {
+  const unsent = Object.entries(edits).filter(([name, { text }]) => sent[name]?.text !== text)
+  return mapEdits(Object.fromEntries(unsent), ({ text, over }, name) => {
+    return { text, over: sent[name] === undefined ? over : (saved[name] ?? '') }
+  })
 }
 
 /** Returns the fields that somebody else has changed since they were edited, with what they are now. */
@@ -31,9 +34,10 @@ export function takenFields(edits: Edits, stored: Texts): readonly TypedText[] {
   })
 }
 
-/** Returns the same edits, which replace what is stored by now. */
-export function rebased(edits: Edits, stored: Texts): Edits {
-  return mapEdits(edits, ({ text }, name) => ({ text, over: stored[name] ?? '' }))
+/** Returns the same edits, which replace what these fields are now. */
+export function rebased(edits: Edits, taken: readonly TypedText[]): Edits {
+  const known = new Map(taken.map(({ name, text }) => [name, text]))
+  return mapEdits(edits, ({ text, over }, name) => ({ text, over: known.get(name) ?? over }))
 }
 
 const MAX_QUOTED = 80

@@ -10,16 +10,16 @@ export function useEdits(stored: Texts, labelOf: (name: string) => string) {
     texts: editedTexts(stored, edits),
     change: (name: string, text: string) => setEdits((current) => withEdit(current, stored, { name, text })),
     /**
-     * Returns the content of the form over what is stored by now.
+     * Returns the content to send over what is stored by now. What is typed meanwhile stays.
      * @throws Problem if somebody else has changed an edited field; the next time only if it has changed again.
      */
-    textsOver: (now: Texts): Texts => {
-      const taken = takenFields(edits, now)
-      if (taken.length === 0) return editedTexts(now, edits)
-      setEdits(rebased(edits, now))
+    textsOver: (sent: Edits, now: Texts): Texts => {
+      const taken = takenFields(sent, now)
+      if (taken.length === 0) return editedTexts(now, sent)
+      setEdits((current) => rebased(current, taken))
       throw new Problem(409, takenText(taken, labelOf))
     },
     /** Forgets what was sent; what was typed since stays. */
-    forget: (sent: Edits) => setEdits((current) => unsentOf(current, sent)),
+    forget: (sent: Edits, saved: Texts) => setEdits((current) => unsentOf(current, sent, saved)),
   }
 }

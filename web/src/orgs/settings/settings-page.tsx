@@ -83,14 +83,14 @@ function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
   const queries = useQueryClient()
   const { edits, texts, change, textsOver, forget } = useEdits(textsOf(setting), labelOf)
   const mutation = useMutation({
-    async mutationFn(_sent: typeof edits) {
+    async mutationFn(sent: typeof edits) {
       const present = await queries.fetchQuery({ ...settingQuery(api, orgId), staleTime: 0 })
-      const body = changeOf(textsOver(textsOf(present)), present)
+      const body = changeOf(textsOver(sent, textsOf(present)), present)
       return answerOf(api.PUT('/api/v1/orgs/{org_id}/setting', { params: { path: { org_id: orgId } }, body }))
     },
     onSuccess(saved, sent) {
       queries.setQueryData(['setting', orgId], saved)
-      forget(sent)
+      forget(sent, textsOf(saved))
     },
   })
   const refused = mutation.error === null ? null : fieldOfPath(fieldPathIn(mutation.error.message))

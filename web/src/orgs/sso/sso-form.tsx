@@ -21,14 +21,14 @@ export function SsoForm({ sso, mayChange }: SsoFormProps) {
   const { edits, texts, change, textsOver, forget } = useEdits(textsOf(sso), labelOf)
   const params = { path: { org_id: sso.org_id, sso_id: sso.id } }
   const mutation = useMutation({
-    async mutationFn(_sent: typeof edits) {
+    async mutationFn(sent: typeof edits) {
       const present = await answerOf(api.GET('/api/v1/orgs/{org_id}/ssos/{sso_id}', { params }))
-      const body = changesOf(textsOver(textsOf(present)), present)
+      const body = changesOf(textsOver(sent, textsOf(present)), present)
       return answerOf(api.PUT('/api/v1/orgs/{org_id}/ssos/{sso_id}', { params, body }))
     },
     async onSuccess(saved, sent) {
       queries.setQueryData(['sso', sso.id], saved)
-      forget(sent)
+      forget(sent, textsOf(saved))
       await queries.invalidateQueries({ queryKey: ['ssos', sso.org_id] })
     },
   })

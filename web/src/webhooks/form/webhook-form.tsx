@@ -34,12 +34,12 @@ interface WebhookFormProps {
 
 /** The fields of a webhook; a refusal is shown at its field. */
 export function WebhookForm({ before, readAgain, isNew, ofSite, action, save }: WebhookFormProps) {
-  const { texts, change, textsOver } = useEdits(textsOf(before), labelOf)
+  const { edits, texts, change, textsOver } = useEdits(textsOf(before), labelOf)
   const values = valuesIn(texts)
   const mutation = useMutation({
-    async mutationFn() {
+    async mutationFn(sent: typeof edits) {
       const present = (await readAgain?.()) ?? before
-      return save(bodyOf(valuesIn(textsOver(textsOf(present))), present))
+      return save(bodyOf(valuesIn(textsOver(sent, textsOf(present))), present))
     },
   })
   const fields = fieldsOf(values.type)
@@ -51,7 +51,7 @@ export function WebhookForm({ before, readAgain, isNew, ofSite, action, save }: 
   const form = useFocusOnRefusal(mutation.error)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    mutation.mutate()
+    mutation.mutate(edits)
   }
   return (
     <form ref={form} onSubmit={submit}>
