@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { Problem } from './problem.ts'
 import { createPageSession } from './session.ts'
 
 /** A browser in whose tabs `ada` is signed in, on a page of hers. */
@@ -67,6 +68,16 @@ it('waits for the second factor of the new session', async () => {
   browser.person = 'ada'
   await session.check()
   expect(calls).toEqual(['read', 'ended', 'read', 'goes on'])
+})
+
+it('has ended if the server does not know the new one, such as that of another server on the same host', async () => {
+  const { browser, calls, session } = setUp()
+  Object.assign(browser, { token: 'second', person: new Problem(401, 'No session') })
+  await session.check()
+  expect(calls).toEqual(['read', 'ended'])
+  Object.assign(browser, { token: 'third', person: 'ada' })
+  await session.check()
+  expect(session.isEnded()).toBe(false)
 })
 
 it('asks again later if the server does not answer', async () => {

@@ -1,3 +1,5 @@
+import { Problem } from './problem.ts'
+
 /** Who uses the page, by which session, and whether that has ended. */
 export interface PageSession {
   /** Notes whose pages are shown from now on. */
@@ -18,7 +20,10 @@ export interface PageSession {
 interface PageSessionParts {
   /** Returns the token of the browser's session, which all of its tabs share; null without one. */
   readonly readToken: () => string | null
-  /** Returns whose session the browser has; null for nobody's. @throws Error if the server can't say it now. */
+  /**
+   * Returns whose session the browser has; null as long as it lacks its second factor.
+   * @throws Problem 401 if the server does not know it; another error if the server can't say it now.
+   */
   readonly readPerson: () => Promise<string | null>
   /** Called when the browser has a session of another person: nothing of the page may stay. */
   readonly onOther: () => void
@@ -44,7 +49,7 @@ export function createPageSession({ readToken, readPerson, onOther }: PageSessio
   async function compare(): Promise<void> {
     const found = readToken()
     if (person === null || found === token) return undefined
-    const owner = found === null ? null : await readPerson().catch(() => undefined)
+    const owner = found === null ? null : await readPerson().catch(nobodyIfUnknown)
     // It is asked again later.
     if (owner === undefined || person === null) return undefined
     if (owner === null) return end()
@@ -81,4 +86,9 @@ export function createPageSession({ readToken, readPerson, onOther }: PageSessio
       return () => listeners.delete(onChange)
     },
   }
+}
+
+/** The session of another server on the same host has replaced that of the page, or it has ended already. */
+function nobodyIfUnknown(error: unknown): null | undefined {
+  return error instanceof Problem && error.status === 401 ? null : undefined
 }
