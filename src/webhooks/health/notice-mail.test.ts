@@ -18,9 +18,9 @@ it.each([
   ['of a site', many('s'), 'https://box.test/orgs/o/webhooks?site=s&failing=true'],
   ['of two places, to no list', [of('w', null), ...many('s')], 'https://box.test/orgs/o/webhooks/w48?site=s'],
   [
-    'of two organizations, to no list',
-    [{ ...of('w', null), orgId: 'p' }, ...many(null)],
-    'https://box.test/orgs/o/webhooks/w48',
+    'of two organizations, to no list, but to webhooks of both',
+    [...many(null), { ...of('w', null), orgId: 'p' }],
+    'https://box.test/orgs/p/webhooks/w',
   ],
 ])('leads from 50 webhooks to the list of all: those %s', (_, webhooks, last) => {
   const { text, links } = mailOf(webhooks)

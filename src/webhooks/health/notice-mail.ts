@@ -14,16 +14,16 @@ const MAX_LISTED = 50
  * @param baseUrl The address of the service, for the links to the console.
  */
 export function noticeMail(to: string, webhooks: readonly MailedWebhook[], baseUrl: string): Mail {
-  const listed = webhooks.slice(0, MAX_LISTED)
-  const others = webhooks.slice(MAX_LISTED)
+  const listed = listedOf(webhooks)
+  const others = webhooks.length - listed.size
   const disabled = webhooks.filter(({ disabledWhy }) => disabledWhy !== null).length
   return composeMail({
     to,
     subject: subjectOf(webhooks.length, disabled),
     paragraphs: [
       'You get this mail because you administer an organization in Signalbox.',
-      ...listed.flatMap((webhook) => [sentenceOf(webhook), pageOf(webhook, baseUrl)]),
-      ...(others.length > 0 ? [`${others.length} more fail or have been disabled.`] : []),
+      ...webhooks.flatMap((webhook) => (listed.has(webhook) ? [sentenceOf(webhook), pageOf(webhook, baseUrl)] : [])),
+      ...(others > 0 ? [`${others} more fail or have been disabled.`] : []),
       ...(disabled < webhooks.length
         ? ['Messages that wait for a failing webhook are kept and sent again. After 72 hours it is disabled.']
         : []),
@@ -33,8 +33,16 @@ export function noticeMail(to: string, webhooks: readonly MailedWebhook[], baseU
           ]
         : []),
     ],
-    ...(others.length > 0 && listOf(webhooks, baseUrl)),
+    ...(others > 0 && listOf(webhooks, baseUrl)),
   })
+}
+
+/** Organizations take turns: otherwise one with many such webhooks would hide those of the others. */
+function listedOf(webhooks: readonly MailedWebhook[]): ReadonlySet<MailedWebhook> {
+  const ofOrgs = [...Map.groupBy(webhooks, ({ orgId }) => orgId).values()]
+  const places = ofOrgs.flatMap((ofOrg) => ofOrg.map((webhook, place) => ({ webhook, place })))
+  const byTurns = places.toSorted((one, other) => one.place - other.place)
+  return new Set(byTurns.slice(0, MAX_LISTED).map(({ webhook }) => webhook))
 }
 
 function subjectOf(all: number, disabled: number): string {
