@@ -34,8 +34,7 @@ function Cover({ children }: { readonly children: ReactNode }) {
     const { current } = dialog
     const { title } = document
     document.title = 'Signed out · Signalbox'
-    current?.showModal()
-    current?.querySelector<HTMLElement>('input:not([readonly])')?.focus()
+    show(current)
     return () => {
       document.title = title
       // It returns the focus.
@@ -43,7 +42,15 @@ function Cover({ children }: { readonly children: ReactNode }) {
     }
   }, [])
   return (
-    <dialog ref={dialog} className="ended" aria-labelledby={ids.title} aria-describedby={ids.text}>
+    <dialog
+      ref={dialog}
+      className="ended"
+      aria-labelledby={ids.title}
+      aria-describedby={ids.text}
+      // The browser itself closes no such dialog, for example by the back gesture of a phone. Older browsers do.
+      closedby="none"
+      onClose={() => show(dialog.current)}
+    >
       <div className="sign-in">
         <p className="brand">Signalbox</p>
         <h1 id={ids.title}>Your session has ended</h1>
@@ -63,4 +70,9 @@ function Cover({ children }: { readonly children: ReactNode }) {
       </div>
     </dialog>
   )
+}
+
+function show(dialog: HTMLDialogElement | null): void {
+  dialog?.showModal()
+  dialog?.querySelector<HTMLElement>('input:not([readonly])')?.focus()
 }
