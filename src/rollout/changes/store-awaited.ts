@@ -5,7 +5,7 @@ import { noteUpgrades } from '../events/note-upgrades.ts'
 import type { UpgradeNote } from '../rollout.ts'
 
 /** The condition that a note says that the plan left a device out because another upgrade had it. */
-const isOfOther = sql<boolean>`note->>'kind' = ${'in_another_upgrade' satisfies UpgradeNote['kind']}`
+export const isOfOther = sql<boolean>`note->>'kind' = ${'in_another_upgrade' satisfies UpgradeNote['kind']}`
 
 /**
  * The devices at the sites of an upgrade that another one had when this one was planned, and for which this one has not searched

@@ -3,6 +3,7 @@ import type { InOrg } from '../../access/scope.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { noteUpgrades } from '../events/note-upgrades.ts'
 import type { UpgradeNote } from '../rollout.ts'
+import { isOfOther } from './store-awaited.ts'
 
 /** The maximum number of devices that could not join and that a record names; it counts the others. */
 const MAX_NAMED = 100
@@ -18,8 +19,9 @@ export interface LookedAt {
 }
 
 /**
- * Records why a device could not join, at the upgrade of its site. Deletes what was recorded about the others among them:
- * they have joined, left, or need nothing any more. The caller has locked the organization upgrade.
+ * Records why a device could not join: where the upgrade awaited it, and otherwise at the upgrade of its site. Deletes what was
+ * recorded about the others among them: they have joined, left, or need nothing any more. The caller has locked the organization
+ * upgrade.
  */
 export async function replaceJoiningFailures(
   tx: Tx,
@@ -32,8 +34,11 @@ export async function replaceJoiningFailures(
     with failing as (
       select part.org_id, part.id as upgrade_id, device.id as device_id, device.mac from device
       join site_upgrade part on part.org_id = device.org_id and part.org_upgrade_id = ${orgUpgradeId}
-        and part.site_id = device.site_id
+      cross join lateral (select part.stopping is null and not part.closed and exists (
+        select from jsonb_array_elements(part.notes) note where ${isOfOther} and note->>'mac' = device.mac) as awaits) known
       where device.org_id = ${orgId} and device.id = ${failed?.deviceId ?? null}::uuid
+        and (part.site_id = device.site_id or awaits)
+      order by awaits desc limit 1
     ), gone as (
       delete from upgrade_joining_failure failure using site_upgrade part
       where part.org_id = ${orgId} and part.org_upgrade_id = ${orgUpgradeId}

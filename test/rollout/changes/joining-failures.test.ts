@@ -58,25 +58,36 @@ describe('devices that make the search of an upgrade with include_new fail', () 
     expect([await countOfUpgrade(id), await notes()]).toEqual([{ upgraded: 1, deferred: 1, planned: 2 }, []])
   })
 
-  it('are looked at once more after another upgrade had them, and keep no upgrade searching that has ended', async () => {
-    await rollout.seed([1])
-    const [device] = rollout.devices(0)
-    const sites = { site_ids: rollout.org.sites.map((site) => site.id), all_sites: false }
-    const other = await rollout.create(sites)
-    const { id } = await rollout.create({ ...sites, include_new: true })
-    await rollout.ctx.db
-      .updateTable('deviceStatus')
-      .set({ capabilities: json({ commands: null }) as never })
-      .where('deviceId', '=', device?.id ?? '')
-      .execute()
-    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
-    await rollout.advance()
-    await look()
-    await look()
-    const reason = 'could not be taken in: an internal error'
-    expect((await rollout.read(id)).siteUpgrades).toMatchObject([{ notes: [{ mac: device?.mac, reason }] }])
-    expect(await searches(id)).toBe(false)
-  })
+  it.each([
+    ['where they were', 0],
+    ['at another site', 1],
+  ])(
+    'are looked at once more after another upgrade had them, %s, and keep no upgrade searching that has ended',
+    async (_, site) => {
+      await rollout.seed([1, 1])
+      const [device] = rollout.devices(0)
+      if (device === undefined) throw new Error('no device')
+      const sites = { site_ids: rollout.org.sites.map(({ id }) => id), all_sites: false }
+      const other = await rollout.create(sites)
+      const { id } = await rollout.create({ ...sites, include_new: true })
+      await move([device], site)
+      await rollout.ctx.db
+        .updateTable('deviceStatus')
+        .set({ capabilities: json({ commands: null }) as never })
+        .where('deviceId', '=', device.id)
+        .execute()
+      await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
+      await rollout.play()
+      await look()
+      await rollout.play()
+      await look()
+      await look()
+      const failure = { mac: device.mac, reason: 'could not be taken in: an internal error' }
+      const noted = (await rollout.read(id)).siteUpgrades.flatMap(({ notes }) => notes)
+      expect(noted.filter(({ mac }) => mac === device.mac)).toEqual([failure])
+      expect(await searches(id)).toBe(false)
+    },
+  )
 
   it.each([false, true])(
     'have their former notes again once they can not be upgraded (awaited: %s)',
