@@ -301,6 +301,21 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     // Both were at the same time.
     const names = reader.page.locator('details').locator('xpath=preceding-sibling::p/span')
     expect(new Set(await names.allInnerTexts()).size).toBe(2)
+    await reader.page.route(/\/(parked\?.*|health)$/, async (route) => {
+      const response = await route.fetch()
+      const json: unknown = await response.json()
+      const dropped = { overflowed: 7_654_321, last_overflow: Date.now() / 1000 - 600 }
+      await route.fulfill({
+        json: Array.isArray(json) ? json : Object.assign({}, json, dropped),
+        headers: { ...response.headers(), 'x-page-total': '1234567' },
+      })
+    })
+    await reader.page.setViewportSize({ width: 390, height: 844 })
+    await reader.page.getByText(/the first \d+ of 1,234,567/).waitFor()
+    await reader.page.getByText("7,654,321, the last one 10 min. ago. They can't be sent again").waitFor()
+    expect(await reader.page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    await reader.page.setViewportSize({ width: 1280, height: 860 })
+    await reader.page.unrouteAll({ behavior: 'wait' })
     const row = world.ctx.db.updateTable('webhook').where('id', '=', id)
     await row.set({ enabled: true }).execute()
     await reader.page.reload()

@@ -1,4 +1,4 @@
-import { counted } from '../display/texts/counted.ts'
+import { counted, grouped } from '../display/texts/counted.ts'
 import { ShareBar } from '../display/share-bar.tsx'
 import { StateMark } from '../display/state-mark.tsx'
 import { ViewerTime } from '../display/times/time.tsx'
@@ -32,9 +32,9 @@ export function UpgradeRow({ orgId, upgrade }: { readonly orgId: string; readonl
       </div>
       <ShareBar label={kindText} shares={sharesOf(counts)} />
       <span className="upgrade-figures">
-        {counts.success} upgraded
-        {counts.skipped > 0 && `, ${counts.skipped} skipped`}
-        {counts.failed > 0 && <strong>, {counts.failed} failed</strong>}
+        {grouped(counts.success)} upgraded
+        {counts.skipped > 0 && `, ${grouped(counts.skipped)} skipped`}
+        {counts.failed > 0 && <strong>, {grouped(counts.failed)} failed</strong>}
       </span>
       <StateMark tone={tone}>{text}</StateMark>
     </Row>

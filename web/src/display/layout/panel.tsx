@@ -1,4 +1,5 @@
 import { type ReactNode, useId } from 'react'
+import { grouped } from '../texts/counted.ts'
 
 interface PanelProps {
   readonly title: string
@@ -14,7 +15,9 @@ export function Panel({ title, aside, children }: PanelProps) {
     <section className="panel" aria-labelledby={id}>
       <header className="panel-head">
         <h2 id={id}>{title}</h2>
-        {aside !== undefined && <span className="panel-aside">{aside}</span>}
+        {aside !== undefined && (
+          <span className="panel-aside">{typeof aside === 'number' ? grouped(aside) : aside}</span>
+        )}
       </header>
       {children}
     </section>

@@ -8,6 +8,7 @@ import { EmptyState, ProblemNote } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
+import { grouped } from '../../display/texts/counted.ts'
 import { SiteTime } from '../../display/times/time.tsx'
 import { useNow } from '../../display/times/use-now.ts'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
@@ -43,7 +44,8 @@ export function DeliveryPanel({ place, id, topics, filter, isEnabled, search, ma
   })
   const latest = search.status === undefined ? latestAttempts(query.data?.results ?? []) : new Set()
   const pages = describePages({ shown: query.data?.results.length ?? 0, total: query.data?.total ?? 0 })
-  const shown = query.data && (query.data.total > limit ? `the last ${limit} of ${query.data.total}` : query.data.total)
+  const shown =
+    query.data && (query.data.total > limit ? `the last ${limit} of ${grouped(query.data.total)}` : query.data.total)
   return (
     <Panel title="Deliveries" aside={shown}>
       <DeliveryFilters topics={topics} search={search} />

@@ -49,6 +49,7 @@ export function HealthPanel({ place, id, health }: HealthPanelProps) {
               , the last one <Ago at={droppedAt} />
             </>
           )}
+          . They can't be sent again: read what you need by the API.
         </>
       ),
     ],

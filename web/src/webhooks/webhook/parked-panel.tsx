@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { counted } from '../../display/texts/counted.ts'
+import { counted, grouped } from '../../display/texts/counted.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
@@ -41,7 +41,7 @@ export function ParkedPanel({ place, id, isEnabled, mayWrite, zone }: ParkedPane
   if (query.data === undefined) return <ProblemNote problem={query.error} />
   const { rows, total } = query.data
   const list = (
-    <Panel title="Undelivered messages" aside={total > SHOWN ? `the first ${SHOWN} of ${total}` : total}>
+    <Panel title="Undelivered messages" aside={total > SHOWN ? `the first ${SHOWN} of ${grouped(total)}` : total}>
       <ol className="log">
         {rows.map(({ id: messageId, topic, reason, attempts, events, parked_time: at }) => (
           <Row key={messageId}>

@@ -1,3 +1,4 @@
+import { grouped } from '../../../display/texts/counted.ts'
 import { duration } from '../../../display/times/times.ts'
 import { useNow } from '../../../display/times/use-now.ts'
 import { type PhaseSegment, PhaseSegments } from '../../phase-segments.tsx'
@@ -38,7 +39,7 @@ function segmentOf(phase: PhaseCounts, isGatePassed: boolean | undefined, now: n
     shares: sharesOf(phase),
     figures: (
       <>
-        {upgraded} of {total}
+        {grouped(upgraded)} of {grouped(total)}
         {failed > 0 && <strong> · {failed} failed</strong>}
         {underWay > 0 && ` · ${underWay} under way`}
       </>

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { Panel } from '../../../display/layout/panel.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
+import { grouped } from '../../../display/texts/counted.ts'
 import { SiteTimeOfDay } from '../../../display/times/time.tsx'
 import { duration } from '../../../display/times/times.ts'
 import type { Site } from '../../../orgs/sites.ts'
@@ -76,7 +77,7 @@ export function SitePanel({ orgId, report, upgrade, sites }: SitePanelProps) {
                   </td>
                   <td>
                     <span className="unbroken">
-                      {site.upgraded} of {site.total}
+                      {grouped(site.upgraded)} of {grouped(site.total)}
                     </span>{' '}
                     {site.failed > 0 && (
                       <strong className="bad">

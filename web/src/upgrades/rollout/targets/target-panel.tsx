@@ -2,6 +2,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef } from 'react'
 import { macText } from '../../../devices/device.ts'
+import { grouped } from '../../../display/texts/counted.ts'
 import { capital } from '../../../display/texts/capital.ts'
 import { EmptyState } from '../../../display/layout/notices.tsx'
 import { Panel } from '../../../display/layout/panel.tsx'
@@ -68,7 +69,7 @@ export function TargetPanel({ place, report, search, sites }: TargetPanelProps) 
           >
             <StateMark tone={targetStates[status].tone}>{targetStates[status].text}</StateMark>
             {cause !== '' && <span className="chip-cause">{causeText(cause)}</span>}
-            <span className="chip-count">{count}</span>
+            <span className="chip-count">{grouped(count)}</span>
           </GroupLink>
         ))}
       </nav>
