@@ -60,6 +60,11 @@ export function testSessions(opened: () => ConsoleWorld): void {
     await cover.getByLabel('Code').and(page.locator(':focus')).fill('000000')
     await page.keyboard.press('Enter')
     await cover.locator('[aria-invalid="true"]').waitFor()
+    // The time for the code is over.
+    await endSessions(person)
+    await cover.getByRole('button', { name: 'Enter the password again' }).click()
+    await password.and(page.locator(':focus')).fill(person.password)
+    await page.keyboard.press('Enter')
     await cover.getByLabel('Code').fill(codeAt(secret, new Date(Date.now() + 30_000)))
     await page.keyboard.press('Enter')
     await cover.waitFor({ state: 'detached' })

@@ -17,7 +17,18 @@ interface PasswordFormProps extends FormProps {
 /** Signs a person in who has signed in on this page before. */
 export function SignInForms({ email, onDone }: FormProps & { readonly email: string }) {
   const [needsCode, setNeedsCode] = useState(false)
-  if (needsCode) return <CodeForm onDone={onDone} />
+  if (needsCode)
+    return (
+      <>
+        <CodeForm onDone={onDone} />
+        {/* After some minutes, or too many wrong codes, no code completes the sign-in any more. */}
+        <p className="hint">
+          <button type="button" className="row-button" onClick={() => setNeedsCode(false)}>
+            Enter the password again
+          </button>
+        </p>
+      </>
+    )
   return <PasswordForm email={email} onDone={onDone} onCode={() => setNeedsCode(true)} />
 }
 
