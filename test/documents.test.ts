@@ -70,6 +70,15 @@ it('the map of the specification gives the reason of every query parameter witho
   expect(documented.toSorted()).toEqual(declared.toSorted())
 })
 
+it('the page for clients has every status of a refusal', () => {
+  const [, table = ''] = readFileSync(pathOf('docs/clients.md'), 'utf8').split('| status | meaning |')
+  const explained = new Set([...table.matchAll(/^\| ([\d, ]+) \|/gm)].flatMap(([, cell = '']) => cell.split(', ')))
+  const refusals = readFileSync(pathOf('docs/openapi.json'), 'utf8').matchAll(/"(4\d\d|5\d\d)": \{/g)
+  const published = new Set([...refusals].map(([, status]) => status))
+  expect(published.size).toBeGreaterThan(5)
+  expect([...published].filter((status) => !explained.has(String(status)))).toEqual([])
+})
+
 it('the index of decisions has each of them once, by its title', () => {
   const index = readFileSync(pathOf('docs/decisions/README.md'), 'utf8')
   const listed = [...index.matchAll(/^- \[(.+)\]\((\d{4}-.+\.md)\)/gm)].map(([, title, file]) => `${file}: ${title}`)
