@@ -1,20 +1,30 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { type Api, type Schemas, answerOf, useServer } from '../api/client.ts'
+import { Problem } from '../api/problem.ts'
 import { type Need, type Place, type Privilege, may } from './rights.ts'
 
-export type Self = Schemas['Self']
+export type Self = Schemas['Self'] & { readonly admin_id: string }
 
 export function selfQuery(api: Api) {
   return queryOptions({
     queryKey: ['self'],
-    queryFn: () => answerOf(api.GET('/api/v1/self')),
+    queryFn: () => readSelf(api),
     staleTime: 60_000,
   })
 }
 
-/** Returns the id of the person whose session it is; null as long as the session lacks its second factor. */
-export function ownerOf({ admin_id: id }: Self): string | null {
-  return id ?? null
+/**
+ * Reads the account of the session. @throws Problem 401 without one, and while it lacks its second factor: such an account has no
+ * id and no rights, and pages would take these away from the person who uses them.
+ */
+export async function readSelf(api: Api): Promise<Self> {
+  const self = await answerOf(api.GET('/api/v1/self'))
+  if (!hasId(self)) throw new Problem(401, 'The session lacks its second factor.')
+  return self
+}
+
+function hasId(self: Schemas['Self']): self is Self {
+  return self.admin_id !== undefined
 }
 
 export function useSelf(): Self | undefined {

@@ -20,11 +20,8 @@ export interface PageSession {
 interface PageSessionParts {
   /** Returns the token of the browser's session, which all of its tabs share; null without one. */
   readonly readToken: () => string | null
-  /**
-   * Returns whose session the browser has; null as long as it lacks its second factor.
-   * @throws Problem 401 if the server does not know it; another error if the server can't say it now.
-   */
-  readonly readPerson: () => Promise<string | null>
+  /** Returns whose session the browser has. @throws Problem 401 if it is nobody's; another error if the server can't say it now. */
+  readonly readPerson: () => Promise<string>
   /** Called when the browser has a session of another person: nothing of the page may stay. */
   readonly onOther: () => void
 }
@@ -49,7 +46,7 @@ export function createPageSession({ readToken, readPerson, onOther }: PageSessio
   async function compare(): Promise<void> {
     const found = readToken()
     if (person === null || found === token) return undefined
-    const owner = found === null ? null : await readPerson().catch(nobodyIfUnknown)
+    const owner = found === null ? null : await readPerson().catch(nobodyIfRefused)
     // It is asked again later.
     if (owner === undefined || person === null) return undefined
     if (owner === null) return end()
@@ -88,7 +85,7 @@ export function createPageSession({ readToken, readPerson, onOther }: PageSessio
   }
 }
 
-/** The session of another server on the same host has replaced that of the page, or it has ended already. */
-function nobodyIfUnknown(error: unknown): null | undefined {
+/** The new session lacks its second factor, has ended, or is one of another server on the same host. */
+function nobodyIfRefused(error: unknown): null | undefined {
   return error instanceof Problem && error.status === 401 ? null : undefined
 }

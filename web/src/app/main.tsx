@@ -21,8 +21,8 @@ import { MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { createRoot } from 'react-dom/client'
-import { ownerOf } from '../accounts/self.ts'
-import { ServerContext, answerOf, createApi } from '../api/client.ts'
+import { readSelf } from '../accounts/self.ts'
+import { ServerContext, createApi } from '../api/client.ts'
 import { csrfTokenIn } from '../api/csrf.ts'
 import { createReachability } from '../api/reachability.ts'
 import { createPageSession } from '../api/session.ts'
@@ -35,7 +35,7 @@ import { theme } from './theme.ts'
 const reachability = createReachability()
 const session = createPageSession({
   readToken: () => csrfTokenIn(document.cookie),
-  readPerson: async () => ownerOf(await answerOf(api.GET('/api/v1/self'))),
+  readPerson: async () => (await readSelf(api)).admin_id,
   onOther: () => globalThis.location.reload(),
 })
 const api = createApi({ reachability, token: session.token })

@@ -7,7 +7,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import { parseAnswerSearch, parseSignInSearch } from '../accounts/provider-answer.ts'
-import { ownerOf, selfQuery } from '../accounts/self.ts'
+import { selfQuery } from '../accounts/self.ts'
 import type { Api } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
 import { parseLogSearch } from '../audit/log/log-search.ts'
@@ -73,11 +73,10 @@ const signedInRoute = createRoute({
   id: 'signed-in',
   async beforeLoad({ context: { api, queries }, location }) {
     const self = await queries.ensureQueryData(selfQuery(api)).catch((error: unknown) => {
-      if (error instanceof Problem && error.status === 401) return null
+      if (error instanceof Problem && error.status === 401)
+        throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { return: location.href } })
       throw error
     })
-    if (self === null || ownerOf(self) === null)
-      throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { return: location.href } })
     return { self }
   },
   component: SignedIn,

@@ -1,6 +1,6 @@
 import { Outlet } from '@tanstack/react-router'
 import { useEffect, useSyncExternalStore } from 'react'
-import { ownerOf, useSelf } from '../accounts/self.ts'
+import { useSelf } from '../accounts/self.ts'
 import { useServer } from '../api/client.ts'
 import { EndedDialog } from './ended-dialog.tsx'
 
@@ -8,10 +8,10 @@ import { EndedDialog } from './ended-dialog.tsx'
 export function SignedIn() {
   const { session } = useServer()
   const self = useSelf()
-  const person = self === undefined ? null : ownerOf(self)
+  const person = self?.admin_id
   const isEnded = useSyncExternalStore(session.subscribe, session.isEnded)
   useEffect(() => {
-    if (person !== null) session.begin(person)
+    if (person !== undefined) session.begin(person)
   }, [session, person])
   useEffect(() => session.leave, [session])
   return (
