@@ -130,6 +130,30 @@ it('a lane begins with one request after a pause that its receiver has requested
   expect(receiver.received).toHaveLength(10)
 }, 60_000)
 
+it('a lane whose receiver has recovered is claimed with all of its messages after the probe', async () => {
+  const { clock, harness, receiver } = await startEngine(createTestClock())
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
+  await enqueue(harness, id, 12)
+  receiver.answer((_request, response) => response.writeHead(500).end())
+  await harness.start()
+  await receiver.waitFor(5)
+  const lane = harness.ctx.db.selectFrom('webhookLane').select(['leaseUntil', 'openUntil']).where('webhookId', '=', id)
+  await waitUntil('its release', async () => {
+    const { leaseUntil, openUntil } = await lane.executeTakeFirstOrThrow()
+    return leaseUntil === null && openUntil !== null
+  })
+  const held = holdAnswers(receiver)
+  clock.advance(5000)
+  harness.wake()
+  await receiver.waitFor(6)
+  releaseAnswers(held.splice(0))
+  // One request more after each success.
+  await receiver.waitFor(8)
+  // None of the two has ended.
+  expect(await harness.deliveries()).toHaveLength(6)
+  releaseAnswers(held)
+}, 60_000)
+
 it('a lane that gets no slot waits for one, and is not claimed once more', async () => {
   const { harness, receiver } = await startEngine(createTestClock(), createLaneClock().options)
   await harness.addWebhook({ url: receiver.url, ...single })

@@ -1,6 +1,7 @@
 import type { Context } from '../../../platform/context.ts'
 import { MAX_LANE_BYTES, type MessagePlace, listDueMessages } from '../../delivery/store-due.ts'
 import { MAX_IN_MEMORY } from '../../limits.ts'
+import { BREAKER_FAILURES } from '../decide-lane.ts'
 import type { LaneState } from './lane-state.ts'
 
 /** Looks up the messages behind those with which a lane was claimed, while these are sent. */
@@ -23,8 +24,10 @@ const FEW_BYTES = MAX_LANE_BYTES / 2
  */
 export function createFurtherMessages(ctx: Context, state: LaneState, proceed: () => void): FurtherMessages {
   const { lane, order, waiting, outcomes, pace } = state
-  // A claim decides which messages of an order may be sent, and a limited lane would not start them soon.
-  let last = lane.hasAll || order !== null || pace.isLimited ? null : lane.last
+  // A claim decides which messages of an order may be sent, and a limited lane would not start them soon. While the row says that
+  // the breaker is open, no more than one is found.
+  const isProbe = lane.failures >= BREAKER_FAILURES
+  let last = lane.hasAll || order !== null || pace.isLimited || isProbe ? null : lane.last
   let isPending = false
 
   async function add(after: MessagePlace): Promise<void> {
