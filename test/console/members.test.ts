@@ -78,19 +78,36 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
-    it('says what a person was granted before, whatever the form can express', { timeout: WITHIN_MS }, async () => {
-      const other = await addPerson(world, [
-        { scope: 'site', role: 'write', site_id: siteId },
-        { scope: 'orgsites', role: 'read' },
-      ])
-      const { page, context } = await world.enter(world.org, `${world.path}/people`)
-      const line = page.getByRole('listitem').filter({ hasText: other.email })
-      await line.getByRole('button', { name: 'Change the role…' }).click()
-      const before =
-        /Until now: (Network admin of Oslo, Observer of all sites|Observer of all sites, Network admin of Oslo)\./
-      await page.getByRole('dialog').getByText(before).waitFor()
-      await context.close()
-    })
+    it(
+      'says what a person or a role of single sign-on was granted before, whatever the form can express',
+      { timeout: WITHIN_MS },
+      async () => {
+        const other = await addPerson(world, [
+          { scope: 'site', role: 'write', site_id: siteId },
+          { scope: 'orgsites', role: 'read' },
+        ])
+        const { page, context } = await world.enter(world.org, `${world.path}/people`)
+        const line = page.getByRole('listitem').filter({ hasText: other.email })
+        await line.getByRole('button', { name: 'Change the role…' }).click()
+        const before =
+          /Until now: (Network admin of Oslo, Observer of all sites|Observer of all sites, Network admin of Oslo)\./
+        await page.getByRole('dialog').getByText(before).waitFor()
+
+        const role = { name: 'Night shift', privileges: [{ scope: 'org', role: 'read' }] }
+        expect((await world.call('POST', `${world.path}/ssoroles`, { body: role })).status).toBe(200)
+        await page.goto(`${world.path}/sso`)
+        const change = page
+          .getByRole('listitem')
+          .filter({ hasText: role.name })
+          .getByRole('button', { name: 'Change…' })
+        await change.click()
+        await page.getByRole('dialog').getByLabel('Role').selectOption('Helpdesk')
+        await page.keyboard.press('Escape')
+        await change.click()
+        expect(await page.getByRole('dialog').getByLabel('Role').inputValue()).toBe('read')
+        await context.close()
+      },
+    )
 
     it('takes an invited person from the mail to the organization, and out of it', { timeout: WITHIN_MS }, async () => {
       const email = 'ada@example.com'

@@ -70,6 +70,7 @@ function RoleLine({ orgId, role, mayChange }: RolePanelProps & { readonly role: 
           <ConfirmButton
             action="Change"
             effect={`People who sign in as ${role.name} are ${roleWords[grant.role].label} from their next sign-in on.`}
+            onOpen={() => setGrant(grantOf(role.privileges))}
             fields={<GrantFields orgId={orgId} grant={grant} onChange={setGrant} />}
             run={async () => {
               const body = { privileges: privilegesOf(grant, orgId) }
