@@ -71,9 +71,16 @@ export async function listJoining(
   }
 }
 
+/** A package that an upgrade installs; the catalog may have it no more. */
+export interface InstalledPackage {
+  readonly service: string
+  readonly version: string
+  readonly imageId: string
+}
+
 /** The packages that an upgrade installs, and how far its targets reach. */
 export interface UpgradeExtent {
-  readonly imageIds: readonly string[]
+  readonly packages: readonly InstalledPackage[]
   readonly lastOrdinal: number
   /** The last wave of its last phase. */
   readonly lastWave: number
@@ -89,12 +96,14 @@ export async function findExtent(
     select coalesce(max(ordinal), 0) as last_ordinal,
       coalesce(max(wave) filter (where phase = ${plan.phases}), 0) as last_wave,
       coalesce(array_agg(distinct planned_site_id) filter (where phase <> ${NO_PHASE}), '{}') as site_ids,
-      (select coalesce(array_agg(distinct planned.step->>'image_id') filter (where planned.step ? 'image_id'), '{}')
+      (select coalesce(jsonb_agg(distinct jsonb_build_object(
+          'service', planned.step->'service', 'version', planned.step->'to', 'imageId', planned.step->'image_id'
+        )) filter (where planned.step ? 'image_id'), '[]')
         from mxedge_upgrade_target other, jsonb_array_elements(other.steps) as planned (step)
-        where other.org_id = ${orgId} and other.upgrade_id = ${id}) as image_ids
+        where other.org_id = ${orgId} and other.upgrade_id = ${id}) as packages
     from mxedge_upgrade_target target where target.org_id = ${orgId} and target.upgrade_id = ${id}
   `.execute(reader)
-  return rows[0] ?? { imageIds: [], lastOrdinal: 0, lastWave: 0, siteIds: [] }
+  return rows[0] ?? { packages: [], lastOrdinal: 0, lastWave: 0, siteIds: [] }
 }
 
 /**

@@ -17,7 +17,8 @@ const awaited = sql`
   cross join lateral jsonb_array_elements(site_upgrade.notes) as note
   join device on device.org_id = site_upgrade.org_id and device.mac = note->>'mac'
   where org_upgrade.org_id = site_upgrade.org_id and org_upgrade.id = site_upgrade.org_upgrade_id
-    and org_upgrade.include_due_ms is not null and org_upgrade.stopping is null and site_upgrade.stopping is null and not site_upgrade.closed and ${isOfOther}
+    and org_upgrade.include_due_ms is not null and org_upgrade.stopping is null
+    and site_upgrade.stopping is null and not site_upgrade.closed and ${isOfOther}
     and not exists (select from upgrade_joining_failure failure where failure.org_id = site_upgrade.org_id
       and failure.upgrade_id = site_upgrade.id and failure.device_id = device.id)
     and (device.site_id = site_upgrade.site_id or coalesce((

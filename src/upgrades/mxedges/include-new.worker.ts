@@ -29,6 +29,7 @@ import {
   type MxedgeJoining,
   decodeJoining,
   pinPackages,
+  pinVersions,
   planMxedgeInclusion,
 } from './plan-joining.ts'
 import { limitToWindows } from './plan-places.ts'
@@ -184,11 +185,12 @@ async function planInclusion(
     candidates.filter((candidate) => !isKnown.has(candidate.siteId)),
   )
   const placeOf = new Map([...known, ...places].map((place) => [place.site_id, place]))
-  const images = new Set(extent.imageIds)
+  const images = new Set(extent.packages.map(({ imageId }) => imageId))
+  const wanted = { ...joining, versions: pinVersions(joining.versions, extent.packages, catalog) }
   const planned = await concerningJoining(() =>
     candidates.map((appliance) => {
       const pinned = pinPackages(catalog, images, appliance.reported?.distro ?? null)
-      const steps = limitToWindows(planSteps(appliance, joining, pinned), placeOf.get(appliance.siteId))
+      const steps = limitToWindows(planSteps(appliance, wanted, pinned), placeOf.get(appliance.siteId))
       return Object.assign(steps, { appliance })
     }),
   )

@@ -1,7 +1,7 @@
 import type { CatalogPackage } from '../../firmware/packages/package.ts'
 import { fitsDistro } from '../../firmware/packages/resolve-package.ts'
 import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
-import type { JoiningLook, UpgradeExtent } from '../../mxedges/upgrades/store-inclusion.ts'
+import type { InstalledPackage, JoiningLook, UpgradeExtent } from '../../mxedges/upgrades/store-inclusion.ts'
 import type { PlaceWindows } from '../../mxedges/upgrades/upgrade.ts'
 import { type Joins, addToPhases } from '../../rollout/changes/plan-inclusion.ts'
 import {
@@ -59,6 +59,26 @@ export function pinPackages(
   const pinned = catalog.filter((entry) => imageIds.has(entry.imageId) && fitsDistro(entry, distro))
   const services = new Set(pinned.map((entry) => entry.package))
   return catalog.filter((entry) => !services.has(entry.package) || pinned.includes(entry))
+}
+
+/**
+ * Returns the versions that joining appliances get, by service. Where the catalog has none of the packages that the upgrade has
+ * installed, `latest` would be another version: an upgrade that only awaits appliances does not keep its packages.
+ */
+export function pinVersions(
+  versions: MxedgeJoining['versions'],
+  installed: readonly InstalledPackage[],
+  catalog: readonly CatalogPackage[],
+): MxedgeJoining['versions'] {
+  const images = new Set(catalog.map((entry) => entry.imageId))
+  const ofService = Map.groupBy(installed, ({ service }) => service)
+  return new Map(
+    [...versions].map(([service, wanted]) => {
+      const packages = ofService.get(service) ?? []
+      const [deleted] = packages.some(({ imageId }) => images.has(imageId)) ? [] : packages
+      return [service, deleted?.version ?? wanted]
+    }),
+  )
 }
 
 /** The changed members of the upgrade, and its further targets. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { CatalogPackage } from '../../firmware/packages/package.ts'
 import { type MxedgeTargetCounts, noCounts } from '../../mxedges/upgrades/upgrade.ts'
 import { candidate } from '../../../test/support/fleets/mxedge-candidates.ts'
-import { decodeJoining, encodeJoining, pinPackages, planMxedgeInclusion } from './plan-joining.ts'
+import { decodeJoining, encodeJoining, pinPackages, pinVersions, planMxedgeInclusion } from './plan-joining.ts'
 import { parseMxedgeUpgrade } from './wire-parse.ts'
 
 const entry = (version: string, more: Partial<CatalogPackage> = {}): CatalogPackage => {
@@ -33,6 +33,15 @@ test('packages that others have got count alone, where one fits the distribution
   expect(pin(['trixie'], 'bookworm')).toEqual(['3.0', '2.0', 'trixie', '7.0'])
 })
 
+test('a service keeps the version that others have got once its packages were deleted', () => {
+  const installed = [{ service: 'tunterm', version: '2.0', imageId: '2.0' }]
+  const versions = parseMxedgeUpgrade({ versions: { tunterm: 'latest', mxagent: 'latest' } }).versions
+  const pin = (...catalog: CatalogPackage[]) => pinVersions(versions, installed, catalog).get('tunterm')
+  expect(pin(entry('2.0'), entry('3.0'))).toBe('latest')
+  expect(pin(entry('3.0'))).toBe('2.0')
+  expect(pinVersions(versions, installed, []).get('mxagent')).toBe('latest')
+})
+
 const plan = {
   ...{ strategy: 'canary', phases: 2, phase_sizes: [1, 2], max_failure_percentage: null, planned: 3 },
   gates: [{ max_failures: 0, max_failure_percentage: null, min_upgraded: 1 }, null],
@@ -46,7 +55,7 @@ const notes = [
 const upgrade = { plan, counts, notes, status: 'upgrading' as const, phaseOpenedMs: 1, finishedAt: null }
 const skipped = new Map<string, string>()
 const idle: [] = []
-const extent = { imageIds: [], lastOrdinal: 4, lastWave: 2, siteIds: [] }
+const extent = { packages: [], lastOrdinal: 4, lastWave: 2, siteIds: [] }
 const joining = [null, 'cluster', 'cluster'].map((clusterId, index) => {
   return { appliance: Object.assign({}, candidate, { id: String(index), clusterId }), steps: [], reasons: [] }
 })

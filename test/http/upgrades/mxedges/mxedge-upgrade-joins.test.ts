@@ -311,6 +311,27 @@ describe('include_new', () => {
     expect((await inOrg(org, 'GET', `/${record.id}`)).body).toMatchObject({ status: 'completed', awaited: 1 })
   })
 
+  test('does not give an appliance that it awaits another version once its own was deleted', async () => {
+    const org = await addOrg()
+    const busy = await addBox(world, { org })
+    const versions = { tunterm: 'latest' }
+    const { body: other } = await inOrg(org, 'POST', '', { versions, mxedge_ids: [busy], start_time: later() })
+    await addBox(world, { org })
+    const { body: record } = await inOrg(org, 'POST', '', { versions, include_new: true })
+    await play(org.orgId)
+    expect((await inOrg(org, 'GET', `/${record.id}`)).body).toMatchObject({ status: 'completed', awaited: 1 })
+    await inOrg(org, 'POST', `/${other.id}/cancel`)
+    await play(org.orgId)
+    const { body: images } = await world.call('GET', `/orgs/${org.orgId}/firmware`, { as: org })
+    for (const image of images) await world.call('DELETE', `/orgs/${org.orgId}/firmware/${image.id}`, { as: org })
+    await uploadPackage({ ...world, org }, '3.0.0', { query: 'package=tunterm' })
+    await look(record.id)
+    const { body: after } = await inOrg(org, 'GET', `/${record.id}`)
+    const reason = 'skipped: there is no tunterm 2.0.0 for its distribution bookworm'
+    expect(after).toMatchObject({ status: 'completed', notes: [{ mxedge_id: busy, reason }] })
+    expect(after).not.toHaveProperty('awaited')
+  })
+
   test('ends the search of an upgrade that a limit has stopped', async () => {
     const { id } = await begin()
     await world.ctx.db.updateTable('mxedgeUpgrade').set({ stopping: 'failed' }).where('id', '=', id).execute()
