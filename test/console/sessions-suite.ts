@@ -113,6 +113,18 @@ export function testSessions(opened: () => ConsoleWorld): void {
     await cover.waitFor({ state: 'detached' })
     await page.getByText('Add Webhook "Late"').waitFor()
     await waitUntil('the new stream', () => streams === 2)
+
+    // The history of the browser may lead to a page of nobody, and from there back to what the page has read.
+    await page.evaluate("history.pushState({}, '', '/recover'); history.pushState({}, '', location.origin)")
+    await endSessions(person)
+    await waitUntil('the end of the session', async () => {
+      await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))")
+      return cover.isVisible()
+    })
+    const document = page.waitForEvent('load')
+    await page.goBack()
+    await document
+    await page.getByRole('heading', { name: 'Reset your password' }).waitFor()
     await context.close()
   })
 

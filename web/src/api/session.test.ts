@@ -14,7 +14,7 @@ function setUp() {
       if (browser.person === null) throw new Problem(401, 'No session')
       return browser.person
     },
-    onOther: () => calls.push('other'),
+    discard: () => calls.push('discarded'),
   })
   session.subscribe(() => calls.push(session.isEnded() ? 'ended' : 'goes on'))
   session.begin('ada')
@@ -58,7 +58,7 @@ it('shows nothing any more to somebody else', async () => {
   const { browser, calls, session } = setUp()
   Object.assign(browser, { token: 'second', person: 'grace' })
   await session.check()
-  expect(calls).toEqual(['read', 'ended', 'other'])
+  expect(calls).toEqual(['read', 'ended', 'discarded'])
   expect(session.isEnded()).toBe(true)
 })
 
@@ -78,7 +78,7 @@ it('asks again later if the server does not answer', async () => {
   expect(session.isEnded()).toBe(false)
   browser.person = 'grace'
   await session.check()
-  expect(calls).toEqual(['read', 'read', 'ended', 'other'])
+  expect(calls).toEqual(['read', 'read', 'ended', 'discarded'])
 })
 
 it('has nobody outside of the pages of a person', async () => {
@@ -88,9 +88,9 @@ it('has nobody outside of the pages of a person', async () => {
   session.end()
   browser.token = 'second'
   await session.check()
-  expect(calls).toEqual(['ended', 'goes on'])
+  expect(calls).toEqual(['ended', 'discarded', 'goes on'])
   expect(session.token()).toBe('second')
   session.begin('grace')
   session.begin('ada')
-  expect(calls.at(-1)).toBe('other')
+  expect(calls.at(-1)).toBe('discarded')
 })

@@ -22,11 +22,11 @@ interface PageSessionParts {
   readonly readToken: () => string | null
   /** Returns whose session the browser has. @throws Problem 401 if it is nobody's; another error if the server can't say it now. */
   readonly readPerson: () => Promise<string>
-  /** Called when the browser has a session of another person: nothing of the page may stay. */
-  readonly onOther: () => void
+  /** Called when nothing of the page may stay: the browser has a session of another person, or the page is left without one. */
+  readonly discard: () => void
 }
 
-export function createPageSession({ readToken, readPerson, onOther }: PageSessionParts): PageSession {
+export function createPageSession({ readToken, readPerson, discard }: PageSessionParts): PageSession {
   let person: string | null = null
   let token: string | null = null
   let isEnded = false
@@ -52,7 +52,7 @@ export function createPageSession({ readToken, readPerson, onOther }: PageSessio
     if (owner === null) return end()
     if (owner !== person) {
       end()
-      return onOther()
+      return discard()
     }
     token = found
     setEnded(false)
@@ -61,10 +61,12 @@ export function createPageSession({ readToken, readPerson, onOther }: PageSessio
   return {
     begin(given) {
       if (person === null) token = readToken()
-      if (person !== null && person !== given) onOther()
+      if (person !== null && person !== given) discard()
       else person = given
     },
     leave() {
+      // The history of the browser would lead back to what the page has read.
+      if (isEnded) discard()
       person = null
       setEnded(false)
     },

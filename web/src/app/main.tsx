@@ -36,7 +36,7 @@ const reachability = createReachability()
 const session = createPageSession({
   readToken: () => csrfTokenIn(document.cookie),
   readPerson: async () => (await readSelf(api)).admin_id,
-  onOther: () => globalThis.location.reload(),
+  discard: () => globalThis.location.reload(),
 })
 const api = createApi({ reachability, token: session.token })
 const server = { api, reachability, session, stream: browserStream() }
