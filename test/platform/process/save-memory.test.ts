@@ -33,31 +33,12 @@ const program = `
     process.exit(0)
   }, 50)`
 
-// Tests that wait most of the time wait together.
-test.concurrent.each([
-  ['stay as they are', ['--heap-growing-percent=100'], 0],
-  ['stay as they are, however they are written', ['--optimize_for_size'], 0],
-  ['stay as they are, whichever it is', ['--incremental-marking-hard-trigger=50'], 0],
-  ['are set otherwise', [], 3],
-])("the operator's flags of V8 %s", async (_, flags, count) => {
-  const program = `
-    import v8 from 'node:v8'
-    import { syncBuiltinESMExports } from 'node:module'
-    import { setTimeout } from 'node:timers/promises'
-    const changed = []
-    v8.setFlagsFromString = (flag) => changed.push(flag)
-    syncBuiltinESMExports()
-    const { saveMemory } = await import(${JSON.stringify(module)})
-    saveMemory({ started: Promise.resolve(() => 0), leastLimitMb: 1 })
-    await setTimeout(1000)
-    console.log(JSON.stringify(changed))`
-  const args = [...flags, '--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
-  expect(JSON.parse(stdout)).toHaveLength(count)
-})
-
-test.concurrent('memory is saved after the start until the process is busy', async () => {
-  const program = `
+/**
+ * Runs a program, and returns what it prints as JSON. `changed` has the flags of V8 that were set instead of setting them, and the
+ * process is idle until the program sets `isBusy`.
+ */
+async function flagsOf(program: string, flags: readonly string[] = []): Promise<unknown> {
+  const whole = `
     import v8 from 'node:v8'
     import { syncBuiltinESMExports } from 'node:module'
     import { setTimeout } from 'node:timers/promises'
@@ -66,7 +47,29 @@ test.concurrent('memory is saved after the start until the process is busy', asy
     syncBuiltinESMExports()
     let [isBusy, used] = [false, 0]
     process.cpuUsage = () => ({ user: (used += isBusy ? 1e6 : 0), system: 0 })
-    const { saveMemory } = await import(${JSON.stringify(module)})
+    const { saveMemory, saveMemoryFor } = await import(${JSON.stringify(module)})
+    ${program}`
+  const args = [...flags, '--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', whole]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
+  return JSON.parse(stdout)
+}
+
+// Tests that wait most of the time wait together.
+test.concurrent.each([
+  ['stay as they are', ['--heap-growing-percent=100'], 0],
+  ['stay as they are, however they are written', ['--optimize_for_size'], 0],
+  ['stay as they are, whichever it is', ['--incremental-marking-hard-trigger=50'], 0],
+  ['are set otherwise', [], 3],
+])("the operator's flags of V8 %s", async (_, flags, count) => {
+  const program = `
+    saveMemory({ started: Promise.resolve(() => 0), leastLimitMb: 1 })
+    await setTimeout(1000)
+    console.log(JSON.stringify(changed))`
+  expect(await flagsOf(program, flags)).toHaveLength(count)
+})
+
+test.concurrent('memory is saved after the start until the process is busy', async () => {
+  const program = `
     const { promise: started, resolve } = Promise.withResolvers()
     saveMemory({ started })
     const end = performance.now() + 40_000
@@ -81,9 +84,7 @@ test.concurrent('memory is saved after the start until the process is busy', asy
     const whileIdle = await next()
     isBusy = true
     console.log(JSON.stringify({ whileStarting, whileIdle, busy: await next() }))`
-  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
-  expect(JSON.parse(stdout)).toEqual({
+  expect(await flagsOf(program)).toEqual({
     whileStarting: ['--heap-growing-percent=150'],
     whileIdle: ['--optimize-for-size', '--incremental-marking-hard-trigger=60'],
     busy: ['--no-optimize-for-size', '--incremental-marking-hard-trigger=0'],
@@ -92,16 +93,7 @@ test.concurrent('memory is saved after the start until the process is busy', asy
 
 test.concurrent('a busy process saves memory for as long, and to the degree, as it was asked to', async () => {
   const program = `
-    import v8 from 'node:v8'
-    import { syncBuiltinESMExports } from 'node:module'
-    import { setTimeout } from 'node:timers/promises'
-    const changed = []
-    v8.setFlagsFromString = (flag) => changed.push(flag)
-    syncBuiltinESMExports()
-    // The process is never idle.
-    let used = 0
-    process.cpuUsage = () => ({ user: (used += 1e6), system: 0 })
-    const { saveMemory, saveMemoryFor } = await import(${JSON.stringify(module)})
+    isBusy = true
     saveMemory({ started: Promise.resolve(() => 0), leastLimitMb: 10_000 })
     await setTimeout(500)
     changed.splice(0)
@@ -115,9 +107,7 @@ test.concurrent('a busy process saves memory for as long, and to the degree, as 
       return { flags: changed.splice(0), ms: performance.now() - beginning }
     }
     console.log(JSON.stringify([await next(), await next(), await next()]))`
-  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
-  const [most, some, none] = JSON.parse(stdout) as { readonly flags: string[]; readonly ms: number }[]
+  const [most, some, none] = (await flagsOf(program)) as { readonly flags: string[]; readonly ms: number }[]
   expect(most?.flags).toEqual(['--optimize-for-size', '--incremental-marking-hard-trigger=10'])
   expect(some?.flags).toEqual(['--optimize-for-size', '--incremental-marking-hard-trigger=60'])
   expect(some?.ms).toBeGreaterThanOrEqual(1500)
@@ -132,16 +122,7 @@ test.concurrent.each([
   [6000, 0, []],
 ])('300 MB are too much, but not for %d devices, of which %d are still connected', async (before, after, expected) => {
   const program = `
-    import v8 from 'node:v8'
-    import { syncBuiltinESMExports } from 'node:module'
-    import { setTimeout } from 'node:timers/promises'
-    const changed = []
-    v8.setFlagsFromString = (flag) => changed.push(flag)
-    syncBuiltinESMExports()
-    // The process is never idle.
-    let used = 0
-    process.cpuUsage = () => ({ user: (used += 1e6), system: 0 })
-    const { saveMemory } = await import(${JSON.stringify(module)})
+    isBusy = true
     let links = ${before}
     saveMemory({ started: Promise.resolve(() => links), leastLimitMb: 280 })
     await setTimeout(500)
@@ -151,9 +132,7 @@ test.concurrent.each([
     const end = performance.now() + (${before} === 0 ? 20_000 : 1000)
     while (performance.now() < end && changed.length === 0) await setTimeout(10)
     console.log(JSON.stringify(changed), memory.length < 0 ? '' : ' ')`
-  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
-  expect(JSON.parse(stdout)).toEqual(expected)
+  expect(await flagsOf(program)).toEqual(expected)
 })
 
 test.runIf(process.platform === 'linux')(
