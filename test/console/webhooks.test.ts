@@ -159,7 +159,13 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await page.locator(':focus').and(ping).waitFor()
 
     await page.getByRole('button', { name: 'Delete…' }).press('Enter')
-    const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true })
+    const dialog = page.getByRole('dialog')
+    const confirm = dialog.getByRole('button', { name: 'Delete', exact: true })
+    // The dialog takes the focus a moment after it is shown.
+    await page
+      .locator(':focus')
+      .and(dialog.getByRole('button', { name: 'Keep as it is' }))
+      .waitFor()
     await confirm.focus()
     await clickTwice(confirm)
     await page.locator('[aria-busy=true]').and(confirm).waitFor()
