@@ -104,3 +104,15 @@ export function holdAnswers(receiver: Receiver): ServerResponse[] {
 export function releaseAnswers(held: readonly ServerResponse[]): void {
   for (const response of held) response.writeHead(200).end()
 }
+
+/** Answers what is held whenever the receiver has got as many requests in all as the next of the counts says. */
+export async function answerAfter(
+  receiver: Pick<Receiver, 'waitFor'>,
+  held: ServerResponse[],
+  counts: readonly number[],
+): Promise<void> {
+  for (const count of counts) {
+    await receiver.waitFor(count)
+    releaseAnswers(held.splice(0))
+  }
+}

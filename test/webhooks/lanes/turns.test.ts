@@ -8,7 +8,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
 import type { Harness } from '../harness.ts'
 import { createLaneClock } from '../lane-clock.ts'
-import { holdAnswers, releaseAnswers } from '../receiver.ts'
+import { answerAfter, holdAnswers, releaseAnswers } from '../receiver.ts'
 
 /** Adds messages to the queue of a webhook, which its lane has to claim. */
 async function enqueue({ ctx, scope }: Harness, webhookId: string, count: number, text = ''): Promise<void> {
@@ -35,10 +35,7 @@ it('a lane that is leased again has as many requests in flight as before, or one
   await enqueue(harness, id, 40)
   let held = holdAnswers(receiver)
   await harness.start()
-  for (const sent of [1, 3, 7]) {
-    await receiver.waitFor(sent)
-    releaseAnswers(held.splice(0))
-  }
+  await answerAfter(receiver, held, [1, 3, 7])
   await receiver.waitFor(15)
   const { epoch } = await lane.executeTakeFirstOrThrow()
   // It may start none any more, and is leased again.
@@ -67,10 +64,7 @@ it('a lane that has been idle has as many requests in flight as before', async (
   await enqueue(harness, id, 7)
   const held = holdAnswers(receiver)
   await harness.start()
-  for (const sent of [1, 3, 7]) {
-    await receiver.waitFor(sent)
-    releaseAnswers(held.splice(0))
-  }
+  await answerAfter(receiver, held, [1, 3, 7])
   await waitUntil('their results', async () => (await harness.waiting()).messages === 0)
   laneClock.advance(20_000)
   const lane = harness.ctx.db.selectFrom('webhookLane').select('leaseUntil').where('webhookId', '=', id)
@@ -88,10 +82,7 @@ it('a lane of large messages looks up more of them while its requests are in fli
   await enqueue(harness, id, 20, 'x'.repeat(100_000))
   const held = holdAnswers(receiver)
   await harness.start()
-  for (const sent of [1, 3, 7, 15]) {
-    await receiver.waitFor(sent)
-    releaseAnswers(held.splice(0))
-  }
+  await answerAfter(receiver, held, [1, 3, 7, 15])
   await receiver.waitFor(20)
   releaseAnswers(held.splice(0))
   await waitUntil('their results', async () => (await harness.waiting()).messages === 0)
@@ -108,10 +99,7 @@ it('a lane begins with one request after a pause that its receiver has requested
   await enqueue(harness, id, 20)
   const held = holdAnswers(receiver)
   await harness.start()
-  for (const sent of [1, 3]) {
-    await receiver.waitFor(sent)
-    releaseAnswers(held.splice(0))
-  }
+  await answerAfter(receiver, held, [1, 3])
   await receiver.waitFor(7)
   const [pausing, ...others] = held.splice(0)
   pausing?.writeHead(429, { 'retry-after': '5' }).end()
