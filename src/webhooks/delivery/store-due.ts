@@ -37,7 +37,7 @@ export interface LaneMessages {
   readonly last: MessagePlace | null
 }
 
-export const none: LaneMessages = { messages: [], hasAll: false, firstDueAt: null, last: null }
+export const noMessages: LaneMessages = { messages: [], hasAll: false, firstDueAt: null, last: null }
 
 interface LaneToRead extends HeldLaneKey {
   /** Only messages behind this place are listed; null or absent for all. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/time/clock.ts'
 import { type Db, type Tx, anyOf } from '../../platform/database/db.ts'
 import { type RowOf, columnsOf, insertRows, rowsAs, rowsUpdate } from '../../platform/database/rows.ts'
 import type { WebhookBodyTable, WebhookDeliveryTable } from '../tables.ts'
-import { type DueMessage, type MessagePlace, listDueMessages, none } from './store-due.ts'
+import { type DueMessage, type MessagePlace, listDueMessages, noMessages } from './store-due.ts'
 import type { HeldCount } from './admission/claimed-turns.ts'
 import { type Reschedule, advanceFollowers, delayFollowers, isOneOf } from '../lanes/store-order.ts'
 import { BREAKER_FAILURES, type LaneHealth } from '../lanes/decide-lane.ts'
@@ -95,7 +95,7 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   return {
     hasMore: due.length === limit || claims.length < due.length,
     lanes: lanes.map(({ siteId, doc, secrets, version, ...lane }) => {
-      const { messages: ofLane, hasAll, last } = messages.get(lane.webhookId) ?? none
+      const { messages: ofLane, hasAll, last } = messages.get(lane.webhookId) ?? noMessages
       // An open breaker admits a single message.
       const isComplete = hasAll && lane.failures < BREAKER_FAILURES
       const webhook = { siteId, doc, secrets, version }
