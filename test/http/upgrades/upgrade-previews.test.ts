@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { deleteExpiredPreviews } from '../../../src/upgrades/previews/store.ts'
@@ -43,6 +44,14 @@ describe('a preview', () => {
     expect(body.expires_at - before).toBeLessThan(910 + Date.now() / 1000 - before)
     expect(body.ends_about).toBeGreaterThan(before)
     expect([await rowsLeft(), await written()]).toEqual([0, 0])
+  })
+
+  it('plans the example of the manual', async () => {
+    const manual = readFileSync(new URL('../../../docs/upgrades.md', import.meta.url), 'utf8')
+    const [, example = ''] = /```json\n(.*?)```/s.exec(manual) ?? []
+    // No version of the fleet's models has the label that the example names.
+    const { status, body } = await post({ ...JSON.parse(example), version: NEW, dry_run: true })
+    expect({ status, body }).toMatchObject({ status: 200, body: { total: 5, skipped: [] } })
   })
 
   it('is asked for in the query as well', async () => {
