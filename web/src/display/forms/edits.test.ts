@@ -22,11 +22,15 @@ it('says what the fields are by now', () => {
   const taken = [
     { name: 'url', text: 'http://c' },
     { name: 'enabled', text: 'true' },
+    { name: 'order', text: '' },
+    { name: 'name', text: 'true' },
     { name: 'filter', text: '' },
     { name: 'cert', text: 'x'.repeat(100) },
   ]
-  expect(takenText(taken, (name) => name.toUpperCase())).toBe(
-    `Somebody else has changed this meanwhile: URL is now "http://c", ENABLED is now on, FILTER is now empty, CERT is now "${'x'.repeat(80)}…". Save again to replace it.`,
+  const switches = new Set(['enabled', 'order'])
+  const fieldOf = (name: string) => ({ label: name.toUpperCase(), kind: switches.has(name) ? 'switch' : 'text' })
+  expect(takenText(taken, fieldOf)).toBe(
+    `Somebody else has changed this meanwhile: URL is now "http://c", ENABLED is now on, ORDER is now off, NAME is now "true", FILTER is now empty, CERT is now "${'x'.repeat(80)}…". Save again to replace it.`,
   )
 })
 
@@ -42,4 +46,16 @@ it('keeps what was typed since the request, over what it has saved', () => {
   expect(takenFields(unsent, saved)).toEqual([])
   const others = { ...saved, url: 'http://c', name: 'Their name' }
   expect(takenFields(unsent, others).map(({ name }) => name)).toEqual(['url', 'name'])
+})
+
+it('no longer knows a field as edited that has its former text again', () => {
+  const undone = withEdit(edits, stored, { name: 'url', text: 'http://a' })
+  expect(undone).toEqual({})
+  expect(takenFields(undone, { ...stored, url: 'http://c' })).toEqual([])
+})
+
+it('keeps a former text that was typed again since the request', () => {
+  const saved = { ...stored, url: 'http://b' }
+  const undone = withEdit(edits, stored, { name: 'url', text: 'http://a' })
+  expect(editedTexts(saved, unsentOf(undone, edits, saved))).toEqual(stored)
 })

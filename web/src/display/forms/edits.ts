@@ -9,8 +9,11 @@ interface TypedText {
   readonly text: string
 }
 
+/** Returns the edits after a change of a field. One that has its former text again is no longer edited. */
 export function withEdit(edits: Edits, stored: Texts, { name, text }: TypedText): Edits {
-  return { ...edits, [name]: { text, over: edits[name]?.over ?? stored[name] ?? '' } }
+  const { [name]: former, ...others } = edits
+  const over = former?.over ?? stored[name] ?? ''
+  return text === over ? others : { ...others, [name]: { text, over } }
 }
 
 /** Returns the content of the form: fields that were not edited have what is stored by now. */
@@ -18,9 +21,13 @@ export function editedTexts(stored: Texts, edits: Edits): Texts {
   return { ...stored, ...mapEdits(edits, ({ text }) => text) }
 }
 
-/** Returns the edits that were not sent, and those that have changed since: these replace what was saved. */
+/**
+ * Returns the edits that were not sent, and those that have changed since: these replace what was saved. A field that was sent
+ * and is no longer edited has its former text again.
+ */
 export function unsentOf(edits: Edits, sent: Edits, saved: Texts): Edits {
-  const unsent = Object.entries(edits).filter(([name, { text }]) => sent[name]?.text !== text)
+  const present = { ...mapEdits(sent, ({ over }) => ({ text: over, over })), ...edits }
+  const unsent = Object.entries(present).filter(([name, { text }]) => sent[name]?.text !== text)
   return mapEdits(Object.fromEntries(unsent), ({ text, over }, name) => {
     return { text, over: sent[name] === undefined ? over : (saved[name] ?? '') }
   })
@@ -42,16 +49,23 @@ export function rebased(edits: Edits, taken: readonly TypedText[]): Edits {
 
 const MAX_QUOTED = 80
 
-/** @param labelOf The label of a field. */
-export function takenText(taken: readonly TypedText[], labelOf: (name: string) => string): string {
-  const fields = taken.map(({ name, text }) => `${labelOf(name)} is now ${quoted(text)}`)
+/** How a form shows a field. The text of a switch that is on is not empty. */
+export interface ShownField {
+  readonly label: string
+  readonly kind?: string
+}
+
+/** @param fieldOf The field of a name. */
+export function takenText(taken: readonly TypedText[], fieldOf: (name: string) => ShownField): string {
+  const fields = taken.map(({ name, text }) => {
+    const { label, kind } = fieldOf(name)
+    return `${label} is now ${kind === 'switch' ? (text === '' ? 'off' : 'on') : quoted(text)}`
+  })
   return `Somebody else has changed this meanwhile: ${fields.join(', ')}. Save again to replace it.`
 }
 
 function quoted(text: string): string {
   if (text === '') return 'empty'
-  // The text of a switch.
-  if (text === 'true') return 'on'
   return `"${text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text}"`
 }
 

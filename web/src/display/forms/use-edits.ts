@@ -1,9 +1,19 @@
 import { useState } from 'react'
 import { Problem } from '../../api/problem.ts'
-import { type Edits, type Texts, editedTexts, rebased, takenFields, takenText, unsentOf, withEdit } from './edits.ts'
+import {
+  type Edits,
+  type ShownField,
+  type Texts,
+  editedTexts,
+  rebased,
+  takenFields,
+  takenText,
+  unsentOf,
+  withEdit,
+} from './edits.ts'
 
 /** The content of a form over something stored that others may change at the same time. */
-export function useEdits(stored: Texts, labelOf: (name: string) => string) {
+export function useEdits(stored: Texts, fieldOf: (name: string) => ShownField) {
   const [edits, setEdits] = useState<Edits>({})
   return {
     edits,
@@ -17,7 +27,7 @@ export function useEdits(stored: Texts, labelOf: (name: string) => string) {
       const taken = takenFields(sent, now)
       if (taken.length === 0) return editedTexts(now, sent)
       setEdits((current) => rebased(current, taken))
-      throw new Problem(409, takenText(taken, labelOf))
+      throw new Problem(409, takenText(taken, fieldOf))
     },
     /** Forgets what was sent; what was typed since stays. */
     forget: (sent: Edits, saved: Texts) => setEdits((current) => unsentOf(current, sent, saved)),

@@ -11,6 +11,7 @@ import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { RequestForm } from '../../display/forms/request-form.tsx'
+import type { ShownField } from '../../display/forms/edits.ts'
 import { useEdits } from '../../display/forms/use-edits.ts'
 import {
   type Setting,
@@ -69,8 +70,8 @@ function NamePanel({ orgId }: { readonly orgId: string }) {
   )
 }
 
-const labelOf = (name: string): string =>
-  settingGroups.flatMap(({ fields }) => fields).find((field) => nameOf(field) === name)?.label ?? name
+const shownField = (name: string): ShownField =>
+  settingGroups.flatMap(({ fields }) => fields).find((field) => nameOf(field) === name) ?? { label: name }
 
 interface SettingFormProps {
   readonly orgId: string
@@ -81,7 +82,7 @@ interface SettingFormProps {
 function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
   const { api } = useServer()
   const queries = useQueryClient()
-  const { edits, texts, change, textsOver, forget } = useEdits(textsOf(setting), labelOf)
+  const { edits, texts, change, textsOver, forget } = useEdits(textsOf(setting), shownField)
   const mutation = useMutation({
     async mutationFn(sent: typeof edits) {
       const present = await queries.fetchQuery({ ...settingQuery(api, orgId), staleTime: 0 })

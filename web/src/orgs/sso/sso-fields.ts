@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/client.ts'
-import type { Texts } from '../../display/forms/edits.ts'
+import type { ShownField, Texts } from '../../display/forms/edits.ts'
 
 export type Sso = Schemas['Sso']
 
@@ -43,9 +43,8 @@ export const ssoFields: readonly SsoField[] = [
   { name: 'custom_logout_url', label: 'URL after the logout', description: 'Optional' },
 ]
 
-/** Returns the label of a field. */
-export function labelOf(name: string): string {
-  return ssoFields.find((field) => field.name === name)?.label ?? name
+export function shownField(name: string): ShownField {
+  return ssoFields.find((field) => field.name === name) ?? { label: name }
 }
 
 /** Returns what the form begins with. */

@@ -7,7 +7,7 @@ import { fieldIn } from '../../api/problem.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import { useEdits } from '../../display/forms/use-edits.ts'
 import { Panel } from '../../display/layout/panel.tsx'
-import { type Sso, type SsoField, changesOf, labelOf, ssoFields, textsOf } from './sso-fields.ts'
+import { type Sso, type SsoField, changesOf, shownField, ssoFields, textsOf } from './sso-fields.ts'
 
 interface SsoFormProps {
   readonly sso: Sso
@@ -18,7 +18,7 @@ interface SsoFormProps {
 export function SsoForm({ sso, mayChange }: SsoFormProps) {
   const { api } = useServer()
   const queries = useQueryClient()
-  const { edits, texts, change, textsOver, forget } = useEdits(textsOf(sso), labelOf)
+  const { edits, texts, change, textsOver, forget } = useEdits(textsOf(sso), shownField)
   const params = { path: { org_id: sso.org_id, sso_id: sso.id } }
   const mutation = useMutation({
     async mutationFn(sent: typeof edits) {

@@ -14,7 +14,7 @@ import {
   type WebhookValues,
   bodyOf,
   fieldsOf,
-  labelOf,
+  shownField,
   textsOf,
   valuesIn,
   webhookTypes,
@@ -34,7 +34,7 @@ interface WebhookFormProps {
 
 /** The fields of a webhook; a refusal is shown at its field. */
 export function WebhookForm({ before, readAgain, isNew, ofSite, action, save }: WebhookFormProps) {
-  const { edits, texts, change, textsOver } = useEdits(textsOf(before), labelOf)
+  const { edits, texts, change, textsOver } = useEdits(textsOf(before), shownField)
   const values = valuesIn(texts)
   const mutation = useMutation({
     async mutationFn(sent: typeof edits) {

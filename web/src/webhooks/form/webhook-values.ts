@@ -1,4 +1,4 @@
-import type { Texts } from '../../display/forms/edits.ts'
+import type { ShownField, Texts } from '../../display/forms/edits.ts'
 import { capital } from '../../display/texts/capital.ts'
 import type { WebhookBody } from '../webhook-calls.ts'
 import { type Webhook, textIn } from '../webhook.ts'
@@ -146,9 +146,8 @@ export function valuesIn(texts: Texts): WebhookValues {
   return { type, topics: topics.split(' ').filter((topic) => topic !== ''), texts }
 }
 
-/** Returns the label of a field. */
-export function labelOf(name: string): string {
-  return webhookFields.find((field) => field.name === name)?.label ?? capital(name)
+export function shownField(name: string): ShownField {
+  return webhookFields.find((field) => field.name === name) ?? { label: capital(name) }
 }
 
 function textOf(webhook: Webhook, name: string, kind: Kind): string {
