@@ -28,6 +28,11 @@ export function useServer(): Server {
 
 const SAFE = new Set(['GET', 'HEAD'])
 
+function schedule(run: () => void, ms: number): () => void {
+  const timer = setTimeout(run, ms)
+  return () => clearTimeout(timer)
+}
+
 interface ApiParts {
   readonly reachability: Reachability
   /** Returns the token that changes are sent with. */
@@ -39,7 +44,7 @@ export function createApi({ reachability, token: readToken }: ApiParts): Api {
   const api = createClient<paths>({
     baseUrl: globalThis.location.origin,
     credentials: 'same-origin',
-    fetch: limitTime({ send: (request) => fetch(request), schedule: (run, ms) => setTimeout(run, ms) }),
+    fetch: limitTime({ send: (request) => fetch(request), schedule }),
   })
   api.use({
     onRequest({ request }) {
