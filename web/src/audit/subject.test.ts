@@ -43,6 +43,25 @@ it('finds what a change is about', () => {
       site,
     ],
     [{ site_id: 's', before: { name: 'a' }, after: { name: 'b' } }, site],
+    // Sites, maps and appliances may have fields of any name.
+    [
+      {
+        message: 'Update Site "b"',
+        site_id: 's',
+        before: { name: 'a' },
+        after: { name: 'b', upgrade_id: 'u', mxedge_id: 'm', map_id: 'p' },
+      },
+      site,
+    ],
+    [{ message: 'Update Site Settings "b"', site_id: 's', after: { upgrade_id: 'u' } }, site],
+    [
+      { message: 'Add Map "Hall"', site_id: 's', after: { map_id: 'p', upgrade_id: 'u' } },
+      { kind: 'map', id: 'p', siteId: 's' },
+    ],
+    [
+      { site_id: null, after: { mxedge_id: 'm', upgrade_id: 'u' } },
+      { kind: 'appliance', id: 'm' },
+    ],
     // A webhook may have fields of any name.
     [
       { site_id: null, after: { upgrade_id: 'u', mxedge_id: 'm', webhook_id: 'w' } },
@@ -69,12 +88,19 @@ it('finds what a change is about', () => {
     [{ site_id: 's', before: { name: 'a', map_id: 'p' } }, site],
     [{ site_id: null, after: { id: 'f', version: '3.2.0', sha256: 'ab' } }, { kind: 'firmware' }],
   ] as const
-  for (const [entry, subject] of samples) expect(subjectOf(entry, known)).toEqual(subject)
+  for (const [entry, subject] of samples) expect(subjectOf({ message: '', ...entry }, known)).toEqual(subject)
 })
 
 it('finds nothing that is deleted or has no page', () => {
   const samples = [
     { site_id: null, after: { name: 'My network' } },
+    { message: 'Update Org "My network"', site_id: null, after: { name: 'My network', upgrade_id: 'u' } },
+    { message: 'Update Org Settings', site_id: null, after: { upgrade_id: 'u' } },
+    {
+      message: 'Add Site Group "North"',
+      site_id: null,
+      after: { name: 'North', upgrade_id: 'u', sha256: 'a', version: '1' },
+    },
     { site_id: null, after: { id: 'f', type: 'firmware' } },
     { site_id: null, before: { webhook_id: 'w' } },
     { site_id: 's', before: { webhook_id: 'w', upgrade_id: 'u' } },
@@ -86,5 +112,5 @@ it('finds nothing that is deleted or has no page', () => {
     { site_id: 'gone', after: { webhook_id: 'w' } },
     { site_id: 'gone' },
   ]
-  for (const entry of samples) expect(subjectOf(entry, known)).toBeNull()
+  for (const entry of samples) expect(subjectOf({ message: '', ...entry }, known)).toBeNull()
 })

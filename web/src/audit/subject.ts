@@ -11,7 +11,10 @@ export type Subject =
   | { readonly kind: 'site'; readonly siteId: string }
   | { readonly kind: 'firmware' }
 
-type Named = Pick<LogEntry, 'device_id' | 'site_id' | 'before' | 'after'>
+type Named = Pick<LogEntry, 'message' | 'device_id' | 'site_id' | 'before' | 'after'>
+
+/** Records of these have fields of any name, such as `upgrade_id`. Only messages tell them from others. */
+const openRecord = /^(?:Add|Update) (Org|Site|Map)\b/
 
 /**
  * Returns the subject of an entry; null if it has no page, or was deleted by this change. A device that
@@ -19,23 +22,32 @@ type Named = Pick<LogEntry, 'device_id' | 'site_id' | 'before' | 'after'>
  * @param isKnown Whether the site still exists.
  */
 export function subjectOf(entry: Named, isKnown: (siteId: string) => boolean): Subject | null {
-  const { device_id: deviceId, site_id: siteId, before, after } = entry
+  const { message, device_id: deviceId, site_id: siteId, before, after } = entry
   const isLost = siteId !== null && !isKnown(siteId)
-  // A webhook may have fields of any name, such as `upgrade_id`.
+  // A webhook may have fields of any name, too.
   const webhookId = textIn(after, 'webhook_id')
   if (webhookId !== null) return isLost ? null : { kind: 'webhook', id: webhookId, siteId }
   if (before?.['webhook_id'] !== undefined) return null
-  const upgradeId = upgradeIdIn(after)
-  if (upgradeId !== null) return { kind: 'upgrade', id: upgradeId }
-  const mxedgeId = textIn(after, 'mxedge_id') ?? onlyMxedgeIn(after)
-  if (mxedgeId !== null) return { kind: 'appliance', id: mxedgeId }
-  if (textIn(after, 'sha256') !== null && textIn(after, 'version') !== null) return { kind: 'firmware' }
+  const [, openKind] = openRecord.exec(message) ?? []
+  if (openKind === undefined) {
+    const subject = subjectOfOrg(after)
+    if (subject !== null) return subject
+  }
   if (siteId === null || isLost) return null
   const hasLeft = before?.['site_id'] === siteId && after?.['site_id'] !== siteId
   if (deviceId !== undefined)
     return hasLeft ? { kind: 'site', siteId } : { kind: 'device', mac: deviceId.slice(-12), siteId }
-  const mapId = textIn(after, 'map_id')
+  const mapId = openKind === 'Site' ? null : textIn(after, 'map_id')
   return mapId === null ? { kind: 'site', siteId } : { kind: 'map', id: mapId, siteId }
+}
+
+/** Returns the subject of what belongs to the organization; an appliance may have fields of any name, such as `upgrade_id`. */
+function subjectOfOrg(after: Named['after']): Subject | null {
+  const mxedgeId = textIn(after, 'mxedge_id') ?? onlyMxedgeIn(after)
+  if (mxedgeId !== null) return { kind: 'appliance', id: mxedgeId }
+  const upgradeId = upgradeIdIn(after)
+  if (upgradeId !== null) return { kind: 'upgrade', id: upgradeId }
+  return textIn(after, 'sha256') !== null && textIn(after, 'version') !== null ? { kind: 'firmware' } : null
 }
 
 function textIn(fields: Named['after'], name: string): string | null {
