@@ -4,7 +4,9 @@ import { createPageSession } from './session.ts'
 
 /** A browser in whose tabs `ada` is signed in, on a page of hers. */
 function setUp() {
-  const browser: { token: string | null; person: string | null | Error } = { token: 'first', person: 'ada' }
+  const browser: { token: string | null; person: string | null | Error; now: number } = {
+    ...{ token: 'first', person: 'ada', now: 1000 },
+  }
   const calls: string[] = []
   const session = createPageSession({
     readToken: () => browser.token,
@@ -15,6 +17,7 @@ function setUp() {
       return browser.person
     },
     discard: () => calls.push('discarded'),
+    now: () => browser.now,
   })
   session.subscribe(() => calls.push(session.isEnded() ? 'ended' : 'goes on'))
   session.begin('ada')
@@ -23,8 +26,8 @@ function setUp() {
 
 it('ends once, however many requests are refused, and goes on with a new session of the same person', async () => {
   const { browser, calls, session } = setUp()
-  session.end()
-  session.end()
+  session.end(1000)
+  session.end(1000)
   await session.check()
   expect(calls).toEqual(['ended'])
   browser.token = 'second'
@@ -32,6 +35,17 @@ it('ends once, however many requests are refused, and goes on with a new session
   await Promise.all([session.check(), session.check()])
   await session.check()
   expect(calls).toEqual(['ended', 'read', 'goes on'])
+})
+
+it('knows a late refusal of the former session', async () => {
+  const { browser, calls, session } = setUp()
+  session.end(1000)
+  Object.assign(browser, { token: 'second', now: 1500 })
+  await session.check()
+  session.end(1499)
+  expect(calls).toEqual(['ended', 'read', 'goes on'])
+  session.end(1500)
+  expect(calls.at(-1)).toBe('ended')
 })
 
 it('notices that the person has signed out in another tab, and the new session there', async () => {
@@ -83,9 +97,9 @@ it('asks again later if the server does not answer', async () => {
 
 it('has nobody outside of the pages of a person', async () => {
   const { browser, calls, session } = setUp()
-  session.end()
+  session.end(1000)
   session.leave()
-  session.end()
+  session.end(1000)
   browser.token = 'second'
   await session.check()
   expect(calls).toEqual(['ended', 'discarded', 'goes on'])

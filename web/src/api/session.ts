@@ -6,8 +6,8 @@ export interface PageSession {
   readonly begin: (person: string) => void
   /** Notes that no page of a person is shown any more. */
   readonly leave: () => void
-  /** Notes that the server has refused the session. */
-  readonly end: () => void
+  /** Notes that the server has refused the session. @param askedAt When it was asked, in milliseconds. */
+  readonly end: (askedAt: number) => void
   /** Looks whether the browser has another session by now, and whose. */
   readonly check: () => Promise<void>
   readonly isEnded: () => boolean
@@ -24,11 +24,13 @@ interface PageSessionParts {
   readonly readPerson: () => Promise<string>
   /** Called when nothing of the page may stay: the browser has a session of another person, or the page is left without one. */
   readonly discard: () => void
+  readonly now: () => number
 }
 
-export function createPageSession({ readToken, readPerson, discard }: PageSessionParts): PageSession {
+export function createPageSession({ readToken, readPerson, discard, now }: PageSessionParts): PageSession {
   let person: string | null = null
   let token: string | null = null
+  let renewedAt = 0
   let isEnded = false
   let checking: Promise<void> | null = null
   const listeners = new Set<() => void>()
@@ -39,8 +41,9 @@ export function createPageSession({ readToken, readPerson, discard }: PageSessio
     for (const listener of listeners) listener()
   }
 
-  function end(): void {
-    if (person !== null) setEnded(true)
+  function end(askedAt: number): void {
+    // A late refusal of the former session says nothing about the present one.
+    if (person !== null && askedAt >= renewedAt) setEnded(true)
   }
 
   async function compare(): Promise<void> {
@@ -49,12 +52,11 @@ export function createPageSession({ readToken, readPerson, discard }: PageSessio
     const owner = found === null ? null : await readPerson().catch(nobodyIfRefused)
     // It is asked again later.
     if (owner === undefined || person === null) return undefined
-    if (owner === null) return end()
-    if (owner !== person) {
-      end()
-      return discard()
-    }
+    if (owner !== person) setEnded(true)
+    if (owner === null) return undefined
+    if (owner !== person) return discard()
     token = found
+    renewedAt = now()
     setEnded(false)
   }
 

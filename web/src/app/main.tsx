@@ -37,6 +37,7 @@ const session = createPageSession({
   readToken: () => csrfTokenIn(document.cookie),
   readPerson: async () => (await readSelf(api)).admin_id,
   discard: () => globalThis.location.reload(),
+  now: Date.now,
 })
 const api = createApi({ reachability, token: session.token })
 const server = { api, reachability, session, stream: browserStream() }
