@@ -28,7 +28,7 @@ export function AccountPage() {
         <span>{self.email}</span>
       </PageTitle>
       {provider !== undefined && code !== undefined && <LinkPanel provider={provider} code={code} />}
-      <ProfilePanel key={JSON.stringify([self.first_name, self.last_name, self.phone])} self={self} />
+      <ProfilePanel self={self} />
       <SignInPanel self={self} />
       <SecondFactorPanel self={self} />
       <SessionPanel />

@@ -14,6 +14,7 @@ export interface RequestField {
   readonly type?: 'text' | 'email' | 'password'
   readonly autoComplete?: string
   readonly required?: boolean
+  /** What is stored; a field that was not edited follows it. */
   readonly value?: string | undefined
 }
 

@@ -58,7 +58,6 @@ function NamePanel({ orgId }: { readonly orgId: string }) {
   return (
     <Panel title="Organization">
       <RequestForm
-        key={name}
         fields={[{ name: 'name', label: 'Name', value: name, required: true }]}
         action="Rename"
         run={async (body) => {
