@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { startIdentityProvider } from '../sso/identity-provider.ts'
 import { addSso } from '../sso/world.ts'
@@ -125,22 +126,48 @@ export function testAccounts(opened: () => Opened): void {
     idp.people.set('ada', { nameId: 'ada@company.example', attributes: { Role: 'reader' } })
     ssoDomains.set('company.example', (await addSso(server, idp)).id)
     const { page, context } = await server.openPage()
+    /** Enters an address of the organization, and signs Ada in at the provider. */
+    const signInAda = async (tab: Page): Promise<void> => {
+      await tab.getByLabel('Email at your organization').fill('ada@company.example')
+      await tab.getByRole('button', { name: 'Continue' }).click()
+      await tab.waitForURL(`${idp.ssoUrl}?*`)
+      // The page of the provider has no input fields: the test sets the person.
+      const submit = (field = '') =>
+        tab.evaluate(`document.forms[0].insertAdjacentHTML('beforeend', '${field}'); document.forms[0].submit()`)
+      await submit('<input name="user" value="ada" />')
+      await tab.locator('[name=SAMLResponse]').waitFor({ state: 'attached' })
+      await submit()
+    }
     await page.goto(`/sign-in?return=${encodeURIComponent(`${org}/webhooks`)}`)
     await page.getByRole('button', { name: 'Sign in with single sign-on' }).click()
     await page.getByLabel('Email at your organization').fill('ada@unknown.example')
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByText('No identity provider is set up').waitFor()
     await expectAccessible(page)
-    await page.getByLabel('Email at your organization').fill('ada@company.example')
-    await page.getByRole('button', { name: 'Continue' }).click()
-    await page.waitForURL(`${idp.ssoUrl}?*`)
-    // The page of the provider has no input fields: the test sets the person.
-    const submit = (field = '') =>
-      page.evaluate(`document.forms[0].insertAdjacentHTML('beforeend', '${field}'); document.forms[0].submit()`)
-    await submit('<input name="user" value="ada" />')
-    await page.locator('[name=SAMLResponse]').waitFor({ state: 'attached' })
-    await submit()
+    await signInAda(page)
     await page.waitForURL(`**${org}/webhooks`)
+
+    await page.getByLabel('Name', { exact: true }).fill('Kept')
+    const { id } = await server.ctx.db
+      .selectFrom('admin')
+      .select('id')
+      .where('email', '=', 'ada@company.example')
+      .executeTakeFirstOrThrow()
+    await server.ctx.db.deleteFrom('session').where('adminId', '=', id).execute()
+    const cover = page.getByRole('dialog', { name: 'Your session has ended' })
+    await waitUntil('the end of the session', async () => {
+      await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))")
+      return cover.isVisible()
+    })
+    // They have no password.
+    expect(await cover.getByLabel('Password').count()).toBe(0)
+    const opened = context.waitForEvent('page')
+    await cover.getByRole('link', { name: 'Sign in in a new tab' }).click()
+    const tab = await opened
+    await tab.getByRole('button', { name: 'Sign in with single sign-on' }).click()
+    await signInAda(tab)
+    await cover.waitFor({ state: 'detached' })
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Kept')
     await context.close()
   })
 
