@@ -236,6 +236,8 @@ export interface TestDevice {
   readonly calls: ReceivedCall[]
   /** The calls that request regular reports from the device; it accepts them unless the test disables that. */
   readonly telemetryCalls: ReceivedCall[]
+  /** The calls that request one report at once; it accepts them. */
+  readonly stateCalls: ReceivedCall[]
   /** Resolves with the close code. */
   readonly closed: Promise<number>
   send(method: string, params: Readonly<Record<string, unknown>>): void
@@ -263,10 +265,15 @@ export async function openDevice(
   const closed = new Promise<number>((resolve) => socket.on('close', resolve))
   const calls: ReceivedCall[] = []
   const telemetryCalls: ReceivedCall[] = []
+  const stateCalls: ReceivedCall[] = []
   socket.on('message', (data: Buffer) => {
     const frame = decodeFrame(data.toString('utf8'))
     if (frame.kind !== 'call' || frame.id === null) return
     const { id, method, params } = frame
+    if (method === 'request') {
+      reply(id, { error: 0, text: 'success' })
+      return void stateCalls.push({ id, method, params })
+    }
     if (method !== 'telemetry') return void calls.push({ id, method, params })
     if (options.answersTelemetry !== false) reply(id, { error: 0, text: 'Success' })
     telemetryCalls.push({ id, method, params })
@@ -280,6 +287,7 @@ export async function openDevice(
     socket,
     calls,
     telemetryCalls,
+    stateCalls,
     closed,
     send: (method, params) => socket.send(encodeNotification(method, { serial: mac, ...params })),
     hello: (params = {}) => socket.send(encodeNotification('connect', { ...connectParams(mac), ...params })),

@@ -5,6 +5,7 @@ import { type Reply, runsScripts, typeOf } from './driver.ts'
 import type { Capabilities } from './messages.ts'
 import { decodeTasks, encodeTaskQuery } from './scripts.ts'
 import type { Session } from './session.ts'
+import { STATE_CALL_ID, encodeStateRequest } from './telemetry.ts'
 
 /**
  * Finds out whether devices that are back still execute the upgrades whose connections were lost. Neither stock client
@@ -52,6 +53,7 @@ interface Watched {
   looks: number
   /** The id of the question in flight. */
   askedId: number | null
+  hasRequestedState: boolean
 }
 
 export function createLostUpgrades(host: LinkHost): LostUpgrades {
@@ -71,7 +73,15 @@ export function createLostUpgrades(host: LinkHost): LostUpgrades {
     state.looks = 0
   }
 
+  /** The conclusion needs the uptime, and the client may report it up to a minute after the connection. */
+  function requestState(session: Session, state: Watched): void {
+    if (state.hasRequestedState || session.uptime === 'reported') return
+    state.hasRequestedState = true
+    session.call(STATE_CALL_ID, encodeStateRequest(session.mac))
+  }
+
   function ask(session: Session, state: Watched, callIds: readonly number[]): void {
+    requestState(session, state)
     const id = randomInt(FIRST_CALL_ID, MIN_COMMAND_CALL_ID)
     state.askedId = id
     restart(state)
@@ -96,7 +106,7 @@ export function createLostUpgrades(host: LinkHost): LostUpgrades {
     begin(session, capabilities) {
       const type = typeOf(capabilities)
       if (type === 'ap' && !runsScripts(capabilities)) return
-      const unasked = { callIds: null, isListing: false, lists: 0, askedId: null }
+      const unasked = { callIds: null, isListing: false, lists: 0, askedId: null, hasRequestedState: false }
       const state: Watched = { type, ...unasked, sinceMs: host.now(), looks: 0 }
       watched.set(session, state)
       void list(session, state)
@@ -107,6 +117,7 @@ export function createLostUpgrades(host: LinkHost): LostUpgrades {
     },
     onStart: (session) => void watched.delete(session),
     onReply(session, id, { result }) {
+      if (id === STATE_CALL_ID) return true
       const state = watched.get(session)
       if (state === undefined || state.askedId !== id) return false
       const running = decodeTasks(result, id)

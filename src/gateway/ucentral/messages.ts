@@ -175,6 +175,13 @@ const TelemetryOrder = Type.Object({
 })
 export type TelemetryOrder = Static<typeof TelemetryOrder>
 
+/** Requests one report at once, which then names `request_uuid`. */
+const ReportRequest = Type.Object({
+  serial: Serial,
+  message: Type.Union([Type.Literal('state'), Type.Literal('healthcheck')]),
+  request_uuid: Type.String(),
+})
+
 /** Calls from gateway to device: the shape of the params by method. */
 const gatewayCalls = {
   reboot: Reboot,
@@ -182,6 +189,7 @@ const gatewayCalls = {
   ...extensionCalls,
   leds: Leds,
   telemetry: TelemetryOrder,
+  request: ReportRequest,
   script: Script,
 } as const satisfies Record<string, TSchema>
 export type GatewayMethod = keyof typeof gatewayCalls
@@ -221,6 +229,7 @@ const gatewayChecks = {
   ...extensionChecks,
   leds: checkOf(Leds),
   telemetry: checkOf(TelemetryOrder),
+  request: checkOf(ReportRequest),
   script: checkOf(Script),
 } satisfies Record<GatewayMethod, Check>
 

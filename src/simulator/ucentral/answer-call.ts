@@ -116,9 +116,8 @@ function leds(profile: Profile, state: DeviceState, call: Call): Step {
 
 function request(profile: Profile, state: DeviceState, context: { readonly call: Call; readonly nowMs: number }): Step {
   const { call, nowMs } = context
+  if (!isGatewayCall('request', call.params)) return refuse(state, call, 1, 'Invalid parameters')
   const { message, request_uuid: requestUuid } = call.params
-  if (typeof requestUuid !== 'string') return refuse(state, call, 1, 'Invalid parameters')
-  if (message !== 'state' && message !== 'healthcheck') return refuse(state, call, 1, 'Invalid parameters')
   const params = message === 'state' ? stateParams(profile, state, nowMs) : healthcheckParams(profile)
   const asked: Effect = { do: 'notify', method: message, params: { ...params, request_uuid: requestUuid } }
   return { state, effects: [accept(call, 'Success'), asked] }

@@ -165,6 +165,19 @@ describe('an access point that is back', () => {
     expect(await untilIdle(id)).toEqual(idle)
   })
 
+  // A client that reports regularly keeps its interval of a minute when it is asked to begin.
+  test('is asked for its state once if it has not reported its uptime', async () => {
+    const { device, id } = await comeBack(await harness.start(), 'ap')
+    const { id: questionId } = await device.nextCall()
+    expect(device.stateCalls).toMatchObject([
+      { method: 'request', params: { serial: device.mac, message: 'state', request_uuid: expect.any(String) } },
+    ])
+    await reportUptime(device)
+    device.reply(questionId, { error: 1, result: `${fileOf(questionId)}\n` })
+    expect(await untilIdle(id)).toEqual(idle)
+    expect(device.stateCalls).toHaveLength(1)
+  })
+
   test('is not believed where the file of the question itself is missing', async () => {
     const gateway = await startPatient()
     const { device, id } = await comeBack(gateway, 'ap')
