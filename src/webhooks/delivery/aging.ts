@@ -1,6 +1,14 @@
 import type { Context } from '../../platform/context.ts'
+import { defaultCaps } from './admission/caps.ts'
 
-const AGING_MS = 50
+const BUSY_MS = 50
+/** No longer than it takes a request to become late: one that starts just after a look is seen by the next one in time. */
+const MAX_CALM_MS = defaultCaps.lateMs
+/** An idle lane is looked at as often before it may be released. */
+const LOOKS_AT_IDLE = 4
+
+/** What is left when requests and lanes have aged: some in flight or waiting for a slot, only idle lanes, or nothing. */
+export type Left = 'busy' | 'calm' | 'nothing'
 
 interface Aging {
   /** Ages requests and lanes at intervals, as long as there are some. */
@@ -8,17 +16,36 @@ interface Aging {
   stop(): void
 }
 
-/** @param age Returns false when nothing is left. Everything that had arrived at `asOfMs` was read. */
-export function createAging(ctx: Context, nowMs: () => number, age: (asOfMs: number) => boolean): Aging {
+interface AgingOptions {
+  readonly nowMs: () => number
+  /** How long an idle lane is held at least. */
+  readonly minIdleMs: number
+  /** @param asOfMs Everything that had arrived at this time was read. */
+  readonly age: (asOfMs: number) => Left
+}
+
+/** While all lanes are idle, each look wakes a process that otherwise rests, so there are fewer. */
+export function createAging(ctx: Pick<Context, 'log'>, { nowMs, minIdleMs, age }: AgingOptions): Aging {
+  const calmMs = Math.min(MAX_CALM_MS, Math.max(BUSY_MS, minIdleMs / LOOKS_AT_IDLE))
   let timer: NodeJS.Timeout | null = null
+  let isCalm = false
   let isStopped = false
 
   function start(): void {
-    if (!isStopped) timer ??= setTimeout(tickSoon, AGING_MS)
+    // A lane that is added may wait for a slot.
+    if (isCalm && timer !== null) clearTimeout(timer)
+    if (isCalm || timer === null) schedule('busy')
+  }
+
+  function schedule(left: Left): void {
+    if (isStopped || left === 'nothing') return
+    isCalm = left === 'calm'
+    timer = setTimeout(tickSoon, isCalm ? calmMs : BUSY_MS)
   }
 
   /** After a pause of the whole process, waiting answers are read before any request is aborted. */
   function tickSoon(): void {
+    isCalm = false
     const asOfMs = nowMs()
     setImmediate(() => tick(asOfMs))
   }
@@ -26,13 +53,13 @@ export function createAging(ctx: Context, nowMs: () => number, age: (asOfMs: num
   function tick(asOfMs: number): void {
     timer = null
     if (isStopped) return
-    let isLeft = true
+    let left: Left = 'busy'
     try {
-      isLeft = age(asOfMs)
+      left = age(asOfMs)
     } catch (error) {
       ctx.log.error({ err: error }, 'lanes could not be aged; trying again')
     }
-    if (isLeft) start()
+    if (timer === null) schedule(left)
   }
 
   return {

@@ -88,11 +88,16 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
   })
   // Immediately, so that nothing that is committed after a change of a webhook is sent by its former settings.
   const unsubscribe = ctx.wakes.on('deliveries', (changedIds) => lanes.closeChanged(changedIds))
-  const aging = createAging(ctx, options.monotonicMs, (asOfMs) => {
-    admission.age(asOfMs)
-    lanes.age()
-    void lanes.confirm()
-    return lanes.ids().length > 0
+  const aging = createAging(ctx, {
+    nowMs: options.monotonicMs,
+    minIdleMs: options.minIdleMs,
+    age(asOfMs) {
+      admission.age(asOfMs)
+      const areBusy = lanes.age()
+      void lanes.confirm()
+      if (lanes.ids().length === 0) return 'nothing'
+      return areBusy ? 'busy' : 'calm'
+    },
   })
 
   return {

@@ -55,8 +55,9 @@ export interface HeldLane {
   /**
    * Closes the lane if it has been idle, or not confirmed, for long enough. Must be called often.
    * @param lanes How many lanes are held.
+   * @returns True if messages of it are in flight or wait.
    */
-  age(lanes: number): void
+  age(lanes: number): boolean
   /** Resolves when the lane is released: with true when messages are left that may be due. Rejects if it could not be. */
   readonly ended: Promise<boolean>
 }
@@ -173,6 +174,7 @@ export function holdLane(ctx: Context, options: HoldOptions, leased: LeasedLane)
       ageLane(state, lanes, { nowMs: nowMs(), minIdleMs })
       if (state.closing) proceed()
       else retry()
+      return requests.inFlight() + waiting.count() > 0
     },
   }
 }

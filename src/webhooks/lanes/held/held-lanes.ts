@@ -37,7 +37,8 @@ export interface HeldLanes {
   close(ids: Iterable<string>): void
   /** The same for webhooks that may have changed. */
   closeChanged(ids: Iterable<string>): void
-  age(): void
+  /** @returns True if messages of a lane are in flight or wait. */
+  age(): boolean
   /**
    * Holds lanes longer whose webhooks have not changed, and closes the others. Must be called often; does nothing until
    * the former call has ended.
@@ -146,7 +147,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...others }: 
       for (const id of ids) lanes.get(id)?.closeChanged()
     },
     age() {
-      for (const lane of lanes.values()) lane.age(lanes.size)
+      return [...lanes.values()].filter((lane) => lane.age(lanes.size)).length > 0
     },
     confirm: () => confirm([...lanes.values()]),
     ended: () => Promise.all(running),
