@@ -10,6 +10,7 @@ import { type Tx, inTx } from '../platform/database/db.ts'
 import { type Poller, startPoller } from '../platform/time/poller.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../rollout/events/append-events.ts'
+import { presentMacs } from '../rollout/events/present-named.ts'
 import { finalVersionOf, imagesOf, splitImages } from '../rollout/targets/hops/hops.ts'
 import { type IncludedDevice, type IncludingSite, planInclusion } from '../rollout/changes/plan-inclusion.ts'
 import { insertIncluded, insertNotJoined } from '../rollout/changes/store-included.ts'
@@ -48,8 +49,6 @@ import { rankJoining } from './uplinks/rank-joining.ts'
 const INTERVAL_MS = 2000
 /** Devices that one search reads; the next one follows soon. */
 const MAX_DEVICES = 5000
-/** The maximum number of devices that an audit record names. */
-const MAX_NAMED = 100
 
 /** Adds devices to running upgrades if they have joined their sites, or match only now. */
 export function startInclusions(ctx: Context): Poller {
@@ -304,10 +303,9 @@ async function appendInclusion(
   scope: OrgScope,
   { id, included, now }: { readonly id: string; readonly included: readonly IncludedDevice[]; readonly now: Date },
 ): Promise<void> {
-  const macs = included.slice(0, MAX_NAMED).map(({ device }) => device.mac)
   const joined = { type: 'UPGRADE_DEVICES_JOINED', upgrade_id: id, total: included.length } as const
   const message = `Upgrade ${id} takes in ${counted(included.length, 'further device')}`
-  const after = { id, total: included.length, macs }
+  const after = { id, ...presentMacs(included.map(({ device }) => device.mac)) }
   const auditId = await appendUpgradeChange(tx, scope, { ...joined, message, after }, now)
   const events = included.map(({ device, ...target }) => {
     return {

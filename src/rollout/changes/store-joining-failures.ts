@@ -2,11 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { noteUpgrades } from '../events/note-upgrades.ts'
+import { MAX_NAMED } from '../events/present-named.ts'
 import type { UpgradeNote } from '../rollout.ts'
 import { isOfOther } from './store-awaited.ts'
-
-/** The maximum number of devices that could not join and that a record names; it counts the others. */
-const MAX_NAMED = 100
 
 /** The result of a search among the devices behind `after`, up to `last`. */
 export interface LookedAt {

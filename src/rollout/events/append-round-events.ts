@@ -3,6 +3,7 @@ import { appendAudit } from '../../events/append.ts'
 import type { UpgradeEventType } from '../../events/upgrade-event-types.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { type UpgradeEventInput, appendUpgradeEvents, wantsDeviceEvents } from './append-events.ts'
+import { presentMacs } from './present-named.ts'
 import type { Now } from '../site-upgrade-now.ts'
 import type { OrgRound } from '../rounds/decide-org-upgrade.ts'
 import type { Step } from '../rounds/decide-step.ts'
@@ -45,19 +46,16 @@ export async function appendRoundEnds(tx: Tx, scope: OrgScope, rounds: readonly 
   for (const site of decided) await appendGivenUp(tx, scope, site, now)
 }
 
-/** The maximum number of devices that an audit record names. */
-const MAX_NAMED = 100
-
 /** Records the devices that the upgrade no longer reboots, because nothing else would report it. */
 async function appendGivenUp(tx: Tx, scope: OrgScope, { siteUpgrade, decision }: DecidedSite, at: Date): Promise<void> {
   const given = decision.steps.filter(({ to, reason }) => to === 'cancelled' && reason === NOT_REBOOTED)
   if (given.length === 0) return
   const macs = new Map(siteUpgrade.targets.map(({ deviceId, mac }) => [deviceId, mac]))
-  const named = given.slice(0, MAX_NAMED).flatMap(({ target }) => macs.get(target.deviceId) ?? [])
+  const named = given.flatMap(({ target }) => macs.get(target.deviceId) ?? [])
   const { id, orgUpgradeId, siteId, siteName } = siteUpgrade
   await appendAudit(tx, scope, {
     message: `Upgrade ${orgUpgradeId} gave up ${given.length} downloaded devices at site "${siteName ?? siteId}" that did not get to reboot`,
-    after: { id: orgUpgradeId, site_upgrade_id: id, total: given.length, macs: named },
+    after: { id: orgUpgradeId, site_upgrade_id: id, ...presentMacs(named) },
     siteId,
     at,
   })

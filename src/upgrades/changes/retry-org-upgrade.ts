@@ -9,6 +9,7 @@ import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { imagesOf, splitImages } from '../../rollout/targets/hops/hops.ts'
 import { type RetriedSite, findRetryLimit, findRetryRefusal, planRetry } from '../../rollout/changes/plan-retry.ts'
 import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
+import { presentMacs } from '../../rollout/events/present-named.ts'
 import { lockOrgUpgrades } from '../../rollout/store.ts'
 import { releaseGates } from '../../rollout/gates/store-hold.ts'
 import {
@@ -21,9 +22,6 @@ import {
 } from '../../rollout/changes/store-retry.ts'
 import { bucketOf } from '../buckets.ts'
 import { lockOrgUpgrade } from '../store.ts'
-
-/** The maximum number of devices that an audit record names. */
-const MAX_NAMED = 100
 
 /** A failed device that a retry does not change. */
 export interface NotRetried {
@@ -69,7 +67,7 @@ export function retryOrgUpgrade(
     await reopenOrgUpgrade(tx, scope, { id, change: plan.org, nowMs })
     if (plan.releasesAll) await releaseGates(tx, scope, id, nowMs)
     const message = `Retry ${counted(retried.length, 'failed device')} of upgrade ${id}`
-    const after = { id, total: retried.length, macs: retried.slice(0, MAX_NAMED).map(({ mac }) => mac) }
+    const after = { id, ...presentMacs(retried.map(({ mac }) => mac)) }
     const change = { type: 'UPGRADE_RETRIED', upgrade_id: id, total: retried.length, message, after } as const
     await appendUpgradeChange(tx, scope, change, now)
     wakeAfterCommit(tx, 'rollouts')

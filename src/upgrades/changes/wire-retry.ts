@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { plainMac } from '../../devices/device.ts'
 import { named } from '../../http/schemas.ts'
 import { textOf } from '../../http/texts.ts'
+import { MAX_NAMED, presentMacs } from '../../rollout/events/present-named.ts'
 import type { NotRetried, Retry } from './retry-org-upgrade.ts'
 
 /** An empty list would retry nothing; without the list all failed devices are retried. */
@@ -11,9 +12,6 @@ export const RetryBody = named(
     macs: Type.Optional(Type.Array(textOf('mac'), { minItems: 1, maxItems: 10_000 })),
   }),
 )
-
-/** The maximum number of devices that an answer names for each reason. */
-const MAX_NAMED = 100
 
 export const RetryReply = named(
   'UpgradeRetry',
@@ -38,10 +36,9 @@ export function presentRetry({ retried, skipped }: Retry): Static<typeof RetryRe
   const byReason = [...Map.groupBy(skipped, ({ reason }: NotRetried) => reason)]
   return {
     retried,
-    skipped: byReason.map(([reason, some]) => ({
-      reason,
-      total: some.length,
-      macs: some.slice(0, MAX_NAMED).map(({ mac }) => mac),
-    })),
+    skipped: byReason.map(([reason, some]) => {
+      const { total, macs } = presentMacs(some.map(({ mac }) => mac))
+      return { reason, total, macs }
+    }),
   }
 }

@@ -9,6 +9,7 @@ import { splitRows } from '../../platform/database/split.ts'
 import { writeParts } from '../../platform/database/write-parts.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { appendUpgradeChange, appendUpgradeEvents, wantsDeviceEvents } from '../../rollout/events/append-events.ts'
+import { presentMacs } from '../../rollout/events/present-named.ts'
 import { deviceOfCandidate } from '../../rollout/store-candidates.ts'
 import { type NewUpgrade, insertUpgrade } from '../../rollout/store-create.ts'
 import { LARGE_PLAN } from '../../rollout/rollout.ts'
@@ -31,9 +32,6 @@ import {
   prepareUpgrade,
 } from './prepare-upgrade.ts'
 import { usePlan } from '../previews/use-plan.ts'
-
-/** The maximum number of devices that an audit record names. */
-const MAX_NAMED = 100
 
 /** Longer than any step of the creation takes, and than V8 needs afterwards to return the memory. */
 const SAVING_MS = 10_000
@@ -116,10 +114,9 @@ async function appendTakeover(
   { id, candidates, now }: PreparedUpgrade,
 ): Promise<void> {
   for (const [orgUpgradeId, some] of Map.groupBy(taken, (target) => target.orgUpgradeId)) {
-    const macs = some.slice(0, MAX_NAMED).map(({ mac }) => mac)
     const message = `Upgrade ${id} takes ${counted(some.length, 'device')} over from upgrade ${orgUpgradeId}`
     const lost = { type: 'UPGRADE_DEVICES_TAKEN', upgrade_id: orgUpgradeId, total: some.length } as const
-    const after = { id: orgUpgradeId, total: some.length, macs }
+    const after = { id: orgUpgradeId, ...presentMacs(some.map(({ mac }) => mac)) }
     await appendUpgradeChange(tx, scope, { ...lost, reason: takeoverReason(id), message, after }, now)
   }
   if (!(await wantsDeviceEvents(tx, scope))) return

@@ -22,6 +22,7 @@ import { counted } from '../../platform/counted.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
+import { presentMxedgeIds } from '../../rollout/events/present-named.ts'
 import { type DueSearch, type Looked, type Portion, concerningJoining, searchAll } from '../search-joining.ts'
 import { appendTargetEvents, listPlaces, newTargetOf, shareImages } from './create-mxedge-upgrade.ts'
 import {
@@ -38,8 +39,6 @@ import { planSteps } from './plan-steps.ts'
 const INTERVAL_MS = 2000
 /** Appliances that one search reads; the next one follows soon. */
 const MAX_APPLIANCES = 5000
-/** The maximum number of appliances that an audit record names. */
-const MAX_NAMED = 100
 
 /** Adds edge appliances to upgrades if they have joined, need them only now, or leave other upgrades. */
 export function startMxedgeInclusions(ctx: Context): Poller {
@@ -148,13 +147,12 @@ async function include(
   await shareImages(tx, scope, inclusion.targets)
   const { targets } = inclusion
   await insertIncluded(tx, scope, id, { ...inclusion, targets: targets.map(newTargetOf), nowMs })
-  const ids = targets.slice(0, MAX_NAMED).map(({ appliance }) => appliance.id)
   const auditId = await appendMxedgeUpgradeChange(tx, scope, {
     id,
     type: 'UPGRADE_MXEDGES_JOINED',
     message: `Upgrade ${id} takes in ${counted(targets.length, 'further edge appliance')}`,
     siteId: upgrade.siteId,
-    after: { total: targets.length, mxedge_ids: ids },
+    after: presentMxedgeIds(targets.map(({ appliance }) => appliance.id)),
     at: now,
   })
   await appendTargetEvents(tx, scope, targets, { auditId, at: now })

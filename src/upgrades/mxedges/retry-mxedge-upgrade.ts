@@ -12,11 +12,9 @@ import { counted } from '../../platform/counted.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
+import { presentMxedgeIds } from '../../rollout/events/present-named.ts'
 import { findStopReason } from '../../rollout/stops/decide-stop.ts'
 import { findRetryRefusal, planReopening } from '../../rollout/changes/plan-retry.ts'
-
-/** The maximum number of appliances that an audit record names. */
-const MAX_NAMED = 100
 
 export interface MxedgeRetry {
   /** The number of appliances that are retried. */
@@ -52,13 +50,12 @@ export function retryMxedgeUpgrade(
     const retrying = { retried_at: epochS(now), retried_by: scope.actor.name }
     await beginTargetRuns(tx, scope, retried, { retrying, nowMs })
     await reopenUpgrade(tx, upgrade, { reopening: change, nowMs })
-    const ids = retried.slice(0, MAX_NAMED).map((target) => target.mxedgeId)
     await appendMxedgeUpgradeChange(tx, scope, {
       id,
       type: 'UPGRADE_RETRIED',
       message: `Retry ${counted(retried.length, 'failed edge appliance')} of upgrade ${id}`,
       siteId: upgrade.siteId,
-      after: { total: retried.length, mxedge_ids: ids },
+      after: presentMxedgeIds(retried.map(({ mxedgeId }) => mxedgeId)),
       at: now,
     })
     wakeAfterCommit(tx, 'mxedges')

@@ -4,10 +4,8 @@ import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.
 import { type TakenAppliance, updateTakenOver } from '../../mxedges/upgrades/store-takeover.ts'
 import type { NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
 import type { Tx } from '../../platform/database/db.ts'
+import { presentMxedgeIds } from '../../rollout/events/present-named.ts'
 import { takeoverReason } from '../../rollout/changes/plan-takeover.ts'
-
-/** The maximum number of appliances that an audit record names. */
-const MAX_NAMED = 100
 
 interface Takeover {
   readonly upgrade: Pick<NewUpgrade, 'id'>
@@ -23,12 +21,11 @@ export async function takeOver(
 ): Promise<void> {
   await updateTakenOver(tx, scope, taken, { by: id, ...at })
   for (const [loser, some] of Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)) {
-    const ids = some.slice(0, MAX_NAMED).map(({ mxedgeId }) => mxedgeId)
     await appendMxedgeUpgradeChange(tx, scope, {
       id: loser,
       type: 'UPGRADE_MXEDGES_TAKEN',
       message: `Upgrade ${id} takes ${counted(some.length, 'edge appliance')} over from upgrade ${loser}`,
-      after: { total: some.length, mxedge_ids: ids, reason: takeoverReason(id) },
+      after: { ...presentMxedgeIds(some.map(({ mxedgeId }) => mxedgeId)), reason: takeoverReason(id) },
       at: at.now,
     })
   }

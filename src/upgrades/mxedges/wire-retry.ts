@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Uuid, named } from '../../http/schemas.ts'
+import { MAX_NAMED, presentMxedgeIds } from '../../rollout/events/present-named.ts'
 import type { MxedgeRetry } from './retry-mxedge-upgrade.ts'
 
 /** An empty list would retry nothing; without the list all failed appliances are retried. */
@@ -9,9 +10,6 @@ export const MxedgeRetryBody = named(
     mxedge_ids: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: 10_000 })),
   }),
 )
-
-/** The maximum number of appliances that an answer names for each reason. */
-const MAX_NAMED = 100
 
 export const MxedgeRetryReply = named(
   'MxedgeUpgradeRetry',
@@ -35,10 +33,9 @@ export function parseMxedgeRetry({ mxedge_ids: ids }: Static<typeof MxedgeRetryB
 export function presentMxedgeRetry({ retried, skipped }: MxedgeRetry): Static<typeof MxedgeRetryReply> {
   return {
     retried,
-    skipped: [...Map.groupBy(skipped, ({ reason }) => reason)].map(([reason, some]) => ({
-      reason,
-      total: some.length,
-      mxedge_ids: some.slice(0, MAX_NAMED).map(({ mxedgeId }) => mxedgeId),
-    })),
+    skipped: [...Map.groupBy(skipped, ({ reason }) => reason)].map(([reason, some]) => {
+      const { total, mxedge_ids } = presentMxedgeIds(some.map(({ mxedgeId }) => mxedgeId))
+      return { reason, total, mxedge_ids }
+    }),
   }
 }
