@@ -1,13 +1,10 @@
-import type { FastifyPluginAsync } from 'fastify'
 import { html } from '../html.ts'
-import { page } from '../pages.ts'
+import { linkPageRoutes } from '../routes-link-page.ts'
 
-/** Asks for the password only if nobody is signed in. It shows replies as text only. */
+/** Asks for the password only if nobody is signed in. */
 const script = `
   const [accept, signIn] = document.querySelectorAll('button')
   const form = document.querySelector('form')
-  const message = document.querySelector('#message')
-  const token = new URLSearchParams(location.search).get('token') ?? ''
   document.querySelector('a').href = '/register?invite=' + encodeURIComponent(token)
   const cookie = (name) => document.cookie.split('; ').find((part) => part.startsWith(name + '='))?.slice(name.length + 1)
   const post = (path, body) => fetch('/api/v1' + path, {
@@ -32,7 +29,7 @@ const script = `
     try {
       await work()
     } catch {
-      message.textContent = "The server can't be reached. Try again."
+      message.textContent = unreachable
     }
     button.disabled = false
   }
@@ -53,39 +50,30 @@ const script = `
     await verify()
   }))`
 
-/**
- * The page behind the mailed link. Opening it changes nothing, because mail programs open links before people do. It is
- * the same for every token, so it reveals nothing about them.
- */
-export const invitePageRoutes: FastifyPluginAsync = async (http) => {
-  http.get('/verify/invite', { schema: { hide: true } }, async (_request, reply) => {
-    const { headers, html: text } = page({
-      title: 'Accept an invitation',
-      body: html`
-        <p>You are invited to help run an organization. Press the button to accept with your account.</p>
-        <p>
-          No account yet? <a href="/register">Create one for the invited address</a>: the link in the next mail accepts
-          the invitation. Programs register with the token of this link as <code>referer_invite_token</code>.
-        </p>
-        <p><button type="button">Accept the invitation</button></p>
-        <form hidden>
-          <p>
-            <label>E-mail <input name="email" type="email" autocomplete="username" required /></label>
-          </p>
-          <p>
-            <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
-          </p>
-          <p>
-            <label>Code, if you use one <input name="code" autocomplete="one-time-code" /></label>
-          </p>
-          <p><button>Sign in and accept</button></p>
-        </form>
-        <p id="message" role="status"></p>
-        <p id="next" hidden><a href="/">Open Signalbox</a></p>
-        <noscript><p>This page needs JavaScript.</p></noscript>
-      `,
-      script,
-    })
-    return reply.headers(headers).send(text)
-  })
-}
+/** The page behind the link of a mailed invitation. */
+export const invitePageRoutes = linkPageRoutes('/verify/invite', {
+  title: 'Accept an invitation',
+  body: html`
+    <p>You are invited to help run an organization. Press the button to accept with your account.</p>
+    <p>
+      No account yet? <a href="/register">Create one for the invited address</a>: the link in the next mail accepts the
+      invitation. Programs register with the token of this link as <code>referer_invite_token</code>.
+    </p>
+    <p><button type="button">Accept the invitation</button></p>
+    <form hidden>
+      <p>
+        <label>E-mail <input name="email" type="email" autocomplete="username" required /></label>
+      </p>
+      <p>
+        <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
+      </p>
+      <p>
+        <label>Code, if you use one <input name="code" autocomplete="one-time-code" /></label>
+      </p>
+      <p><button>Sign in and accept</button></p>
+    </form>
+    <p id="message" role="status"></p>
+    <p id="next" hidden><a href="/">Open Signalbox</a></p>
+  `,
+  script,
+})

@@ -1,13 +1,9 @@
-import type { FastifyPluginAsync } from 'fastify'
 import { html } from '../html.ts'
-import { page } from '../pages.ts'
+import { linkPageRoutes } from '../routes-link-page.ts'
 
-/** Sends the token from its own URL. It shows replies as text only. */
 const script = `
   const form = document.querySelector('form')
   const button = document.querySelector('button')
-  const message = document.querySelector('#message')
-  const token = new URLSearchParams(location.search).get('token') ?? ''
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
     button.disabled = true
@@ -26,7 +22,7 @@ const script = `
       if (answer.ok && result.return_to === undefined) message.textContent = 'Your account is ready, and you are signed in. ' + (result.detail ? result.detail + '.' : '')
       if (!answer.ok) message.textContent = messages[result.detail] ?? result.detail
     } catch {
-      message.textContent = "The server can't be reached. Try again."
+      message.textContent = unreachable
       button.disabled = false
     }
   })
@@ -38,29 +34,20 @@ const script = `
     'already registered': 'This address has an account already. Sign in with your password.',
   }`
 
-/**
- * The page behind the mailed link. Opening it changes nothing, because mail programs open links before people do. It is
- * the same for every token, so it reveals nothing about them.
- */
-export const registrationPageRoutes: FastifyPluginAsync = async (http) => {
-  http.get('/verify/register', { schema: { hide: true } }, async (_request, reply) => {
-    const { headers, html: text } = page({
-      title: 'Finish your registration',
-      body: html`
-        <p>Enter the password with which you registered to make your account and sign in.</p>
-        <form>
-          <label>
-            Password
-            <input name="password" type="password" autocomplete="current-password" required />
-          </label>
-          <button>Finish the registration</button>
-        </form>
-        <p id="message" role="status"></p>
-        <p id="next" hidden><a href="/">Open Signalbox</a></p>
-        <noscript><p>This page needs JavaScript.</p></noscript>
-      `,
-      script,
-    })
-    return reply.headers(headers).send(text)
-  })
-}
+/** The page behind the link of a mail to a person who registers. */
+export const registrationPageRoutes = linkPageRoutes('/verify/register', {
+  title: 'Finish your registration',
+  body: html`
+    <p>Enter the password with which you registered to make your account and sign in.</p>
+    <form>
+      <label>
+        Password
+        <input name="password" type="password" autocomplete="current-password" required />
+      </label>
+      <button>Finish the registration</button>
+    </form>
+    <p id="message" role="status"></p>
+    <p id="next" hidden><a href="/">Open Signalbox</a></p>
+  `,
+  script,
+})
