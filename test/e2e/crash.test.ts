@@ -1,7 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { temporaryDir } from '../support/temporary-dir.ts'
 import { runCrashTest } from '../../soak/support/crash-test.ts'
 import type { Interruption, Moment } from '../../soak/support/interruption.ts'
 import { onAllSites } from '../../soak/support/plan-rollouts.ts'
@@ -23,8 +22,7 @@ const kill = (comes: Moment): Interruption => ({ signal: 'SIGKILL', comes, downM
 
 // The short form of `npm run soak -- rollout`.
 it('boots each device exactly once, and soon leaves none unfinished, whatever the server was doing when it was killed', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'signalbox-crash-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
+  const folder = await temporaryDir()
   await copyPreparedData(join(folder, 'data'))
   const report = await runCrashTest(
     {

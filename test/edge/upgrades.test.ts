@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Faults, dryRunAppliance } from '../../src/agent/dry-run.ts'
 import { hookAppliance } from '../../src/agent/hooks/hooks.ts'
-import type { CommandLine } from '../../src/agent/hooks/run-hook.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
+import { js } from '../support/hook-parts.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { lastEvent, order, untilEnded, upgradeOf, uploadPackage } from './packages.ts'
@@ -120,11 +120,10 @@ describe('the agent', () => {
 test("the operator's commands install a package, and report its version and statistics that Linux lacks", async () => {
   const place = await temporaryDir()
   const [installed, version] = [join(place, 'installed'), join(place, 'version')]
-  const js = (code: string): CommandLine => [process.execPath, '-e', `const fs = require('fs'); ${code}`]
   const idle = js('')
   const tunterm = {
-    version: js(`process.stdout.write(fs.readFileSync(${JSON.stringify(version)}))`),
-    install: js(`const [file, version] = process.argv.slice(1)
+    version: js(`process.stdout.write(require('fs').readFileSync(${JSON.stringify(version)}))`),
+    install: js(`const fs = require('fs'); const [file, version] = process.argv.slice(1)
       fs.copyFileSync(file, ${JSON.stringify(installed)}); fs.writeFileSync(${JSON.stringify(version)}, version)`),
     ...{ status: idle, start: idle, stop: idle, restart: idle },
   }

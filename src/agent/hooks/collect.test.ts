@@ -1,17 +1,16 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { temporaryDir } from '../../../test/support/temporary-dir.ts'
+import { js } from '../../../test/support/hook-parts.ts'
 import { collectOutput } from './collect.ts'
 import type { CommandLine } from './run-hook.ts'
 
 let folder: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'signalbox-collect-'))
+  folder = await temporaryDir(afterAll)
 })
-afterAll(() => rm(folder, { recursive: true }))
 
-const js = (code: string): CommandLine => [process.execPath, '-e', code]
 const collect = (name: string, command: CommandLine, limits: { maxBytes?: number; timeoutMs?: number } = {}) =>
   collectOutput(command, { path: join(folder, name), maxBytes: 100, timeoutMs: 60_000, ...limits })
 

@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { quietParts } from '../../../test/support/hook-parts.ts'
+import { temporaryDir } from '../../../test/support/temporary-dir.ts'
+import { js, quietParts } from '../../../test/support/hook-parts.ts'
 import { NotExecuted } from '../appliance.ts'
 import { hookAppliance, readHooks } from './hooks.ts'
 import { type CommandLine, runHook } from './run-hook.ts'
@@ -11,13 +11,10 @@ import { type State, openState } from '../state.ts'
 let folder: string
 let state: State
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'signalbox-hooks-'))
+  folder = await temporaryDir(afterAll)
   state = await openState(folder)
 })
-afterAll(() => rm(folder, { recursive: true }))
 
-/** A command that runs a line of JavaScript. */
-const js = (code: string): CommandLine => [process.execPath, '-e', code]
 /** A command that appends its last argument and its input to a file of the test. */
 const notes = (name: string): CommandLine =>
   js(`const fs = require('fs'); const text = fs.readFileSync(0, 'utf8')

@@ -1,22 +1,19 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
-import { quietParts } from '../../../test/support/hook-parts.ts'
+import { expect, test } from 'vitest'
+import { temporaryDir } from '../../../test/support/temporary-dir.ts'
+import { js, quietParts } from '../../../test/support/hook-parts.ts'
 import { hookAppliance } from './hooks.ts'
 import { createLastingHooks } from './lasting-hook.ts'
 import { hookRouter } from '../router/router-hooks.ts'
 import type { CommandLine } from './run-hook.ts'
 import { openState } from '../state.ts'
 
-const js = (code: string): CommandLine => [process.execPath, '-e', code]
-
 async function newPlace() {
-  const folder = await mkdtemp(join(tmpdir(), 'signalbox-lasting-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryDir()
   const path = join(folder, 'notes')
   await writeFile(path, '')
   return {

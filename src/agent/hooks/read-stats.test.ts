@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryDir } from '../../../test/support/temporary-dir.ts'
 import { createStatsReader } from './read-stats.ts'
 import type { CommandLine } from './run-hook.ts'
 
@@ -48,8 +46,7 @@ test.each<[CommandLine, string]>([
 
 test('a reason that returns after good stats is logged again', async () => {
   // Alternates: the file exists after every second run.
-  const folder = await mkdtemp(join(tmpdir(), 'signalbox-stats-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
+  const folder = await temporaryDir()
   const script = `cd ${folder} && if [ -e good ]; then rm good; echo '{}'; else touch good; echo bad; fi`
   const { read, logged } = reader(['sh', '-c', script])
   expect([await read(), await read(), await read()]).toEqual([null, {}, null])

@@ -1,14 +1,13 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Compile } from 'typebox/compile'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryDir } from '../../../test/support/temporary-dir.ts'
 import { MachineStats } from '../../mxedges/sessions/machine.ts'
 import { createMachineStats } from './machine-stats.ts'
 
 async function machineWith(files: Readonly<Record<string, string>>): Promise<string> {
-  const root = await mkdtemp(join(tmpdir(), 'signalbox-machine-'))
-  onTestFinished(() => rm(root, { recursive: true }))
+  const root = await temporaryDir()
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(root, path)), { recursive: true })
     await writeFile(join(root, path), text)

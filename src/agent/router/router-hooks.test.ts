@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { quietParts } from '../../../test/support/hook-parts.ts'
+import { temporaryDir } from '../../../test/support/temporary-dir.ts'
+import { js, quietParts } from '../../../test/support/hook-parts.ts'
 import { hookRouter, readRouterHooks } from './router-hooks.ts'
 import type { CommandLine } from '../hooks/run-hook.ts'
 import { type State, openState } from '../state.ts'
@@ -10,13 +10,10 @@ import { type State, openState } from '../state.ts'
 let folder: string
 let state: State
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'signalbox-router-hooks-'))
+  folder = await temporaryDir(afterAll)
   state = await openState(folder)
 })
-afterAll(() => rm(folder, { recursive: true }))
 
-/** A command that runs a line of JavaScript. */
-const js = (code: string): CommandLine => [process.execPath, '-e', code]
 /** A command that appends its last arguments to a file of the test. */
 const notes = (name: string): CommandLine =>
   js(`require('fs').appendFileSync(${JSON.stringify(join(folder, name))}, process.argv.slice(1).join(' ') + ';')`)

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryDir } from '../../../test/support/temporary-dir.ts'
 import { createDownloads } from '../downloads/download.ts'
 import type { Point } from '../points.ts'
 import { createProgressFeed } from '../downloads/progress.ts'
@@ -18,8 +18,7 @@ const idOf = (number: number): string => `0193a1c0-0000-7000-8000-00000000000${n
 
 /** A router in a dry run that has the image, and an agent that is killed at the points that `kills` gets. */
 async function newRouter() {
-  const folder = await mkdtemp(join(tmpdir(), 'signalbox-router-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryDir()
   await mkdir(join(folder, 'artifacts'))
   await writeFile(join(folder, 'artifacts', sha256), image)
   const state = await openState(folder)

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readlink, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readlink, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { temporaryDir } from '../../../test/support/temporary-dir.ts'
 import { type SharedFile, createSharedFiles } from './shared-files.ts'
 
 const BLOCK = 64 * 1024
@@ -11,11 +11,10 @@ const content = randomBytes(5 * BLOCK + 100)
 let dir: string
 let path: string
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'signalbox-files-'))
+  dir = await temporaryDir(afterAll)
   path = join(dir, 'image')
   await writeFile(path, content)
 })
-afterAll(() => rm(dir, { recursive: true }))
 
 async function readAll(file: SharedFile, start: number, length: number): Promise<Buffer> {
   const parts: Buffer[] = []

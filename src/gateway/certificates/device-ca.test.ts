@@ -1,18 +1,12 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryDir } from '../../../test/support/temporary-dir.ts'
 import { issueDeviceCertificate, issueGatewayTls, loadDeviceCa } from './device-ca.ts'
 
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'signalbox-ca-'))
-  onTestFinished(() => rm(path, { recursive: true, force: true }))
-  return path
-}
-
 test('is created once, with a private key file', async () => {
-  const dir = await folder()
+  const dir = await temporaryDir()
   const first = await loadDeviceCa(dir)
   const second = await loadDeviceCa(dir)
   expect(second.certificatePem).toBe(first.certificatePem)
@@ -21,14 +15,14 @@ test('is created once, with a private key file', async () => {
 })
 
 test('is not replaced when its key is missing', async () => {
-  const dir = await folder()
+  const dir = await temporaryDir()
   await loadDeviceCa(dir)
   await rm(join(dir, 'device-ca/ca.key'))
   await expect(loadDeviceCa(dir)).rejects.toMatchObject({ code: 'unavailable' })
 })
 
 test('is created again when a start died before its certificate was written', async () => {
-  const dir = await folder()
+  const dir = await temporaryDir()
   await loadDeviceCa(dir)
   await rm(join(dir, 'device-ca/ca.pem'))
   const again = await loadDeviceCa(dir)
@@ -36,7 +30,7 @@ test('is created again when a start died before its certificate was written', as
 })
 
 test('issues certificates that prove the identity of a device and of a gateway', async () => {
-  const ca = await loadDeviceCa(await folder())
+  const ca = await loadDeviceCa(await temporaryDir())
   const issuer = new X509Certificate(ca.certificatePem)
   const device = await issueDeviceCertificate(ca, '02aabbccddee')
   const leaf = new X509Certificate(device.certificatePem)
@@ -54,7 +48,7 @@ test('issues certificates that prove the identity of a device and of a gateway',
 })
 
 test('issues certificates of ten years, and none that outlasts the CA', async () => {
-  const ca = await loadDeviceCa(await folder())
+  const ca = await loadDeviceCa(await temporaryDir())
   const caEnd = new X509Certificate(ca.certificatePem).validToDate
   const yearsBeforeEnd = (years: number): Date => {
     const at = new Date(caEnd)

@@ -1,16 +1,15 @@
 import { X509Certificate } from 'node:crypto'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { temporaryDir } from '../../../test/support/temporary-dir.ts'
 import { type GatewayTlsOptions, openGatewayTls } from './gateway-tls.ts'
 
 type Hosts = GatewayTlsOptions['hosts']
 
 let dataDir = ''
-beforeEach(async () => void (dataDir = await mkdtemp(join(tmpdir(), 'signalbox-tls-'))))
-afterEach(() => rm(dataDir, { recursive: true }))
+beforeEach(async () => void (dataDir = await temporaryDir()))
 
 const now = new Date()
 const hosts: Hosts = ['localhost', '127.0.0.1', '::1']

@@ -1,20 +1,16 @@
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type DetailedPeerCertificate, connect, createServer } from 'node:tls'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { temporaryDir } from '../../../test/support/temporary-dir.ts'
 import { openGatewayTls } from './gateway-tls.ts'
 import { serverChain } from './server-chain.ts'
 
 let dataDirs: string[] = []
 beforeEach(async () => {
-  const make = () => mkdtemp(join(tmpdir(), 'signalbox-chain-'))
-  dataDirs = [await make(), await make()]
+  dataDirs = [await temporaryDir(), await temporaryDir()]
 })
-afterEach(async () => void (await Promise.all(dataDirs.map((dir) => rm(dir, { recursive: true })))))
 
 const openAll = () =>
   Promise.all(dataDirs.map((dataDir) => openGatewayTls({ dataDir, hosts: ['localhost'], now: new Date() })))

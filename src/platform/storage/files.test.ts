@@ -1,14 +1,13 @@
-import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { temporaryDir } from '../../../test/support/temporary-dir.ts'
 import { moveWhole, writeWhole } from './files.ts'
 
 let dir: string
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'signalbox-files-'))
+  dir = await temporaryDir()
 })
-afterEach(() => rm(dir, { recursive: true }))
 
 it('replaces the former file, and is readable by its owner only', async () => {
   const path = join(dir, 'a')

@@ -1,18 +1,17 @@
 import { pbkdf2, randomBytes } from 'node:crypto'
-import { type FileHandle, mkdtemp, open, readFile, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { type FileHandle, open, readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { temporaryDir } from '../../../test/support/temporary-dir.ts'
 import { discardUpload, emptyIncoming, receiveUpload } from './uploads.ts'
 
 let dir: string
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'signalbox-upload-'))
+  dir = await temporaryDir()
   await emptyIncoming(dir)
 })
-afterEach(() => rm(dir, { recursive: true }))
 
 const reservation = { add: () => Promise.resolve(), release: () => undefined }
 const stored = () => readdir(join(dir, 'incoming'))
