@@ -5,7 +5,7 @@ import { deviceIdOf } from '../../../src/devices/device.ts'
 import { recordConnects } from '../../../src/devices/sessions/record-connect.ts'
 import { deviceSessions } from '../../../src/gateway/links/device-sessions.ts'
 import { type Tx, inTx } from '../../../src/platform/database/db.ts'
-import { stockCapabilities } from '../../support/fleets/devices.ts'
+import { deviceFacts } from '../../support/fleets/devices.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type GatewayHarness, createGatewayHarness, newMac } from '../harness.ts'
 
@@ -15,15 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-const facts = {
-  firmware: '1.0.0',
-  model: 'test_model',
-  type: 'ap' as const,
-  capabilities: stockCapabilities(),
-  members: null,
-  reason: null,
-  ext_ip: null,
-}
+const facts = deviceFacts()
 
 /** Creates devices in ascending order of MAC, each of which has connected once more than the previous one. */
 async function devicesWithDistinctEpochs(count: number): Promise<string[]> {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { recordConnects } from '../../../src/devices/sessions/record-connect.ts'
 import { createLostDevicesSweep, recordNodeStarted } from '../../../src/devices/sessions/record-node.ts'
-import { stockCapabilities } from '../../support/fleets/devices.ts'
+import { deviceFacts } from '../../support/fleets/devices.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type GatewayHarness, claimDevice, createGatewayHarness, newMac, openDevice } from '../harness.ts'
 
@@ -14,15 +14,7 @@ beforeEach(async () => {
 afterEach(() => harness.close())
 
 const restart = { kind: 'restart' as const, params: {} }
-const facts = {
-  firmware: '1.0.0',
-  model: 'test_model',
-  type: 'ap' as const,
-  capabilities: stockCapabilities(),
-  members: null,
-  reason: null,
-  ext_ip: null,
-}
+const facts = deviceFacts()
 
 /** Inserts a session and a command in flight, as a killed process leaves them. */
 async function insertAbandonedSession(nodeId: string): Promise<{ mac: string; commandId: string }> {

@@ -7,7 +7,13 @@ import type { Context } from '../../../src/platform/context.ts'
 import { inTxByKeys } from '../../../src/platform/database/db.ts'
 import { openTx } from '../../support/database/open-tx.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
-import { claimNewDevice, claimNewDevices, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
+import {
+  claimNewDevice,
+  claimNewDevices,
+  connectDevice,
+  deviceFacts,
+  makeDevices,
+} from '../../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { noCapabilities } from '../../../src/devices/commands/capabilities.ts'
 import { uuidv7 } from '../../../src/platform/uuidv7.ts'
@@ -22,8 +28,7 @@ afterAll(() => server.close())
 const NODE = uuidv7()
 
 function openingOf(mac: string, firmware: string): SessionOpening {
-  const facts = { firmware, model: 'AP45', type: 'ap' as const, capabilities: noCapabilities, members: null }
-  return { mac, family: 'ucentral', facts: { ...facts, reason: null, ext_ip: null } }
+  return { mac, family: 'ucentral', facts: deviceFacts({ firmware, capabilities: noCapabilities }) }
 }
 
 /** Connects devices as the gateway does: those that another transaction has locked are tried again. */

@@ -12,6 +12,7 @@ import {
 } from '../../../src/devices/sessions/store.ts'
 import { registerDevices } from '../../../src/devices/sessions/store-registered.ts'
 import { type Tx, inTx } from '../../../src/platform/database/db.ts'
+import { deviceFacts } from '../../support/fleets/devices.ts'
 import { seedOrg } from '../../support/fleets/fleet.ts'
 import { createTestContext } from '../../support/servers/server.ts'
 
@@ -27,18 +28,11 @@ it('updates look up the rows of their devices, however many others there are in 
   const at = ctx.clock.now()
   const nodeId = uuidv7()
   const devices = org.sites.flatMap((site) => site.devices)
-  const openings = devices.map(({ mac, model, type }) => {
-    const facts = {
-      firmware: '1',
-      model,
-      type,
-      capabilities: noCapabilities,
-      members: null,
-      reason: null,
-      ext_ip: null,
-    }
-    return { mac, family: 'ucentral', facts }
-  })
+  const openings = devices.map(({ mac, model, type }) => ({
+    mac,
+    family: 'ucentral',
+    facts: deviceFacts({ model, type, capabilities: noCapabilities }),
+  }))
   const outcome = { kind: 'done', text: null } as const
   await ctx.keyDb.connection().execute(async (db) => {
     // The plans of triggers are made by their first call, which finds little.

@@ -72,22 +72,27 @@ export function stockCapabilities(type: DeviceType = 'ap'): DeviceCapabilities {
   return ucentralDriver.capabilitiesOf({ compatible: 'test_model', platform: type })
 }
 
+/** What a device of a common sort reports when it connects. */
+export function deviceFacts(facts: Partial<DeviceFacts> = {}): DeviceFacts {
+  return {
+    firmware: '1.0.0',
+    model: 'AP45',
+    type: 'ap',
+    capabilities: stockCapabilities(facts.type),
+    members: null,
+    reason: null,
+    ext_ip: null,
+    ...facts,
+  }
+}
+
 /** Records the same data as the gateway when the device connects. */
 export async function connectDevice(
   ctx: Context,
   mac: string,
   facts: Partial<DeviceFacts> = {},
 ): Promise<OpenedSession> {
-  const allFacts: DeviceFacts = {
-    firmware: '1.0.0',
-    model: 'AP45',
-    type: 'ap',
-    capabilities: stockCapabilities(facts.type),
-    members: null,
-    reason: 'boot',
-    ext_ip: '192.0.2.7',
-    ...facts,
-  }
+  const allFacts = deviceFacts({ reason: 'boot', ext_ip: '192.0.2.7', ...facts })
   const [nodeId, openings] = [randomUUID(), [{ mac, family: 'ucentral' as const, facts: allFacts }]]
   let recorded = await recordConnects(ctx, nodeId, openings)
   // Another transaction is just changing the device. The gateway tries again as well.

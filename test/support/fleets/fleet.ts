@@ -3,7 +3,7 @@ import { uuidv7 } from 'uuidv7'
 import { systemScope, type OrgScope } from '../../../src/access/scope.ts'
 import { noCapabilities } from '../../../src/devices/commands/capabilities.ts'
 import type { CommandOutcome } from '../../../src/devices/commands/command.ts'
-import { type DeviceFacts, deviceIdOf } from '../../../src/devices/device.ts'
+import { deviceIdOf } from '../../../src/devices/device.ts'
 import { recordCommandsSent } from '../../../src/devices/commands/record-commands.ts'
 import { recordConnects } from '../../../src/devices/sessions/record-connect.ts'
 import { recordReports } from '../../../src/devices/stats/record-report.ts'
@@ -16,7 +16,7 @@ import { documentText } from '../../../src/platform/sealing/document-column.ts'
 import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
 import type { DeviceType } from '../../../src/events/device-type.ts'
 import { recordEnds, recordOutcomes, recordUnsent } from './record.ts'
-import { stockCapabilities } from './devices.ts'
+import { deviceFacts, stockCapabilities } from './devices.ts'
 
 export const OLD = '1.0.0'
 export const NEW = '2.0.0'
@@ -184,16 +184,7 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
   async function connect(some: readonly SeededDevice[], firmware = OLD, reason = 'boot'): Promise<void> {
     for (let start = 0; start < some.length; start += BATCH) {
       const openings = some.slice(start, start + BATCH).map(({ mac, model, type, capabilities }) => {
-        const facts: DeviceFacts = {
-          firmware,
-          model,
-          type,
-          capabilities,
-          members: null,
-          reason,
-          ext_ip: null,
-        }
-        return { mac, family: 'ucentral', facts }
+        return { mac, family: 'ucentral', facts: deviceFacts({ firmware, model, type, capabilities, reason }) }
       })
       for (const { deviceId, epoch } of (await recordConnects(ctx, nodeId, openings)).opened)
         epochs.set(deviceId, epoch)
