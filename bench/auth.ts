@@ -1,8 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import autocannon from 'autocannon'
 import { type AuthenticateToken, createAuthenticateToken } from '../src/access/authentication/authenticate-token.ts'
 import { createPasswords } from '../src/access/authentication/password.ts'
@@ -11,10 +8,8 @@ import { type TokenUses, createTokenUses } from '../src/access/authentication/to
 import { bootstrap } from '../src/accounts/bootstrap.ts'
 import { openContext } from '../src/app/open-context.ts'
 import type { Context } from '../src/platform/context.ts'
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
-import { createLog } from '../src/platform/log.ts'
-import { migrate } from '../src/platform/database/migrate.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
+import { withDatabase } from './support/database.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 
 /** Measures the cost of checking a token, and the effect of password guessing on callers with a token. */
@@ -32,13 +27,8 @@ export async function run(): Promise<Record<string, unknown>> {
 }
 
 async function measureChecks(): Promise<Record<string, number>> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))
-  const log = createLog('warn')
-  const postgres = await startEmbeddedPostgres({ dataDir, log })
-  try {
-    await migrate(postgres.connection)
-    const secrets = createSecrets(randomBytes(32))
-    const context = await openContext({ connection: postgres.connection, log, secrets, baseUrl: 'http://127.0.0.1' })
+  return withDatabase('warn', async (database) => {
+    const context = await openContext({ ...database, secrets: createSecrets(randomBytes(32)) })
     context.listen()
     const { ctx } = context
     const tokenUses = createTokenUses(ctx)
@@ -50,10 +40,7 @@ async function measureChecks(): Promise<Record<string, number>> {
     await tokenUses.stop()
     await context.close()
     return figures
-  } finally {
-    await postgres.stop()
-    await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
-  }
+  })
 }
 
 /** Runs everything that stands between a token and the operation: database, addresses, age, recording, limit. */

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readFile, readdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFile, readdir } from 'node:fs/promises'
 import type pg from 'pg'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
 import { type OpenContext, openContext } from '../src/app/open-context.ts'
@@ -13,15 +11,13 @@ import { prepareSeries } from '../src/devices/telemetry/tasks.ts'
 import { decodeState } from '../src/gateway/ucentral/state/decode-state.ts'
 import { defaultLimits } from '../src/gateway/limits.ts'
 import type { Context } from '../src/platform/context.ts'
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
-import { createLog } from '../src/platform/log.ts'
-import { migrate } from '../src/platform/database/migrate.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
 import { newDevice } from '../src/simulator/ucentral/device.ts'
 import { realPace, timingOf } from '../src/simulator/pace.ts'
 import { stateParams } from '../src/simulator/ucentral/telemetry.ts'
 import { stockCapabilities } from '../test/support/fleets/devices.ts'
 import { seedOrg } from '../test/support/fleets/fleet.ts'
+import { withDatabase } from './support/database.ts'
 import { cpuSeconds } from './support/process-usage.ts'
 
 export const options = { devices: { type: 'string' }, rounds: { type: 'string' } } as const
@@ -38,21 +34,11 @@ const MINUTE_MS = 60_000
 export async function run(values: OptionValues): Promise<Figures> {
   const devices = parseCount(values, 'devices', DEFAULT_DEVICES)
   const rounds = parseCount(values, 'rounds', DEFAULT_ROUNDS)
-  const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))
-  const log = createLog('warn')
-  const postgres = await startEmbeddedPostgres({ dataDir, log })
   let nowMs = Date.now()
-  try {
-    await migrate(postgres.connection)
+  return withDatabase('warn', async (database) => {
     const secrets = createSecrets(randomBytes(32))
     const clock = { now: () => new Date(nowMs) }
-    const context = await openContext({
-      connection: postgres.connection,
-      log,
-      secrets,
-      clock,
-      baseUrl: 'http://127.0.0.1',
-    })
+    const context = await openContext({ ...database, secrets, clock })
     context.listen()
     await prepareSeries(context.ctx)
     const fleet = await connectAll(context.ctx, devices)
@@ -64,10 +50,7 @@ export async function run(values: OptionValues): Promise<Figures> {
     const bytes = await sizesOf(context.pool)
     await context.close()
     return { devices, rounds, load_only: loadOnly, everything, ...bytes }
-  } finally {
-    await postgres.stop()
-    await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
-  }
+  })
 }
 
 interface ConnectedDevice {

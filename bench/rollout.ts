@@ -1,14 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
 import { systemScope } from '../src/access/scope.ts'
 import { type OpenContext, openContext } from '../src/app/open-context.ts'
-import { createLog } from '../src/platform/log.ts'
 import type { Context } from '../src/platform/context.ts'
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
-import { migrate } from '../src/platform/database/migrate.ts'
 import { saveMemory } from '../src/platform/process/save-memory.ts'
 import { startPoller } from '../src/platform/time/poller.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
@@ -16,6 +10,7 @@ import { defaultRolloutOptions } from '../src/rollout/rollout.ts'
 import { startRollouts } from '../src/rollout/worker.ts'
 import { createOrgUpgrade } from '../src/upgrades/creation/create-org-upgrade.ts'
 import { parseOrgUpgrade } from '../src/upgrades/wire-parse.ts'
+import { withDatabase } from './support/database.ts'
 import { watchLoop } from './support/loop-watch.ts'
 import { cpuSecondsOfDescendants } from './support/process-usage.ts'
 import { upgradeOverWire } from './support/rollout/over-wire.ts'
@@ -49,19 +44,10 @@ export async function run(values: OptionValues): Promise<Figures> {
     return upgradeOverWire({ devices, imageBytes: 1000 * parseCount(values, 'image-kb', DEFAULT_IMAGE_KB) })
   const sites = parseCount(values, 'sites', DEFAULT_SITES)
   if (sites > devices) throw new Error(`--sites is ${sites}, but must be at most the number of devices, ${devices}`)
-  const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))
-  const log = createLog('warn')
-  const postgres = await startEmbeddedPostgres({ dataDir, log })
-  try {
-    const { connection } = postgres
-    await migrate(connection)
+  return withDatabase('warn', async (database) => {
+    const { connection } = database
     const masterKey = randomBytes(32)
-    const context = await openContext({
-      connection,
-      log,
-      secrets: createSecrets(masterKey),
-      baseUrl: 'http://127.0.0.1',
-    })
+    const context = await openContext({ ...database, secrets: createSecrets(masterKey) })
     context.listen()
     // Heaps grow by the same factor as those of a server that has started.
     saveMemory({ started: Promise.resolve(() => 0) })
@@ -77,10 +63,7 @@ export async function run(values: OptionValues): Promise<Figures> {
       bare_rows_per_device: round(bare.rows / devices),
       bare_postgres_cpu_ms_per_device: round(bare.databaseCpuMs / devices),
     }
-  } finally {
-    await postgres.stop()
-    await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
-  }
+  })
 }
 
 async function upgradeAll(

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { uuidv7 } from '../../../src/platform/uuidv7.ts'
@@ -12,18 +10,14 @@ import { insertOutbox } from '../../../src/events/store.ts'
 import { epochS } from '../../../src/platform/time/clock.ts'
 import type { Context } from '../../../src/platform/context.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
-import {
-  type PostgresConnection,
-  startEmbeddedPostgres,
-} from '../../../src/platform/embedded-postgres/embedded-postgres.ts'
-import { createLog } from '../../../src/platform/log.ts'
-import { migrate } from '../../../src/platform/database/migrate.ts'
+import type { PostgresConnection } from '../../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
 import { createSecrets } from '../../../src/platform/secrets.ts'
 import { documentText } from '../../../src/platform/sealing/document-column.ts'
 import { createWebhook } from '../../../src/webhooks/create-webhook.ts'
 import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
 import { startWebhookWorkers } from '../../../src/webhooks/workers.ts'
+import { withDatabase } from '../database.ts'
 import type { Child } from '../child.ts'
 import type { ReceiverCommand, ReceiverReport } from './receiver.ts'
 import { countRead } from '../database-statistics.ts'
@@ -58,13 +52,8 @@ export async function withEngine<T>(
   }: { readonly receiver: Child; readonly orgs: number; readonly paths: readonly string[] },
   work: (engine: Engine) => Promise<T>,
 ): Promise<T> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))
-  const log = createLog('error')
-  const postgres = await startEmbeddedPostgres({ dataDir, log })
-  try {
-    await migrate(postgres.connection)
-    const secrets = createSecrets(randomBytes(32))
-    const context = await openContext({ connection: postgres.connection, log, secrets, baseUrl: 'http://127.0.0.1' })
+  return withDatabase('error', async (database) => {
+    const context = await openContext({ ...database, secrets: createSecrets(randomBytes(32)) })
     context.listen()
     const { ctx } = context
     const statements = countStatements([context.pool, context.queuePool])
@@ -80,7 +69,7 @@ export async function withEngine<T>(
     const result = await work({
       ctx,
       orgs,
-      connection: postgres.connection,
+      connection: database.connection,
       postgresPid: await postgresPidOf(ctx),
       statements,
       countRead: () => countRead(context.pool, context.pools),
@@ -90,10 +79,7 @@ export async function withEngine<T>(
     await outbound.close()
     await context.close()
     return result
-  } finally {
-    await postgres.stop()
-    await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
-  }
+  })
 }
 
 /** Counts what is sent on connections of the pools from now on. */
