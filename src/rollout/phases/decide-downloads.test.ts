@@ -9,6 +9,7 @@ import {
   online,
   planned,
   rebooting,
+  running,
   updated,
 } from '../../../test/support/fleets/targets.ts'
 import { unlimited } from './decide-capacity.ts'
@@ -35,13 +36,7 @@ function site(targets: readonly TargetNow[], more: Partial<UpgradePlan> = {}): S
   for (const { state } of targets) counts[state] = (counts[state] ?? 0) + 1
   const downloads = { strategy: 'canary', scope: 'org', phase_sizes: [1, 2], gates: null } as const
   return {
-    status: 'upgrading',
-    stopping: null,
-    stopReason: null,
-    hold: null,
-    gatePassed: 0,
-    startAt: at(0),
-    rebootAt: at(0),
+    ...running,
     plan: {
       strategy: 'canary',
       phase_scope: 'org',
@@ -55,15 +50,8 @@ function site(targets: readonly TargetNow[], more: Partial<UpgradePlan> = {}): S
       timezone: 'UTC',
       ...more,
     },
-    currentPhase: 1,
-    phaseOpenedMs: ms(0),
-    graceUntilMs: null,
     counts: { ...noCounts, ...counts },
-    released: 0,
-    hardFailures: {},
-    upgradedByPhase: {},
     downloads: { current: 1, gate_passed: 0, failures: {}, downloaded: {} },
-    isDue: true,
     targets,
   }
 }

@@ -6,6 +6,7 @@ import {
   ms,
   online,
   planned,
+  running,
   updated,
   verifying,
 } from '../../../test/support/fleets/targets.ts'
@@ -44,13 +45,8 @@ function site(
   const counts: Record<string, number> = { ...noCounts, upgraded: 1 }
   for (const { state } of targets) counts[state] = (counts[state] ?? 0) + 1
   return {
+    ...running,
     status,
-    stopping: null,
-    stopReason: null,
-    hold: null,
-    gatePassed: 0,
-    startAt: at(0),
-    rebootAt: at(0),
     plan: {
       strategy: 'big_bang',
       phase_scope: 'site',
@@ -62,15 +58,8 @@ function site(
       planned: targets.length + 1,
       timezone: 'UTC',
     },
-    currentPhase: 1,
     phaseOpenedMs: status === 'queued' ? null : ms(0),
-    graceUntilMs: null,
     counts: { ...noCounts, ...counts, ...(status === 'upgrading' ? {} : { upgraded: 0, skipped: 1 }) },
-    released: 0,
-    hardFailures: {},
-    downloads: null,
-    isDue: true,
-    upgradedByPhase: {},
     targets,
     ...more,
   }

@@ -1,17 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { running } from '../../../test/support/fleets/targets.ts'
 import type { SiteUpgradeDecision } from '../site-upgrade-now.ts'
 import { decidePartly, postponeRead } from './decide-partly.ts'
 import { noCounts } from '../rollout.ts'
 
 const NOW_MS = 100_000
 const siteUpgrade = {
-  status: 'upgrading',
-  stopping: null,
-  stopReason: null,
-  hold: null,
-  gatePassed: 0,
-  startAt: new Date(0),
-  rebootAt: new Date(0),
+  ...running,
   plan: {
     strategy: 'canary',
     phases: 2,
@@ -23,14 +18,8 @@ const siteUpgrade = {
     timezone: 'UTC',
     phase_scope: 'site',
   },
-  currentPhase: 1,
   phaseOpenedMs: 50_000,
-  graceUntilMs: null,
   counts: { ...noCounts, planned: 1, verifying: 1 },
-  released: 0,
-  hardFailures: {},
-  upgradedByPhase: {},
-  downloads: null,
   isDue: false,
   dueMs: 103_000,
   waitsUntil: null,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { running } from '../../../test/support/fleets/targets.ts'
 import type { OrgLimits } from '../phases/decide-capacity.ts'
 import { type Portion, type UnfinishedRead, decidePortion, isContinued, isDivisible } from './decide-portion.ts'
 import { noCounts } from '../rollout.ts'
@@ -8,13 +9,7 @@ const NOW_MS = 100_000
 const noLimits: OrgLimits = { maxInFlight: null, maxDownloads: null, maxDownloadsPerSite: null, failureBudget: null }
 
 const siteUpgrade: Omit<SiteUpgradeNow, 'targets'> = {
-  status: 'upgrading',
-  stopping: null,
-  stopReason: null,
-  hold: null,
-  gatePassed: 0,
-  startAt: new Date(0),
-  rebootAt: new Date(0),
+  ...running,
   plan: {
     strategy: 'canary',
     phase_scope: 'org',
@@ -26,15 +21,8 @@ const siteUpgrade: Omit<SiteUpgradeNow, 'targets'> = {
     planned: 10,
     timezone: 'UTC',
   },
-  currentPhase: 1,
   phaseOpenedMs: 50_000,
-  graceUntilMs: null,
   counts: { ...noCounts, planned: 8, verifying: 2 },
-  released: 0,
-  hardFailures: {},
-  upgradedByPhase: {},
-  downloads: null,
-  isDue: true,
 }
 
 const changeOf = (change: Partial<SiteUpgradeChange>): SiteUpgradeChange => ({

@@ -1,5 +1,6 @@
 import { decideTarget } from '../../../src/rollout/targets/steps/decide-target.ts'
 import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
+import type { SiteUpgradeNow } from '../../../src/rollout/site-upgrade-now.ts'
 import type { CommandNow, DeviceNow, TargetNow, TargetRules } from '../../../src/rollout/targets/target.ts'
 
 export const start = new Date('2026-03-01T00:00:00Z')
@@ -49,6 +50,25 @@ export const planned: TargetNow = {
   device: online,
   command: null,
   download: null,
+}
+
+/** A site upgrade in its first phase, in which nothing has happened yet. */
+export const running: Omit<SiteUpgradeNow, 'plan' | 'counts' | 'targets'> = {
+  status: 'upgrading',
+  stopping: null,
+  stopReason: null,
+  hold: null,
+  gatePassed: 0,
+  startAt: at(0),
+  rebootAt: at(0),
+  currentPhase: 1,
+  phaseOpenedMs: ms(0),
+  graceUntilMs: null,
+  released: 0,
+  hardFailures: {},
+  upgradedByPhase: {},
+  downloads: null,
+  isDue: true,
 }
 
 export function command(state: CommandNow['state'], more: Partial<CommandNow> = {}): CommandNow {

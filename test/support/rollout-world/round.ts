@@ -1,6 +1,7 @@
 import { decideNext } from '../../../src/rollout/rounds/decide-next.ts'
 import { type TargetState, defaultRolloutOptions, isTerminal, noCounts } from '../../../src/rollout/rollout.ts'
 import type { CommandNow, TargetNow } from '../../../src/rollout/targets/target.ts'
+import { command } from '../fleets/targets.ts'
 import { type Simulated, serviceMs } from './simulated.ts'
 import type { World } from './world.ts'
 
@@ -42,19 +43,7 @@ export function round(world: World): RoundResult {
     one.reason = reason
     if (order === null) continue
     one.target = { ...one.target, attempt: target.attempt + 1, bootCount: one.device.bootCount }
-    one.command = {
-      id: `${target.deviceId}#${target.attempt + 1}`,
-      kind: order,
-      state: 'queued',
-      refusal: null,
-      refusalIsFinal: false,
-      refusalIsBusy: false,
-      loss: null,
-      isIdle: false,
-      lost: null,
-      mayReboot: false,
-      sentAt: null,
-    }
+    one.command = command('queued', { id: `${target.deviceId}#${target.attempt + 1}`, kind: order })
     one.download = null
   }
   for (const one of fleet) {

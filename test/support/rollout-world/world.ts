@@ -2,7 +2,7 @@ import type { MaintenanceWindow } from '../../../src/orgs/windows/windows.ts'
 import { noCounts } from '../../../src/rollout/rollout.ts'
 import type { SiteUpgradeChange, SiteUpgradeNow } from '../../../src/rollout/site-upgrade-now.ts'
 import type { DeviceNow, TargetNow } from '../../../src/rollout/targets/target.ts'
-import { planned } from '../fleets/targets.ts'
+import { planned, running } from '../fleets/targets.ts'
 import { type Fate, type Simulated, start } from './simulated.ts'
 
 /** The upgrade of a site, with its devices. */
@@ -113,23 +113,14 @@ export function createWorld(
     ...(more.windows !== undefined && { windows: more.windows }),
   }
   const siteUpgrade: World['siteUpgrade'] = {
+    ...running,
     status: 'queued',
-    stopping: null,
-    stopReason: null,
-    hold: null,
-    gatePassed: 0,
     startAt: new Date(start.getTime() + startS * 1000),
     rebootAt: new Date(start.getTime() + (startS + rebootS) * 1000),
     plan,
-    currentPhase: 1,
     phaseOpenedMs: null,
-    graceUntilMs: null,
     counts: { ...noCounts, planned: fleet.length },
-    released: 0,
-    hardFailures: {},
-    upgradedByPhase: {},
     downloads: isApart ? { current: 1, gate_passed: 0, failures: {}, downloaded: {} } : null,
-    isDue: true,
     dueMs: 0,
     finishedAt: null,
   }
