@@ -1,5 +1,6 @@
 import type { DeviceType } from './device-type.ts'
 import { topics } from './topics.ts'
+import { keysOf } from '../platform/records.ts'
 
 interface DeviceEventDeclaration {
   /** From 1 to 99, unique, and never used for another event. */
@@ -108,7 +109,7 @@ export interface EventTypeDefinition {
 /** Returns every type of device event. */
 export function deviceEventTypes(): EventTypeDefinition[] {
   const types = ['ap', 'switch', 'gateway'] as const
-  const names = Object.keys(deviceEvents) as DeviceEventName[] // Object.keys loses the type.
+  const names = keysOf(deviceEvents)
   return types.flatMap((type) => names.filter((what) => happensTo(what, type)).map((what) => definitionOf(type, what)))
 }
 

@@ -1,5 +1,6 @@
 import type { AlarmType, LastingAlarmType } from './alarms/alarm-types.ts'
 import type { EventTypeDefinition } from './device-event-types.ts'
+import { keysOf } from '../platform/records.ts'
 
 interface SystemEventDeclaration {
   readonly severity: 'info' | 'warn' | 'critical'
@@ -225,7 +226,7 @@ export function alarmOfEvent(type: SystemEventType): AlarmType | undefined {
 
 /** Returns every type of system event. */
 export function systemEventTypes(): EventTypeDefinition[] {
-  const types = Object.keys(systemEvents) as SystemEventType[] // Object.keys loses the type.
+  const types = keysOf(systemEvents)
   return types.map(definitionOf)
 }
 

@@ -1,5 +1,6 @@
-import { type UpgradeEventType, upgradeEventTypes } from './upgrade-event-types.ts'
+import { upgradeEventTypes } from './upgrade-event-types.ts'
 import { type Static, type TSchema, Type } from 'typebox'
+import { keysOf } from '../platform/records.ts'
 
 /** The definition of a topic. A new topic needs an entry in `topics`, and code that appends its events. */
 interface TopicDeclaration<E extends TSchema> {
@@ -202,7 +203,7 @@ export const topics = {
     lingerMs: 1000,
     event: Type.Object({
       id: Type.String(),
-      type: Type.Enum(Object.keys(upgradeEventTypes) as UpgradeEventType[]), // Object.keys loses the type.
+      type: Type.Enum(keysOf(upgradeEventTypes)),
       org_id: Type.String(),
       upgrade_id: Type.String(),
       timestamp: Type.Number(),
@@ -265,6 +266,6 @@ export type TopicEvents = { readonly [T in Topic]: Static<(typeof topics)[T]['ev
 
 /** Returns the topics whose events are sent to webhooks of that scope, and of no wider one. */
 export function topicsFor(subscribers: 'org' | 'site'): Topic[] {
-  const keys = Object.keys(topics) as Topic[] // Object.keys loses the type.
+  const keys = keysOf(topics)
   return keys.filter((key) => topics[key].subscribers === subscribers)
 }

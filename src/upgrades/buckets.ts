@@ -1,4 +1,5 @@
 import type { TargetState } from '../rollout/rollout.ts'
+import { keysOf } from '../platform/records.ts'
 
 /**
  * Names of the wire, and the corresponding states. `cancelled` is ours: the interface has no name for a device whose
@@ -20,7 +21,7 @@ export const buckets = {
 export type Bucket = keyof typeof buckets
 
 const names = new Map<TargetState, Bucket>(
-  (Object.keys(buckets) as Bucket[]).flatMap((name) => buckets[name].map((state) => [state, name])), // Object.keys loses the type.
+  keysOf(buckets).flatMap((name) => buckets[name].map((state) => [state, name])),
 )
 
 /** Returns the name that a state has on the wire. */

@@ -3,6 +3,7 @@ import { invalidField } from '../platform/errors.ts'
 import { isObject } from '../platform/json/is-object.ts'
 import { JsonPathError, parseJsonPath } from '../platform/json/parse-json-path.ts'
 import type { RateLimit } from './lanes/decide-pace.ts'
+import { keysOf } from '../platform/records.ts'
 
 const DEFAULT_OVERLAP_S = 24 * 3600
 
@@ -53,7 +54,7 @@ export const MAX_RATE = 10_000
 
 const periods = { second: 1000, minute: 60_000 } as const
 
-export const ratePeriods = Object.keys(periods) as (keyof typeof periods)[]
+export const ratePeriods = keysOf(periods)
 
 /**
  * Returns the number of messages that the webhook may get, and the period; null for no limit, and for an invalid one.

@@ -6,7 +6,6 @@ import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import type { Task } from '../../platform/time/jobs.ts'
-import type { StorageKind } from '../../platform/database/schema.ts'
 import { findExpiringCertificates } from '../../webhooks/requests/client-certificate.ts'
 import { OVERFLOWING_MS } from '../../webhooks/health/decide-state.ts'
 import { listFailingWebhooks, listOverflowingWebhooks } from '../../webhooks/health/store-failing.ts'
@@ -28,6 +27,7 @@ import {
 import type { Storage } from '../storage.ts'
 import { listConcernedOrgs, listUsage } from './store-conditions.ts'
 import { type TlsMaterial, certificatesIn } from '../tls.ts'
+import { keysOf } from '../../platform/records.ts'
 
 export interface WatchedParts {
   readonly storage: Pick<Storage, 'disk' | 'settings' | 'firmwareFiles'>
@@ -114,7 +114,7 @@ async function findFullQuotas(
     const finding = decideUsage({ of, subject, usedBytes, maxBytes: settings[kind].orgMaxBytes, isOpen })
     return finding === null ? [] : [{ ...finding, orgId, siteId: null }]
   })
-  const ofServer = (Object.keys(kinds) as StorageKind[]).flatMap((kind) => {
+  const ofServer = keysOf(kinds).flatMap((kind) => {
     const subject = `${kind} of all organizations`
     const usedBytes = usage.reduce((sum, used) => (used.kind === kind ? sum + used.bytes : sum), 0)
     const isOpen = full.some((key) => key.subject === subject)

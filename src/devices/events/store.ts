@@ -23,6 +23,7 @@ import type {
   siteCountFilters,
   siteEventCounts,
 } from './filters.ts'
+import { recordOf } from '../../platform/records.ts'
 
 type Filters = typeof orgEventFilters & typeof orgCountFilters & typeof siteCountFilters
 
@@ -31,7 +32,6 @@ export interface EventFilter extends TimeRange {
   readonly conditions: Conditions<Filters>
 }
 
-type MemberSort = (typeof memberSorts)[number]
 type EventSort = (typeof eventSorts)[number]
 
 export interface EventSearch extends EventFilter {
@@ -78,7 +78,7 @@ const deviceName = sql`coalesce(event.device_name, ${macValue})`
 const level = sql`case when kind.warns then 'warn' when not kind.warns then 'notice' end`
 
 const member = (name: string): Column => column(sql`event.event ->> ${sql.lit(name)}`)
-const members = Object.fromEntries(memberSorts.map((name) => [name, member(name)])) as Record<MemberSort, Column>
+const members = recordOf(memberSorts, member)
 
 const fields = {
   ...members,

@@ -6,6 +6,7 @@ import { epochS } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { BUCKET_S } from './decide-bucket.ts'
 import type { SeriesPoint } from './store-series.ts'
+import { keysOf } from '../../platform/records.ts'
 
 /** Longer than the series are stored, and still a small answer. */
 const MAX_RANGE_S = 7 * 24 * 3600
@@ -27,7 +28,7 @@ const fields = {
 } satisfies Readonly<Record<string, (point: SeriesPoint) => number | null>>
 
 type Field = keyof typeof fields
-const names = Object.keys(fields) as Field[]
+const names = keysOf(fields)
 
 function wholeOf(text: string | null): number | null {
   return text === null ? null : Number(text)

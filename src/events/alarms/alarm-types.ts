@@ -1,3 +1,4 @@
+import { keysOf } from '../../platform/records.ts'
 interface AlarmDeclaration {
   readonly group: 'infrastructure' | 'upgrade' | 'webhook' | 'storage' | 'security'
   readonly severity: 'info' | 'warn' | 'critical'
@@ -161,7 +162,7 @@ interface AlarmDefinition {
 
 /** Returns every type of alarm. */
 export function alarmDefinitions(): AlarmDefinition[] {
-  const types = Object.keys(alarms) as AlarmType[] // Object.keys loses the type.
+  const types = keysOf(alarms)
   return types.map((key) => {
     const { display, group, severity, fields, example } = alarms[key]
     const seen = { timestamp: 1_790_000_000.25, last_seen: 1_790_000_000.25, count: 1 }

@@ -2,13 +2,14 @@ import { Type } from 'typebox'
 import { type Topic, topics } from '../../events/topics.ts'
 import { NAME } from '../schemas.ts'
 import { type Components, type Published, publishSchema } from './publish-schema.ts'
+import { keysOf } from '../../platform/records.ts'
 
 /**
  * Returns the requests that receivers of webhooks get, by topic.
  * @param schemas Receives the schemas of messages and events, such as `WebhookAudits` and `WebhookAuditsEvent`.
  */
 export function publishWebhooks(schemas: Components): Published {
-  const keys = (Object.keys(topics) as Topic[]).toSorted() // Object.keys loses the type.
+  const keys = keysOf(topics).toSorted()
   return Object.fromEntries(keys.map((key) => [key, { post: publishMessage(key, schemas) }]))
 }
 

@@ -1,4 +1,5 @@
-import { type Filter, flag, id, part, text } from '../../http/lists/filters.ts'
+import { flag, id, part, text } from '../../http/lists/filters.ts'
+import { keysOf, recordOf } from '../../platform/records.ts'
 
 /** A site as searches answer it: fields of its record, and which settings are on. */
 export interface FoundSite {
@@ -32,11 +33,9 @@ export const flagSettings = {
 } as const
 
 export type SiteFlag = keyof typeof flagSettings
-export const siteFlags = Object.keys(flagSettings) as readonly SiteFlag[]
+export const siteFlags: readonly SiteFlag[] = keysOf(flagSettings)
 
-const flagFilters = Object.fromEntries(
-  siteFlags.map((name) => [name, flag({ about: 'the value in the settings' })]),
-) as Readonly<Record<SiteFlag, Filter>>
+const flagFilters = recordOf(siteFlags, () => flag({ about: 'the value in the settings' }))
 
 /** Source: contract, `searchOrgSites`. */
 export const siteFilters = {

@@ -11,12 +11,12 @@ import type { Reader } from '../../platform/database/db.ts'
 import {
   type FoundSite,
   type SiteCount,
-  type SiteFlag,
   type SiteSort,
   flagSettings,
   type siteFilters,
   siteFlags,
 } from './site-search.ts'
+import { recordOf } from '../../platform/records.ts'
 
 /**
  * Selects sites with their flags as columns. Among these settings, only `auto_upgrade` is inherited from the
@@ -50,7 +50,7 @@ const columns = {
   timestamp: column(sql`modified_at`),
   country_code: column(sql`country_code`),
   auto_upgrade_version: column(sql`auto_upgrade_version`),
-  ...(Object.fromEntries(siteFlags.map((name) => [name, column(sql.ref(name))])) as Record<SiteFlag, Column>),
+  ...recordOf(siteFlags, (name) => column(sql.ref(name))),
 } satisfies Columns<typeof siteFilters> & Record<SiteSort | SiteCount, Column>
 
 /** The sites with the column `sorted`. */

@@ -1,3 +1,5 @@
+import { recordOf } from '../records.ts'
+
 /** Counts events since the process started. */
 export interface Counters<Name extends string> {
   add(name: Name): void
@@ -5,7 +7,7 @@ export interface Counters<Name extends string> {
 }
 
 export function createCounters<Name extends string>(names: readonly Name[]): Counters<Name> {
-  const counts = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number> // fromEntries loses the type of the keys.
+  const counts = recordOf<Name, number>(names, () => 0)
   return {
     add(name) {
       counts[name] += 1

@@ -1,4 +1,5 @@
-import { type TargetCounts, type TargetState, type UpgradePlan, type UpgradeStatus, isInFlight } from '../rollout.ts'
+import { type TargetCounts, type UpgradePlan, type UpgradeStatus, isInFlight } from '../rollout.ts'
+import { keysOf } from '../../platform/records.ts'
 
 export interface Stopping {
   /** Null: nothing stops it. */
@@ -56,5 +57,5 @@ export function statusOf(status: UpgradeStatus, counts: TargetCounts): UpgradeSt
 }
 
 export function isAnyInFlight(counts: TargetCounts): boolean {
-  return Object.entries(counts).some(([state, count]) => count > 0 && isInFlight(state as TargetState))
+  return keysOf(counts).some((state) => counts[state] > 0 && isInFlight(state))
 }

@@ -1,7 +1,8 @@
 import type { OrgLimits } from '../phases/decide-capacity.ts'
 import { restedMs } from './decide-partly.ts'
-import { openCount, type TargetState } from '../rollout.ts'
+import { openCount } from '../rollout.ts'
 import type { SiteUpgradeChange, SiteUpgradeDecision, SiteUpgradeNow } from '../site-upgrade-now.ts'
+import { keysOf } from '../../platform/records.ts'
 
 /** A read of all targets of a large site upgrade, portion by portion, as the last of its rounds has left it. */
 export interface UnfinishedRead {
@@ -53,7 +54,7 @@ export function isContinued({ left }: UnfinishedRead, now: ReadMark): boolean {
     left.currentPhase === now.currentPhase &&
     left.stopping === now.stopping &&
     (left.hold === null) === (now.hold === null) &&
-    (Object.keys(left.counts) as TargetState[]).every((state) => left.counts[state] === now.counts[state])
+    keysOf(left.counts).every((state) => left.counts[state] === now.counts[state])
   )
 }
 

@@ -1,4 +1,5 @@
 import type { TargetState } from '../rollout.ts'
+import { keysOf } from '../../platform/records.ts'
 
 /** A transition of a target, or the end of an attempt, which does not change the state. */
 export interface TimelineStep {
@@ -27,9 +28,7 @@ const letters = {
   cancelled: 'c',
 } as const satisfies Record<TargetState, string>
 
-const states = new Map(
-  (Object.keys(letters) as TargetState[]).map((state) => [letters[state] as string, state]), // Object.keys loses the type.
-)
+const states = new Map<string, TargetState>(keysOf(letters).map((state) => [letters[state], state]))
 
 /** A device words some of the reasons itself. The target's command shows all of them. */
 const MAX_REASON_CHARACTERS = 200

@@ -3,6 +3,7 @@ import { type Bucket, buckets } from '../buckets.ts'
 import { decideWholeStatus } from '../decide-whole-status.ts'
 import { presentState } from '../wire.ts'
 import type { LiveSite, LiveUpgrade } from './live.ts'
+import { keysOf, recordOf } from '../../platform/records.ts'
 
 /** A message about the part of an upgrade at one site. Its size does not depend on the number of devices. */
 export function presentLiveSite(site: LiveSite) {
@@ -49,7 +50,6 @@ function presentPhases(
 }
 
 function presentCounts(counts: Partial<TargetCounts>, total: number): Record<Bucket | 'total', number> {
-  const names = Object.keys(buckets) as Bucket[]
-  const sums = names.map((name) => [name, buckets[name].reduce((sum, state) => sum + (counts[state] ?? 0), 0)] as const)
-  return { ...(Object.fromEntries(sums) as Record<Bucket, number>), total }
+  const sumOf = (name: Bucket): number => buckets[name].reduce((sum, state) => sum + (counts[state] ?? 0), 0)
+  return { ...recordOf(keysOf(buckets), sumOf), total }
 }

@@ -20,6 +20,7 @@ import { previewFields } from '../previews/wire.ts'
 import { MaintenanceWindows } from '../../orgs/windows/wire.ts'
 import { EpochS, awaitedField, presentAwaited, presentState, stateFields, waitField } from '../wire.ts'
 import { supersedeField, windowFields } from '../wire-extensions.ts'
+import { keysOf, recordOf } from '../../platform/records.ts'
 
 const { canary_phases, max_failures, max_failure_percentage } = fieldsOf(commonStrategies)
 
@@ -28,10 +29,8 @@ const Version = Type.String({
   description: '`current`, `latest`, `default`, or a version',
 })
 
-const Versions = Type.Object(Object.fromEntries(packageNames.map((name) => [name, Type.Optional(Version)])))
-const Downgrades = Type.Object(
-  Object.fromEntries(packageNames.map((name) => [name, Type.Optional(Type.Boolean({ default: false }))])),
-)
+const Versions = Type.Object(recordOf(packageNames, () => Type.Optional(Version)))
+const Downgrades = Type.Object(recordOf(packageNames, () => Type.Optional(Type.Boolean({ default: false }))))
 
 /** Appliances of one upgrade. */
 const MAX_APPLIANCES = 10_000
@@ -208,8 +207,8 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
     status,
     strategy: plan.strategy,
     channel: request.channel ?? 'stable',
-    versions: Object.fromEntries(packageNames.map((name) => [name, request.versions?.[name] ?? 'current'])),
-    allow_downgrades: Object.fromEntries(packageNames.map((name) => [name, request.allow_downgrades?.[name] ?? false])),
+    versions: recordOf(packageNames, (name) => request.versions?.[name] ?? 'current'),
+    allow_downgrades: recordOf(packageNames, (name) => request.allow_downgrades?.[name] ?? false),
     ...(distro !== undefined && { distro }),
     ...((phases !== undefined || isCanary) && { canary_phases: [...(phases ?? DEFAULT_PERCENTS)] }),
     ...(failures !== undefined && { max_failures: failures }),
@@ -229,9 +228,9 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
 
 function presentCounts({ counts }: MxedgeUpgradeItem): Static<typeof Counts> {
   const presented = { queued: 0, upgrading: 0, success: 0, failed: 0, skipped: 0, cancelled: 0, total: 0 }
-  for (const [state, count] of Object.entries(counts) as [MxedgeUpgradeTarget['state'], number][]) {
-    presented[countedAs(statusOf[state])] += count
-    presented.total += count
+  for (const state of keysOf(counts)) {
+    presented[countedAs(statusOf[state])] += counts[state]
+    presented.total += counts[state]
   }
   return presented
 }

@@ -8,6 +8,7 @@ import type { TargetState } from '../../rollout/rollout.ts'
 import { decideWholeStatus } from '../decide-whole-status.ts'
 import { presentState, stateFields } from '../wire.ts'
 import { type UpgradeOverview, overviewKinds } from './overview.ts'
+import { keysOf, recordOf } from '../../platform/records.ts'
 
 const Kind = Type.Enum([...overviewKinds], {
   description: '`device`: devices, `ssr`: SSR routers, `mxedge`: edge appliances',
@@ -102,14 +103,15 @@ function presentTarget(upgrade: UpgradeOverview) {
   if (upgrade.kind !== 'mxedge') return { target_version: upgrade.targetVersion, sites: upgrade.sites }
   const { versions, distro } = upgrade
   return {
-    versions: Object.fromEntries(packageNames.map((name) => [name, versions[name] ?? 'current'])),
+    versions: recordOf(packageNames, (name) => versions[name] ?? 'current'),
     ...(distro !== null && { distro }),
   }
 }
 
 function presentCounts({ counts }: UpgradeOverview): Counts {
   const presented = { queued: 0, upgrading: 0, success: 0, failed: 0, skipped: 0, cancelled: 0, total: 0 }
-  for (const [state, count] of Object.entries(counts) as [keyof typeof countedAs, number][]) {
+  for (const state of keysOf(counts)) {
+    const count = counts[state] ?? 0
     presented[countedAs[state]] += count
     presented.total += count
   }

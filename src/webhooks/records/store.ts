@@ -14,6 +14,7 @@ import type { WebhookDeliveryTable } from '../tables.ts'
 import type { DeliveryRecord } from '../delivery/store.ts'
 import { payloadBytes, payloadOf } from './store-payloads.ts'
 import { selectWebhooks } from '../store.ts'
+import { recordOf } from '../../platform/records.ts'
 
 /** The deliveries of a webhook in a time range that satisfy all conditions. */
 export interface DeliveryFilter extends TimeRange {
@@ -34,10 +35,7 @@ function beginningOf(text: ExchangeSort): Column {
     where b.org_id = d.org_id and b.created_at = d.created_at and b.delivery_id = d.id limit 1)`)
 }
 
-const exchange = Object.fromEntries(exchangeSorts.map((text) => [text, beginningOf(text)])) as Record<
-  ExchangeSort,
-  Column
->
+const exchange = recordOf(exchangeSorts, beginningOf)
 
 const columns = {
   ...exchange,
