@@ -125,18 +125,3 @@ export function prefixOf(value: unknown): string | undefined {
   const isValid = length !== undefined && Number(length) <= (isIP(ip) === 4 ? 32 : 128)
   return isValid ? `${ip}/${length}` : ip
 }
-
-type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
-}
-
-/** Leaves out members without a value, so that a document has none of them. */
-export function present<T extends object>(members: T): Present<T> {
-  const known: Record<string, unknown> = {}
-  // A list of entries would cost more than all the rest of the decoding.
-  for (const name in members) {
-    const value: unknown = members[name]
-    if (value !== undefined) known[name] = value
-  }
-  return known as Present<T>
-}

@@ -7,6 +7,7 @@ import { invalidField, notFound } from '../platform/errors.ts'
 import { titleOf } from '../maps/map.ts'
 import { shareMapOfSite } from '../maps/store.ts'
 import { lockSiteDevices, placeDevices } from '../devices/store-placement.ts'
+import { withoutUndefined } from '../platform/records.ts'
 
 export interface MapSetting {
   readonly mapId: string
@@ -61,5 +62,5 @@ function isOn(mapId: string, { map_id }: Record<string, unknown>): boolean {
 /** Returns the fields of a device's document that contain its position. */
 export function placeOf(doc: Record<string, unknown>): Record<string, unknown> {
   const { map_id, x, y } = doc
-  return Object.fromEntries(Object.entries({ map_id, x, y }).filter(([, value]) => value !== undefined))
+  return withoutUndefined({ map_id, x, y })
 }

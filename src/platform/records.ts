@@ -10,3 +10,18 @@ export function recordOf<Name extends string, Value>(
 ): Record<Name, Value> {
   return Object.fromEntries(names.map((name) => [name, valueOf(name)])) as Record<Name, Value>
 }
+
+type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+}
+
+/** Returns a copy without the members whose value is undefined, so that a document has none of them. */
+export function withoutUndefined<T extends object>(members: T): Defined<T> {
+  const known: Record<string, unknown> = {}
+  // A list of entries would cost more than all the rest of the decoding of a report.
+  for (const name in members) {
+    const value: unknown = members[name]
+    if (value !== undefined) known[name] = value
+  }
+  return known as Defined<T>
+}

@@ -13,6 +13,7 @@ import type { ChangeReport, DeviceNames } from './select-devices.ts'
 import { chassisFilters, inventoryFilters } from './filters.ts'
 import type { InventoryFilter, InventoryItem } from './store.ts'
 import { identityFields, presentIdentity } from '../wire.ts'
+import { withoutUndefined } from '../../platform/records.ts'
 
 const MAX_NAMES = 1000
 
@@ -194,8 +195,7 @@ export function parseInventoryUpdate(body: Static<typeof InventoryUpdateBody>): 
 /** Settings that are stored with the device and answered with it, where the client sets them. */
 function settingsOf(body: Static<typeof InventoryUpdateBody>): Record<string, unknown> {
   const { managed, disable_auto_config, mist_configured } = body
-  const settings = { managed, disable_auto_config, mist_configured }
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+  return withoutUndefined({ managed, disable_auto_config, mist_configured })
 }
 
 /** Names as sent; `reason` runs parallel to `error`. Source: contract, `OrgInventoryChanges`. */

@@ -12,6 +12,7 @@ import {
 } from './telemetry.ts'
 import { neighborAt, uplinkOf } from './summary.ts'
 import { trafficOf } from './traffic.ts'
+import { withoutUndefined } from '../../platform/records.ts'
 
 type Report = Omit<Telemetry, 'wireless' | 'wired'>
 type Shown = Record<string, unknown>
@@ -73,7 +74,7 @@ function presentRadio(band: Band, radios: readonly Radio[]): Shown {
   const { channel, bandwidth, power, noise_floor, bssids, util_all, util_tx, util_non_wifi } = radios[0] ?? {}
   const sumOf = (valueOf: (radio: Radio) => number): number => radios.reduce((sum, radio) => sum + valueOf(radio), 0)
   const counted = sums.filter((name) => radios.some((radio) => radio[name] !== undefined))
-  return known({
+  return withoutUndefined({
     usage: band,
     channel,
     bandwidth,
@@ -91,7 +92,7 @@ function presentRadio(band: Band, radios: readonly Radio[]): Shown {
 
 function presentApPort({ up, speed, full_duplex, rx_errors, ...port }: Port): Shown {
   const { rx_bytes, tx_bytes, rx_pkts, tx_pkts } = port
-  return known({ up, speed, full_duplex, rx_bytes, tx_bytes, rx_pkts, tx_pkts, rx_errors })
+  return withoutUndefined({ up, speed, full_duplex, rx_bytes, tx_bytes, rx_pkts, tx_pkts, rx_errors })
 }
 
 interface PortPlace {
@@ -112,7 +113,7 @@ function presentPort({ id, ...port }: Port, { device, neighbors }: PortPlace): S
     ...(port.up !== undefined && { active: port.up }),
     ...withoutRates(port, device),
     neighbor_mac: neighbor?.mac ?? '',
-    ...known({ neighbor_system_name: neighbor?.system_name, neighbor_port_desc: neighbor?.port_desc }),
+    ...withoutUndefined({ neighbor_system_name: neighbor?.system_name, neighbor_port_desc: neighbor?.port_desc }),
   }
 }
 
@@ -123,10 +124,10 @@ function withoutRates(counted: Counters & Rates, { isLive }: ReportedDevice): ob
 
 function presentInterfaces(ports: readonly Port[], interfaces: readonly Interface[]): Shown {
   const ofPorts = ports.map(({ id, up, rx_bytes, tx_bytes, rx_pkts, tx_pkts }) => {
-    return [id, known({ port_id: id, up, rx_bytes, tx_bytes, rx_pkts, tx_pkts })] as const
+    return [id, withoutUndefined({ port_id: id, up, rx_bytes, tx_bytes, rx_pkts, tx_pkts })] as const
   })
   const others = interfaces.map(({ name, vlan, ips, rx_bytes, tx_bytes, rx_pkts, tx_pkts }) => {
-    return [name, known({ port_id: name, vlan, ips, rx_bytes, tx_bytes, rx_pkts, tx_pkts })] as const
+    return [name, withoutUndefined({ port_id: name, vlan, ips, rx_bytes, tx_bytes, rx_pkts, tx_pkts })] as const
   })
   return Object.fromEntries([...ofPorts, ...others])
 }
@@ -140,7 +141,7 @@ function presentAddresses({ unit, interfaces }: Report): Shown {
   const [ip, bits] = v4?.split('/') ?? []
   const [ip6, bits6] = v6?.split('/') ?? []
   return {
-    ip_stat: known({
+    ip_stat: withoutUndefined({
       ip,
       netmask: bits === undefined ? undefined : netmaskOf(Number(bits)),
       gateway: unit.gateway,
@@ -158,7 +159,7 @@ function netmaskOf(bits: number): string {
 }
 
 function presentNeighbor({ chassis_id, system_name, system_desc, port_id, port_desc, mgmt_addrs }: Neighbor): Shown {
-  return known({
+  return withoutUndefined({
     chassis_id,
     system_name,
     system_desc,
@@ -167,9 +168,4 @@ function presentNeighbor({ chassis_id, system_name, system_desc, port_id, port_d
     mgmt_addr: mgmt_addrs[0],
     mgmt_addrs: mgmt_addrs.length === 0 ? undefined : mgmt_addrs,
   })
-}
-
-/** Leaves out the fields that the device did not report. */
-function known(members: Shown): Shown {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }

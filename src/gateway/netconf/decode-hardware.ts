@@ -7,10 +7,11 @@ import {
   type VcLink,
   hardwareLimits as limits,
 } from '../../devices/hardware/hardware.ts'
-import { textOf as boundedText, integerIn, listOf, numberIn, present } from '../report-values.ts'
+import { textOf as boundedText, integerIn, listOf, numberIn } from '../report-values.ts'
 import { partsOf } from './rpc.ts'
 import { memberOf } from './software-sets.ts'
 import { type XmlElement, childOf, findAll, textOf } from './xml.ts'
+import { withoutUndefined } from '../../platform/records.ts'
 
 /*
  * Decode replies about hardware. Each returns its findings by member. Names start with the member in a Virtual Chassis
@@ -53,7 +54,7 @@ export function decodeEnvironment(root: XmlElement, airflows: ByMember<string>):
     if (parts[list].length >= limits[list]) continue
     const airflow = list === 'fans' ? airflows.get(member) : undefined
     const celsius = list === 'temperatures' ? celsiusOf(element) : undefined
-    parts[list].push(present({ name, status, airflow, celsius }))
+    parts[list].push(withoutUndefined({ name, status, airflow, celsius }))
   }
   return found
 }
@@ -93,7 +94,7 @@ function unitOf(root: XmlElement): ChassisInventory['unit'] {
     .flatMap((name) => modules.filter((module) => wordIn(module, 'name') === name))
     .find((module) => childOf(module, 'model-number') !== undefined || childOf(module, 'version') !== undefined)
   const revision = board && wordIn(board, 'version')
-  return present({
+  return withoutUndefined({
     chassis_serial: wordIn(chassis, 'serial-number'),
     hw_rev: revision?.replace(/^REV\s+/i, ''),
     sku: (board && wordIn(board, 'model-number')) ?? wordIn(chassis, 'model-number'),
@@ -105,7 +106,7 @@ function picOf(part: XmlElement): Pic | undefined {
   if (digit === undefined) return undefined
   const groups = [...(wordIn(part, 'description') ?? '').matchAll(/(\d{1,3})x ?([^,;]+)/g)]
   const portGroups = groups.map(([, count, type = '']) => ({ count: Number(count), type: type.trim() }))
-  return present({
+  return withoutUndefined({
     index: Number(digit),
     model_number: wordIn(part, 'model-number'),
     port_groups: portGroups.length === 0 ? undefined : portGroups.slice(0, limits.pics),
@@ -154,7 +155,7 @@ export function decodeRouteEngines(root: XmlElement): ByMember<CpuStat> {
       const averages = loads.flatMap((load) => load ?? [])
       const member = memberOf(engine) ?? integerIn(wordIn(item, 'slot'), [0, limits.members - 1])
       if (member === undefined) continue
-      const stat = present({
+      const stat = withoutUndefined({
         user: percent('cpu-user'),
         system: percent('cpu-system'),
         interrupt: percent('cpu-interrupt'),
@@ -174,7 +175,7 @@ export function decodePoe(root: XmlElement): ByMember<NonNullable<MemberHardware
     const watts = (name: string): number | undefined =>
       numberIn(wordIn(controller, name)?.replace(/\s*W$/i, ''), [0, 1e5])
     const index = integerIn(wordIn(controller, 'controller-index'), [0, limits.members - 1])
-    const poe = present({
+    const poe = withoutUndefined({
       max_power: watts('controller-maxpower'),
       power_draw: watts('controller-power-consumption'),
     })
@@ -198,7 +199,7 @@ export function decodeChassis(root: XmlElement): DecodedChassis {
     const [, role] = /^(master|backup|linecard)\*?$/i.exec(wordIn(element, 'member-role') ?? '') ?? []
     const links = linksOf(element)
     return [
-      present({
+      withoutUndefined({
         fpc_idx: id,
         type: /^\(FPC \d\)$/.test(wordIn(element, 'fpc-slot') ?? '') ? 'fpc' : undefined,
         vc_role: role?.toLowerCase() as MemberHardware['vc_role'],

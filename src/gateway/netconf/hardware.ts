@@ -1,5 +1,4 @@
 import type { Hardware, HardwareUnit, MemberHardware } from '../../devices/hardware/hardware.ts'
-import { present } from '../report-values.ts'
 import {
   type ByMember,
   type ChassisInventory,
@@ -17,6 +16,7 @@ import { type Rpc, partsOf, rpcs } from './rpc.ts'
 import { memberOf, readSoftwareSets } from './software-sets.ts'
 import { type Task, type TaskCall, waits } from './task.ts'
 import type { XmlElement } from './xml.ts'
+import { withoutUndefined } from '../../platform/records.ts'
 
 /** Queries a device for its hardware. Parts that it does not answer are left out. */
 export function* readHardware(facts: JunosFacts): Task<Hardware> {
@@ -26,7 +26,7 @@ export function* readHardware(facts: JunosFacts): Task<Hardware> {
     parts === null ? { unit: {}, pics: new Map(), airflows: new Map() } : decodeInventory(parts)
   const chassis = facts.members.length === 0 ? null : yield* readMembers(inventory)
   const hostname = system === null ? undefined : hostNameOf(system)
-  const unit: HardwareUnit = present({ hostname, chassis_mac: facts.mac, ...inventory.unit, ...chassis?.unit })
+  const unit: HardwareUnit = withoutUndefined({ hostname, chassis_mac: facts.mac, ...inventory.unit, ...chassis?.unit })
   return { unit, members: chassis?.members ?? [] }
 }
 
@@ -46,7 +46,7 @@ function* readMembers({ pics, airflows }: ChassisInventory): Task<DecodedChassis
     members: members.map((member): MemberHardware => {
       if (member.vc_state !== 'present') return member
       const id = member.fpc_idx
-      return present({
+      return withoutUndefined({
         ...member,
         uptime: uptimes.get(id),
         backup_version: sets.get(id)?.backup ?? undefined,

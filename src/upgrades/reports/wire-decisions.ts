@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { type UpgradeEventType, upgradeEventTypes } from '../../events/upgrade-event-types.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import type { UpgradeEvent } from '../../rollout/events/store.ts'
+import { withoutUndefined } from '../../platform/records.ts'
 
 const decisionTypes = [
   'UPGRADE_CREATED',
@@ -43,8 +44,5 @@ export function presentDecisions(events: readonly UpgradeEvent[]): Static<typeof
 function presentDecision(event: UpgradeEvent): Static<typeof DecisionReply> {
   const { type, timestamp, admin_name: name, ...rest } = event
   const { admin_id, phase, phase_of, site_id, total, reason, note, audit_id } = rest
-  const members = { type, timestamp, name, admin_id, phase, phase_of, site_id, total, reason, note, audit_id }
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Static<
-    typeof DecisionReply
-  > // fromEntries loses the type.
+  return withoutUndefined({ type, timestamp, name, admin_id, phase, phase_of, site_id, total, reason, note, audit_id })
 }

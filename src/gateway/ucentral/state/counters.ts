@@ -1,8 +1,9 @@
 import type { Counters } from '../../../devices/telemetry/telemetry.ts'
-import { type Fields, counterOf, present } from '../../report-values.ts'
+import { type Fields, counterOf } from '../../report-values.ts'
+import { withoutUndefined } from '../../../platform/records.ts'
 
 export function countersOf(counters: Fields): Counters {
-  return present({
+  return withoutUndefined({
     rx_bytes: counterOf(counters['rx_bytes']),
     tx_bytes: counterOf(counters['tx_bytes']),
     rx_pkts: counterOf(counters['rx_packets']),
@@ -17,7 +18,7 @@ export function addCounters(sum: Counters, more: Counters): Counters {
     const total = a === undefined ? b : a + (b ?? 0)
     return total !== undefined && Number.isSafeInteger(total) ? total : undefined
   }
-  return present({
+  return withoutUndefined({
     rx_bytes: added('rx_bytes'),
     tx_bytes: added('tx_bytes'),
     rx_pkts: added('rx_pkts'),

@@ -1,6 +1,7 @@
 import { type Interface, type Port, telemetryLimits } from '../../../devices/telemetry/telemetry.ts'
-import { type Fields, fieldsOf, ipOf, listOf, prefixOf, present, textOf } from '../../report-values.ts'
+import { type Fields, fieldsOf, ipOf, listOf, prefixOf, textOf } from '../../report-values.ts'
 import { countersOf } from './counters.ts'
+import { withoutUndefined } from '../../../platform/records.ts'
 
 const { interfaces: MAX, ports: MAX_PORTS, addresses: MAX_ADDRESSES, name: MAX_NAME } = telemetryLimits
 
@@ -22,7 +23,7 @@ function interfaceOf(name: string, one: Fields): Interface {
     (entry) => prefixOf(typeof entry === 'string' ? entry : fieldsOf(entry)['address']) ?? [],
   )
   const dns = listOf(one['dns_servers'], MAX_ADDRESSES).flatMap((ip) => ipOf(ip) ?? [])
-  return present({
+  return withoutUndefined({
     name,
     vlan: vlanIn(name),
     ips: [...new Set(ips)].slice(0, MAX_ADDRESSES),

@@ -1,5 +1,6 @@
 import { type Neighbor, telemetryLimits } from '../../../devices/telemetry/telemetry.ts'
-import { type Fields, entriesOf, fieldsOf, ipOf, isPlain, listOf, macOf, present, textOf } from '../../report-values.ts'
+import { type Fields, entriesOf, fieldsOf, ipOf, isPlain, listOf, macOf, textOf } from '../../report-values.ts'
+import { withoutUndefined } from '../../../platform/records.ts'
 
 const { neighbors: MAX, ports: MAX_PORTS, addresses, name, description } = telemetryLimits
 
@@ -17,7 +18,7 @@ export function decodeNeighbors(state: Fields): readonly Neighbor[] {
 function neighborOf(port: string, peer: Fields): Neighbor {
   const capabilities = new Set(listOf(peer['capability'], 16).map((one) => textOf(one, name)?.toLowerCase()))
   const isAccessPoint = capabilities.has('wlan')
-  return present({
+  return withoutUndefined({
     port,
     mac: macOf(peer['mac']),
     chassis_id: textOf(peer['mac'], name),

@@ -7,11 +7,11 @@ import {
   integerIn,
   listOf,
   numberIn,
-  present,
   textOf,
 } from '../../report-values.ts'
 import { countersOf } from './counters.ts'
 import { type Forwarding, uplinksOf } from './decode-wired.ts'
+import { withoutUndefined } from '../../../platform/records.ts'
 
 const { ports: MAX, interfaces: MAX_INTERFACES, name: MAX_NAME } = telemetryLimits
 
@@ -57,7 +57,7 @@ function portOf(id: string, link: Fields): Port {
   const duplex = link['duplex']
   const poe = fieldsOf(link['poe'])
   const milliwatts = numberIn(poe['output-power'], POWER_MW)
-  return present({
+  return withoutUndefined({
     id,
     up,
     // A port without a link keeps its last speed or reports -1.
@@ -89,7 +89,7 @@ function suppliesOf(state: Fields): ReadonlyMap<string, Pick<Port, 'poe_on' | 'p
       // They number the ports that link-state calls LAN1, LAN2, ...
       return number === undefined
         ? []
-        : [[`LAN${number}`, present({ poe_on: watts !== undefined && watts > 0, power_draw: watts })]]
+        : [[`LAN${number}`, withoutUndefined({ poe_on: watts !== undefined && watts > 0, power_draw: watts })]]
     }),
   )
 }
@@ -104,7 +104,7 @@ function transceiversOf(
       const port = textOf(name, MAX_NAME)
       if (port === undefined || info === undefined) return []
       const { 'form-factor': form, 'part-number': part, 'serial-number': serial } = fieldsOf(info)
-      const module = present({
+      const module = withoutUndefined({
         xcvr_model: textOf(form, MAX_NAME),
         xcvr_part_number: textOf(part, MAX_NAME),
         xcvr_serial: textOf(serial, MAX_NAME),

@@ -8,10 +8,10 @@ import {
   listOf,
   macOf,
   numberIn,
-  present,
   textOf,
 } from '../../report-values.ts'
 import { addCounters, countersOf } from './counters.ts'
+import { withoutUndefined } from '../../../platform/records.ts'
 
 const { radios: MAX, bssids: MAX_BSSIDS, interfaces: MAX_INTERFACES, name: MAX_NAME } = telemetryLimits
 
@@ -77,7 +77,7 @@ function radioOf(one: Fields): Radio | undefined {
   const band = bandOf(one, channel)
   if (band === undefined) return undefined
   const survey = surveyOf(one)
-  return present({
+  return withoutUndefined({
     band,
     channel,
     bandwidth: integerIn(one['channel_width'], BANDWIDTH_MHZ),
@@ -122,7 +122,7 @@ function airtimeOf(one: Fields, survey: Fields): Airtime | undefined {
   const active = counterOf(one['active_ms'] ?? survey['time'])
   const busy = counterOf(one['busy_ms'] ?? survey['busy'])
   if (active === undefined || busy === undefined) return undefined
-  return present({
+  return withoutUndefined({
     active,
     busy,
     rx: counterOf(one['receive_ms'] ?? survey['time_rx']),

@@ -1,5 +1,5 @@
 import { type Telemetry, type Unit, telemetryLimits } from '../../../devices/telemetry/telemetry.ts'
-import { type Fields, counterOf, fieldsOf, integerIn, ipOf, listOf, numberIn, present } from '../../report-values.ts'
+import { type Fields, counterOf, fieldsOf, integerIn, ipOf, listOf, numberIn } from '../../report-values.ts'
 import { decodeInterfaces } from './decode-interfaces.ts'
 import { decodeNeighbors } from './decode-neighbors.ts'
 import { decodePorts } from './decode-ports.ts'
@@ -7,6 +7,7 @@ import { decodeRadios } from './decode-radios.ts'
 import { decodeScan } from './decode-scan.ts'
 import { decodeForwarding, decodeHosts } from './decode-wired.ts'
 import { decodeCells } from './decode-wireless.ts'
+import { withoutUndefined } from '../../../platform/records.ts'
 
 /** A century: the time of the boot must be a date that can be stored. */
 const UPTIME_S = [0, 3.2e9] as const
@@ -51,7 +52,7 @@ function decodeUnit(state: Fields): Unit {
   const poe = fieldsOf(unit['poe'])
   const loads = listOf(unit['load'], 3).map((load) => numberIn(load, LOAD))
   const [route] = listOf(state['default-gateway'], 1)
-  return present({
+  return withoutUndefined({
     uptime_s: numberIn(unit['uptime'], UPTIME_S),
     // The first one is that of all processors together.
     cpu_percent: numberIn(listOf(unit['cpu_load'], 1)[0], PERCENT),

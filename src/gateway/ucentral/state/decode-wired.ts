@@ -5,17 +5,8 @@ import {
   type WirelessClient,
   telemetryLimits,
 } from '../../../devices/telemetry/telemetry.ts'
-import {
-  type Fields,
-  entriesOf,
-  fieldsOf,
-  integerIn,
-  ipOf,
-  listOf,
-  macOf,
-  present,
-  textOf,
-} from '../../report-values.ts'
+import { type Fields, entriesOf, fieldsOf, integerIn, ipOf, listOf, macOf, textOf } from '../../report-values.ts'
+import { withoutUndefined } from '../../../platform/records.ts'
 
 const { wired: MAX, ports: MAX_PORTS, interfaces: MAX_INTERFACES, name: MAX_NAME } = telemetryLimits
 
@@ -58,7 +49,7 @@ export function decodeForwarding(state: Fields, neighbors: readonly Neighbor[]):
       if (uplinks.has(port)) continue
       for (const value of all.slice(0, Math.max(0, MAX - clients.length))) {
         const mac = macOf(value)
-        if (mac !== undefined) clients.push(present({ mac, port, vlan: integerIn(id, [1, VLANS]) }))
+        if (mac !== undefined) clients.push(withoutUndefined({ mac, port, vlan: integerIn(id, [1, VLANS]) }))
       }
     }
   }
@@ -86,6 +77,6 @@ export function decodeHosts(
     const mac = macOf(host['mac'])
     const port = listOf(host['ports'], MAX_PORTS).find((one) => typeof one === 'string' && downlinks.has(one))
     if (mac === undefined || typeof port !== 'string' || known.has(mac)) return []
-    return [present({ mac, port, ip: ipOf(listOf(host['ipv4_addresses'], 1)[0]) })]
+    return [withoutUndefined({ mac, port, ip: ipOf(listOf(host['ipv4_addresses'], 1)[0]) })]
   })
 }

@@ -9,11 +9,11 @@ import {
   listOf,
   macOf,
   numberIn,
-  present,
   textOf,
 } from '../../report-values.ts'
 import { countersOf } from './counters.ts'
 import type { Cell } from './decode-radios.ts'
+import { withoutUndefined } from '../../../platform/records.ts'
 
 const { wireless: MAX, interfaces: MAX_INTERFACES, wired: MAX_HOSTS, name: MAX_NAME } = telemetryLimits
 
@@ -51,7 +51,7 @@ function clientOf(mac: string, { cell, association, ip }: Station): WirelessClie
   const [received, sent] = [fieldsOf(association['rx_rate']), fieldsOf(association['tx_rate'])]
   // A lease of the device's own DHCP server is an object.
   const lease = association['ipaddr_v4']
-  return present({
+  return withoutUndefined({
     mac,
     band: radio.band,
     channel: radio.channel,
