@@ -74,15 +74,16 @@ test('no more devices are down than the open phase has, besides those that came 
   })
 })
 
-test('no phase opens before its gate: all of the phase before has ended, enough of it well, or a person resumed it', () => {
+test('no phase opens before its gate, nor does the gate pause: all of the phase before has ended, enough of it well, or a person resumed it', () => {
   always((before, { siteUpgrade, fleet }) => {
     const { currentPhase: phase, gatePassed, plan } = before
-    if (siteUpgrade.currentPhase === phase) return
-    expect(siteUpgrade.currentPhase).toBe(phase + 1)
+    const isPaused = siteUpgrade.hold?.by === 'gate' && siteUpgrade.hold.of === undefined && before.hold === null
+    if (siteUpgrade.currentPhase === phase && !isPaused) return
+    expect(siteUpgrade.currentPhase).toBe(isPaused ? phase : phase + 1)
     const targets = fleet.map(({ target }) => target).filter((target) => target.phase <= phase)
     expect(targets.every(({ state }) => isTerminal(state) || state === 'deferred')).toBe(true)
     const size = plan.phase_sizes?.[phase - 1] ?? 0
-    if (gatePassed >= phase || size === 0) return
+    if (isPaused || gatePassed >= phase || size === 0) return
     const failures = siteUpgrade.hardFailures[phase] ?? 0
     expect(exceedsPercentage(failures, plan.max_failure_percentage, size)).toBe(false)
     const upgraded = siteUpgrade.upgradedByPhase[phase] ?? 0

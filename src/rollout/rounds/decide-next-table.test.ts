@@ -176,9 +176,10 @@ const table: Readonly<Record<StateName, Readonly<Record<EventName, string>>>> = 
   },
 }
 
+const now = { now: at(NOW_S), nowMs: ms(NOW_S), graceUntilMs: 0, crowdedMs: null, options: defaultRolloutOptions }
+
 function decided(state: StateName, name: EventName): string {
   const [targets, more] = events[name]
-  const now = { now: at(NOW_S), nowMs: ms(NOW_S), graceUntilMs: 0, crowdedMs: null, options: defaultRolloutOptions }
   const { siteUpgrade, steps, fences } = decideNext(upgrades[state](targets, more), now)
   const { status, stopping, hold: held, finishedAt } = siteUpgrade
   const orders = steps.flatMap(({ order }) => order ?? [])
@@ -206,8 +207,12 @@ describe('the table of the states of a site upgrade', () => {
   })
 })
 
+test('the round that cuts a download off is followed at once by the one that ends its target', () => {
+  const [targets, more] = events['a download runs']
+  expect(decideNext(upgrades['stopping (failed)'](targets, more), now).siteUpgrade.dueMs).toBe(ms(NOW_S))
+})
+
 test('a round decides about more targets than a call can have arguments', () => {
-  const now = { now: at(NOW_S), nowMs: ms(NOW_S), graceUntilMs: 0, crowdedMs: null, options: defaultRolloutOptions }
   const dueMs = (count: number): number | null =>
     decideNext(
       upgrades.upgrading(
