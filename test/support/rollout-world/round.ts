@@ -1,5 +1,6 @@
 import { decideNext } from '../../../src/rollout/rounds/decide-next.ts'
 import { type TargetState, defaultRolloutOptions, isTerminal, noCounts } from '../../../src/rollout/rollout.ts'
+import type { Now, SiteUpgradeDecision, SiteUpgradeNow } from '../../../src/rollout/site-upgrade-now.ts'
 import type { CommandNow, TargetNow } from '../../../src/rollout/targets/target.ts'
 import { command } from '../fleets/targets.ts'
 import { type Simulated, serviceMs } from './simulated.ts'
@@ -20,19 +21,33 @@ export interface RoundResult {
   readonly orders: readonly CommandNow['kind'][]
 }
 
-/** Does the worker's part around decideNext(), without a database. */
-export function round(world: World): RoundResult {
-  const { fleet, now } = world
-  const targets = fleet
+/** Returns the upgrade with the targets that the worker would read. */
+export function readSite(world: World): SiteUpgradeNow {
+  const targets = world.fleet
     .map((one) => ({ ...one.target, device: one.device, command: one.command, download: one.download }))
     .filter(
       ({ state, ...target }) =>
         !isTerminal(state) && (world.siteUpgrade.stopping !== null || isOpen(world, { state, ...target })),
     )
-  const { steps, withdrawn, fences, siteUpgrade } = decideNext(
-    { ...world.siteUpgrade, targets },
-    { now, nowMs: serviceMs(now), graceUntilMs: 0, crowdedMs: null, options },
-  )
+  return { ...world.siteUpgrade, targets }
+}
+
+/** The time of a round of worlds at this instant. */
+export function nowOf(now: Date): Now {
+  return { now, nowMs: serviceMs(now), graceUntilMs: 0, crowdedMs: null, options }
+}
+
+/** Does the worker's part around decideNext(), without a database. */
+export function round(world: World): RoundResult {
+  return applyDecision(world, decideNext(readSite(world), nowOf(world.now)))
+}
+
+/** Writes the decision about the upgrade. */
+export function applyDecision(
+  world: World,
+  { steps, withdrawn, fences, siteUpgrade }: SiteUpgradeDecision,
+): RoundResult {
+  const { fleet, now } = world
   const byId = new Map(fleet.map((one) => [one.target.deviceId, one]))
   for (const { target, to, reason, failedAttempts, retryAtMs, staged, order } of steps) {
     const one = byId.get(target.deviceId)

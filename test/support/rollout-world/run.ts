@@ -5,7 +5,7 @@ import { type RoundResult, round } from './round.ts'
 import { comesBackLate, live, serviceMs } from './simulated.ts'
 import type { World } from './world.ts'
 
-function isOver({ siteUpgrade }: World): boolean {
+export function isOver({ siteUpgrade }: World): boolean {
   return siteUpgrade.status === 'completed' || siteUpgrade.status === 'failed' || siteUpgrade.status === 'cancelled'
 }
 
@@ -19,13 +19,13 @@ export function resume(world: World): void {
 }
 
 /** Returns for how long nothing happens: until the round that is due, unless it is one that only reads. */
-function leapOf({ siteUpgrade: { dueMs }, now }: World): number {
+export function leapOf({ siteUpgrade: { dueMs }, now }: World): number {
   const waitMs = (dueMs ?? 0) - serviceMs(now)
   return waitMs > DEFERRED_POLL_MS ? waitMs : 600_000
 }
 
 /** True if nothing in flight would end without a command. */
-function isQuiet({ fleet }: World): boolean {
+export function isQuiet({ fleet }: World): boolean {
   return fleet.every(({ target: { state } }) => !isInFlight(state))
 }
 
@@ -71,7 +71,7 @@ function intervene(
 }
 
 /** Devices live by the second; where only the dead are waited for, time may leap. */
-function isIdle({ fleet }: World): boolean {
+export function isIdle({ fleet }: World): boolean {
   return fleet.every(
     ({ fate, device, target: { state } }) =>
       !isInFlight(state) ||
