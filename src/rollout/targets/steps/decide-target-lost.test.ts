@@ -24,6 +24,7 @@ const losing = (more: Partial<CommandNow>, device: DeviceNow = able): TargetNow 
 }
 const attempts = { failedAttempts: 0, lostAttempts: 0 }
 const again = { kind: 'command', order: 'activate', ...attempts }
+const IDLE_S = defaultRolloutOptions.downloadIdleMs / 1000
 const INSTALL_S = defaultRolloutOptions.installMs / 1000
 const SHUTDOWN_S = defaultRolloutOptions.shutdownMs / 1000
 
@@ -103,6 +104,19 @@ test('any other lost activation is left alone for the time of an installation', 
 const once = { failedAttempts: 0, lostAttempts: 0 }
 const delivered = { bytesServed: 9, touchedMs: ms(1), delivered: true, fenced: false }
 
+test('a download that ended with the service is cut off at once, unless the device may continue it', () => {
+  const interrupted = (more: Partial<CommandNow>): TargetNow => ({
+    ...losing({ kind: 'upgrade', loss: 'gateway_lost', ...more }, online),
+    state: 'downloading',
+    download: { ...delivered, delivered: false, touchedMs: ms(61) },
+  })
+  const wait = { kind: 'wait', untilMs: ms(61 + IDLE_S) }
+  expect(decide(interrupted({}))).toEqual({ kind: 'fence', commandId: 'c', imageId: 'i' })
+  expect(decide(interrupted({ loss: 'connection_lost' }))).toEqual(wait)
+  // Agents request the rest of an image with a further request.
+  expect(decide(interrupted({ kind: 'stage' }))).toEqual(wait)
+})
+
 describe('a lost command that its device, back again, no longer executes', () => {
   const idle = (more: Partial<TargetNow>, said: Partial<CommandNow> = {}): TargetNow => ({
     ...losing({ kind: 'upgrade', loss: 'gateway_lost', isIdle: true, ...said }, online),
@@ -118,7 +132,9 @@ describe('a lost command that its device, back again, no longer executes', () =>
     const download = { ...delivered, delivered: false, touchedMs: ms(61) }
     const fence = { kind: 'fence', commandId: 'c', imageId: 'i' }
     expect(decide(idle({ state: 'downloading', download }))).toEqual(fence)
-    expect(decide(idle({ state: 'downloading', download }, { isIdle: false }))).toMatchObject({ kind: 'wait' })
+    expect(decide(idle({ state: 'downloading', download }, { isIdle: false, loss: 'connection_lost' }))).toMatchObject({
+      kind: 'wait',
+    })
     const fenced = { ...download, fenced: true }
     expect(decide(idle({ state: 'downloading', download: fenced }))).toEqual({
       kind: 'command',
@@ -170,11 +186,12 @@ describe('a failed download that the service had interrupted', () => {
   })
 
   test('costs the device no attempt, and is repeated at once', () => {
-    expect(decide(failing({}))).toEqual({ kind: 'command', order: 'upgrade', ...once })
+    for (const target of [failing({}), failing({}, delivered)])
+      expect(decide(target)).toEqual({ kind: 'command', order: 'upgrade', ...once })
   })
 
-  test('is a failure where the image was sent, the content refused, or the connection lost by the device', () => {
-    for (const target of [failing({ lost: 'connection_lost' }), failing({ lost: null }), failing({}, delivered)])
+  test('is a failure where the content was refused, or the connection lost by the device', () => {
+    for (const target of [failing({ lost: 'connection_lost' }), failing({ lost: null })])
       expect(decide(target)).toMatchObject({ kind: 'pause', failedAttempts: 1 })
     expect(decide(failing({ refusalIsFinal: true }))).toMatchObject({ to: 'failed', reason: 'Download failed' })
   })

@@ -93,9 +93,8 @@ function decideRejected(target: TargetNow, device: DeviceNow, { command, rules }
   if (command.refusalIsFinal) return { ...fail(reason), failedAttempts: target.failedAttempts + 1 }
   // The device may be busy with an attempt whose connection was lost.
   if (command.refusalIsBusy) return pauseAttempt(target, rules, { reason, costs: false })
-  // The service went down while the device downloaded from it.
-  const isInterrupted = command.lost === 'gateway_lost' && target.download?.delivered !== true
-  if (isInterrupted && command.kind !== 'activate') return repeatAttempt(target, device, rules)
+  // The service went down while the device downloaded from it. The last bytes count as delivered before they are sent.
+  if (command.lost === 'gateway_lost' && command.kind !== 'activate') return repeatAttempt(target, device, rules)
   if (wasTurnedAway(target, command, rules))
     return pauseAttempt(target, rules, { reason: DOWNLOAD_REFUSED, costs: false })
   return pauseAttempt(target, rules, { reason, costs: true })
@@ -145,11 +144,16 @@ function reconcile(target: TargetNow, device: DeviceNow, { command, rules }: Com
   if (download?.fenced === true) return repeatLost(target, device, { command, rules })
   if (isOver && download?.delivered === true) return repeatLost(target, device, { command, rules })
   if (download?.delivered === true) return { kind: 'move', to: command.kind === 'stage' ? 'downloaded' : 'rebooting' }
-  if (download !== null && !rules.stopping && !command.isIdle) {
+  if (download !== null && !rules.stopping && !command.isIdle && !endedWithService(command)) {
     const idleAtMs = download.touchedMs + rules.options.downloadIdleMs
     if (rules.nowMs < idleAtMs) return { kind: 'wait', untilMs: idleAtMs }
   }
   return { kind: 'fence', commandId: command.id, imageId }
+}
+
+/** True if the download of the command ended with the service that sent it: for `upgrade`, a device makes a single request. */
+function endedWithService({ kind, loss }: CommandNow): boolean {
+  return kind === 'upgrade' && loss === 'gateway_lost'
 }
 
 /** True if the command ended with its connection before it requested a reboot, and may be repeated. */
