@@ -8,7 +8,7 @@ import { collectSupport } from './collect.ts'
 import { createLastingHooks } from './lasting-hook.ts'
 import { createStatsReader } from './read-stats.ts'
 import type { HookParts } from '../role.ts'
-import { type CommandLine, runHook } from './run-hook.ts'
+import { type CommandLine, assertCommandLine, runHook } from './run-hook.ts'
 
 /** The commands of a service. `version` prints its version; `status` ends with 0 while it runs. */
 export type ServiceHooks = Readonly<Record<'version' | 'status' | ServiceAction, CommandLine>> & {
@@ -50,28 +50,22 @@ const otherHooks = [
 /** @throws Error that names the member of the file. */
 export async function readHooks(path: string): Promise<Hooks> {
   const hooks: unknown = JSON.parse(await readFile(path, 'utf8'))
+  assertHooks(hooks, path)
+  return hooks
+}
+
+function assertHooks(hooks: unknown, path: string): asserts hooks is Hooks {
   if (!isRecord(hooks) || !isRecord(hooks['services'])) throw new Error(`${path}: services must be an object`)
   for (const [name, service] of Object.entries(hooks['services'])) {
-    for (const hook of [...serviceHooks, 'install']) {
-      if (isRecord(service) && hook === 'install' && service[hook] === undefined) continue
-      if (!isRecord(service) || !isCommandLine(service[hook]))
-        throw new Error(`${path}: services.${name}.${hook} must be a list of texts, a program and its arguments`)
-    }
+    const commands = isRecord(service) ? service : {}
+    const given = commands['install'] === undefined ? serviceHooks : [...serviceHooks, 'install']
+    for (const hook of given) assertCommandLine(commands[hook], `${path}: services.${name}.${hook}`)
   }
-  for (const hook of otherHooks) {
-    if (hooks[hook] !== undefined && !isCommandLine(hooks[hook]))
-      throw new Error(`${path}: ${hook} must be a list of texts, a program and its arguments`)
-  }
-  // Every member has just been checked.
-  return hooks as unknown as Hooks
+  for (const hook of otherHooks) if (hooks[hook] !== undefined) assertCommandLine(hooks[hook], `${path}: ${hook}`)
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isCommandLine(value: unknown): value is CommandLine {
-  return Array.isArray(value) && Boolean(value[0]) && value.every((part) => typeof part === 'string')
 }
 
 /** An appliance that runs the operator's commands. */

@@ -5,6 +5,12 @@ import { hookLimitsMs } from '../../mxedges/commands/time-limits.ts'
 /** A program with its arguments; no shell is involved. */
 export type CommandLine = readonly [string, ...(readonly string[])]
 
+/** @param name The member of a file that has the value. @throws Error that begins with the name. */
+export function assertCommandLine(value: unknown, name: string): asserts value is CommandLine {
+  const isCommandLine = Array.isArray(value) && Boolean(value[0]) && value.every((part) => typeof part === 'string')
+  if (!isCommandLine) throw new Error(`${name} must be a list of texts, a program and its arguments`)
+}
+
 export interface RunOptions {
   /** The program's input, as JSON. */
   readonly input?: object

@@ -7,7 +7,7 @@ import { NotExecuted } from '../appliance.ts'
 import type { HookParts } from '../role.ts'
 import type { Router, RouterNode } from './router.ts'
 import { createLastingHooks } from '../hooks/lasting-hook.ts'
-import { type CommandLine, runHook } from '../hooks/run-hook.ts'
+import { type CommandLine, assertCommandLine, runHook } from '../hooks/run-hook.ts'
 
 /** The operator's configuration for a router. */
 export interface RouterHooks {
@@ -30,22 +30,17 @@ const optional = ['install', 'reboot', 'reboot_node', 'support'] as const
 /** @throws Error that names the member of the file. */
 export async function readRouterHooks(path: string): Promise<RouterHooks> {
   const hooks: unknown = JSON.parse(await readFile(path, 'utf8'))
-  if (typeof hooks !== 'object' || hooks === null) throw new Error(`${path}: must be an object`)
-  const members = hooks as Readonly<Record<string, unknown>>
-  for (const name of ['version', ...optional]) {
-    if (members[name] === undefined && name !== 'version') continue
-    if (!isCommandLine(members[name]))
-      throw new Error(`${path}: ${name} must be a list of texts, a program and its arguments`)
-  }
-  const { nodes = [] } = members
-  if (!Array.isArray(nodes) || !nodes.every((node) => node === 'node0' || node === 'node1'))
-    throw new Error(`${path}: nodes must be a list of node0 and node1`)
-  // Every member has just been checked.
-  return hooks as RouterHooks
+  assertRouterHooks(hooks, path)
+  return hooks
 }
 
-function isCommandLine(value: unknown): value is CommandLine {
-  return Array.isArray(value) && Boolean(value[0]) && value.every((part) => typeof part === 'string')
+function assertRouterHooks(hooks: unknown, path: string): asserts hooks is RouterHooks {
+  if (typeof hooks !== 'object' || hooks === null) throw new Error(`${path}: must be an object`)
+  const { version, nodes = [], ...others }: Readonly<Record<string, unknown>> = { ...hooks }
+  assertCommandLine(version, `${path}: version`)
+  for (const name of optional) if (others[name] !== undefined) assertCommandLine(others[name], `${path}: ${name}`)
+  if (!Array.isArray(nodes) || !nodes.every((node) => node === 'node0' || node === 'node1'))
+    throw new Error(`${path}: nodes must be a list of node0 and node1`)
 }
 
 /** A router that runs the operator's commands. Its capabilities are those of the configured commands. */
