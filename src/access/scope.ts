@@ -66,7 +66,7 @@ export interface AdminScope extends GrantedPerson {
  * created counts as its creator's. It must never be called with an id from a client.
  */
 export function adminScope(adminId: string): AdminScope {
-  return { adminId } as unknown as AdminScope
+  return { adminId } as AdminScope
 }
 
 /**

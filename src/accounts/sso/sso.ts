@@ -17,21 +17,20 @@ export type Sso = Selectable<SsoTable>
 export function mergeSso(before: SsoDocument | null, body: Readonly<Record<string, unknown>>): SsoDocument {
   const merged = omitFields(mergeDocument({ ...before }, body), readOnlyOf('Sso'))
   if (merged['scim_enabled'] === true) throw invalidField('scim_enabled', 'is not supported')
-  // The route's schema has checked the type of each field of SsoDocument, in this body and in earlier ones.
-  const doc = merged as unknown as SsoDocument
-  assertSso(doc)
-  return doc
+  assertSso(merged)
+  return merged
 }
 
-function assertSso(doc: SsoDocument): void {
-  const { name } = doc
-  if (name === undefined || name.trim() === '') throw invalidField('name', 'is required')
-  assertAddress('idp_sso_url', doc.idp_sso_url)
-  assertAddress('custom_logout_url', doc.custom_logout_url)
+/** The route's schema has checked the type of each field of SsoDocument, in this body and in earlier ones. */
+function assertSso(doc: Record<string, unknown>): asserts doc is Record<string, unknown> & SsoDocument {
+  const { name, idp_sso_url: ssoUrl, custom_logout_url: logoutUrl } = doc
+  if (typeof name !== 'string' || name.trim() === '') throw invalidField('name', 'is required')
+  assertAddress('idp_sso_url', ssoUrl)
+  assertAddress('custom_logout_url', logoutUrl)
 }
 
 /** Asserts that browsers can be redirected to the URL, and would run nothing. */
-function assertAddress(field: string, value: string | undefined): void {
+function assertAddress(field: string, value: unknown): void {
   if (!isSet(value)) return
   if (!/^https?:\/\/[\x21-\x7e]+$/i.test(value) || !URL.canParse(value))
     throw invalidField(field, 'must be an address of the form http://... or https://...')
@@ -88,8 +87,8 @@ function parseCertificates(text: string): X509Certificate[] | null {
   }
 }
 
-function isSet(value: string | undefined): value is string {
-  return value !== undefined && value !== ''
+function isSet(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
 }
 
 /** The settings that are required to verify messages of an identity provider. */
