@@ -136,6 +136,16 @@ describe('hardware', () => {
     ])
   })
 
+  test.each([
+    ['Prsnt', 'Master*', { vc_state: 'present', vc_role: 'master' }],
+    ['NotPrsnt', 'Linecard', { vc_state: 'not-present', vc_role: 'linecard' }],
+    ['constructor', 'Lord', {}],
+  ])('a member that is %s and %s has no other state and role than known ones', (status, role, known) => {
+    const text = `<r><member><member-status>${status}</member-status><member-id>0</member-id>
+      <member-role>${role}</member-role></member></r>`
+    expect(decodeChassis(parseXml(text)).members).toEqual([{ fpc_idx: 0, ...known }])
+  })
+
   test('only the first item of a class names it, and the rest follow it', () => {
     const item = (name: string, content: string): string =>
       `<environment-item><name>${name}</name>${content}</environment-item>`

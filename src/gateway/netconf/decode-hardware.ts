@@ -7,7 +7,7 @@ import {
   type VcLink,
   hardwareLimits as limits,
 } from '../../devices/hardware/hardware.ts'
-import { textOf as boundedText, integerIn, listOf, numberIn } from '../report-values.ts'
+import { textOf as boundedText, integerIn, numberIn } from '../report-values.ts'
 import { partsOf } from './rpc.ts'
 import { memberOf } from './software-sets.ts'
 import { type XmlElement, childOf, findAll, textOf } from './xml.ts'
@@ -170,7 +170,7 @@ export function decodeRouteEngines(root: XmlElement): ByMember<CpuStat> {
 
 /** Power over Ethernet in watts, of get-poe-controller-information, where the index of a controller is the member. */
 export function decodePoe(root: XmlElement): ByMember<NonNullable<MemberHardware['poe']>> {
-  const controllers = listOf(findAll(root, 'controller-information'), limits.members) as XmlElement[]
+  const controllers = findAll(root, 'controller-information').slice(0, limits.members)
   const entries = controllers.flatMap((controller) => {
     const watts = (name: string): number | undefined =>
       numberIn(wordIn(controller, name)?.replace(/\s*W$/i, ''), [0, 1e5])
@@ -184,7 +184,11 @@ export function decodePoe(root: XmlElement): ByMember<NonNullable<MemberHardware
   return new Map(entries)
 }
 
-const states: Readonly<Record<string, MemberHardware['vc_state']>> = { Prsnt: 'present', NotPrsnt: 'not-present' }
+const roles = ['master', 'backup', 'linecard'] as const
+const states = new Map([
+  ['Prsnt', 'present' as const],
+  ['NotPrsnt', 'not-present' as const],
+])
 
 export interface DecodedChassis {
   readonly unit: Pick<HardwareUnit, 'config_type' | 'num_routing_engines'>
@@ -196,14 +200,15 @@ export function decodeChassis(root: XmlElement): DecodedChassis {
   const found = findAll(root, 'member').flatMap((element): MemberHardware[] => {
     const id = integerIn(wordIn(element, 'member-id'), [0, limits.members - 1])
     if (id === undefined) return []
-    const [, role] = /^(master|backup|linecard)\*?$/i.exec(wordIn(element, 'member-role') ?? '') ?? []
+    // The star marks the member that answers.
+    const role = wordIn(element, 'member-role')?.replace(/\*$/, '').toLowerCase()
     const links = linksOf(element)
     return [
       withoutUndefined({
         fpc_idx: id,
         type: /^\(FPC \d\)$/.test(wordIn(element, 'fpc-slot') ?? '') ? 'fpc' : undefined,
-        vc_role: role?.toLowerCase() as MemberHardware['vc_role'],
-        vc_state: states[wordIn(element, 'member-status') ?? ''],
+        vc_role: roles.find((known) => known === role),
+        vc_state: states.get(wordIn(element, 'member-status') ?? ''),
         vc_links: links.length === 0 ? undefined : links,
       }),
     ]

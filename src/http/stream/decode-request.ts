@@ -1,3 +1,5 @@
+import { isObject } from '../../platform/json/is-object.ts'
+
 /** A client's request to the stream. */
 export type StreamRequest =
   | { readonly kind: 'subscribe'; readonly channel: string; readonly after: number | null }
@@ -17,9 +19,8 @@ export function decodeRequest(text: string): StreamRequest {
   } catch {
     return malformed('A message must be a JSON object')
   }
-  if (typeof message !== 'object' || message === null || Array.isArray(message))
-    return malformed('A message must be a JSON object')
-  const { subscribe, unsubscribe, after = null, ...others } = message as Readonly<Record<string, unknown>>
+  if (!isObject(message)) return malformed('A message must be a JSON object')
+  const { subscribe, unsubscribe, after = null, ...others } = message
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) return malformed(`Unknown member ${unknown.slice(0, 50)}`)
   if ((subscribe === undefined) === (unsubscribe === undefined))
@@ -29,8 +30,9 @@ export function decodeRequest(text: string): StreamRequest {
     return malformed(`A channel must be a text of at most ${MAX_CHANNEL} characters`)
   if (subscribe === undefined)
     return after === null ? { kind: 'unsubscribe', channel } : malformed('Only subscribe takes after')
-  if (after !== null && !Number.isSafeInteger(after)) return malformed('after must be the seq of a message')
-  return { kind: 'subscribe', channel, after: after as number | null }
+  if (after === null || (typeof after === 'number' && Number.isSafeInteger(after)))
+    return { kind: 'subscribe', channel, after }
+  return malformed('after must be the seq of a message')
 }
 
 function malformed(why: string): StreamRequest {

@@ -26,7 +26,8 @@ export function createUnreadAnswers(maxBytes: number): UnreadAnswers {
   const hasRoomFor = (bytes: number): boolean => totalBytes + bytes <= maxBytes
 
   function findLargest(): string | undefined {
-    let [largest, most] = [undefined as string | undefined, 0]
+    let largest: string | undefined
+    let most = 0
     for (const [account, { bytes }] of holders) if (bytes > most) [largest, most] = [account, bytes]
     return largest
   }
