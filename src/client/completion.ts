@@ -8,7 +8,7 @@ export function isShell(name: string): name is Shell {
 }
 
 /** The words that may follow the words of each command, by these words: `''` is the program itself. */
-export function wordsOf(program: Command): ReadonlyMap<string, readonly string[]> {
+function wordsOf(program: Command): ReadonlyMap<string, readonly string[]> {
   const words = new Map<string, readonly string[]>()
   const add = (command: Command, path: readonly string[]): void => {
     const options = [...command.options, ...(command === program ? [] : program.options)]

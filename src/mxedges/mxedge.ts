@@ -38,7 +38,7 @@ export function mergeMxedge(before: (MxedgeContent & Pick<Mxedge, 'mac'>) | null
 }
 
 /** Returns the configured document, in wire shape. */
-export function documentOf({ name, model, mxclusterId, doc }: MxedgeContent): Document {
+function documentOf({ name, model, mxclusterId, doc }: MxedgeContent): Document {
   return { ...doc, name, model, ...(mxclusterId !== null && { mxcluster_id: mxclusterId }) }
 }
 

@@ -5,7 +5,7 @@ import { bytesBetween } from './traffic.ts'
 export const BUCKET_S = 600
 
 /** Values whose mean over the reports of a bucket is stored. */
-export const means = [
+const means = [
   'cpu',
   'memory',
   'clients',

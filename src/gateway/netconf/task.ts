@@ -26,7 +26,7 @@ export type TaskResult =
 export type Task<Result = TaskResult> = Generator<TaskCall, Result, RpcReply>
 
 const SECOND_MS = 1000
-export const MINUTE_MS = 60 * SECOND_MS
+const MINUTE_MS = 60 * SECOND_MS
 
 /** The time limits of requests to a device. */
 export const waits = {

@@ -35,7 +35,7 @@ export const MAX_INFLATED_BYTES = 512 * 1024
  * Limits the values and escapes in one text. Parsing takes up to 1 µs for each of them, a hundred times as long as for
  * a byte. The state of an access point with 300 clients has about 15,000, that of a switch with 54 ports 3,000.
  */
-export const MAX_VALUES = 20_000
+const MAX_VALUES = 20_000
 
 /** Never throws: malformed input is an ordinary result, because peers send it. */
 export function decodeFrame(text: string): Frame {

@@ -4,7 +4,7 @@ import { isObject } from '../../platform/json/is-object.ts'
 import { isSealed } from '../../platform/sealing/secret-names.ts'
 
 /** The maximum size of a document as JSON, unless its kind needs more. */
-export const MAX_DOCUMENT_BYTES = 128 * 1024
+const MAX_DOCUMENT_BYTES = 128 * 1024
 /** The maximum number of keys of one object in a document. */
 const MAX_KEYS = 1000
 /** The maximum number of its secrets and addresses. Each is encrypted by itself, which takes some microseconds. */

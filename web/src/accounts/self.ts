@@ -38,7 +38,7 @@ export function useMay(need: Need, place: Place): boolean {
   return self !== undefined && may(privilegesOf(self), need, place)
 }
 
-export function privilegesOf(self: Self): readonly Privilege[] {
+function privilegesOf(self: Self): readonly Privilege[] {
   return self.privileges.flatMap(({ scope, role, org_id, site_id }) => [
     { scope, role, org_id, ...(site_id !== undefined && { site_id }) },
   ])

@@ -73,7 +73,7 @@ export function awaitedOf({ upgrades }: Upgrade): number {
 }
 
 /** A person has paused it, or it waits for a gate. */
-export function holdText({ by }: Pick<Hold, 'by'>): string {
+function holdText({ by }: Pick<Hold, 'by'>): string {
   return by === 'user' ? 'Paused' : 'Waiting'
 }
 

@@ -1,4 +1,4 @@
-export const periods = ['1d', '7d', '30d'] as const
+const periods = ['1d', '7d', '30d'] as const
 
 /** The filter of the audit log, as in the address of the page. */
 export interface LogSearch {
