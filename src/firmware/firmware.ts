@@ -23,9 +23,6 @@ export interface FirmwareFiles extends ImagePlace {
   readonly trust: SignatureTrust
 }
 
-/** 2 GiB: larger than any image of the supported device families. */
-export const DEFAULT_MAX_IMAGE_BYTES = 2 * 1024 ** 3
-
 export const versionTags = ['latest', 'suggested', 'stable', 'beta', 'alpha'] as const
 
 export interface Image {
