@@ -6,7 +6,7 @@ import { type OpenContext, openContext } from '../src/app/open-context.ts'
 import { recordConnects } from '../src/devices/sessions/record-connect.ts'
 import { recordNodeStarted } from '../src/devices/sessions/record-node.ts'
 import type { OpenedSession } from '../src/devices/sessions/store.ts'
-import { type SessionReport, recordReports } from '../src/devices/stats/record-report.ts'
+import { type SessionReport, recordUnlockedReports } from '../src/devices/stats/record-report.ts'
 import { prepareSeries } from '../src/devices/telemetry/tasks.ts'
 import { decodeState } from '../src/gateway/ucentral/state/decode-state.ts'
 import { defaultLimits } from '../src/gateway/limits.ts'
@@ -103,7 +103,7 @@ async function measure(
     for (let at = 0; at < fleet.length; at += defaultLimits.batchSize) {
       const some = fleet.slice(at, at + defaultLimits.batchSize)
       const reports = some.map(({ session }, index) => reportOf(session, messages[at + index] ?? '', withTelemetry))
-      await recordReports(ctx, reports)
+      await recordUnlockedReports(ctx, reports, false)
     }
   }
   const used = process.cpuUsage(own)

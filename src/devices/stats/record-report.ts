@@ -27,17 +27,11 @@ export interface SessionReport extends Report {
 }
 
 /**
- * Records what devices report (load, uptime, telemetry, progress of a firmware update) in one transaction for all. Reports of
- * unclaimed devices, and of sessions that are no longer the newest of their device, are dropped.
+ * Records what devices report (load, uptime, telemetry, progress of a firmware update) in one transaction for all, except those
+ * that another transaction has locked. Reports of unclaimed devices, and of sessions that are no longer the newest of their
+ * device, are dropped.
  * @param reports In the order of their arrival; a device may occur more than once.
- */
-export async function recordReports(ctx: Context, reports: readonly SessionReport[]): Promise<void> {
-  await transactionOf(reports)(ctx, (tx) => applyReports(ctx, tx, reports))
-}
-
-/**
- * Does the same, except for devices that another transaction has locked.
- * @param isRepeated True if one of them was locked before.
+ * @param isRepeated True if one of the devices was locked before.
  * @returns The ids of the locked devices.
  */
 export async function recordUnlockedReports(

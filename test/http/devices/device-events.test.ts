@@ -4,7 +4,6 @@ import { systemScope } from '../../../src/access/scope.ts'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { kindOf } from '../../../src/events/device-event-types.ts'
 import type { OpenedSession } from '../../../src/devices/sessions/store.ts'
-import { recordReports } from '../../../src/devices/stats/record-report.ts'
 import { json } from '../../../src/platform/database/db.ts'
 import { listTargetEvents } from '../../../src/upgrades/targets/store-events.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
@@ -19,6 +18,7 @@ import {
 } from '../../support/fleets/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { listenTo } from '../../support/peers/webhooks.ts'
+import { recordReports } from '../../support/fleets/record.ts'
 
 let server: TestServer
 let siteId: string

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { recordReports } from '../../../src/devices/stats/record-report.ts'
 import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
-import { recordEnds } from '../../support/fleets/record.ts'
+import { recordEnds, recordReports } from '../../support/fleets/record.ts'
 import { listFwUpdates, setFwUpdate } from '../../support/fleets/device-upgrades.ts'
 import {
   type MadeDevice,

@@ -5,13 +5,13 @@ import { importManifest } from '../../../src/devices/registry/import-manifest.ts
 import type { ManifestRow } from '../../../src/devices/registry/plan-import.ts'
 import { recordConnects } from '../../../src/devices/sessions/record-connect.ts'
 import type { OpenedSession } from '../../../src/devices/sessions/store.ts'
-import { recordReports } from '../../../src/devices/stats/record-report.ts'
 import { ucentralDriver } from '../../../src/gateway/ucentral/driver.ts'
 import { decodeState } from '../../../src/gateway/ucentral/state/decode-state.ts'
 import type { Context } from '../../../src/platform/context.ts'
 import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
 import type { DeviceType } from '../../../src/events/device-type.ts'
 import type { TestServer } from '../servers/server.ts'
+import { recordReports } from './record.ts'
 
 export interface MadeDevice extends ManifestRow {
   readonly id: string

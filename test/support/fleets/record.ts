@@ -3,6 +3,7 @@ import type { CommandToSend } from '../../../src/devices/commands/store.ts'
 import type { FinishedCommand } from '../../../src/devices/commands/store-ended.ts'
 import { recordDisconnects } from '../../../src/devices/sessions/record-disconnect.ts'
 import type { SessionKey } from '../../../src/devices/sessions/store.ts'
+import { type SessionReport, recordUnlockedReports } from '../../../src/devices/stats/record-report.ts'
 import type { Context } from '../../../src/platform/context.ts'
 import { waitUntil } from '../wait-until.ts'
 
@@ -19,6 +20,11 @@ export function recordEnds(ctx: Context, keys: readonly SessionKey[]): Promise<u
 /** Records that commands were not sent, in the same way. */
 export function recordUnsent(ctx: Context, commands: readonly CommandToSend[]): Promise<unknown> {
   return untilNoneLocked((isRepeated) => recordCommandsUnsent(ctx, commands, isRepeated))
+}
+
+/** Records what devices report, in the same way. */
+export function recordReports(ctx: Context, reports: readonly SessionReport[]): Promise<unknown> {
+  return untilNoneLocked((isRepeated) => recordUnlockedReports(ctx, reports, isRepeated))
 }
 
 /** @param record Returns the ids of locked rows, of which it has recorded nothing. What is recorded already, it ignores. */

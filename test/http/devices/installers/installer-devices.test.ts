@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { recordReports } from '../../../../src/devices/stats/record-report.ts'
-import { recordEnds } from '../../../support/fleets/record.ts'
+import { recordEnds, recordReports } from '../../../support/fleets/record.ts'
 import {
   type MadeDevice,
   addSite,

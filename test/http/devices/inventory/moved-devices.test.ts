@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { OpenedSession } from '../../../../src/devices/sessions/store.ts'
-import { recordReports } from '../../../../src/devices/stats/record-report.ts'
 import { decodeState } from '../../../../src/gateway/ucentral/state/decode-state.ts'
 import { currentAccessPoint } from '../../../../src/gateway/ucentral/state/samples.ts'
 import { type MadeDevice, addSite, claimNewDevice, connectDevice } from '../../../support/fleets/devices.ts'
@@ -8,6 +7,7 @@ import { addPerson } from '../../../support/people.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../../support/servers/server.ts'
 import { uploadSupportFile } from '../../../support/support-files.ts'
 import { type TestClock, createTestClock } from '../../../support/test-clock.ts'
+import { recordReports } from '../../../support/fleets/record.ts'
 
 interface Place {
   readonly siteId: string
