@@ -3,9 +3,10 @@ import { candidateOf, catalogEntry } from '../test/support/fleets/candidates.ts'
 import type { Candidate } from '../src/rollout/store-candidates.ts'
 import type { SiteTimes } from '../src/upgrades/planning/plan-times.ts'
 import type { Planned } from '../src/upgrades/planning/plan-targets.ts'
-import { planUpgrade } from '../src/upgrades/planning/plan-upgrade.ts'
+import { planUpgradeInSteps } from '../src/upgrades/planning/plan-upgrade.ts'
 import type { RadioFacts } from '../src/upgrades/radio/radio.ts'
 import { parseOrgUpgrade } from '../src/upgrades/wire-parse.ts'
+import { atOnce } from '../src/platform/queues/next-turn.ts'
 
 export const options = { devices: { type: 'string' }, sites: { type: 'string' } } as const
 
@@ -76,7 +77,19 @@ function measure(fleet: readonly (Candidate & { readonly place: number })[], sit
   )
   const request = parseOrgUpgrade({ strategy: 'rrm' })
   const [startMs, startCpu] = [performance.now(), process.cpuUsage()]
-  planUpgrade(request, { id: 'upgrade', siteUpgrades, times, plans, radio, cabled: [], busy: new Set(), now, nowMs: 0 })
+  atOnce(
+    planUpgradeInSteps(request, {
+      id: 'upgrade',
+      siteUpgrades,
+      times,
+      plans,
+      radio,
+      cabled: [],
+      busy: new Set(),
+      now,
+      nowMs: 0,
+    }),
+  )
   const { user, system } = process.cpuUsage(startCpu)
   const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000
   return { wallS: rounded((performance.now() - startMs) / 1000), cpuS: rounded((user + system) / 1e6) }

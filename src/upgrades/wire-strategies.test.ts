@@ -6,11 +6,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { planPhasing } from './planning/plan-downloads.ts'
 import { planOrderInSteps } from './planning/plan-order.ts'
-import { placesOf, planAtOnce, planPhases } from './planning/plan-phases.ts'
+import { placesOf, planAtOnce, planPhasesInSteps } from './planning/plan-phases.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
 import { type OrgUpgradeBody, orgUpgradeBodyOf } from './wire.ts'
 import { strategies } from './strategies/index.ts'
 import type { Phasing, Strategies, Strategy, TargetFacts } from './strategies/strategy.ts'
+import { atOnce } from '../platform/queues/next-turn.ts'
 
 const pilotFields = { pilots: Type.Optional(Type.Integer({ minimum: 1 })) }
 
@@ -113,7 +114,7 @@ describe.each(Object.entries(registry))('the strategy %s', (name, strategy) => {
     fc.assert(
       fc.property(fleet, (targets) => {
         const sites = bySite(targets)
-        const { org, bySite: plans } = planPhases(sites, { phasing, upgradeId: 'u' })
+        const { org, bySite: plans } = atOnce(planPhasesInSteps(sites, { phasing, upgradeId: 'u' }))
         expect(org === null).toBe(phasing.scope === 'site')
         for (const site of sites) {
           const plan = plans.get(site.upgradeId)

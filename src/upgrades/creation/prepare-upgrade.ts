@@ -38,7 +38,7 @@ import type { Planned } from '../planning/plan-targets.ts'
 import type { UpgradeInputs } from '../planning/plan-upgrade.ts'
 import { listKnownModels, shareUpgradeSites } from '../store.ts'
 
-/** All that planUpgrade() needs, except the devices that other upgrades have. Its plans are in the order of their ids. */
+/** All that planUpgradeInSteps() needs, except the devices that other upgrades have. Its plans are in the order of their ids. */
 export interface PreparedUpgrade extends Omit<UpgradeInputs, 'busy'> {
   readonly sites: readonly UpgradeSite[]
   readonly candidates: readonly Candidate[]

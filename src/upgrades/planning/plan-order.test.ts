@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Orderable, planOrder } from './plan-order.ts'
+import { type Orderable, planOrderInSteps } from './plan-order.ts'
+import { atOnce } from '../../platform/queues/next-turn.ts'
 
 const target = fc.record({
   mac: fc.integer({ min: 0, max: 2 ** 40 }).map((id) => id.toString(16).padStart(12, '0')),
@@ -15,7 +16,7 @@ describe('the order', () => {
   test('puts those online first, and one of each of their kinds before the second of any', () => {
     fc.assert(
       fc.property(fleet, (targets) => {
-        const ordered = planOrder('u', targets)
+        const ordered = atOnce(planOrderInSteps('u', targets))
         const online = ordered.filter(({ connected }) => connected)
         expect(ordered.slice(0, online.length)).toEqual(online)
         const kinds = new Set(online.map(kindOf))
@@ -31,13 +32,13 @@ describe('the order', () => {
       fromVersion: '1.0',
       connected: true,
     }))
-    expect(planOrder('one', targets)).not.toEqual(planOrder('other', targets))
+    expect(atOnce(planOrderInSteps('one', targets))).not.toEqual(atOnce(planOrderInSteps('other', targets)))
   })
 
   test('depends on the facts alone, not on the order of the targets', () => {
     fc.assert(
       fc.property(fleet, (targets) => {
-        expect(planOrder('u', targets.toReversed())).toEqual(planOrder('u', targets))
+        expect(atOnce(planOrderInSteps('u', targets.toReversed()))).toEqual(atOnce(planOrderInSteps('u', targets)))
       }),
     )
   })
@@ -50,7 +51,7 @@ describe('the order', () => {
       connected: true,
       quarter: Math.floor(index / 4000),
     }))
-    const first = planOrder('u', targets).slice(0, 1600)
+    const first = atOnce(planOrderInSteps('u', targets)).slice(0, 1600)
     for (const [, some] of Map.groupBy(first, ({ quarter }) => quarter))
       expect(Math.abs(some.length - 400)).toBeLessThan(80)
   })

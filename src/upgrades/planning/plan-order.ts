@@ -1,4 +1,4 @@
-import { type Steps, atOnce } from '../../platform/queues/next-turn.ts'
+import type { Steps } from '../../platform/queues/next-turn.ts'
 
 export interface Orderable {
   /** Twelve lower-case hex digits; for an edge appliance, which may have none, its id. */
@@ -22,11 +22,6 @@ export function* planOrderInSteps<T extends Orderable>(upgradeId: string, target
   const others = byRank.filter(({ connected }) => !connected)
   yield
   return [...(yield* takeTurns(online)), ...(yield* takeTurns(others))]
-}
-
-/** Does the same as planOrderInSteps() without a pause. */
-export function planOrder<T extends Orderable>(upgradeId: string, targets: readonly T[]): T[] {
-  return atOnce(planOrderInSteps(upgradeId, targets))
 }
 
 const TARGETS_PER_STEP = 5000

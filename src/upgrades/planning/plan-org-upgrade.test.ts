@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { candidateOf, catalogEntry } from '../../../test/support/fleets/candidates.ts'
 import { type StartTime, parseStartTime } from './plan-start.ts'
 import type { RequestedTime, RequestedVersion } from '../org-upgrade.ts'
-import { type UpgradeDevice, planDevices, summarizeVersions } from './plan-org-upgrade.ts'
+import { type UpgradeDevice, planDevicesInSteps, summarizeVersions } from './plan-org-upgrade.ts'
 import { planTimes } from './plan-times.ts'
+import { atOnce } from '../../platform/queues/next-turn.ts'
 
 const now = new Date('2026-06-13T12:00:00Z')
 const berlin = { id: 'b', name: 'Berlin', timezone: 'Europe/Berlin', groups: [] }
@@ -113,7 +114,7 @@ const latest: RequestedVersion = {
 const everything = { ids: null, type: null, models: null, rules: null }
 
 function kinds(devices: readonly UpgradeDevice[], versions: readonly RequestedVersion[] = [latest]): string[] {
-  return planDevices({ selection: everything, versions }, devices, catalog).map(({ kind }) => kind)
+  return atOnce(planDevicesInSteps({ selection: everything, versions }, devices, catalog)).map(({ kind }) => kind)
 }
 
 describe('devices', () => {
@@ -130,7 +131,8 @@ describe('devices', () => {
 
   test("that can't be upgraded are left out with the reason, unless they run the version already", () => {
     const cluster = { ...device, upgradeRefusal: 'it is a cluster' }
-    const plan = (one: UpgradeDevice) => planDevices({ selection: everything, versions: [latest] }, [one], catalog)
+    const plan = (one: UpgradeDevice) =>
+      atOnce(planDevicesInSteps({ selection: everything, versions: [latest] }, [one], catalog))
     expect(plan(cluster)).toMatchObject([{ kind: 'leave_out', reason: 'it is a cluster' }])
     expect(plan({ ...cluster, fromVersion: '2.0' })).toMatchObject([{ kind: 'skip' }])
     expect(() => kinds([cluster], [{ ...latest, field: 'version', version: '2.0' }])).toThrow(

@@ -1,5 +1,5 @@
 import { AppError, invalidField } from '../../platform/errors.ts'
-import { type Steps, atOnce } from '../../platform/queues/next-turn.ts'
+import type { Steps } from '../../platform/queues/next-turn.ts'
 import { type NamedVersion, isReportOf } from '../../firmware/version-identity.ts'
 import { planHops } from './plan-hops.ts'
 import { findTooLow } from './plan-lowest.ts'
@@ -82,15 +82,6 @@ export function* planDevicesInSteps<D extends UpgradeDevice>(
 }
 
 const DEVICES_PER_STEP = 500
-
-/** Does the same as planDevicesInSteps() without a pause. */
-export function planDevices<D extends UpgradeDevice>(
-  request: Pick<UpgradeRequest, 'selection' | 'versions'>,
-  devices: readonly D[],
-  catalog: readonly CatalogEntry[],
-): DevicePlan<D>[] {
-  return atOnce(planDevicesInSteps(request, devices, catalog))
-}
 
 /** The images that devices have downloaded and not installed, by the id of the device. */
 export type StagedImages = ReadonlyMap<string, string>

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type PhasePlan, type SiteTargets, placesOf, planAtOnce, planPhases, sizesOf } from './plan-phases.ts'
+import { type PhasePlan, type SiteTargets, placesOf, planAtOnce, planPhasesInSteps, sizesOf } from './plan-phases.ts'
 import { strategies } from '../strategies/index.ts'
 import type { TargetFacts } from '../strategies/strategy.ts'
+import { atOnce } from '../../platform/queues/next-turn.ts'
 
 const options = { upgradeId: 'org', phasing: strategies.canary.parse({}) }
 const facts = { siteId: 'site', type: 'ap', role: null, memberVersions: [] } as const
@@ -46,13 +47,13 @@ describe('canary phases of the whole upgrade', () => {
     [101, [2, 9, 40, 50]],
     [1000, [10, 90, 400, 500]],
   ])('of %i sites with one device each are shares of all', (count, sizes) => {
-    expect(planPhases(uniform(count, 1), options).org?.phase_sizes).toEqual(sizes)
+    expect(atOnce(planPhasesInSteps(uniform(count, 1), options)).org?.phase_sizes).toEqual(sizes)
   })
 
   test('are a partition: every target is in one phase of its own site, and the sites add up', () => {
     fc.assert(
       fc.property(sites, (list) => {
-        const { org, bySite } = planPhases(list, options)
+        const { org, bySite } = atOnce(planPhasesInSteps(list, options))
         const sizes = org?.phase_sizes
         const all = list.flatMap(({ targets }) => targets)
         expect(sizes).toEqual(planAtOnce(options.phasing, all, options).map(({ length }) => length))
@@ -77,7 +78,7 @@ describe('canary phases of the whole upgrade', () => {
 
   test('depend on the upgrade and the targets, not on the order in which sites and targets come', () => {
     const phasesOf = (list: readonly SiteTargets<TargetFacts>[], upgradeId = 'org') => {
-      const { bySite } = planPhases(list, { ...options, upgradeId })
+      const { bySite } = atOnce(planPhasesInSteps(list, { ...options, upgradeId }))
       const all = [...bySite.values()].flatMap((site) =>
         placedIn(site).map(({ target, phase }) => [target.mac, phase] as const),
       )
@@ -106,7 +107,7 @@ describe('canary phases of the whole upgrade', () => {
         connected: site < 20,
       })),
     }))
-    const first = [...planPhases(list, options).bySite.values()].flatMap(({ phases }) => phases[0] ?? [])
+    const first = [...atOnce(planPhasesInSteps(list, options)).bySite.values()].flatMap(({ phases }) => phases[0] ?? [])
     expect(first).toHaveLength(2)
     expect(first.every(({ connected }) => connected)).toBe(true)
     expect(new Set(first.map(({ model }) => model))).toEqual(new Set(['AP-1', 'AP-9']))
@@ -114,7 +115,7 @@ describe('canary phases of the whole upgrade', () => {
 
   test('of one site are those of the site alone', () => {
     const [only] = uniform(1, 101)
-    const placed = placedIn(planPhases(uniform(1, 101), options).bySite.get('site-0'))
+    const placed = placedIn(atOnce(planPhasesInSteps(uniform(1, 101), options)).bySite.get('site-0'))
     const alone = planAtOnce(options.phasing, only?.targets ?? [], options)
     expect(placed.map(({ target }) => target)).toEqual(alone.flat())
     expect(alone.map((_, index) => placed.filter(({ phase }) => phase === index + 1).length)).toEqual([2, 9, 40, 50])
@@ -123,7 +124,7 @@ describe('canary phases of the whole upgrade', () => {
 
 test('phases of each site are planned site by site, each with the gates of its own', () => {
   const phasing = strategies.canary.parse({ phase_scope: 'site', canary_phases: [50] })
-  const { org, bySite } = planPhases(uniform(3, 20), { upgradeId: 'org', phasing })
+  const { org, bySite } = atOnce(planPhasesInSteps(uniform(3, 20), { upgradeId: 'org', phasing }))
   expect(org).toBeNull()
   for (const site of uniform(3, 20)) {
     const plan = bySite.get(site.upgradeId)
@@ -137,7 +138,7 @@ test('phases of each site are planned site by site, each with the gates of its o
 
 test('phases without gates store none', () => {
   const phasing = strategies.serial.parse({})
-  expect(planPhases(uniform(1, 3), { upgradeId: 'org', phasing }).bySite.get('site-0')?.gates).toBeNull()
+  expect(atOnce(planPhasesInSteps(uniform(1, 3), { upgradeId: 'org', phasing })).bySite.get('site-0')?.gates).toBeNull()
 })
 
 test('as many kinds as devices are planned in time that grows with the devices', () => {
@@ -148,6 +149,6 @@ test('as many kinds as devices are planned in time that grows with the devices',
     fromVersion: index < 20_000 ? `1.${index}` : '1.0',
     connected: true,
   }))
-  const { org } = planPhases([{ upgradeId: 'site', targets }], options)
+  const { org } = atOnce(planPhasesInSteps([{ upgradeId: 'site', targets }], options))
   expect(org?.phase_sizes).toEqual([400, 3600, 16_000, 20_000])
 })

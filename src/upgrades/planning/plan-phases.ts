@@ -71,14 +71,6 @@ export function* planPhasesInSteps<T extends TargetFacts>(
   return { org: { phase_sizes: sizes, gates: gatesOf(phasing, sizes.length) }, bySite }
 }
 
-/** Does the same as planPhasesInSteps() without a pause. */
-export function planPhases<T extends TargetFacts>(
-  sites: readonly SiteTargets<T>[],
-  facts: PlanFacts & { readonly phasing: Phasing },
-): UpgradePhases<T> {
-  return atOnce(planPhasesInSteps(sites, facts))
-}
-
 /** Puts each target into a phase, as Phasing.planInSteps() does, without a pause. */
 export function planAtOnce<T extends TargetFacts>(
   phasing: Pick<Phasing, 'planInSteps'>,

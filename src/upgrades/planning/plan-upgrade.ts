@@ -1,5 +1,5 @@
 import { canStage } from '../../rollout/targets/steps/decide-order.ts'
-import { type Steps, atOnce } from '../../platform/queues/next-turn.ts'
+import type { Steps } from '../../platform/queues/next-turn.ts'
 import { type UpgradeNote, noCounts } from '../../rollout/rollout.ts'
 import { noteRanks, planSiteRanksInSteps } from '../uplinks/plan-site-ranks.ts'
 import type { CabledDevice, Ranks } from '../uplinks/plan-ranks.ts'
@@ -126,11 +126,6 @@ function* planSitesInSteps(
 
 function* planAllTargets(sites: readonly PlacedSite[], how: { readonly staged: boolean }): Generator<NewTarget> {
   for (const site of sites) yield* planTargets(site, how)
-}
-
-/** Does the same as planUpgradeInSteps() without a pause. */
-export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): NewUpgrade {
-  return atOnce(planUpgradeInSteps(request, inputs))
 }
 
 interface Chosen {

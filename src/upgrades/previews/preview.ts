@@ -62,7 +62,7 @@ export interface PreviewSite {
 }
 
 /**
- * A plan in its stored form: the result of planUpgrade(), and the facts that it relied on. Values that many devices
+ * A plan in its stored form: the result of planUpgradeInSteps(), and the facts that it relied on. Values that many devices
  * share are stored once, because a fleet may have a hundred thousand of them.
  */
 export interface StoredPlan {

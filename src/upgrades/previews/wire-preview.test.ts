@@ -7,7 +7,7 @@ import type { Candidate } from '../../rollout/store-candidates.ts'
 import type { NewUpgrade } from '../../rollout/store-create.ts'
 import type { SiteTimes } from '../planning/plan-times.ts'
 import type { Planned } from '../planning/plan-targets.ts'
-import { planUpgrade } from '../planning/plan-upgrade.ts'
+import { planUpgradeInSteps } from '../planning/plan-upgrade.ts'
 import { strategies } from '../strategies/index.ts'
 import { parseOrgUpgrade } from '../wire-parse.ts'
 import { decodePlanInSteps, encodePlanInSteps } from './encode-plan.ts'
@@ -63,17 +63,19 @@ function plan(devices: readonly Given[], body: object, round: string): NewUpgrad
     return { kind: one.decision === 'skip' ? 'skip' : 'upgrade', device, entry, force: false }
   })
   const busy = new Set(plans.flatMap(({ device }, index) => (devices[index]?.decision === 'busy' ? [device.id] : [])))
-  return planUpgrade(parseOrgUpgrade(body), {
-    id: 'plan',
-    siteUpgrades,
-    times,
-    plans,
-    busy,
-    radio: new Map(),
-    cabled: [],
-    now,
-    nowMs: 0,
-  })
+  return atOnce(
+    planUpgradeInSteps(parseOrgUpgrade(body), {
+      id: 'plan',
+      siteUpgrades,
+      times,
+      plans,
+      busy,
+      radio: new Map(),
+      cabled: [],
+      now,
+      nowMs: 0,
+    }),
+  )
 }
 
 const big = strategies.big_bang.parse({})

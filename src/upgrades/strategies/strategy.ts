@@ -21,7 +21,7 @@ export interface TargetFacts extends Orderable {
 
 /** The facts that a strategy may use besides its targets. */
 export interface PlanFacts {
-  /** The upgrade whose targets are planned. It breaks ties in their order: see planOrder(). */
+  /** The upgrade whose targets are planned. It breaks ties in their order: see planOrderInSteps(). */
   readonly upgradeId: string
   /** The facts of the targets, if the strategy is for access points only. */
   readonly radio?: RadioFactsByMac
