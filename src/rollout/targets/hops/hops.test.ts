@@ -66,7 +66,16 @@ describe('a device that has several hops', () => {
     expect(decide(going(verifying), soaked, { stopping: true })).toEqual(
       move('cancelled', 'stopped on its way, at 2.0'),
     )
+    const before = (targetVersion: string) =>
+      decide({ ...going(planned), targetVersion, attempt: 1 }, 61, { stopping: true })
+    expect(before('3.0')).toEqual(move('cancelled', 'stopped on its way, at 2.0'))
+    expect(before('4.0')).toEqual(move('cancelled', 'stopped on its way, at 3.0'))
+  })
+
+  it('is cancelled without that where nothing was begun when the upgrade stops', () => {
+    expect(decide(going(planned), 61, { stopping: true })).toEqual(move('cancelled'))
     expect(decide({ ...going(planned), targetVersion: '3.0' }, 61, { stopping: true })).toEqual(move('cancelled'))
+    expect(decide({ ...going(planned), attempt: 1 }, 61, { stopping: true })).toEqual(move('cancelled'))
   })
 })
 

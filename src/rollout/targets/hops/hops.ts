@@ -56,17 +56,25 @@ export function leavesDownloadPhase({ state }: Pick<TargetNow, 'state'>): boolea
 export function hopInstead(target: TargetNow, stopping: boolean, decision: TargetDecision): TargetDecision {
   const later = laterHops(target)
   const [next] = later
+  const hasArrived = next !== undefined && decision.kind === 'move' && arrivals.has(decision.to)
+  if (stopping) return hasArrived ? stopAt(target.targetVersion) : stopBefore(target, decision)
   if (next === undefined) return decision
-  const hasArrived = decision.kind === 'move' && arrivals.has(decision.to)
-  if (stopping)
-    return hasArrived
-      ? { kind: 'move', to: 'cancelled', reason: `stopped on its way, at ${target.targetVersion}` }
-      : decision
   if (mayBeAhead(target, decision) && target.device?.link === 'connected') {
     const ahead = later.findLast((hop) => runs(target, hop))
     if (ahead !== undefined) return hopTo(ahead)
   }
   return hasArrived ? hopTo(next) : decision
+}
+
+/** A device that was to go on from the version of an earlier hop stays there. */
+function stopBefore({ targetVersion, path, attempt }: TargetNow, decision: TargetDecision): TargetDecision {
+  if (attempt === 0 || path === null || decision.kind !== 'move' || decision.to !== 'cancelled') return decision
+  const done = path[path.findIndex(({ version }) => version === targetVersion) - 1]
+  return done === undefined ? decision : stopAt(done.version)
+}
+
+function stopAt(version: string): TargetDecision {
+  return { kind: 'move', to: 'cancelled', reason: `stopped on its way, at ${version}` }
 }
 
 /**
