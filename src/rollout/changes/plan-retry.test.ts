@@ -169,6 +169,12 @@ describe('a retry', () => {
 const gate = { by: 'gate', reason: '1 of 2 devices failed', since_s: 1, since_ms: 3_000_000 } as const
 const one: FailedTarget = { upgradeId: '0', phase: 1, downloadPhase: null, hadImage: true, reason: 'not_applied' }
 
+test('no count of downloads becomes negative where an earlier release has not counted the device', () => {
+  const { org, sites } = createWorld([], { finished: [true], scope: 'org' })
+  const plan = planRetry(org, sites, [{ ...one, downloadPhase: 1 }], NOW_MS)
+  expect([plan.org.downloads?.downloaded, plan.sites[0]?.downloads?.downloaded]).toEqual([{ 1: 0 }, { 1: 0 }])
+})
+
 test('a pause at a gate ends, and its time does not count for absent devices; the gate is not passed', () => {
   const { org, sites } = createWorld([one], { finished: [false], scope: 'org', hold: gate })
   const plan = planRetry(org, sites, [one], NOW_MS)
@@ -242,6 +248,28 @@ test('failures that a retry leaves may exceed the budget of all sites', () => {
   const limitOf = (count: number) => findRetryLimit(org, sites, planRetry(org, sites, failures.slice(0, count), NOW_MS))
   expect(limitOf(2)).toBe('more than 1 failure in all sites, the failure_budget')
   expect(limitOf(3)).toBeNull()
+})
+
+test('failures that a retry leaves at other sites may exceed the limit of all sites', () => {
+  const others = Array.from({ length: 4 }, () => ({ ...one, upgradeId: '1' }))
+  const limitOf = (left: readonly FailedTarget[]) => {
+    const { org, sites } = createWorld([one, ...left], { finished: [true, true], scope: 'org', percent: 5 })
+    return findRetryLimit(org, sites, planRetry(org, sites, [one], NOW_MS))
+  }
+  expect(limitOf(others)).toBe('more than 5 % of 60 devices in all sites failed')
+  expect(limitOf(others.slice(1))).toBeNull()
+})
+
+test('failures that a retry leaves may exceed the limit of a phase of the downloads', () => {
+  const failures = Array.from({ length: 3 }, () => ({ ...one, downloadPhase: 1, hadImage: false }))
+  const { org, sites } = createWorld(failures, { finished: [true], scope: 'org' })
+  if (org.downloads === null) throw new Error('unreachable: its phases are those of the whole')
+  const gate = { max_failures: 1, max_failure_percentage: null, min_upgraded: 0 }
+  const limited = { ...org, downloads: { ...org.downloads, gates: [gate] } }
+  const limitOf = (count: number) =>
+    findRetryLimit(limited, sites, planRetry(limited, sites, failures.slice(0, count), NOW_MS))
+  expect(limitOf(1)).toBe('more than 1 failure in download phase 1')
+  expect(limitOf(2)).toBeNull()
 })
 
 test.each([

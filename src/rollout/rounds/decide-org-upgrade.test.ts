@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { applyDecision, nowOf, readSite } from '../../../test/support/rollout-world/round.ts'
 import { isIdle, isOver, isQuiet, leapOf } from '../../../test/support/rollout-world/run.ts'
-import { type Simulated, fates, live, serviceMs } from '../../../test/support/rollout-world/simulated.ts'
+import { type Simulated, fates, live, serviceMs, start } from '../../../test/support/rollout-world/simulated.ts'
 import { type World, createWorld } from '../../../test/support/rollout-world/world.ts'
 import { type OrgLimits, countInUse } from '../phases/decide-capacity.ts'
 import { isInFlight, isTerminal } from '../rollout.ts'
@@ -186,4 +186,27 @@ test('at all sites together, the order of the phases, the limits, and a stop hol
     }),
     { numRuns: 60 },
   )
+})
+
+test('where phases of the downloads and of the reboots have failed at once, one gate pauses the upgrade at a time', () => {
+  const { org } = create({
+    ...{
+      sites: [[['good'], ['good'], ['good']]],
+      percent: 5,
+      isStaged: true,
+      firstDownloads: null,
+      cancelled: Infinity,
+    },
+    limits: { maxInFlight: null, maxDownloads: null, maxDownloadsPerSite: null, failureBudget: null },
+  })
+  if (org.phases === null) throw new Error('unreachable: it has phases')
+  const failed = { ...org.phases, pending: { 1: 0, 2: 1, 3: 1 }, failures: { 1: 1 } }
+  const both = { ...org, phases: failed, downloads: { ...failed, of: 'downloads' as const } }
+  const { phases, downloads } = decideOrgUpgrade(both, [], nowOf(start))
+  expect([phases?.hold?.by, downloads]).toEqual(['gate', null])
+  const resumed = { ...both, phases: { ...failed, gatePassed: 1 } }
+  expect(decideOrgUpgrade(resumed, [], nowOf(start))).toMatchObject({
+    phases: { current: 2, hold: null },
+    downloads: { hold: { by: 'gate', of: 'downloads' } },
+  })
 })

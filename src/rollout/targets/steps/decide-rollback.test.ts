@@ -152,6 +152,12 @@ test.each([
     { kind: 'wait', untilMs: ms(3320) },
   ],
   ['has ended after the soak of a device that was late', restoring('done', lateOld), 3320, rolledBack],
+  [
+    'has restored a device that comes back again too late',
+    restoring('done', { ...old, connectedMs: ms(3201) }),
+    3400,
+    unstable,
+  ],
   ['waits for a device that fell off with its backup version', restoring('done', oldAway), 2220, waits],
   ['has restored a device that does not stay connected', restoring('done', oldAway), 3200, unstable],
   ['has done so also without a request', restoring(null, oldAway), 3200, unstable],

@@ -190,8 +190,9 @@ describe('a failed download that the service had interrupted', () => {
       expect(decide(target)).toEqual({ kind: 'command', order: 'upgrade', ...once })
   })
 
-  test('is a failure where the content was refused, or the connection lost by the device', () => {
-    for (const target of [failing({ lost: 'connection_lost' }), failing({ lost: null })])
+  test('is a failure where the content was refused, or the connection lost by the device, or of an activation', () => {
+    const activating = { ...failing({ kind: 'activate' }), state: 'reboot_requested', device: able } as const
+    for (const target of [failing({ lost: 'connection_lost' }), failing({ lost: null }), activating])
       expect(decide(target)).toMatchObject({ kind: 'pause', failedAttempts: 1 })
     expect(decide(failing({ refusalIsFinal: true }))).toMatchObject({ to: 'failed', reason: 'Download failed' })
   })

@@ -35,6 +35,12 @@ describe('a rebooting target', () => {
       move('failed', 'not_applied'),
     ],
     [
+      'has rebooted at the instant at which the command was sent',
+      { device: { ...online, bootCount: 4, bootedAt: at(1) } },
+      100,
+      move('failed', 'not_applied'),
+    ],
+    [
       'has not rebooted for this command',
       { device: { ...online, bootCount: 4, bootedAt: start } },
       100,

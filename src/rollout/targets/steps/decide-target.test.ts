@@ -44,6 +44,8 @@ describe('a planned or deferred target', () => {
   test('is given up at the deadline, softly', () => {
     expect(decide(deferred, 61, { offlineDeadlineMs: ms(61) })).toEqual(move('failed', 'offline'))
     expect(decide(deferred, 60, { offlineDeadlineMs: ms(61) })).toEqual({ kind: 'wait' })
+    // The service has just started.
+    expect(decide(deferred, 61, { offlineDeadlineMs: ms(61), graceUntilMs: ms(62) })).toEqual({ kind: 'wait' })
   })
 
   test('waits while the upgrade is held, at its deadline too', () => {
