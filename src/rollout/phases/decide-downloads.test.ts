@@ -278,3 +278,12 @@ describe('the counters of a phase of the downloads', () => {
     expect([counted.downloaded[1] ?? 0, counted.failures[1] ?? 0]).toEqual([downloaded, failures])
   })
 })
+
+test('a device that has lost its image and got to a later version by itself has yet to download in its phase', () => {
+  const target: TargetNow = { ...planned, downloadPhase: 1, fetched: true }
+  const hop = { version: '3.0', image_id: 'image', reported: [] }
+  const none = { reason: null, failedAttempts: 0, lostAttempts: 0, retryAtMs: null, staged: false, order: null }
+  const counted: SiteDownloads = { current: 1, gate_passed: 0, failures: {}, downloaded: { 1: 2 } }
+  expect(countDownloads(counted, [{ ...none, target, to: 'planned', hop }]).downloaded).toEqual({ 1: 1 })
+  expect(countDownloads(counted, [{ ...none, target, to: 'planned' }]).downloaded).toEqual({ 1: 2 })
+})
