@@ -39,6 +39,26 @@ describe('a cancelled upgrade', () => {
     await expectConsistent(rollout.ctx)
   })
 
+  it('that its failures stop already has failed, and nobody has cancelled it', async () => {
+    await seed([4])
+    const { id } = await create({ strategy: 'canary', canary_phases: [100], max_failure_percentage: 0 })
+    await advance()
+    const [first] = rollout.devices()
+    await rollout.fleet.answer(({ id: device }) => (device === first?.id ? 'refuses_content' : 'fetches'))
+    await advance()
+    expect(countOf(await read(id))).toEqual({ failed: 1, downloading: 3 })
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    const others = rollout.devices().filter((device) => device !== first)
+    await rollout.fleet.disconnect(others)
+    await rollout.fleet.connect(others, NEW)
+    await advance()
+    expect((await read(id)).siteUpgrades).toMatchObject([
+      { status: 'failed', stopReason: 'more than 0 % of 4 devices in all sites failed' },
+    ])
+    const logs = rollout.ctx.db.selectFrom('auditLog').select('message').where('message', 'like', 'Cancel%')
+    expect(await logs.execute()).toEqual([])
+  })
+
   it('that comes too late for every device has cancelled nothing', async () => {
     await seed([3])
     const { id } = await create()

@@ -61,6 +61,17 @@ it('an upgrade that has ended continues with its failed devices, boots each once
   expect(await read(id)).toMatchObject({ status: ['completed', 'completed'] })
 })
 
+it('a device whose image was deleted since is not retried', async () => {
+  const { ctx, org } = rollout
+  const { id } = await rollout.create({ reboot_strategy: 'big_bang' })
+  await play(() => 'refuses_content')
+  const macs = rollout.devices().map(({ mac }) => mac)
+  await ctx.db.deleteFrom('firmwareImage').where('orgId', '=', org.scope.orgId).execute()
+  const { retried, skipped } = await retry(id)
+  expect([retried, skipped.map(({ mac }) => mac).toSorted()]).toEqual([0, macs.toSorted()])
+  expect(new Set(skipped.map(({ reason }) => reason))).toEqual(new Set(['its firmware image was deleted']))
+})
+
 it('a device fails again and is retried again; its earlier runs do not change', async () => {
   const [bad] = rollout.devices()
   if (bad === undefined) throw new Error('no device')

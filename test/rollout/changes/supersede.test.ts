@@ -106,6 +106,17 @@ describe('an upgrade that supersedes another one', () => {
     expect([...rollout.fleet.flashes.values()]).toEqual(Array.from({ length: 8 }, () => 1))
   })
 
+  it('leaves absent devices to the old one that it has commanded before', async () => {
+    const old = await rollout.create({})
+    await rollout.advance()
+    await rollout.fleet.answer(() => 'loses_early')
+    await rollout.fleet.disconnect(rollout.devices())
+    await rollout.advance()
+    expect(countAll(await rollout.read(old.id))).toEqual({ deferred: 8 })
+    expect(countAll(await rollout.create({ supersede: true }))).toEqual({})
+    expect(countAll(await rollout.read(old.id))).toEqual({ deferred: 8 })
+  })
+
   it('leaves failed devices where they are, and a retry of the old one leaves what was taken over', async () => {
     const old = await rollout.create({ strategy: 'serial', max_failure_percentage: 100 })
     await rollout.advance()

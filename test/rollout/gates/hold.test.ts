@@ -153,6 +153,16 @@ describe.each(['org', 'site'] as const)('with phases of the %s', (scope) => {
     expect(await read(id)).toMatchObject({ status: 'completed', counts: { upgraded: 39, failed: 1 } })
   })
 
+  it('a cancelled upgrade whose devices still install is not paused', async () => {
+    await rollout.fleet.connect(rollout.devices())
+    const id = await create(scope)
+    await advance()
+    await rollout.fleet.answer(() => 'fetches')
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    expect([(await read(id)).hold, await auditsLike('Pause%')]).toEqual([null, []])
+  })
+
   it('a paused upgrade ends when it is cancelled', async () => {
     await rollout.fleet.connect(rollout.devices())
     const id = await create(scope)
