@@ -141,6 +141,21 @@ describe('an upgrade with maintenance windows', () => {
     expect(dueMs).toBeLessThanOrEqual(ctx.serviceClock.nowMs())
   })
 
+  it('is looked at again once the clock was set although it has begun', async () => {
+    await rollout.seed([2])
+    const { id } = await rollout.create({ strategy: 'serial', maintenance_windows: [noon] })
+    await rollout.advance()
+    await rollout.fleet.answer()
+    advanceTo('2026-03-01T12:31:00Z')
+    await rollout.play()
+    expect([statusOf(await rollout.read(id)), await waitOf(id)]).toEqual([['upgrading'], nextNoon])
+    const { ctx } = rollout
+    const before = await followWallClock(ctx, ctx.clock.now().getTime() - ctx.serviceClock.nowMs())
+    await followWallClock(ctx, before - 60 * MINUTE_MS)
+    const { dueMs } = await ctx.db.selectFrom('siteUpgrade').select('dueMs').executeTakeFirstOrThrow()
+    expect(dueMs).toBeLessThanOrEqual(ctx.serviceClock.nowMs())
+  })
+
   it('leaves a command that could not be sent to expire when the device could no longer end in time', async () => {
     const devices = await rollout.seed([1])
     await rollout.create({ maintenance_windows: [noon] })
