@@ -7,17 +7,10 @@ import type { State } from './state.ts'
 import { uploadSupport } from './downloads/support.ts'
 import { type Upgrades, createUpgrades } from './upgrades.ts'
 
-/** Replaces values that several agents on one machine would share. */
-export type EdgeIdentity = Partial<Record<'boot_id' | 'model' | 'serial', string>>
-
 /** The agent of an edge appliance. */
-export async function createEdgeRole(
-  parts: RoleParts,
-  appliance: Appliance,
-  identity: EdgeIdentity = {},
-): Promise<Role> {
+export async function createEdgeRole(parts: RoleParts, appliance: Appliance): Promise<Role> {
   const { state, folder } = parts
-  const facts = { ...(await readMachineFacts()), ...identity }
+  const facts = await readMachineFacts()
   const report = createReporter(folder, appliance)
   return {
     registration: { path: '/api/v1/mxedges/register', body: {} },

@@ -26,14 +26,14 @@ export interface ClaimGuesses {
   limit<T extends Claimable>(who: Claimant, claim: () => Promise<ClaimPlan<T>>): Promise<ClaimPlan<T>>
 }
 
-export function createClaimGuesses(wrongPerHour: number = WRONG_CODES_PER_HOUR): ClaimGuesses {
-  const counts = new RateLimiterMemory({ points: wrongPerHour, duration: WINDOW_S })
+export function createClaimGuesses(): ClaimGuesses {
+  const counts = new RateLimiterMemory({ points: WRONG_CODES_PER_HOUR, duration: WINDOW_S })
   return {
     async limit({ scope, principal }, claim) {
       const keys = [scope.orgId, principal.adminId ?? principal.tokenId ?? '']
       for (const key of keys) {
         const counted = await counts.get(key)
-        if (counted !== null && counted.consumedPoints >= wrongPerHour)
+        if (counted !== null && counted.consumedPoints >= WRONG_CODES_PER_HOUR)
           throw tooManyRequests(
             `${counted.consumedPoints} claim codes were wrong within the hour.`,
             Math.max(1, Math.ceil(counted.msBeforeNext / 1000)),

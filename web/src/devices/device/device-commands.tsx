@@ -59,7 +59,7 @@ function CommandLine({ siteId, command, zone }: CommandLineProps) {
         <StateMark tone={tone}>{text}</StateMark>
       </div>
       {command.reason !== undefined && <p>{causeText(command.reason)}</p>}
-      <p className="log-when">
+      <p>
         <RowName>
           <SiteTime at={command.created_time} zone={zone} />
         </RowName>
