@@ -223,7 +223,7 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
 /** Tests that have the server or the hardware that other rows need. */
 const elsewhere: Readonly<Record<string, string>> = {
   "The device can't upload to this server": 'http/devices/device-support.test.ts',
-  "The agent of the edge appliance can't collect support files": 'edge/support.test.ts',
+  "The agent of the edge appliance can't collect support files": 'edge/agent/support.test.ts',
 }
 
 it('has a request, or the test of another file, for each row of the table', () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Operation, contentOf } from '../../../../src/http/operation.ts'
 import { isObject } from '../../../../src/platform/json/is-object.ts'
-import { addBox } from '../../../edge/upgrade-world.ts'
+import { addBox } from '../../../edge/upgrades/upgrade-world.ts'
 import type { AnyJson } from '../../../support/contract/any-json.ts'
 import { type Answer, type TestServer, startTestServer } from '../../../support/servers/server.ts'
 import type { Areas } from '../../../tenancy/areas.ts'

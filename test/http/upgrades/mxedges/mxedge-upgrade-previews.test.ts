@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { json } from '../../../../src/platform/database/db.ts'
-import { pathOf, running, upgrade } from '../../../edge/upgrade-world.ts'
+import { pathOf, running, upgrade } from '../../../edge/upgrades/upgrade-world.ts'
 import type { AnyJson } from '../../../support/contract/any-json.ts'
 import { later, useMxedgeUpgrades } from './mxedge-upgrades-harness.ts'
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sweepFirmwareFiles } from '../../../../src/firmware/storage/storage.ts'
-import { uploadPackage } from '../../../edge/packages.ts'
-import { addBox, deleteUpgrade, pathOf, planUpgrade, upgrade } from '../../../edge/upgrade-world.ts'
+import { uploadPackage } from '../../../edge/upgrades/packages.ts'
+import { addBox, deleteUpgrade, pathOf, planUpgrade, upgrade } from '../../../edge/upgrades/upgrade-world.ts'
 import { addCluster } from '../../../support/fleets/mxedges.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../../../support/servers/server.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { find, upgrade } from '../../../edge/upgrade-world.ts'
+import { find, upgrade } from '../../../edge/upgrades/upgrade-world.ts'
 import { useMxedgeUpgrades } from './mxedge-upgrades-harness.ts'
 
 const given = useMxedgeUpgrades()

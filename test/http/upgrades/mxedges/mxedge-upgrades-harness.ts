@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { sweepFirmwareFiles } from '../../../../src/firmware/storage/storage.ts'
-import { uploadPackage } from '../../../edge/packages.ts'
-import { addBox, pathOf, playUpgrades, targetsOf } from '../../../edge/upgrade-world.ts'
+import { uploadPackage } from '../../../edge/upgrades/packages.ts'
+import { addBox, pathOf, playUpgrades, targetsOf } from '../../../edge/upgrades/upgrade-world.ts'
 import { type Answer, type TestServer, startTestServer } from '../../../support/servers/server.ts'
 
 export interface MxedgeUpgrades {

@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addMxedge } from '../../../support/fleets/mxedges.ts'
-import { uploadPackage } from '../../../edge/packages.ts'
-import { addBox, deleteUpgrade, find, pathOf, planUpgrade, targetsOf, upgrade } from '../../../edge/upgrade-world.ts'
+import { uploadPackage } from '../../../edge/upgrades/packages.ts'
+import {
+  addBox,
+  deleteUpgrade,
+  find,
+  pathOf,
+  planUpgrade,
+  targetsOf,
+  upgrade,
+} from '../../../edge/upgrades/upgrade-world.ts'
 import { type TestServer, startTestServer } from '../../../support/servers/server.ts'
 import { sweepFirmwareFiles } from '../../../../src/firmware/storage/storage.ts'
 import { join } from 'node:path'

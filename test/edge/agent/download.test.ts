@@ -5,12 +5,12 @@ import { type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse, cr
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { NotExecuted } from '../../src/agent/appliance.ts'
-import { type DownloadOptions, type Downloads, createDownloads } from '../../src/agent/downloads/download.ts'
-import { Interrupted } from '../../src/agent/interrupted.ts'
-import { parseRange } from '../../src/firmware/downloads/range.ts'
-import type { Artifact } from '../../src/gateway/edge/messages.ts'
-import { temporaryDir } from '../support/temporary-dir.ts'
+import { NotExecuted } from '../../../src/agent/appliance.ts'
+import { type DownloadOptions, type Downloads, createDownloads } from '../../../src/agent/downloads/download.ts'
+import { Interrupted } from '../../../src/agent/interrupted.ts'
+import { parseRange } from '../../../src/firmware/downloads/range.ts'
+import type { Artifact } from '../../../src/gateway/edge/messages.ts'
+import { temporaryDir } from '../../support/temporary-dir.ts'
 
 const bytes = randomBytes(300_000)
 const sha256 = createHash('sha256').update(bytes).digest('hex')

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AnyJson } from '../support/contract/any-json.ts'
-import { addCluster } from '../support/fleets/mxedges.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import type { AnyJson } from '../../support/contract/any-json.ts'
+import { addCluster } from '../../support/fleets/mxedges.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { uploadPackage } from './packages.ts'
-import { doneBy } from './start-agent.ts'
+import { doneBy } from '../start-agent.ts'
 import {
   addPeer,
   commandsOf,
@@ -18,7 +18,7 @@ import {
   untilTarget,
   upgrade,
 } from './upgrade-world.ts'
-import { type EdgeWorld, eventTypes, startEdgeWorld } from './world.ts'
+import { type EdgeWorld, eventTypes, startEdgeWorld } from '../world.ts'
 
 let world: EdgeWorld
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { deviceIdOf } from '../../src/devices/device.ts'
-import { findUnclaimed } from '../../src/devices/registry/store.ts'
-import { claimNewDevices, makeDevices } from '../support/fleets/devices.ts'
-import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
-import { codeOf, inventoryOf, newRouterMac, registerRouter, tryToRegisterRouter } from './routers.ts'
-import { newKey } from './world.ts'
+import { deviceIdOf } from '../../../src/devices/device.ts'
+import { findUnclaimed } from '../../../src/devices/registry/store.ts'
+import { claimNewDevices, makeDevices } from '../../support/fleets/devices.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
+import { codeOf, inventoryOf, newRouterMac, registerRouter, tryToRegisterRouter } from '../routers.ts'
+import { newKey } from '../world.ts'
 
 let server: TestServer
 let nowMs = Date.now()

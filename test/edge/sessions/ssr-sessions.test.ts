@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { findUnclaimed } from '../../src/devices/registry/store.ts'
-import { issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
-import { addMxedge } from '../support/fleets/mxedges.ts'
-import { waitUntil } from '../support/wait-until.ts'
-import { connectRouter, inventoryOf, openRouter, registerRouter, routerHello, statsOf } from './routers.ts'
-import { type AgentPeer, type EdgeWorld, hello, newKey, openAgent, register, startEdgeWorld } from './world.ts'
+import { findUnclaimed } from '../../../src/devices/registry/store.ts'
+import { issueDeviceCertificate, loadDeviceCa } from '../../../src/gateway/certificates/device-ca.ts'
+import { addMxedge } from '../../support/fleets/mxedges.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { connectRouter, inventoryOf, openRouter, registerRouter, routerHello, statsOf } from '../routers.ts'
+import { type AgentPeer, type EdgeWorld, hello, newKey, openAgent, register, startEdgeWorld } from '../world.ts'
 
 let world: EdgeWorld
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addCluster } from '../support/fleets/mxedges.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { addCluster } from '../../support/fleets/mxedges.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { uploadPackage } from './packages.ts'
 import {
   addPeer,
@@ -14,7 +14,7 @@ import {
   untilTarget,
   upgrade,
 } from './upgrade-world.ts'
-import { type EdgeWorld, eventTypes, hello, startEdgeWorld } from './world.ts'
+import { type EdgeWorld, eventTypes, hello, startEdgeWorld } from '../world.ts'
 
 let world: EdgeWorld
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addMxedge } from '../support/fleets/mxedges.ts'
-import { temporaryDir } from '../support/temporary-dir.ts'
-import { waitUntil } from '../support/wait-until.ts'
-import { doneBy, startAgent, untilConnected } from './start-agent.ts'
-import { type EdgeWorld, eventTypes, startEdgeWorld } from './world.ts'
+import { addMxedge } from '../../support/fleets/mxedges.ts'
+import { temporaryDir } from '../../support/temporary-dir.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { doneBy, startAgent, untilConnected } from '../start-agent.ts'
+import { type EdgeWorld, eventTypes, startEdgeWorld } from '../world.ts'
 
 let world: EdgeWorld
 beforeAll(async () => {

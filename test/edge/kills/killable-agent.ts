@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Point } from '../../src/agent/points.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import type { Point } from '../../../src/agent/points.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 /** A point, and which of its occurrences since the process was armed. */
 export type Kill = readonly [Point, number]

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AnyJson } from '../support/contract/any-json.ts'
-import { addMxedge } from '../support/fleets/mxedges.ts'
-import { waitUntil } from '../support/wait-until.ts'
-import { type EdgeWorld, connectAgent, openAgent, report, startEdgeWorld } from './world.ts'
+import type { AnyJson } from '../../support/contract/any-json.ts'
+import { addMxedge } from '../../support/fleets/mxedges.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { type EdgeWorld, connectAgent, openAgent, report, startEdgeWorld } from '../world.ts'
 
 let world: EdgeWorld
 beforeAll(async () => {

@@ -3,14 +3,22 @@ import { type KeyObject, X509Certificate, createHash, createPublicKey } from 'no
 import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { signingRequest } from '../../src/agent/signing-request.ts'
-import { issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
-import { lastRecords } from '../support/fleets/mxedges.ts'
-import { waitUntil } from '../support/wait-until.ts'
-import { connectRouter, openRouter } from './routers.ts'
-import { startAgent, untilConnected } from './start-agent.ts'
-import { startRouter } from './start-router.ts'
-import { type AgentPeer, type EdgeWorld, connectAgent, eventTypes, newKey, openAgent, startEdgeWorld } from './world.ts'
+import { signingRequest } from '../../../src/agent/signing-request.ts'
+import { issueDeviceCertificate, loadDeviceCa } from '../../../src/gateway/certificates/device-ca.ts'
+import { lastRecords } from '../../support/fleets/mxedges.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { connectRouter, openRouter } from '../routers.ts'
+import { startAgent, untilConnected } from '../start-agent.ts'
+import { startRouter } from '../start-router.ts'
+import {
+  type AgentPeer,
+  type EdgeWorld,
+  connectAgent,
+  eventTypes,
+  newKey,
+  openAgent,
+  startEdgeWorld,
+} from '../world.ts'
 
 const DAY_MS = 24 * 3_600_000
 

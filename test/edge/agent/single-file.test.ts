@@ -5,14 +5,14 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { version } from '../../src/platform/version.ts'
-import { addMxedge } from '../support/fleets/mxedges.ts'
-import { temporaryDir } from '../support/temporary-dir.ts'
-import { waitUntil } from '../support/wait-until.ts'
-import { codeOf, newRouterMac, statsOf } from './routers.ts'
-import { doneBy, untilConnected } from './start-agent.ts'
-import { dryRunOf, placeRouter } from './start-router.ts'
-import { type EdgeWorld, startEdgeWorld } from './world.ts'
+import { version } from '../../../src/platform/version.ts'
+import { addMxedge } from '../../support/fleets/mxedges.ts'
+import { temporaryDir } from '../../support/temporary-dir.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { codeOf, newRouterMac, statsOf } from '../routers.ts'
+import { doneBy, untilConnected } from '../start-agent.ts'
+import { dryRunOf, placeRouter } from '../start-router.ts'
+import { type EdgeWorld, startEdgeWorld } from '../world.ts'
 
 let world: EdgeWorld
 /** The agent in one file. */
@@ -29,8 +29,8 @@ afterAll(async () => {
 })
 
 const run = promisify(execFile)
-const program = fileURLToPath(new URL('../../src/bin/agent.ts', import.meta.url))
-const builder = fileURLToPath(new URL('../../scripts/build-agent.ts', import.meta.url))
+const program = fileURLToPath(new URL('../../../src/bin/agent.ts', import.meta.url))
+const builder = fileURLToPath(new URL('../../../scripts/build-agent.ts', import.meta.url))
 
 /** The appliance may have an older Node.js than this one. */
 const oldest = ['--import', fileURLToPath(new URL('node-20.mjs', import.meta.url))]

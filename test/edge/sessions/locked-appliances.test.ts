@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { MxedgeReport } from '../../src/mxedges/sessions/facts.ts'
-import { recordMxedgeReport } from '../../src/mxedges/sessions/record-report.ts'
-import { addMs } from '../../src/platform/time/clock.ts'
-import { waitUntil } from '../support/wait-until.ts'
-import { whileRowsAreLocked } from '../support/while-locked.ts'
-import { type EdgeWorld, connectAgent, openAgent, report, startEdgeWorld } from './world.ts'
+import type { MxedgeReport } from '../../../src/mxedges/sessions/facts.ts'
+import { recordMxedgeReport } from '../../../src/mxedges/sessions/record-report.ts'
+import { addMs } from '../../../src/platform/time/clock.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { whileRowsAreLocked } from '../../support/while-locked.ts'
+import { type EdgeWorld, connectAgent, openAgent, report, startEdgeWorld } from '../world.ts'
 
 let world: EdgeWorld
 beforeAll(async () => {

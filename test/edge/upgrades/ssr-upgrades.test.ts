@@ -1,13 +1,13 @@
 // Upgrades of SSR routers with the real interface, engine, gateway, downloads and agent.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Poller } from '../../src/platform/time/poller.ts'
-import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
-import { startRollouts } from '../../src/rollout/worker.ts'
-import type { AnyJson } from '../support/contract/any-json.ts'
-import { waitUntil } from '../support/wait-until.ts'
-import { connectRouter, statsOf } from './routers.ts'
-import { type RouterPlace, dryRunOf, startRouter, uploadImage } from './start-router.ts'
-import { type AgentCall, type AgentPeer, type EdgeWorld, startEdgeWorld } from './world.ts'
+import type { Poller } from '../../../src/platform/time/poller.ts'
+import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
+import { startRollouts } from '../../../src/rollout/worker.ts'
+import type { AnyJson } from '../../support/contract/any-json.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { connectRouter, statsOf } from '../routers.ts'
+import { type RouterPlace, dryRunOf, startRouter, uploadImage } from '../start-router.ts'
+import { type AgentCall, type AgentPeer, type EdgeWorld, startEdgeWorld } from '../world.ts'
 
 let world: EdgeWorld
 let engine: Poller

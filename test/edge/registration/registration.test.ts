@@ -6,10 +6,10 @@ import {
   SubjectAlternativeNameExtension,
 } from '@peculiar/x509'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { signingRequest } from '../../src/agent/signing-request.ts'
-import { addMxedge, lastRecords } from '../support/fleets/mxedges.ts'
-import { type TestServer, startTestServer } from '../support/servers/server.ts'
-import { newKey, register, tryToRegister } from './world.ts'
+import { signingRequest } from '../../../src/agent/signing-request.ts'
+import { addMxedge, lastRecords } from '../../support/fleets/mxedges.ts'
+import { type TestServer, startTestServer } from '../../support/servers/server.ts'
+import { newKey, register, tryToRegister } from '../world.ts'
 
 let server: TestServer
 let nowMs = Date.now()

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
-import { systemScope } from '../../src/access/scope.ts'
-import type { MxedgeOrder } from '../../src/mxedges/commands/command.ts'
-import { insertCommand } from '../../src/mxedges/commands/store.ts'
-import { inTx } from '../../src/platform/database/db.ts'
-import type { AnyJson } from '../support/contract/any-json.ts'
-import type { TestOrg, TestServer } from '../support/servers/server.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { systemScope } from '../../../src/access/scope.ts'
+import type { MxedgeOrder } from '../../../src/mxedges/commands/command.ts'
+import { insertCommand } from '../../../src/mxedges/commands/store.ts'
+import { inTx } from '../../../src/platform/database/db.ts'
+import type { AnyJson } from '../../support/contract/any-json.ts'
+import type { TestOrg, TestServer } from '../../support/servers/server.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 /** Uploads random bytes as a package; returns the image. */
 export async function uploadPackage(

@@ -1,8 +1,8 @@
 import { createPrivateKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
-import { addMxedge, lastRecords, makeMxedge } from '../support/fleets/mxedges.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { issueDeviceCertificate, loadDeviceCa } from '../../../src/gateway/certificates/device-ca.ts'
+import { addMxedge, lastRecords, makeMxedge } from '../../support/fleets/mxedges.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import {
   type EdgeWorld,
   connectAgent,
@@ -13,7 +13,7 @@ import {
   register,
   startEdgeWorld,
   tryToRegister,
-} from './world.ts'
+} from '../world.ts'
 
 let world: EdgeWorld
 beforeAll(async () => {

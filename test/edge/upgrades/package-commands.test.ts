@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { applianceLimits, hookLimitsMs } from '../../src/mxedges/commands/time-limits.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { applianceLimits, hookLimitsMs } from '../../../src/mxedges/commands/time-limits.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { lastEvent, order, untilEnded, upgradeOf, uploadPackage } from './packages.ts'
-import { type EdgeWorld, connectAgent, startEdgeWorld } from './world.ts'
+import { type EdgeWorld, connectAgent, startEdgeWorld } from '../world.ts'
 
 let world: EdgeWorld
 beforeAll(async () => {
