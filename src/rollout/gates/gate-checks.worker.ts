@@ -79,63 +79,73 @@ function phaseOf({ phase, of }: DueCheck) {
   return presentPhase({ phase, of: of ?? undefined })
 }
 
+interface Checked {
+  readonly check: DueCheck
+  readonly hold: UpgradeHold
+}
+
 async function applyVerdict(
   ctx: Context,
   tx: Tx,
   scope: OrgScope,
-  { check, verdict, hold }: { readonly check: DueCheck; readonly verdict: CheckVerdict; readonly hold: UpgradeHold },
+  { check, hold, verdict }: Checked & { readonly verdict: CheckVerdict },
 ): Promise<void> {
   const now = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
-  const { id, phase, of } = check
+  const { id, phase } = check
   await updateCheckDue(tx, scope, id, verdict.kind === 'retry' ? nowMs + verdict.afterMs : null)
-  switch (verdict.kind) {
-    case 'retry': {
-      const ended = endOf(phase, { of: hold.of, isEmptied: check.isEmptied })
-      await replaceHold(tx, scope, id, { ...hold, reason: waitForCheck(ended, verdict.failure) })
-      noteUpgrades(tx, scope, [{ orgUpgradeId: id, id: null }])
-      return
-    }
-    case 'hold':
-      // The wait for absent devices is extended by the time of the check as well.
-      await replaceHold(tx, scope, id, {
-        ...{ by: 'gate', reason: verdict.reason, since_s: epochS(now), since_ms: hold.since_ms },
-        ...(of !== null && { of }),
-      })
-      await appendUpgradeChange(
-        tx,
-        scope,
-        {
-          type: 'UPGRADE_HELD',
-          upgrade_id: id,
-          ...phaseOf(check),
-          reason: verdict.reason,
-          message: `Upgrade ${id} held: ${verdict.reason}`,
-        },
-        now,
-      )
-      return
-    case 'open': {
-      const { note } = verdict
-      await insertApproval(tx, scope, id, {
-        phase,
-        ...(of !== null && { of }),
-        by: 'check',
-        name: 'check',
-        admin_id: null,
-        note,
-        at_s: epochS(now),
-      })
-      await resumeSiteUpgrades(tx, scope, id, nowMs)
-      const passed = {
-        type: 'UPGRADE_CHECK_PASSED',
-        upgrade_id: id,
-        ...phaseOf(check),
-        ...(note !== null && { note }),
-      } as const
-      const message = `The check of ${wordsOf(of ?? undefined).phase} ${phase} of upgrade ${id} passed`
-      await appendUpgradeChange(tx, scope, { ...passed, message }, now)
-      wakeAfterCommit(tx, 'rollouts')
-    }
-  }
+  if (verdict.kind === 'hold') return holdUpgrade(tx, scope, { check, hold, reason: verdict.reason, now })
+  if (verdict.kind === 'open') return openGate(tx, scope, { check, note: verdict.note, now, nowMs })
+  const ended = endOf(phase, { of: hold.of, isEmptied: check.isEmptied })
+  await replaceHold(tx, scope, id, { ...hold, reason: waitForCheck(ended, verdict.failure) })
+  noteUpgrades(tx, scope, [{ orgUpgradeId: id, id: null }])
+}
+
+async function holdUpgrade(
+  tx: Tx,
+  scope: OrgScope,
+  { check, hold, reason, now }: Checked & { readonly reason: string; readonly now: Date },
+): Promise<void> {
+  const { id, of } = check
+  await replaceHold(tx, scope, id, {
+    by: 'gate',
+    reason,
+    since_s: epochS(now),
+    // The wait for absent devices is extended by the time of the check as well.
+    since_ms: hold.since_ms,
+    ...(of !== null && { of }),
+  })
+  const message = `Upgrade ${id} held: ${reason}`
+  const held = { type: 'UPGRADE_HELD', upgrade_id: id, ...phaseOf(check), reason, message } as const
+  await appendUpgradeChange(tx, scope, held, now)
+}
+
+interface OpenedGate {
+  readonly check: DueCheck
+  readonly note: string | null
+  readonly now: Date
+  readonly nowMs: number
+}
+
+async function openGate(tx: Tx, scope: OrgScope, { check, note, now, nowMs }: OpenedGate): Promise<void> {
+  const { id, phase, of } = check
+  await insertApproval(tx, scope, id, {
+    phase,
+    ...(of !== null && { of }),
+    by: 'check',
+    name: 'check',
+    admin_id: null,
+    note,
+    at_s: epochS(now),
+  })
+  await resumeSiteUpgrades(tx, scope, id, nowMs)
+  const passed = {
+    type: 'UPGRADE_CHECK_PASSED',
+    upgrade_id: id,
+    ...phaseOf(check),
+    ...(note !== null && { note }),
+  } as const
+  const message = `The check of ${wordsOf(of ?? undefined).phase} ${phase} of upgrade ${id} passed`
+  await appendUpgradeChange(tx, scope, { ...passed, message }, now)
+  wakeAfterCommit(tx, 'rollouts')
 }
