@@ -48,19 +48,24 @@ export async function deleteOldRows(
   const deleted: Record<string, number> = {}
   let left = MAX_ROWS
   const mayGoOn = (): boolean => left > 0 && signal?.aborted !== true
-  for (const { rows, before } of kinds)
-    for (const aging of rows)
-      for (const owner of await listOwners(ctx.db, aging))
-        for (let batch = BATCH_ROWS; batch === BATCH_ROWS && mayGoOn();) {
-          batch = await inTx(ctx, async (tx) => {
-            const rows = await deleteBatch(tx, aging, { owner, before })
-            if (rows > 0) await onDeleted?.(tx, { aging, owner, before })
-            return rows
-          })
-          deleted[aging.table] = (deleted[aging.table] ?? 0) + batch
-          left -= batch
-        }
+  for await (const { aging, owner, before } of listAging(ctx.db, kinds)) {
+    for (let batch = BATCH_ROWS; batch === BATCH_ROWS && mayGoOn();) {
+      batch = await inTx(ctx, async (tx) => {
+        const rows = await deleteBatch(tx, aging, { owner, before })
+        if (rows > 0) await onDeleted?.(tx, { aging, owner, before })
+        return rows
+      })
+      deleted[aging.table] = (deleted[aging.table] ?? 0) + batch
+      left -= batch
+    }
+  }
   return deleted
+}
+
+/** Lists the rows to delete: those of each owner in each table, and before which time. */
+async function* listAging(db: Db, kinds: readonly AgingKind[]) {
+  for (const { rows, before } of kinds)
+    for (const aging of rows) for (const owner of await listOwners(db, aging)) yield { aging, owner, before }
 }
 
 /** Lists the owners that have rows: one index look-up for each, where `distinct` would read all rows. */

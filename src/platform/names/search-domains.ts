@@ -19,11 +19,7 @@ export function parseSearchDomains(text: string): SearchDomains {
       .split(/\s+/)
     if (keyword === 'search') domains = values
     else if (keyword === 'domain') domains = values.slice(0, 1)
-    else if (keyword === 'options')
-      for (const value of values) {
-        const [, given] = /^ndots:(\d+)$/.exec(value) ?? []
-        if (given !== undefined) dots = Math.min(Number(given), MAX_DOTS)
-      }
+    else if (keyword === 'options') dots = dotsIn(values) ?? dots
   }
   return {
     domains: domains
@@ -32,6 +28,12 @@ export function parseSearchDomains(text: string): SearchDomains {
       .slice(0, MAX_DOMAINS),
     dots,
   }
+}
+
+/** Returns the number of the last option `ndots`, if there is one. */
+function dotsIn(options: readonly string[]): number | undefined {
+  const given = options.flatMap((option) => /^ndots:(\d+)$/.exec(option)?.[1] ?? []).at(-1)
+  return given === undefined ? undefined : Math.min(Number(given), MAX_DOTS)
 }
 
 /** Returns the names to query, in order, until one exists. A name that ends with a dot is complete. */
