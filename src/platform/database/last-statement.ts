@@ -52,23 +52,14 @@ export function collectLast(tx: object): void {
  * Declares one statement as last. It precedes those of lastStatement() that are sent with the commit. Its rows may be read
  * once the transaction has committed, so the caller must know without them what else there is to write.
  *
- * @param onRows Called with the rows after the commit, before the workers are woken.
  * @returns A function that returns the rows; it must be called after inTx().
  * @throws Error outside inTx().
  */
-export function executeAtCommit<R>(
-  tx: Tx,
-  compiled: CompiledQuery<R>,
-  onRows: (rows: readonly R[]) => void = () => {},
-): () => readonly R[] {
+export function executeAtCommit<R>(tx: Tx, compiled: CompiledQuery<R>): () => readonly R[] {
   let rows: readonly unknown[] | null = null
   const added = single.get(tx)
   if (added === undefined) throw new Error('executeAtCommit outside inTx')
-  function keepRows(_tx: Tx, written: readonly unknown[]): void {
-    rows = written
-    onRows(written as readonly R[])
-  }
-  added.push({ compiled, onRows: keepRows })
+  added.push({ compiled, onRows: (_tx, written) => void (rows = written) })
   return () => {
     if (rows === null) throw new Error('The transaction has not committed yet')
     return rows as readonly R[]
