@@ -51,7 +51,7 @@ export async function deletePastRetention(ctx: Context, retention: Retention, si
   const onDeleted = (tx: Tx, rows: DeletedRows) => reportDeleted(tx, rows, now)
   const deleted = await deleteOldRows(ctx, kinds, { signal, onDeleted })
   const rows = Object.values(deleted).reduce((sum, count) => sum + count, 0)
-  if (rows > 0) ctx.log.info({ rows, deleted }, 'Deleted what is older than it is kept')
+  if (rows > 0) ctx.log.info({ rows, deleted }, 'Deleted records that are older than their retention')
 }
 
 /** The names of tables for operators; tables that are not listed belong to one of these. */

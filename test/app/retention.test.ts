@@ -288,7 +288,7 @@ describe('retention', () => {
       expect.objectContaining({
         rows: 4,
         deleted: expect.objectContaining({ audit_log: 1, device_event_row: 3 }),
-        msg: 'Deleted what is older than it is kept',
+        msg: 'Deleted records that are older than their retention',
       }),
     ])
   })
