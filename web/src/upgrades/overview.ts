@@ -2,6 +2,7 @@ import type { Schemas } from '../api/client.ts'
 import type { Share } from '../display/share-bar.tsx'
 import { capital } from '../display/texts/capital.ts'
 import { type Standing, isRunning } from './upgrade.ts'
+import { keysOf } from '../display/keys-of.ts'
 
 /** An upgrade of any kind, as a row of the list of all kinds. */
 export type Overview = Schemas['UpgradeOverview']
@@ -14,7 +15,7 @@ export const kinds = {
   mxedge: { text: 'Edge appliances', unit: 'appliance', path: '/mxedges/upgrade' },
 } as const satisfies Record<UpgradeKind, { readonly text: string; readonly unit: string; readonly path: string }>
 
-export const upgradeKinds = Object.keys(kinds) as readonly UpgradeKind[] // Object.keys loses the type.
+export const upgradeKinds: readonly UpgradeKind[] = keysOf(kinds)
 
 /** The filter of the list, as in the address of the page. */
 export interface ListSearch {

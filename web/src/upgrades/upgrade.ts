@@ -1,6 +1,7 @@
 import type { Schemas } from '../api/client.ts'
 import { macText } from '../devices/device.ts'
 import type { Tone } from '../display/tone.ts'
+import { keysOf } from '../display/keys-of.ts'
 
 /** The record of an upgrade of devices or routers, as far as both have the same. */
 export type Upgrade = Pick<Schemas['OrgUpgrade'], 'upgrades'>
@@ -39,7 +40,7 @@ export function reasonOf({ reason, restoring = false, restore_reason: cause }: T
   return cause === undefined ? reason : `${cause}: ${reason}`
 }
 
-export const targetStatuses = Object.keys(targetStates) as readonly TargetStatus[]
+export const targetStatuses: readonly TargetStatus[] = keysOf(targetStates)
 
 /** The states of upgrades, of all sites and of one. */
 export const upgradeStates: Readonly<Record<Report['status'], Words>> = {

@@ -1,5 +1,6 @@
 import { type DeviceType, deviceTypes } from '../../devices/device.ts'
 import { type UpgradeKind, upgradeKinds } from '../overview.ts'
+import { keysOf } from '../../display/keys-of.ts'
 
 export const strategies = ['canary', 'serial', 'rrm', 'big_bang'] as const
 export type Strategy = (typeof strategies)[number]
@@ -164,7 +165,7 @@ export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
     channel: channels.find((name) => name === search['channel']),
     downgrades: downgrades.find((name) => name === search['downgrades']),
     services: Object.keys(services).length === 0 ? undefined : services,
-    type: (Object.keys(deviceTypes) as DeviceType[]).find((type) => type === search['type']),
+    type: keysOf(deviceTypes).find((type) => type === search['type']),
     part: parts.find((name) => name === search['part']),
     takeover: takeovers.find((name) => name === search['takeover']),
     inclusion: inclusions.find((name) => name === search['inclusion']),

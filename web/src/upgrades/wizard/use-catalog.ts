@@ -4,6 +4,7 @@ import { type DeviceType, deviceTypes } from '../../devices/device.ts'
 import type { Choice, LoadedChoices } from '../../display/forms/choices.ts'
 import { failureOf } from '../../display/layout/load-failure.ts'
 import { channels } from './draft.ts'
+import { keysOf } from '../../display/keys-of.ts'
 
 /** Names that select a version of each model. */
 const channelChoices: readonly Choice[] = [
@@ -17,7 +18,7 @@ const deviceChoices: readonly Choice[] = [{ value: 'latest', label: 'Latest of e
 /** Returns the channels, and the versions of the catalogue for devices of a type, or for all, with their models. */
 export function useDeviceCatalog(orgId: string, type: DeviceType | undefined): LoadedChoices {
   const { api } = useServer()
-  const types = type === undefined ? (Object.keys(deviceTypes) as DeviceType[]) : [type]
+  const types = type === undefined ? keysOf(deviceTypes) : [type]
   const catalogs = useQueries({
     queries: types.map((one) => ({
       queryKey: ['firmware versions', orgId, one],
