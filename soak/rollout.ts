@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
 import { runCrashTest } from './support/crash-test.ts'
 import { planInterruptions } from './support/interruption.ts'
-import { onAllSites, onSomeSites } from './support/plan-rollouts.ts'
+import { type PlanRollouts, onAllSites, onSomeSites } from './support/plan-rollouts.ts'
 
 export const options = {
   seed: { type: 'string' },
   short: { type: 'boolean' },
+  row: { type: 'boolean' },
   together: { type: 'string' },
   devices: { type: 'string' },
   kills: { type: 'string' },
@@ -42,21 +43,31 @@ const short = {
   pace: { timeScale: 0.03, downloadBytesPerS: 500_000 },
 } as const
 
+/** Upgrades of all devices together, one after the other, each with six kills or stops in a row during the slow downloads. */
+const row = {
+  devices: 40,
+  sites: 2,
+  upgrades: 5,
+  kills: 25,
+  upMs: [1500, 9000],
+  downMs: [0, 2000],
+  soakS: 1,
+  imageBytes: 4_000_000,
+  pace: { timeScale: 0.1, downloadBytesPerS: 700_000 },
+} as const
+
 /** With `--short`: the number of rollouts that begin together. */
 const DEFAULT_TOGETHER = 20
 
 /**
  * Runs upgrades at the default failure budget while the server is stopped or killed with `kill -9` at random times. Each
  * device must boot exactly once per upgrade, and no device may be left unfinished. By default a few long rollouts;
- * `--short` runs many short ones, with each strategy in turn.
+ * `--short` runs many short ones, with each strategy in turn, and `--row` interrupts single ones again and again.
  */
 export async function run(values: OptionValues): Promise<Figures> {
   const seed = parseCount(values, 'seed', randomInt(1, 2 ** 31))
-  const isShort = values['short'] === true
-  const { devices, upgrades, kills: defaultKills, upMs, downMs, ...plan } = isShort ? short : long
-  const rollouts = isShort
-    ? onSomeSites(parseCount(values, 'together', DEFAULT_TOGETHER))
-    : onAllSites({ strategy: 'canary' })
+  const [chosen, rollouts] = planOf(values)
+  const { devices, upgrades, kills: defaultKills, upMs, downMs, ...plan } = chosen
   const kills = parseCount(values, 'kills', defaultKills)
   const folder = await mkdtemp(join(tmpdir(), 'signalbox-soak-'))
   console.log(`seed ${seed}, files in ${folder}`)
@@ -76,4 +87,10 @@ export async function run(values: OptionValues): Promise<Figures> {
   )
   if (report.failed.length === 0) await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   return { ...report }
+}
+
+function planOf(values: OptionValues): readonly [typeof long | typeof short | typeof row, PlanRollouts] {
+  if (values['short'] === true) return [short, onSomeSites(parseCount(values, 'together', DEFAULT_TOGETHER))]
+  if (values['row'] === true) return [row, onAllSites({ strategy: 'big_bang' })]
+  return [long, onAllSites({ strategy: 'canary' })]
 }

@@ -25,7 +25,9 @@ export interface CrashReport {
   readonly strategies: Readonly<Record<string, number>>
   /** The times of rollouts that began together, until the last of them had ended. */
   readonly upgrade_s: readonly number[]
-  /** The longest time from the last start of the server in a round until all devices were upgraded. */
+  /** The time from the last start of the server in each round with an interruption until all devices were upgraded. */
+  readonly since_restarts_s: readonly number[]
+  /** The longest of these times. */
   readonly since_restart_s: number
   /** How many switches took three minutes more, because only their silence showed that they installed nothing. */
   readonly silent_switches: number
@@ -83,6 +85,7 @@ async function connectUnequally({ plan, random, service, fleet, devices }: Run) 
 
 function sumUp({ seed, devices }: CrashPlan, rounds: readonly Round[]) {
   const strategies = rounds.flatMap((round) => round.strategies)
+  const sinceRestartsS = rounds.flatMap(({ figures }) => figures.sinceRestartS ?? [])
   const sum = (of: (figures: Round['figures']) => number) => rounds.reduce((all, { figures }) => all + of(figures), 0)
   return {
     seed,
@@ -100,6 +103,7 @@ function sumUp({ seed, devices }: CrashPlan, rounds: readonly Round[]) {
     left_behind: sum(({ leftBehind }) => leftBehind),
     silent_switches: sum(({ silentSwitches }) => silentSwitches),
     upgrade_s: rounds.map(({ figures }) => figures.seconds),
-    since_restart_s: Math.max(0, ...rounds.map(({ figures }) => figures.sinceRestartS ?? 0)),
+    since_restarts_s: sinceRestartsS,
+    since_restart_s: Math.max(0, ...sinceRestartsS),
   }
 }
