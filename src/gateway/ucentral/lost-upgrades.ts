@@ -75,13 +75,11 @@ export function createLostUpgrades(host: LinkHost): LostUpgrades {
 
   /** The conclusion needs the uptime, and the client may report it up to a minute after the connection. */
   function requestState(session: Session, state: Watched): void {
-    if (state.hasRequestedState || session.uptime === 'reported') return
     state.hasRequestedState = true
     session.call(STATE_CALL_ID, encodeStateRequest(session.mac))
   }
 
   function ask(session: Session, state: Watched, callIds: readonly number[]): void {
-    requestState(session, state)
     const id = randomInt(FIRST_CALL_ID, MIN_COMMAND_CALL_ID)
     state.askedId = id
     restart(state)
@@ -94,7 +92,9 @@ export function createLostUpgrades(host: LinkHost): LostUpgrades {
     if (state.callIds === null) {
       if (!state.isListing && elapsedMs >= LIST_AGAIN_MS) void list(session, state)
     } else if (state.type === 'ap') {
-      if (state.askedId === null || elapsedMs >= ANSWER_MS) ask(session, state, state.callIds)
+      // The next look asks for the calls: if that answer came first, the conclusion would wait for a further question.
+      if (session.uptime !== 'reported' && !state.hasRequestedState) requestState(session, state)
+      else if (state.askedId === null || elapsedMs >= ANSWER_MS) ask(session, state, state.callIds)
     } else if (elapsedMs >= SILENT_MS && state.looks >= SILENT_LOOKS) {
       host.onIdle(session)
       state.callIds = null
