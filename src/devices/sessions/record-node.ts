@@ -12,6 +12,7 @@ import {
   findLease,
   insertNode,
   listLost,
+  listLostSessions,
   markSessionsLost,
   renewLease,
   markLostDisconnected,
@@ -27,7 +28,9 @@ export async function recordNodeStarted(ctx: Context, nodeId: string): Promise<v
   await inTx(ctx, async (tx) => {
     const lease = await findLease(tx, nodeId)
     await insertNode(tx, nodeId, { at, until: addMs(at, LEASE_MS) })
-    await abandonSessions(tx, nodeId, { at, lostAt: lostAt(lease, at) })
+    await markSessionsLost(tx, nodeId, lostAt(lease, at))
+    // An upgrade may have committed commands as sent while the former process stopped and closed its sessions.
+    await recordCommandsLost(tx, await listLostSessions(tx), { at, why: 'gateway_lost' })
   })
 }
 

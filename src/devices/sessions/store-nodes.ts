@@ -65,6 +65,11 @@ export async function countLost(reader: Reader): Promise<{ lost: number; since: 
   return { lost: Number(lost), since }
 }
 
+/** Lists the last sessions of the lost devices. */
+export function listLostSessions(reader: Reader): Promise<SessionKey[]> {
+  return reader.selectFrom('deviceSession').select(['deviceId', 'epoch']).where('lostAt', 'is not', null).execute()
+}
+
 /** Lists up to `limit` lost devices, in any order: some may be locked for long. */
 export async function listLost(reader: Reader, limit: number): Promise<string[]> {
   const { rows } = await sql<{ deviceId: string }>`

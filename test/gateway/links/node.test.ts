@@ -2,7 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { recordConnects } from '../../../src/devices/sessions/record-connect.ts'
-import { createLostDevicesSweep, recordNodeStarted } from '../../../src/devices/sessions/record-node.ts'
+import {
+  createLostDevicesSweep,
+  recordNodeStarted,
+  recordNodeStopped,
+} from '../../../src/devices/sessions/record-node.ts'
 import { deviceFacts } from '../../support/fleets/devices.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type GatewayHarness, claimDevice, createGatewayHarness, newMac, openDevice } from '../harness.ts'
@@ -16,8 +20,14 @@ afterEach(() => harness.close())
 const restart = { kind: 'restart' as const, params: {} }
 const facts = deviceFacts()
 
-/** Inserts a session and a command in flight, as a killed process leaves them. */
-async function insertAbandonedSession(nodeId: string): Promise<{ mac: string; commandId: string }> {
+/**
+ * Inserts a session and a command in flight, as a killed process leaves them.
+ * @param beforeSent Called before the command is committed as sent.
+ */
+async function insertAbandonedSession(
+  nodeId: string,
+  beforeSent: () => Promise<void> = () => Promise.resolve(),
+): Promise<{ mac: string; commandId: string }> {
   const mac = newMac()
   await harness.claim(mac)
   await recordNodeStarted(harness.ctx, nodeId)
@@ -25,6 +35,7 @@ async function insertAbandonedSession(nodeId: string): Promise<{ mac: string; co
     opened: [session],
   } = await recordConnects(harness.ctx, nodeId, [{ mac, family: 'ucentral', facts }])
   const commandId = await harness.queue(mac, { ...restart, siteUpgradeId: randomUUID() })
+  await beforeSent()
   await harness.ctx.db
     .updateTable('deviceCommand')
     .set({ state: 'sent', epoch: session?.epoch ?? null, sentAt: harness.ctx.clock.now() })
@@ -48,6 +59,13 @@ test('a restarted process ends the commands that were in flight; a device that r
   harness.advance(600_000)
   await harness.untilCommand(expiring, 'expired')
   expect(await harness.events()).toEqual(['AP_CONNECTED', 'AP_RESTART_FAILED'])
+})
+
+test('a restarted process ends a command that was committed as sent after the former one had stopped', async () => {
+  const stop = () => recordNodeStopped(harness.ctx, harness.nodeId)
+  const { commandId } = await insertAbandonedSession(harness.nodeId, stop)
+  await harness.start()
+  expect(await harness.command(commandId)).toMatchObject({ state: 'unknown', outcome: { why: 'gateway_lost' } })
 })
 
 test('a device that does not reconnect after a restart is disconnected after the grace period', async () => {
