@@ -55,7 +55,8 @@ const fields = {
   status: Type.Enum(Object.keys(buckets)),
   reason: Type.Optional(
     Type.String({
-      description: 'Why it failed, was cancelled, waits or is tried again: a code, or the words of the device',
+      description:
+        'Why it failed, was cancelled, waits, is tried again, or has no recovery snapshot: a code, or the words of the device',
     }),
   ),
   restoring: Type.Optional(Restoring),
