@@ -7,7 +7,7 @@ import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { type Upgrade, awaitedOf, countsOf } from '../upgrade.ts'
 import { kinds } from '../overview.ts'
 import { type UpgradePlace, cancelUpgrade } from './calls.ts'
-import { type Action, type State, actionsOf, heldPhaseOf, stopWaitingEffect } from './verdict.ts'
+import { type Action, type State, actionsOf, approvalEffect, heldPhaseOf, stopWaitingEffect } from './verdict.ts'
 
 interface RolloutActionsProps {
   readonly place: UpgradePlace
@@ -38,7 +38,7 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
     statuses.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0)
   const waiting = countOf(...waitingStates)
   const underWay = countOf('reboot_in_progress', 'rebooted')
-  const { phase, phases, words } = heldPhaseOf(report, hold)
+  const held = heldPhaseOf(report, hold)
   const { unit } = kinds[place.kind]
   const awaited = awaitedOf(upgrade)
   const going =
@@ -61,8 +61,8 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
       run: () => answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/resume', { params })),
     },
     approve: {
-      title: `Approve ${words} ${phase}`,
-      effect: `Opens the next phase: ${counted(phases.find((next) => next.phase === phase + 1)?.total ?? waiting, 'device')}.`,
+      title: `Approve ${held.words} ${held.phase}`,
+      effect: approvalEffect(held, waiting),
       fields: (
         <TextInput
           label="Note for the record"
@@ -76,7 +76,7 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
           api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/approve', {
             params,
             body: {
-              phase,
+              phase: held.phase,
               ...(hold?.phase_of !== undefined && { phase_of: hold.phase_of }),
               ...(note !== '' && { note }),
             },

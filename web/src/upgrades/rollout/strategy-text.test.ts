@@ -7,6 +7,7 @@ const phasesOf = (...sizes: readonly number[]) =>
 it.each([
   ['big_bang', phasesOf(40), 'big bang, 40 devices at once'],
   ['canary', phasesOf(1, 9, 30), 'canary, in 3 phases of 1, 9 and 30 devices'],
+  ['canary', phasesOf(500, 2000, 2500), 'canary, in 3 phases of 500, 2,000 and 2,500 devices'],
   ['serial', phasesOf(1, 1, 1), 'serial, in 3 phases of 1 device each'],
   ['rrm', phasesOf(1, 2, 3, 4, 5, 6, 7), 'rrm, in 7 phases of up to 7 devices'],
   ['canary', [], 'canary'],

@@ -1,4 +1,4 @@
-import { counted } from '../../display/texts/counted.ts'
+import { counted, grouped } from '../../display/texts/counted.ts'
 import type { Report } from '../upgrade.ts'
 
 const MOST_SIZES = 6
@@ -12,7 +12,7 @@ export function strategyText({ strategy, phases }: Pick<Report, 'strategy' | 'ph
   const count = `${name}, in ${counted(sizes.length, 'phase')}`
   if (sizes.every((size) => size === first)) return `${count} of ${counted(first, unit)} each`
   if (sizes.length > MOST_SIZES) return `${count} of up to ${counted(Math.max(...sizes), unit)}`
-  return `${count} of ${sizes.slice(0, -1).join(', ')} and ${counted(sizes.at(-1) ?? 0, unit)}`
+  return `${count} of ${sizes.slice(0, -1).map(grouped).join(', ')} and ${counted(sizes.at(-1) ?? 0, unit)}`
 }
 
 /** Returns from which versions to which one devices go, such as "3.1.0 → 3.2.0". */

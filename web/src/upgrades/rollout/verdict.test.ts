@@ -3,6 +3,7 @@ import type { UpgradeKind } from '../overview.ts'
 import type { Hold, Report } from '../upgrade.ts'
 import {
   actionsOf,
+  approvalEffect,
   awaitedText,
   budgetText,
   heldPhaseOf,
@@ -32,6 +33,11 @@ it.each([
     null,
     'Phase 2 of 3: 3 of 100 upgraded, 1 of 5 tolerated failures, stops at 6',
   ],
+  [
+    reportOf({ total: 5000, upgraded: 1200, failed: 1300, stops_after_failures: 1501 }),
+    null,
+    'Phase 2 of 3: 1,200 of 5,000 upgraded, 1,300 of 1,500 tolerated failures, stops at 1,501',
+  ],
   [reportOf({ failed: 0 }), holdBy('user'), 'Paused in phase 2 of 3: 3 of 100 upgraded'],
   [reportOf({}), holdBy('gate'), 'Waits in phase 2 of 3: 3 of 100 upgraded, 1 failed'],
   [reportOf({ phases: phases.slice(2), upgraded: 0, failed: 0 }), null, 'Not begun: 0 of 100 upgraded'],
@@ -49,6 +55,14 @@ it('names the phase of the downloads at one of their gates', () => {
   expect(verdictOf({ report, hold, stopReason: null })).toBe('Waits in download phase 1 of 2: 0 of 100 upgraded')
   expect(heldPhaseOf(report, hold)).toEqual({ phases: downloads, phase: 1, words: 'download phase' })
   expect(heldPhaseOf(report, holdBy('approval'))).toMatchObject({ phase: 1, words: 'phase' })
+})
+
+it('says before an approval how many devices of the phase failed', () => {
+  const held = { phases: [1, 2].map((phase) => ({ phase, total: 2000, failed: 2 - phase })), words: 'phase' } as const
+  expect(approvalEffect({ ...held, phase: 1 }, 10)).toBe(
+    '1 of the 2,000 devices of phase 1 failed. Opens the next phase: 2,000 devices.',
+  )
+  expect(approvalEffect({ ...held, phase: 2 }, 10)).toBe('Opens the next phase: 10 devices.')
 })
 
 it('counts devices that ran the version already', () => {

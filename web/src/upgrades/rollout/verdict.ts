@@ -1,4 +1,4 @@
-import { counted } from '../../display/texts/counted.ts'
+import { counted, grouped } from '../../display/texts/counted.ts'
 import type { UpgradeKind } from '../overview.ts'
 import { type Hold, type Report, type Standing, isRunning } from '../upgrade.ts'
 
@@ -14,21 +14,21 @@ export function verdictOf({ report, hold, stopReason }: State): string {
       ? `, ${budgetText(report)}`
       : failed === 0
         ? ''
-        : `, ${failed} failed`
-  const others = skipped > 0 ? `, ${skipped} skipped` : ''
-  const progress = `${upgraded} of ${total} upgraded${others}${failures}`
+        : `, ${grouped(failed)} failed`
+  const others = skipped > 0 ? `, ${grouped(skipped)} skipped` : ''
+  const progress = `${grouped(upgraded)} of ${grouped(total)} upgraded${others}${failures}`
   if (stopReason !== null) return `${progress}. ${sentence(stopReason)}`
   if (!isRunning(status)) return progress
   const open = openPhaseOf(report)
-  const phase = open === null ? 'Not begun' : `Phase ${open} of ${report.phases.length}`
+  const phase = open === null ? 'Not begun' : `Phase ${grouped(open)} of ${grouped(report.phases.length)}`
   if (hold === null) return `${phase}: ${progress}`
   const { phases, phase: heldPhase, words } = heldPhaseOf(report, hold)
-  return `${hold.by === 'user' ? 'Paused' : 'Waits'} in ${words} ${heldPhase} of ${phases.length}: ${progress}`
+  return `${hold.by === 'user' ? 'Paused' : 'Waits'} in ${words} ${grouped(heldPhase)} of ${grouped(phases.length)}: ${progress}`
 }
 
 interface HeldPhase {
   /** Those of the same kind. */
-  readonly phases: readonly { readonly phase: number; readonly total: number }[]
+  readonly phases: readonly { readonly phase: number; readonly total: number; readonly failed: number }[]
   /** The phase that is open, from 1. */
   readonly phase: number
   readonly words: 'phase' | 'download phase'
@@ -40,6 +40,15 @@ export function heldPhaseOf({ phases, downloads }: Pick<Report, 'phases' | 'down
   return { phases: downloads, phase: openPhaseOf({ phases: downloads }) ?? 1, words: 'download phase' }
 }
 
+/** Returns what it means to approve the phase that is held, with how many of its devices failed. */
+export function approvalEffect({ phases, phase, words }: HeldPhase, waiting: number): string {
+  const held = phases.find((one) => one.phase === phase)
+  const next = phases.find((one) => one.phase === phase + 1)
+  const opens = `Opens the next phase: ${counted(next?.total ?? waiting, 'device')}.`
+  if (held === undefined || held.failed === 0) return opens
+  return `${grouped(held.failed)} of the ${counted(held.total, 'device')} of ${words} ${phase} failed. ${opens}`
+}
+
 function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
@@ -49,9 +58,9 @@ export function budgetText({
   failed,
   stops_after_failures: stops,
 }: Pick<Report, 'failed' | 'stops_after_failures'>): string {
-  if (stops === null) return `${failed} failed, and no number of failures stops it`
-  if (stops === 1) return failed === 0 ? 'stops at the first failure' : `${failed} failed`
-  return `${failed} of ${stops - 1} tolerated failures, stops at ${stops}`
+  if (stops === null) return `${grouped(failed)} failed, and no number of failures stops it`
+  if (stops === 1) return failed === 0 ? 'stops at the first failure' : `${grouped(failed)} failed`
+  return `${grouped(failed)} of ${grouped(stops - 1)} tolerated failures, stops at ${grouped(stops)}`
 }
 
 interface OpenedPhase extends Pick<Report['phases'][number], 'phase' | 'opened_at' | 'ended_at' | 'gate'> {

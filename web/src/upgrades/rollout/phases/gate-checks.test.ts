@@ -16,6 +16,8 @@ it('compares each rule of a gate with its present value', () => {
     { rule: 'at most 1 failed', value: '1', isMet: true },
     { rule: 'at least 90 % upgraded', value: '9 of 10', isMet: true },
   ])
+  const large = { ...phase, total: 2000, upgraded: 700, failed: 1200 }
+  expect(checkGate(large).map(({ value }) => value)).toEqual(['1,200 of 2,000', '700', 'not given yet'])
 })
 
 it('knows when a phase can meet a rule only after a retry', () => {

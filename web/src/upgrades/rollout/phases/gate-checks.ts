@@ -1,3 +1,4 @@
+import { grouped } from '../../../display/texts/counted.ts'
 import type { Hold, Report } from '../../upgrade.ts'
 
 type Phase = Report['phases'][number]
@@ -36,16 +37,26 @@ function checkNumbers(gate: Gate, { total, failed, upgraded, ended_at: endedAt }
   const hasEnded = endedAt !== undefined
   // Devices that failed stay failed unless they are retried. Others may still be upgraded until the phase ends.
   const checks: readonly (readonly [rule: string, value: string, isMet: boolean, isFinal: boolean] | null)[] = [
-    failures === undefined ? null : [`at most ${failures} failed`, `${failed}`, failed <= failures, true],
+    failures === undefined ? null : [`at most ${grouped(failures)} failed`, grouped(failed), failed <= failures, true],
     percent === undefined
       ? null
-      : [`at most ${percent} % failed`, `${failed} of ${total}`, 100 * failed <= percent * total, true],
+      : [
+          `at most ${percent} % failed`,
+          `${grouped(failed)} of ${grouped(total)}`,
+          100 * failed <= percent * total,
+          true,
+        ],
     atLeast === undefined
       ? null
-      : [`at least ${atLeast} upgraded`, `${upgraded}`, upgraded >= Math.min(atLeast, total), hasEnded],
+      : [`at least ${grouped(atLeast)} upgraded`, grouped(upgraded), upgraded >= Math.min(atLeast, total), hasEnded],
     share === undefined
       ? null
-      : [`at least ${share} % upgraded`, `${upgraded} of ${total}`, 100 * upgraded >= share * total, hasEnded],
+      : [
+          `at least ${share} % upgraded`,
+          `${grouped(upgraded)} of ${grouped(total)}`,
+          100 * upgraded >= share * total,
+          hasEnded,
+        ],
   ]
   return checks.flatMap((check) => {
     if (check === null) return []

@@ -22,10 +22,10 @@ export function PhaseWindow({ phases, open, isGatePassed }: PhaseWindowProps) {
   const shown = phases.slice(first, first + MAX_PHASES)
   return (
     <>
-      {first > 0 && <p className="plan-line muted">{first} before</p>}
+      {first > 0 && <p className="plan-line muted">{grouped(first)} before</p>}
       <PhaseSegments segments={shown.map((phase) => segmentOf(phase, isGatePassed(phase.phase), now))} />
       {phases.length > first + MAX_PHASES && (
-        <p className="plan-line muted">{phases.length - first - MAX_PHASES} after them</p>
+        <p className="plan-line muted">{grouped(phases.length - first - MAX_PHASES)} after them</p>
       )}
     </>
   )
@@ -40,8 +40,8 @@ function segmentOf(phase: PhaseCounts, isGatePassed: boolean | undefined, now: n
     figures: (
       <>
         {grouped(upgraded)} of {grouped(total)}
-        {failed > 0 && <strong> · {failed} failed</strong>}
-        {underWay > 0 && ` · ${underWay} under way`}
+        {failed > 0 && <strong> · {grouped(failed)} failed</strong>}
+        {underWay > 0 && ` · ${grouped(underWay)} under way`}
       </>
     ),
   }

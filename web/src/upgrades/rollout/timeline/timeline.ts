@@ -1,3 +1,4 @@
+import { grouped } from '../../../display/texts/counted.ts'
 import { type Report, isRunning, upgradeStates } from '../../upgrade.ts'
 import type { PhaseCounts } from '../phases/phase-counts.ts'
 import { lastOpenedOf } from '../verdict.ts'
@@ -57,8 +58,8 @@ type TimedPhase = Pick<PhaseCounts, 'phase' | 'total' | 'upgraded' | 'failed' | 
 
 /** Returns when a phase opened, and when and how it ended. */
 export function timesOf({ phase, total, upgraded, failed, openedAt, endedAt }: TimedPhase): readonly TimelineEntry[] {
-  const done = `${upgraded} of ${total} upgraded`
-  const detail = failed === 0 ? done : `${done}, ${failed} failed`
+  const done = `${grouped(upgraded)} of ${grouped(total)} upgraded`
+  const detail = failed === 0 ? done : `${done}, ${grouped(failed)} failed`
   return [
     ...(openedAt === null ? [] : [openingOf('Phase', phase, openedAt)]),
     ...(endedAt === null ? [] : [{ at: endedAt, what: `Phase ended · phase ${phase}`, detail }]),
