@@ -1,7 +1,9 @@
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { MoreButton } from '../../../display/layout/more-button.tsx'
 import { Panel } from '../../../display/layout/panel.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
-import { grouped } from '../../../display/texts/counted.ts'
+import { counted, grouped } from '../../../display/texts/counted.ts'
 import { SiteTimeOfDay } from '../../../display/times/time.tsx'
 import { duration } from '../../../display/times/times.ts'
 import type { Site } from '../../../orgs/sites.ts'
@@ -17,12 +19,15 @@ interface SitePanelProps {
   readonly sites: ReadonlyMap<string, Site> | undefined
 }
 
-/** An upgrade of thousands of sites shows those that say most: see order(). */
-const SHOWN = 100
+/** The sites that say most: see order(). What follows the table is too far down otherwise. */
+const SHOWN = 12
+/** After they are asked for; an upgrade may have thousands. */
+const MOST = 100
 
 /** The progress of each site, with its start in its own time zone and its share of the whole time. */
 export function SitePanel({ orgId, report, upgrade, sites }: SitePanelProps) {
   const now = useNow()
+  const [limit, setLimit] = useState(SHOWN)
   const planned = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.start_time]))
   const waits = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.waits_until]))
   const startOf = (site: ReportedSite): number | undefined => site.started_at ?? planned.get(site.site_id)
@@ -50,7 +55,7 @@ export function SitePanel({ orgId, report, upgrade, sites }: SitePanelProps) {
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, SHOWN).map((site) => {
+            {rows.slice(0, limit).map((site) => {
               const { tone, text } = upgradeStates[site.status]
               const start = startOf(site)
               const opensAt = waits.get(site.site_id)
@@ -87,9 +92,9 @@ export function SitePanel({ orgId, report, upgrade, sites }: SitePanelProps) {
                           params={{ orgId, upgradeId: report.upgrade_id }}
                           search={{ state: 'failed', at: site.site_id, site: site.site_id }}
                           hash="devices"
-                          aria-label={`${site.failed} failed at ${site.site_name ?? 'a deleted site'}`}
+                          aria-label={`${grouped(site.failed)} failed at ${site.site_name ?? 'a deleted site'}`}
                         >
-                          {site.failed} failed
+                          {grouped(site.failed)} failed
                         </Link>
                       </strong>
                     )}
@@ -105,7 +110,16 @@ export function SitePanel({ orgId, report, upgrade, sites }: SitePanelProps) {
           </tbody>
         </table>
       </div>
-      {rows.length > SHOWN && <p className="plan-line muted">and {rows.length - SHOWN} more sites</p>}
+      {rows.length > SHOWN && (
+        <p className="panel-buttons">
+          <MoreButton
+            query={{ hasNextPage: limit === SHOWN, isFetchingNextPage: false, fetchNextPage: () => setLimit(MOST) }}
+            end={rows.length > MOST ? `and ${counted(rows.length - MOST, 'more site')}` : 'All are shown.'}
+          >
+            {`Show ${rows.length > MOST ? `${MOST} of ${grouped(rows.length)}` : `all ${rows.length}`}`}
+          </MoreButton>
+        </p>
+      )}
     </Panel>
   )
 }
