@@ -100,9 +100,20 @@ describe.skipIf(noChromium !== null)(
     it('shows the phases of an upgrade before its devices have arrived', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await server.enter(server.org, org)
       const { promise: released, resolve: release } = Promise.withResolvers<void>()
+      const now = Date.now() / 1000
+      const names = Array.from({ length: 12 }, (_, place) => `Further site ${place + 1}`)
       await page.route(`**/upgrade/${upgradeId}/report`, async (route) => {
         await released
-        await route.continue()
+        const json = await (await route.fetch()).json()
+        Object.assign(json.devices[0], { status: 'failed', reason: 'Too late', ended_at: now })
+        const [site] = json.sites
+        json.sites.push(...names.map((name) => Object.assign({}, site, { site_id: name, site_name: name })))
+        await route.fulfill({ json })
+      })
+      await page.route(`**/devices/upgrade/${upgradeId}`, async (route) => {
+        const json = await (await route.fetch()).json()
+        json.upgrades[0].upgrade.waits_until = now + 3600
+        await route.fulfill({ json })
       })
       await page.goto(`${org}/upgrades/${upgradeId}`)
       await page.getByRole('heading', { name: 'Phases' }).waitFor()
@@ -111,8 +122,15 @@ describe.skipIf(noChromium !== null)(
       const rows = page.getByRole('region', { name: 'Device rows' }).getByRole('listitem')
       expect(await rows.count()).toBe(0)
       await expectAccessible(page)
+      await page.getByText(/^1 site waits for its maintenance window, which opens \d\d:\d\d .+ at Oslo$/).waitFor()
       release()
       await rows.nth(2).waitFor()
+      await page.getByText('1 device failed in the last 10 minutes, and 0 in the 10 minutes before').waitFor()
+      const siteTable = page.getByRole('region', { name: 'Sites' })
+      expect(await siteTable.getByText('Further site 12').count()).toBe(0)
+      await siteTable.getByRole('button', { name: 'Show all 13' }).click()
+      await siteTable.getByText('Further site 12').waitFor()
+      await expectAccessible(page)
       await context.close()
     })
 

@@ -11,6 +11,7 @@ import { goalText, kinds } from '../overview.ts'
 import { type Upgrade, awaitedOf, holdOf, stateOf, stopReasonOf } from '../upgrade.ts'
 import type { UpgradePlace } from './calls.ts'
 import { estimateEnd } from './estimate-end.ts'
+import { type WindowsAhead, windowsAheadOf } from './outlook.ts'
 import { FloorPanel } from './sites/floor-panel.tsx'
 import { PhasePanel } from './phases/phase-panel.tsx'
 import { RolloutActions } from './rollout-actions.tsx'
@@ -65,6 +66,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
         <span>{versionText(report)}</span>
         <span aria-live="polite">{verdictOf(state)}</span>
         <EndEstimate state={state} upgrade={upgrade} sites={sites} />
+        <NextWindow ahead={windowsAheadOf(state, upgrade)} sites={sites} />
       </PageTitle>
       {hold !== null && <p className="note">{hold.reason}</p>}
       {awaited !== null && <p className="note">{awaited}</p>}
@@ -87,6 +89,23 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
         <TimelinePanel entries={timelineOf(report)} />
       </div>
     </>
+  )
+}
+
+interface NextWindowProps {
+  readonly ahead: WindowsAhead | null
+  readonly sites: ReadonlyMap<string, Site> | undefined
+}
+
+/** When the upgrade goes on at the first of the sites that wait for their windows. */
+function NextWindow({ ahead, sites }: NextWindowProps) {
+  if (ahead === null) return null
+  const site = sites?.get(ahead.firstSiteId)
+  return (
+    <span>
+      {ahead.text} <SiteTimeOfDay at={ahead.firstAt} zone={site?.timezone} />
+      {site !== undefined && ` at ${site.name}`}
+    </span>
   )
 }
 

@@ -1,10 +1,13 @@
 import { Panel } from '../../../display/layout/panel.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
+import { Ago } from '../../../display/times/time.tsx'
+import { useNow } from '../../../display/times/use-now.ts'
 import type { Hold, Report } from '../../upgrade.ts'
 import { BudgetBar } from './budget-bar.tsx'
 import { type GateCheck, checkGate, gatesBetween, holdTextOf } from './gate-checks.ts'
 import { countPhases } from './phase-counts.ts'
 import { PhaseWindow } from './phase-window.tsx'
+import { failurePaceOf } from '../outlook.ts'
 import { strategyText } from '../strategy-text.ts'
 import { openPhaseOf } from '../verdict.ts'
 
@@ -30,7 +33,18 @@ export function PhasePanel({ report, hold, unit }: PhasePanelProps) {
       <PhaseWindow phases={phases} open={open} isGatePassed={(phase) => between.get(phase)?.gate?.passed} />
       <Gates report={report} hold={hold} />
       <BudgetBar report={report} />
+      <Failures report={report} unit={unit} />
     </Panel>
+  )
+}
+
+function Failures({ report, unit }: Pick<PhasePanelProps, 'report' | 'unit'>) {
+  const pace = failurePaceOf(report, unit, useNow())
+  if (pace === null) return null
+  return (
+    <p className="plan-line muted">
+      {pace.text}; the last one <Ago at={pace.lastAt} />
+    </p>
   )
 }
 
