@@ -8,14 +8,13 @@ import { EmptyState, ProblemNote } from '../display/layout/notices.tsx'
 import { Panel } from '../display/layout/panel.tsx'
 import { QueryView } from '../display/layout/query-view.tsx'
 import { StateMark } from '../display/state-mark.tsx'
+import { grouped } from '../display/texts/counted.ts'
+import { focusContentIfLost } from '../display/forms/focus.ts'
 import { Ago } from '../display/times/time.tsx'
 import type { Tone } from '../display/tone.ts'
+import { type AlarmChoice, SHOWN, alarmChoiceNames, alarmChoices, nextLimit, showText } from './alarm-choices.ts'
 import { type DashboardPlace, OVERVIEW_MS } from './use-counts.ts'
 import { Row, RowButton, RowName } from '../display/layout/row.tsx'
-
-const SHOWN = 6
-/** After they are asked for. */
-const MOST = 100
 
 type Alarm = Schemas['Alarm']
 
@@ -27,13 +26,14 @@ const severities: Readonly<Record<Alarm['severity'], string>> = {
 
 const tones: Readonly<Record<Alarm['severity'], Tone>> = { critical: 'bad', warn: 'warn', info: 'idle' }
 
-/** The latest alarms of a week, which people acknowledge. */
+/** The alarms of a week, the latest first, and those that are open. People acknowledge them. */
 export function AlarmPanel({ orgId, siteId }: DashboardPlace) {
   const { api } = useServer()
+  const [choice, setChoice] = useState<AlarmChoice>('open')
   const [limit, setLimit] = useState(SHOWN)
-  const latest = { duration: '7d', limit }
+  const latest = { duration: '7d', limit, ...alarmChoices[choice].query }
   const query = useQuery({
-    queryKey: ['alarms', orgId, siteId, limit],
+    queryKey: ['alarms', orgId, siteId, choice, limit],
     queryFn: () =>
       siteId === undefined
         ? answerOf(
@@ -46,11 +46,18 @@ export function AlarmPanel({ orgId, siteId }: DashboardPlace) {
     placeholderData: keepPreviousData,
   })
   return (
-    <Panel title="Alarms" aside="7 days">
+    <Panel title="Alarms" aside={query.data && grouped(query.data.total)}>
+      <AlarmChips
+        chosen={choice}
+        onChoose={(chosen) => {
+          setChoice(chosen)
+          setLimit(SHOWN)
+        }}
+      />
       <QueryView query={query}>
         {({ results, total }) =>
           results.length === 0 ? (
-            <EmptyState title="No alarms in a week" />
+            <EmptyState title={alarmChoices[choice].empty} />
           ) : (
             <>
               <ol className="log">
@@ -58,10 +65,15 @@ export function AlarmPanel({ orgId, siteId }: DashboardPlace) {
                   <AlarmRow key={alarm.id} orgId={orgId} alarm={alarm} />
                 ))}
               </ol>
-              {total > results.length && results.length < MOST && (
+              {total > results.length && nextLimit(limit) !== null && (
                 <p className="panel-buttons">
-                  <Button variant="default" size="xs" onClick={() => setLimit(MOST)}>
-                    Show {total > MOST ? `${MOST} of ${total.toLocaleString('en')}` : `all ${total}`}
+                  <Button
+                    variant="default"
+                    size="xs"
+                    isBusy={query.isPlaceholderData}
+                    onClick={() => setLimit(nextLimit(limit) ?? limit)}
+                  >
+                    {showText(nextLimit(limit) ?? limit, total)}
                   </Button>
                 </p>
               )}
@@ -70,6 +82,30 @@ export function AlarmPanel({ orgId, siteId }: DashboardPlace) {
         }
       </QueryView>
     </Panel>
+  )
+}
+
+interface AlarmChipsProps {
+  readonly chosen: AlarmChoice
+  readonly onChoose: (choice: AlarmChoice) => void
+}
+
+function AlarmChips({ chosen, onChoose }: AlarmChipsProps) {
+  return (
+    <div className="chips" role="group" aria-label="Alarms by state">
+      {alarmChoiceNames.map((name) => (
+        <button
+          key={name}
+          type="button"
+          className="chip"
+          aria-pressed={name === chosen}
+          {...(name === chosen && { 'data-current': '' })}
+          onClick={() => onChoose(name)}
+        >
+          {alarmChoices[name].text}
+        </button>
+      ))}
+    </div>
   )
 }
 
@@ -134,7 +170,11 @@ function useAck(orgId: string, { id, acked }: Alarm) {
       acked
         ? answerOf(api.POST('/api/v1/orgs/{org_id}/alarms/{alarm_id}/unack', { params, body: {} }))
         : answerOf(api.POST('/api/v1/orgs/{org_id}/alarms/{alarm_id}/ack', { params, body: {} })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['alarms', orgId] }),
+    async onSuccess() {
+      await queries.invalidateQueries({ queryKey: ['alarms', orgId] })
+      // Among open alarms the row is gone if the acknowledgment has ended the alarm.
+      setTimeout(focusContentIfLost)
+    },
   })
 }
 

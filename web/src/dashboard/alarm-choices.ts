@@ -1,0 +1,31 @@
+import { grouped } from '../display/texts/counted.ts'
+
+/** Which alarms are shown: their words, and the filter of the search. */
+export const alarmChoices = {
+  open: { text: 'Open', empty: 'No open alarms', query: { status: 'open' } },
+  unacked: {
+    text: 'Open, not acknowledged',
+    empty: 'No open alarms that nobody has acknowledged',
+    query: { status: 'open', acked: false },
+  },
+  all: { text: 'All of 7 days', empty: 'No alarms in a week', query: {} },
+} as const
+
+export type AlarmChoice = keyof typeof alarmChoices
+
+export const alarmChoiceNames = Object.keys(alarmChoices) as readonly AlarmChoice[] // Object.keys loses the type.
+
+/** At first. */
+export const SHOWN = 6
+/** After each time that more are asked for. The last is the most that one call returns. */
+const limits = [100, 1000]
+
+/** Returns the next number of alarms to show; null after the last. */
+export function nextLimit(limit: number): number | null {
+  return limits.find((next) => next > limit) ?? null
+}
+
+/** Returns the words of the button that shows more. */
+export function showText(next: number, total: number): string {
+  return total > next ? `Show ${grouped(next)} of ${grouped(total)}` : `Show all ${grouped(total)}`
+}
