@@ -4,6 +4,7 @@ import { Facts } from '../../display/layout/facts.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { Ago, ViewerTime } from '../../display/times/time.tsx'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
+import { parkedText } from '../parked.ts'
 import { type Health, type WebhookPlace, pendingText, successText } from '../webhook.ts'
 
 interface HealthPanelProps {
@@ -36,7 +37,7 @@ export function HealthPanel({ place, id, health }: HealthPanelProps) {
         )}
       </>,
     ],
-    ['Undelivered', parked.toLocaleString('en')],
+    ['Undelivered', parkedText(parked)],
     ['Attempts in the last hour', successText(hour)],
     ['Answers in the last hour', hour.p50_ms !== undefined && `median ${hour.p50_ms} ms, p99 ${hour.p99_ms ?? '–'} ms`],
     [

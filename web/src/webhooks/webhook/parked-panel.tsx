@@ -1,14 +1,20 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Button } from '../../display/forms/button.tsx'
 import { counted, grouped } from '../../display/texts/counted.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
+import { replayEffect, replayedText } from '../parked.ts'
 import type { ParkedMessage, WebhookPlace } from '../webhook.ts'
 import { Row, RowButton, RowName } from '../../display/layout/row.tsx'
 
-const SHOWN = 20
+/** The deliveries below tell why. */
+const SHOWN = 5
+/** After they are asked for. */
+const MOST = 100
 
 const reasons: Readonly<Record<ParkedMessage['reason'], string>> = {
   exhausted: 'no attempt succeeded',
@@ -28,20 +34,24 @@ interface ParkedPanelProps {
 export function ParkedPanel({ place, id, isEnabled, mayWrite, zone }: ParkedPanelProps) {
   const calls = useWebhookCalls(place)
   const queries = useQueryClient()
+  const [limit, setLimit] = useState(SHOWN)
   const query = useQuery({
-    queryKey: ['webhook parked', place, id],
-    queryFn: () => calls.parked(id, SHOWN),
+    queryKey: ['webhook parked', place, id, limit],
+    queryFn: () => calls.parked(id, limit),
     refetchInterval: REFRESH_MS,
+    placeholderData: keepPreviousData,
   })
   const replay = useMutation({
     mutationFn: (ids?: string[]) => calls.replay(id, ids === undefined ? {} : { ids }),
     onSuccess: () => queries.invalidateQueries(),
   })
-  const waits = isEnabled ? '' : ' until the webhook is enabled'
   if (query.data === undefined) return <ProblemNote problem={query.error} />
   const { rows, total } = query.data
   const list = (
-    <Panel title="Undelivered messages" aside={total > SHOWN ? `the first ${SHOWN} of ${grouped(total)}` : total}>
+    <Panel
+      title="Undelivered messages"
+      aside={total > rows.length ? `the first ${rows.length} of ${grouped(total)}` : total}
+    >
       <ol className="log">
         {rows.map(({ id: messageId, topic, reason, attempts, events, parked_time: at }) => (
           <Row key={messageId}>
@@ -62,22 +72,26 @@ export function ParkedPanel({ place, id, isEnabled, mayWrite, zone }: ParkedPane
           </Row>
         ))}
       </ol>
-      {mayWrite && (
-        <p className="panel-buttons">
+      <p className="panel-buttons">
+        {mayWrite && (
           <ConfirmButton
             action="Send all again"
-            effect={`Sends ${counted(total, 'message')} again, the oldest first, with the same ids and bytes.${isEnabled ? '' : ` They wait${waits}.`}`}
+            effect={replayEffect(total, isEnabled)}
             run={() => replay.mutateAsync(undefined)}
           />
-        </p>
-      )}
+        )}
+        {total > rows.length && limit === SHOWN && (
+          <Button variant="default" size="xs" onClick={() => setLimit(MOST)}>
+            Show {total > MOST ? `${MOST} of ${grouped(total)}` : `all ${total}`}
+          </Button>
+        )}
+      </p>
     </Panel>
   )
   return (
     <>
       <p role="status" className="muted">
-        {replay.data !== undefined &&
-          `${counted(replay.data.replayed, 'message waits', 'messages wait')} to be sent again${waits}.`}
+        {replay.data !== undefined && replayedText(replay.data.replayed, total, isEnabled)}
       </p>
       {/* The dialog shows its own refusal. */}
       <ProblemNote problem={replay.variables === undefined ? null : replay.error} />

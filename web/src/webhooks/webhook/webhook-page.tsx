@@ -9,6 +9,7 @@ import { PageTitle } from '../../display/layout/page-title.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { MissingWebhook } from '../missing-webhook.tsx'
+import { parkedText } from '../parked.ts'
 import { useWebhook, useWebhookCalls, useWebhookHealth } from '../use-webhooks.ts'
 import {
   type Health,
@@ -177,7 +178,7 @@ function DeleteButton({ place, webhook, health }: DeleteButtonProps) {
           "Its delivery log can't be read any more.",
           health === undefined
             ? 'Waiting and undelivered messages are never sent.'
-            : `Waiting messages (${pendingText(health)}) and undelivered ones (${health.parked.toLocaleString('en')}) are never sent.`,
+            : `Waiting messages (${pendingText(health)}) and undelivered ones (${parkedText(health.parked)}) are never sent.`,
         ],
         isFinal: true,
       }}
