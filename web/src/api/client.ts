@@ -1,7 +1,7 @@
 import createClient, { type Client } from 'openapi-fetch'
 import { createContext, use } from 'react'
 import type { components, paths } from '#openapi'
-import { limitTime } from './limit-time.ts'
+import { completeAnswers } from './complete-answers.ts'
 import { Problem, detailOf, isAwayStatus } from './problem.ts'
 import type { Reachability } from './reachability.ts'
 import type { PageSession } from './session.ts'
@@ -44,7 +44,7 @@ export function createApi({ reachability, token: readToken }: ApiParts): Api {
   const api = createClient<paths>({
     baseUrl: globalThis.location.origin,
     credentials: 'same-origin',
-    fetch: limitTime({ send: (request) => fetch(request), schedule }),
+    fetch: completeAnswers({ send: (request) => fetch(request), schedule }),
   })
   api.use({
     onRequest({ request }) {

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
-import { limitTime } from './limit-time.ts'
+import { completeAnswers } from './complete-answers.ts'
 
 /** Limits the time of answers. */
-function setUp(send: Parameters<typeof limitTime>[0]['send']) {
+function setUp(send: Parameters<typeof completeAnswers>[0]['send']) {
   const limits = new Map<() => void, number>()
   const schedule = (run: () => void, ms: number) => {
     limits.set(run, ms)
     return () => void limits.delete(run)
   }
-  return { limits, send: limitTime({ send, schedule }) }
+  return { limits, send: completeAnswers({ send, schedule }) }
 }
 
 it.each([
@@ -28,14 +28,27 @@ it.each([
 it('limits the time until the end of the answer, and not beyond it', async () => {
   const body = new TransformStream<Uint8Array, Uint8Array>()
   const { limits, send } = setUp(() => Promise.resolve(new Response(body.readable, { status: 201 })))
-  const answer = await send(new Request('http://server/'))
-  expect(answer.status).toBe(201)
-  expect(limits.size).toBe(1)
+  const sent = send(new Request('http://server/'))
   const writer = body.writable.getWriter()
-  void writer.write(new TextEncoder().encode('{}'))
+  await writer.write(new TextEncoder().encode('{}'))
+  expect(limits.size).toBe(1)
   void writer.close()
-  expect(await answer.text()).toBe('{}')
+  const answer = await sent
+  expect({ status: answer.status, text: await answer.text() }).toEqual({ status: 201, text: '{}' })
   expect(limits.size).toBe(0)
+})
+
+const lost = (): Promise<never> => Promise.reject(new TypeError('Failed to fetch'))
+const cut = () => Promise.resolve(new Response(new ReadableStream({ start: (body) => body.error(new Error('cut')) })))
+
+it.each([
+  ['GET', lost, 'The server does not answer.'],
+  ['POST', lost, 'The server does not answer. The change may have been made: look before you repeat it.'],
+  ['GET', cut, 'The answer of the server was incomplete.'],
+  ['POST', cut, 'The answer of the server was incomplete. The change may have been made: look before you repeat it.'],
+])('says after a lost connection what may have happened to a %s', async (method, answer, message) => {
+  const { send } = setUp(answer)
+  await expect(send(new Request('http://server/', { method }))).rejects.toMatchObject({ status: 0, message })
 })
 
 it('has no limit after an answer without a body', async () => {
