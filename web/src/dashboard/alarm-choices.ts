@@ -1,5 +1,3 @@
-import { grouped } from '../display/texts/counted.ts'
-
 /** Which alarms are shown: their words, and the filter of the search. */
 export const alarmChoices = {
   open: { text: 'Open', empty: 'No open alarms', query: { status: 'open' } },
@@ -23,9 +21,4 @@ const limits = [100, 1000]
 /** Returns the next number of alarms to show; null after the last. */
 export function nextLimit(limit: number): number | null {
   return limits.find((next) => next > limit) ?? null
-}
-
-/** Returns the words of the button that shows more. */
-export function showText(next: number, total: number): string {
-  return total > next ? `Show ${grouped(next)} of ${grouped(total)}` : `Show all ${grouped(total)}`
 }

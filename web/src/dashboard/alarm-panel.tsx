@@ -9,10 +9,10 @@ import { Panel } from '../display/layout/panel.tsx'
 import { QueryView } from '../display/layout/query-view.tsx'
 import { StateMark } from '../display/state-mark.tsx'
 import { grouped } from '../display/texts/counted.ts'
-import { focusContentIfLost } from '../display/forms/focus.ts'
+import { showText } from '../display/texts/show-text.ts'
 import { Ago } from '../display/times/time.tsx'
 import type { Tone } from '../display/tone.ts'
-import { type AlarmChoice, SHOWN, alarmChoiceNames, alarmChoices, nextLimit, showText } from './alarm-choices.ts'
+import { type AlarmChoice, SHOWN, alarmChoiceNames, alarmChoices, nextLimit } from './alarm-choices.ts'
 import { type DashboardPlace, OVERVIEW_MS } from './use-counts.ts'
 import { Row, RowButton, RowName } from '../display/layout/row.tsx'
 
@@ -170,11 +170,7 @@ function useAck(orgId: string, { id, acked }: Alarm) {
       acked
         ? answerOf(api.POST('/api/v1/orgs/{org_id}/alarms/{alarm_id}/unack', { params, body: {} }))
         : answerOf(api.POST('/api/v1/orgs/{org_id}/alarms/{alarm_id}/ack', { params, body: {} })),
-    async onSuccess() {
-      await queries.invalidateQueries({ queryKey: ['alarms', orgId] })
-      // Among open alarms the row is gone if the acknowledgment has ended the alarm.
-      setTimeout(focusContentIfLost)
-    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['alarms', orgId] }),
   })
 }
 

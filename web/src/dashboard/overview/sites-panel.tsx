@@ -1,10 +1,13 @@
 import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { FIRST_ROWS, MoreRows } from '../../display/layout/more-rows.tsx'
 import { useMay } from '../../accounts/self.ts'
 import { EmptyState } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { ShareBar } from '../../display/share-bar.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
+import { grouped } from '../../display/texts/counted.ts'
 import { timeOfDay } from '../../display/times/times.ts'
 import { useNow } from '../../display/times/use-now.ts'
 import { NewSiteForm } from '../../orgs/new-site-form.tsx'
@@ -13,10 +16,9 @@ import { type SiteRow, orderSites } from './order-sites.ts'
 import { SitesMap } from './sites-map.tsx'
 import { useCounts } from '../use-counts.ts'
 
-const SHOWN = 50
-
 /** The sites, those with devices away first. */
 export function SitesPanel({ orgId }: { readonly orgId: string }) {
+  const [limit, setLimit] = useState(FIRST_ROWS)
   const sites = useSites(orgId)
   const all = useCounts(orgId, 'site_id').data
   const away = useCounts(orgId, 'site_id', { status: 'disconnected' }).data
@@ -42,13 +44,13 @@ export function SitesPanel({ orgId }: { readonly orgId: string }) {
                     </tr>
                   </thead>
                   <tbody>
-                    {rows.slice(0, SHOWN).map((row) => (
+                    {rows.slice(0, limit).map((row) => (
                       <SiteLine key={row.site.id} orgId={orgId} row={row} />
                     ))}
                   </tbody>
                 </table>
-                {rows.length > SHOWN && <p className="muted">and {rows.length - SHOWN} more without a device away</p>}
               </div>
+              <MoreRows total={rows.length} limit={limit} noun="site" onMore={setLimit} />
               <MoreSites orgId={orgId} />
             </>
           )
@@ -73,11 +75,11 @@ function SiteLine({ orgId, row: { site, total, away } }: { readonly orgId: strin
         ) : away === 0 ? (
           <StateMark tone="good">All connected</StateMark>
         ) : (
-          <StateMark tone="bad">{`${away} away`}</StateMark>
+          <StateMark tone="bad">{`${grouped(away)} away`}</StateMark>
         )}
       </td>
       <td className="bar-cell">
-        <span>{total}</span>
+        <span>{grouped(total)}</span>
         <ShareBar
           label={site.name}
           shares={[

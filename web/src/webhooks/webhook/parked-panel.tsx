@@ -8,6 +8,7 @@ import { Panel } from '../../display/layout/panel.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
 import { replayEffect, replayedText } from '../parked.ts'
+import { showText } from '../../display/texts/show-text.ts'
 import type { ParkedMessage, WebhookPlace } from '../webhook.ts'
 import { Row, RowButton, RowName } from '../../display/layout/row.tsx'
 
@@ -82,7 +83,7 @@ export function ParkedPanel({ place, id, isEnabled, mayWrite, zone }: ParkedPane
         )}
         {total > rows.length && limit === SHOWN && (
           <Button variant="default" size="xs" onClick={() => setLimit(MOST)}>
-            Show {total > MOST ? `${MOST} of ${grouped(total)}` : `all ${total}`}
+            {showText(MOST, total)}
           </Button>
         )}
       </p>

@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { MoreButton } from '../../../display/layout/more-button.tsx'
+import { FIRST_ROWS, MoreRows } from '../../../display/layout/more-rows.tsx'
 import { Panel } from '../../../display/layout/panel.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
-import { counted, grouped } from '../../../display/texts/counted.ts'
+import { grouped } from '../../../display/texts/counted.ts'
 import { SiteTimeOfDay } from '../../../display/times/time.tsx'
 import { duration } from '../../../display/times/times.ts'
 import type { Site } from '../../../orgs/sites.ts'
@@ -19,15 +19,10 @@ interface SitePanelProps {
   readonly sites: ReadonlyMap<string, Site> | undefined
 }
 
-/** The sites that say most: see order(). What follows the table is too far down otherwise. */
-const SHOWN = 12
-/** After they are asked for; an upgrade may have thousands. */
-const MOST = 100
-
 /** The progress of each site, with its start in its own time zone and its share of the whole time. */
 export function SitePanel({ orgId, report, upgrade, sites }: SitePanelProps) {
   const now = useNow()
-  const [limit, setLimit] = useState(SHOWN)
+  const [limit, setLimit] = useState(FIRST_ROWS)
   const planned = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.start_time]))
   const waits = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.waits_until]))
   const startOf = (site: ReportedSite): number | undefined => site.started_at ?? planned.get(site.site_id)
@@ -110,16 +105,7 @@ export function SitePanel({ orgId, report, upgrade, sites }: SitePanelProps) {
           </tbody>
         </table>
       </div>
-      {rows.length > SHOWN && (
-        <p className="panel-buttons">
-          <MoreButton
-            query={{ hasNextPage: limit === SHOWN, isFetchingNextPage: false, fetchNextPage: () => setLimit(MOST) }}
-            end={rows.length > MOST ? `and ${counted(rows.length - MOST, 'more site')}` : 'All are shown.'}
-          >
-            {`Show ${rows.length > MOST ? `${MOST} of ${grouped(rows.length)}` : `all ${rows.length}`}`}
-          </MoreButton>
-        </p>
-      )}
+      <MoreRows total={rows.length} limit={limit} noun="site" onMore={setLimit} />
     </Panel>
   )
 }
