@@ -89,8 +89,16 @@ export function testUpgrades(opened: () => Opened): void {
     await page.getByRole('dialog').getByText('restarts the 1 failed device again').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page
+      .getByRole('navigation', { name: 'Devices by state' })
+      .getByRole('link', { name: /^Waiting/ })
+      .click()
+    await failedRow.getByRole('button').focus()
     await play(() => 'upgrades')
     await page.getByText('2 of 2 upgraded').first().waitFor()
+    // The focus stays near the row, which is no longer among these.
+    await page.getByText('No device is in this state').waitFor()
+    await page.getByRole('region', { name: 'Devices', exact: true }).and(page.locator(':focus')).waitFor()
     await page.getByText('Completed').first().waitFor()
     expect(await colourOf(0, 'Upgraded')).toBe(upgraded)
     const timeline = page.getByRole('region', { name: 'Timeline' }).locator('.log-what')

@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'react'
 import { useSelf } from '../accounts/self.ts'
 import { answerOf, useServer } from '../api/client.ts'
 import { QuietButton } from '../display/forms/button.tsx'
-import { focusContentIfLost } from '../display/forms/focus.ts'
+import { focusContentIfLost, keepFocusIn } from '../display/forms/focus.ts'
 import { EmptyState, ProblemNote } from '../display/layout/notices.tsx'
 import { PageTitle } from '../display/layout/page-title.tsx'
 import { useIsHidden, useOrgPages } from './org-pages.ts'
@@ -20,6 +20,8 @@ export function Shell() {
   const self = useSelf()
   const isStranger = self !== undefined && self.privileges.every(({ org_id: id }) => id !== orgId)
   useFocusOfPages()
+  const content = useRef<HTMLElement>(null)
+  useEffect(() => (content.current === null ? undefined : keepFocusIn(content.current)), [])
   return (
     <div className="shell">
       <a className="skip" href="#content">
@@ -46,7 +48,7 @@ export function Shell() {
         </nav>
         <Account />
       </header>
-      <main id="content" tabIndex={-1}>
+      <main ref={content} id="content" tabIndex={-1}>
         <Content orgId={orgId} isStranger={isStranger} />
       </main>
     </div>
