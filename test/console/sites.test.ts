@@ -183,7 +183,7 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('button', { name: 'Set the scale' }).click()
       await clickAt(0.25, 0.5)
       await clickAt(0.75, 0.5)
-      await page.getByLabel('Length in metres').fill('16')
+      await page.getByLabel('Length in meters').fill('16')
       await page.getByRole('button', { name: 'Keep the drawing' }).click()
       await page.getByText('32.0 m wide').waitFor()
 

@@ -144,7 +144,7 @@ function SchemeChoice() {
   const next = schemes[(schemes.indexOf(colorScheme) + 1) % schemes.length] ?? 'auto'
   return (
     <button type="button" className="quiet" title={`Change to ${next}`} onClick={() => setColorScheme(next)}>
-      Colours: {colorScheme}
+      Colors: {colorScheme}
     </button>
   )
 }

@@ -1,6 +1,6 @@
 import { createTheme } from '@mantine/core'
 
-/** The settings of components besides the colours in colors.css. */
+/** The settings of components besides the colors in colors.css. */
 export const theme = createTheme({
   respectReducedMotion: true,
   cursorType: 'pointer',

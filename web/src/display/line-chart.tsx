@@ -19,12 +19,12 @@ interface LineChartProps {
 const HEIGHT_PX = 110
 const AXIS_PX = 60
 const TIMES_PX = 24
-/** The colours of the lines, in their order. */
+/** The colors of the lines, in their order. */
 const colors = ['--busy', '--good'] as const
 
 /** Values over time. The one under the pointer, else the last one, is written above. */
 export function LineChart(props: LineChartProps) {
-  // The colours of the page are read when it is drawn.
+  // The colors of the page are read when it is drawn.
   return <Drawing key={useComputedColorScheme()} {...props} />
 }
 

@@ -1,2 +1,2 @@
-/** The meaning of a colour. */
+/** The meaning of a color. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'idle'

@@ -93,10 +93,10 @@ export function withGeofence(
   return [...(geofences ?? []), { name, vertices: corners.map(({ x, y }) => ({ X: x, Y: y })) }]
 }
 
-/** Returns how many pixels a metre has, given both ends of a line and its length in metres; null for no length. */
-export function scaleOf([from, to]: Segment, metres: number): number | null {
+/** Returns how many pixels a meter has, given both ends of a line and its length in meters; null for no length. */
+export function scaleOf([from, to]: Segment, meters: number): number | null {
   const pixels = distance(from, to)
-  return pixels > 0 && metres > 0 && Number.isFinite(metres) ? pixels / metres : null
+  return pixels > 0 && meters > 0 && Number.isFinite(meters) ? pixels / meters : null
 }
 
 /** Returns the position of an element on the plan. */

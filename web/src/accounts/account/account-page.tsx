@@ -89,7 +89,7 @@ function OrgPanel({ self }: { readonly self: Self }) {
               action="Leave"
               isDestructive
               effect={{
-                does: 'Takes you out of',
+                does: 'Removes you from',
                 counts: [{ count: 1, one: 'organization' }],
                 name,
                 consequences: [
@@ -127,7 +127,7 @@ function DeleteButton({ orgs }: { readonly orgs: number }) {
           { count: sessions, one: 'session' },
           { count: tokens, one: 'API token' },
         ],
-        consequences: [`Takes you out of ${counted(orgs, 'organization')}.`],
+        consequences: [`Removes you from ${counted(orgs, 'organization')}.`],
         isFinal: true,
       }}
       fieldNames={['password']}

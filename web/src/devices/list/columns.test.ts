@@ -5,8 +5,8 @@ const keysIn = (text: string | undefined) => columnsIn(text).map(({ key }) => ke
 
 it('shows the usual columns unless others are asked for', () => {
   expect(keysIn(undefined)).toEqual(['state', 'model', 'version', 'site', 'mac'])
-  expect(keysIn('serial,state,colour')).toEqual(['state', 'serial'])
-  expect(keysIn('colour')).toEqual(keysIn(undefined))
+  expect(keysIn('serial,state,color')).toEqual(['state', 'serial'])
+  expect(keysIn('color')).toEqual(keysIn(undefined))
 })
 
 it('mentions columns in the address only where they differ', () => {

@@ -17,7 +17,7 @@ interface DeviceMarkerProps {
   readonly onPlace: (at: Point) => void
 }
 
-/** A device on a plan, in the colour of its state. It is moved by dragging, or by the arrow keys. */
+/** A device on a plan, in the color of its state. It is moved by dragging, or by the arrow keys. */
 export function DeviceMarker({ device, size, isChosen, mayMove, onChoose, onMove, onPlace }: DeviceMarkerProps) {
   const { stats, at, orientation } = device
   const { tone, text } = stateOf(stats.status, parseReport(stats).upgradeStep)

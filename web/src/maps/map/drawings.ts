@@ -20,7 +20,7 @@ export const drawings: readonly Drawing[] = [
     hint: 'Mark both ends of something whose length you know.',
     least: 2,
     most: 2,
-    question: 'Length in metres',
+    question: 'Length in meters',
     changeOf(_map, [from, to], answer) {
       const ppm = from === undefined || to === undefined ? null : scaleOf([from, to], Number(answer))
       return ppm === null ? null : { ppm }

@@ -20,7 +20,7 @@ import { type SiteDevices, useSiteDevices } from './use-site-devices.ts'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/sites/$siteId/maps/$mapId')
 
-/** A floor plan: the positions of devices, in the colours of their states, and the drawings on it. */
+/** A floor plan: the positions of devices, in the colors of their states, and the drawings on it. */
 export function MapPage() {
   const { orgId, siteId, mapId } = route.useParams()
   return (

@@ -25,7 +25,7 @@ export function PlanView({ map, devices, mayWrite, chosen, onChoose, points, onP
   const size = sizeOf(map)
   const picture = picturePath(map)
   const percent = zooms[zoom] ?? 100
-  const metres = map.ppm === undefined || map.ppm <= 0 ? null : size.width / map.ppm
+  const meters = map.ppm === undefined || map.ppm <= 0 ? null : size.width / map.ppm
   return (
     <section className="panel" aria-label="Floor plan">
       <div className="plan-scroller">
@@ -49,7 +49,7 @@ export function PlanView({ map, devices, mayWrite, chosen, onChoose, points, onP
       </div>
       <p className="plan-foot">
         <span className="muted">
-          {metres === null ? 'No scale yet' : `${metres.toFixed(1)} m wide`} · north is{' '}
+          {meters === null ? 'No scale yet' : `${meters.toFixed(1)} m wide`} · north is{' '}
           {map.orientation === undefined || map.orientation === 0 ? 'up' : `turned by ${map.orientation}° to the right`}
         </span>
         <span>

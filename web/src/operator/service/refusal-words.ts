@@ -9,7 +9,7 @@ const words: Readonly<Record<string, string>> = {
   request: 'It does not ask for a WebSocket, as devices do',
   flooding: 'It sent more than devices send, and has to pause',
   preamble: 'It did not begin as devices that call home do',
-  host_key: 'Its SSH host key is another one than before. Approve it, if it was replaced',
+  host_key: 'Its SSH host key has changed. Approve it if the device was replaced',
   ssh: 'The SSH session failed: it does not accept the key of the service',
   netconf: 'It does not speak NETCONF as expected',
   foreign: 'It belongs to nobody, or to another organization than its call says',

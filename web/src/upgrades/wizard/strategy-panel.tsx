@@ -96,7 +96,7 @@ function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
           value={approver ?? ''}
           data={[
             { value: '', label: 'Anyone who may start upgrades' },
-            { value: 'another', label: 'Another person than me' },
+            { value: 'another', label: 'A person other than me' },
           ]}
           onChange={({ currentTarget: { value } }) =>
             onChange({ approver: value === '' ? undefined : (value as Approver) })

@@ -15,7 +15,7 @@ const channelChoices: readonly Choice[] = [
 
 const deviceChoices: readonly Choice[] = [{ value: 'latest', label: 'Latest of each model' }, ...channelChoices]
 
-/** Returns the channels, and the versions of the catalogue for devices of a type, or for all, with their models. */
+/** Returns the channels, and the versions of the catalog for devices of a type, or for all, with their models. */
 export function useDeviceCatalog(orgId: string, type: DeviceType | undefined): LoadedChoices {
   const { api } = useServer()
   const types = type === undefined ? keysOf(deviceTypes) : [type]

@@ -10,7 +10,7 @@ interface VersionSelectProps {
   readonly onChange: (version: string) => void
 }
 
-/** The versions of a catalogue. A draft may name another one, which is shown as well. */
+/** The versions of a catalog. A draft may name another one, which is shown as well. */
 export function VersionSelect({ label, version, loaded, error, onChange }: VersionSelectProps) {
   const { choices = [], failure } = loaded
   const isKnown = choices.some(({ value }) => value === version)

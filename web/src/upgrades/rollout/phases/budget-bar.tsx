@@ -9,11 +9,11 @@ export function BudgetBar({ report }: { readonly report: Report }) {
   const tone = used === 0 ? 'good' : used < stops / 2 ? 'warn' : 'bad'
   return (
     <div className="budget">
-      <span>Error budget</span>
+      <span>Failure budget</span>
       <span
         className="budget-bar"
         role="meter"
-        aria-label="Error budget"
+        aria-label="Failure budget"
         aria-valuemin={0}
         aria-valuemax={stops}
         aria-valuenow={used}

@@ -20,7 +20,7 @@ interface FloorPanelProps {
   readonly mapId: string | undefined
 }
 
-/** The floor plans of a site, with its devices in the colours of their states in the upgrade. */
+/** The floor plans of a site, with its devices in the colors of their states in the upgrade. */
 export function FloorPanel({ report, siteId, mapId }: FloorPanelProps) {
   const navigate = useNavigate({ from: '/orgs/$orgId/upgrades/$upgradeId' })
   const site = report.sites.find(({ site_id: id }) => id === siteId) ?? report.sites[0]
@@ -138,7 +138,7 @@ interface TargetMarkerProps {
 function TargetMarker({ device: { stats, at }, map, status }: TargetMarkerProps) {
   const name = stats.name || macText(stats.mac)
   const { tone, text } =
-    status === undefined ? ({ tone: 'idle', text: 'Not of the upgrade' } as const) : targetStates[status]
+    status === undefined ? ({ tone: 'idle', text: 'Not in the upgrade' } as const) : targetStates[status]
   return (
     <span
       className="plan-device"

@@ -75,7 +75,7 @@ export function TargetPanel({ place, report, search, sites }: TargetPanelProps) 
       </nav>
       {targets.length === 0 ? (
         <EmptyState title={`No ${kinds[place.kind].unit} is in this state`}>
-          It was a moment ago, perhaps. Choose another one above.
+          The last one may have left it a moment ago. Choose another state above.
         </EmptyState>
       ) : (
         <TargetRows
