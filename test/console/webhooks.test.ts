@@ -1,4 +1,4 @@
-import type { Locator } from 'playwright-core'
+import type { Locator, Route } from 'playwright-core'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addSite, claimNewDevice } from '../support/fleets/devices.ts'
@@ -249,6 +249,48 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
       await page.goto(`${world.path}/webhooks${path}`)
       await page.getByRole('link', { name }).waitFor()
       expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(390)
+    }
+    await context.close()
+  })
+
+  it('keeps the input while the server fails, and sends it once', { timeout: 2 * WITHIN_MS }, async () => {
+    await addSite(world, 'Stavanger')
+    const { page, context } = await world.enter(world.org, world.path)
+    const openEnd = 'The server does not answer. The change may have been made: look before you repeat it.'
+    const failures: readonly (readonly [fail: (route: Route) => Promise<void>, message: string])[] = [
+      [(route) => route.fulfill({ status: 500, body: '' }), 'The server answered 500.'],
+      [(route) => route.fulfill({ status: 503, json: { detail: 'The database is away' } }), 'The database is away'],
+      [(route) => route.fulfill({ status: 504, body: '<html>' }), openEnd.replace('does not answer', 'answered 504')],
+      [(route) => route.abort('connectionrefused'), openEnd],
+      [(route) => route.abort('connectionreset'), openEnd],
+    ]
+    const forms = [
+      { path: '', field: 'Name of a new site', action: 'Create the site', call: '/sites', cases: failures },
+      {
+        ...{ path: '/webhooks/new', field: 'Name', action: 'Create the webhook', call: '/webhooks' },
+        cases: failures.slice(-1),
+      },
+    ]
+    for (const { path, field, action, call, cases } of forms) {
+      await page.goto(world.path + path)
+      if (path === '') await page.getByText('Add a site').click()
+      const input = page.getByLabel(field, { exact: true })
+      await input.fill('Kept')
+      for (const [fail, message] of cases) {
+        let sent = 0
+        await page.route(`**/api/v1${world.path}${call}`, (route) => {
+          if (route.request().method() === 'GET') return route.continue()
+          sent += 1
+          return fail(route)
+        })
+        await page.getByRole('button', { name: action }).click()
+        await page.getByRole('main').getByText(message).waitFor()
+        // The page reads everything again when the server is back.
+        await page.getByText('The server does not answer. What you see').waitFor({ state: 'detached' })
+        expect({ sent, input: await input.inputValue() }, message).toEqual({ sent: 1, input: 'Kept' })
+        await page.getByRole('main').getByText(message).waitFor()
+        await page.unrouteAll({ behavior: 'wait' })
+      }
     }
     await context.close()
   })

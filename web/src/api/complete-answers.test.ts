@@ -56,3 +56,12 @@ it('has no limit after an answer without a body', async () => {
   expect((await send(new Request('http://server/'))).status).toBe(204)
   expect(limits.size).toBe(0)
 })
+
+it('says so too if a reverse proxy has lost the server', async () => {
+  const { send } = setUp(() => Promise.resolve(new Response('<html>', { status: 504 })))
+  expect((await send(new Request('http://server/'))).status).toBe(504)
+  await expect(send(new Request('http://server/', { method: 'DELETE' }))).rejects.toMatchObject({
+    status: 504,
+    message: 'The server answered 504. The change may have been made: look before you repeat it.',
+  })
+})

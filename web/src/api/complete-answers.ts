@@ -1,13 +1,15 @@
-import { Problem } from './problem.ts'
+import { Problem, detailOf } from './problem.ts'
 
 /** More than any operation takes while the server has much to do. */
 const LIMIT_MS = 60_000
 
-const NO_ANSWER = 'The server does not answer.'
 const LATE = 'The server has not answered within a minute.'
 const INCOMPLETE = 'The answer of the server was incomplete.'
 /** Nobody knows whether the server has got the request. */
 const OPEN_END = 'The change may have been made: look before you repeat it.'
+
+/** A reverse proxy answers so if it has lost the server, or waits no longer. */
+const LOST_BEHIND_PROXY = new Set([502, 504])
 
 interface LimitParts {
   readonly send: (request: Request) => Promise<Response>
@@ -21,12 +23,15 @@ interface LimitParts {
  */
 export function completeAnswers({ send, schedule }: LimitParts): LimitParts['send'] {
   return async (request) => {
-    const problem = (why: string): Problem => new Problem(0, request.method === 'GET' ? why : `${why} ${OPEN_END}`)
+    const isRead = request.method === 'GET'
+    const problem = (why: string, status = 0): Problem => new Problem(status, isRead ? why : `${why} ${OPEN_END}`)
     const limit = new AbortController()
     const cancel = schedule(() => limit.abort(problem(LATE)), LIMIT_MS)
-    let why = NO_ANSWER
+    let why = detailOf(null, 0)
     try {
       const answer = await send(new Request(request, { signal: AbortSignal.any([request.signal, limit.signal]) }))
+      const { status } = answer
+      if (LOST_BEHIND_PROXY.has(status) && !isRead) throw problem(detailOf(null, status), status)
       why = INCOMPLETE
       return new Response(answer.body === null ? null : await answer.arrayBuffer(), answer)
     } catch (error) {
