@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 
 /**
  * Focuses the content of the page if the focused element has gone, such as the button of a row that was removed: Tab would
@@ -6,6 +6,21 @@ import { useEffect, useRef } from 'react'
  */
 export function focusContentIfLost(): void {
   focusIfLost(globalThis.document.querySelector('main'))
+}
+
+/** Returns the focus to where it was before a dialog that is not closed, but removed: Mantine returns it only in the other case. */
+export function useFocusReturn(): void {
+  const [before] = useState(() => globalThis.document.activeElement)
+  useEffect(
+    () => () => {
+      // The dialog still has the focus.
+      setTimeout(() => {
+        if (before instanceof HTMLElement) focusIfLost(before)
+        focusContentIfLost()
+      })
+    },
+    [before],
+  )
 }
 
 /** What keepFocusIn() has focused. It knows no better place. */

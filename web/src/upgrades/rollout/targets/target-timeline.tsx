@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useServer } from '../../../api/client.ts'
 import { counted } from '../../../display/texts/counted.ts'
+import { useFocusReturn } from '../../../display/forms/focus.ts'
 import { QueryView } from '../../../display/layout/query-view.tsx'
 import { SiteTime } from '../../../display/times/time.tsx'
 import { causeText } from '../../../display/texts/cause-text.ts'
@@ -24,6 +25,7 @@ const POLL_MS = 2000
 /** The history of one device: its states, its commands and its events, by time. */
 export function TargetTimeline({ place, mac, title, zone, device, onClose }: TargetTimelineProps) {
   const { api } = useServer()
+  useFocusReturn()
   const query = useQuery({
     queryKey: ['upgrade target', place.upgradeId, mac],
     queryFn: () => getTarget(api, place, mac),
