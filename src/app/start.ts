@@ -41,7 +41,7 @@ import { listenError } from './listen-error.ts'
 import { openContext } from './open-context.ts'
 import { RESERVES_MS } from './reserves.ts'
 import { poolSizes } from './pool-sizes.ts'
-import { openStorage } from './storage.ts'
+import { type Storage, openStorage } from './storage.ts'
 import { createApartProcess } from './apart/start-apart-process.ts'
 import { certificatesOf } from './conditions/system-conditions.ts'
 import { gatewayNameOf, openTls } from './tls.ts'
@@ -99,6 +99,28 @@ interface StartTools {
   readonly closing: Closing
 }
 
+/** Opens the clients of HTTP for addresses that users choose, and for the services of the operator. */
+function openOutbound(config: Config, closing: Closing) {
+  const outbound = createOutboundHttp({
+    allowCidrs: config.webhookAllowCidrs,
+    allowLoopback: servesLoopbackOnly(config.host, config.baseUrl),
+    proxy: config.egressProxy === null ? null : egressProxyOf(config.egressProxy),
+  })
+  closing.add('outbound http', () => outbound.close())
+  // The operator's services may be anywhere.
+  const operatorHttp = createOutboundHttp({ allowCidrs: ['0.0.0.0/0', '::/0'], allowLoopback: true })
+  closing.add('operator http', () => operatorHttp.close())
+  return { outbound, operatorHttp }
+}
+
+/** Deletes the files that no row names, and measures the pictures that were stored before sizes were recorded. */
+async function sweepFiles(ctx: Context, { firmwareFiles, imageFiles, supportFiles }: Storage): Promise<void> {
+  await sweepFirmwareFiles(ctx, firmwareFiles)
+  await sweepSupportFiles(ctx, supportFiles)
+  await sweepImages(ctx.log, imageFiles, (names) => filterKnownImages(ctx.db, names))
+  await measureImages(ctx, imageFiles)
+}
+
 async function startParts(
   config: Config,
   { log, logOutput, closing }: StartTools,
@@ -130,15 +152,7 @@ async function startParts(
   await sealTables(ctx)
   const storage = openStorage(ctx, dataDir.path, config.storage)
   const { firmwareFiles, imageFiles, supportFiles } = storage
-  const outbound = createOutboundHttp({
-    allowCidrs: config.webhookAllowCidrs,
-    allowLoopback: servesLoopbackOnly(config.host, config.baseUrl),
-    proxy: config.egressProxy === null ? null : egressProxyOf(config.egressProxy),
-  })
-  closing.add('outbound http', () => outbound.close())
-  // The operator's services may be anywhere.
-  const operatorHttp = createOutboundHttp({ allowCidrs: ['0.0.0.0/0', '::/0'], allowLoopback: true })
-  closing.add('operator http', () => operatorHttp.close())
+  const { outbound, operatorHttp } = openOutbound(config, closing)
   const unsent = openUnsentMails({ dataDir: dataDir.path, secrets, clock: ctx.clock, log })
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom, dataDir: dataDir.path, log, unsent })
   closing.add('mailer', (withinMs) => mailer.close(withinMs), RESERVES_MS.mailer)
@@ -195,10 +209,7 @@ async function startParts(
   })
   closing.add('http', (withinMs) => closeHttp(http, withinMs), RESERVES_MS.http)
   // This must run before the first upload can arrive.
-  await sweepFirmwareFiles(ctx, firmwareFiles)
-  await sweepSupportFiles(ctx, supportFiles)
-  await sweepImages(log, imageFiles, (names) => filterKnownImages(ctx.db, names))
-  await measureImages(ctx, imageFiles)
+  await sweepFiles(ctx, storage)
   const scheme = tls.http === null ? 'http' : 'https'
   const port = await listen(http, config, scheme)
   const url = `${scheme}://${urlHost(config.host)}:${port}`
