@@ -77,6 +77,11 @@ describe('a device that has several hops', () => {
     expect(decide({ ...going(planned), targetVersion: '3.0' }, 61, { stopping: true })).toEqual(move('cancelled'))
     expect(decide({ ...going(planned), attempt: 1 }, 61, { stopping: true })).toEqual(move('cancelled'))
   })
+
+  it('is cancelled as removed if it leaves the organization while the upgrade stops', () => {
+    const gone = { ...going(planned), targetVersion: '3.0', attempt: 1, device: null }
+    expect(decide(gone, 61, { stopping: true })).toEqual(move('cancelled', 'removed'))
+  })
 })
 
 it('the last version of the path is the one that is wanted', () => {

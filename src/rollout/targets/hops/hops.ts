@@ -66,9 +66,10 @@ export function hopInstead(target: TargetNow, stopping: boolean, decision: Targe
   return hasArrived ? hopTo(next) : decision
 }
 
-/** A device that was to go on from the version of an earlier hop stays there. */
+/** A device that was to go on from the version of an earlier hop stays there, unless it is cancelled for a reason of its own. */
 function stopBefore({ targetVersion, path, attempt }: TargetNow, decision: TargetDecision): TargetDecision {
-  if (attempt === 0 || path === null || decision.kind !== 'move' || decision.to !== 'cancelled') return decision
+  if (decision.kind !== 'move' || decision.to !== 'cancelled' || decision.reason !== undefined) return decision
+  if (attempt === 0 || path === null) return decision
   const done = path[path.findIndex(({ version }) => version === targetVersion) - 1]
   return done === undefined ? decision : stopAt(done.version)
 }
