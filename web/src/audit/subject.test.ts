@@ -43,7 +43,7 @@ it('finds what a change is about', () => {
       site,
     ],
     [{ site_id: 's', before: { name: 'a' }, after: { name: 'b' } }, site],
-    // Sites, maps and appliances may have fields of any name.
+    // Sites, maps, devices and appliances may have fields of any name.
     [
       {
         message: 'Update Site "b"',
@@ -54,6 +54,17 @@ it('finds what a change is about', () => {
       site,
     ],
     [{ message: 'Update Site Settings "b"', site_id: 's', after: { upgrade_id: 'u' } }, site],
+    [{ message: 'Update Site "b"', site_id: 's', before: { webhook_id: 'v' }, after: { webhook_id: 'w' } }, site],
+    [
+      {
+        message: 'Update device AP-1',
+        site_id: 's',
+        device_id: device,
+        before: { webhook_id: 'v' },
+        after: { upgrade_id: 'u', mxedge_id: 'm', webhook_id: 'w', sha256: 'a', version: '1' },
+      },
+      { kind: 'device', mac: '02516e000001', siteId: 's' },
+    ],
     [
       { message: 'Add Map "Hall"', site_id: 's', after: { map_id: 'p', upgrade_id: 'u' } },
       { kind: 'map', id: 'p', siteId: 's' },
@@ -96,6 +107,7 @@ it('finds nothing that is deleted or has no page', () => {
     { site_id: null, after: { name: 'My network' } },
     { message: 'Update Org "My network"', site_id: null, after: { name: 'My network', upgrade_id: 'u' } },
     { message: 'Update Org Settings', site_id: null, after: { upgrade_id: 'u' } },
+    { message: 'Update edge appliance cluster "North"', site_id: null, after: { name: 'North', upgrade_id: 'u' } },
     {
       message: 'Add Site Group "North"',
       site_id: null,

@@ -14,7 +14,7 @@ export type Subject =
 type Named = Pick<LogEntry, 'message' | 'device_id' | 'site_id' | 'before' | 'after'>
 
 /** Records of these have fields of any name, such as `upgrade_id`. Only messages tell them from others. */
-const openRecord = /^(?:Add|Update) (Org|Site|Map)\b/
+const openRecord = /^(?:Add|Update|Delete) (Org|Site|Map|edge appliance cluster)\b/
 
 /**
  * Returns the subject of an entry; null if it has no page, or was deleted by this change. A device that
@@ -24,12 +24,12 @@ const openRecord = /^(?:Add|Update) (Org|Site|Map)\b/
 export function subjectOf(entry: Named, isKnown: (siteId: string) => boolean): Subject | null {
   const { message, device_id: deviceId, site_id: siteId, before, after } = entry
   const isLost = siteId !== null && !isKnown(siteId)
-  // A webhook may have fields of any name, too.
-  const webhookId = textIn(after, 'webhook_id')
-  if (webhookId !== null) return isLost ? null : { kind: 'webhook', id: webhookId, siteId }
-  if (before?.['webhook_id'] !== undefined) return null
   const [, openKind] = openRecord.exec(message) ?? []
-  if (openKind === undefined) {
+  // A device and a webhook may have fields of any name, too.
+  if (openKind === undefined && deviceId === undefined) {
+    const webhookId = textIn(after, 'webhook_id')
+    if (webhookId !== null) return isLost ? null : { kind: 'webhook', id: webhookId, siteId }
+    if (before?.['webhook_id'] !== undefined) return null
     const subject = subjectOfOrg(after)
     if (subject !== null) return subject
   }
