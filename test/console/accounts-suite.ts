@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import { uuidv7 } from 'uuidv7'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { startIdentityProvider } from '../sso/identity-provider.ts'
 import { addSso } from '../sso/world.ts'
@@ -67,6 +68,30 @@ export function testAccounts(opened: () => Opened): void {
     await page.getByLabel('Password').fill('a much longer password')
     await page.getByRole('button', { name: 'Finish the registration' }).click()
     await page.getByRole('heading', { name: 'Engines' }).or(page.getByText('Engines')).first().waitFor()
+    await context.close()
+  })
+
+  it('leaves at an organization what was typed there', { timeout: WITHIN_MS }, async () => {
+    const person = await server.addOrg('Northern lights')
+    const role = { scope: 'org', role: 'admin', siteId: null, sitegroupId: null } as const
+    await server.ctx.db
+      .insertInto('privilege')
+      .values({ ...role, orgId: server.org.orgId, id: uuidv7(), adminId: person.adminId })
+      .execute()
+    const { page, context } = await server.enter(person, `${org}/settings`)
+    const [name, expiry] = [page.getByLabel('Name', { exact: true }), page.getByLabel('Passwords expire after')]
+    await page.getByRole('combobox', { name: 'Organization' }).selectOption('Northern lights')
+    await page.waitForURL(`**/orgs/${person.orgId}`)
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await expiry.waitFor()
+    await page.evaluate('history.go(-2)')
+    await page.waitForURL(`**${org}/settings`)
+    await name.fill('Typed')
+    await expiry.fill('90')
+    await page.evaluate('history.go(2)')
+    await page.waitForURL(`**/orgs/${person.orgId}/settings`)
+    await waitUntil('the name is the other one', async () => (await name.inputValue()) === 'Northern lights')
+    expect(await expiry.inputValue()).toBe('')
     await context.close()
   })
 
