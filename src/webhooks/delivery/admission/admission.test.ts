@@ -46,6 +46,24 @@ describe('createAdmission', () => {
     expect(admission.vacancy('fast').lanesOf('b')).toBe(4)
   })
 
+  it.each(['fast', 'slow'] as const)('gives an organization its first %s slot after a second', (pace) => {
+    const ofPace = pace === 'slow' ? caps : { ...caps, lateMs: 1e6, slowMs: 1e6 }
+    admission = createAdmission({ caps: ofPace, nowMs: () => nowMs, onVacancy: () => {} })
+    const [first, second, waiting] = [open('a1'), open('b1', 'b'), open('c1', 'c')]
+    const former = [first, second, waiting].map((turn) => turn.start())
+    age(100)
+    for (const slot of former) slot?.end()
+    const slots = Array.from({ length: 4 }, () => [first.start(), second.start()]).flat()
+    for (const ms of [0, 1000]) {
+      age(ms)
+      expect(waiting.start()).toBeNull()
+    }
+    age(50)
+    slots[0]?.end()
+    expect(first.start()).toBeNull()
+    expect(waiting.start()).not.toBeNull()
+  })
+
   it('frees the fresh slot of a late request, and reports whether slots were used up', () => {
     for (const [index, org] of ['a', 'b'].entries())
       for (let count = 0; count < 4; count += 1) startOne(`${index}${count}`, org)

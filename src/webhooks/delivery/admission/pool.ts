@@ -11,6 +11,7 @@ export interface Pool {
   fits(orgId: string, amount: number): boolean
   /** The amount that the organization may still use. */
   leftOf(orgId: string): number
+  isUsedBy(orgId: string): boolean
   /** A negative amount releases. An amount that does not fit is added all the same; then others wait longer. */
   add(orgId: string, amount: number): void
   /** 0 when it is used up. */
@@ -32,6 +33,7 @@ export function createPool({ total, perOrg, keptFree = total }: PoolCap): Pool {
   return {
     fits: (orgId, amount) => amount <= roomOf(orgId),
     leftOf: (orgId) => Math.max(roomOf(orgId), 0),
+    isUsedBy: (orgId) => byOrg.has(orgId),
     add(orgId, amount) {
       const ofOrg = (byOrg.get(orgId) ?? 0) + amount
       if (ofOrg === 0) byOrg.delete(orgId)

@@ -1,6 +1,7 @@
 import { Cutter, type RequestSignal } from '../../../platform/outbound/cutter.ts'
 import type { Caps } from './caps.ts'
 import type { ClaimedTurn } from './claimed-turns.ts'
+import { createKeptSlots } from './kept-slots.ts'
 import { type Pool, createPool } from './pool.ts'
 import { type SlowLanes, createSlowLanes } from './slow-lanes.ts'
 
@@ -41,6 +42,7 @@ export interface SlotOptions {
 
 export function createRequestSlots({ caps, nowMs, onVacancy, moveBytes }: SlotOptions): RequestSlots {
   const [fresh, late, slow] = [createPool(caps.fresh), createPool(caps.late), createPool(caps.slow)]
+  const [keptFresh, keptSlow] = [createKeptSlots(fresh, nowMs), createKeptSlots(slow, nowMs)]
   const slowLanes = createSlowLanes()
   /** In the order in which they started. */
   const requests = new Set<Request>()
@@ -81,14 +83,16 @@ export function createRequestSlots({ caps, nowMs, onVacancy, moveBytes }: SlotOp
     slow,
     slowLanes,
     start(turn) {
-      const pool = slowLanes.has(turn.webhookId) ? slow : fresh
-      if (stopped || !pool.fits(turn.orgId, 1)) return null
+      const [pool, kept] = slowLanes.has(turn.webhookId) ? [slow, keptSlow] : [fresh, keptFresh]
+      if (stopped || !kept.ask(turn.orgId)) return null
       const request: Request = { turn, pool, startedMs: nowMs(), cutting: new Cutter() }
       pool.add(turn.orgId, 1)
       requests.add(request)
       return { signal: request.cutting, end: () => end(request) }
     },
     age(asOfMs) {
+      keptFresh.age(asOfMs)
+      keptSlow.age(asOfMs)
       for (const request of requests) {
         const ageMs = asOfMs - request.startedMs
         if (ageMs < caps.lateMs) break
