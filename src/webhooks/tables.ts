@@ -74,6 +74,8 @@ export interface WebhookLaneTable {
   pullSeq: Generated<string>
   overflowed: Generated<string>
   overflowedAt: Date | null
+  /** When the first message was dropped of those that were dropped last, with less than OVERFLOWING_MS between them. */
+  overflowingSince: Date | null
   countedEpoch: Generated<string>
   unreported: Generated<number>
   /** With `followersId` the position before which messages may wait for a retry that has become due since; null if none do. */

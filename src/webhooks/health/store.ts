@@ -12,6 +12,8 @@ export interface WebhookActivity {
   /** Messages that were dropped because too many waited, and when the last one was. */
   readonly overflowed: number
   readonly overflowedAt: Date | null
+  /** When the first of those was dropped that came less than OVERFLOWING_MS apart until then; null if that is unknown. */
+  readonly overflowingSince: Date | null
   readonly parked: number
   readonly failures: number
   readonly openUntil: Date | null
@@ -42,7 +44,7 @@ export async function findActivity(
   const { rows } = await sql<WebhookActivity>`
     select least(l.pending, case when l.pending <= ${MAX_COUNTED} then (
         select count(*) from webhook_message where org_id = ${orgId} and webhook_id = ${webhookId} and due_at >= l.due_from)
-      end)::int as pending, l.pending <= ${MAX_COUNTED} or l.lease_until is null as is_pending_exact, l.overflowed::float8 as overflowed, l.overflowed_at, l.failures, l.open_until, l.next_at, recent.*,
+      end)::int as pending, l.pending <= ${MAX_COUNTED} or l.lease_until is null as is_pending_exact, l.overflowed::float8 as overflowed, l.overflowed_at, l.overflowing_since, l.failures, l.open_until, l.next_at, recent.*,
       (select min(m.created_at) from (
         select created_at from webhook_message
         where org_id = ${orgId} and webhook_id = ${webhookId} and due_at >= l.due_from

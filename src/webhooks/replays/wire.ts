@@ -91,6 +91,9 @@ export const WebhookHealthReply = named(
     oldest_pending: Type.Optional(Type.Number({ description: 'when the oldest waiting message was made' })),
     parked: Type.Integer({ description: 'at most 10,000' }),
     overflowed: Type.Integer({ description: 'messages that were dropped because too many waited' }),
+    first_overflow: Type.Optional(
+      Type.Number({ description: 'since when messages were dropped until then; none was in the hour before' }),
+    ),
     last_overflow: Type.Optional(Type.Number({ description: 'when a message was last dropped' })),
     breaker: Type.Object({
       open: Type.Boolean({ description: 'after five failures in a row, until an attempt succeeds' }),
@@ -176,6 +179,7 @@ export function presentHealth(
     parked,
     overflowed,
     overflowedAt,
+    overflowingSince,
     failures,
     attempts,
     successes,
@@ -194,6 +198,7 @@ export function presentHealth(
     ...(oldestPendingAt !== null && { oldest_pending: epochS(oldestPendingAt) }),
     parked,
     overflowed,
+    ...(overflowingSince !== null && { first_overflow: epochS(overflowingSince) }),
     ...(overflowedAt !== null && { last_overflow: epochS(overflowedAt) }),
     breaker: {
       open: failures >= BREAKER_FAILURES,

@@ -5,6 +5,7 @@ import { type RowOf, columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import { statement } from '../../platform/database/statement.ts'
 import type { LaneHealth } from '../lanes/decide-lane.ts'
 import type { LaneWebhook } from '../delivery/store.ts'
+import { OVERFLOWING_MS } from '../health/decide-state.ts'
 import { type LaneKey, countPerLane, dueFromWith } from '../lanes/store.ts'
 import type { NewMessage } from '../store.ts'
 import { isLaneOf, isWebhookOf } from '../store-look-ups.ts'
@@ -142,6 +143,9 @@ const route = statement<RouteValues, RoutedRow>((param) => {
       set pending = l.pending + k.accepted - k.used,
         due_from = ${dueFromWith(sql`${param('at')}::timestamptz`)},
         overflowed = l.overflowed + k.messages + k.dropped - k.accepted,
+        overflowing_since = case when k.messages + k.dropped > k.accepted
+            and coalesce(l.overflowed_at + ${sql.lit(OVERFLOWING_MS)} * interval '1 ms' < ${param('at')}::timestamptz, true)
+          then ${param('at')}::timestamptz else l.overflowing_since end,
         overflowed_at = case when k.messages + k.dropped > k.accepted then ${param('at')}::timestamptz else l.overflowed_at end,
         vtime = k.vtime,
         next_at = case when k.is_new or k.is_held or l.pulled or k.accepted = 0 then l.next_at

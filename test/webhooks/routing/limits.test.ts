@@ -2,6 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemScopeOf } from '../../../src/access/scope.ts'
 import { addMs } from '../../../src/platform/time/clock.ts'
+import { OVERFLOWING_MS } from '../../../src/webhooks/health/decide-state.ts'
 import { createWebhook } from '../../../src/webhooks/create-webhook.ts'
 import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
 import { createOrgRooms } from '../../../src/webhooks/routing/org-rooms.ts'
@@ -88,8 +89,16 @@ describe('messages that wait', () => {
     await down.waitFor(1)
     await auditMany(names)
     expect(up.received.flatMap(messagesOf)).toEqual(['first', ...names])
-    expect(await activityOf(id)).toMatchObject({ pending: 3, overflowed: 3, overflowedAt: clock.now() })
-    expect(await activityOf(healthy)).toMatchObject({ overflowed: 0, overflowedAt: null })
+    const [overflowedAt, overflowingSince] = [clock.now(), clock.now()]
+    expect(await activityOf(id)).toMatchObject({ pending: 3, overflowed: 3, overflowedAt, overflowingSince })
+    expect(await activityOf(healthy)).toMatchObject({ overflowed: 0, overflowedAt: null, overflowingSince: null })
+    // Less than an hour apart, messages are dropped in a series.
+    clock.advance(OVERFLOWING_MS)
+    await auditMany(['f'])
+    expect(await activityOf(id)).toMatchObject({ overflowed: 4, overflowedAt: clock.now(), overflowingSince })
+    clock.advance(OVERFLOWING_MS + 1)
+    await auditMany(['g'])
+    expect(await activityOf(id)).toMatchObject({ overflowed: 5, overflowingSince: clock.now() })
     down.answer(status(200))
     await waitUntil('everything delivered', async () => {
       clock.advance(60_000)

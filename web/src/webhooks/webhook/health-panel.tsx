@@ -15,7 +15,13 @@ interface HealthPanelProps {
 
 /** Whether messages arrive, and when the next one is sent; then waiting and abandoned messages, and the attempts of the last hour. */
 export function HealthPanel({ place, id, health }: HealthPanelProps) {
-  const { disabled_time: disabledAt, oldest_pending: oldest, overflowed, last_overflow: droppedAt } = health
+  const {
+    disabled_time: disabledAt,
+    oldest_pending: oldest,
+    overflowed,
+    first_overflow: droppedFrom,
+    last_overflow: droppedAt,
+  } = health
   const { state, parked, breaker, last_hour: hour } = health
   const isSilent = (hour.success_rate ?? 0) === 0
   const facts: readonly (readonly [string, ReactNode])[] = [
@@ -48,6 +54,12 @@ export function HealthPanel({ place, id, health }: HealthPanelProps) {
           {droppedAt !== undefined && (
             <>
               , the last one <Ago at={droppedAt} />
+            </>
+          )}
+          {droppedFrom !== undefined && droppedAt !== undefined && (
+            <>
+              {' '}
+              (since <ViewerTime at={droppedFrom} />)
             </>
           )}
           . They can't be sent again: read what you need by the API.
