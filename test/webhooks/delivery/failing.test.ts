@@ -1,7 +1,9 @@
 import { tmpdir } from 'node:os'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { inTx } from '../../../src/platform/database/db.ts'
 import { type Mailer, createMailer } from '../../../src/platform/outbound/mail.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
+import { listUnmailedNotices, markMailed, upsertNotice } from '../../../src/webhooks/health/store-notices.ts'
 import { watchFailing } from '../../../src/webhooks/health/watch-failing.ts'
 import { permitRows, refuseRow } from '../../support/database/refuse-row.ts'
 import { type Smtp, startSmtp } from '../../support/peers/smtp.ts'
@@ -131,7 +133,7 @@ it('mails the admins after an hour, a day and three days of failing, and then di
 it('mails once about many webhooks, later when the mail server is back, and not at all after a success', async () => {
   await addAdmin(harness, 'ada@example.test')
   const workers = await harness.start()
-  const [first = '', second = '', healed = '', paused = ''] = await addFailing('Many', 4)
+  const [first = '', second = '', healed = '', paused = '', idle = ''] = await addFailing('Many', 5)
   // Otherwise it would try again, and fail.
   await workers.stop()
   const away = createMailer({
@@ -142,6 +144,7 @@ it('mails once about many webhooks, later when the mail server is back, and not 
   })
   await harness.ctx.db.updateTable('webhookLane').set({ failingSince: null }).where('webhookId', '=', healed).execute()
   await harness.ctx.db.updateTable('webhook').set({ enabled: false }).where('id', '=', paused).execute()
+  await harness.ctx.db.updateTable('webhookLane').set({ pending: 0 }).where('webhookId', '=', idle).execute()
   clock.advance(HOUR_MS)
   await watchFailing(harness.ctx, away)
   await away.close()
@@ -152,7 +155,7 @@ it('mails once about many webhooks, later when the mail server is back, and not 
   for (const id of [first, second]) {
     expect(mail?.text).toContain(`\nhttp://127.0.0.1/orgs/${harness.scope.orgId}/webhooks/${id}\n`)
   }
-  for (const id of [healed, paused]) expect(mail?.text).not.toContain(id)
+  for (const id of [healed, paused, idle]) expect(mail?.text).not.toContain(id)
   await watchFailing(harness.ctx, mailer)
   expect(smtp.mails).toHaveLength(1)
 })
@@ -232,4 +235,27 @@ it('continues with other webhooks when one can not be noted, and fails in the en
   await permitRows(harness.ctx, 'webhook_notice')
   await watchAfter(first, 1.1)
   expect(smtp.mails[1]?.text).toContain(first)
+})
+
+it('lists notices of disabled webhooks first, and none whose last stage was mailed before an earlier one', async () => {
+  const workers = await harness.start()
+  const ids = await addFailing('Stages', 2)
+  await workers.stop()
+  const { orgId } = harness.scope
+  await inTx(harness.ctx, async (tx) => {
+    for (const webhookId of ids) {
+      const { failingSince } = await lane(webhookId)
+      if (failingSince !== null) await upsertNotice(tx, { orgId, webhookId, failingSince, hours: 1 })
+    }
+  })
+  const [, disabled = ''] = ids.toSorted()
+  const row = harness.ctx.db.updateTable('webhook').where('id', '=', disabled)
+  await row.set({ enabled: false, disabledWhy: 'failing' }).execute()
+  const notices = await listUnmailedNotices(harness.ctx.db)
+  expect(notices).toMatchObject([{ webhookId: disabled, hours: 1 }, { hours: 1 }])
+  await inTx(harness.ctx, async (tx) => {
+    for (const notice of notices) await upsertNotice(tx, { ...notice, hours: 24 })
+    for (const hours of [24, 1]) for (const notice of notices.slice(1)) await markMailed(tx, { ...notice, hours })
+  })
+  expect(await listUnmailedNotices(harness.ctx.db)).toMatchObject([{ webhookId: disabled, hours: 24 }])
 })

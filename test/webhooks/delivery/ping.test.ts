@@ -7,6 +7,7 @@ import { defaultCaps } from '../../../src/webhooks/delivery/admission/caps.ts'
 import { BREAKER_FAILURES } from '../../../src/webhooks/lanes/decide-lane.ts'
 import { deleteWebhook } from '../../../src/webhooks/delete-webhook.ts'
 import { pingWebhook } from '../../../src/webhooks/pings/ping-webhook.ts'
+import { listPings } from '../../../src/webhooks/pings/store.ts'
 import { pullMessages } from '../../../src/webhooks/pull/pull-messages.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { lockLanes } from '../../../src/webhooks/lanes/store.ts'
@@ -272,4 +273,15 @@ it('is fetched if the webhook becomes one whose messages are fetched while it wa
   expect(await harness.deliveries()).toEqual([])
   expect(await harness.waiting()).toEqual({ messages: 2, pending: 2 })
   expect(receiver.received).toEqual([])
+})
+
+it('is listed by the age of all, the oldest of each webhook', async () => {
+  const webhooks = [await harness.addWebhook({ url: receiver.url }), await harness.addWebhook({ url: receiver.url })]
+  const [first = '', second = ''] = webhooks.map(({ id }) => id).toSorted()
+  // In another order than that of the webhooks.
+  for (const id of [second, first, second, first]) await ping(id)
+  const ids = (await pings()).map(({ id }) => id).toSorted()
+  const listed = async (limit: number) =>
+    (await listPings(harness.ctx.db, { limit, exceptOrgIds: [], exceptWebhookIds: [] })).map((each) => each.id)
+  expect([await listed(10), await listed(1)]).toEqual([ids.slice(0, 2), ids.slice(0, 1)])
 })

@@ -2,6 +2,7 @@ import { defaultWebhookLimits as limits } from '../../../src/webhooks/limits.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type ReplayRequest, replayMessages } from '../../../src/webhooks/replays/replay-messages.ts'
 import { type ReplayFilter, replayPace } from '../../../src/webhooks/replays/store-parked.ts'
+import { pingWebhook } from '../../../src/webhooks/pings/ping-webhook.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type Harness, createHarness, releaseAtOnce } from '../harness.ts'
@@ -73,12 +74,24 @@ it('sends delivered messages again with the same id and bytes: by id, by time, a
   await expectReplayed({ topic: 'audits' }, [])
   // Some were delivered twice by now, and each is sent once.
   await expectReplayed({}, [first, second, third])
+  const before = receiver.received.length
+  await pingWebhook(harness.ctx, harness.scope, id)
+  await receiver.waitFor(before + 1)
+  await waitUntil('the ping is recorded', async () =>
+    (await harness.deliveries()).some(({ topic }) => topic === 'ping'),
+  )
+  const ofThird = harness.ctx.db.updateTable('webhookDelivery').where('messageId', '=', idOf(third))
+  await ofThird.set({ status: 'failure' }).execute()
+  clock.advance(1000)
+  // Neither test messages nor what was never accepted.
+  await expectReplayed({}, [first, second])
   expect(await replay(id, {}, 'parked')).toEqual({ replayed: 0, nextStart: null })
   const audits = await harness.ctx.db.selectFrom('auditLog').select('message').orderBy('id').execute()
   expect(audits.map(({ message }) => message).filter((message) => message.startsWith('Replay'))).toEqual([
     'Replay 2 delivered messages of Webhook "A"',
     'Replay 1 delivered message of Webhook "A"',
     'Replay 3 delivered messages of Webhook "A"',
+    'Replay 2 delivered messages of Webhook "A"',
   ])
 })
 

@@ -82,6 +82,8 @@ describe('a webhook of type oauth2', () => {
     receiver.answer(status(401))
     await deliver('first')
     await waitUntil('the failure', async () => (await harness.deliveries()).length === 1)
+    // The token was new, so another one at once would be refused as well.
+    expect(authorizations()).toEqual(['Bearer token-1'])
     receiver.answer(status(200))
     clock.advance(60e3)
     harness.wake()
