@@ -79,6 +79,9 @@ describe('expireMessages', () => {
     const dead = await addWebhook('Dead', siteId)
     const alive = await addWebhook('Alive')
     await addMessages(dead.id, 2)
+    // A ping, which a receiver would have fetched, is not parked.
+    const ping = harness.ctx.db.updateTable('webhookMessage').set({ topic: 'ping' })
+    await ping.where('id', 'in', await addMessages(dead.id, 1)).execute()
     clock.advance(DAY_MS)
     await addMessages(dead.id, 1)
     await addMessages(alive.id, 1)
