@@ -205,7 +205,10 @@ export function listMxedgesById(reader: Reader, ids: readonly string[]): Promise
   return reader.selectFrom('mxedge').selectAll().where('id', '=', anyOf(ids)).execute()
 }
 
-/** Writes outcomes, except stale ones, and returns the commands that they have ended. */
+/**
+ * Writes outcomes, except stale ones, and returns the commands that they have ended. An outcome that an appliance reports replaces
+ * the loss of its connection, which remains as `lost`.
+ */
 export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[], at: Date): Promise<EndedCommand[]> {
   const rows = finished.map(({ outcome: { kind, ...outcome }, ...call }) => ({ ...call, state: kind, outcome }))
   const ended = await sql<EndedCommand>`
@@ -217,7 +220,9 @@ export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[
       where command.state = 'sent' or ended.state <> 'unknown' and ${isUnanswered}
       order by command.id for update of command
     )
-    update mxedge_command command set state = locked.state, outcome = locked.outcome, finished_at = ${at}
+    update mxedge_command command set state = locked.state, finished_at = ${at},
+      outcome = locked.outcome || case when command.state = 'unknown'
+        then jsonb_build_object('lost', command.outcome -> 'why') else '{}' end
     from locked where command.org_id = locked.org_id and command.id = locked.id
     returning command.org_id, command.id, command.mxedge_id, command.kind, command.params, command.state,
       command.outcome

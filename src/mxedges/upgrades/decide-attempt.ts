@@ -78,7 +78,9 @@ export function decideUnsent(target: Present, rules: TargetRules): TargetDecisio
 export function decideRefused(target: Present, rules: TargetRules): TargetDecision {
   const reason = target.command?.refusal ?? 'rejected'
   if (target.command?.refusalIsFinal === true) return end(target, 'failed', reason)
-  return retry(target, rules, { reason, isLost: false })
+  // The service went down while the appliance downloaded from it.
+  const isOurs = target.state === 'downloading' && target.command?.isGatewayLost === true
+  return retry(target, rules, { reason, isLost: isOurs, isOurs })
 }
 
 interface Ended {

@@ -99,6 +99,17 @@ describe('a target that downloads', () => {
     expect(changeOf(decide({ ...lost, appliance: away }))).toMatchObject({ state: 'deferred', lostAttempts: 1 })
   })
 
+  test('is repeated at once and at no cost where the service had interrupted it, unless the refusal is final', () => {
+    const refused = { refusal: 'The server cannot be reached', isGatewayLost: true }
+    expect(changeOf(decide({ ...downloading, command: ended('rejected', refused) }))).toMatchObject({
+      ...{ state: 'planned', failedAttempts: 0, lostAttempts: 0, retryAtMs: NOW, reason: refused.refusal },
+    })
+    const installing = { state: 'commanded', attempt: 1, command: ended('rejected', refused) } as const
+    expect(changeOf(decide(installing))).toMatchObject({ failedAttempts: 1, retryAtMs: NOW + options.retryMs })
+    const final = ended('rejected', { ...refused, refusalIsFinal: true })
+    expect(changeOf(decide({ ...downloading, command: final }))).toMatchObject({ state: 'failed' })
+  })
+
   test('fails after the last attempt that the appliance refuses, and at once where that is final', () => {
     const refused = { ...downloading, command: ended('rejected', { refusal: 'The disk is full' }) }
     expect(changeOf(decide(refused))).toMatchObject({ state: 'planned', failedAttempts: 1 })

@@ -107,7 +107,7 @@ export async function listTargets(
       coalesce((command.outcome->>'final')::boolean, false) as refusal_is_final,
       coalesce(command.epoch < session.epoch and session.facts ? 'commands'
         and not session.facts->'commands' ? command.id::text, false) as is_forgotten,
-      coalesce(command.outcome->>'why' = 'gateway_lost', false) as is_gateway_lost
+      coalesce(coalesce(command.outcome->>'why', command.outcome->>'lost') = 'gateway_lost', false) as is_gateway_lost
     from ${rowsAs('upgrade', upgradeKeys, keys)}
     join mxedge_upgrade_target target on target.org_id = ${scope.orgId} and target.upgrade_id = upgrade.id
       and target.phase <= upgrade.up_to and target.state <> ${noneOf(terminalStates)}

@@ -32,7 +32,7 @@ export interface StepCommand {
   readonly refusalIsFinal: boolean
   /** The agent has connected since it was sent, and does not know it: it never began. */
   readonly isForgotten: boolean
-  /** The gateway, not the appliance, ended its connection. */
+  /** The gateway, not the appliance, ended the connection over which it was sent. */
   readonly isGatewayLost: boolean
 }
 

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { recordMxedgeNodeLost } from '../../../src/mxedges/sessions/record-disconnect.ts'
 import { addCluster } from '../../support/fleets/mxedges.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { uploadPackage } from './packages.ts'
 import {
   addPeer,
   commandsOf,
+  connect,
   find,
   pathOf,
   runUpgrades,
@@ -91,6 +93,20 @@ describe('an upgrade whose agent downloads first', () => {
     await untilStatus(world, id, 'cancelled')
     expect(await targetsOf(world, id)).toMatchObject([{ status: 'cancelled', steps: [{ done: false }] }])
     expect((await commandsOf(world, box)).map(({ kind }) => kind)).toEqual(['stage_package'])
+  })
+
+  test('downloads again at once if the download failed while the service was down', async () => {
+    runUpgrades(world, { maxAttempts: 1 })
+    const { id: box, agent, credentials } = await addPeer(world, {}, staging)
+    const { id } = await upgrade(world, body([box]))
+    const call = await agent.nextCall()
+    const session = world.ctx.db.selectFrom('mxedgeSession').select('nodeId').where('mxedgeId', '=', box)
+    await recordMxedgeNodeLost(world.ctx, (await session.executeTakeFirstOrThrow()).nodeId)
+    agent.socket.terminate()
+    const later = await connect(world, credentials, { ...staging, commands: [call.params.command_id] })
+    later.fail(call, 2, 'The server cannot be reached')
+    expect(await later.nextCall()).toMatchObject({ method: 'stage' })
+    expect(await targetsOf(world, id)).toMatchObject([{ status: 'downloading' }])
   })
 
   test('keeps its firmware when the download fails, and reports the failure', async () => {
