@@ -1,4 +1,5 @@
 import { keysOf } from '../../platform/records.ts'
+
 interface AlarmDeclaration {
   readonly group: 'infrastructure' | 'upgrade' | 'webhook' | 'storage' | 'security'
   readonly severity: 'info' | 'warn' | 'critical'
