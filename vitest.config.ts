@@ -17,7 +17,11 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'web/src/**/*.test.ts'],
-          setupFiles: ['test/support/seed-properties.ts', 'test/support/plain-assertions.ts'],
+          setupFiles: [
+            'test/support/seed-properties.ts',
+            'test/support/plain-assertions.ts',
+            'test/support/end-files.ts',
+          ],
           testTimeout: 60_000,
         },
       },
@@ -30,6 +34,7 @@ export default defineConfig({
             'test/support/seed-properties.ts',
             'test/support/plain-assertions.ts',
             'test/support/drop-returned-databases.ts',
+            'test/support/end-files.ts',
           ],
           pool: 'forks',
           testTimeout: 60_000,

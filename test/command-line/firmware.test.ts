@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterFile } from '../support/after-file.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
 import { addPerson } from '../support/people.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
@@ -15,7 +16,7 @@ let folder: string
 beforeAll(async () => {
   server = await startTestServer()
   await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
-  folder = await temporaryDir(afterAll)
+  folder = await temporaryDir(afterFile)
 })
 afterAll(() => server.close())
 

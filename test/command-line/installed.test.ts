@@ -4,6 +4,7 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterFile } from '../support/after-file.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
@@ -15,7 +16,7 @@ let folder: string
 let env: Record<string, string | undefined>
 beforeAll(async () => {
   server = await startTestServer()
-  folder = await temporaryDir(afterAll)
+  folder = await temporaryDir(afterFile)
   await mkdir(join(folder, 'empty'))
   env = {
     PATH: process.env['PATH'],

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { afterAll } from 'vitest'
+import { afterFile } from '../support/after-file.ts'
 import { buildConsole, launchChromium, openView, signIn } from '../support/peers/chromium.ts'
 import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
@@ -24,12 +24,12 @@ export interface Demo {
 /** Starts a server with the simulated fleet, and opens its console, until all tests of the file have ended. */
 export async function openDemo(): Promise<Demo> {
   await buildConsole()
-  const dataDir = join(await temporaryDir(afterAll), 'data')
+  const dataDir = join(await temporaryDir(afterFile), 'data')
   const env = { SIGNALBOX_ROLLOUT_SOAK_S: '0', SIGNALBOX_DEMO_TIME_PERCENT: '2' }
-  const server = await startServerProcess({ dataDir, demo: true, env }, afterAll)
+  const server = await startServerProcess({ dataDir, demo: true, env }, afterFile)
   if (server.demo === null) throw new Error('no demo')
   const browser = await launchChromium()
-  afterAll(() => browser.close())
+  afterFile(() => browser.close())
   const view = await openView(browser, server.url)
   view.setDefaultTimeout(WITHIN_MS)
   const page = await view.newPage()

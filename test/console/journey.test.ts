@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { afterFile } from '../support/after-file.ts'
 import { parseConfig } from '../../src/app/config/config.ts'
 import { type Running, startServer } from '../../src/app/start.ts'
 import type { Client } from '../../src/cli/client.ts'
@@ -38,11 +39,11 @@ describe.skipIf(noChromium !== null)(
 
     beforeAll(async () => {
       await buildConsole()
-      service = await startService({}, afterAll)
+      service = await startService({}, afterFile)
       server = service.server
       await addToManifest(service, devices)
       browser = await launchChromium()
-      afterAll(async () => {
+      afterFile(async () => {
         await browser.close()
         await fleet?.stop()
         await server.stop()

@@ -5,6 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterFile } from '../support/after-file.ts'
 import { readConsoleFiles } from '../../src/http/console/console-files.ts'
 import { serveConsole } from '../../src/http/console/serve-console.ts'
 import { createHttpServer } from '../../src/http/server.ts'
@@ -15,7 +16,7 @@ const script = 'export const text = "a script"\n'.repeat(20)
 let http: FastifyInstance
 let url: string
 beforeAll(async () => {
-  const dir = await temporaryDir(afterAll)
+  const dir = await temporaryDir(afterFile)
   await mkdir(join(dir, 'assets'))
   await writeFile(join(dir, 'index.html'), '<!doctype html>')
   await writeFile(join(dir, '.sources'), 'not to be served')

@@ -4,7 +4,8 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterFile } from '../support/after-file.ts'
 import { createClient } from '../../src/cli/client.ts'
 import { startConnectProxy } from '../support/peers/connect-proxy.ts'
 import { startServerProcess } from '../support/servers/server-process.ts'
@@ -49,10 +50,10 @@ beforeAll(async () => {
 }, options.timeout)
 
 async function startWorld(): Promise<World> {
-  const folder = await temporaryDir(afterAll)
+  const folder = await temporaryDir(afterFile)
   const dataDir = join(folder, 'data')
   const tls = { SIGNALBOX_TLS: 'self-signed', SIGNALBOX_TLS_NAMES: `${host},${streamHost}` }
-  const { url, demo } = await startServerProcess({ dataDir, demo: true, env: tls }, afterAll)
+  const { url, demo } = await startServerProcess({ dataDir, demo: true, env: tls }, afterFile)
   if (demo === null) throw new Error('unreachable: the demo was started')
   const ca = join(folder, 'ca.pem')
   await copyFile(join(dataDir, 'device-ca', 'ca.pem'), ca)
@@ -60,7 +61,7 @@ async function startWorld(): Promise<World> {
   const env = {
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],
-    HTTPS_PROXY: await startConnectProxy({ hosts: [host, streamHost], url }, afterAll),
+    HTTPS_PROXY: await startConnectProxy({ hosts: [host, streamHost], url }, afterFile),
     NO_PROXY: '127.0.0.1',
     API_TOKEN: token,
     MIST_API_TOKEN: token,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** Registers a function to run at the end of the caller's scope. */
+/** Registers a function to run at the end of the caller's scope: `onTestFinished` in a test, `afterFile` in a hook of the file. */
 export type AtEnd = (end: () => Promise<void>) => void
 
 /** Creates a folder that is deleted after the test, or by `atEnd`. */

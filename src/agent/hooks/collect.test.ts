@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { afterFile } from '../../../test/support/after-file.ts'
 import { temporaryDir } from '../../../test/support/temporary-dir.ts'
 import { js } from '../../../test/support/hook-parts.ts'
 import { collectOutput } from './collect.ts'
@@ -8,7 +9,7 @@ import type { CommandLine } from './run-hook.ts'
 
 let folder: string
 beforeAll(async () => {
-  folder = await temporaryDir(afterAll)
+  folder = await temporaryDir(afterFile)
 })
 
 const collect = (name: string, command: CommandLine, limits: { maxBytes?: number; timeoutMs?: number } = {}) =>

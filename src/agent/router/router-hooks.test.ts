@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { afterFile } from '../../../test/support/after-file.ts'
 import { temporaryDir } from '../../../test/support/temporary-dir.ts'
 import { js, quietParts } from '../../../test/support/hook-parts.ts'
 import { hookRouter, readRouterHooks } from './router-hooks.ts'
@@ -10,7 +11,7 @@ import { type State, openState } from '../state.ts'
 let folder: string
 let state: State
 beforeAll(async () => {
-  folder = await temporaryDir(afterAll)
+  folder = await temporaryDir(afterFile)
   state = await openState(folder)
 })
 

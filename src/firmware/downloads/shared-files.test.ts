@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readlink, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { afterFile } from '../../../test/support/after-file.ts'
 import { temporaryDir } from '../../../test/support/temporary-dir.ts'
 import { type SharedFile, createSharedFiles } from './shared-files.ts'
 
@@ -11,7 +12,7 @@ const content = randomBytes(5 * BLOCK + 100)
 let dir: string
 let path: string
 beforeAll(async () => {
-  dir = await temporaryDir(afterAll)
+  dir = await temporaryDir(afterFile)
   path = join(dir, 'image')
   await writeFile(path, content)
 })

@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterFile } from '../../support/after-file.ts'
 import { openStorage } from '../../../src/app/storage.ts'
 import { listMissingImages } from '../../../src/firmware/storage/check-files.ts'
 import { DEFAULT_DOWNLOAD_LIMITS } from '../../../src/firmware/downloads/download-limits.ts'
@@ -44,7 +45,7 @@ async function stopS3(): Promise<void> {
 }
 
 beforeAll(async () => {
-  bucketDir = await temporaryDir(afterAll)
+  bucketDir = await temporaryDir(afterFile)
   port = 0
   await startS3()
   const place = { bucket: 'images', prefix: 'signalbox/', region: 'us-east-1', pathStyle: true }

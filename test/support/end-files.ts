@@ -1,0 +1,4 @@
+import { afterAll } from 'vitest'
+import { endFile } from './after-file.ts'
+
+afterAll(endFile)
