@@ -80,8 +80,12 @@ export function testAccounts(opened: () => Opened): void {
       .execute()
     const { page, context } = await server.enter(person, `${org}/settings`)
     const [name, expiry] = [page.getByLabel('Name', { exact: true }), page.getByLabel('Passwords expire after')]
-    await page.getByRole('combobox', { name: 'Organization' }).selectOption('Northern lights')
+    const choice = page.getByRole('combobox', { name: 'Organization' })
+    await choice.focus()
+    await choice.selectOption('Northern lights')
     await page.waitForURL(`**/orgs/${person.orgId}`)
+    await page.getByLabel('Name of a new site').waitFor()
+    await choice.and(page.locator(':focus')).waitFor()
     await page.getByRole('link', { name: 'Settings' }).click()
     await expiry.waitFor()
     await page.evaluate('history.go(-2)')

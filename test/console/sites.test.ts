@@ -136,6 +136,14 @@ describe.skipIf(noChromium !== null)(
         await dialog.getByRole('link', { name, exact: true }).click()
         await page.waitForURL(`**${org}/sites/${id}`)
       }
+      // What was typed for one site is not sent for another.
+      const plan = page.getByLabel('Name of a new floor plan')
+      await plan.fill('Quay')
+      await page.keyboard.press('Control+k')
+      await page.locator('[role=combobox]:focus').fill('oslo')
+      await page.getByRole('option', { name: 'Oslo site' }).click()
+      await page.getByRole('heading', { name: 'Oslo', exact: true }).waitFor()
+      expect(await plan.inputValue()).toBe('')
       await server.call('DELETE', `/sites/${near.id}`)
       await page.goto(org)
       await page.getByText('Add a site').click()

@@ -105,6 +105,8 @@ const orgRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/orgs/$orgId',
   component: Shell,
+  // The choice of the organization keeps the focus.
+  remountDeps: () => null,
 })
 
 const overviewRoute = createRoute({
@@ -290,6 +292,8 @@ export function createConsoleRouter(context: RouterParts) {
     defaultPendingComponent: PendingPage,
     defaultPendingMs: PENDING_MS,
     defaultPendingMinMs: 0,
+    // What was typed for one site, device or webhook must not be sent for another one.
+    defaultRemountDeps: ({ params }) => params,
     scrollRestoration: true,
   })
 }

@@ -59,7 +59,7 @@ function Content({ orgId, isStranger }: { readonly orgId: string; readonly isStr
   const path = useRouterState({ select: ({ location }) => location.pathname })
   const isHidden = useIsHidden(orgId, path)
   if (isStranger) return <NoAccess />
-  return isHidden ? <NoOrgRole /> : <Outlet key={orgId} />
+  return isHidden ? <NoOrgRole /> : <Outlet />
 }
 
 /** For example a person with a role in single sites, who follows a link that an admin has sent. */

@@ -36,7 +36,7 @@ export function MapPage() {
               has its other plans.
             </EmptyState>
           )
-        return <MapView key={mapId} orgId={orgId} map={map} maps={maps} />
+        return <MapView orgId={orgId} map={map} maps={maps} />
       }}
     </QueryView>
   )

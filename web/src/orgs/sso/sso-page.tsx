@@ -42,7 +42,7 @@ export function SsoPage() {
             actions={mayChange && <DeleteButton sso={sso} />}
           />
           <div className="columns">
-            <SsoForm key={ssoId} sso={sso} mayChange={mayChange} />
+            <SsoForm sso={sso} mayChange={mayChange} />
             <div>
               <AddressPanel sso={sso} />
               <FailurePanel sso={sso} />
