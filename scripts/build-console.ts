@@ -38,7 +38,7 @@ const withoutScrollArea: Plugin = {
     return NO_SCROLL_AREA
   },
   load: (id) => (id === NO_SCROLL_AREA ? 'export const ScrollArea = { Autosize: null }' : null),
-  buildEnd() {
+  generateBundle() {
     if (!isScrollAreaLeftOut) this.error("Mantine's dialog no longer imports ScrollArea.mjs: adapt this plugin")
   },
 }
