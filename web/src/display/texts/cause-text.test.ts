@@ -1,9 +1,24 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { causeText } from './cause-text.ts'
 
 test('causes of the engine have words, and those of devices are shown as they are', () => {
   expect(causeText('not_applied')).toBe('still runs the previous version')
   expect(causeText('no space left on device')).toBe('no space left on device')
+})
+
+test.each([
+  ['upgrades', /or one of these:\n\n(.*?)\n\n/s],
+  ['upgrades', /has not taken the recovery snapshot(.*?)\n\n/s],
+  ['edge-appliances', /fails with one of these reasons(.*?)\n\n\*\*/s],
+])('each reason that the manual of %s names has words (%s)', (name, place) => {
+  const manual = readFileSync(new URL(`../../../../docs/${name}.md`, import.meta.url), 'utf8')
+  const [, list = ''] = place.exec(manual) ?? []
+  const codes = list.matchAll(/`([a-z_]+)`/g).map(([, code = '']) => code)
+  // The first is a field beside the reason, and the second is a word already.
+  const reasons = [...codes].filter((code) => code !== 'restore_reason' && code !== 'offline')
+  expect(reasons.length).toBeGreaterThan(1)
+  expect(reasons.filter((code) => causeText(code) === code)).toEqual([])
 })
 
 test("causes between the service's own words have words too", () => {
