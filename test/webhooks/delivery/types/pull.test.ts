@@ -1,9 +1,15 @@
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { addMs } from '../../../../src/platform/time/clock.ts'
 import { inTx } from '../../../../src/platform/database/db.ts'
 import { pingWebhook } from '../../../../src/webhooks/pings/ping-webhook.ts'
-import { type HandedMessage, acknowledgeMessages, pullMessages } from '../../../../src/webhooks/pull/pull-messages.ts'
+import {
+  type Handed,
+  type HandedMessage,
+  acknowledgeMessages,
+  pullMessages,
+} from '../../../../src/webhooks/pull/pull-messages.ts'
 import { defaultWebhookLimits as limits } from '../../../../src/webhooks/limits.ts'
 import { replayMessages } from '../../../../src/webhooks/replays/replay-messages.ts'
 import { enqueueMessages } from '../../../../src/webhooks/delivery/store-enqueue.ts'
@@ -13,6 +19,8 @@ import { type TestClock, createTestClock } from '../../../support/test-clock.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { type Harness, createHarness } from '../../harness.ts'
 import { type Received, allValid, signaturesOf, startReceiver } from '../../receiver.ts'
+
+const MIB = 1024 * 1024
 
 let clock: TestClock
 let harness: Harness
@@ -36,6 +44,19 @@ const lane = (id: string) =>
   harness.ctx.db.selectFrom('webhookLane').selectAll().where('webhookId', '=', id).executeTakeFirstOrThrow()
 const waiting = (id: string, count: number) =>
   waitUntil(`${count} waiting`, async () => (await lane(id)).pending === count)
+
+/** Adds messages with these ids and the same body to the webhook. */
+function addMessages(webhookId: string, ids: readonly string[], body = longBody(0)): Promise<void> {
+  const { orgId } = harness.scope
+  const messages = ids.map((id) => ({ orgId, id, webhookId, topic: 'audits', body, eventCount: 1, orderKey: null }))
+  return inTx(harness.ctx, (tx) => enqueueMessages(tx, messages, clock.now()))
+}
+
+/** Returns a body that is longer than this. */
+const longBody = (bytes: number) =>
+  Buffer.from(JSON.stringify({ topic: 'audits', events: [{ message: 'x'.repeat(bytes) }] }))
+
+const idsOf = ({ messages }: Pick<Handed, 'messages'>) => messages.map(({ id }) => id)
 const eventOf = ({ body }: HandedMessage) => JSON.parse(body).events[0]
 
 /** Returns which signatures of a message are valid, as if it had been sent. */
@@ -67,7 +88,7 @@ it('hands out messages with the same ids and bytes until they are acknowledged, 
   expect(rest.messages.map((message) => eventOf(message).message)).toEqual(['three'])
   expect(await pull(id, rest.cursor)).toEqual({ messages: [], cursor: rest.cursor })
   expect([await ack(id, first.cursor), await ack(id, first.cursor)]).toEqual([2, 0])
-  expect((await pull(id)).messages.map(({ id: messageId }) => messageId)).toEqual([rest.messages[0]?.id])
+  expect(idsOf(await pull(id))).toEqual([rest.messages[0]?.id])
   await expect(ack(id, rest.cursor + 1n)).rejects.toThrow(/^Invalid field cursor: 4 was never returned$/)
   expect(await ack(id, rest.cursor)).toBe(1)
   expect(await sweepLanes(harness.ctx)).toBe(0)
@@ -82,30 +103,54 @@ it('hands out messages with the same ids and bytes until they are acknowledged, 
 it('shows no message before one that was acknowledged, although it was committed later', async () => {
   const id = await addPulled({ topics: [] })
   const [early, late] = [uuidv7(), uuidv7()]
-  const add = (messageId: string) =>
-    inTx(harness.ctx, async (tx) => {
-      const body = Buffer.from('{"topic":"audits","events":[]}')
-      const message = { orgId: harness.scope.orgId, id: messageId, webhookId: id, topic: 'audits', body, eventCount: 0 }
-      await enqueueMessages(tx, [{ ...message, orderKey: null }], clock.now())
-    })
-  await add(late)
+  await addMessages(id, [late])
   const first = await pull(id)
-  expect(first.messages.map(({ id: messageId }) => messageId)).toEqual([late])
-  await add(early)
+  expect(idsOf(first)).toEqual([late])
+  await addMessages(id, [early])
   expect(await ack(id, first.cursor)).toBe(1)
-  expect((await pull(id, first.cursor)).messages.map(({ id: messageId }) => messageId)).toEqual([early])
+  expect(idsOf(await pull(id, first.cursor))).toEqual([early])
+})
+
+it('hands out no message before it is due, and delays none for it that is due', async () => {
+  const { id } = await harness.addWebhook({ type: 'pull', topics: [] })
+  const [later, due] = [uuidv7(), uuidv7()]
+  await addMessages(id, [later, due])
+  const dueAt = addMs(clock.now(), 1000)
+  await harness.ctx.db.updateTable('webhookMessage').set({ dueAt }).where('id', '=', later).execute()
+  const first = await pull(id)
+  expect(idsOf(first)).toEqual([due])
+  clock.advance(999)
+  expect(idsOf(await pull(id, first.cursor))).toEqual([])
+  clock.advance(1)
+  expect(idsOf(await pull(id, first.cursor))).toEqual([later])
+})
+
+it('hands out and acknowledges a message that exceeds the limit of an answer alone', async () => {
+  const { id } = await harness.addWebhook({ type: 'pull', topics: [] })
+  const [long, short] = [uuidv7(), uuidv7()]
+  await addMessages(id, [long], longBody(4 * MIB))
+  await addMessages(id, [short])
+  const first = await pull(id)
+  expect(idsOf(first)).toEqual([long])
+  const second = await pull(id, first.cursor)
+  expect(idsOf(second)).toEqual([short])
+  expect(await ack(id, second.cursor)).toBe(2)
+  expect(await lane(id)).toMatchObject({ pending: 0 })
+})
+
+it('acknowledges all messages up to the cursor, also if these are more than one transaction removes', async () => {
+  const { id } = await harness.addWebhook({ type: 'pull', topics: [] })
+  const ids = Array.from({ length: 1001 }, () => uuidv7())
+  await addMessages(id, ids)
+  const { cursor } = await pull(id, 0n, 1000)
+  expect([await ack(id, cursor), await ack(id, cursor)]).toEqual([1000, 0])
+  expect(idsOf(await pull(id))).toEqual(ids.slice(1000))
 })
 
 it('acknowledges long messages in portions, during which the router waits for the lane', async () => {
   const { id } = await harness.addWebhook({ type: 'pull', topics: [] })
-  const { orgId } = harness.scope
-  const body = Buffer.from(JSON.stringify({ topic: 'audits', events: [{ message: 'x'.repeat(1024 * 1024) }] }))
-  const add = (): Promise<void> =>
-    inTx(harness.ctx, (tx) => {
-      const message = { orgId, id: uuidv7(), webhookId: id, topic: 'audits', body, eventCount: 1, orderKey: null }
-      return enqueueMessages(tx, [message], clock.now())
-    })
-  for (let count = 0; count < 8; count += 1) await add()
+  const ids = Array.from({ length: 8 }, () => uuidv7())
+  await addMessages(id, ids, longBody(MIB))
   const { messages, cursor } = await pull(id)
   const rest = await pull(id, cursor)
   const last = await pull(id, rest.cursor)
