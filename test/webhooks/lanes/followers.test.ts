@@ -22,6 +22,7 @@ const OTHERS = 10
 /** The most messages that a statement may delay. */
 const PORTION = 1024
 const RETRIED_AFTER_MS = 3600e3
+const EARLIEST_ID = '00000000-0000-7000-8000-000000000000'
 
 let clock: TestClock
 let harness: Harness
@@ -56,9 +57,22 @@ function claim(): Promise<Claimed> {
   return inTx(onQueues(harness.ctx), (tx) => claimLanes(tx, laneClaim(clock)))
 }
 
+/** Counts the messages behind the one that is retried that are not due. */
 async function countDelayed(): Promise<number> {
-  const later = harness.ctx.db.selectFrom('webhookMessage').select('id').where('dueAt', '>', clock.now())
-  return (await later.execute()).length - 1
+  const behind = harness.ctx.db
+    .selectFrom('webhookMessage')
+    .select('id')
+    .where('id', '>', ids.a[0] ?? '')
+  return (await behind.where('dueAt', '>', clock.now()).execute()).length
+}
+
+/** Adds a message of device `a` that precedes the one that is retried, as a replay does. @returns Its id. */
+async function addBefore(dueAt: Date): Promise<string> {
+  const { ctx, scope } = harness
+  const message = { orgId: scope.orgId, id: EARLIEST_ID, webhookId, topic: 'device-events', eventCount: 1 }
+  await inTx(ctx, (tx) => enqueueMessages(tx, [{ ...message, body: Buffer.from('{}'), orderKey: 'a' }], clock.now()))
+  await ctx.db.updateTable('webhookMessage').set({ dueAt }).where('id', '=', EARLIEST_ID).execute()
+  return EARLIEST_ID
 }
 
 const messagesOf = (device: string) =>
@@ -67,6 +81,7 @@ const messagesOf = (device: string) =>
   )
 
 it('delays the messages behind one that is retried a portion at a time, and claims none of them meanwhile', async () => {
+  const before = await addBefore(clock.now())
   const delayed: number[] = []
   let claimed = await claim()
   while (claimed.lanes.length === 0) {
@@ -77,7 +92,7 @@ it('delays the messages behind one that is retried a portion at a time, and clai
   delayed.push(await countDelayed())
   expect(delayed.length).toBeGreaterThan(2)
   for (const [place, count] of delayed.entries()) expect(count - (delayed[place - 1] ?? 0)).toBeLessThanOrEqual(PORTION)
-  expect(claimed.lanes.flatMap(({ messages }) => messages.map(({ id }) => id))).toEqual(ids.b)
+  expect(claimed.lanes.flatMap(({ messages }) => messages.map(({ id }) => id))).toEqual([before, ...ids.b])
 })
 
 it('keeps the order of a device if the process ends between two portions', async () => {
@@ -115,14 +130,15 @@ async function reopen(afterMs = 1000): Promise<string> {
 }
 
 it('makes all due with the message that they wait for a portion at a time, and claims none of them meanwhile', async () => {
+  const dueAt = addMs(clock.now(), RETRIED_AFTER_MS / 2)
+  const before = await addBefore(dueAt)
   await reopen()
-  // The retry is due.
-  const left = [(await countDelayed()) + 1]
+  const left = [await countDelayed()]
   expect(left[0]).toBe(ids.a.length - 1)
   let claimed = await claim()
   while (claimed.lanes.length === 0) {
     expect(claimed.hasMore).toBe(true)
-    left.push((await countDelayed()) + 1)
+    left.push(await countDelayed())
     claimed = await claim()
   }
   expect(left.length).toBeGreaterThan(3)
@@ -130,6 +146,9 @@ it('makes all due with the message that they wait for a portion at a time, and c
   for (const [place, count] of left.entries()) expect((left[place - 1] ?? count) - count).toBeLessThanOrEqual(PORTION)
   const of = claimed.lanes.flatMap(({ messages }) => messages.map(({ id }) => id))
   expect(of.filter((id) => ids.a.includes(id))).toEqual(ids.a.slice(0, of.length - ids.b.length))
+  // What does not wait for the retry is not due with it.
+  const kept = harness.ctx.db.selectFrom('webhookMessage').select('dueAt').where('id', '=', before)
+  expect(await kept.execute()).toEqual([{ dueAt }])
 })
 
 it('keeps the order of a device if the process ends while they become due', async () => {
