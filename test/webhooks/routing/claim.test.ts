@@ -130,6 +130,22 @@ it('lets organizations take turns, whatever their numbers of lanes, and counts t
   expect(second.filter((id) => ofHeld.has(id))).toEqual([])
 })
 
+it('claims first what was served least, among the lanes of an organization and among organizations', async () => {
+  const ids = [await addLane(1), await addLane(1), await addLaneOf(await harness.addOrg(), 1)]
+  for (const [index, vtime] of [20, 10, 30].entries()) {
+    const webhookId = ids[index] ?? ''
+    // Those that were served more have waited longer.
+    const nextAt = addMs(now, -vtime)
+    await harness.ctx.db.updateTable('webhookLane').set({ vtime, nextAt }).where('webhookId', '=', webhookId).execute()
+  }
+  const claimed: string[] = []
+  for (let count = 0; count < 3; count += 1) {
+    const { lanes } = await claim({ limit: 1 })
+    claimed.push(...lanes.map(({ webhookId }) => webhookId))
+  }
+  expect(claimed).toEqual([ids[1], ids[0], ids[2]])
+})
+
 it('keeps a new signing key waiting for a claim that has read the former ones', async () => {
   const webhookId = await addLane(1)
   const { replacing, isReplaced } = await inTx(harness.ctx, async (tx) => {
