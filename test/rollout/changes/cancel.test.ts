@@ -14,28 +14,28 @@ async function targetsIn(state: TargetState): Promise<SeededDevice[]> {
   return rollout.devices().filter(({ id }) => rows.some(({ deviceId }) => deviceId === id))
 }
 
+const listCancellations = () =>
+  rollout.ctx.db.selectFrom('auditLog').select('after').where('message', 'like', 'Cancel%').execute()
+
 describe('a cancelled upgrade', () => {
   it('commands nothing more; what has its image ends, and the record names it', async () => {
     await seed([4])
     const { id } = await create({ reboot_strategy: 'serial' })
     await advance()
+    await rollout.fleet.answer()
+    await advance()
     await rollout.fleet.answer(() => 'fetches')
     const [device] = await targetsIn('dl_requested')
     await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
     await advance()
-    expect(countOf(await read(id))).toEqual({ downloading: 1, cancelled: 3 })
+    expect(countOf(await read(id))).toEqual({ upgraded: 1, downloading: 1, cancelled: 2 })
     await rollout.fleet.disconnect(device === undefined ? [] : [device])
     await rollout.fleet.connect(device === undefined ? [] : [device], NEW)
     await advance()
-    expect(countOf(await read(id))).toEqual({ upgraded: 1, cancelled: 3 })
+    expect(countOf(await read(id))).toEqual({ upgraded: 2, cancelled: 2 })
     expect(statusOf(await read(id))).toEqual(['cancelled'])
     await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
-    const logs = await rollout.ctx.db
-      .selectFrom('auditLog')
-      .select('after')
-      .where('message', 'like', 'Cancel%')
-      .execute()
-    expect(logs).toMatchObject([{ after: { in_flight_total: 1, in_flight: [device?.mac] } }])
+    expect(await listCancellations()).toMatchObject([{ after: { in_flight_total: 1, in_flight: [device?.mac] } }])
     await expectConsistent(rollout.ctx)
   })
 
@@ -55,16 +55,18 @@ describe('a cancelled upgrade', () => {
     expect((await read(id)).siteUpgrades).toMatchObject([
       { status: 'failed', stopReason: 'more than 0 % of 4 devices in all sites failed' },
     ])
-    const logs = rollout.ctx.db.selectFrom('auditLog').select('message').where('message', 'like', 'Cancel%')
-    expect(await logs.execute()).toEqual([])
+    expect(await listCancellations()).toEqual([])
   })
 
   it('that comes too late for every device has cancelled nothing', async () => {
     await seed([3])
     const { id } = await create()
     await advance()
-    await rollout.fleet.answer(() => 'fetches')
+    // The first device has executed its command without a download, as one that already had the image.
+    await rollout.fleet.answer(({ id: device }) => (device === rollout.devices()[0]?.id ? 'does' : 'fetches'))
     await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    const macs = rollout.devices().map(({ mac }) => mac)
+    expect(await listCancellations()).toMatchObject([{ after: { in_flight_total: 3, in_flight: macs.toSorted() } }])
     await advance()
     await rollout.fleet.disconnect(rollout.devices())
     await rollout.fleet.connect(rollout.devices(), NEW)
