@@ -106,7 +106,7 @@ const fields = {
   ),
   origin_x: Type.Optional(Whole({ description: 'pixels' })),
   origin_y: Type.Optional(Whole({ description: 'pixels' })),
-  ppm: Type.Optional(Type.Number({ description: 'pixels per metre; applies where type is image' })),
+  ppm: Type.Optional(Type.Number({ description: 'pixels per meter; applies where type is image' })),
   type: Type.Optional(Type.Enum(['image', 'google', 'map_vendor'], { description: 'default image' })),
   view: Type.Optional(
     Type.Union([Type.Enum(['hybrid', 'roadmap', 'satellite', 'terrain']), Type.Null()], {

@@ -21,8 +21,8 @@ export function createMxedge(ctx: Context, scope: OrgScope, body: Document): Pro
   return inTx(ctx, async (tx) => {
     await shareOrg(tx, scope)
     await assertCluster(tx, scope, content.mxclusterId)
-    const unlabelled = { mac: null, serial: null, registrationCode: newClaimCode(), registrationEpoch: 1 }
-    const mxedge = await insertMxedge(tx, scope, { ...content, ...unlabelled, id: uuidv7(), at })
+    const unlabeled = { mac: null, serial: null, registrationCode: newClaimCode(), registrationEpoch: 1 }
+    const mxedge = await insertMxedge(tx, scope, { ...content, ...unlabeled, id: uuidv7(), at })
     const message = `Add ${titleOf(mxedge)}`
     await recordChange(tx, scope, { mxedge, message, text: 'Added', after: auditDocument(content), at })
     return mxedge

@@ -1,4 +1,4 @@
-// The behaviour that all strategies share, and that of each one. The last one exists only for this suite: it shows that
+// The behavior that all strategies share, and that of each one. The last one exists only for this suite: it shows that
 // a strategy is a value, which needs no change elsewhere.
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'

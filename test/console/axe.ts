@@ -11,12 +11,12 @@ const schemes = ['light', 'dark'] as const
 
 const rules: Readonly<Record<(typeof schemes)[number], axe.RunOnly>> = {
   light: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] },
-  // Only colours differ in the dark.
+  // Only colors differ in the dark.
   dark: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] },
 }
 
 /**
- * Expects that a page passes every rule of WCAG 2.2 A and AA that axe can decide, in light and dark colours, and that buttons
+ * Expects that a page passes every rule of WCAG 2.2 A and AA that axe can decide, in light and dark colors, and that buttons
  * and links with the same text have names of their own.
  */
 export async function expectAccessible(page: Page): Promise<void> {

@@ -60,7 +60,7 @@ export function testUpgrades(opened: () => Opened): void {
     await page.goto(`${org}/upgrades/${upgrade.id}`)
     await page.getByText('0 of 2 upgraded').waitFor()
     const floor = page.getByRole('region', { name: 'Floor plan' })
-    /** The colour of a device in a state. */
+    /** The color of a device in a state. */
     const colourOf = async (index: number, state: string): Promise<string | undefined> => {
       const marker = floor.getByRole('img', { name: `${macText(devices[index]?.mac ?? '')}: ${state}` })
       await marker.waitFor()

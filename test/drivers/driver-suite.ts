@@ -51,7 +51,7 @@ function orderOf({ kind, ...params }: DriverCommand): CommandOrder {
   } as CommandOrder
 }
 
-/** Tests the behaviour that all drivers share, whatever their protocol. */
+/** Tests the behavior that all drivers share, whatever their protocol. */
 export function describeDriver<M extends Messages>(name: string, driver: Driver<M>, samples: DriverSamples<M>): void {
   describe.each(samples.devices)(
     `the driver of ${name}, of $device.type $hello`,

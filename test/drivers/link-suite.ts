@@ -115,7 +115,7 @@ export function openLinkWorld<O extends TestOrder>({ family, protocol, rows, ope
   }
 }
 
-/** Tests the behaviour of links that all protocols and all sorts of peers share, in a real gateway with a real database. */
+/** Tests the behavior of links that all protocols and all sorts of peers share, in a real gateway with a real database. */
 export function describeLinks<O extends TestOrder>(samples: LinkSamples<O>, world: LinkWorld<O>): void {
   const { family, rows, recorded, orders, losable } = samples
   const { harness, start, connect, connectNew, queue, untilCommand } = world

@@ -87,7 +87,7 @@ async function assignSite({ ctx, orgId }: GatewayHarness, mac: string): Promise<
   return grant({ orgId, actor, siteId: id, siteIds: [id] as const })
 }
 
-/** Tests the behaviour of links of devices that all protocols share, in a real gateway with a real database. */
+/** Tests the behavior of links of devices that all protocols share, in a real gateway with a real database. */
 export function describeProtocol({ type, capabilities, losable = restart, open, ...samples }: ProtocolSamples): void {
   const { family } = samples
   const can = ({ kind }: CommandOrder): boolean => capabilities.commands.includes(kind)

@@ -7,7 +7,7 @@ import { stripImage } from '../../src/platform/images/strip-image.ts'
 import { type FormPart, encodeForm } from '../support/contract/forms.ts'
 import type { Answer, TestOrg, TestServer } from '../support/servers/server.ts'
 
-/** Creates an image of one colour; a PNG or JPEG without anything that the server would strip. */
+/** Creates an image of one color; a PNG or JPEG without anything that the server would strip. */
 export async function picture(
   width: number,
   height: number,
@@ -58,7 +58,7 @@ function pngChunk(type: string, data: Uint8Array): Buffer {
 
 const hollow = pngChunk('IDAT', deflateSync(Buffer.alloc(1000)))
 
-/** @param format Bits per sample, colour type, compression, filter, interlacing. */
+/** @param format Bits per sample, color type, compression, filter, interlacing. */
 function header(width: number, height: number, format: readonly number[]): Buffer {
   const data = Buffer.alloc(13)
   data.writeUInt32BE(width, 0)

@@ -90,7 +90,7 @@ test('kill -9 of the owner ends the database too, and no committed row is lost',
     ])
     expect(rows[0]?.count).toBe(state.committed)
     const { rows: last } = await check.query<{ max: number }>('select max(n) as max from t')
-    state.committed = last[0]?.max ?? 0 // One row may have been committed without an acknowledgement.
+    state.committed = last[0]?.max ?? 0 // One row may have been committed without an acknowledgment.
     await check.end()
   }
 })

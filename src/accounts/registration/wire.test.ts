@@ -8,7 +8,7 @@ const body = {
   first_name: 'Ada',
   last_name: 'Lovelace',
   org_name: 'Engines',
-  password: 'a horse of another colour',
+  password: 'a horse of another color',
 }
 
 describe('parseRegistration', () => {

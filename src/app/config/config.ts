@@ -118,7 +118,7 @@ export interface Config {
 }
 
 /**
- * Parses the settings. Unknown SIGNALBOX_ names are refused: a misspelt setting is worse than none.
+ * Parses the settings. Unknown SIGNALBOX_ names are refused: a misspelled setting is worse than none.
  * @throws AppError invalid, one line that names the setting.
  */
 export function parseConfig(environment: Readonly<Record<string, string | undefined>>): Config {

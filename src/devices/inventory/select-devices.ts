@@ -17,14 +17,14 @@ export interface ChangeReport {
 }
 
 /** The names of a device. */
-export interface Labelled {
+export interface Labeled {
   readonly id: string
   /** Null, as the serial: it has no label, so no name finds it. */
   readonly mac: string | null
   readonly serial: string | null
 }
 
-export interface Selection<T extends Labelled> {
+export interface Selection<T extends Labeled> {
   /** One entry per device, with the first name that the client gave it. */
   readonly found: readonly { readonly name: string; readonly device: T }[]
   readonly refused: readonly { readonly name: string; readonly reason: string }[]
@@ -36,7 +36,7 @@ export function plainNames({ macs, serials }: DeviceNames): DeviceNames {
 }
 
 /** Matches names with devices. A device that is named twice, by MAC and by serial, counts once. */
-export function selectDevices<T extends Labelled>({ macs, serials }: DeviceNames, devices: readonly T[]): Selection<T> {
+export function selectDevices<T extends Labeled>({ macs, serials }: DeviceNames, devices: readonly T[]): Selection<T> {
   const byMac = new Map<string | null, T>(devices.map((device) => [device.mac, device]))
   const bySerial = new Map<string | null, T>(devices.map((device) => [device.serial, device]))
   const named = [

@@ -22,8 +22,10 @@ describe('plainClaimCode', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 15, maxLength: 15 }), fc.boolean(), (dashAfter, lower) => {
         const plain = newClaimCode()
-        const spelt = Array.from(plain, (letter, index) => (dashAfter[index] === true ? `${letter}-` : letter)).join('')
-        expect(plainClaimCode(lower ? spelt.toLowerCase() : spelt)).toBe(plain)
+        const spelled = Array.from(plain, (letter, index) => (dashAfter[index] === true ? `${letter}-` : letter)).join(
+          '',
+        )
+        expect(plainClaimCode(lower ? spelled.toLowerCase() : spelled)).toBe(plain)
       }),
     )
   })

@@ -96,7 +96,7 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
     onRefused: refuse,
   })
   const gate = createConnectionGate(options.connections ?? defaultConnections, ctx.log)
-  // A request is several small packets: the last one would wait for the device's delayed acknowledgement of the first.
+  // A request is several small packets: the last one would wait for the device's delayed acknowledgment of the first.
   const listener = createServer(
     { pauseOnConnect: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS },
     (socket) =>

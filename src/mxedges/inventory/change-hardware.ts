@@ -8,7 +8,7 @@ import {
 import {
   type ChangeReport,
   type DeviceNames,
-  type Labelled,
+  type Labeled,
   NOT_FOUND,
   type Selection,
   plainNames,
@@ -91,7 +91,7 @@ export function checkHardware(
   scope: OrgScope,
   { names, refusal }: { readonly names: DeviceNames; readonly refusal: string | null },
 ): Promise<ChangeReport> {
-  const report = ({ found, refused }: Selection<Labelled>): ChangeReport => ({
+  const report = ({ found, refused }: Selection<Labeled>): ChangeReport => ({
     success: refusal === null ? found.map(({ name }) => name) : [],
     refused: refusal === null ? refused : [...refused, ...found.map(({ name }) => ({ name, reason: refusal }))],
   })

@@ -43,7 +43,7 @@ export async function claimMxedges(
   const registered = await lockRegistryByCodes(tx, plain)
   const plan = planClaim(
     codes,
-    [...registered, ...(await listUnlabelled(tx, scope, { plain, registered }))],
+    [...registered, ...(await listUnlabeled(tx, scope, { plain, registered }))],
     scope.orgId,
   )
   // An appliance without a label may have got this code at random, and a code suffices to register an appliance.
@@ -58,18 +58,18 @@ export async function claimMxedges(
 }
 
 /** Lists the organization's appliances that got their codes at random: clients read those codes as claim codes too. */
-async function listUnlabelled(
+async function listUnlabeled(
   tx: Tx,
   scope: OrgScope,
   { plain, registered }: { readonly plain: readonly string[]; readonly registered: readonly RegisteredMxedge[] },
 ): Promise<RegisteredMxedge[]> {
-  const labelled = new Set(registered.map(({ claimCode }) => plainClaimCode(claimCode)))
-  const unlabelled = await listMxedgesByCodes(
+  const labeled = new Set(registered.map(({ claimCode }) => plainClaimCode(claimCode)))
+  const unlabeled = await listMxedgesByCodes(
     tx,
     scope,
-    plain.filter((code) => !labelled.has(code)),
+    plain.filter((code) => !labeled.has(code)),
   )
-  return unlabelled.map(
+  return unlabeled.map(
     ({ id, orgId, mac, serial, model, registrationCode: claimCode, registrationEpoch, createdAt }) => {
       return { id, orgId, mac: mac ?? '', serial: serial ?? '', model, claimCode, registrationEpoch, createdAt }
     },

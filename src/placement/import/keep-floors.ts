@@ -73,13 +73,13 @@ async function keepPicture(
 }
 
 function keptFloor(floor: Floor, picture: ReceivedImage | null): KeptFloor {
-  const { name, size, metres } = floor
+  const { name, size, meters } = floor
   const width = picture?.width ?? Math.round(size?.width ?? 0)
   const height = picture?.height ?? Math.round(size?.height ?? 0)
   const scale =
-    size === null || metres === null
+    size === null || meters === null
       ? {}
-      : { ppm: width / (size.width * metres), width_m: size.width * metres, height_m: size.height * metres }
+      : { ppm: width / (size.width * meters), width_m: size.width * meters, height_m: size.height * meters }
   const doc = { name, type: 'image', width, height, ...scale }
   return { floor, mapId: uuidv7(), width, height, image: picture, doc }
 }

@@ -7,7 +7,7 @@ import type { ImportWish, PlannedAp } from './project.ts'
 const SITE = 'here'
 const wish: ImportWish = { allFloors: false, heights: true, orientations: true, macs: new Map() }
 const floor = {
-  floor: { id: 'f', name: 'F', picture: 'p', note: null, size: { width: 100, height: 50 }, metres: 0.1 },
+  floor: { id: 'f', name: 'F', picture: 'p', note: null, size: { width: 100, height: 50 }, meters: 0.1 },
   mapId: 'm',
   width: 200,
   height: 200,

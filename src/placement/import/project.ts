@@ -15,8 +15,8 @@ export interface Floor {
   readonly note: string | null
   /** In the units of the positions; null if positions are pixels of the picture. */
   readonly size: { readonly width: number; readonly height: number } | null
-  /** The length of one of these units in metres. */
-  readonly metres: number | null
+  /** The length of one of these units in meters. */
+  readonly meters: number | null
 }
 
 export interface PlannedAp {
@@ -24,7 +24,7 @@ export interface PlannedAp {
   readonly name: string
   readonly x: number
   readonly y: number
-  /** Metres above the floor. */
+  /** Meters above the floor. */
   readonly height: number | null
   readonly orientationDegrees: number | null
 }

@@ -43,7 +43,7 @@ const AccessPoints = Type.Object(
         {
           id: Type.String(),
           name: Type.Optional(Name),
-          /** False for neighbours' access points that a survey detected. */
+          /** False for neighbors' access points that a survey detected. */
           mine: Type.Optional(Type.Boolean()),
           location: Type.Optional(
             Type.Object(
@@ -121,7 +121,7 @@ function floorOf(plan: Plan, formats: ReadonlyMap<string, string | null>): Floor
     picture: drawn === undefined ? null : `image-${drawn}`,
     note: drawn === undefined ? note : null,
     size: { width, height },
-    metres: metersPerUnit > 0 ? metersPerUnit : null,
+    meters: metersPerUnit > 0 ? metersPerUnit : null,
   }
 }
 

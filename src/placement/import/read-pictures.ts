@@ -19,7 +19,7 @@ export function readPictures(bundle: Bundle): Project {
     picture,
     note: null,
     size: null,
-    metres: null,
+    meters: null,
   }))
   return { floors, accessPoints: [] }
 }

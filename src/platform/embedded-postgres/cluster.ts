@@ -50,7 +50,7 @@ export async function prepareCluster(request: ClusterRequest): Promise<string> {
   const cluster = join(request.home, 'cluster')
   const found = await readVersion(cluster)
   if (found === null) {
-    await initialise(request, cluster)
+    await initialize(request, cluster)
     return cluster
   }
   if (found !== request.binaries.majorVersion) {
@@ -73,7 +73,7 @@ function nullIfMissing(error: NodeJS.ErrnoException): null {
   throw error
 }
 
-async function initialise({ launch, binaries, home, durable }: ClusterRequest, cluster: string): Promise<void> {
+async function initialize({ launch, binaries, home, durable }: ClusterRequest, cluster: string): Promise<void> {
   const unfinished = `${cluster}.new`
   await rm(unfinished, { recursive: true, force: true })
   const child = launchProgram(launch, [

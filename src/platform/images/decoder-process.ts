@@ -49,7 +49,7 @@ async function writeCopy(
 }
 
 /**
- * Unconverted samples of an interlaced PNG; two bytes each of a progressive JPEG, with fewer for colour than for light.
+ * Unconverted samples of an interlaced PNG; two bytes each of a progressive JPEG, with fewer for color than for light.
  */
 function heldBytes({ width, height, channels, depth, format, isProgressive, chromaSubsampling }: Metadata): number {
   if (!isProgressive) return 0

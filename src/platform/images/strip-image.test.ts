@@ -53,9 +53,9 @@ const jpeg = (...segments: Buffer[]) =>
   Buffer.concat([Buffer.from([0xff, 0xd8]), ...segments, scan, Buffer.from([0xff, 0xd9])])
 
 describe('of a PNG', () => {
-  it('keeps pixels and colours', async () => {
-    const colours = ['PLTE', 'tRNS', 'cHRM', 'gAMA', 'sBIT', 'sRGB', 'cICP', 'iCCP'].map((type) => chunk(type, 'x'))
-    const whole = png(...colours, chunk('IDAT'))
+  it('keeps pixels and colors', async () => {
+    const colors = ['PLTE', 'tRNS', 'cHRM', 'gAMA', 'sBIT', 'sRGB', 'cICP', 'iCCP'].map((type) => chunk(type, 'x'))
+    const whole = png(...colors, chunk('IDAT'))
     expect(await strip(whole)).toEqual(whole)
   })
 
@@ -87,7 +87,7 @@ describe('of a PNG', () => {
 })
 
 describe('of a JPEG', () => {
-  it('keeps frames, tables, colours and scans', async () => {
+  it('keeps frames, tables, colors and scans', async () => {
     const kept = [
       segment(0xe0, 'JFIF\0rest'),
       segment(0xe2, 'ICC_PROFILE\0rest'),

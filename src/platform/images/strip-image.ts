@@ -4,7 +4,7 @@ import { stripJpeg } from './strip-jpeg.ts'
 import { PNG_SIGNATURE, stripPng } from './strip-png.ts'
 
 /**
- * Passes on only the data that is needed to show a picture: its pixels, its colours, and its orientation. Texts,
+ * Passes on only the data that is needed to show a picture: its pixels, its colors, and its orientation. Texts,
  * thumbnails, data of cameras and programs, and bytes after the picture's end are dropped before anything is written or
  * decoded: a decoder would load them, and unpack the compressed ones, as a whole. It buffers at most one chunk of the
  * stream and 64 KiB, and reads the stream to its end.

@@ -12,7 +12,7 @@ const APP2 = 0xe2
 const APP14 = 0xee
 
 const EXIF = 'Exif\0\0'
-/** A progressive picture with a large colour profile has a few hundred. */
+/** A progressive picture with a large color profile has a few hundred. */
 const MAX_SEGMENTS = 10_000
 
 /** @throws AppError invalid for too many segments, or where the stream ends before the picture. */
@@ -57,7 +57,7 @@ function neededContent(marker: number, content: Buffer): Buffer | null {
   const starts = (name: string): boolean => content.toString('latin1', 0, name.length) === name
   // Frames, scans, tables, restart intervals.
   if (marker >= 0xc0 && marker <= 0xdf) return content
-  // The meaning of the colours.
+  // The meaning of the colors.
   if (marker === APP0 && starts('JFIF\0')) return content
   if (marker === APP2 && starts('ICC_PROFILE\0')) return content
   if (marker === APP14 && starts('Adobe')) return content

@@ -20,7 +20,7 @@ const maxBytesOf: ReadonlyMap<string, number> = new Map([
   ['tRNS', 256],
   ['IDAT', 0x7fff_ffff],
   ['IEND', 0],
-  // The meaning of the colours.
+  // The meaning of the colors.
   ['cHRM', 32],
   ['gAMA', 4],
   ['sBIT', 4],

@@ -22,7 +22,7 @@ export interface TimedInput {
   readonly nowMs: number
 }
 
-/** Implements the behaviour of a simulated device. Inputs that no longer fit its activity change nothing. */
+/** Implements the behavior of a simulated device. Inputs that no longer fit its activity change nothing. */
 export function advanceDevice(profile: Profile, state: DeviceState, { input, nowMs }: TimedInput): Step {
   switch (input.on) {
     case 'call':

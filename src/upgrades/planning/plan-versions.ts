@@ -67,8 +67,8 @@ const found = new WeakMap<readonly CatalogEntry[], Map<string, CatalogEntry | un
 function searchVersion(catalog: readonly CatalogEntry[], model: string, wanted: string): CatalogEntry | undefined {
   const ofModel = catalog.filter((entry) => entry.model === model)
   if (!versionLabels.has(wanted)) return ofModel.find(({ version }) => version === wanted)
-  const labelled = ofModel.filter(({ tag }) => tag === wanted)
-  const candidates = labelled.length > 0 ? labelled : ofModel.filter((entry) => isMeant(entry, wanted))
+  const labeled = ofModel.filter(({ tag }) => tag === wanted)
+  const candidates = labeled.length > 0 ? labeled : ofModel.filter((entry) => isMeant(entry, wanted))
   return candidates.toSorted((a, b) => compareVersions(a.version, b.version)).at(-1)
 }
 

@@ -125,8 +125,8 @@ function* joinPlacedInSteps(facts: readonly RadioFacts[], join: Join): Steps<voi
 
 function joinPoints(a: Point, b: Point, join: Join): void {
   // Math.hypot() takes ten times as long, and a floor has many pairs.
-  const metres = Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2)
-  if (metres < REACH_M) join(a.index, b.index, DBM_AT_1_M + DBM_PER_DECADE * Math.log10(Math.max(1, metres)))
+  const meters = Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2)
+  if (meters < REACH_M) join(a.index, b.index, DBM_AT_1_M + DBM_PER_DECADE * Math.log10(Math.max(1, meters)))
 }
 
 /** Joins pairs at one switch if neither has scanned or is placed. */

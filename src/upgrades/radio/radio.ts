@@ -4,7 +4,7 @@ export interface RadioFacts {
   readonly bssids: readonly string[]
   /** The foreign cells in its latest scan; null: there is none, or it is too old. */
   readonly scan: readonly HeardCell[] | null
-  /** Metres on its floor; null: it is not placed, or the scale of the floor is unknown. */
+  /** Meters on its floor; null: it is not placed, or the scale of the floor is unknown. */
   readonly position: { readonly mapId: string; readonly x: number; readonly y: number } | null
   /** The switch or router that it hears by LLDP. */
   readonly parent: string | null

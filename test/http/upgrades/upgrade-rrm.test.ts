@@ -31,7 +31,7 @@ async function report(mac: string, { scan, daysAgo = 0 }: { readonly scan?: unkn
   await inTx(ctx, (tx) => recordTelemetry(tx, [{ ...key, epoch: '1', telemetry: [telemetry], hasBooted: true }], time))
 }
 
-/** Places the access points of the site on a floor of 10 pixels a metre, this many metres from its corner. */
+/** Places the access points of the site on a floor of 10 pixels a meter, this many meters from its corner. */
 async function place(metres: readonly number[]): Promise<void> {
   const { db, clock } = harness.server.ctx
   const now = clock.now()

@@ -13,7 +13,7 @@ export function PhaseDrawing({ draft }: { readonly draft: Draft }) {
   return (
     <svg className="drawing" viewBox={`0 0 ${WIDTH} ${HEIGHT + 22}`} role="img" aria-label={describe(shapes)}>
       {shapes.map((shape, index) => (
-        <Step key={shape.to} shape={shape} x={index * step} width={step - GAP} isLabelled={shapes.length <= 8} />
+        <Step key={shape.to} shape={shape} x={index * step} width={step - GAP} isLabeled={shapes.length <= 8} />
       ))}
     </svg>
   )
@@ -23,10 +23,10 @@ interface StepProps {
   readonly shape: PhaseShape
   readonly x: number
   readonly width: number
-  readonly isLabelled: boolean
+  readonly isLabeled: boolean
 }
 
-function Step({ shape: { from, to, isGated }, x, width, isLabelled }: StepProps) {
+function Step({ shape: { from, to, isGated }, x, width, isLabeled }: StepProps) {
   const heightOf = (percent: number): number => (percent / 100) * HEIGHT
   const added = Math.max(2, heightOf(to - from))
   return (
@@ -34,7 +34,7 @@ function Step({ shape: { from, to, isGated }, x, width, isLabelled }: StepProps)
       <rect className="drawing-before" x={x} y={HEIGHT - heightOf(from)} width={width} height={heightOf(from)} />
       <rect className="drawing-phase" x={x} y={HEIGHT - heightOf(from) - added} width={width} height={added} />
       {isGated && <line className="drawing-gate" x1={x + width + 1} x2={x + width + 1} y1={0} y2={HEIGHT} />}
-      {isLabelled && (
+      {isLabeled && (
         <text x={x + width / 2} y={HEIGHT + 16} textAnchor="middle">
           {to} %
         </text>
