@@ -14,7 +14,8 @@ it('says how many messages one call sends again', () => {
 
 it('says what is left after one call', () => {
   expect(replayedText(1, 0, false)).toBe('1 message waits to be sent again until the webhook is enabled.')
-  expect(replayedText(2, 5, true)).toBe('2 messages wait to be sent again.')
+  expect(replayedText(2, 0, true)).toBe('2 messages wait to be sent again.')
+  expect(replayedText(2560, 1, true)).toBe('2,560 messages wait to be sent again. 1 message is left: send them next.')
   expect(replayedText(10_000, 290_000, true)).toBe(
     '10,000 messages wait to be sent again. 290,000 messages are left: send them next.',
   )

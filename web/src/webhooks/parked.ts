@@ -15,10 +15,9 @@ export function replayEffect(total: number, isEnabled: boolean): string {
   return `Sends ${sent} again, the oldest first, with the same ids and bytes.${waits}`
 }
 
-/** Returns what was done. @param left The number of messages that are undelivered now. */
+/** Returns what was done. @param left The number of messages that the call has left: beyond 10,000, 80 MiB, or what may wait. */
 export function replayedText(replayed: number, left: number, isEnabled: boolean): string {
   const waits = isEnabled ? '' : ' until the webhook is enabled'
-  const rest =
-    replayed < MOST || left === 0 ? '' : ` ${counted(left, 'message is', 'messages are')} left: send them next.`
+  const rest = left === 0 ? '' : ` ${counted(left, 'message is', 'messages are')} left: send them next.`
   return `${counted(replayed, 'message waits', 'messages wait')} to be sent again${waits}.${rest}`
 }

@@ -43,7 +43,11 @@ export function ParkedPanel({ place, id, isEnabled, mayWrite, zone }: ParkedPane
     placeholderData: keepPreviousData,
   })
   const replay = useMutation({
-    mutationFn: (ids?: string[]) => calls.replay(id, ids === undefined ? {} : { ids }),
+    async mutationFn(ids?: string[]) {
+      const wanted = ids === undefined ? (query.data?.total ?? 0) : 0
+      const { replayed } = await calls.replay(id, ids === undefined ? {} : { ids })
+      return { replayed, left: Math.max(wanted - replayed, 0) }
+    },
     onSuccess: () => queries.invalidateQueries(),
   })
   if (query.data === undefined) return <ProblemNote problem={query.error} />
@@ -92,7 +96,7 @@ export function ParkedPanel({ place, id, isEnabled, mayWrite, zone }: ParkedPane
   return (
     <>
       <p role="status" className="muted">
-        {replay.data !== undefined && replayedText(replay.data.replayed, total, isEnabled)}
+        {replay.data !== undefined && replayedText(replay.data.replayed, replay.data.left, isEnabled)}
       </p>
       {/* The dialog shows its own refusal. */}
       <ProblemNote problem={replay.variables === undefined ? null : replay.error} />
