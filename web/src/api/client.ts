@@ -55,9 +55,8 @@ export function createApi({ reachability, token: readToken }: ApiParts): Api {
     onResponse({ response }) {
       reachability.note(!isAwayStatus(response.status))
     },
-    onError({ error }) {
+    onError() {
       reachability.note(false)
-      return error instanceof Problem ? error : new Problem(0, detailOf(null, 0))
     },
   })
   return api
@@ -72,7 +71,7 @@ interface Answer<Data> {
 /** @throws Problem for any answer but a success. */
 export async function answerOf<Data>(call: Promise<Answer<Data>>): Promise<NonNullable<Data>> {
   const { data, error, response } = await call.catch((cause: unknown) => {
-    // The connection was lost during the answer.
+    // It is no JSON, such as the page of a network that asks for a sign-in.
     throw cause instanceof Problem ? cause : new Problem(0, 'The answer of the server was incomplete.')
   })
   if (!response.ok || data === undefined || data === null)
