@@ -3,7 +3,6 @@ import { type Figures, type OptionValues, parseCount } from '../scripts/run-meas
 import { systemScope } from '../src/access/scope.ts'
 import { type OpenContext, openContext } from '../src/app/open-context.ts'
 import type { Context } from '../src/platform/context.ts'
-import { saveMemory } from '../src/platform/process/save-memory.ts'
 import { startPoller } from '../src/platform/time/poller.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
 import { defaultRolloutOptions } from '../src/rollout/rollout.ts'
@@ -13,6 +12,7 @@ import { parseOrgUpgrade } from '../src/upgrades/wire-parse.ts'
 import { withDatabase } from './support/database.ts'
 import { watchLoop } from './support/loop-watch.ts'
 import { cpuSecondsOfDescendants } from './support/process-usage.ts'
+import { saveMemoryAsServer } from './support/server-memory.ts'
 import { upgradeOverWire } from './support/rollout/over-wire.ts'
 import { type DevicesProcess, startDevices } from './support/rollout/start-devices.ts'
 import { readWritten } from './support/database-statistics.ts'
@@ -49,8 +49,7 @@ export async function run(values: OptionValues): Promise<Figures> {
     const masterKey = randomBytes(32)
     const context = await openContext({ ...database, secrets: createSecrets(masterKey) })
     context.listen()
-    // Heaps grow by the same factor as those of a server that has started.
-    saveMemory({ started: Promise.resolve(() => 0) })
+    saveMemoryAsServer()
     const fleet = await startDevices(context, { connection, masterKey: masterKey.toString('hex'), devices, sites })
     const before = await readTableWrites(context.pool, context.pools)
     const figures = await upgradeAll(context, fleet, { devices, sites })

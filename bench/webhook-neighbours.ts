@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { type OptionValues, parseCount } from '../scripts/run-measurement.ts'
 import { type Child, startChild } from './support/child.ts'
+import { saveMemoryAsServer } from './support/server-memory.ts'
 import { type Engine, addEvents, ask, withEngine } from './support/webhooks/engine.ts'
 import { load, percentiles, reportWhen, untilDrained } from './support/webhooks/load.ts'
 import { presentUsage, usageOf } from './support/webhooks/usage.ts'
@@ -35,6 +36,7 @@ export async function run(values: OptionValues): Promise<Record<string, unknown>
   const webhooks = parseCount(values, 'webhooks-per-org', 1)
   if (minutes === null && webhooks > 1) throw new Error('--webhooks-per-org needs --held-minutes')
   if (minutes !== null && values['beside'] === true) throw new Error('choose --beside or --held-minutes')
+  saveMemoryAsServer()
   const receiver = await startChild({
     args: [fileURLToPath(new URL('support/webhooks/receiver.ts', import.meta.url))],
     ready: /^receiver ready (\S+)$/,

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { OptionValues } from '../scripts/run-measurement.ts'
 import { type Child, startChild } from './support/child.ts'
 import { residentKb } from './support/process-usage.ts'
+import { saveMemoryAsServer } from './support/server-memory.ts'
 import { deliverBare } from './support/webhooks/bare-deliveries.ts'
 import type { ReceiverCommand } from './support/webhooks/receiver.ts'
 import { measureBacklogs, measureBatches, measureCosts } from './support/webhooks/costs.ts'
@@ -52,6 +53,7 @@ const BARE_S = 5
  * together; the time from a kill of the server to the first delivery; and the further costs (see measureCosts).
  */
 export async function run(values: OptionValues): Promise<Record<string, unknown>> {
+  saveMemoryAsServer()
   if (values['costs'] === true) return measureCosts()
   if (values['backlog'] === true) return measureBacklogs()
   if (values['batched'] === true) return measureBatches()

@@ -153,8 +153,12 @@ async function sendMany(engine: Engine, receiver: Child): Promise<Record<string,
   const before = await usageOf(engine, receiver)
   const began = performance.now()
   for (const scope of orgs) await addEvents(ctx, scope, DELIVERIES / orgs.length)
+  let maxKb = 0
   // Each look at the tables reads the rows that have left them, which cost the database an eighth of the whole.
-  while ((await reportOf(receiver)).received < DELIVERIES) await delay(50)
+  while ((await reportOf(receiver)).received < DELIVERIES) {
+    maxKb = Math.max(maxKb, await residentKb(process.pid))
+    await delay(50)
+  }
   await untilDrained(ctx)
   const tookS = (performance.now() - began) / 1000
   const after = await usageOf(engine, receiver)
@@ -165,5 +169,7 @@ async function sendMany(engine: Engine, receiver: Child): Promise<Record<string,
     per_s: Math.round(DELIVERIES / tookS),
     ...presentUsage(before, after, DELIVERIES),
     rss_mb: Math.round((await residentKb(process.pid)) / 1024),
+    // At the end it depends on when the last full collection was.
+    max_rss_mb: Math.round(maxKb / 1024),
   }
 }
