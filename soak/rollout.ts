@@ -89,7 +89,10 @@ export async function run(values: OptionValues): Promise<Figures> {
   return { ...report }
 }
 
+/** @throws Error that names an option which would have no effect. */
 function planOf(values: OptionValues): readonly [typeof long | typeof short | typeof row, PlanRollouts] {
+  if (values['short'] === true && values['row'] === true) throw new Error('--short and --row exclude each other')
+  if (values['short'] !== true && values['together'] !== undefined) throw new Error('--together needs --short')
   if (values['short'] === true) return [short, onSomeSites(parseCount(values, 'together', DEFAULT_TOGETHER))]
   if (values['row'] === true) return [row, onAllSites({ strategy: 'big_bang' })]
   return [long, onAllSites({ strategy: 'canary' })]

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { run } from '../../soak/rollout.ts'
 import { onAllSites, onSomeSites } from '../../soak/support/plan-rollouts.ts'
 import { createRandom } from '../../soak/support/random.ts'
 
@@ -26,4 +27,9 @@ it('gives all sites to one rollout', () => {
   expect(onAllSites({ strategy: 'serial' })(createRandom(1), 3)).toEqual([
     { sites: [0, 1, 2], request: { strategy: 'serial' } },
   ])
+})
+
+it('refuses options that would have no effect', async () => {
+  await expect(run({ short: true, row: true })).rejects.toThrow('--short and --row exclude each other')
+  await expect(run({ row: true, together: '3' })).rejects.toThrow('--together needs --short')
 })
