@@ -64,6 +64,25 @@ describe('createAdmission', () => {
     expect(waiting.start()).not.toBeNull()
   })
 
+  it('admits a lane of each organization without a slot once per second while all slots are taken', () => {
+    admission = createAdmission({
+      caps: { ...caps, lateMs: 1e6, slowMs: 1e6 },
+      nowMs: () => nowMs,
+      onVacancy: () => {},
+    })
+    const [first, second, waiting] = [open('a1'), open('b1', 'b'), open('c1', 'c')]
+    const slots = Array.from({ length: 4 }, () => [first.start(), second.start()]).flat()
+    expect(waiting.start()).toBeNull()
+    expect(admission.vacancy('fast')).toMatchObject({ lanes: 0, busyOrgIds: ['a', 'b'] })
+    nowMs = 1000
+    const { lanes, lanesOf, busyOrgIds } = admission.vacancy('fast')
+    expect([lanes, lanesOf('d'), busyOrgIds]).toEqual([32, 1, ['a', 'b', 'c']])
+    expect(freeFresh()).toBe(0)
+    nowMs = 2000
+    slots[0]?.end()
+    expect(admission.vacancy('fast')).toMatchObject({ lanes: 1, busyOrgIds: ['b'] })
+  })
+
   it('frees the fresh slot of a late request, and reports whether slots were used up', () => {
     for (const [index, org] of ['a', 'b'].entries())
       for (let count = 0; count < 4; count += 1) startOne(`${index}${count}`, org)

@@ -1,6 +1,9 @@
 import { type HeldCount, createClaimedTurns } from './claimed-turns.ts'
 import { type Slot, type SlotOptions, createRequestSlots } from './request-slots.ts'
 
+/** Of how many organizations lanes are claimed at a time while no slot is free. */
+const MAX_ASKING = 32
+
 /** The limits of a claim of lanes. */
 export interface Vacancy {
   readonly lanes: number
@@ -27,7 +30,11 @@ export interface Turn {
 }
 
 export interface Admission {
-  /** A lane is slow from its first slow request until a request is answered in time. Slow lanes share the slow slots. */
+  /**
+   * Must be called before each claim. A lane is slow from its first slow request until a request is answered in time. Slow lanes
+   * share the slow slots. While all slots stay taken, it admits once per second one lane of each organization that has none, which
+   * then waits for a slot as the held lanes do.
+   */
   vacancy(pace: 'fast' | 'slow'): Vacancy
   open(lane: { readonly orgId: string; readonly webhookId: string; readonly bytes: number }): Turn
   /**
@@ -47,13 +54,16 @@ export function createAdmission(options: Omit<SlotOptions, 'moveBytes'>): Admiss
   return {
     vacancy(pace) {
       const isFast = pace === 'fast'
-      const [pool, bytes] = isFast ? [slots.fresh, turns.fastBytes] : [slots.slow, turns.slowBytes]
+      const [pool, kept, bytes] = isFast
+        ? [slots.fresh, slots.keptFresh, turns.fastBytes]
+        : [slots.slow, slots.keptSlow, turns.slowBytes]
+      const claimsToAsk = kept.claimsToAsk()
       return {
-        lanes: pool.left(),
+        lanes: claimsToAsk ? MAX_ASKING : pool.left(),
         bytes: bytes.left(),
-        lanesOf: (orgId) => pool.leftOf(orgId),
+        lanesOf: (orgId) => (claimsToAsk ? 1 : pool.leftOf(orgId)),
         held: turns.heldCounts(),
-        busyOrgIds: [...pool.fullOrgIds(), ...bytes.fullOrgIds()],
+        busyOrgIds: [...pool.fullOrgIds(), ...bytes.fullOrgIds(), ...(claimsToAsk ? kept.waitingOrgIds() : [])],
         onlyWebhookIds: isFast ? null : slowLanes.webhookIds(),
         exceptWebhookIds: isFast ? [...turns.webhookIds(), ...slowLanes.webhookIds()] : turns.webhookIds(),
       }

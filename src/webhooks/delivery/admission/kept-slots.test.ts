@@ -79,3 +79,26 @@ it('keeps none for an organization that asks no more, and lets it wait anew', ()
   ask(950, 'c')
   expect(releaseAndTake('a')).toBe(true)
 })
+
+it('lets lanes be claimed to ask for a slot, once per second while none is free', () => {
+  takeAll()
+  const claimsAt = (ms: number): boolean => {
+    nowMs = ms
+    return kept.claimsToAsk()
+  }
+  expect([0, 999, 1000, 1001, 1999, 2000].map(claimsAt)).toEqual([false, false, true, false, false, true])
+  pool.add('a', -1)
+  expect(claimsAt(3000)).toBe(false)
+  pool.add('a', 1)
+  expect([3001, 4000, 4001].map(claimsAt)).toEqual([false, false, true])
+})
+
+it('knows which organizations have asked in vain, until they ask no more', () => {
+  takeAll()
+  ask(50, 'c')
+  expect(kept.waitingOrgIds()).toEqual(['c'])
+  kept.age(nowMs)
+  expect(kept.waitingOrgIds()).toEqual(['c'])
+  kept.age(nowMs)
+  expect(kept.waitingOrgIds()).toEqual([])
+})

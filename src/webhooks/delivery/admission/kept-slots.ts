@@ -9,6 +9,13 @@ export interface KeptSlots {
   ask(orgId: string): boolean
   /** Decides for whom slots are kept. Must be called often, before the lanes that wait ask again: who does not is forgotten. */
   age(asOfMs: number): void
+  /** The organizations that have asked in vain. */
+  waitingOrgIds(): string[]
+  /**
+   * Must be called before each claim of lanes. @returns True if no slot has been free at the claims of a second: then, and once
+   * per second, lanes of organizations without a slot are to be claimed in order to ask for one.
+   */
+  claimsToAsk(): boolean
 }
 
 /** Not at once, because lanes that take turns need fewer claims than lanes that have a slot each. */
@@ -19,6 +26,8 @@ export function createKeptSlots(pool: Pool, nowMs: () => number): KeptSlots {
   let refused = new Map<string, number>()
   let refusedBefore = refused
   let starving = new Set<string>()
+  /** Since when no slot was free at a claim, or lanes were last claimed to ask for one; null while slots are free. */
+  let fullSinceMs: number | null = null
 
   function isKept(orgId: string): boolean {
     return starving.size > 0 && !starving.has(orgId) && pool.left() <= starving.size
@@ -38,6 +47,18 @@ export function createKeptSlots(pool: Pool, nowMs: () => number): KeptSlots {
       refusedBefore = refused
       refused = new Map()
       starving = new Set([...refusedBefore].flatMap(([orgId, sinceMs]) => (asOfMs - sinceMs < WAIT_MS ? [] : [orgId])))
+    },
+    waitingOrgIds: () => [...new Set([...refusedBefore.keys(), ...refused.keys()])],
+    claimsToAsk() {
+      if (pool.left() > 0) {
+        fullSinceMs = null
+        return false
+      }
+      const now = nowMs()
+      fullSinceMs ??= now
+      if (now - fullSinceMs < WAIT_MS) return false
+      fullSinceMs = now
+      return true
     },
   }
 }

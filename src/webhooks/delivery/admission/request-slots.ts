@@ -1,7 +1,7 @@
 import { Cutter, type RequestSignal } from '../../../platform/outbound/cutter.ts'
 import type { Caps } from './caps.ts'
 import type { ClaimedTurn } from './claimed-turns.ts'
-import { createKeptSlots } from './kept-slots.ts'
+import { type KeptSlots, createKeptSlots } from './kept-slots.ts'
 import { type Pool, createPool } from './pool.ts'
 import { type SlowLanes, createSlowLanes } from './slow-lanes.ts'
 
@@ -15,6 +15,8 @@ export interface Slot {
 export interface RequestSlots {
   readonly fresh: Pool
   readonly slow: Pool
+  readonly keptFresh: KeptSlots
+  readonly keptSlow: KeptSlots
   readonly slowLanes: SlowLanes
   /** Does the same as Turn.start(). */
   start(turn: ClaimedTurn): Slot | null
@@ -81,6 +83,8 @@ export function createRequestSlots({ caps, nowMs, onVacancy, moveBytes }: SlotOp
   return {
     fresh,
     slow,
+    keptFresh,
+    keptSlow,
     slowLanes,
     start(turn) {
       const [pool, kept] = slowLanes.has(turn.webhookId) ? [slow, keptSlow] : [fresh, keptFresh]
