@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { expect, it } from 'vitest'
 import { inTx } from '../../../src/platform/database/db.ts'
@@ -204,4 +205,17 @@ it('a lane that has to be claimed gets a slot although another organization take
     await receiver.waitFor(count)
   }
   releaseAnswers(held)
+}, 60_000)
+
+it('a lane ends that a change of its webhook has released, if it is leased again before the change is known', async () => {
+  const { harness, receiver } = await startEngine(createTestClock(), createLaneClock().options)
+  for (const path of ['a', 'b']) await harness.addWebhook({ url: `${receiver.url}/${path}`, ...single })
+  const workers = await harness.start()
+  await harness.audit('first')
+  await receiver.waitFor(2)
+  const released = { leaseUntil: null, leasedBy: null, epoch: sql<string>`epoch + 1` }
+  await harness.ctx.db.updateTable('webhookLane').set(released).execute()
+  await harness.audit('second')
+  await receiver.waitFor(4)
+  await workers.stop()
 }, 60_000)

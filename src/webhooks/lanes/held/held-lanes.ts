@@ -71,6 +71,8 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...others }: 
     let isLeft = true
     try {
       held = holdLane(ctx, options, { lane, turn })
+      // The former one was released by a change of its webhook of which this process does not know yet.
+      lanes.get(webhookId)?.closeChanged()
       lanes.set(webhookId, held)
       isLeft = await held.ended
     } catch (error) {
