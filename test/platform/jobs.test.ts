@@ -111,17 +111,17 @@ function createGated(name: string) {
 const listOpen = async (): Promise<unknown[]> =>
   (await pool.query(`select task_identifier from graphile_worker.jobs`)).rows
 
-/** True if a runner has stopped listening for new tasks. */
+/** True if no runner listens for new tasks. Its connection may have another statement since. */
 async function isDeaf(): Promise<boolean> {
   const { rows } = await pool.query(
-    `select from pg_stat_activity where datname = current_database() and query like 'UNLISTEN%' and state = 'idle'`,
+    `select from pg_stat_activity where datname = current_database() and query like 'LISTEN%'`,
   )
-  return rows.length > 0
+  return rows.length === 0
 }
 
 test('a stop waits until the end of a task is recorded, however late the task ends', async () => {
   const { started, end, task } = createGated('late')
-  await waitUntil('the former runner is gone', async () => !(await isDeaf()))
+  await waitUntil('the former runner is gone', isDeaf)
   const jobs = await startJobs({ connection: database.connection, log, tasks: [task] })
   await jobs.add('late', {})
   await started
@@ -152,7 +152,7 @@ async function endUnrecorded(end: () => void): Promise<void> {
 
 test('tasks run again after the end of one could not be recorded', async () => {
   const { started, end, task } = createGated('cut')
-  await waitUntil('the former runner is gone', async () => !(await isDeaf()))
+  await waitUntil('the former runner is gone', isDeaf)
   const next = createGated('next')
   const jobs = await startJobs({ connection: database.connection, log, tasks: [task, next.task] })
   await jobs.add('cut', {})
@@ -175,7 +175,7 @@ test('a stop waits for the tasks of a runner that has ended by itself', async ()
   await pool.query('delete from graphile_worker._private_jobs')
   const unrecorded = createGated('unrecorded')
   const other = createGated('other')
-  await waitUntil('the former runner is gone', async () => !(await isDeaf()))
+  await waitUntil('the former runner is gone', isDeaf)
   const tasks = [unrecorded.task, other.task]
   const jobs = await startJobs({ connection: database.connection, log, tasks })
   for (const { name } of tasks) await jobs.add(name, {})
