@@ -1,3 +1,5 @@
+import { keysOf } from '../display/keys-of.ts'
+
 /** Which alarms are shown: their words, and the filter of the search. */
 export const alarmChoices = {
   open: { text: 'Open', empty: 'No open alarms', query: { status: 'open' } },
@@ -11,7 +13,7 @@ export const alarmChoices = {
 
 export type AlarmChoice = keyof typeof alarmChoices
 
-export const alarmChoiceNames = Object.keys(alarmChoices) as readonly AlarmChoice[] // Object.keys loses the type.
+export const alarmChoiceNames: readonly AlarmChoice[] = keysOf(alarmChoices)
 
 /** At first. */
 export const SHOWN = 6
