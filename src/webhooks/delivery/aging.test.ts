@@ -16,7 +16,7 @@ function start(minIdleMs: number) {
     looks += 1
     return left
   }
-  const aging = createAging({ log: createTestLog() }, { nowMs: () => 0, minIdleMs, age })
+  const aging = createAging({ log: createTestLog() }, { nowMs: () => 0, lateMs: 250, minIdleMs, age })
   aging.start()
   return aging
 }

@@ -1,9 +1,6 @@
 import type { Context } from '../../platform/context.ts'
-import { defaultCaps } from './admission/caps.ts'
 
 const BUSY_MS = 50
-/** No longer than it takes a request to become late: one that starts just after a look is seen by the next one in time. */
-const MAX_CALM_MS = defaultCaps.lateMs
 /** An idle lane is looked at as often before it may be released. */
 const LOOKS_AT_IDLE = 4
 
@@ -18,6 +15,8 @@ interface Aging {
 
 interface AgingOptions {
   readonly nowMs: () => number
+  /** The age at which a request becomes late. */
+  readonly lateMs: number
   /** How long an idle lane is held at least. */
   readonly minIdleMs: number
   /** @param asOfMs Everything that had arrived at this time was read. */
@@ -25,8 +24,9 @@ interface AgingOptions {
 }
 
 /** While all lanes are idle, each look wakes a process that otherwise rests, so there are fewer. */
-export function createAging(ctx: Pick<Context, 'log'>, { nowMs, minIdleMs, age }: AgingOptions): Aging {
-  const calmMs = Math.min(MAX_CALM_MS, Math.max(BUSY_MS, minIdleMs / LOOKS_AT_IDLE))
+export function createAging(ctx: Pick<Context, 'log'>, { nowMs, lateMs, minIdleMs, age }: AgingOptions): Aging {
+  // A request that starts just after a look is seen by the next one before it is late.
+  const calmMs = Math.max(BUSY_MS, Math.min(lateMs, minIdleMs / LOOKS_AT_IDLE))
   let timer: NodeJS.Timeout | null = null
   let isCalm = false
   let isStopped = false

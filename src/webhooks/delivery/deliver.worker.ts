@@ -90,6 +90,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
   const unsubscribe = ctx.wakes.on('deliveries', (changedIds) => lanes.closeChanged(changedIds))
   const aging = createAging(ctx, {
     nowMs: options.monotonicMs,
+    lateMs: options.caps.lateMs,
     minIdleMs: options.minIdleMs,
     age(asOfMs) {
       admission.age(asOfMs)

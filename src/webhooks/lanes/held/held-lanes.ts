@@ -149,7 +149,9 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...others }: 
       for (const id of ids) lanes.get(id)?.closeChanged()
     },
     age() {
-      return [...lanes.values()].filter((lane) => lane.age(lanes.size)).length > 0
+      let areBusy = false
+      for (const lane of lanes.values()) areBusy = lane.age(lanes.size) || areBusy
+      return areBusy
     },
     confirm: () => confirm([...lanes.values()]),
     ended: () => Promise.all(running),
