@@ -4,9 +4,7 @@ import { createPageSession } from './session.ts'
 
 /** A browser in whose tabs `ada` is signed in, on a page of hers. */
 function setUp() {
-  const browser: { token: string | null; person: string | null | Error; now: number } = {
-    ...{ token: 'first', person: 'ada', now: 1000 },
-  }
+  const browser: { token: string | null; person: string | null | Error } = { token: 'first', person: 'ada' }
   const calls: string[] = []
   const session = createPageSession({
     readToken: () => browser.token,
@@ -17,7 +15,6 @@ function setUp() {
       return browser.person
     },
     discard: () => calls.push('discarded'),
-    now: () => browser.now,
   })
   session.subscribe(() => calls.push(session.isEnded() ? 'ended' : 'goes on'))
   session.begin('ada')
@@ -26,8 +23,8 @@ function setUp() {
 
 it('ends once, however many requests are refused, and goes on with a new session of the same person', async () => {
   const { browser, calls, session } = setUp()
-  session.end(1000)
-  session.end(1000)
+  session.end(session.renewals())
+  session.end(session.renewals())
   await session.check()
   expect(calls).toEqual(['ended'])
   browser.token = 'second'
@@ -39,12 +36,13 @@ it('ends once, however many requests are refused, and goes on with a new session
 
 it('knows a late refusal of the former session', async () => {
   const { browser, calls, session } = setUp()
-  session.end(1000)
-  Object.assign(browser, { token: 'second', now: 1500 })
+  const asked = session.renewals()
+  session.end(asked)
+  browser.token = 'second'
   await session.check()
-  session.end(1499)
+  session.end(asked)
   expect(calls).toEqual(['ended', 'read', 'goes on'])
-  session.end(1500)
+  session.end(session.renewals())
   expect(calls.at(-1)).toBe('ended')
 })
 
@@ -97,9 +95,9 @@ it('asks again later if the server does not answer', async () => {
 
 it('has nobody outside of the pages of a person', async () => {
   const { browser, calls, session } = setUp()
-  session.end(1000)
+  session.end(session.renewals())
   session.leave()
-  session.end(1000)
+  session.end(session.renewals())
   browser.token = 'second'
   await session.check()
   expect(calls).toEqual(['ended', 'discarded', 'goes on'])

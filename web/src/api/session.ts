@@ -6,8 +6,10 @@ export interface PageSession {
   readonly begin: (person: string) => void
   /** Notes that no page of a person is shown any more. */
   readonly leave: () => void
-  /** Notes that the server has refused the session. @param askedAt When it was asked, in milliseconds. */
-  readonly end: (askedAt: number) => void
+  /** Returns how often the page has gone on with a new session. */
+  readonly renewals: () => number
+  /** Notes that the server has refused the session. @param asked The renewals by the time when it was asked. */
+  readonly end: (asked: number) => void
   /** Looks whether the browser has another session by now, and whose. */
   readonly check: () => Promise<void>
   readonly isEnded: () => boolean
@@ -24,13 +26,12 @@ interface PageSessionParts {
   readonly readPerson: () => Promise<string>
   /** Called when nothing of the page may stay: the browser has a session of another person, or the page is left without one. */
   readonly discard: () => void
-  readonly now: () => number
 }
 
-export function createPageSession({ readToken, readPerson, discard, now }: PageSessionParts): PageSession {
+export function createPageSession({ readToken, readPerson, discard }: PageSessionParts): PageSession {
   let person: string | null = null
   let token: string | null = null
-  let renewedAt = 0
+  let renewals = 0
   let isEnded = false
   let checking: Promise<void> | null = null
   const listeners = new Set<() => void>()
@@ -41,9 +42,9 @@ export function createPageSession({ readToken, readPerson, discard, now }: PageS
     for (const listener of listeners) listener()
   }
 
-  function end(askedAt: number): void {
+  function end(asked: number): void {
     // A late refusal of the former session says nothing about the present one.
-    if (person !== null && askedAt >= renewedAt) setEnded(true)
+    if (person !== null && asked === renewals) setEnded(true)
   }
 
   async function compare(): Promise<void> {
@@ -56,7 +57,7 @@ export function createPageSession({ readToken, readPerson, discard, now }: PageS
     if (owner === null) return undefined
     if (owner !== person) return discard()
     token = found
-    renewedAt = now()
+    renewals += 1
     setEnded(false)
   }
 
@@ -72,6 +73,7 @@ export function createPageSession({ readToken, readPerson, discard, now }: PageS
       person = null
       setEnded(false)
     },
+    renewals: () => renewals,
     end,
     check() {
       checking ??= compare().finally(() => {

@@ -37,11 +37,10 @@ const session = createPageSession({
   readToken: () => csrfTokenIn(document.cookie),
   readPerson: async () => (await readSelf(api)).admin_id,
   discard: () => globalThis.location.reload(),
-  now: Date.now,
 })
 const api = createApi({ reachability, token: session.token })
 const server = { api, reachability, session, stream: browserStream() }
-const queries = createQueries(session.end)
+const queries = createQueries(session)
 const router = createConsoleRouter({ api, queries })
 // It hears the keys before all that is listening on the page.
 pauseWithoutSession(server, queries)

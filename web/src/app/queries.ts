@@ -1,18 +1,21 @@
 import { MutationCache, QueryCache, QueryClient, notifyManager } from '@tanstack/react-query'
 import { Problem } from '../api/problem.ts'
+import type { PageSession } from '../api/session.ts'
 
-/** @param onRefused Called when the server does not know the session, with the time at which it was asked. */
-export function createQueries(onRefused: (askedAt: number) => void): QueryClient {
-  const check = (error: Error, askedAt: number): void => {
-    if (error instanceof Problem && error.status === 401) onRefused(askedAt)
+/** Reports refusals of the session with the renewals of the session by the time when the server was asked. */
+export function createQueries({ renewals, end }: Pick<PageSession, 'renewals' | 'end'>): QueryClient {
+  const check = (error: Error, asked: number): void => {
+    if (error instanceof Problem && error.status === 401) end(asked)
   }
+  const askedBy = new WeakMap<object, number>()
   // A button is busy before the next click, also if that has been waiting on a page that was busy itself.
   notifyManager.setScheduler(queueMicrotask)
   return new QueryClient({
     // With a new session, queries that have not ended yet are cancelled; mutations go on.
-    queryCache: new QueryCache({ onError: (error) => check(error, Date.now()) }),
+    queryCache: new QueryCache({ onError: (error) => check(error, renewals()) }),
     mutationCache: new MutationCache({
-      onError: (error, _variables, _result, { state }) => check(error, state.submittedAt),
+      onMutate: (_variables, mutation) => void askedBy.set(mutation, renewals()),
+      onError: (error, _variables, _result, mutation) => check(error, askedBy.get(mutation) ?? renewals()),
     }),
     defaultOptions: {
       // While the server is unreachable a banner shows that, and everything is read again when it is back.
