@@ -73,6 +73,16 @@ it('finds what a change is about', () => {
       { site_id: null, after: { mxedge_id: 'm', upgrade_id: 'u' } },
       { kind: 'appliance', id: 'm' },
     ],
+    [
+      {
+        message: 'Update edge appliance "North"',
+        site_id: null,
+        before: { name: 'N', mxedge_id: 'm', webhook_id: 'v' },
+        after: { name: 'North', mxedge_id: 'm', webhook_id: 'w' },
+      },
+      { kind: 'appliance', id: 'm' },
+    ],
+    [{ message: 'Delete edge appliance "North"', site_id: 's', before: { mxedge_id: 'm', webhook_id: 'w' } }, site],
     // A webhook may have fields of any name.
     [
       { site_id: null, after: { upgrade_id: 'u', mxedge_id: 'm', webhook_id: 'w' } },

@@ -13,8 +13,11 @@ export type Subject =
 
 type Named = Pick<LogEntry, 'message' | 'device_id' | 'site_id' | 'before' | 'after'>
 
-/** Records of these have fields of any name, such as `upgrade_id`. Only messages tell them from others. */
+/** Records of these have fields of any name, such as `upgrade_id`. Only messages distinguish them from others. */
 const openRecord = /^(?:Add|Update|Delete) (Org|Site|Map|edge appliance cluster)\b/
+
+/** Records of appliances have fields of any name besides `mxedge_id`, and those of webhooks besides `webhook_id`. */
+const applianceRecord = /^(?:Add|Update|Delete) edge appliance "/
 
 /**
  * Returns the subject of an entry; null if it has no page, or was deleted by this change. A device that
@@ -27,9 +30,11 @@ export function subjectOf(entry: Named, isKnown: (siteId: string) => boolean): S
   const [, openKind] = openRecord.exec(message) ?? []
   // A device and a webhook may have fields of any name, too.
   if (openKind === undefined && deviceId === undefined) {
-    const webhookId = textIn(after, 'webhook_id')
-    if (webhookId !== null) return isLost ? null : { kind: 'webhook', id: webhookId, siteId }
-    if (before?.['webhook_id'] !== undefined) return null
+    if (!applianceRecord.test(message)) {
+      const webhookId = textIn(after, 'webhook_id')
+      if (webhookId !== null) return isLost ? null : { kind: 'webhook', id: webhookId, siteId }
+      if (before?.['webhook_id'] !== undefined) return null
+    }
     const subject = subjectOfOrg(after)
     if (subject !== null) return subject
   }
