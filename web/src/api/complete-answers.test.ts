@@ -51,6 +51,12 @@ it.each([
   await expect(send(new Request('http://server/', { method }))).rejects.toMatchObject({ status: 0, message })
 })
 
+it.each(['/api/v1/login', '/api/v1/login/two_factor'])('says of %s only that it failed', async (path) => {
+  const { send } = setUp(lost)
+  const message = 'The server does not answer.'
+  await expect(send(new Request(`http://server${path}`, { method: 'POST' }))).rejects.toMatchObject({ message })
+})
+
 it('has no limit after an answer without a body', async () => {
   const { limits, send } = setUp(() => Promise.resolve(new Response(null, { status: 204 })))
   expect((await send(new Request('http://server/'))).status).toBe(204)
