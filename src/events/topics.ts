@@ -47,7 +47,7 @@ export const topics = {
       last_seen: Type.Number(),
       count: Type.Integer(),
       update: Type.Boolean(),
-      resolved_time: Optional(Type.Number()),
+      resolved_time: Optional(Type.Integer()),
       text: Type.String(),
       aps: Optional(Texts),
       switches: Optional(Texts),

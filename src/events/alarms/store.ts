@@ -115,7 +115,7 @@ function eventOf(alarm: AlarmRow, wasKnown: boolean): TopicEvents['alarms'] {
     last_seen: epochS(alarm.lastSeenAt),
     count: alarm.count,
     update: wasKnown || alarm.count > 1 || alarm.endedAt !== null,
-    ...(alarm.endedAt !== null && { resolved_time: epochS(alarm.endedAt) }),
+    ...(alarm.endedAt !== null && { resolved_time: Math.floor(epochS(alarm.endedAt)) }),
     text: alarm.text,
     ...alarm.details,
   }

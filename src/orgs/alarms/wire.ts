@@ -49,6 +49,9 @@ export function parseAlarmCount(query: AnyCount, now: Date, scope: SitesScope): 
 
 const Texts = Type.Array(Type.String())
 
+/** The published Go SDK decodes no fractions here, although it does in `timestamp`. */
+const WholeSeconds = (meaning: string) => Type.Integer({ description: `in epoch seconds, ${meaning}` })
+
 /** Source: contract, "Event and alarm names in use", and the published shape of alarms. */
 export const AlarmReply = named(
   'Alarm',
@@ -63,12 +66,12 @@ export const AlarmReply = named(
     timestamp: Timestamp,
     last_seen: Timestamp,
     resolved_time: Type.Optional(
-      Type.Number({ description: 'when its cause ended, or an acknowledgment ended it; missing: it is open' }),
+      WholeSeconds('when its cause ended, or an acknowledgment ended it; missing: it is open'),
     ),
     count: Type.Integer({ description: 'how often its cause has come' }),
     text: Type.String(),
     acked: Type.Boolean({ description: 'whether a person has acknowledged it; that does not end every alarm' }),
-    acked_time: Type.Optional(Timestamp),
+    acked_time: Type.Optional(WholeSeconds('when a person acknowledged it')),
     ack_admin_id: Type.Optional(Type.String({ format: 'uuid', description: 'the person who acknowledged it' })),
     ack_admin_name: Type.Optional(Type.String()),
     note: Type.Optional(Type.String({ description: 'of the person who acknowledged it' })),
@@ -94,11 +97,11 @@ export function presentAlarm(alarm: FoundAlarm): Static<typeof AlarmReply> {
     status: alarm.endedAt === null ? 'open' : 'resolved',
     timestamp: epochS(alarm.createdAt),
     last_seen: epochS(alarm.lastSeenAt),
-    ...(alarm.endedAt !== null && { resolved_time: epochS(alarm.endedAt) }),
+    ...(alarm.endedAt !== null && { resolved_time: Math.floor(epochS(alarm.endedAt)) }),
     count: alarm.count,
     text: alarm.text,
     acked: alarm.ackedAt !== null,
-    ...(alarm.ackedAt !== null && { acked_time: epochS(alarm.ackedAt) }),
+    ...(alarm.ackedAt !== null && { acked_time: Math.floor(epochS(alarm.ackedAt)) }),
     ...(alarm.ackedBy !== null && { ack_admin_id: alarm.ackedBy }),
     ...(alarm.ackedByName !== null && { ack_admin_name: alarm.ackedByName }),
     ...(alarm.note !== null && { note: alarm.note }),
