@@ -9,6 +9,7 @@ import {
   DOWNLOAD_REFUSED,
   NOT_APPLIED,
   OFFLINE,
+  type UpgradeHold,
   inFlightStates,
   isInFlight,
   isTerminal,
@@ -95,14 +96,20 @@ const holds = metric({
   labels: { by: ['gate', 'approval', 'check'] },
 })
 
+/** Counts an upgrade that is held. */
+export function countHold(metrics: Metrics, { by }: Pick<UpgradeHold, 'by'>): void {
+  metrics.add(holds, { by })
+}
+
 /** Counts the results of rounds, once they are committed. */
 export function countRounds(metrics: Metrics, rounds: readonly OrgRound<LockedSiteUpgrade>[], at: Now): void {
-  for (const { decisions, phases } of rounds) {
-    if (phases?.hold) metrics.add(holds, { by: phases.hold.by })
+  for (const { decisions, startHold, phases } of rounds) {
+    const held = startHold ?? phases?.hold ?? null
+    if (held !== null) countHold(metrics, held)
     for (const { siteUpgrade, decision } of decisions) {
       for (const step of decision.steps) countStep(metrics, step, at)
       const { status, finishedAt, hold, currentPhase } = decision.siteUpgrade
-      if (siteUpgrade.hold === null && hold !== null) metrics.add(holds, { by: hold.by })
+      if (siteUpgrade.hold === null && hold !== null) countHold(metrics, hold)
       if (finishedAt !== null) metrics.add(sitesEnded, { status })
       if (siteUpgrade.phaseOpenedMs !== null && (finishedAt !== null || currentPhase > siteUpgrade.currentPhase))
         metrics.observe(phaseSeconds, {}, (at.nowMs - siteUpgrade.phaseOpenedMs) / 1000)

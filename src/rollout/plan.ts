@@ -90,6 +90,12 @@ export interface PhaseGate {
   readonly emptied?: true
 }
 
+/** The condition on an upgrade for its first phase to open: a person's approval. */
+export type StartGate = Pick<PhaseGate, 'prevent_self_approval'>
+
+/** Stands for the start in gates, approvals and events: the gate after it opens the first phase. */
+export const START_PHASE = 0
+
 /**
  * `pause`: any person who resumes the upgrade; `approval`: a person who approves the phase; `check`: the answer of a
  * program.

@@ -1,7 +1,17 @@
 import type { DeviceType } from '../events/device-type.ts'
 import type { TargetCounts, TargetState } from './tables.ts'
 
-export type { DownloadPlan, GateWait, OrgPhasePlan, PhaseGate, PhaseScope, UpgradePart, UpgradePlan } from './plan.ts'
+export type {
+  DownloadPlan,
+  GateWait,
+  OrgPhasePlan,
+  PhaseGate,
+  PhaseScope,
+  StartGate,
+  UpgradePart,
+  UpgradePlan,
+} from './plan.ts'
+export { START_PHASE } from './plan.ts'
 export type {
   OrgDownloads,
   PhaseApproval,

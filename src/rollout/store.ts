@@ -6,10 +6,20 @@ import type { SiteUpgradeNow } from './site-upgrade-now.ts'
 import type { OrgUpgradeNow } from './rounds/decide-org-upgrade.ts'
 import type { DevicesInUse, OrgLimits } from './phases/decide-capacity.ts'
 import { type Portion, type UnfinishedRead, isContinued, isDivisible } from './rounds/decide-portion.ts'
-import { type TargetCounts, type TargetState, type UpgradeHold, inFlightStates, isInFlight } from './rollout.ts'
+import {
+  type PhaseApproval,
+  START_PHASE,
+  type StartGate,
+  type TargetCounts,
+  type TargetState,
+  type UpgradeHold,
+  inFlightStates,
+  isInFlight,
+} from './rollout.ts'
 import { orgDownloadsOf } from './phases/store-downloads.ts'
 import { listHealth } from './targets/health/store.ts'
-import { orgPhasesOf } from './phases/store.ts'
+import { listApproved, orgPhasesOf } from './phases/store.ts'
+import type { StartNow } from './gates/decide-wait.ts'
 import { type TargetKey, type TargetLimits, findPortionEnds, listTargets } from './targets/store.ts'
 import type { LockedTarget } from './targets/target-row.ts'
 
@@ -70,6 +80,13 @@ const limits = sql<OrgLimits>`jsonb_build_object(
   'maxInFlight', request->'max_in_flight', 'maxDownloads', request->'max_downloads',
   'maxDownloadsPerSite', request->'max_downloads_per_site', 'failureBudget', request->'failure_budget')`
 
+/** The gate before the start of an upgrade, as its request has it; null: there is none. */
+export const startGate = sql<StartGate | null>`jsonb_path_query_first(request, '$.phase_gates[*] ? (@.phase == 0)')`
+
+function startOf(gate: StartGate | null, approvals: readonly PhaseApproval[]): StartNow | null {
+  return gate && { gate, isApproved: listApproved(approvals, undefined).includes(START_PHASE) }
+}
+
 function sumOf(states: readonly TargetState[]): RawBuilder<number> {
   return sql.join(
     states.map((state) => sql`coalesce((part.counts->>${sql.lit(state)})::integer, 0)`),
@@ -88,7 +105,7 @@ export async function lockOrgUpgrades(
     .select(['id', 'maxFailurePercentage', 'planned', 'hardFailures'])
     .select(['phasePlan', 'currentPhase', 'gatePassed', 'pendingByPhase', 'failuresByPhase', 'upgradedByPhase'])
     .select(['hold', 'stopping', 'approvals', 'downloadPlan', 'downloads'])
-    .select(limits.as('limits'))
+    .select([limits.as('limits'), startGate.as('startGate')])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(ids))
     .orderBy('id')
@@ -104,7 +121,8 @@ export async function lockOrgUpgrades(
   )
   return rows.map((row) => {
     const phases = { phases: orgPhasesOf(row), downloads: orgDownloadsOf(row) }
-    return Object.assign(row, { ...phases, inUse: inUse.get(row.id) ?? nothingInUse })
+    const start = startOf(row.startGate, row.approvals)
+    return Object.assign(row, { ...phases, start, inUse: inUse.get(row.id) ?? nothingInUse })
   })
 }
 

@@ -76,7 +76,7 @@ export interface OrgDownloads extends SiteDownloads {
 
 /** A phase of the reboots or of the downloads. */
 export interface PhaseOf {
-  /** From 1. */
+  /** From 1; 0: the start. */
   readonly phase: number
   /** Absent: of the reboots. */
   readonly of?: 'downloads' | undefined
@@ -134,6 +134,8 @@ export interface UpgradeHold {
   readonly reason: string
   /** The gate is one between phases of the downloads. Absent: it is not. */
   readonly of?: PhaseOf['of']
+  /** It waits for an approval of its start. Absent: it does not. */
+  readonly phase?: 0
   readonly since_s: number
   /** The same instant in service time. */
   readonly since_ms: number

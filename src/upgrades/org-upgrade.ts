@@ -4,6 +4,7 @@ import type { StartTime } from './planning/plan-start.ts'
 import type { VersionChoice } from './planning/plan-versions.ts'
 import type {
   PhaseApproval,
+  StartGate,
   TargetState,
   UpgradeHold,
   UpgradeKind,
@@ -84,6 +85,8 @@ export interface UpgradeRequest {
   readonly strategy: string
   /** The field that names it. */
   readonly strategyField: string
+  /** Null: it begins without an approval. */
+  readonly startGate: StartGate | null
   /** The phasing of the reboots. */
   readonly phasing: Phasing
   /** Null: devices download in the phases of their reboots. */

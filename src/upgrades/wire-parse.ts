@@ -6,7 +6,8 @@ import { parseRule } from './parse-rule.ts'
 import { MAX_YEAR, parseStartTime } from './planning/plan-start.ts'
 import type { UpgradeRequest, RequestedModel, RequestedTime, RequestedVersion } from './org-upgrade.ts'
 import { DEFAULT_PERCENTS } from './strategies/canary-sites.ts'
-import type { PhaseKind } from './strategies/gate-fields.ts'
+import { type PhaseKind, parseStartGate } from './strategies/gate-fields.ts'
+import { START_PHASE } from '../rollout/rollout.ts'
 import { strategies } from './strategies/index.ts'
 import type { Phasing, Strategies, Strategy } from './strategies/strategy.ts'
 import type { OrgUpgradeBody } from './wire.ts'
@@ -48,11 +49,12 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     health: body.check_health ?? false,
     strategy: strategy.name,
     strategyField: body.reboot_strategy === undefined ? 'strategy' : 'reboot_strategy',
+    startGate: parseStartGate(body.phase_gates),
     phasing: parsePhasing(strategy, downloads, { ...body, ...gates }, 'reboots'),
     downloads: {
       strategy: downloads.name,
       isNamed: body.download_strategy !== undefined,
-      hasGates: gates.phase_gates.some((gate) => gate.phase_of === 'downloads'),
+      hasGates: gates.phase_gates.some(({ phase, phase_of: of }) => phase !== START_PHASE && of === 'downloads'),
       phasing: parsePhasing(downloads, strategy, { ...body, ...gates }, 'downloads'),
     },
     p2p: {
@@ -103,7 +105,8 @@ function refuseCanaryFields(
 function parsePhaseGates({ phase_gates: gates = [] }: OrgUpgradeBody, { reboots, downloads }: RequestedStrategies) {
   const usual = reboots.name === 'big_bang' ? ('downloads' as const) : ('reboots' as const)
   const parsed = gates.map((gate) => ({ ...gate, phase_of: gate.phase_of ?? usual }))
-  for (const { phase_of: of } of parsed) {
+  for (const { phase, phase_of: of } of parsed) {
+    if (phase === START_PHASE) continue
     const { name, fields } = of === 'downloads' ? downloads : reboots
     if (!Object.hasOwn(fields, 'phase_gates'))
       throw invalidField('phase_gates', `is given with the strategy ${name}, but only the phases of canary can wait`)

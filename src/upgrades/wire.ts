@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { textOf } from '../http/texts.ts'
 import { MAX_EPOCH_S, epochS } from '../platform/time/clock.ts'
-import type { UpgradeHold, UpgradeNote } from '../rollout/rollout.ts'
+import { START_PHASE, type UpgradeHold, type UpgradeNote } from '../rollout/rollout.ts'
 import { buckets } from './buckets.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
 import { DEFAULT_CLUSTER_SIZE } from './planning/plan-p2p.ts'
@@ -133,6 +133,7 @@ export const stateFields = {
         phase_of: Type.Optional(
           Type.Literal('downloads', { description: 'present at a gate between phases of the downloads' }),
         ),
+        phase: Type.Optional(Type.Literal(START_PHASE, { description: 'present while its start waits' })),
         timestamp: Timestamp,
       }),
     ),
@@ -279,8 +280,14 @@ export function presentState({
   }
 }
 
-function presentHold({ by, reason, of, since_s: sinceS }: UpgradeHold) {
-  return { by, reason, ...(of !== undefined && { phase_of: of }), timestamp: sinceS }
+function presentHold({ by, reason, of, phase, since_s: sinceS }: UpgradeHold) {
+  return {
+    by,
+    reason,
+    ...(of !== undefined && { phase_of: of }),
+    ...(phase !== undefined && { phase }),
+    timestamp: sinceS,
+  }
 }
 
 /** Published clients don't know `held`: for them a note explains why the upgrade waits. */

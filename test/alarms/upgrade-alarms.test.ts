@@ -35,6 +35,15 @@ it('an upgrade that waits for an approval has an alarm until somebody approves',
   expect(await watch()).toMatchObject([{ type: 'upgrade_held', open: false, count: 1 }])
 })
 
+it('so does one that waits for the approval of its start', async () => {
+  const { id } = await rollout.create({ phase_gates: [{ phase: 0, wait_for: 'approval' }] })
+  expect(await watch()).toMatchObject([
+    { type: 'upgrade_held', open: true, text: expect.stringContaining('its start') },
+  ])
+  await approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, phase: 0, note: null })
+  expect(await watch()).toMatchObject([{ type: 'upgrade_held', open: false }])
+})
+
 it('an upgrade that waits for its check has none, because no person must decide', async () => {
   await createHeld({ wait_for: 'check', url: 'https://example.com/check' })
   expect(await watch()).toEqual([])

@@ -94,7 +94,7 @@ function createWorld(
   }
   const hardFailures = targets.filter(({ reason }) => reason !== OFFLINE).length
   const limits = { maxInFlight: null, maxDownloads: null, maxDownloadsPerSite: null, failureBudget: budget }
-  const more = { limits, inUse: { inFlight: 0, downloads: 0 }, hold }
+  const more = { limits, inUse: { inFlight: 0, downloads: 0 }, start: null, hold }
   const base = { ...more, id: 'org', maxFailurePercentage: percent, planned: 30 * sites.length, hardFailures }
   const { failures, downloaded } = countDownloadsOf(targets)
   const downloads = { ...phases, of: 'downloads' as const, failures, upgraded: downloaded }

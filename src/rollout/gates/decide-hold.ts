@@ -1,5 +1,5 @@
 import { type CountsByPhase, type FailuresByPhase, exceedsPercentage } from '../stops/decide-stop.ts'
-import type { UpgradeHold, UpgradePlan } from '../rollout.ts'
+import { type PhaseOf, START_PHASE, type UpgradeHold, type UpgradePlan } from '../rollout.ts'
 
 /** The results of the devices of the phases so far. */
 export interface PhaseResults {
@@ -18,6 +18,11 @@ export const ofDownloads: Words = { phase: 'download phase', done: 'have downloa
 
 export function wordsOf(of: UpgradeHold['of']): Words {
   return of === 'downloads' ? ofDownloads : ofReboots
+}
+
+/** Returns the words for a phase, or for the start. */
+export function phaseText({ phase, of }: PhaseOf): string {
+  return phase === START_PHASE ? 'the start (phase 0)' : `${wordsOf(of).phase} ${phase}`
 }
 
 /**

@@ -1,5 +1,5 @@
 import { wordsOf } from './decide-hold.ts'
-import type { OrgPhasePlan, PhaseGate, UpgradeHold } from '../rollout.ts'
+import { type OrgPhasePlan, type PhaseGate, START_PHASE, type StartGate, type UpgradeHold } from '../rollout.ts'
 
 /** The state of the gates of a whole upgrade. */
 interface Gates {
@@ -12,6 +12,18 @@ interface Gates {
   readonly gatePassed: number
   /** The phases that a person has approved. */
   readonly approved: readonly number[]
+}
+
+/** The gate before the first phase. */
+export interface StartNow {
+  readonly gate: StartGate
+  readonly isApproved: boolean
+}
+
+/** Returns what an upgrade waits for before it begins; null: it may begin. */
+export function findStartWait(start: StartNow | null): Pick<UpgradeHold, 'by' | 'reason' | 'phase'> | null {
+  if (start === null || start.isApproved) return null
+  return { by: 'approval', reason: `its start waits for ${approvalOf(start.gate)}`, phase: START_PHASE }
 }
 
 /** A gate that waits for an event. */
@@ -65,6 +77,6 @@ export function waitForCheck(ended: string, failure?: string): string {
   return `${ended} and waits for its check${failure === undefined ? '' : `, which ${failure}`}`
 }
 
-function approvalOf({ prevent_self_approval: another }: PhaseGate): string {
+function approvalOf({ prevent_self_approval: another }: StartGate): string {
   return another === true ? 'an approval by a person who has not created the upgrade' : 'an approval'
 }

@@ -21,11 +21,11 @@ import { showProgress } from '../fwupdate.ts'
 import { imagesOf, leavesDownloadPhase, splitImages } from '../targets/hops/hops.ts'
 import { isSeenByWatchers, noteUpgrades } from '../events/note-upgrades.ts'
 import { presentPhase } from '../phases/present-phase.ts'
-import { type UpgradeHold, type UpgradeHop, isInFlight, isTerminal } from '../rollout.ts'
+import { START_PHASE, type UpgradeHold, type UpgradeHop, isInFlight, isTerminal } from '../rollout.ts'
 import { type TargetChange, updateOrgFailures, updateSiteUpgrades, updateTargets } from './store.ts'
 import { updateBaselines } from '../targets/health/store.ts'
 import { type TargetHop, updateHops } from '../targets/hops/store.ts'
-import { pauseSiteUpgrades } from '../gates/store-hold.ts'
+import { type Hold, holdUpgrade } from '../gates/hold-upgrade.ts'
 import { openDownloadPhase, updateOrgDownloads } from '../phases/store-downloads.ts'
 import { openPhase, updateOrgPhases } from '../phases/store.ts'
 import type { LockedSiteUpgrade } from '../store.ts'
@@ -257,9 +257,10 @@ async function applyToOrg(tx: Tx, scope: OrgScope, { round, stopped, at }: Appli
 async function applyPhases(
   tx: Tx,
   scope: OrgScope,
-  { org, phases, downloads }: OrgRound<LockedSiteUpgrade>,
+  round: OrgRound<LockedSiteUpgrade>,
   { now, nowMs }: Now,
 ): Promise<void> {
+  const { org, phases, downloads } = round
   if (org.phases !== null && phases !== null) {
     await updateOrgPhases(tx, scope, org.id, phases)
     const { current: phase } = phases
@@ -270,14 +271,15 @@ async function applyPhases(
     const { current: phase } = downloads
     if (phase > org.downloads.current) await openDownloadPhase(tx, scope, org.id, { phase, nowMs })
   }
-  const paused = phases?.hold ? phases : downloads
-  if (!paused?.hold) return
   // The same round may have ended all sites.
-  if ((await pauseSiteUpgrades(tx, scope, org.id, paused.hold)) === 0) return
-  const { reason, of } = paused.hold
-  const phase = presentPhase({ phase: paused.current, of })
-  const held = { type: 'UPGRADE_HELD', upgrade_id: org.id, ...phase, reason } as const
-  await appendUpgradeChange(tx, scope, { ...held, message: `Upgrade ${org.id} held: ${reason}` }, now)
+  const held = findOrgHold(round)
+  if (held !== null) await holdUpgrade(tx, scope, org.id, { ...held, now })
+}
+
+function findOrgHold({ startHold, phases, downloads }: OrgRound<LockedSiteUpgrade>): Hold | null {
+  if (startHold !== null) return { hold: startHold, phase: START_PHASE }
+  const paused = phases?.hold ? phases : downloads
+  return paused?.hold ? { hold: paused.hold, phase: paused.current } : null
 }
 
 async function appendHoldAudit(

@@ -5,7 +5,7 @@ import { isIdle, isOver, isQuiet, leapOf } from '../../../test/support/rollout-w
 import { type Simulated, fates, live, serviceMs, start } from '../../../test/support/rollout-world/simulated.ts'
 import { type World, createWorld } from '../../../test/support/rollout-world/world.ts'
 import { type OrgLimits, countInUse } from '../phases/decide-capacity.ts'
-import { isInFlight, isTerminal } from '../rollout.ts'
+import { START_PHASE, isInFlight, isTerminal } from '../rollout.ts'
 import { exceedsPercentage } from '../stops/decide-stop.ts'
 import { type OrgUpgradeNow, decideOrgUpgrade } from './decide-org-upgrade.ts'
 import { isHardReason } from './decide-step.ts'
@@ -35,10 +35,12 @@ const given = fc.record({
   /** Of the first site alone. */
   firstDownloads: limit,
   cancelled: fc.option(fc.nat(100), { nil: Infinity }),
+  /** The round before which a person approves the start; null: it begins without an approval. */
+  approved: fc.option(fc.nat(60)),
 })
 type Given = typeof given extends fc.Arbitrary<infer T> ? T : never
 
-function create({ sites, percent, isStaged, limits, firstDownloads }: Given): OrgWorld {
+function create({ sites, percent, isStaged, limits, firstDownloads, approved }: Given): OrgWorld {
   const worlds = sites.map((phases) => createWorld(phases, percent, { stages: () => isStaged }))
   for (const [index, world] of worlds.entries()) {
     const own = index === 0 && firstDownloads !== null ? { max_downloads: firstDownloads } : {}
@@ -55,6 +57,7 @@ function create({ sites, percent, isStaged, limits, firstDownloads }: Given): Or
     org: {
       ...{ id: 'org', maxFailurePercentage: percent, planned: fleet.length, hardFailures: 0, limits },
       inUse: { inFlight: 0, downloads: 0 },
+      start: approved === null ? null : { gate: {}, isApproved: false },
       phases: { ...phases, pending, hold: null, stopping: null },
       downloads: null,
     },
@@ -81,14 +84,15 @@ function round(world: OrgWorld, now: Date): number {
   const phases = org.phases && {
     ...org.phases,
     ...decided.phases,
-    hold: decided.phases?.hold ?? org.phases.hold,
+    hold: decided.startHold ?? decided.phases?.hold ?? org.phases.hold,
     stopping,
   }
   world.org = { ...org, hardFailures: org.hardFailures + decided.newFailures, phases }
   for (const site of open) {
     if (isOver(site) || phases === null) continue
     if (phases.current > site.siteUpgrade.currentPhase) openPhase(site, phases.current)
-    if (decided.phases?.hold) site.siteUpgrade = { ...site.siteUpgrade, hold: decided.phases.hold }
+    const hold = decided.startHold ?? decided.phases?.hold
+    if (hold) site.siteUpgrade = { ...site.siteUpgrade, hold, dueMs: hold.since_ms }
   }
   return results.reduce((sum, { commanded }) => sum + commanded.length, 0)
 }
@@ -99,16 +103,24 @@ function openPhase(site: World, currentPhase: number): void {
   site.siteUpgrade = { ...site.siteUpgrade, currentPhase, phaseOpenedMs, dueMs: nowMs }
 }
 
-/** Resumes the upgrade at its gate once nothing is in flight, and cancels it. */
-function intervene(world: OrgWorld, rounds: number, cancelled: number): void {
-  const { phases } = world.org
+/** Approves the start, resumes the upgrade at its gate once nothing is in flight, and cancels it. */
+function intervene(
+  world: OrgWorld,
+  rounds: number,
+  { cancelled, approved }: Pick<Given, 'cancelled' | 'approved'>,
+): void {
+  if (rounds === approved && world.org.start !== null)
+    world.org = { ...world.org, start: { ...world.org.start, isApproved: true } }
+  const { phases, start: begins } = world.org
   if (phases === null) return
+  const waits = begins !== null && !begins.isApproved
   if (rounds === cancelled && phases.stopping === null) {
     world.org = { ...world.org, phases: { ...phases, hold: null, stopping: 'cancelled' } }
     for (const site of world.sites)
       if (!isOver(site)) site.siteUpgrade = { ...site.siteUpgrade, hold: null, stopping: 'cancelled' }
-  } else if (phases.hold !== null && world.sites.every(isQuiet)) {
-    world.org = { ...world.org, phases: { ...phases, hold: null, gatePassed: phases.current } }
+  } else if (phases.hold !== null && !waits && world.sites.every(isQuiet)) {
+    const gatePassed = phases.hold.phase === START_PHASE ? phases.gatePassed : phases.current
+    world.org = { ...world.org, phases: { ...phases, hold: null, gatePassed } }
     for (const site of world.sites) site.siteUpgrade = { ...site.siteUpgrade, hold: null }
   }
 }
@@ -129,7 +141,9 @@ function expectRound(before: OrgWorld, world: OrgWorld, commanded: number): void
     expect(phases.upgraded[phase] ?? 0).toBe(count(({ target }) => target.state === 'upgraded'))
     if (phases.current > phase && before.org.phases.current <= phase) expect(count(isPending)).toBe(0)
   }
-  const isHalted = before.org.phases.hold !== null || phases.stopping !== null
+  const waits = before.org.start !== null && !before.org.start.isApproved
+  if (waits) expect(sites.every((site) => isOver(site) || site.siteUpgrade.phaseOpenedMs === null)).toBe(true)
+  const isHalted = waits || before.org.phases.hold !== null || phases.stopping !== null
   if (isHalted) expect(commanded).toBe(0)
   expectLimits(limits, before, world)
   const { hardFailures, planned, maxFailurePercentage: percent } = org
@@ -166,7 +180,7 @@ test('at all sites together, the order of the phases, the limits, and a stop hol
       const world = create(values)
       for (let rounds = 0; !world.sites.every(isOver); rounds += 1) {
         if (rounds > 4000) throw new Error('does not end')
-        intervene(world, rounds, values.cancelled)
+        intervene(world, rounds, values)
         const before = { org: world.org, sites: world.sites.map((site) => ({ ...site })) }
         const [first] = world.sites
         if (first === undefined) return
@@ -196,6 +210,7 @@ test('where phases of the downloads and of the reboots have failed at once, one 
       isStaged: true,
       firstDownloads: null,
       cancelled: Infinity,
+      approved: null,
     },
     limits: { maxInFlight: null, maxDownloads: null, maxDownloadsPerSite: null, failureBudget: null },
   })

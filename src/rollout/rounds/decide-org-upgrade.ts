@@ -3,8 +3,10 @@ import type { SiteUpgradeDecision, SiteUpgradeNow, Now } from '../site-upgrade-n
 import { type OrgPhases, type OrgPhasesChange, countOrgPhases, decideOrgPhases } from '../phases/decide-org-phases.ts'
 import { type DevicesInUse, type OrgLimits, addBegun, countInUse, findCapacity } from '../phases/decide-capacity.ts'
 import { ofDownloads } from '../gates/decide-hold.ts'
+import { type StartNow, findStartWait } from '../gates/decide-wait.ts'
 import { isHardFailure } from './decide-step.ts'
-import type { PhaseOf, UpgradeHold } from '../rollout.ts'
+import { type PhaseOf, START_PHASE, type UpgradeHold } from '../rollout.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { exceedsPercentage, findBudgetReason, findPhaseStopReason } from '../stops/decide-stop.ts'
 
 export interface OrgUpgradeNow {
@@ -16,18 +18,24 @@ export interface OrgUpgradeNow {
   readonly limits: OrgLimits
   /** At all its site upgrades, before this round. */
   readonly inUse: DevicesInUse
+  /** Null: it begins without an approval. */
+  readonly start: StartNow | null
   /** Null: each site has its own phases. */
   readonly phases: OrgPhases | null
   /** Phases of the downloads. Null: there are none, or each site has its own. */
   readonly downloads: OrgPhases | null
 }
 
-/** Returns the phase whose gate pauses the whole upgrade, or the open phase; null: each site has its own. */
+/**
+ * Returns the phase whose gate pauses the whole upgrade, or the open phase; null: each site has its own. While the start waits, it
+ * is the start.
+ */
 export function findHeldPhase({
   hold,
   phases,
   downloads,
 }: Pick<OrgUpgradeNow, 'phases' | 'downloads'> & { readonly hold: UpgradeHold | null }): PhaseOf | null {
+  if (hold?.phase === START_PHASE) return { phase: START_PHASE }
   const concerned = hold?.of === 'downloads' ? downloads : phases
   return concerned && { phase: concerned.current, ...(hold?.of && { of: hold.of }) }
 }
@@ -39,6 +47,8 @@ export interface OrgRound<J> {
   readonly newFailures: number
   /** Set when the failures of all sites together trip the limit, so that the other sites must stop too. */
   readonly stopReason: string | null
+  /** Set when the round pauses the upgrade before its start. */
+  readonly startHold: UpgradeHold | null
   /** Null: nothing changes in the phases of the whole upgrade, or it has none. */
   readonly phases: OrgPhasesChange | null
   /** The same for the phases of the downloads. */
@@ -51,7 +61,9 @@ export function decideOrgUpgrade<J extends SiteUpgradeNow>(
   at: Now,
 ): OrgRound<J> {
   let { inUse } = org
+  const startHold = findStartHold(org, siteUpgrades, at)
   const alone = siteUpgrades.map((siteUpgrade) => {
+    if (startHold !== null) return { siteUpgrade, decision: decideHeld(siteUpgrade, startHold, at) }
     const capacity = findCapacity(limitsOf(org, siteUpgrade), inUse, countInUse(siteUpgrade.counts))
     const decision = decideNext(siteUpgrade, at, capacity)
     inUse = addBegun(inUse, decision.steps)
@@ -63,11 +75,29 @@ export function decideOrgUpgrade<J extends SiteUpgradeNow>(
       ? alone
       : siteUpgrades.map((siteUpgrade) => ({ siteUpgrade, decision: decideStop(siteUpgrade, stopReason, at) }))
   const stops = stopReason !== null && { stopping: 'failed' as const }
-  const phases = org.phases && decidePhases({ ...org.phases, ...stops }, decisions, at)
   // Only one gate pauses the upgrade at a time.
-  const held = phases?.hold ?? org.downloads?.hold ?? null
+  const heldBefore = startHold ?? org.phases?.hold ?? null
+  const phases = org.phases && decidePhases({ ...org.phases, ...stops, hold: heldBefore }, decisions, at)
+  const held = startHold ?? phases?.hold ?? org.downloads?.hold ?? null
   const downloads = org.downloads && decidePhases({ ...org.downloads, ...stops, hold: held }, decisions, at)
-  return { org, decisions, newFailures: countHardFailures(decisions), stopReason, phases, downloads }
+  return { org, decisions, newFailures: countHardFailures(decisions), stopReason, startHold, phases, downloads }
+}
+
+/** Returns the pause of an upgrade that may not begin yet; null: it may, or it is paused already. */
+function findStartHold(
+  { start }: OrgUpgradeNow,
+  siteUpgrades: readonly SiteUpgradeNow[],
+  { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
+): UpgradeHold | null {
+  const wait = findStartWait(start)
+  if (wait === null || siteUpgrades.every(({ hold, stopping }) => hold !== null || stopping !== null)) return null
+  return { ...wait, since_s: epochS(now), since_ms: nowMs }
+}
+
+/** The pause is that of the whole upgrade, which the caller writes. */
+function decideHeld(siteUpgrade: SiteUpgradeNow, hold: UpgradeHold, at: Now): SiteUpgradeDecision {
+  const decision = decideNext({ ...siteUpgrade, hold: siteUpgrade.hold ?? hold }, at)
+  return { ...decision, siteUpgrade: { ...decision.siteUpgrade, hold: siteUpgrade.hold } }
 }
 
 /** The site upgrade may have its own limit for the downloads. */

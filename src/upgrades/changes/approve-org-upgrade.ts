@@ -6,8 +6,9 @@ import { AppError, invalidField } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
 import { presentPhase } from '../../rollout/phases/present-phase.ts'
-import { wordsOf } from '../../rollout/gates/decide-hold.ts'
-import { findHeldPhase } from '../../rollout/rounds/decide-org-upgrade.ts'
+import { phaseText } from '../../rollout/gates/decide-hold.ts'
+import { type OrgUpgradeNow, findHeldPhase } from '../../rollout/rounds/decide-org-upgrade.ts'
+import { type PhaseOf, START_PHASE, type StartGate } from '../../rollout/rollout.ts'
 import { lockOrgUpgrades } from '../../rollout/store.ts'
 import { resumeSiteUpgrades } from '../../rollout/gates/store-hold.ts'
 import { insertApproval } from '../../rollout/phases/store.ts'
@@ -15,7 +16,7 @@ import { getCreatorId, lockOrgUpgrade } from '../store.ts'
 
 export interface Approval {
   readonly id: string
-  /** The phase that has ended. */
+  /** The phase that has ended; 0: the start. */
   readonly phase: number
   /** Absent: of the reboots. */
   readonly of?: 'downloads' | undefined
@@ -23,8 +24,8 @@ export interface Approval {
 }
 
 /**
- * Approves a phase that has ended, so that the next one opens. A phase can't be approved before its devices show the
- * effect of the upgrade.
+ * Approves a phase that has ended, so that the next one opens, or the start. A phase can't be approved before its devices show
+ * the effect of the upgrade.
  * @throws AppError not_found; invalid for a phase that waits for no approval, while a person has paused the upgrade, and for
  *   its creator if the gate demands another person.
  */
@@ -44,11 +45,10 @@ export async function approveOrgUpgrade(
       )
     const waiting = org?.hold?.by === 'approval' ? findHeldPhase(org) : null
     if (waiting === null) throw invalidField('phase', `is ${phase}, but no phase of the upgrade waits for an approval`)
-    const awaited = `${wordsOf(waiting.of).phase} ${waiting.phase} waits for an approval`
+    const awaited = `${phaseText(waiting)} waits for an approval`
     if (waiting.of !== of) throw invalidField('phase_of', `is ${of ?? 'reboots'}, but ${awaited}`)
     if (waiting.phase !== phase) throw invalidField('phase', `is ${phase}, but ${awaited}`)
-    const gates = (waiting.of === 'downloads' ? org?.downloads : org?.phases)?.gates
-    if (gates?.[phase - 1]?.prevent_self_approval === true) await refuseCreator(tx, scope, id)
+    if (org !== undefined && findGate(org, waiting)?.prevent_self_approval === true) await refuseCreator(tx, scope, id)
     const { name, adminId } = scope.actor
     const approval = { ...waiting, by: 'approval', name, admin_id: adminId, note, at_s: epochS(at) } as const
     await insertApproval(tx, scope, id, approval)
@@ -59,10 +59,15 @@ export async function approveOrgUpgrade(
       ...presentPhase(waiting),
       ...(note !== null && { note }),
     } as const
-    const message = `Approve ${wordsOf(of).phase} ${phase} of upgrade ${id}`
+    const message = `Approve ${phaseText(waiting)} of upgrade ${id}`
     await appendUpgradeChange(tx, scope, { ...approved, message, after: { id, ...presentPhase(waiting), note } }, at)
     wakeAfterCommit(tx, 'rollouts')
   })
+}
+
+function findGate({ start, phases, downloads }: OrgUpgradeNow, { phase, of }: PhaseOf): StartGate | null {
+  if (phase === START_PHASE) return start?.gate ?? null
+  return (of === 'downloads' ? downloads : phases)?.gates?.[phase - 1] ?? null
 }
 
 /** @throws AppError invalid for the creator of the upgrade, and for a token that belongs to no person. */

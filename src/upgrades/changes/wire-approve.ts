@@ -1,14 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { presentPhase } from '../../rollout/phases/present-phase.ts'
-import type { PhaseApproval } from '../../rollout/rollout.ts'
+import { type PhaseApproval, START_PHASE } from '../../rollout/rollout.ts'
 import { PhaseKind } from '../strategies/gate-fields.ts'
 import type { Approval } from './approve-org-upgrade.ts'
 
 export const ApproveBody = named(
   'UpgradeApprovalCreate',
   Type.Object({
-    phase: Type.Integer({ minimum: 1, maximum: 100, description: 'The phase that has ended' }),
+    phase: Type.Integer({ minimum: START_PHASE, maximum: 100, description: 'The phase that has ended; 0: the start' }),
     phase_of: Type.Optional(PhaseKind),
     note: Type.Optional(Type.String({ maxLength: 1000 })),
   }),

@@ -1,5 +1,5 @@
 import { counted } from '../../platform/counted.ts'
-import { type InOrg, type SitesScope, siteIdOf } from '../../access/scope.ts'
+import { type InOrg, type SitesScope, siteIdOf, systemScope } from '../../access/scope.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/database/db.ts'
@@ -12,7 +12,11 @@ import { appendUpgradeChange, appendUpgradeEvents, wantsDeviceEvents } from '../
 import { presentMacs } from '../../rollout/events/present-named.ts'
 import { deviceOfCandidate } from '../../rollout/store-candidates.ts'
 import { type NewUpgrade, insertUpgrade } from '../../rollout/store-create.ts'
-import { LARGE_PLAN } from '../../rollout/rollout.ts'
+import { findStartWait } from '../../rollout/gates/decide-wait.ts'
+import { holdUpgrade } from '../../rollout/gates/hold-upgrade.ts'
+import { countHold } from '../../rollout/metrics.ts'
+import { LARGE_PLAN, START_PHASE } from '../../rollout/rollout.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { type TakenTarget, takeoverReason } from '../../rollout/changes/plan-takeover.ts'
 import { lockTakeable, updateTakenOver } from '../../rollout/changes/store-takeover.ts'
 import {
@@ -59,8 +63,28 @@ export async function createUpgrade(
   saveMemory()
   await insertUpgrade(tx, scope, upgrade)
   await appendCreation(tx, scope, upgrade, { ...prepared, ...claim })
+  await holdStart(ctx, tx, scope, { request, prepared })
   saveMemory()
   return { ...upgrade, plans: prepared.plans, busy: claim.busy }
+}
+
+/** Pauses an upgrade that may not begin yet with its creation, so that nobody reads it in between. */
+async function holdStart(
+  ctx: Context,
+  tx: Tx,
+  { orgId }: InOrg,
+  { request: { startGate: gate }, prepared: { id, now, nowMs } }: Wanted,
+): Promise<void> {
+  const wait = findStartWait(gate && { gate, isApproved: false })
+  if (wait === null) return
+  const hold = { ...wait, since_s: epochS(now), since_ms: nowMs }
+  const isHeld = await holdUpgrade(tx, systemScope('rollout', orgId), id, { hold, phase: START_PHASE, now })
+  if (isHeld) countHold(ctx.metrics, hold)
+}
+
+interface Wanted {
+  readonly request: UpgradeRequest
+  readonly prepared: PreparedUpgrade
 }
 
 interface Claim {
@@ -74,11 +98,7 @@ interface Claim {
  * Assigns the planned devices to the upgrade, except those that another upgrade keeps. Devices that run their version already,
  * and that are taken over, are in no upgrade afterwards.
  */
-async function claimDevices(
-  tx: Tx,
-  scope: InOrg,
-  { request, prepared }: { readonly request: UpgradeRequest; readonly prepared: PreparedUpgrade },
-): Promise<Claim> {
+async function claimDevices(tx: Tx, scope: InOrg, { request, prepared }: Wanted): Promise<Claim> {
   const { id, plans, now, nowMs } = prepared
   const assignmentsOf = createAssignments(prepared)
   const diverted = await listDiverted(tx, scope, plans)

@@ -1,4 +1,5 @@
-import type { UpgradeHop, UpgradePlan } from '../../rollout/rollout.ts'
+import { findStartWait } from '../../rollout/gates/decide-wait.ts'
+import type { StartGate, UpgradeHop, UpgradePlan } from '../../rollout/rollout.ts'
 import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import { type Steps, visitInSteps } from '../../platform/queues/next-turn.ts'
@@ -11,10 +12,15 @@ export interface PreviewFacts {
   readonly devices: readonly (TimedDevice & NamedDevice)[]
   /** The phasing of the reboots, and of the downloads if they have separate phases. */
   readonly phasing: Pick<PhasingPlan, 'phasing' | 'downloads'>
+  /** Null: it begins without an approval. */
+  readonly startGate: StartGate | null
 }
 
 /** Describes an upgrade that is not started. */
-export function* planPreviewInSteps(upgrade: NewUpgrade, { devices, phasing }: PreviewFacts): Steps<UpgradePreview> {
+export function* planPreviewInSteps(
+  upgrade: NewUpgrade,
+  { devices, phasing, startGate }: PreviewFacts,
+): Steps<UpgradePreview> {
   const { org, sites } = upgrade
   const targets: NewTarget[] = []
   yield* visitInSteps(upgrade.targets, (target) => targets.push(target))
@@ -57,6 +63,7 @@ export function* planPreviewInSteps(upgrade: NewUpgrade, { devices, phasing }: P
     stopsAfterFailures: limitOf(org.maxFailurePercentage, org.planned),
     endsAbout: estimate.endsAbout,
     notes: [
+      ...noteStart(startGate),
       ...org.notes.map(({ reason }) => ({ siteId: null, device: null, reason })),
       ...siteNotes.flatMap(({ siteId, mac, reason }): PreviewNote[] => {
         if (mac === undefined) return [{ siteId, device: null, reason }]
@@ -64,6 +71,14 @@ export function* planPreviewInSteps(upgrade: NewUpgrade, { devices, phasing }: P
       }),
     ],
   }
+}
+
+/** The estimated times don't contain the wait, which nobody knows. */
+function noteStart(gate: StartGate | null): PreviewNote[] {
+  const wait = findStartWait(gate && { gate, isApproved: false })
+  return wait === null
+    ? []
+    : [{ siteId: null, device: null, reason: `The upgrade does not begin at once: ${wait.reason}` }]
 }
 
 /** Returns the names of those of `some` that are devices, by MAC; null for a device without one. */

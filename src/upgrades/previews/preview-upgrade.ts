@@ -46,7 +46,11 @@ async function insertPlan(
   const taken = request.supersede ? await listTakeable(tx, scope, wanted) : []
   for (const { deviceId } of taken) busy.delete(deviceId)
   const upgrade = await inTurns(planUpgradeInSteps(request, { ...prepared, busy, taken }))
-  const facts = { devices: prepared.candidates, phasing: planPhasing(request, prepared.plans) }
+  const facts = {
+    devices: prepared.candidates,
+    phasing: planPhasing(request, prepared.plans),
+    startGate: request.startGate,
+  }
   const preview = await inTurns(planPreviewInSteps(upgrade, facts))
   const { planId: id, expiresAt } = preview
   const { dry_run: _, ...sent } = body

@@ -81,7 +81,11 @@ function plan(devices: readonly Given[], body: object, round: string): NewUpgrad
 const big = strategies.big_bang.parse({})
 
 const previewInSteps = (upgrade: NewUpgrade, devices: readonly Given[]) =>
-  planPreviewInSteps(upgrade, { devices: devices.map(candidate), phasing: { phasing: big, downloads: null } })
+  planPreviewInSteps(upgrade, {
+    devices: devices.map(candidate),
+    phasing: { phasing: big, downloads: null },
+    startGate: null,
+  })
 const previewOf = (...given: Parameters<typeof previewInSteps>) => atOnce(previewInSteps(...given))
 const encodePlan = (upgrade: NewUpgrade) => atOnce(encodePlanInSteps(upgrade))
 const decodePlan = (...given: Parameters<typeof decodePlanInSteps>) => atOnce(decodePlanInSteps(...given))

@@ -1,4 +1,4 @@
-import type { PhaseApproval, TargetCounts, UpgradePlan, UpgradeStatus } from '../../rollout/rollout.ts'
+import type { PhaseApproval, StartGate, TargetCounts, UpgradePlan, UpgradeStatus } from '../../rollout/rollout.ts'
 import type { UpgradeEvent } from '../../rollout/events/store.ts'
 import type { UpgradeTarget } from '../targets/store.ts'
 
@@ -23,6 +23,8 @@ export interface ReportedUpgrade {
   /** The same two of the downloads. Null: these have no phases. */
   readonly downloadGates: UpgradePlan['gates']
   readonly currentDownloads: number | null
+  /** Null: it begins without an approval. */
+  readonly startGate: StartGate | null
   /** The approvals of the whole upgrade, in order. */
   readonly approvals: readonly PhaseApproval[]
 }

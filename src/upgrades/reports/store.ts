@@ -4,6 +4,7 @@ import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { UpgradeEvent } from '../../rollout/events/store.ts'
 import type { UpgradeKind } from '../../rollout/rollout.ts'
+import { startGate } from '../../rollout/store.ts'
 import { restoreReason } from '../store-restores.ts'
 import type { LeftOutDevice, ReportedDevice, ReportedUpgrade } from './report.ts'
 
@@ -21,6 +22,7 @@ export async function getReported(
       'currentPhase',
       sql<number | null>`(request->>'failure_budget')::integer`.as('failureBudget'),
       'approvals',
+      startGate.as('startGate'),
       sql<ReportedUpgrade['gates']>`nullif(phase_plan->'gates', 'null')`.as('gates'),
       sql<ReportedUpgrade['gates']>`nullif(download_plan->'gates', 'null')`.as('downloadGates'),
       sql<number | null>`(downloads->>'current')::integer`.as('currentDownloads'),
@@ -51,6 +53,7 @@ export async function getReportedOfSite(reader: Reader, scope: SiteScope, id: st
       sql<ReportedUpgrade['gates']>`nullif(plan->'downloads'->'gates', 'null')`.as('downloadGates'),
       sql<number | null>`(site_upgrade.downloads->>'current')::integer`.as('currentDownloads'),
       'orgUpgrade.approvals',
+      startGate.as('startGate'),
     ])
     .where('siteUpgrade.orgId', '=', scope.orgId)
     .where('siteUpgrade.siteId', '=', scope.siteId)

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { named } from '../../http/schemas.ts'
-import type { PhaseOf } from '../../rollout/rollout.ts'
+import { type PhaseApproval, type PhaseOf, START_PHASE } from '../../rollout/rollout.ts'
 import { OpeningReply, presentOpening } from '../changes/wire-approve.ts'
 import type { ReportedUpgrade } from './report.ts'
 
@@ -35,6 +35,25 @@ export const GateReply = named(
   ),
 )
 
+/** Null: the upgrade begins without an approval. */
+export function presentStartGate({
+  startGate,
+  approvals,
+}: Pick<ReportedUpgrade, 'startGate' | 'approvals'>): Static<typeof GateReply> | null {
+  if (startGate === null) return null
+  const opening = findOpening(approvals, { phase: START_PHASE })
+  return {
+    wait_for: 'approval',
+    ...(startGate.prevent_self_approval !== undefined && { prevent_self_approval: startGate.prevent_self_approval }),
+    passed: opening !== undefined,
+    ...(opening !== undefined && { opened_by: presentOpening(opening) }),
+  }
+}
+
+function findOpening(approvals: readonly PhaseApproval[], { phase, of }: PhaseOf): PhaseApproval | undefined {
+  return approvals.findLast((one) => one.phase === phase && one.of === of)
+}
+
 interface ReportedGate extends Pick<ReportedUpgrade, 'gates' | 'approvals'>, PhaseOf {
   /** The last phase that has opened. */
   readonly openPhase: number
@@ -47,7 +66,7 @@ export function presentGate({ gates, approvals, phase, of, openPhase }: Reported
   const { max_failures: failures, max_failure_percentage: percent, min_upgraded: upgraded } = gate
   if (phase === gates?.length) return failures === null ? null : { max_failures: failures }
   const { min_success_percentage: share, wait_for: waitFor, prevent_self_approval: another } = gate
-  const opening = approvals.findLast((one) => one.phase === phase && one.of === of)
+  const opening = findOpening(approvals, { phase, of })
   return {
     ...(failures !== null && { max_failures: failures }),
     ...(percent !== null && { max_failure_percentage: percent }),

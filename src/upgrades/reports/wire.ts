@@ -5,7 +5,7 @@ import { decideWholeStatus } from '../decide-whole-status.ts'
 import { limitOf } from '../previews/plan-preview.ts'
 import { statuses } from '../site/filters.ts'
 import { RestoreReason } from '../targets/wire.ts'
-import { GateReply, presentGate } from './wire-gates.ts'
+import { GateReply, presentGate, presentStartGate } from './wire-gates.ts'
 import type { Downtime, ReportSummary, ReportedSite, ReportedUpgrade } from './report.ts'
 import { DecisionReply, presentDecisions } from './wire-decisions.ts'
 import { ReportDeviceReply } from './wire-devices.ts'
@@ -107,6 +107,8 @@ const summaryFields = {
   left_out: Type.Array(Type.Object({ reason: Type.String(), devices: Devices }), {
     description: 'Why devices that were selected are not among those of the upgrade',
   }),
+  /** Present if the start needs an approval. */
+  start_gate: Type.Optional(GateReply),
   phases: Type.Array(named('UpgradeReportPhase', Type.Object(phaseFields))),
   downloads: Type.Array(named('UpgradeReportDownloads', Type.Object(downloadFields)), {
     description: 'Phases of the downloads; empty where devices download in those of their reboots',
@@ -141,6 +143,7 @@ export function presentSummary(summary: ReportSummary): Static<typeof SummaryRep
   const [started] = starts
   const startsOfSites = new Map(starts.map(({ site_upgrade_id: id, timestamp }) => [id, timestamp]))
   const ended = endOf(sites)
+  const startGate = presentStartGate(upgrade)
   const sum = (count: (site: ReportedSite) => number): number => sites.reduce((all, site) => all + count(site), 0)
   const upgraded = sum(({ counts }) => counts.upgraded + counts.staged + counts.snapshotting)
   const failed = sum(({ counts }) => counts.failed)
@@ -172,6 +175,7 @@ export function presentSummary(summary: ReportSummary): Static<typeof SummaryRep
     })),
     stops_after_failures: stopsAfter(upgrade),
     left_out: summary.leftOut.map(({ reason, devices }) => ({ reason, devices })),
+    ...(startGate !== null && { start_gate: startGate }),
     phases: presentPhases(summary),
     downloads: presentDownloads(summary),
     decisions: presentDecisions(events),

@@ -78,6 +78,7 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
       snapshot: false,
       strategy,
       strategyField: 'strategy',
+      startGate: null,
       phasing: strategies[strategy].parse({}),
       downloads: null,
       p2p: null,

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { named } from '../../http/schemas.ts'
 import { parseCallable } from '../../platform/assert-callable.ts'
 import { invalidField } from '../../platform/errors.ts'
-import type { GateWait, PhaseGate, PhaseScope } from '../../rollout/rollout.ts'
+import { type GateWait, type PhaseGate, type PhaseScope, START_PHASE, type StartGate } from '../../rollout/rollout.ts'
 
 /** The kind of phase, if the downloads have separate phases. */
 export const PhaseKind = Type.Enum(['downloads', 'reboots'], {
@@ -16,7 +16,12 @@ export const gateField = Type.Optional(
     named(
       'UpgradePhaseGate',
       Type.Object({
-        phase: Type.Integer({ minimum: 1, maximum: 100, description: 'The next phase waits once this one has ended' }),
+        phase: Type.Integer({
+          minimum: START_PHASE,
+          maximum: 100,
+          description:
+            'The next phase waits once this one has ended; 0: the first one waits for an approval, with any strategy',
+        }),
         phase_of: Type.Optional(PhaseKind),
         wait_for: Type.Enum(['approval', 'check', 'pause'], {
           description:
@@ -49,7 +54,9 @@ export function parseGates(
   gates: Static<typeof gateField> = [],
   { of, phases, scope }: GatedPhases,
 ): ReadonlyMap<number, Wait> {
-  const meant = [...gates.entries()].filter(([, gate]) => (gate.phase_of ?? 'reboots') === of)
+  const meant = [...gates.entries()].filter(
+    ([, gate]) => gate.phase !== START_PHASE && (gate.phase_of ?? 'reboots') === of,
+  )
   if (meant.length > 0 && scope === 'site')
     throw invalidField(
       'phase_gates',
@@ -76,6 +83,24 @@ export function parseGates(
     })
   }
   return waits
+}
+
+/** Returns the gate before the first phase; null: there is none. @throws AppError invalid naming the impossible gate. */
+export function parseStartGate(gates: Static<typeof gateField> = []): StartGate | null {
+  const [found, other] = [...gates.entries()].filter(([, { phase }]) => phase === START_PHASE)
+  if (found === undefined) return null
+  const [index, { wait_for: waitFor, phase_of: of, url, prevent_self_approval: another = false }] = found
+  const field = `phase_gates.${index}`
+  if (other !== undefined)
+    throw invalidField(`phase_gates.${other[0]}.phase`, 'is 0, which another gate of phase_gates already has')
+  if (waitFor !== 'approval')
+    throw invalidField(`${field}.wait_for`, `is ${waitFor}, but phase 0, the start, can wait for an approval only`)
+  if (of !== undefined)
+    throw invalidField(
+      `${field}.phase_of`,
+      `is given with phase 0, the start, which is neither of downloads nor of reboots`,
+    )
+  return { ...parseUrl(`${field}.url`, waitFor, url), ...(another && { prevent_self_approval: true }) }
 }
 
 function parseUrl(field: string, waitFor: GateWait, url: string | undefined): Pick<PhaseGate, 'url'> {

@@ -1,6 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import { describe, expect, it } from 'vitest'
 import { json } from '../../../src/platform/database/db.ts'
+import { NEW } from '../../support/fleets/fleet.ts'
 import { releaseDevices } from '../../support/fleets/device-upgrades.ts'
 import type { Answer } from '../../support/servers/server.ts'
 import { createUpgradesHarness } from './upgrades-harness.ts'
@@ -107,7 +108,19 @@ describe('gates that wait', () => {
       'phase_gates.0.phase',
       'is 3, but must be less than 3',
     ],
-    [{ ...canary, phase_gates: [{ phase: 0, wait_for: 'approval' }] }, 'phase_gates.0.phase', ''],
+    [{ ...canary, phase_gates: [{ phase: -1, wait_for: 'approval' }] }, 'phase_gates.0.phase', ''],
+    [{ phase_gates: [{ phase: 0, wait_for: 'pause' }] }, 'phase_gates.0.wait_for', 'is pause, but phase 0, the start,'],
+    [{ phase_gates: [{ phase: 0, wait_for: 'approval', phase_of: 'reboots' }] }, 'phase_gates.0.phase_of', 'is given'],
+    [
+      { phase_gates: [{ phase: 0, wait_for: 'approval', url: 'http://example.test' }] },
+      'phase_gates.0.url',
+      'is given with wait_for approval',
+    ],
+    [
+      { phase_gates: [0, 0].map((phase) => ({ phase, wait_for: 'approval' })) },
+      'phase_gates.1.phase',
+      'is 0, which another gate',
+    ],
     [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'check' }] }, 'phase_gates.0.url', 'is required'],
     [check('ftp://example.test'), 'phase_gates.0.url', 'must be an address'],
     [check('http://a:b@example.test'), 'phase_gates.0.url', 'may not contain a user name'],
@@ -169,6 +182,42 @@ describe('gates that wait', () => {
     const { body: log } = await harness.server.call('GET', `/orgs/${harness.admin.orgId}/logs`, { as: harness.admin })
     expect(log.results[0]).toMatchObject({ message: `Approve phase 1 of upgrade ${body.id}` })
     expect(JSON.stringify(log.results[0])).toContain(note)
+  })
+
+  it('an upgrade may wait for the approval of its start, at a site too, which the plan, the answer and the report show', async () => {
+    const gated = { phase_gates: [{ phase: 0, wait_for: 'approval', prevent_self_approval: true }] }
+    const { body: plan } = await post({ all_sites: true, ...gated, dry_run: true })
+    const waits = 'its start waits for an approval by a person who has not created the upgrade'
+    expect(plan.notes).toEqual([{ reason: `The upgrade does not begin at once: ${waits}` }])
+    const { body } = await post({ plan_id: plan.plan_id })
+    const held = { by: 'approval', reason: waits, phase: 0 }
+    expect(body.upgrades).toMatchObject([{ upgrade: { status: 'queued', held } }, { upgrade: { held } }])
+    const { body: listed } = await harness.server.call('GET', `/orgs/${harness.admin.orgId}/upgrades?held=true`, {
+      as: harness.admin,
+    })
+    expect(listed).toMatchObject([{ id: body.id, status: 'queued', held }])
+    expect((await get(`/${body.id}/report`)).body).toMatchObject({
+      start_gate: { wait_for: 'approval', prevent_self_approval: true, passed: false },
+      decisions: [{ type: 'UPGRADE_CREATED' }, { type: 'UPGRADE_HELD', phase: 0, reason: waits, name: 'rollout' }],
+    })
+    expect(await call(body.id, 'approve', { phase: 0 })).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('the person who created the upgrade') },
+    })
+    const path = `/sites/${harness.siteId(0)}/devices/upgrade`
+    const site = { phase_gates: [{ phase: 0, wait_for: 'approval' }], version: NEW, supersede: true }
+    const made = await harness.server.call('POST', path, { body: site, as: harness.admin })
+    expect(
+      (await harness.server.call('GET', `${path}/${made.body.upgrade_id}`, { as: harness.admin })).body,
+    ).toMatchObject({
+      held: { phase: 0 },
+    })
+    const { body: all } = await get()
+    expect(await call(all[0].id, 'approve', { phase: 0, note: 'agreed' })).toMatchObject({ status: 200 })
+    expect((await get(`/${all[0].id}/report`)).body.start_gate).toMatchObject({
+      passed: true,
+      opened_by: { by: 'approval', note: 'agreed' },
+    })
   })
 
   it('a wait at a gate of the downloads says so', async () => {

@@ -93,6 +93,17 @@ const cases: readonly Case[] = [
     commands: [1, 1, 1, 1],
   },
   {
+    name: 'the approval of a start',
+    change: 'begin',
+    table: 'site_upgrade',
+    prepare: () => begun({ phase_gates: [{ phase: 0, wait_for: 'approval' }] }),
+    audit: ['Approve the start (phase 0) of upgrade'],
+    events: ['UPGRADE_APPROVED'],
+    becomes: { planned: 4 },
+    ends: { upgraded: 4 },
+    commands: [1, 1, 1, 1],
+  },
+  {
     name: 'a retry',
     change: 'retry',
     table: 'upgrade_target',

@@ -1,5 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
+import { addMs } from '../../../src/platform/time/clock.ts'
 import { approveOrgUpgrade } from '../../../src/upgrades/changes/approve-org-upgrade.ts'
+import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../../src/upgrades/changes/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../../src/upgrades/changes/resume-org-upgrade.ts'
@@ -20,6 +22,8 @@ async function read(id: string) {
   const holds = upgrade.siteUpgrades.map(({ hold }) => hold?.by ?? null)
   return { status: statusOf(upgrade), counts: countAll(upgrade), holds, approvals: upgrade.approvals }
 }
+
+const startGate = { phase: 0, wait_for: 'approval' } as const
 
 const create = (gates: readonly { readonly phase: number; readonly wait_for: 'approval' | 'pause' }[], more = {}) =>
   rollout.create({ reboot_strategy: 'canary', canary_phases: [20, 50, 100], phase_gates: [...gates], ...more })
@@ -98,6 +102,92 @@ it('an upgrade that waits for an approval ends when it is cancelled', async () =
   await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
   await play()
   expect(await read(id)).toMatchObject({ status: ['cancelled', 'cancelled'], counts: { upgraded: 2, cancelled: 8 } })
+})
+
+it.each(['big_bang', 'serial', 'canary'] as const)(
+  'a %s upgrade begins only once its start is approved',
+  async (strategy) => {
+    const { id, siteUpgrades } = await rollout.create({ strategy, phase_gates: [startGate] })
+    const hold = { by: 'approval', reason: 'its start waits for an approval', phase: 0 }
+    expect(siteUpgrades).toMatchObject([
+      { status: 'queued', hold },
+      { status: 'queued', hold },
+    ])
+    await play()
+    await rollout.fleet.crash(rollout.devices())
+    await play()
+    expect(await read(id)).toMatchObject({ status: ['queued', 'queued'], counts: { planned: 10 } })
+    await expect(approve(id, 1)).rejects.toThrow('is 1, but the start (phase 0) waits for an approval')
+    await approve(id, 0)
+    await play()
+    const approvals = [{ phase: 0, by: 'approval', name: rollout.org.scope.actor.name, note: 'looks good' }]
+    expect(await read(id)).toMatchObject({ counts: { upgraded: 10 }, approvals })
+    await expect(approve(id, 0)).rejects.toThrow('no phase of the upgrade waits for an approval')
+  },
+)
+
+it('an upgrade with a later start may be approved before, and begins at the later of both', async () => {
+  const start = { start_datetime: addMs(rollout.clock.now(), 3600e3).toISOString() }
+  const [early, late] = [
+    await rollout.create({
+      site_ids: [rollout.org.sites[0]?.id ?? ''],
+      all_sites: false,
+      ...start,
+      phase_gates: [startGate],
+    }),
+    await rollout.create({
+      site_ids: [rollout.org.sites[1]?.id ?? ''],
+      all_sites: false,
+      ...start,
+      phase_gates: [startGate],
+    }),
+  ]
+  await approve(early.id, 0)
+  await play()
+  expect(rollout.fleet.attempts.size).toBe(0)
+  rollout.clock.advance(3600e3)
+  await rollout.fleet.connect(rollout.devices())
+  await play()
+  expect([await read(early.id), await read(late.id)]).toMatchObject([
+    { counts: { upgraded: 5 } },
+    { counts: { planned: 5 }, holds: ['approval'] },
+  ])
+  await approve(late.id, 0)
+  await play()
+  expect(await read(late.id)).toMatchObject({ counts: { upgraded: 5 } })
+})
+
+it('a pause before the start takes its place, and the start still waits afterwards', async () => {
+  const { id } = await rollout.create({ phase_gates: [startGate] })
+  await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await expect(approve(id, 0)).rejects.toThrow(/so resume it first$/)
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { planned: 10 }, holds: ['approval', 'approval'] })
+  await expect(resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)).rejects.toThrow('its start waits for an approval')
+  await approve(id, 0)
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 10 } })
+})
+
+it('devices that join an upgrade before its start wait too, and it reserves its devices', async () => {
+  const site_ids = [rollout.org.sites[0]?.id ?? '']
+  const { id } = await rollout.create({ site_ids, all_sites: false, include_new: true, phase_gates: [startGate] })
+  await rollout.ctx.db.updateTable('device').set({ siteId: site_ids[0] }).execute()
+  rollout.clock.advance(61_000)
+  await includeAll(rollout.ctx)
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { planned: 10 }, holds: ['approval'] })
+  const other = await rollout.create({ site_ids, all_sites: false })
+  expect(statusOf(other)).toEqual(['completed'])
+  await approve(id, 0)
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 10 } })
+})
+
+it('an upgrade without anything to do does not wait for the approval of its start', async () => {
+  const upgrade = await rollout.create({ site_ids: [], all_sites: false, phase_gates: [startGate] })
+  await expect(approve(upgrade.id, 0)).rejects.toThrow('no phase of the upgrade waits for an approval')
 })
 
 it('an upgrade that has ended is not paused, so that a retry of its devices does not wait', async () => {

@@ -27,6 +27,7 @@ const scopeOf = ({ orgId }: Subject) => systemScope('operator', orgId)
 const changes: Record<Change, Act> = {
   pause: (ctx, subject) => pauseOrgUpgrade(ctx, scopeOf(subject), subject.id),
   resume: (ctx, subject) => resumeOrgUpgrade(ctx, scopeOf(subject), subject.id),
+  begin: (ctx, subject) => approveOrgUpgrade(ctx, scopeOf(subject), { id: subject.id, phase: 0, note: null }),
   approve: (ctx, subject) => approveOrgUpgrade(ctx, scopeOf(subject), { id: subject.id, phase: 1, note: null }),
   retry: (ctx, subject) => retryOrgUpgrade(ctx, scopeOf(subject), { id: subject.id, macs: null }),
   cancel: (ctx, subject) => cancelOrgUpgrade(ctx, scopeOf(subject), subject.id),
