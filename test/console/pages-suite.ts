@@ -77,6 +77,7 @@ export function testPages(demo: () => Demo): void {
     // The words of the server appear at the field.
     await page.getByText('Invalid field canary_phases: must rise').waitFor()
     await page.getByLabel('Upgraded after each phase (%)').fill('50, 100')
+    await page.getByLabel('Begins').selectOption('Once a person has approved it')
     await page.getByLabel('Approval').selectOption('After the first phase')
     await page.getByRole('img', { name: '50 % and then an approval, 100 %' }).waitFor()
     await page.getByRole('button', { name: 'Preview the plan' }).click()
@@ -88,7 +89,10 @@ export function testPages(demo: () => Demo): void {
     expect(await page.getByLabel('Upgraded after each phase (%)').inputValue()).toBe('50, 100')
     await page.getByRole('button', { name: 'Preview the plan' }).click()
     await page.getByRole('button', { name: 'Start the upgrade…' }).click()
-    await page.getByRole('dialog').getByText('restarts 7 devices at 1 site, in 2 phases').waitFor()
+    await page
+      .getByRole('dialog')
+      .getByText('restarts 7 devices at 1 site, in 2 phases. Begins once a person has approved it.')
+      .waitFor()
     await upgradeDeviceLater(server.demo?.site_ids[2] ?? '', TOKYO_EAP102, '3.2.0')
     await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
     await page.getByText('Nothing was started: 1 fact that the plan relied on changed').waitFor()
@@ -97,8 +101,15 @@ export function testPages(demo: () => Demo): void {
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Start the upgrade…' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
-    // It runs during the next tests, and the last one watches its end.
     await page.getByRole('heading', { name: 'Upgrade to 3.2.0' }).waitFor()
+    await page.getByText('Waits before its start: 0 of 6 upgraded').waitFor()
+    const gates = page.getByRole('list', { name: 'Gates' })
+    await gates.getByText('Before the start · waits for an approval').waitFor()
+    await page.getByRole('button', { name: 'Approve the start…' }).click()
+    await page.getByRole('dialog').getByText('The first phase has 3 devices of 6.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve the start' }).click()
+    await gates.getByText('an approval: done').waitFor()
+    // It runs during the next tests, and the last one watches its end.
     upgradeId = new URL(page.url()).pathname.split('/').at(-1) ?? ''
   })
 

@@ -182,7 +182,7 @@ export function testUpgrades(opened: () => Opened): void {
       await page.getByRole('button', { name: 'Try again' }).click()
       await page.getByLabel('All routers').uncheck()
       // Only what the interface takes for them is offered.
-      for (const label of ['Sites', 'Models', 'Rules', 'Approval', 'Stops after failures (%)'])
+      for (const label of ['Sites', 'Models', 'Rules', 'Begins', 'Approval', 'Stops after failures (%)'])
         expect(await page.getByLabel(label, { exact: true }).count()).toBe(0)
       const preview = page.getByRole('button', { name: 'Preview the plan' })
       await preview.click()
@@ -247,7 +247,7 @@ export function testUpgrades(opened: () => Opened): void {
       expect(await page.getByLabel('Start').inputValue()).toBe('')
       await page.getByLabel('tunterm').selectOption('2.0.0')
       await page.getByLabel('Strategy', { exact: true }).selectOption('Canary')
-      expect(await page.getByLabel('Approval').count()).toBe(0)
+      for (const label of ['Begins', 'Approval']) expect(await page.getByLabel(label).count()).toBe(0)
       await page.getByLabel('Upgraded after each phase (%)').fill('50, 10')
       await page.getByRole('button', { name: 'Preview the plan' }).click()
       await page.getByText('Invalid field canary_phases: must rise').waitFor()

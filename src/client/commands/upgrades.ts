@@ -115,7 +115,7 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
   upgrade
     .command('approve <id>')
     .description('open the gate at which an upgrade waits, so that its next phase begins')
-    .requiredOption('--phase <number>', 'the phase that has ended, from 1', wholeNumber)
+    .requiredOption('--phase <number>', 'the phase that has ended, from 1; 0 for the start', wholeNumber)
     .option('--phase-of <kind>', 'downloads, where these have phases of their own, or reboots (default: reboots)')
     .option('--note <text>', 'the reason, for the report and the audit log')
     .action(async (id: string, { phase, phaseOf, note }: ApproveOptions, command) => {
@@ -125,8 +125,8 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
         ...(phaseOf !== undefined && { phase_of: phaseOf }),
         ...(note !== undefined && { note }),
       })
-      const what = phaseOf === 'downloads' ? 'download phase' : 'phase'
-      session.output.show(answer, () => `${what} ${phase} of upgrade ${id} approved`)
+      const what = phase === 0 ? 'the start' : `${phaseOf === 'downloads' ? 'download phase' : 'phase'} ${phase}`
+      session.output.show(answer, () => `${what} of upgrade ${id} approved`)
     })
 
   for (const { name, description, done } of actions)

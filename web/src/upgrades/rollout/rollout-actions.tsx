@@ -7,7 +7,16 @@ import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { type Upgrade, awaitedOf, countsOf } from '../upgrade.ts'
 import { kinds } from '../overview.ts'
 import { type UpgradePlace, cancelUpgrade } from './calls.ts'
-import { type Action, type State, actionsOf, approvalEffect, heldPhaseOf, stopWaitingEffect } from './verdict.ts'
+import {
+  type Action,
+  type State,
+  actionsOf,
+  approvalEffect,
+  heldPhaseOf,
+  isBeforeStart,
+  startEffect,
+  stopWaitingEffect,
+} from './verdict.ts'
 
 interface RolloutActionsProps {
   readonly place: UpgradePlace
@@ -39,6 +48,7 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
   const waiting = countOf(...waitingStates)
   const underWay = countOf('reboot_in_progress', 'rebooted')
   const held = heldPhaseOf(report, hold)
+  const beforeStart = isBeforeStart(hold)
   const { unit } = kinds[place.kind]
   const awaited = awaitedOf(upgrade)
   const going =
@@ -61,8 +71,8 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
       run: () => answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/resume', { params })),
     },
     approve: {
-      title: `Approve ${held.words} ${held.phase}`,
-      effect: approvalEffect(held, waiting),
+      title: beforeStart ? 'Approve the start' : `Approve ${held.words} ${held.phase}`,
+      effect: beforeStart ? startEffect(report, waiting) : approvalEffect(held, waiting),
       fields: (
         <TextInput
           label="Note for the record"
@@ -76,7 +86,7 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
           api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/approve', {
             params,
             body: {
-              phase: held.phase,
+              phase: beforeStart ? 0 : held.phase,
               ...(hold?.phase_of !== undefined && { phase_of: hold.phase_of }),
               ...(note !== '' && { note }),
             },

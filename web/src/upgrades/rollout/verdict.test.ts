@@ -8,6 +8,7 @@ import {
   budgetText,
   heldPhaseOf,
   openPhaseOf,
+  startEffect,
   stopWaitingEffect,
   verdictOf,
 } from './verdict.ts'
@@ -41,6 +42,11 @@ it.each([
   [reportOf({ failed: 0 }), holdBy('user'), 'Paused in phase 2 of 3: 3 of 100 upgraded'],
   [reportOf({}), holdBy('gate'), 'Waits in phase 2 of 3: 3 of 100 upgraded, 1 failed'],
   [reportOf({ phases: phases.slice(2), upgraded: 0, failed: 0 }), null, 'Not begun: 0 of 100 upgraded'],
+  [
+    reportOf({ phases: phases.slice(2), upgraded: 0, failed: 0 }),
+    { ...holdBy('approval'), phase: 0 as const },
+    'Waits before its start: 0 of 100 upgraded',
+  ],
 ])('says how it stands', (report, hold, verdict) => {
   expect(verdictOf({ report, hold, stopReason: null })).toBe(verdict)
 })
@@ -63,6 +69,12 @@ it('says before an approval how many devices of the phase failed', () => {
     '1 of the 2,000 devices of phase 1 failed. Opens the next phase: 2,000 devices.',
   )
   expect(approvalEffect({ ...held, phase: 2 }, 10)).toBe('Opens the next phase: 10 devices.')
+})
+
+it('says before the approval of the start what begins', () => {
+  expect(startEffect({ phases }, 100)).toBe(
+    'Lets the upgrade begin, at each site from its start time on. The first phase has 1 device of 100.',
+  )
 })
 
 it('counts devices that ran the version already', () => {

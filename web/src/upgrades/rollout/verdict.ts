@@ -22,8 +22,14 @@ export function verdictOf({ report, hold, stopReason }: State): string {
   const open = openPhaseOf(report)
   const phase = open === null ? 'Not begun' : `Phase ${grouped(open)} of ${grouped(report.phases.length)}`
   if (hold === null) return `${phase}: ${progress}`
+  if (isBeforeStart(hold)) return `Waits before its start: ${progress}`
   const { phases, phase: heldPhase, words } = heldPhaseOf(report, hold)
   return `${hold.by === 'user' ? 'Paused' : 'Waits'} in ${words} ${grouped(heldPhase)} of ${grouped(phases.length)}: ${progress}`
+}
+
+/** True while the upgrade waits for the approval of its start. */
+export function isBeforeStart(hold: Hold | null): boolean {
+  return hold?.phase === 0
 }
 
 interface HeldPhase {
@@ -47,6 +53,12 @@ export function approvalEffect({ phases, phase, words }: HeldPhase, waiting: num
   const opens = `Opens the next phase: ${counted(next?.total ?? waiting, 'device')}.`
   if (held === undefined || held.failed === 0) return opens
   return `${grouped(held.failed)} of the ${counted(held.total, 'device')} of ${words} ${phase} failed. ${opens}`
+}
+
+/** Returns what it means to approve the start: devices of the first phase begin, at each site from its start on. */
+export function startEffect({ phases }: Pick<Report, 'phases'>, waiting: number): string {
+  const [first] = phases
+  return `Lets the upgrade begin, at each site from its start time on. The first phase has ${counted(first?.total ?? waiting, 'device')} of ${grouped(waiting)}.`
 }
 
 function sentence(text: string): string {

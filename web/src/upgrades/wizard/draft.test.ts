@@ -15,6 +15,7 @@ it('reads any address, and its own again', () => {
           'type',
           'rules',
           'version',
+          'begin',
           'gate',
           'approver',
           'phases',
@@ -25,7 +26,7 @@ it('reads any address, and its own again', () => {
           'windows',
           'x',
         ),
-        fc.oneof(fc.constantFrom('ssr', 'mxedge', 'reboot', 'waiting', 'later', 'own'), fc.jsonValue()),
+        fc.oneof(fc.constantFrom('ssr', 'mxedge', 'reboot', 'waiting', 'later', 'own', 'approved'), fc.jsonValue()),
       ),
       (search) => {
         const draft = parseDraft(search)

@@ -34,6 +34,10 @@ const gates = ['first', 'each'] as const
 /** The phases after which a person must approve. */
 export type Gate = (typeof gates)[number]
 
+const begins = ['approved'] as const
+/** A person must approve the upgrade before it begins. */
+export type Begin = (typeof begins)[number]
+
 const approvers = ['another'] as const
 /** Another person than the one who starts the upgrade. */
 export type Approver = (typeof approvers)[number]
@@ -97,6 +101,8 @@ export interface Draft {
   readonly strategy?: Strategy
   /** Cumulative percentages as typed, such as "1, 10, 50, 100". */
   readonly phases?: string
+  /** Absent: it begins by itself. */
+  readonly begin?: Begin
   readonly gate?: Gate
   /** Absent: anyone who may. */
   readonly approver?: Approver
@@ -171,6 +177,7 @@ export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
     inclusion: inclusions.find((name) => name === search['inclusion']),
     hours: hours.find((name) => name === search['hours']),
     strategy: strategies.find((name) => name === search['strategy']),
+    begin: begins.find((name) => name === search['begin']),
     gate: gates.find((name) => name === search['gate']),
     approver: approvers.find((name) => name === search['approver']),
     order: orders.find((name) => name === search['order']),

@@ -37,5 +37,6 @@ it('says what else a draft has chosen, before the start as well', () => {
   expect(optionTexts({ kind: 'mxedge', ids: ['m'], inclusion: 'later', hours: 'any' })).toEqual([
     'Begins at any time, whatever the maintenance windows of the sites.',
   ])
+  expect(optionTexts({ begin: 'approved' })).toEqual(['Begins once a person has approved it.'])
   expect(optionTexts({})).toEqual([])
 })

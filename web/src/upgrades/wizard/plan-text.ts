@@ -22,8 +22,10 @@ export function planText(draft: Draft, { total, phases }: Plan): string {
 export function optionTexts(draft: Draft): readonly string[] {
   const { kind, body } = requestOf(draft)
   const { unit } = kinds[kind]
+  const gates = kind === 'device' ? (body.phase_gates ?? []) : []
   const windows = body.maintenance_windows
   return [
+    ...(gates.some(({ phase }) => phase === 0) ? ['Begins once a person has approved it.'] : []),
     ...(body.supersede === true ? [`Takes over each ${unit} that another upgrade has not begun with.`] : []),
     ...(body.include_new === true ? [`Until it ends, each ${unit} that joins later is upgraded too.`] : []),
     ...(windows === undefined

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Draft } from './draft.ts'
+import { type Draft, strategies } from './draft.ts'
 import { requestOf, rulesIn } from './request.ts'
 
 function deviceBody(draft: Draft) {
@@ -47,6 +47,16 @@ it.each([
   expect(deviceBody({ phases: '10 50;100', gate, approver: 'another' }).phase_gates).toEqual(
     phases.map((phase) => ({ phase, wait_for: 'approval', prevent_self_approval: true })),
   )
+})
+
+it('waits for approval before it begins, with any strategy', () => {
+  const start = { phase: 0, wait_for: 'approval' }
+  for (const strategy of strategies) expect(deviceBody({ strategy, begin: 'approved' }).phase_gates).toEqual([start])
+  const both = { begin: 'approved', gate: 'first', approver: 'another' } as const
+  expect(deviceBody(both).phase_gates).toMatchObject([
+    { phase: 0, prevent_self_approval: true },
+    { phase: 1, prevent_self_approval: true },
+  ])
 })
 
 it('reads a rule from each line', () => {

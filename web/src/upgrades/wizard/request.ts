@@ -55,7 +55,7 @@ function deviceRequest(settled: SettledDraft): DeviceRequest {
     ...commonFieldsOf(settled),
     reboot_strategy: strategy,
     ...limitsOf(settled),
-    ...(strategy === 'canary' && gatesOf(settled)),
+    ...gatesOf(settled),
     ...(strategy === 'rrm' && {
       rrm_first_batch_percentage: Number(settled.first),
       rrm_max_batch_percentage: Number(settled.most),
@@ -134,15 +134,20 @@ function limitsOf({ kind, strategy, failures, phases }: SettledDraft) {
   }
 }
 
-function gatesOf({ gate, approver, phases }: SettledDraft): Pick<DeviceRequest, 'phase_gates'> {
-  if (gate === undefined) return {}
-  const gated =
-    gate === 'first'
-      ? [1]
-      : numbersIn(phases)
-          .slice(1)
-          .map((_, index) => index + 1)
+/** Phase 0 stands for the start. */
+function gatesOf(settled: SettledDraft): Pick<DeviceRequest, 'phase_gates'> {
+  const { begin, approver, strategy } = settled
+  const gated = [...(begin === undefined ? [] : [0]), ...(strategy === 'canary' ? gatedPhases(settled) : [])]
+  if (gated.length === 0) return {}
   const byAnother = approver === undefined ? {} : { prevent_self_approval: true }
   const gateAfter = (phase: number) => ({ phase, wait_for: 'approval' as const, ...byAnother })
   return { phase_gates: gated.map(gateAfter) }
+}
+
+function gatedPhases({ gate, phases }: SettledDraft): readonly number[] {
+  if (gate === undefined) return []
+  if (gate === 'first') return [1]
+  return numbersIn(phases)
+    .slice(1)
+    .map((_, index) => index + 1)
 }

@@ -1,7 +1,16 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { Panel } from '../../display/layout/panel.tsx'
 import { kinds } from '../overview.ts'
-import { type Approver, type Draft, type Gate, type SettledDraft, type Strategy, forms, settle } from './draft.ts'
+import {
+  type Approver,
+  type Begin,
+  type Draft,
+  type Gate,
+  type SettledDraft,
+  type Strategy,
+  forms,
+  settle,
+} from './draft.ts'
 import { PhaseDrawing } from './phase-drawing.tsx'
 
 /** A change of a draft; undefined removes a field. */
@@ -52,6 +61,7 @@ export function StrategyPanel({ draft, errorOf, onChange }: WizardFieldsProps) {
             onChange={({ currentTarget: { value } }) => onChange({ strategy: value as Strategy })}
           />
           <Parameters draft={draft} errorOf={errorOf} onChange={onChange} />
+          {forms[kind].hasApprovals && <Approvals draft={draft} errorOf={errorOf} onChange={onChange} />}
         </div>
         <div>
           <p className="muted">{words[strategy].text(settled)}</p>
@@ -63,9 +73,8 @@ export function StrategyPanel({ draft, errorOf, onChange }: WizardFieldsProps) {
 }
 
 function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
-  const { kind, strategy, phases, gate, approver, failures, first, most, order } = settle(draft)
+  const { kind, strategy, phases, failures, first, most, order } = settle(draft)
   if (strategy === 'big_bang') return null
-  const hasApprovals = strategy === 'canary' && forms[kind].hasApprovals
   const text = (label: string, field: string, name: 'phases' | 'failures' | 'first' | 'most', value: string) => (
     <TextInput
       label={label}
@@ -77,32 +86,6 @@ function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
   return (
     <>
       {strategy === 'canary' && text('Upgraded after each phase (%)', 'canary_phases', 'phases', phases)}
-      {hasApprovals && (
-        <NativeSelect
-          label="Approval"
-          value={gate ?? ''}
-          data={[
-            { value: '', label: 'None' },
-            { value: 'first', label: 'After the first phase' },
-            { value: 'each', label: 'After each phase' },
-          ]}
-          error={errorOf('phase_gates')}
-          onChange={({ currentTarget: { value } }) => onChange({ gate: value === '' ? undefined : (value as Gate) })}
-        />
-      )}
-      {hasApprovals && gate !== undefined && (
-        <NativeSelect
-          label="Approved by"
-          value={approver ?? ''}
-          data={[
-            { value: '', label: 'Anyone who may start upgrades' },
-            { value: 'another', label: 'A person other than me' },
-          ]}
-          onChange={({ currentTarget: { value } }) =>
-            onChange({ approver: value === '' ? undefined : (value as Approver) })
-          }
-        />
-      )}
       {strategy === 'rrm' && text('First batch (%)', 'rrm_first_batch_percentage', 'first', first)}
       {strategy === 'rrm' && text('Largest batch (%)', 'rrm_max_batch_percentage', 'most', most)}
       {strategy === 'rrm' && (
@@ -118,6 +101,51 @@ function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
         />
       )}
       {forms[kind].hasFailureLimit && text('Stops after failures (%)', 'max_failure_percentage', 'failures', failures)}
+    </>
+  )
+}
+
+/** The approvals that the upgrade waits for. */
+function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
+  const { strategy, begin, gate, approver } = settle(draft)
+  const hasGate = begin !== undefined || (strategy === 'canary' && gate !== undefined)
+  return (
+    <>
+      <NativeSelect
+        label="Begins"
+        value={begin ?? ''}
+        data={[
+          { value: '', label: 'Without an approval' },
+          { value: 'approved', label: 'Once a person has approved it' },
+        ]}
+        error={errorOf('phase_gates')}
+        onChange={({ currentTarget: { value } }) => onChange({ begin: value === '' ? undefined : (value as Begin) })}
+      />
+      {strategy === 'canary' && (
+        <NativeSelect
+          label="Approval"
+          value={gate ?? ''}
+          data={[
+            { value: '', label: 'None' },
+            { value: 'first', label: 'After the first phase' },
+            { value: 'each', label: 'After each phase' },
+          ]}
+          onChange={({ currentTarget: { value } }) => onChange({ gate: value === '' ? undefined : (value as Gate) })}
+        />
+      )}
+      {hasGate && (
+        <NativeSelect
+          label="Approved by"
+          value={approver ?? ''}
+          data={[
+            { value: '', label: 'Anyone who may start upgrades' },
+            { value: 'another', label: 'A person other than me' },
+          ]}
+          onChange={({ currentTarget: { value } }) =>
+            onChange({ approver: value === '' ? undefined : (value as Approver) })
+          }
+        />
+      )}
     </>
   )
 }

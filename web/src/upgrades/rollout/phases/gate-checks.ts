@@ -65,7 +65,8 @@ function checkNumbers(gate: Gate, { total, failed, upgraded, ended_at: endedAt }
   })
 }
 
-function checkWait({ wait_for: wait, prevent_self_approval: byAnother, passed }: Gate): readonly GateCheck[] {
+/** Returns what the gate waits for besides the results of the phase. */
+export function checkWait({ wait_for: wait, prevent_self_approval: byAnother, passed }: Gate): readonly GateCheck[] {
   if (wait === undefined) return []
   const rule = byAnother ? BY_ANOTHER : waits[wait].rule
   return [{ rule, value: passed ? 'done' : waits[wait].open, isMet: passed === true }]

@@ -4,12 +4,12 @@ import { Ago } from '../../../display/times/time.tsx'
 import { useNow } from '../../../display/times/use-now.ts'
 import type { Hold, Report } from '../../upgrade.ts'
 import { BudgetBar } from './budget-bar.tsx'
-import { type GateCheck, checkGate, gatesBetween, holdTextOf } from './gate-checks.ts'
+import { type GateCheck, checkGate, checkWait, gatesBetween, holdTextOf } from './gate-checks.ts'
 import { countPhases } from './phase-counts.ts'
 import { PhaseWindow } from './phase-window.tsx'
 import { failurePaceOf } from '../outlook.ts'
 import { strategyText } from '../strategy-text.ts'
-import { openPhaseOf } from '../verdict.ts'
+import { isBeforeStart, openPhaseOf } from '../verdict.ts'
 
 const MAX_GATES = 4
 
@@ -58,9 +58,24 @@ function Gates({ report, hold }: GatesProps) {
   const closed = gates.filter(({ gate }) => gate?.passed !== true)
   const passed = gates.length - closed.length
   const open = openPhaseOf(report)
-  if (gates.length === 0) return null
+  const { start_gate: start } = report
+  if (gates.length === 0 && start === undefined) return null
   return (
     <ul className="gates" aria-label="Gates">
+      {start !== undefined && (
+        <li>
+          <span className="gate-name">
+            Before the start
+            {isBeforeStart(hold) && <strong className="gate"> · waits for an approval</strong>}
+          </span>
+          {checkWait(start).map(({ rule, value, ...check }) => (
+            <span key={rule} className="gate-rule" data-result={resultOf(check)}>
+              {rule}
+              <span className="muted">: {value}</span>
+            </span>
+          ))}
+        </li>
+      )}
       {passed > 0 && (
         <li>
           <StateMark tone="good">{passed === 1 ? '1 gate passed' : `${passed} gates passed`}</StateMark>

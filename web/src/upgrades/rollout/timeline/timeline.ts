@@ -80,7 +80,8 @@ function whatOf({ type, phase }: Decision): string {
     .replace(/^UPGRADE_/, '')
     .toLowerCase()
     .replaceAll('_', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1) + (phase === undefined ? '' : ` · phase ${phase}`)
+  const at = phase === undefined ? '' : phase === 0 ? ' · start' : ` · phase ${phase}`
+  return words.charAt(0).toUpperCase() + words.slice(1) + at
 }
 
 function detailOf({ name, reason, note }: Decision): string {
