@@ -4,6 +4,7 @@ import { inTxByKeys } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { gatherAnswers } from '../../platform/queues/gather-answers.ts'
 import { lockedPauses } from '../../platform/queues/locked-pauses.ts'
+import { byNumber, createSlices } from '../../platform/queues/slices.ts'
 import { pause } from '../../platform/time/pause.ts'
 import { deviceSpacing } from '../../platform/queues/spacing.ts'
 import type { DownloadTicket } from './download-url.ts'
@@ -35,6 +36,9 @@ export interface DownloadRecords {
 /** Small, so that the first devices of a phase do not wait for the last. */
 const batch = { count: 200, bytes: Infinity }
 
+/** The downloads that continue in one turn of the event loop: each writes up to 64 KiB to its socket. */
+const CONTINUED_PER_TURN = 32
+
 export function createDownloadRecords(ctx: Context): DownloadRecords {
   const find = coalesceReads<TicketImage>(async (keys) => {
     const tickets = keys.map((key) => JSON.parse(key) as DownloadTicket) // The key is a ticket as JSON; see below.
@@ -60,13 +64,14 @@ export function createDownloadRecords(ctx: Context): DownloadRecords {
   })
   const open = new Set<Promise<boolean>>()
   const stopping = new AbortController()
+  const continued = createSlices({ limit: CONTINUED_PER_TURN, spend: byNumber })
 
   /** @param record Resolves with null while another transaction is changing the download. */
   async function untilRecorded(record: () => Promise<boolean | null>): Promise<boolean> {
     const nextPauseMs = lockedPauses()
     for (;;) {
       const isGoing = await record()
-      if (isGoing !== null) return isGoing
+      if (isGoing !== null) return new Promise((resolve) => continued.run(() => resolve(isGoing)))
       await pause(nextPauseMs(), stopping.signal)
       if (stopping.signal.aborted) throw new AppError('unavailable', 'The service is stopping')
     }

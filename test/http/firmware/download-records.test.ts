@@ -120,6 +120,22 @@ describe('downloads that are recorded together', () => {
     expect(await readRow(tickets[0].commandId)).toMatchObject({ bytesServed: String(SIZE), deliveredAt: now })
   })
 
+  it('continue by turns', async () => {
+    const records = openRecords()
+    const tickets = Array.from({ length: 100 }, newTicket)
+    const running = { downloads: tickets.length }
+    const inTurns: number[] = []
+    const end = (): void => void (running.downloads -= 1)
+    const starts = tickets.map((ticket) => records.start(ticket).then(end))
+    while (running.downloads > 0) {
+      const before = running.downloads
+      await nextTurn()
+      inTurns.push(before - running.downloads)
+    }
+    await Promise.all(starts)
+    expect(Math.max(...inTurns)).toBe(32)
+  })
+
   it('fail when the service stops while one is locked', async () => {
     const records = openRecords()
     const ticket = newTicket()
