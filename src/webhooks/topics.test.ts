@@ -1,9 +1,10 @@
 import { Value } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
-import { type Topic, topics as emitted } from '../events/topics.ts'
+import { topics as emitted } from '../events/topics.ts'
 import { topicFault, topicNameOf, webhookTopics } from './topics.ts'
+import { keysOf } from '../platform/records.ts'
 
-const all = Object.keys(emitted) as Topic[] // Object.keys loses the type.
+const all = keysOf(emitted)
 
 describe.each(all)('the topic %s', (topic) => {
   const { event, example, subscribers } = emitted[topic]

@@ -4,12 +4,7 @@ import { watchAlarms } from '../../src/app/alarm-watch.ts'
 import { systemScope } from '../../src/access/scope.ts'
 import { appendSystemEvent } from '../../src/events/append-system.ts'
 import { alarms } from '../../src/events/alarms/alarm-types.ts'
-import {
-  type ConditionType,
-  alarmOfCondition,
-  alarmOfEvent,
-  conditionEnds,
-} from '../../src/events/system-event-types.ts'
+import { alarmOfCondition, alarmOfEvent, conditionEnds } from '../../src/events/system-event-types.ts'
 import { topics } from '../../src/events/topics.ts'
 import { updateConditions } from '../../src/events/store-system.ts'
 import { inTx } from '../../src/platform/database/db.ts'
@@ -19,6 +14,7 @@ import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../sup
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { listenTo } from '../support/peers/webhooks.ts'
+import { keysOf } from '../../src/platform/records.ts'
 
 let clock: TestClock
 let server: TestServer
@@ -227,7 +223,7 @@ describe('conditions and events of the service', () => {
     endedText: 'It works again',
   })
 
-  it.each(Object.keys(conditionEnds) as ConditionType[])(
+  it.each(keysOf(conditionEnds))(
     'open the alarm of %s while it lasts, count it, and send each change',
     async (type) => {
       await takeEvents()

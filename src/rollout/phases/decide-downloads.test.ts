@@ -26,6 +26,7 @@ import {
 } from '../rollout.ts'
 import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
 import type { TargetNow } from '../targets/target.ts'
+import { keysOf } from '../../platform/records.ts'
 
 const now = { now: at(300), nowMs: ms(300), graceUntilMs: 0, crowdedMs: null, options: defaultRolloutOptions }
 const twoSteps = { ...online, commands: ['stage', 'activate'] as const }
@@ -206,7 +207,7 @@ describe('the table of the states of a site upgrade whose downloads have phases'
     },
   }
 
-  test.each(Object.keys(upgrades) as State[])('%s', (state) => {
+  test.each(keysOf(upgrades))('%s', (state) => {
     const row = Object.entries(found).map(([name, targets]) => [name, decided(state, targets)])
     expect(Object.fromEntries(row)).toEqual(table[state])
   })

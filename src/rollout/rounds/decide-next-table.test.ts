@@ -14,6 +14,7 @@ import { decideNext } from './decide-next.ts'
 import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
 import { type UpgradeHold, type UpgradeStatus, defaultRolloutOptions, noCounts } from '../rollout.ts'
 import type { TargetNow } from '../targets/target.ts'
+import { keysOf } from '../../platform/records.ts'
 
 const commands = ['stage', 'activate'] as const
 const NOW_S = 300
@@ -192,8 +193,8 @@ function decided(state: StateName, name: EventName): string {
   ].join(', ')
 }
 
-const states = Object.keys(upgrades) as StateName[] // Object.keys loses the type.
-const names = Object.keys(events) as EventName[]
+const states = keysOf(upgrades)
+const names = keysOf(events)
 
 describe('the table of the states of a site upgrade', () => {
   test.each(states)('%s', (state) => {

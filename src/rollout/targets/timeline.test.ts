@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type TargetState, noCounts } from '../rollout.ts'
+import { noCounts } from '../rollout.ts'
 import { decodeTimeline, encodeStep } from './timeline.ts'
+import { keysOf } from '../../platform/records.ts'
 
-const states = Object.keys(noCounts) as TargetState[] // Object.keys loses the type.
+const states = keysOf(noCounts)
 const steps = fc.array(
   fc.record({
     state: fc.constantFrom(...states),

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type DeviceEventName, deviceEvents, families, kindOf } from '../../../src/events/device-event-types.ts'
+import { deviceEvents, families, kindOf } from '../../../src/events/device-event-types.ts'
 import { type TestContext, createTestContext } from '../../support/servers/server.ts'
+import { keysOf } from '../../../src/platform/records.ts'
 
 let test: TestContext
 beforeAll(async () => {
@@ -13,7 +14,7 @@ it('the migrations have inserted the code of each declared event, and no other',
   const { rows } = await sql`select code, device_type, type, warns from device_event_kind order by code`.execute(
     test.ctx.db,
   )
-  const names = Object.keys(deviceEvents) as DeviceEventName[] // Object.keys loses the type.
+  const names = keysOf(deviceEvents)
   const declared = names.flatMap((what) =>
     (['ap', 'switch', 'gateway'] as const).map((deviceType) => {
       const warns = deviceEvents[what].level === 'warn'

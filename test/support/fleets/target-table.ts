@@ -7,6 +7,7 @@ import type {
   TargetRules,
 } from '../../../src/rollout/targets/target.ts'
 import { command, commanded, decide, ms, offline, online, planned, rebooting, updated, verifying } from './targets.ts'
+import { keysOf } from '../../../src/platform/records.ts'
 
 /** The commands to a device that downloads separately from its reboot. */
 export const commands = ['stage', 'activate'] as const
@@ -115,7 +116,7 @@ export const events = {
 
 export type EventName = keyof typeof events
 
-export const eventNames = Object.keys(events) as EventName[] // Object.keys loses the type.
+export const eventNames = keysOf(events)
 
 /** The usual result of an event, and the events with other results. */
 export type Row = readonly [usually: string, except: Partial<Readonly<Record<EventName, string>>>]

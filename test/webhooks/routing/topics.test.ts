@@ -8,6 +8,7 @@ import { messageSchemaOf, webhookTopics } from '../../../src/webhooks/topics.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { type Harness, createHarness, releaseAtOnce } from '../harness.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
+import { keysOf } from '../../../src/platform/records.ts'
 
 const clock = createTestClock()
 let harness: Harness
@@ -47,7 +48,7 @@ async function emitExample(topic: Topic): Promise<void> {
 
 const messagesOf = ({ received }: Receiver) => received.map(({ topic, events }) => ({ topic, events }))
 
-const all = Object.keys(topics) as Topic[] // Object.keys loses the type.
+const all = keysOf(topics)
 const subscribable = all.filter((topic) => topics[topic].subscribers !== 'nobody')
 
 it.each(subscribable)('events of %s reach the webhooks that subscribe, and no others', async (topic) => {

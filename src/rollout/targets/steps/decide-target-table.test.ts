@@ -11,6 +11,7 @@ import {
 import { command, decide, ms, offline } from '../../../../test/support/fleets/targets.ts'
 import { type TargetState, isTerminal, noCounts } from '../../rollout.ts'
 import type { TargetNow } from '../target.ts'
+import { keysOf } from '../../../platform/records.ts'
 
 const removed = { 'device removed': 'cancelled: removed' } as const
 const ended: Row = ['wait', {}]
@@ -178,7 +179,7 @@ const table: Readonly<Record<TargetState, Row>> = {
   cancelled: ended,
 }
 
-const states = Object.keys(noCounts) as TargetState[] // Object.keys loses the type.
+const states = keysOf(noCounts)
 
 describe('the table of the states of a target', () => {
   test.each(states)('%s', (state) => {
@@ -257,7 +258,7 @@ const downloadTable: Readonly<Record<keyof typeof inDownloads, Row>> = {
 }
 
 describe('the table of the states of a target in a phase of the downloads', () => {
-  test.each(Object.keys(inDownloads) as (keyof typeof inDownloads)[])('%s', (state) => {
+  test.each(keysOf(inDownloads))('%s', (state) => {
     const { device } = inDownloads[state]
     const target = { ...inDownloads[state], downloadPhase: 1, device: device && { ...device, commands } }
     expect(rowOf(target, { rebootMs: Infinity })).toEqual(expand(downloadTable[state]))
