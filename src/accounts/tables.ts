@@ -132,7 +132,6 @@ export interface OauthIdentityTable {
   issuer: string
   subject: string
   adminId: string
-  linkedAt: Date
 }
 
 export interface OauthFlowTable {

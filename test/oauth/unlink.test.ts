@@ -28,7 +28,7 @@ async function addAccount({ linked, password }: Ways): Promise<TestOrg> {
   for (const name of linked)
     await db
       .insertInto('oauthIdentity')
-      .values({ provider: name, issuer: 'i', subject: randomUUID(), adminId: org.adminId, linkedAt: new Date() })
+      .values({ provider: name, issuer: 'i', subject: randomUUID(), adminId: org.adminId })
       .execute()
   if (!password) await db.updateTable('admin').set({ passwordHash: null }).where('id', '=', org.adminId).execute()
   return org

@@ -126,7 +126,7 @@ function linkedAdminOf({ adminId, email, totpSince }: LinkedRow): LinkedAdmin {
 export async function insertIdentity(
   tx: Tx,
   { adminId }: AdminScope,
-  link: Identity & { readonly provider: string; readonly linkedAt: Date },
+  link: Identity & { readonly provider: string },
 ): Promise<boolean> {
   const inserted = await tx
     .insertInto('oauthIdentity')

@@ -12,9 +12,9 @@ import { advanceSecretGeneration } from './store.ts'
  */
 export function rotateCallHomeSecret(ctx: Context, scope: OrgScope): Promise<string> {
   return inTx(ctx, async (tx) => {
-    const at = ctx.clock.now()
-    const generation = await advanceSecretGeneration(tx, scope, at)
-    await appendAudit(tx, scope, { message: 'Replace the secret by which Junos devices call home', at })
+    const generation = await advanceSecretGeneration(tx, scope)
+    const message = 'Replace the secret by which Junos devices call home'
+    await appendAudit(tx, scope, { message, at: ctx.clock.now() })
     return callHomeSecretOf(ctx, { orgId: scope.orgId, generation })
   })
 }

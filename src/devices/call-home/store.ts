@@ -23,12 +23,12 @@ export async function findSecretGeneration(reader: Reader, orgId: string): Promi
 }
 
 /** Advances the generation of the organization's secret. @returns The new one. */
-export async function advanceSecretGeneration(tx: Tx, scope: InOrg, at: Date): Promise<number> {
+export async function advanceSecretGeneration(tx: Tx, scope: InOrg): Promise<number> {
   const row = await tx
     .insertInto('callHomeSecret')
-    .values({ orgId: scope.orgId, generation: 1, rotatedAt: at })
+    .values({ orgId: scope.orgId, generation: 1 })
     .onConflict((conflict) =>
-      conflict.column('orgId').doUpdateSet({ generation: sql`call_home_secret.generation + 1`, rotatedAt: at }),
+      conflict.column('orgId').doUpdateSet({ generation: sql`call_home_secret.generation + 1` }),
     )
     .returning('generation')
     .executeTakeFirstOrThrow()

@@ -16,5 +16,4 @@ export interface DeviceHostKeyTable {
 export interface CallHomeSecretTable {
   orgId: string
   generation: number
-  rotatedAt: Date
 }

@@ -33,7 +33,7 @@ export async function linkIdentity(ctx: Context, { caller, provider, identity }:
     if ((await listLinkedProviders(tx, caller)).includes(provider))
       throw refusal('invalid_request', `Another ${provider} account is linked; unlink it first`)
     // Another account may have linked it since the lookup.
-    if (!(await insertIdentity(tx, caller, { ...identity, provider, linkedAt: at }))) throw linkedElsewhere(provider)
+    if (!(await insertIdentity(tx, caller, { ...identity, provider }))) throw linkedElsewhere(provider)
     const after = { provider, issuer: identity.issuer, subject: identity.subject }
     const actor = actorOf(caller)
     await appendAccountChange(tx, { adminId, actor, message: `OAuth linked: ${provider}`, after, at })
