@@ -6,6 +6,7 @@ import { invalidField } from '../../platform/errors.ts'
 import type { AgentCertificate, AgentGateway } from './certificates.ts'
 import type { RegisteredRouter } from './register-router.ts'
 import type { CodeGrant } from './registration-code.ts'
+import { Registration, SigningRequest, presentRegistration } from './wire-registration.ts'
 
 const DAY_S = 86_400
 const DEFAULT_TTL_S = 7 * DAY_S
@@ -70,8 +71,6 @@ export function presentRegisterCommand(code: string, baseUrl: string): Static<ty
 
 /** A code with all the serial numbers that it may name. */
 const MAX_CODE = 8192
-/** A request with a key of 4096 bits has less than 2 KB. */
-const MAX_CSR = 4096
 
 const Word = Type.String({ minLength: 1, maxLength: MAX_SERIAL, pattern: '^[\\x21-\\x7e]+( [\\x21-\\x7e]+)*$' })
 
@@ -83,11 +82,7 @@ export const RegisterRouterBody = named(
       maxLength: MAX_CODE,
       description: 'the `registration_code` of the organization',
     }),
-    csr: Type.String({
-      minLength: 1,
-      maxLength: MAX_CSR,
-      description: 'PEM of a PKCS #10 request for a P-256 key; its subject and its extensions are ignored',
-    }),
+    csr: SigningRequest,
     mac: textOf('mac'),
     serial: Word,
     model: Word,
@@ -98,16 +93,14 @@ export const RegisterRouterReply = named(
   'SsrRegistrationResult',
   Type.Object({
     device_id: Uuid,
-    certificate: Type.String({ description: 'PEM' }),
-    ca: Type.String({ description: 'PEM of the CA that signed the certificate of the gateway' }),
-    gateway: Type.Object({ host: Type.String(), port: Type.Integer() }),
+    ...Registration.properties,
   }),
 )
 
 export function presentRegisteredRouter(
   { deviceId }: RegisteredRouter,
-  { certificate, ca }: AgentCertificate,
+  certificate: AgentCertificate,
   gateway: AgentGateway,
 ): Static<typeof RegisterRouterReply> {
-  return { device_id: deviceId, certificate, ca, gateway: { ...gateway.address() } }
+  return { device_id: deviceId, ...presentRegistration(certificate, gateway) }
 }

@@ -1,20 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { Uuid, named } from '../../http/schemas.ts'
 import type { AgentCertificate, AgentGateway } from '../../devices/routers/certificates.ts'
+import { Registration, SigningRequest, presentRegistration } from '../../devices/routers/wire-registration.ts'
 import type { Registered } from './register-agent.ts'
-
-/** A request with a key of 4096 bits has less than 2 KB. */
-const MAX_CSR = 4096
 
 export const RegisterAgentBody = named(
   'MxedgeRegistration',
   Type.Object({
     code: Type.String({ minLength: 1, maxLength: 100, description: 'the `magic` of the edge appliance' }),
-    csr: Type.String({
-      minLength: 1,
-      maxLength: MAX_CSR,
-      description: 'PEM of a PKCS #10 request for a P-256 key; its subject and its extensions are ignored',
-    }),
+    csr: SigningRequest,
   }),
 )
 
@@ -22,16 +16,14 @@ export const RegisterAgentReply = named(
   'MxedgeRegistrationResult',
   Type.Object({
     mxedge_id: Uuid,
-    certificate: Type.String({ description: 'PEM' }),
-    ca: Type.String({ description: 'PEM of the CA that signed the certificate of the gateway' }),
-    gateway: Type.Object({ host: Type.String(), port: Type.Integer() }),
+    ...Registration.properties,
   }),
 )
 
 export function presentRegistered(
   { mxedgeId }: Registered,
-  { certificate, ca }: AgentCertificate,
+  certificate: AgentCertificate,
   gateway: AgentGateway,
 ): Static<typeof RegisterAgentReply> {
-  return { mxedge_id: mxedgeId, certificate, ca, gateway: { ...gateway.address() } }
+  return { mxedge_id: mxedgeId, ...presentRegistration(certificate, gateway) }
 }
