@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Protocol } from '../../src/gateway/protocol.ts'
 import { type GatewayHarness, type RunningGateway, createGatewayHarness } from '../gateway/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -83,11 +83,10 @@ export interface LinkWorld<O extends TestOrder> {
 }
 
 export function openLinkWorld<O extends TestOrder>({ family, protocol, rows, open }: LinkSamples<O>): LinkWorld<O> {
-  let opened: GatewayHarness & { close(): Promise<void> }
+  let opened: GatewayHarness
   beforeAll(async () => {
     opened = await createGatewayHarness()
   })
-  afterAll(() => opened.close())
   const epochOf = async (name: string) => (await rows.session(opened, name))?.epoch
 
   async function connect(gateway: RunningGateway, name: string): Promise<TestPeer> {

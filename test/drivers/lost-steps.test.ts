@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { CommandOrder } from '../../src/devices/commands/command.ts'
 import { findLostUpgrade } from '../../src/firmware/store-lost-upgrades.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
@@ -9,11 +9,10 @@ import { type GatewayHarness, createGatewayHarness, newMac } from '../gateway/ha
 import { openLinePeer } from './lines/peer.ts'
 import { FAMILY, lines } from './lines/protocol.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 const imageId = randomUUID()
 const stage: CommandOrder = { kind: 'stage', params: { image_id: imageId, version: '2.0.0' } }

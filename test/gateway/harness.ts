@@ -29,6 +29,8 @@ import { sha256Hex } from '../../src/platform/secrets.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import type { CommandState } from '../../src/devices/tables.ts'
 import type { DeviceType } from '../../src/events/device-type.ts'
+import { afterFile } from '../support/after-file.ts'
+import type { AtEnd } from '../support/temporary-dir.ts'
 import { quickTicks } from '../support/servers/quick-ticks.ts'
 import { createTestContext } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -79,7 +81,8 @@ export interface GatewayHarness {
   events(): Promise<string[]>
 }
 
-export async function createGatewayHarness(): Promise<GatewayHarness & { close(): Promise<void> }> {
+/** Prepares a database and gateways for the tests of the file. Both end after them, or by `atEnd`. */
+export async function createGatewayHarness(atEnd: AtEnd = afterFile): Promise<GatewayHarness> {
   let nowMs = Date.parse('2026-11-20T12:00:00Z')
   const context = await createTestContext({ now: () => new Date(nowMs) })
   const { ctx } = context
@@ -104,6 +107,10 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
   async function stop(gateway: Gateway): Promise<void> {
     if (running.delete(gateway)) await gateway.stop()
   }
+  atEnd(async () => {
+    await Promise.all([...running].map(stop))
+    await context.close()
+  })
 
   const command: GatewayHarness['command'] = (id) =>
     ctx.db
@@ -177,10 +184,6 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
         .orderBy('id')
         .execute()
       return rows.map(({ type }) => type)
-    },
-    async close() {
-      await Promise.all([...running].map(stop))
-      await context.close()
     },
   }
 }

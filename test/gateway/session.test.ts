@@ -1,17 +1,16 @@
 import { once } from 'node:events'
 import { isDeepStrictEqual } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { compressParams } from '../../src/gateway/websockets/jsonrpc.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { connectDevice } from './connect-device.ts'
 import { type GatewayHarness, connectParams, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 test.each([
   ['unknown', 'coldboot'],

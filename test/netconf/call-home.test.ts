@@ -1,18 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { type GatewayHarness, claimDevice, createGatewayHarness, newMac } from '../gateway/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { newHostKey, startJunos, testNetconf, untilSession } from './harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 async function start() {
   const gateway = await harness.start({ protocols: [testNetconf(harness.ctx)] })

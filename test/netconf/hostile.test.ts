@@ -1,7 +1,7 @@
 // The limits of the owner of one Junos device, with its key and with the secret of its organization.
 import { connect } from 'node:net'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { callHomeSecretOf } from '../../src/devices/call-home/secret.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { callHome } from '../../src/simulator/junos/call-home.ts'
@@ -15,12 +15,11 @@ import {
 import { waitUntil } from '../support/wait-until.ts'
 import { newHostKey, startJunos, testNetconf, untilSession } from './harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 let gateway: RunningGateway
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 beforeEach(async () => {
   gateway = await harness.start({ protocols: [testNetconf(harness.ctx)] })
 })

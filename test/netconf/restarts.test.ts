@@ -1,5 +1,5 @@
 // Members and nodes that restart individually: the command ends when the part has gone and is back.
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import type { JunosDeviceOptions } from '../../src/simulator/junos/junos-device.ts'
 import { type GatewayHarness, createGatewayHarness, newMac } from '../gateway/harness.ts'
@@ -8,11 +8,10 @@ import { startJunos, testNetconf, untilSession } from './harness.ts'
 
 const MIN_MS = 60_000
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 const chassis = { model: 'ex4100-48p', form: 'virtual_chassis', type: 'switch' } as const
 const cluster = { model: 'srx345', form: 'cluster', type: 'gateway' } as const

@@ -1,16 +1,15 @@
 import { once } from 'node:events'
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createArrivals } from '../../../src/gateway/admission/arrivals.ts'
 import { newHostKey, startJunos, testNetconf } from '../../netconf/harness.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type GatewayHarness, createGatewayHarness, openDevice } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 /** With room for two. */
 const admission = { perSecond: 1000, burst: 1000, handshakes: 2, waitMs: 1e9 }

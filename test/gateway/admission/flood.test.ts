@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { deflateSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { compressParams, encodeNotification } from '../../../src/gateway/websockets/jsonrpc.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import {
@@ -12,11 +12,10 @@ import {
   openDevice,
 } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 /** Connects a claimed device that sends nothing that the test does not count. */
 async function connect(gateway: RunningGateway, mac = newMac()): Promise<TestDevice> {

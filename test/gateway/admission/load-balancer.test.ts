@@ -1,15 +1,14 @@
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { defaultConnections } from '../../../src/platform/queues/connection-gate.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type GatewayHarness, connectParams, createGatewayHarness, newMac, openDevice } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 /** Relays to the gateway as a load balancer does, with this header before the bytes of each client. */
 async function startBalancer(port: number, header: string): Promise<number> {

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 test('a device that leaves before it sends anything is counted, and logged once', async () => {
   const warn = vi.spyOn(harness.ctx.log, 'warn')

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import {
   type DeviceCa,
   type KeyPairPem,
@@ -21,11 +21,10 @@ import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from '.
 
 const NAME = 'signalbox.example.net'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 interface Installation {
   readonly dataDir: string

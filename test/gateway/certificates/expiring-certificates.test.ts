@@ -1,6 +1,6 @@
 // A device whose certificate the service can't renew: its organization hears of it long before the device is locked out.
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { openStorage } from '../../../src/app/storage.ts'
 import { watchConditions } from '../../../src/app/conditions/system-conditions.ts'
 import { DEFAULT_DOWNLOAD_LIMITS } from '../../../src/firmware/downloads/download-limits.ts'
@@ -11,11 +11,10 @@ import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from '.
 
 const DAY_MS = 24 * 3_600_000
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 async function watch(): Promise<void> {
   const limits = { orgMaxBytes: 0, totalMaxBytes: 0 }

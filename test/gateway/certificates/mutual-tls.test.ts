@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { get } from 'node:https'
 import { type TLSSocket, connect as connectTls } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { issueDeviceCertificate, makeCa } from '../../../src/gateway/certificates/device-ca.ts'
 import type { Gateway } from '../../../src/gateway/start-gateway.ts'
 import { issueCertificate } from '../../support/peers/client-certificates.ts'
@@ -10,11 +10,10 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { connectDevice } from '../connect-device.ts'
 import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 function counted(gateway: Gateway, name: keyof ReturnType<Gateway['counters']['read']>): Promise<unknown> {
   return waitUntil(`count of ${name}`, () => gateway.counters.read()[name] > 0)

@@ -1,17 +1,16 @@
 import { X509Certificate } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { plainSerial } from '../../../src/devices/certificates/certificate.ts'
 import { recordIssuedCertificate, revokeCertificates } from '../../../src/devices/certificates/revoke-certificates.ts'
 import { listRevokedCertificates } from '../../../src/devices/certificates/store.ts'
 import { type KeyPairPem, issueDeviceCertificate } from '../../../src/gateway/certificates/device-ca.ts'
 import { type GatewayHarness, type RunningGateway, createGatewayHarness, newMac, openDevice } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 let gateway: RunningGateway
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 beforeEach(async () => {
   gateway = await harness.start()
 })

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type GatewayHarness, createGatewayHarness, openDevice } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 it('devices that replace each other with one certificate raise an alarm', async () => {
   const { port } = await harness.start({ limits: { deadMs: 1e9, helloMs: 1e9, pingMs: 1e9 } })

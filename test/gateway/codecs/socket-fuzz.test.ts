@@ -1,6 +1,6 @@
 // Hostile devices send mutated frames over real connections; other devices, and the gateway itself, must not notice.
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { callHomeSecretOf } from '../../../src/devices/call-home/secret.ts'
 import { callHome } from '../../../src/simulator/junos/call-home.ts'
 import { openJunosPeer } from '../../drivers/junos-peer.ts'
@@ -17,11 +17,10 @@ const FRAMES = 15
 /** Far less than the frames would take if any part of each were stored, and far more than the collector leaves. */
 const MAX_GROWTH_BYTES = 150 * 1024 * 1024
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 /** A session that sends the frames, and resolves once it has ended or the gateway has read them. */
 type Attack = (gateway: RunningGateway, frames: readonly Buffer[]) => Promise<void>

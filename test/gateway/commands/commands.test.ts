@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { markCommandsLost } from '../../../src/devices/commands/store-ended.ts'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
@@ -9,11 +9,10 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { type NewDevice, aSwitch, connectDevice } from '../connect-device.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 const restart = { kind: 'restart' as const, params: {} }
 const locate = { kind: 'locate' as const, params: {} }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { systemScope } from '../../../src/access/scope.ts'
 import { insertUpgradeCommands } from '../../../src/devices/commands/store-upgrade-commands.ts'
 import { deviceIdOf } from '../../../src/devices/device.ts'
@@ -9,11 +9,10 @@ import { whileRowsAreLocked } from '../../support/while-locked.ts'
 import { connectDevice } from '../connect-device.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, insertImage } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 const HOUR_MS = 3600e3
 /** Only wakes can be in time. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { CommandOrder } from '../../../src/devices/commands/command.ts'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { openRouterPeer } from '../../drivers/router-peer.ts'
@@ -15,11 +15,10 @@ import {
   openDevice,
 } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 const params = { image_id: randomUUID(), version: '2.0.0' }
 const upgrade: CommandOrder = { kind: 'upgrade', params }

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type NewDevice, aSwitch, connectDevice } from '../connect-device.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 const ping = { kind: 'ping' as const, params: { host: '192.0.2.1', count: 2, size: 56 } }
 const support = { kind: 'support' as const, params: {} }

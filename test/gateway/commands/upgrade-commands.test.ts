@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { listFwUpdates, setFwUpdate } from '../../support/fleets/device-upgrades.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type NewDevice, aSwitch, connectDevice } from '../connect-device.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 const restart = { kind: 'restart' as const, params: {} }
 const upgrade = { kind: 'upgrade' as const, params: { image_id: randomUUID(), version: '2.0.0' } }

@@ -1,15 +1,14 @@
 import type { KyselyPlugin } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { lockClaimedStatuses } from '../../../src/devices/sessions/store.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { type GatewayHarness, createGatewayHarness, newMac } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 /** Runs `work` after the first statement has been answered. */
 function afterFirst(work: () => Promise<unknown>): KyselyPlugin {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { recordConnects } from '../../../src/devices/sessions/record-connect.ts'
 import { deviceSessions } from '../../../src/gateway/links/device-sessions.ts'
@@ -9,11 +9,10 @@ import { deviceFacts } from '../../support/fleets/devices.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type GatewayHarness, createGatewayHarness, newMac } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 const facts = deviceFacts()
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { systemScope } from '../../../src/access/scope.ts'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { lockOrgAlone } from '../../../src/orgs/store.ts'
@@ -8,11 +8,10 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { type RowsToLock, lockRows, whileRowsAreLocked } from '../../support/while-locked.ts'
 import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 type Table = 'device_registry' | 'device_session' | 'device_command' | 'device_status'
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { recordIdleDevices, sweepCommands } from '../../../src/devices/commands/record-commands.ts'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { appendDueOutages } from '../../../src/devices/sessions/record-disconnect.ts'
@@ -9,11 +9,10 @@ import { whileRowsAreLocked } from '../../support/while-locked.ts'
 import { connectDevice } from '../connect-device.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, openDevice } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 type Table = 'device' | 'device_status' | 'device_command'
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { recordConnects } from '../../../src/devices/sessions/record-connect.ts'
 import {
@@ -11,11 +11,10 @@ import { deviceFacts } from '../../support/fleets/devices.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type GatewayHarness, claimDevice, createGatewayHarness, newMac, openDevice } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeEach(async () => {
-  harness = await createGatewayHarness()
+  harness = await createGatewayHarness(onTestFinished)
 })
-afterEach(() => harness.close())
 
 const restart = { kind: 'restart' as const, params: {} }
 const facts = deviceFacts()

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type GatewayHarness, createGatewayHarness, openDevice } from '../harness.ts'
 
 const DEAD_MS = 3000
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 test('a gateway that was stopped for longer than devices may be silent closes none of their sessions', async () => {
   const { port } = await harness.start({ hasOwnClock: true, limits: { deadMs: DEAD_MS, pingMs: 500 } })

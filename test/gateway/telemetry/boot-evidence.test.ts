@@ -1,17 +1,16 @@
 import { sql } from 'kysely'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import type { DeviceType } from '../../../src/events/device-type.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 let port: number
 let mac: string
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 beforeEach(async () => {
   // The clock advances by hours, and the test devices do not answer pings.
   const limits = { deadMs: 1e9, helloMs: 1e9, pingMs: 1e9 }

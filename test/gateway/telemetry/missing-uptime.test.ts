@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, openDevice } from '../harness.ts'
 
 const MINUTE_MS = 60_000
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 /** Waits until the gateway has handled everything that the device has sent, and has swept its sessions since. */
 async function settle(device: TestDevice): Promise<void> {

@@ -1,16 +1,15 @@
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import type { Telemetry } from '../../../src/devices/telemetry/telemetry.ts'
 import { createReports } from '../../../src/gateway/reports.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { type GatewayHarness, createGatewayHarness, newMac } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 const reportOf = (mac: string, sanity: number) => ({
   deviceId: deviceIdOf(mac),

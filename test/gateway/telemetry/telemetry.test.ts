@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { systemScope } from '../../../src/access/scope.ts'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import { deleteDevices } from '../../../src/devices/store.ts'
@@ -18,11 +18,10 @@ import {
   openDevice,
 } from '../harness.ts'
 
-let harness: GatewayHarness & { close(): Promise<void> }
+let harness: GatewayHarness
 beforeAll(async () => {
   harness = await createGatewayHarness()
 })
-afterAll(() => harness.close())
 
 async function connect(gateway: RunningGateway, mac = newMac(), answersTelemetry = true): Promise<TestDevice> {
   const device = await openDevice(gateway.port, harness.ca, { mac, answersTelemetry })
