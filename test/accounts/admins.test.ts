@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { addSite, claimNewDevice } from '../support/fleets/devices.ts'
-import { addPerson, makeSsoAdmin } from '../support/people.ts'
+import { addPerson, addPrivilege, makeSsoAdmin } from '../support/people.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 
 let server: TestServer
@@ -169,18 +169,7 @@ describe('the last admin', () => {
   it('remains if two revoke each other at the same time', async () => {
     const one = await server.addOrg('Two admins')
     const other = await server.addOrg('Of the other')
-    await server.ctx.db
-      .insertInto('privilege')
-      .values({
-        orgId: one.orgId,
-        id: randomUUID(),
-        adminId: other.adminId,
-        scope: 'org',
-        role: 'admin',
-        siteId: null,
-        sitegroupId: null,
-      })
-      .execute()
+    await addPrivilege(server, { orgId: one.orgId, adminId: other.adminId }, { scope: 'org', role: 'admin' })
     const path = `/orgs/${one.orgId}/admins`
     const answers = await Promise.all([
       server.call('DELETE', `${path}/${other.adminId}`, { as: one }),

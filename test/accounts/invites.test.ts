@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweepInvites } from '../../src/accounts/admins/sweep-invites.ts'
 import { addSite } from '../support/fleets/devices.ts'
 import { mailsTo, tokenIn, waitForMail } from '../support/peers/mails.ts'
-import { addPerson, makeSsoAdmin } from '../support/people.ts'
+import { addPerson, addPrivilege, makeSsoAdmin } from '../support/people.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
@@ -184,11 +184,7 @@ describe('an invitation', () => {
   })
 
   async function makeMember({ adminId }: TestOrg): Promise<void> {
-    const place = { orgId: server.org.orgId, id: randomUUID(), adminId, siteId: null, sitegroupId: null }
-    await server.ctx.db
-      .insertInto('privilege')
-      .values({ ...place, scope: 'org', role: 'read' })
-      .execute()
+    await addPrivilege(server, { orgId: server.org.orgId, adminId }, { scope: 'org', role: 'read' })
   }
 })
 

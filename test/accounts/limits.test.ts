@@ -1,8 +1,7 @@
-import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createBrowser, codeAt } from '../support/peers/browser.ts'
 import { addSite } from '../support/fleets/devices.ts'
-import { addPerson } from '../support/people.ts'
+import { addPerson, addPrivilege } from '../support/people.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
@@ -39,10 +38,7 @@ it('organizations that an account creates or clones are limited, also when they 
   const { body: self } = await server.call('GET', '/self', { as: org })
   expect(self.privileges).toHaveLength(3)
   const { orgId } = await server.addOrg()
-  await server.ctx.db
-    .insertInto('privilege')
-    .values({ orgId, id: uuidv7(), adminId: org.adminId, scope: 'org', role: 'admin', siteId: null, sitegroupId: null })
-    .execute()
+  await addPrivilege(server, { orgId, adminId: org.adminId }, { scope: 'org', role: 'admin' })
   const made = self.privileges.find((held: { org_id: string }) => held.org_id !== org.orgId)
   expect((await server.call('DELETE', `/orgs/${made.org_id}`, { as: org })).status).toBe(200)
   await expectRoom(1, four.map(create), 'An account may create at most 2 organizations')

@@ -9,6 +9,7 @@ import { tokenIn, waitForMail } from '../support/peers/mails.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { addPrivilege } from '../support/people.ts'
 
 const MINUTE_MS = 60_000
 const newPassword = 'a horse of another colour'
@@ -116,11 +117,7 @@ describe('a caller whose proved password is recovered before the change', () => 
 
   it('does not delete the account', async () => {
     const other = await server.addOrg()
-    const scope = { scope: 'org', role: 'admin', siteId: null, sitegroupId: null } as const
-    await server.ctx.db
-      .insertInto('privilege')
-      .values({ orgId: org.orgId, id: randomUUID(), adminId: other.adminId, ...scope })
-      .execute()
+    await addPrivilege(server, { orgId: org.orgId, adminId: other.adminId }, { scope: 'org', role: 'admin' })
     const answer = await during(recover, () => browser.call('DELETE', '/self', { password: org.password }))
     expect(answer.status).toBe(403)
     expect(await passwordHash()).toBe(recoveredHash)

@@ -1,22 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createBrowser, isEmptyAnswer } from '../support/peers/browser.ts'
 import { tokenIn, waitForMail } from '../support/peers/mails.ts'
 import { enrolSecondFactor } from '../support/peers/second-factor.ts'
 import { useBrowser } from '../support/peers/use-browser.ts'
 import type { TestOrg } from '../support/servers/server.ts'
+import { addPrivilege } from '../support/people.ts'
 
 const desk = useBrowser({ isSignedIn: true })
-
-const privilegeIn = ({ orgId }: TestOrg) => ({
-  orgId,
-  id: randomUUID(),
-  scope: 'org' as const,
-  role: 'admin' as const,
-  siteId: null,
-  sitegroupId: null,
-  views: null,
-})
 
 describe('an organization that requires a second factor', () => {
   const password_policy = { enabled: true, requires_two_factor_auth: true }
@@ -64,10 +54,8 @@ describe('an organization that requires a second factor', () => {
 
   it('locks no person out of another one, and can be left', async () => {
     const trap = await desk.server.addOrg('Trap')
-    await desk.server.ctx.db
-      .insertInto('privilege')
-      .values({ ...privilegeIn(trap), adminId: desk.org.adminId })
-      .execute()
+    const place = { orgId: trap.orgId, adminId: desk.org.adminId }
+    await addPrivilege(desk.server, place, { scope: 'org', role: 'admin' })
     expect((await requireIn(trap)).status).toBe(200)
     const login = createBrowser(desk.server)
     expect(await login.login(desk.org.email, desk.org.password)).toSatisfy(isEmptyAnswer)

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { type Browser, createBrowser, isEmptyAnswer } from '../support/peers/browser.ts'
 import { mailsTo, tokenIn, waitForMail } from '../support/peers/mails.ts'
 import { useBrowser } from '../support/peers/use-browser.ts'
+import { addPrivilege } from '../support/people.ts'
 
 const MINUTE_MS = 60_000
 const newPassword = 'a horse of another colour'
@@ -202,19 +202,8 @@ describe('a new address', () => {
 describe('deleting the account', () => {
   const invite = async (): Promise<void> => {
     const other = await desk.server.addOrg()
-    const { ctx } = desk.server
-    await ctx.db
-      .insertInto('privilege')
-      .values({
-        orgId: desk.org.orgId,
-        id: randomUUID(),
-        adminId: other.adminId,
-        scope: 'org',
-        role: 'admin',
-        siteId: null,
-        sitegroupId: null,
-      })
-      .execute()
+    const place = { orgId: desk.org.orgId, adminId: other.adminId }
+    await addPrivilege(desk.server, place, { scope: 'org', role: 'admin' })
   }
 
   it('leaves no organization without an administrator', async () => {

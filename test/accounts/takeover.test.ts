@@ -8,12 +8,13 @@ import { tokenIn } from '../support/peers/mails.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type Smtp, startSmtp } from '../support/peers/smtp.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { createOffsetClock } from '../support/test-clock.ts'
 
 const MINUTE_MS = 60_000
 const newPassword = 'a horse of another colour'
 
 // The provider's certificates and codes use the real time.
-const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
+const clock = createOffsetClock()
 let smtp: Smtp
 let provider: RealProvider
 let server: TestServer

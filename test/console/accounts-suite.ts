@@ -1,12 +1,11 @@
 import type { Page } from 'playwright-core'
-import { uuidv7 } from 'uuidv7'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { startIdentityProvider } from '../sso/identity-provider.ts'
 import { addSso } from '../sso/world.ts'
 import { codeAt } from '../support/peers/browser.ts'
 import { signIn } from '../support/peers/chromium.ts'
 import { tokenIn, waitForMail } from '../support/peers/mails.ts'
-import { addPerson, enableSecondFactor } from '../support/people.ts'
+import { addPerson, addPrivilege, enableSecondFactor } from '../support/people.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
@@ -73,11 +72,8 @@ export function testAccounts(opened: () => Opened): void {
 
   it('leaves at an organization what was typed there', { timeout: WITHIN_MS }, async () => {
     const person = await server.addOrg('Northern lights')
-    const role = { scope: 'org', role: 'admin', siteId: null, sitegroupId: null } as const
-    await server.ctx.db
-      .insertInto('privilege')
-      .values({ ...role, orgId: server.org.orgId, id: uuidv7(), adminId: person.adminId })
-      .execute()
+    const place = { orgId: server.org.orgId, adminId: person.adminId }
+    await addPrivilege(server, place, { scope: 'org', role: 'admin' })
     const { page, context } = await server.enter(person, `${org}/settings`)
     const [name, expiry] = [page.getByLabel('Name', { exact: true }), page.getByLabel('Passwords expire after')]
     const choice = page.getByRole('combobox', { name: 'Organization' })

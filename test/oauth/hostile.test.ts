@@ -3,8 +3,9 @@ import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type Browser, openBrowser } from './browser.ts'
 import { type Fault, type HostileProvider, startHostileProvider } from './hostile-provider.ts'
 import { callAs, callByScript, signedIn } from './person.ts'
+import { createOffsetClock } from '../support/test-clock.ts'
 
-const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
+const clock = createOffsetClock()
 let evil: HostileProvider
 let honest: HostileProvider
 let server: TestServer

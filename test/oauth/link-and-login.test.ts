@@ -6,8 +6,9 @@ import { untilWaiting } from '../support/database/until-waiting.ts'
 import { type Browser, openBrowser } from './browser.ts'
 import { callAs, callByScript, signedIn } from './person.ts'
 import { type RealProvider, agree, cancel, startRealProvider } from './real-provider.ts'
+import { createOffsetClock } from '../support/test-clock.ts'
 
-const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
+const clock = createOffsetClock()
 let provider: RealProvider
 let server: TestServer
 beforeAll(async () => {

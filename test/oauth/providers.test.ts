@@ -7,8 +7,9 @@ import { type Browser, openBrowser } from './browser.ts'
 import { type HostileProvider, startHostileProvider } from './hostile-provider.ts'
 import { callAs, callByScript, signedIn } from './person.ts'
 import { closeServer, listen } from './real-provider.ts'
+import { createOffsetClock } from '../support/test-clock.ts'
 
-const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
+const clock = createOffsetClock()
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
   clock.offsetMs = 0

@@ -3,8 +3,9 @@ import { openBrowser } from '../oauth/browser.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type IdentityProvider, makeKeys, startIdentityProvider } from './identity-provider.ts'
 import { type TestSso, type Visit, addSso, beginLogin, failuresOf, post, present, selfOf, signIn } from './world.ts'
+import { createOffsetClock } from '../support/test-clock.ts'
 
-const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
+const clock = createOffsetClock()
 let idp: IdentityProvider
 let server: TestServer
 let sso: TestSso

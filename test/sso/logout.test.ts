@@ -5,8 +5,9 @@ import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { untilWaiting } from '../support/database/until-waiting.ts'
 import { type IdentityProvider, encode, startIdentityProvider } from './identity-provider.ts'
 import { type TestSso, addSso, beginLogin, failuresOf, post, present, selfOf } from './world.ts'
+import { createOffsetClock } from '../support/test-clock.ts'
 
-const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
+const clock = createOffsetClock()
 let idp: IdentityProvider
 let server: TestServer
 let sso: TestSso

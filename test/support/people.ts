@@ -6,15 +6,24 @@ import type { TestOrg, TestServer } from './servers/server.ts'
 
 /** Adds a person with these privileges in the first organization, and without an organization of their own. */
 export async function addPerson(server: TestServer, privileges: readonly WirePrivilege[]): Promise<TestOrg> {
-  const { db } = server.ctx
   const person = await server.addOrg('Left behind')
-  await db.deleteFrom('privilege').where('adminId', '=', person.adminId).execute()
-  for (const { scope, role, site_id: siteId = null, sitegroup_id: sitegroupId = null } of privileges)
-    await db
-      .insertInto('privilege')
-      .values({ orgId: server.org.orgId, id: uuidv7(), adminId: person.adminId, scope, role, siteId, sitegroupId })
-      .execute()
+  await server.ctx.db.deleteFrom('privilege').where('adminId', '=', person.adminId).execute()
+  for (const privilege of privileges)
+    await addPrivilege(server, { orgId: server.org.orgId, adminId: person.adminId }, privilege)
   return person
+}
+
+/** Adds a privilege in the organization to those that the account has. */
+export async function addPrivilege(
+  { ctx }: Pick<TestServer, 'ctx'>,
+  { orgId, adminId }: Pick<TestOrg, 'orgId' | 'adminId'>,
+  privilege: WirePrivilege,
+): Promise<void> {
+  const { scope, role, site_id: siteId = null, sitegroup_id: sitegroupId = null } = privilege
+  await ctx.db
+    .insertInto('privilege')
+    .values({ orgId, id: uuidv7(), adminId, scope, role, siteId, sitegroupId })
+    .execute()
 }
 
 /** Turns the account into one of an identity provider. */

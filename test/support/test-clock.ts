@@ -14,3 +14,9 @@ export function createTestClock(start = new Date('2026-03-01T12:00:00Z')): TestC
     },
   }
 }
+
+/** The real clock, set forward by what a test wants: peers with clocks of their own check the times. */
+export function createOffsetClock(): Clock & { offsetMs: number } {
+  const clock = { offsetMs: 0, now: () => new Date(Date.now() + clock.offsetMs) }
+  return clock
+}

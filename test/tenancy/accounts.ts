@@ -1,6 +1,6 @@
-import { uuidv7 } from 'uuidv7'
 import type { TestServer } from '../support/servers/server.ts'
 import { type Area, type Ids, create } from './area.ts'
+import { addPrivilege } from '../support/people.ts'
 
 const orgToken = { name: 'script', privileges: [{ scope: 'org', role: 'read' }] }
 const invitation = { email: 'invited@example.test', privileges: [{ scope: 'org', role: 'read' }] }
@@ -51,10 +51,6 @@ export async function makeAccounts(server: TestServer, { org_id: orgId }: Ids): 
 /** Adds another admin to the first organization. */
 async function addColleague(server: TestServer): Promise<string> {
   const { adminId } = await server.addOrg('Of a colleague')
-  const privilege = { orgId: server.org.orgId, id: uuidv7(), adminId }
-  await server.ctx.db
-    .insertInto('privilege')
-    .values({ ...privilege, scope: 'org', role: 'write', siteId: null })
-    .execute()
+  await addPrivilege(server, { orgId: server.org.orgId, adminId }, { scope: 'org', role: 'write' })
   return adminId
 }

@@ -13,6 +13,7 @@ import {
 } from '../../support/fleets/devices.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { listenTo } from '../../support/peers/webhooks.ts'
+import { addPrivilege } from '../../support/people.ts'
 
 let now = new Date('2026-11-20T12:00:00Z')
 let server: TestServer
@@ -144,17 +145,8 @@ describe('access', () => {
     const device = await newDevice()
     await connectDevice(server.ctx, device.mac)
     const small = await server.addOrg()
-    await server.ctx.db
-      .insertInto('privilege')
-      .values({
-        orgId: server.org.orgId,
-        id: randomUUID(),
-        adminId: small.adminId,
-        scope: 'site',
-        role: 'helpdesk',
-        siteId,
-      })
-      .execute()
+    const place = { orgId: server.org.orgId, adminId: small.adminId }
+    await addPrivilege(server, place, { scope: 'site', role: 'helpdesk', site_id: siteId })
     const path = `/sites/${siteId}/devices/${device.id}`
     expect((await server.call('PUT', path, { as: small, body: { name: 'x' } })).status).toBe(403)
     expect((await server.call('POST', `${path}/restart`, { as: small, body: {} })).status).toBe(200)

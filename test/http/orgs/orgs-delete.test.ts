@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { firmwareTasks, sweepFirmwareFiles } from '../../../src/firmware/storage/storage.ts'
 import { addSite, claimNewDevice, makeDevices } from '../../support/fleets/devices.ts'
-import { addPerson, makeSsoAdmin } from '../../support/people.ts'
+import { addPerson, addPrivilege, makeSsoAdmin } from '../../support/people.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 
 let server: TestServer
@@ -155,10 +155,7 @@ describe('an organization', () => {
     const { db } = server.ctx
     await db.updateTable('admin').set({ ssoId: sso.id }).where('id', '=', vouched.adminId).execute()
     const admin = await addPerson(server, [])
-    await db
-      .insertInto('privilege')
-      .values({ orgId: org.orgId, id: admin.orgId, adminId: admin.adminId, scope: 'org', role: 'write', siteId: null })
-      .execute()
+    await addPrivilege(server, { orgId: org.orgId, adminId: admin.adminId }, { scope: 'org', role: 'write' })
     const before = await tablesWith('org_id', left.orgId)
     for (const as of [admin, left])
       expect((await server.call('DELETE', `/orgs/${org.orgId}`, { as })).status).toBeGreaterThanOrEqual(403)

@@ -1,10 +1,10 @@
-import { uuidv7 } from 'uuidv7'
 import { describe, expect, it } from 'vitest'
 import { json } from '../../../src/platform/database/db.ts'
 import { NEW } from '../../support/fleets/fleet.ts'
 import { releaseDevices } from '../../support/fleets/device-upgrades.ts'
 import type { Answer } from '../../support/servers/server.ts'
 import { createUpgradesHarness } from './upgrades-harness.ts'
+import { addPrivilege } from '../../support/people.ts'
 
 const harness = createUpgradesHarness()
 const { post, get } = harness
@@ -255,11 +255,8 @@ describe('gates that wait', () => {
     const made = await harness.server.call('POST', apitokens, { body: token, as: harness.admin })
     expect(await approve(made.body.key)).toMatchObject(refused('a token that belongs to no person'))
     const another = await harness.server.addOrg()
-    const privilege = { orgId: harness.admin.orgId, id: uuidv7(), adminId: another.adminId }
-    await harness.server.ctx.db
-      .insertInto('privilege')
-      .values({ ...privilege, scope: 'org', role: 'admin' })
-      .execute()
+    const place = { orgId: harness.admin.orgId, adminId: another.adminId }
+    await addPrivilege(harness.server, place, { scope: 'org', role: 'admin' })
     expect(await approve(another.token)).toMatchObject({ status: 200 })
     expect((await get(`/${body.id}`)).body.approvals).toMatchObject([{ phase: 1, admin_id: another.adminId }])
   })

@@ -1,7 +1,7 @@
-import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
+import { type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { createTestClock } from '../../support/test-clock.ts'
+import { addPerson } from '../../support/people.ts'
 
 let server: TestServer
 let hooks: string
@@ -19,21 +19,13 @@ async function create(body: Record<string, unknown>): Promise<string> {
 }
 
 /** Adds an admin of the same organization who may only read. */
-async function reader(): Promise<TestOrg> {
-  const other = await server.addOrg('Other')
-  const privilege = { orgId: server.org.orgId, id: uuidv7(), adminId: other.adminId, siteId: null }
-  await server.ctx.db
-    .insertInto('privilege')
-    .values({ ...privilege, scope: 'org', role: 'read' })
-    .execute()
-  return other
-}
+const addReader = () => addPerson(server, [{ scope: 'org', role: 'read' }])
 
 it('messages are fetched by those who may read, and acknowledged by those who may write', async () => {
   const path = `${hooks}/${await create({ type: 'pull' })}`
   const messages = `${path}/messages`
   expect((await server.call('POST', `${path}/ping`)).status).toBe(200)
-  const as = await reader()
+  const as = await addReader()
   expect(await server.call('GET', `${messages}?limit=1`, { as })).toMatchObject({
     status: 200,
     body: { messages: [{ topic: 'ping', headers: { 'webhook-id': expect.any(String) } }], cursor: '1' },

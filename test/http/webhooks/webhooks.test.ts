@@ -1,7 +1,7 @@
-import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
+import { type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { serviceAccount } from '../../support/servers/service-account.ts'
+import { addPerson } from '../../support/people.ts'
 
 let server: TestServer
 let siteId: string
@@ -44,22 +44,7 @@ async function create(body: Record<string, unknown> = {}): Promise<Record<string
 }
 
 /** Adds an admin of the same organization with a minor role. */
-async function reader(): Promise<TestOrg> {
-  const other = await server.addOrg('Other')
-  await server.ctx.db.deleteFrom('privilege').where('adminId', '=', other.adminId).execute()
-  await server.ctx.db
-    .insertInto('privilege')
-    .values({
-      orgId: server.org.orgId,
-      id: uuidv7(),
-      adminId: other.adminId,
-      scope: 'org',
-      role: 'read',
-      siteId: null,
-    })
-    .execute()
-  return other
-}
+const addReader = () => addPerson(server, [{ scope: 'org', role: 'read' }])
 
 const lastAudit = () =>
   server.ctx.db.selectFrom('auditLog').selectAll().orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow()
@@ -123,7 +108,7 @@ describe('webhooks of an organization', () => {
     })
     const row = await server.ctx.db.selectFrom('webhook').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
     expect(JSON.stringify([row.doc, row.secrets?.toString('latin1')])).not.toMatch(/very secret|tok-en/)
-    const as = await reader()
+    const as = await addReader()
     const seen = await server.call('GET', `${hooks}/${id}`, { as })
     expect(seen.body).toMatchObject({ name: 'Quiet' })
     expect(JSON.stringify([seen.body, (await server.call('GET', hooks, { as })).body])).not.toMatch(
@@ -143,7 +128,7 @@ describe('webhooks of an organization', () => {
     const { id } = await create({ name: 'Guarded', headers })
     const seen = await server.call('GET', `${hooks}/${id}`)
     expect(seen.body).toMatchObject({ headers })
-    const as = await reader()
+    const as = await addReader()
     for (const path of [`${hooks}/${id}`, hooks])
       expect(JSON.stringify((await server.call('GET', path, { as })).body)).not.toMatch(/opens the door|X-Api-Key/)
   })
