@@ -13,16 +13,19 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeWhole } from './storage/files.ts'
 import { AppError } from './errors.ts'
+import { recordOf } from './records.ts'
 
-export type SignPurpose =
-  | 'csrf'
-  | 'firmware'
-  | 'image'
-  | 'support'
-  | 'call_home'
-  | 'ssh_user'
-  | 'router_registration'
-  | 'known_device'
+const signPurposes = [
+  'csrf',
+  'firmware',
+  'image',
+  'support',
+  'call_home',
+  'ssh_user',
+  'router_registration',
+  'known_device',
+] as const
+export type SignPurpose = (typeof signPurposes)[number]
 
 /** Keyed operations of the installation. Each purpose has its own key, derived from the master key. */
 export interface Secrets {
@@ -45,16 +48,7 @@ export function createSecrets(masterKey: Buffer): Secrets {
   const derive = (purpose: string): KeyObject =>
     createSecretKey(Buffer.from(hkdfSync('sha256', masterKey, '', `signalbox ${purpose}`, 32)))
   const sealKey = derive('seal')
-  const signKeys: Readonly<Record<SignPurpose, KeyObject>> = {
-    csrf: derive('csrf'),
-    firmware: derive('firmware'),
-    image: derive('image'),
-    support: derive('support'),
-    call_home: derive('call_home'),
-    ssh_user: derive('ssh_user'),
-    router_registration: derive('router_registration'),
-    known_device: derive('known_device'),
-  }
+  const signKeys = recordOf(signPurposes, derive)
   const sign: Secrets['sign'] = (purpose, text) =>
     createHmac('sha256', signKeys[purpose]).update(text).digest('base64url')
   return {
