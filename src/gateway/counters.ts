@@ -1,4 +1,4 @@
-import { type Counters, createCounters } from '../platform/process/metrics.ts'
+import { type Counters, createCounters } from '../platform/process/counters.ts'
 
 const names = [
   'sessions',
