@@ -3,7 +3,7 @@ import { isObject } from '../platform/json/is-object.ts'
 import { deviceText } from './device-text.ts'
 
 /*
- * Read single values of a device's report. Devices send wrong types, texts for numbers, and numbers out of range; an
+ * These functions read single values of a device's report. Devices send wrong types, texts for numbers, and numbers out of range; an
  * unusable value counts as not reported.
  */
 

@@ -148,9 +148,7 @@ function freshToken(at: Date, { hours }: InviteDocument) {
   return { token, tokenHash: sha256(token), expiresAt: addMs(at, hours * 3600e3) }
 }
 
-/**
- * Returns the inviter: an admin, or null for a token of the organization, which may invite within its own privileges.
- */
+/** Returns the id of the inviter: an admin, or a token of the organization, which may invite within its own privileges. */
 function inviterOf({ principal }: Caller): string | null {
   return principal.adminId ?? principal.tokenId
 }

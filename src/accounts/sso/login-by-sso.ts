@@ -12,7 +12,7 @@ import type { Assertion } from './saml/assertion.ts'
 import { decidePerson } from './decide-person.ts'
 import type { Sso } from './sso.ts'
 import { listPrivilegesByRole } from './store-roles.ts'
-import { shortenSession, upsertSsoAdmin } from './saml/store-saml.ts'
+import { updateSessionEnd, upsertSsoAdmin } from './saml/store-saml.ts'
 
 export interface SsoLogin {
   readonly sso: Sso
@@ -55,7 +55,7 @@ export async function loginBySso(ctx: Context, tx: Tx, login: SsoLogin): Promise
     sso: { ssoId: sso.id, ssoSession },
   })
   const expiresAt = endsAt !== null && endsAt < opened.expiresAt ? endsAt : opened.expiresAt
-  if (expiresAt !== opened.expiresAt) await shortenSession(tx, owner, { idHash: sha256(opened.sessionId), expiresAt })
+  if (expiresAt !== opened.expiresAt) await updateSessionEnd(tx, owner, { idHash: sha256(opened.sessionId), expiresAt })
   return { kind: 'signed_in', opened: { ...opened, expiresAt }, secondFactorMissing: admin.hasSecondFactor }
 }
 

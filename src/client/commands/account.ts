@@ -22,7 +22,7 @@ export const addAccountCommands: AddCommands = (program, open) => {
       if (server === undefined) throw new CommandError('usage', 'name the server by --url')
       const ca = caFile === undefined ? undefined : await readCa(caFile)
       const options = { url: server, ...(ca !== undefined && { ca }) }
-      const token = tokenStdin === true ? (await text(process.stdin)).trim() : await makeToken(options)
+      const token = tokenStdin === true ? (await text(process.stdin)).trim() : await createToken(options)
       const api = createApi({ ...options, headers: { authorization: `Token ${token}` } })
       try {
         const memberships = await listMemberships(api)
@@ -89,7 +89,7 @@ function defaultOrg(memberships: readonly Membership[], named: string | undefine
 }
 
 /** Signs in by password, creates a token whose name contains the machine's, and ends the session. */
-async function makeToken(options: { readonly url: string; readonly ca?: string }): Promise<string> {
+async function createToken(options: { readonly url: string; readonly ca?: string }): Promise<string> {
   if (!process.stdin.isTTY)
     throw new CommandError('usage', 'there is no terminal to ask for a password: give a token by --token-stdin')
   const email = await ask('E-mail: ')

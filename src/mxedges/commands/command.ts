@@ -6,16 +6,16 @@ export type MxedgeOrder =
   | { readonly kind: 'service'; readonly params: { readonly service: string; readonly action: ServiceAction } }
   | { readonly kind: 'bounce_port'; readonly params: { readonly ports: readonly string[]; readonly hold_ms: number } }
   | { readonly kind: 'disconnect_aps'; readonly params: { readonly macs: readonly string[] } }
-  /** Apply the configuration that is current when the command is sent. */
+  /** Applies the configuration that is current when the command is sent. */
   | { readonly kind: 'configure'; readonly params: Readonly<Record<string, never>> }
   /** Downloads the image, a package of the service, and stores it. */
   | { readonly kind: 'stage_package'; readonly params: ServiceUpgrade }
-  /** Install the image. */
+  /** Installs the image. */
   | { readonly kind: 'upgrade_service'; readonly params: ServiceUpgrade }
   /** Downloads the files for the upgrade, without changing anything. */
   | { readonly kind: 'stage_distro'; readonly params: DistroUpgrade }
   | { readonly kind: 'upgrade_distro'; readonly params: DistroUpgrade }
-  /** Collect support files and upload them. */
+  /** Collects support files and uploads them. */
   | { readonly kind: 'support'; readonly params: Readonly<Record<string, never>> }
 
 export interface ServiceUpgrade {

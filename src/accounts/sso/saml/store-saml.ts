@@ -142,7 +142,7 @@ export async function findSsoAdmin(
     .executeTakeFirst()
 }
 
-export async function shortenSession(
+export async function updateSessionEnd(
   tx: Tx,
   { adminId }: AdminScope,
   { idHash, expiresAt }: { readonly idHash: Buffer; readonly expiresAt: Date },
