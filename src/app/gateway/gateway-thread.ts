@@ -50,13 +50,17 @@ async function stop(): Promise<void> {
 }
 
 port.on('message', (message: ToGateway) => {
-  if (message.kind === 'wake') wakes.receive(message.name, message.ids, message.rows)
-  else if (message.kind === 'list-refusals')
-    send({ kind: 'refusals', question: message.question, refusals: gateway.refusals.list() })
-  else if (message.kind === 'time') {
-    serviceClock.follow(message.reading)
-    sendLinkCount()
-  } else void stop()
+  switch (message.kind) {
+    case 'wake':
+      return wakes.receive(message.name, message.ids, message.rows)
+    case 'list-refusals':
+      return send({ kind: 'refusals', question: message.question, refusals: gateway.refusals.list() })
+    case 'time':
+      serviceClock.follow(message.reading)
+      return sendLinkCount()
+    case 'stop':
+      return void stop()
+  }
 })
 send({
   kind: 'listening',
