@@ -1,16 +1,12 @@
 import type { CommandOutcome } from '../../devices/commands/command.ts'
-import type { AdvancedCommand } from '../../devices/commands/store.ts'
-import type { FinishedCommand } from '../../devices/commands/store-ended.ts'
 import type { Context } from '../../platform/context.ts'
-import { countKeys } from '../../platform/json/count-keys.ts'
 import { startPoller } from '../../platform/time/poller.ts'
 import type { CommandRows, RowOfCommand } from './command-rows.ts'
+import { createCommandWrites } from './command-writes.ts'
 import { startCommittedSender } from './committed-commands.ts'
 import type { Decode, Link, LinkEvent, LinkProgress } from '../links/device-link.ts'
 import type { Outcome, Rejection, UpgradeStep } from '../driver.ts'
-import { gatherUnlockedFacts } from '../gather-facts.ts'
 import { createLateReplies } from './late-replies.ts'
-import { deviceSpacing } from '../../platform/queues/spacing.ts'
 import type { LinkRegistry } from '../links/link-registry.ts'
 
 export interface DispatcherOptions<L extends Link, C extends RowOfCommand, S> {
@@ -84,40 +80,9 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   const all = [inFlight, diagnostics]
   /** The time until which devices get no command, by their ids: they have agreed to reboot and would lose it. */
   const rebooting = new Map<string, { readonly link: L; readonly untilMs: number }>()
-  const progress = gatherUnlockedFacts<AdvancedCommand>(ctx, {
-    name: 'progress of commands',
-    rowOf: ({ id }) => id,
-    write: async (items, isRepeated) => (await rows.advance?.(items, isRepeated)) ?? new Set(),
-    idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
-  })
-  const outcomes = gatherUnlockedFacts<FinishedCommand>(ctx, {
-    name: 'outcomes of commands',
-    spacing: deviceSpacing,
-    rowOf: ({ id }) => id,
-    async write(items, isRepeated) {
-      // A command that has ended accepts no progress any more, so the device's earlier reports are written first.
-      await progress.flush()
-      const waiting = items.filter(({ id }) => progress.isLocked(id)).map(({ id }) => id)
-      const ready = items.filter(({ id }) => !progress.isLocked(id))
-      const locked = ready.length === 0 ? [] : await rows.finish(ready, isRepeated)
-      return new Set([...waiting, ...locked])
-    },
-    bytesOf: ({ outcome }) => ('text' in outcome ? (outcome.text?.length ?? 0) : 0),
-    idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
-  })
-  const unsent = gatherUnlockedFacts<RowOfCommand>(ctx, {
-    name: 'commands that were not sent',
-    rowOf: ({ id }) => id,
-    write: (items, isRepeated) => rows.requeue(items, isRepeated),
-    idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
-  })
+  const writes = createCommandWrites(ctx, rows)
+  const requeue = (command: RowOfCommand): void => writes.requeue(command)
   const lateReplies = createLateReplies(ctx, rows, batchSize)
-  const unwritten = countKeys()
-  const returning = countKeys()
-
-  function requeue(command: RowOfCommand): void {
-    returning.during(command.deviceId, unsent.add(command))
-  }
 
   function release(command: C, reboots = false): void {
     // When a late reply ends an older command, the device may already have a newer one in flight.
@@ -132,7 +97,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   function end(command: C, outcome: CommandOutcome): void {
     release(command, outcome.kind === 'done' && rows.isReboot?.(command) === true)
     const { orgId, id, deviceId, callId } = command
-    unwritten.during(deviceId, outcomes.add({ orgId, id, callId, outcome }))
+    writes.finish(deviceId, { orgId, id, callId, outcome })
   }
 
   function send(command: C): void {
@@ -207,7 +172,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     startCommittedSender<C>(ctx, {
       committed: rows.committed,
       now,
-      isBusy: (deviceId) => inFlight.has(deviceId) || unwritten.has(deviceId) || returning.has(deviceId),
+      isBusy: (deviceId) => inFlight.has(deviceId) || writes.isPending(deviceId),
       send: (command) => (isRebooting(command) ? requeue(command) : sendOrReject(command)),
       requeue,
     })
@@ -241,24 +206,17 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
       entry.deadlineMs = now() + timeoutMs
       const { orgId, id } = entry.command
       const step = { orgId, id, callId, progress: reached, progressMs: ctx.serviceClock.nowMs() }
-      const added = progress.add(step)
-      unwritten.during(link.deviceId, added)
-      const isWritten = await added.then(
-        () => true,
-        () => false,
-      )
-      return isWritten && inFlight.get(link.deviceId) === entry
+      return (await writes.advance(link.deviceId, step)) && inFlight.get(link.deviceId) === entry
     },
     onClosed(link) {
       for (const each of [...all, rebooting]) if (each.get(link.deviceId)?.link === link) each.delete(link.deviceId)
     },
-    flush: async () => void (await Promise.all([outcomes.flush(), progress.flush(), unsent.flush()])),
-    hasUnwritten: (deviceId) => unwritten.has(deviceId) || returning.has(deviceId),
+    flush: () => writes.flush(),
+    hasUnwritten: (deviceId) => writes.isPending(deviceId),
     stopSending: async () => void (await Promise.all([sender.stop(), committed?.stopSending()])),
     async stop() {
       await Promise.all([sender.stop(), committed?.stop(), lateReplies.idle()])
-      // An outcome waits for the steps of its command.
-      await Promise.all([progress.stop().then(() => outcomes.stop()), unsent.stop()])
+      await writes.stop()
     },
   }
 }
