@@ -63,108 +63,99 @@ function defaultGateway(): Flags['gateway'] {
 }
 
 function commandLine(): Command {
-  const gateway = defaultGateway()
-  return new Command('simulate')
+  const command = new Command('simulate')
     .description('Simulated access points, switches and gateways that speak to a gateway as real ones do.')
-    .addOption(
-      option('--gateway <host:port>', 'gateway to connect to', parseAddress).default(
-        gateway,
-        `${gateway.host}:${gateway.port}, the port of SIGNALBOX_UCENTRAL_PORT`,
-      ),
-    )
-    .option(
-      '--ca <dir>',
-      'folder with ca.pem and ca.key, which sign device certificates',
-      join(process.env['SIGNALBOX_DATA_DIR'] ?? 'data', 'device-ca'),
-    )
-    .option(
-      '--fleet <file>',
-      'devices, a JSON array of {mac, serial, model, type: ap|switch, firmware, members?: [{mac, serial, model}], cluster?, methods?: [stage|activate|restore_backup|snapshot]}; with protocol: "junos" and type: switch|gateway, a device that calls home over NETCONF',
-    )
-    .option('--junos-config <file>', 'the commands of GET /orgs/{org_id}/ocdevices/outbound_ssh_cmd, for Junos devices')
-    .addOption(option('--netconf <host:port>', '  where they call home, if not as the commands say', parseAddress))
-    .addOption(
-      option('--count <n>', 'without a file: number of devices that are all alike', wholeFrom(1))
-        .default(10)
-        .conflicts('fleet'),
-    )
-    .addOption(new Option('--type <type>', '  their type').choices(['ap', 'switch']).default('ap'))
-    .option('--model <name>', '  their model (default: "EAP101" or "ECS4150-28P")')
-    .option('--firmware <version>', '  the version that they come with', '1.0.0')
-    .addOption(
-      option('--members <n>', '  members of the Virtual Chassis that each of them is', wholeFrom(0)).default(0),
-    )
-    .addOption(
-      option('--first-mac <mac>', '  MAC of the first, the others count up', parseMacFlag).default('020000000001'),
-    )
-    .addOption(option('--boot-ms <ms>', 'time of a boot', wholeFrom(0)).default(realPace.bootMs))
-    .addOption(option('--flash-ms <ms>', 'time to write an image to flash', wholeFrom(0)).default(realPace.flashMs))
-    .addOption(
-      option(
-        '--state-interval-ms <ms>',
-        'time between reports of devices that are configured to send them; 0: they report what the gateway asks for',
-        wholeFrom(0),
-      ).default(realPace.stateIntervalMs),
-    )
-    .addOption(
-      option('--download-bytes-per-s <n>', 'speed of a download, 0 = unlimited', wholeFrom(0)).default(
-        realPace.downloadBytesPerS,
-      ),
-    )
-    .addOption(
-      option(
-        '--time-scale <factor>',
-        'factor on boot, flash, and the times that real clients have built in: reconnecting, pauses around a reboot',
-        parseFactor,
-      ).default(realPace.timeScale),
-    )
-    .addOption(
-      option('--starts-per-s <n>', 'devices switched on per second', wholeFrom(1)).default(realPace.startsPerS),
-    )
-    .addOption(option('--refuse <who>', 'refuse reboots and upgrades', parseFaultTargets))
-    .addOption(option('--fail-download <who>', 'break off downloads', parseFaultTargets))
-    .addOption(option('--fail-upload <who>', 'upload nothing', parseFaultTargets))
-    .addOption(option('--never-return <who>', 'stay away after a reboot', parseFaultTargets))
-    .addOption(option('--old-version <who>', 'come back from an upgrade with the old version', parseFaultTargets))
-    .addOption(option('--flap <who>', 'lose the connection three times after each boot', parseFaultTargets))
-    .addOption(option('--slow <who>', 'take ten times as long', parseFaultTargets))
-    .addOption(
-      option(
-        '--unhealthy <who>',
-        'come back from an upgrade without a radio or, switches, without their neighbor, until they restore their backup version',
-        parseFaultTargets,
-      ),
-    )
-    .addOption(
-      option(
-        '--unstable <who>',
-        'lose each connection after an upgrade, until they restore their backup version',
-        parseFaultTargets,
-      ),
-    )
-    .addOption(
-      option(
-        '--lose-power <who>',
-        'lose power while they restore their backup version, and come back with the present one',
-        parseFaultTargets,
-      ),
-    )
-    .addOption(
-      option(
-        '--lose-restore <who>',
-        'lose the connection with the first request to restore their backup version, which has no effect',
-        parseFaultTargets,
-      ),
-    )
-    .option(
+    .addHelpText('after', notes)
+  const outputs = [
+    new Option(
       '--report <file>',
       'append each change of a device to this file, as JSON lines with counts of boots, flashes and downloads',
-    )
-    .option('--state-dir <dir>', 'keep the devices in this folder, so that they live on at the next start')
-    .addOption(
-      new Option('--log-level <level>').choices(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('warn'),
-    )
-    .addHelpText('after', notes)
+    ),
+    new Option('--state-dir <dir>', 'keep the devices in this folder, so that they live on at the next start'),
+    new Option('--log-level <level>').choices(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('warn'),
+  ]
+  for (const one of [...gatewayOptions(), ...deviceOptions(), ...paceOptions(), ...faultOptions(), ...outputs])
+    command.addOption(one)
+  return command
+}
+
+function gatewayOptions(): Option[] {
+  const gateway = defaultGateway()
+  return [
+    option('--gateway <host:port>', 'gateway to connect to', parseAddress).default(
+      gateway,
+      `${gateway.host}:${gateway.port}, the port of SIGNALBOX_UCENTRAL_PORT`,
+    ),
+    new Option('--ca <dir>', 'folder with ca.pem and ca.key, which sign device certificates').default(
+      join(process.env['SIGNALBOX_DATA_DIR'] ?? 'data', 'device-ca'),
+    ),
+  ]
+}
+
+function deviceOptions(): Option[] {
+  return [
+    new Option(
+      '--fleet <file>',
+      'devices, a JSON array of {mac, serial, model, type: ap|switch, firmware, members?: [{mac, serial, model}], cluster?, methods?: [stage|activate|restore_backup|snapshot]}; with protocol: "junos" and type: switch|gateway, a device that calls home over NETCONF',
+    ),
+    new Option(
+      '--junos-config <file>',
+      'the commands of GET /orgs/{org_id}/ocdevices/outbound_ssh_cmd, for Junos devices',
+    ),
+    option('--netconf <host:port>', '  where they call home, if not as the commands say', parseAddress),
+    option('--count <n>', 'without a file: number of devices that are all alike', wholeFrom(1))
+      .default(10)
+      .conflicts('fleet'),
+    new Option('--type <type>', '  their type').choices(['ap', 'switch']).default('ap'),
+    new Option('--model <name>', '  their model (default: "EAP101" or "ECS4150-28P")'),
+    new Option('--firmware <version>', '  the version that they come with').default('1.0.0'),
+    option('--members <n>', '  members of the Virtual Chassis that each of them is', wholeFrom(0)).default(0),
+    option('--first-mac <mac>', '  MAC of the first, the others count up', parseMacFlag).default('020000000001'),
+  ]
+}
+
+function paceOptions(): Option[] {
+  return [
+    option('--boot-ms <ms>', 'time of a boot', wholeFrom(0)).default(realPace.bootMs),
+    option('--flash-ms <ms>', 'time to write an image to flash', wholeFrom(0)).default(realPace.flashMs),
+    option(
+      '--state-interval-ms <ms>',
+      'time between reports of devices that are configured to send them; 0: they report what the gateway asks for',
+      wholeFrom(0),
+    ).default(realPace.stateIntervalMs),
+    option('--download-bytes-per-s <n>', 'speed of a download, 0 = unlimited', wholeFrom(0)).default(
+      realPace.downloadBytesPerS,
+    ),
+    option(
+      '--time-scale <factor>',
+      'factor on boot, flash, and the times that real clients have built in: reconnecting, pauses around a reboot',
+      parseFactor,
+    ).default(realPace.timeScale),
+    option('--starts-per-s <n>', 'devices switched on per second', wholeFrom(1)).default(realPace.startsPerS),
+  ]
+}
+
+function faultOptions(): Option[] {
+  const faults = [
+    ['--refuse', 'refuse reboots and upgrades'],
+    ['--fail-download', 'break off downloads'],
+    ['--fail-upload', 'upload nothing'],
+    ['--never-return', 'stay away after a reboot'],
+    ['--old-version', 'come back from an upgrade with the old version'],
+    ['--flap', 'lose the connection three times after each boot'],
+    ['--slow', 'take ten times as long'],
+    [
+      '--unhealthy',
+      'come back from an upgrade without a radio or, switches, without their neighbor, until they restore their backup version',
+    ],
+    ['--unstable', 'lose each connection after an upgrade, until they restore their backup version'],
+    ['--lose-power', 'lose power while they restore their backup version, and come back with the present one'],
+    [
+      '--lose-restore',
+      'lose the connection with the first request to restore their backup version, which has no effect',
+    ],
+  ] as const
+  return faults.map(([name, description]) => option(`${name} <who>`, description, parseFaultTargets))
 }
 
 /** Adds an option; a bad value ends the program with a line that gives the reason. */
