@@ -113,6 +113,16 @@ function openOutbound(config: Config, closing: Closing) {
   return { outbound, operatorHttp }
 }
 
+function openMails(
+  { clock, log, secrets }: Context,
+  { config, dataDir, closing }: { readonly config: Config; readonly dataDir: string; readonly closing: Closing },
+) {
+  const unsent = openUnsentMails({ dataDir, secrets, clock, log })
+  const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom, dataDir, log, unsent })
+  closing.add('mailer', (withinMs) => mailer.close(withinMs), RESERVES_MS.mailer)
+  return { mailer, unsent }
+}
+
 /** Deletes the files that no row names, and measures the pictures that were stored before sizes were recorded. */
 async function sweepFiles(ctx: Context, { firmwareFiles, imageFiles, supportFiles }: Storage): Promise<void> {
   await sweepFirmwareFiles(ctx, firmwareFiles)
@@ -153,9 +163,7 @@ async function startParts(
   const storage = openStorage(ctx, dataDir.path, config.storage)
   const { firmwareFiles, imageFiles, supportFiles } = storage
   const { outbound, operatorHttp } = openOutbound(config, closing)
-  const unsent = openUnsentMails({ dataDir: dataDir.path, secrets, clock: ctx.clock, log })
-  const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom, dataDir: dataDir.path, log, unsent })
-  closing.add('mailer', (withinMs) => mailer.close(withinMs), RESERVES_MS.mailer)
+  const { mailer, unsent } = openMails(ctx, { config, dataDir: dataDir.path, closing })
   const tokenUses = createTokenUses(ctx)
   closing.add('token uses', () => tokenUses.stop())
   const requestLimits = createRequestLimits(config.accounts)
