@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import { type Reader, type Tx, noneOf } from '../../platform/database/db.ts'
 import { nextTurn } from '../../platform/queues/next-turn.ts'
-import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
+import { type RowOf, columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
 import { terminalStates } from '../rollout.ts'
 import { versionRun } from './store-versions.ts'
@@ -140,6 +140,26 @@ const siteUpgradeColumns = columnsOf('siteUpgrade', { id: 'uuid' }, {
   ...{ upTo: 'integer', downloadsUpTo: 'integer', after: 'uuid', until: 'uuid' },
 } as const)
 
+/** The facts about a site upgrade that decide which of its targets are read. */
+function rowOf(
+  { id, stopping, hold, currentPhase, phaseOpenedMs, rebootAt, plan, range, downloads, isDue }: TargetedSiteUpgrade,
+  { absentSinceMs, now }: Pick<TargetLimits, 'absentSinceMs' | 'now'>,
+): RowOf<typeof siteUpgradeColumns> {
+  return {
+    id,
+    stopping: stopping !== null,
+    held: hold !== null,
+    upTo: lastOpenPhase({ stopping, currentPhase, plan }),
+    after: range?.after ?? FIRST_ID,
+    until: range?.until ?? LAST_ID,
+    giveUp: currentPhase >= plan.phases && phaseOpenedMs !== null && phaseOpenedMs <= absentSinceMs,
+    downloadsUpTo: downloads?.current ?? null,
+    isDue,
+    readsAll: plan.downloads !== undefined || plan.ranked === true,
+    isEarly: plan.stages && rebootAt > now,
+  }
+}
+
 /**
  * Selects the targets of a due site upgrade, within its range if it has one, and the targets in `changes` of any other. It
  * omits deferred targets whose devices are absent, until they may be given up, targets that wait for the answer of a
@@ -167,19 +187,7 @@ export function targetQuery(
   const unanswered = sql`c.state = 'queued' and t.entered_ms > ${unsentSinceMs}
     or c.state = 'sent' and t.entered_ms > ${stalledSinceMs}
     and (t.state = 'downloading' or f.bytes_served is null or f.bytes_served = 0)`
-  const rows = siteUpgrades.map(({ id, stopping, hold, currentPhase, phaseOpenedMs, rebootAt, plan, ...rest }) => ({
-    id,
-    stopping: stopping !== null,
-    held: hold !== null,
-    upTo: lastOpenPhase({ stopping, currentPhase, plan }),
-    after: rest.range?.after ?? FIRST_ID,
-    until: rest.range?.until ?? LAST_ID,
-    giveUp: currentPhase >= plan.phases && phaseOpenedMs !== null && phaseOpenedMs <= absentSinceMs,
-    downloadsUpTo: rest.downloads?.current ?? null,
-    isDue: rest.isDue,
-    readsAll: plan.downloads !== undefined || plan.ranked === true,
-    isEarly: plan.stages && rebootAt > now,
-  }))
+  const rows = siteUpgrades.map((siteUpgrade) => rowOf(siteUpgrade, { absentSinceMs, now }))
   return sql<TargetRow>`
     select t.upgrade_id as "upgradeId", t.ordinal, t.mac, d.name, t.device_id as "deviceId", t.phase,
       t.download_phase as "downloadPhase", t.rank, t.state, t.entered_ms as "enteredMs", t.from_version as "fromVersion",
