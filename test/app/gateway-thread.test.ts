@@ -20,11 +20,11 @@ import {
 } from '../../src/gateway/certificates/device-ca.ts'
 import { addMs } from '../../src/platform/time/clock.ts'
 import { inTx, inTxByKeys } from '../../src/platform/database/db.ts'
-import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { claimDevice, insertImage, newMac, openDevice } from '../gateway/harness.ts'
 import { builtProgram } from '../support/servers/built-program.ts'
 import { type TestContext, createTestContext } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { insertOrg } from '../../src/orgs/store.ts'
 
 const HOUR_MS = 3600e3
 
@@ -44,11 +44,8 @@ async function createWorld(): Promise<World> {
   const ca = await makeCa()
   const tls = await issueGatewayTls(ca, ['127.0.0.1', 'localhost'])
   const orgId = randomUUID()
-  const at = ctx.clock.now()
-  await ctx.db
-    .insertInto('org')
-    .values({ id: orgId, name: 'Test', doc: documentText({}), createdAt: at, modifiedAt: at })
-    .execute()
+  const content = { name: 'Test', doc: {}, at: ctx.clock.now() }
+  await inTx(ctx, (tx) => insertOrg(tx, systemScope('gateway', orgId), content))
   const lines: string[] = []
   return {
     ...context,

@@ -34,6 +34,7 @@ import type { AtEnd } from '../support/temporary-dir.ts'
 import { quickTicks } from '../support/servers/quick-ticks.ts'
 import { createTestContext } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { insertOrg } from '../../src/orgs/store.ts'
 
 const quick = { lookMs: 1, ...quickTicks } satisfies AllLimits
 
@@ -90,11 +91,8 @@ export async function createGatewayHarness(atEnd: AtEnd = afterFile): Promise<Ga
   const tls: GatewayTls = await issueGatewayTls(ca, ['127.0.0.1', 'localhost'])
   const nodeId = randomUUID()
   const orgId = randomUUID()
-  const at = ctx.clock.now()
-  await ctx.db
-    .insertInto('org')
-    .values({ id: orgId, name: 'Test', doc: documentText({}), createdAt: at, modifiedAt: at })
-    .execute()
+  const content = { name: 'Test', doc: {}, at: ctx.clock.now() }
+  await inTx(ctx, (tx) => insertOrg(tx, systemScope('gateway', orgId), content))
 
   const status: GatewayHarness['status'] = (mac) =>
     ctx.db

@@ -3,10 +3,12 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { type GatewayHarness, claimDevice, createGatewayHarness, newMac } from '../gateway/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { newHostKey, startJunos, testNetconf, untilSession } from './harness.ts'
+import { insertOrg } from '../../src/orgs/store.ts'
+import { inTx } from '../../src/platform/database/db.ts'
+import { systemScope } from '../../src/access/scope.ts'
 
 let harness: GatewayHarness
 beforeAll(async () => {
@@ -20,11 +22,8 @@ async function start() {
 
 async function addOrg(): Promise<string> {
   const id = randomUUID()
-  const at = harness.ctx.clock.now()
-  await harness.ctx.db
-    .insertInto('org')
-    .values({ id, name: 'Other', doc: documentText({}), createdAt: at, modifiedAt: at })
-    .execute()
+  const content = { name: 'Other', doc: {}, at: harness.ctx.clock.now() }
+  await inTx(harness.ctx, (tx) => insertOrg(tx, systemScope('gateway', id), content))
   return id
 }
 

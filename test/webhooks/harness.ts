@@ -9,7 +9,6 @@ import { nameLateStop } from '../../src/platform/time/late-stop.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound/outbound-http.ts'
-import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { createWebhook } from '../../src/webhooks/create-webhook.ts'
 import { defaultWebhookLimits } from '../../src/webhooks/limits.ts'
 import { searchDeliveries } from '../../src/webhooks/records/store.ts'
@@ -18,6 +17,7 @@ import { presentDelivery } from '../../src/webhooks/records/wire.ts'
 import { type WebhookWorkerOptions, startWebhookWorkers } from '../../src/webhooks/workers.ts'
 import type { TestConnection } from '../support/database/database.ts'
 import { createTestContext } from '../support/servers/server.ts'
+import { insertOrg } from '../../src/orgs/store.ts'
 
 /** The webhook engine with a separate database and one organization. */
 export interface Harness {
@@ -83,12 +83,9 @@ export async function createHarness(clock: Clock, ofWorkers: Partial<WebhookWork
   }
 
   async function addOrg(): Promise<OrgScope> {
-    const [id, at] = [uuidv7(), clock.now()]
-    await ctx.db
-      .insertInto('org')
-      .values({ id, name: 'Org', doc: documentText({}), createdAt: at, modifiedAt: at })
-      .execute()
-    return systemScope('webhooks', id)
+    const added = systemScope('webhooks', uuidv7())
+    await inTx(ctx, (tx) => insertOrg(tx, added, { name: 'Org', doc: {}, at: clock.now() }))
+    return added
   }
 
   async function clearOutbox(): Promise<void> {

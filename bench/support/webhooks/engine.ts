@@ -13,7 +13,6 @@ import { inTx } from '../../../src/platform/database/db.ts'
 import type { PostgresConnection } from '../../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
 import { createSecrets } from '../../../src/platform/secrets.ts'
-import { documentText } from '../../../src/platform/sealing/document-column.ts'
 import { createWebhook } from '../../../src/webhooks/create-webhook.ts'
 import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
 import { startWebhookWorkers } from '../../../src/webhooks/workers.ts'
@@ -21,6 +20,7 @@ import { withDatabase } from '../database.ts'
 import type { Child } from '../child.ts'
 import type { ReceiverCommand, ReceiverReport } from './receiver.ts'
 import { countRead } from '../database-statistics.ts'
+import { insertOrg } from '../../../src/orgs/store.ts'
 
 /** The engine with a separate database, in this process. */
 export interface Engine {
@@ -106,12 +106,8 @@ interface NewOrg extends WebhookOptions {
 }
 
 async function addOrg(ctx: Context, outbound: OutboundHttp, { urls, batched = false }: NewOrg): Promise<OrgScope> {
-  const [id, at] = [uuidv7(), ctx.clock.now()]
-  await ctx.db
-    .insertInto('org')
-    .values({ id, name: 'Bench', doc: documentText({}), createdAt: at, modifiedAt: at })
-    .execute()
-  const scope = systemScope('webhooks', id)
+  const scope = systemScope('webhooks', uuidv7())
+  await inTx(ctx, (tx) => insertOrg(tx, scope, { name: 'Bench', doc: {}, at: ctx.clock.now() }))
   for (const [index, url] of urls.entries()) {
     const body = {
       url: `${url}/${index}`,

@@ -6,7 +6,6 @@ import { deviceIdOf } from '../../../src/devices/device.ts'
 import { deleteDevices } from '../../../src/devices/store.ts'
 import { accessPoint, currentAccessPoint, olsSwitch } from '../../../src/gateway/ucentral/state/samples.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
-import { documentText } from '../../../src/platform/sealing/document-column.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import {
   type GatewayHarness,
@@ -17,6 +16,7 @@ import {
   newMac,
   openDevice,
 } from '../harness.ts'
+import { insertOrg } from '../../../src/orgs/store.ts'
 
 let harness: GatewayHarness
 beforeAll(async () => {
@@ -167,10 +167,7 @@ test('the report leaves with the device: the next organization does not see it',
   await inTx(harness.ctx, (tx) => deleteDevices(tx, systemScope('gateway', harness.orgId), [deviceId]))
   const orgId = randomUUID()
   const at = harness.ctx.clock.now()
-  await harness.ctx.db
-    .insertInto('org')
-    .values({ id: orgId, name: 'Next', doc: documentText({}), createdAt: at, modifiedAt: at })
-    .execute()
+  await inTx(harness.ctx, (tx) => insertOrg(tx, systemScope('gateway', orgId), { name: 'Next', doc: {}, at }))
   await claimDevice(harness.ctx, orgId, { mac, type: 'ap' })
   expect([await kept(mac), await summary(mac), await seriesOf()]).toEqual([undefined, undefined, []])
 })

@@ -4,6 +4,9 @@ import { addSite } from '../../support/fleets/devices.ts'
 import { addMxedge, lastRecords, makeMxedge } from '../../support/fleets/mxedges.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { documentText } from '../../../src/platform/sealing/document-column.ts'
+import { insertOrg } from '../../../src/orgs/store.ts'
+import { inTx } from '../../../src/platform/database/db.ts'
+import { systemScope } from '../../../src/access/scope.ts'
 
 let server: TestServer
 let siteId: string
@@ -166,10 +169,7 @@ describe('deleting an organization', () => {
     const { db } = server.ctx
     const orgId = randomUUID()
     const at = new Date()
-    await db
-      .insertInto('org')
-      .values({ id: orgId, name: 'Leaving', doc: documentText({}), createdAt: at, modifiedAt: at })
-      .execute()
+    await inTx(server.ctx, (tx) => insertOrg(tx, systemScope('operator', orgId), { name: 'Leaving', doc: {}, at }))
     const { id, claim_code: code } = await makeMxedge(server.ctx)
     const ids = { orgId, id: randomUUID(), createdAt: at }
     await db
