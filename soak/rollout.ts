@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
+import type { CrashPlan } from './support/crash-run.ts'
 import { runCrashTest } from './support/crash-test.ts'
 import { planInterruptions } from './support/interruption.ts'
 import { type PlanRollouts, onAllSites, onSomeSites } from './support/plan-rollouts.ts'
@@ -17,8 +18,17 @@ export const options = {
   upgrades: { type: 'string' },
 } as const
 
+/** The fleet of a run, its upgrades, and how the server is interrupted meanwhile. */
+interface Size extends Omit<CrashPlan, 'seed' | 'rollouts' | 'interruptions' | 'reconnects' | 'upgradeWithinMs'> {
+  readonly kills: number
+  /** The shortest and the longest time for which the server runs. */
+  readonly upMs: readonly [number, number]
+  /** The same for the time until it is started again. */
+  readonly downMs: readonly [number, number]
+}
+
 /** Canary upgrades, one after the other, of devices with slow downloads. */
-const long = {
+const long: Size = {
   devices: 300,
   sites: 3,
   upgrades: 6,
@@ -28,10 +38,10 @@ const long = {
   soakS: 5,
   imageBytes: 3_000_000,
   pace: { timeScale: 0.2, downloadBytesPerS: 500_000 },
-} as const
+}
 
 /** Many rollouts, twenty at a time, each of two sites with a few devices that are soon back. Seven requests take turns. */
-const short = {
+const short: Size = {
   devices: 120,
   sites: 40,
   upgrades: 200,
@@ -41,10 +51,10 @@ const short = {
   soakS: 1,
   imageBytes: 500_000,
   pace: { timeScale: 0.03, downloadBytesPerS: 500_000 },
-} as const
+}
 
 /** Upgrades of all devices together, one after the other, each with six kills or stops in a row during the slow downloads. */
-const row = {
+const row: Size = {
   devices: 40,
   sites: 2,
   upgrades: 5,
@@ -54,7 +64,7 @@ const row = {
   soakS: 1,
   imageBytes: 4_000_000,
   pace: { timeScale: 0.1, downloadBytesPerS: 700_000 },
-} as const
+}
 
 /** With `--short`: the number of rollouts that begin together. */
 const DEFAULT_TOGETHER = 20
@@ -90,7 +100,7 @@ export async function run(values: OptionValues): Promise<Figures> {
 }
 
 /** @throws Error that names an option which would have no effect. */
-function planOf(values: OptionValues): readonly [typeof long | typeof short | typeof row, PlanRollouts] {
+function planOf(values: OptionValues): readonly [Size, PlanRollouts] {
   if (values['short'] === true && values['row'] === true) throw new Error('--short and --row exclude each other')
   if (values['short'] !== true && values['together'] !== undefined) throw new Error('--together needs --short')
   if (values['short'] === true) return [short, onSomeSites(parseCount(values, 'together', DEFAULT_TOGETHER))]
