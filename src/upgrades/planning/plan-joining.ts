@@ -1,9 +1,10 @@
 import type { DeviceType } from '../../events/device-type.ts'
 import { identifyVersion } from '../../firmware/version-identity.ts'
 import type { Candidate } from '../../rollout/store-candidates.ts'
+import type { IncludedDevice } from '../../rollout/changes/plan-inclusion.ts'
 import type { NotJoined } from '../../rollout/changes/store-included.ts'
 import type { ModelVersion, OpenSite } from '../../rollout/changes/store-inclusion.ts'
-import type { UpgradeHop, UpgradePart } from '../../rollout/rollout.ts'
+import type { UpgradePart } from '../../rollout/rollout.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { type DevicePlan, decideDevice, decideEntry, limitOne } from './plan-org-upgrade.ts'
 import { bindTarget } from './plan-hops.ts'
@@ -16,15 +17,7 @@ import { limitToWindows } from './plan-windows.ts'
 import type { Phasing } from '../strategies/strategy.ts'
 
 /** A device that joins an upgrade, and its version. */
-export interface JoiningDevice {
-  readonly device: Candidate
-  readonly imageId: string
-  readonly targetVersion: string
-  /** The strings that devices report when they run it, if they differ from it. */
-  readonly reported: readonly string[] | null
-  readonly path: readonly UpgradeHop[] | null
-  readonly force: boolean
-}
+export type JoiningDevice = Omit<IncludedDevice, 'upgradeId'>
 
 /** The filter for devices that may join an upgrade, their versions, and their place in it. */
 export interface Joining extends Pick<UpgradeRequest, 'versions'> {
