@@ -2,7 +2,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import { countOf, onlyOf } from './claim-devices.ts'
+import { describeMacs, onlyOf } from './named-devices.ts'
 import { type ChangeReport, type DeviceNames, plainNames, selectDevices } from './select-devices.ts'
 import { type Device, assignToSite, deviceOfEvent, shareSiteName, lockDevicesBy } from '../store.ts'
 
@@ -68,7 +68,8 @@ async function move(tx: Tx, scope: OrgScope, { devices, to, settings, at }: Move
   if (devices.length === 0) return
   await assignToSite(tx, scope, { deviceIds: devices.map(({ id }) => id), siteId: to.siteId, settings, at })
   const macs = devices.map(({ mac }) => mac)
-  const message = to.siteId === null ? `Unassign ${countOf(macs)}` : `Assign ${countOf(macs)} to site ${to.siteName}`
+  const message =
+    to.siteId === null ? `Unassign ${describeMacs(macs)}` : `Assign ${describeMacs(macs)} to site ${to.siteName}`
   const auditId = await appendAudit(tx, scope, {
     message,
     siteId: to.siteId,

@@ -4,6 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { plainClaimCode } from '../registry/claim-code.ts'
 import { type ClaimPlan, type ClaimedByCode, planClaim } from './plan-claim.ts'
+import { describeMacs, onlyOf } from './named-devices.ts'
 import { insertDevices } from '../store.ts'
 import { lockRegistryByCodes, updateOwner } from '../registry/store.ts'
 import { takeOverSessions } from '../sessions/take-over-session.ts'
@@ -50,7 +51,7 @@ async function addDevices(
   await updateOwner(tx, scope, deviceIds)
   const macs = devices.map(({ mac }) => mac)
   const auditId = await appendAudit(tx, scope, {
-    message: `Claim ${countOf(macs)}`,
+    message: `Claim ${describeMacs(macs)}`,
     deviceId: onlyOf(deviceIds),
     after: { macs },
     at,
@@ -62,14 +63,4 @@ async function addDevices(
   }))
   await appendDeviceEvents(tx, scope, deviceEvents, at)
   await takeOverSessions(tx, scope, { deviceIds, at })
-}
-
-/** Returns the single item; undefined if there are none or several. */
-export function onlyOf<T>(items: readonly T[]): T | undefined {
-  return items.length === 1 ? items[0] : undefined
-}
-
-/** Names devices in audit messages: a single one by its MAC, several by their number. */
-export function countOf(macs: readonly string[]): string {
-  return macs.length === 1 ? `device ${macs[0]}` : `${macs.length} devices`
 }

@@ -2,7 +2,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { lockActiveDevices } from '../commands/store-upgrades.ts'
-import { countOf, onlyOf } from './claim-devices.ts'
+import { describeMacs, onlyOf } from './named-devices.ts'
 import { deviceIdOf, newClaimCode } from '../device.ts'
 import { type ChangeReport, type DeviceNames, plainNames, selectDevices } from './select-devices.ts'
 import { type Device, deleteDevices, deviceOfEvent, lockDevicesBy } from '../store.ts'
@@ -52,7 +52,7 @@ async function remove(
     generated.map(({ id }) => ({ id, claimCode: newClaimCode() })),
   )
   const auditId = await appendAudit(tx, scope, {
-    message: `Unclaim ${countOf(macs)}`,
+    message: `Unclaim ${describeMacs(macs)}`,
     deviceId: onlyOf(ids),
     before: { macs },
     at,

@@ -9,7 +9,7 @@ import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type DeviceChange, changeDevice } from '../change-device.ts'
 import { macOfDeviceId } from '../device.ts'
-import { countOf } from '../inventory/claim-devices.ts'
+import { describeMacs } from '../inventory/named-devices.ts'
 import { type Device, deviceOfEvent, lockDevicesBy } from '../store.ts'
 import { shareMapsOfSite } from '../../maps/store-share.ts'
 import { updateDevices } from './store.ts'
@@ -145,7 +145,7 @@ async function write(
   const devices = changes.map(({ device: { id }, name, doc }) => ({ id, name, doc }))
   await updateDevices(tx, scope, { devices, at })
   const auditId = await appendAudit(tx, scope, {
-    message: `Import ${countOf(changes.map(({ device }) => device.mac))}`,
+    message: `Import ${describeMacs(changes.map(({ device }) => device.mac))}`,
     siteId: scope.siteId,
     before: { devices: changes.map(({ device, before, after }) => differenceOf(device, before, after)) },
     after: { devices: changes.map(({ device, before, after }) => differenceOf(device, after, before)) },
