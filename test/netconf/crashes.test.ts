@@ -1,18 +1,14 @@
 // The real server is killed while Virtual Chassis work on requests of their upgrades.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type Service, createService } from '../../soak/support/service.ts'
-import type { Client } from '../../src/cli/client.ts'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { imageHeader } from '../../src/simulator/image.ts'
 import { type JunosConfig, parseJunosConfig } from '../../src/simulator/junos/junos-config.ts'
 import { type JunosDevice, createJunosDevice } from '../../src/simulator/junos/junos-device.ts'
 import { type SimulatedJunosOptions, startSimulatedJunos } from '../../src/simulator/junos/simulated-junos.ts'
 import { newMac } from '../gateway/harness.ts'
+import { afterFile } from '../support/after-file.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
-import { copyPreparedData } from '../support/database/prepared-data.ts'
+import { type KillableService, startKillableService } from '../support/servers/killable-service.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { newHostKey } from './harness.ts'
 
@@ -20,39 +16,16 @@ const MODEL = 'EX4100-48P'
 const VERSION = '23.4R2-S2.1'
 const WITHIN_MS = 120_000
 
-interface World {
-  readonly service: Service
-  readonly operator: Client
-  readonly client: Client
-  readonly org: string
-  readonly siteId: string
-  readonly config: JunosConfig
-}
-
-let folder: string
-let world: World
+let world: KillableService & { readonly config: JunosConfig }
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'signalbox-junos-'))
-  await copyPreparedData(join(folder, 'data'))
-  const service = await createService(folder, { SIGNALBOX_ROLLOUT_SOAK_S: '0' })
-  service.start()
-  if (!(await service.ready())) throw new Error('the server did not start')
-  const operator = await service.client()
-  const account = { email: 'a@example.test', password: 'correct horse battery', org: 'Test' }
-  const made = (await operator.call('POST', '/operator/v1/bootstrap', account)) as AnyJson
-  const client = await service.client(`Token ${made.api_token}`)
-  const org = `/api/v1/orgs/${made.org_id}`
-  const site = (await client.call('POST', `${org}/sites`, { name: 'Here' })) as AnyJson
+  const started = await startKillableService(afterFile)
+  const { service, client, org } = started
   const image = Buffer.from(imageHeader([MODEL], VERSION).padEnd(100_000, '.'))
   await client.upload(`${org}/firmware?version=${VERSION}&models=${MODEL}`, image)
   const { cmd } = (await client.call('GET', `${org}/ocdevices/outbound_ssh_cmd`)) as AnyJson
   const config = { ...parseJunosConfig(cmd), host: '127.0.0.1', port: service.netconfPort }
-  world = { service, operator, client, org, siteId: site.id, config }
+  world = { ...started, config }
 }, WITHIN_MS)
-afterAll(async () => {
-  await world.service.close()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
 
 /** Claims a Virtual Chassis of three that calls home until the test ends. */
 async function addChassis(hooks: Pick<SimulatedJunosOptions, 'onRequest' | 'onBoot'>): Promise<JunosDevice> {

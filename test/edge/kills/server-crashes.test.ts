@@ -1,19 +1,15 @@
 // The real server is killed while an edge appliance or a router works on a command of its upgrade.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type Service, createService } from '../../../soak/support/service.ts'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { dryRunAppliance } from '../../../src/agent/dry-run.ts'
 import { createEdgeRole } from '../../../src/agent/edge-role.ts'
 import type { OnPoint, Point } from '../../../src/agent/points.ts'
 import { dryRunRouter } from '../../../src/agent/router/router-dry-run.ts'
 import { createRouterRole } from '../../../src/agent/router/router-role.ts'
 import { type AgentOptions, runAgent } from '../../../src/agent/run-agent.ts'
-import type { Client } from '../../../src/cli/client.ts'
 import { deviceIdOf } from '../../../src/devices/device.ts'
+import { afterFile } from '../../support/after-file.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
-import { copyPreparedData } from '../../support/database/prepared-data.ts'
+import { type KillableService, startKillableService } from '../../support/servers/killable-service.ts'
 import { temporaryDir } from '../../support/temporary-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { newRouterMac } from '../routers.ts'
@@ -23,34 +19,13 @@ import { dryRunOf } from '../start-router.ts'
 const WITHIN_MS = 60_000
 const IMAGE_BYTES = 200_000
 
-interface World {
-  readonly service: Service
-  readonly client: Client
-  readonly org: string
-  readonly siteId: string
-}
-
-let folder: string
-let world: World
+let world: KillableService
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'signalbox-agents-'))
-  await copyPreparedData(join(folder, 'data'))
-  const service = await createService(folder, { SIGNALBOX_ROLLOUT_SOAK_S: '0' })
-  service.start()
-  if (!(await service.ready())) throw new Error('the server did not start')
-  const account = { email: 'a@example.test', password: 'correct horse battery', org: 'Test' }
-  const made = (await (await service.client()).call('POST', '/operator/v1/bootstrap', account)) as AnyJson
-  const client = await service.client(`Token ${made.api_token}`)
-  const org = `/api/v1/orgs/${made.org_id}`
-  const site = (await client.call('POST', `${org}/sites`, { name: 'Here' })) as AnyJson
+  world = await startKillableService(afterFile)
+  const { client, org } = world
   await client.upload(`${org}/firmware?version=6.2.0&models=SSR120&tag=stable`, Buffer.alloc(IMAGE_BYTES, 'r'))
   await client.upload(`${org}/firmware?version=2.0.0&package=tunterm`, Buffer.alloc(IMAGE_BYTES, 'p'))
-  world = { service, client, org, siteId: site.id }
 }, 2 * WITHIN_MS)
-afterAll(async () => {
-  await world.service.close()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
 
 const get = async (path: string): Promise<AnyJson> => (await world.client.call('GET', path)) as AnyJson
 const post = async (path: string, body: object): Promise<AnyJson> =>
