@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { version } from '../../../src/platform/version.ts'
 import { addMxedge } from '../../support/fleets/mxedges.ts'
+import { afterFile } from '../../support/after-file.ts'
 import { temporaryDir } from '../../support/temporary-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { codeOf, newRouterMac, statsOf } from '../routers.ts'
@@ -17,16 +18,12 @@ import { type EdgeWorld, startEdgeWorld } from '../world.ts'
 let world: EdgeWorld
 /** The agent in one file. */
 let file: string
-const atEnd: (() => Promise<void>)[] = []
 beforeAll(async () => {
   world = await startEdgeWorld()
-  file = join(await temporaryDir((end) => atEnd.push(end)), 'agent.mjs')
+  file = join(await temporaryDir(afterFile), 'agent.mjs')
   await run(process.execPath, [builder, file])
 })
-afterAll(async () => {
-  await world.close()
-  for (const end of atEnd) await end()
-})
+afterAll(() => world.close())
 
 const run = promisify(execFile)
 const program = fileURLToPath(new URL('../../../src/bin/agent.ts', import.meta.url))

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { bundleAgent } from '../../../scripts/bundle-agent.ts'
 import { points } from '../../../src/agent/points.ts'
 import { deviceIdOf } from '../../../src/devices/device.ts'
@@ -13,6 +13,7 @@ import { startRollouts } from '../../../src/rollout/worker.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { addSite } from '../../support/fleets/devices.ts'
 import { addMxedge } from '../../support/fleets/mxedges.ts'
+import { afterFile } from '../../support/after-file.ts'
 import { temporaryDir } from '../../support/temporary-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type Ended, type Machine, type Scenario, type Trial, runTrials } from './kill-trials.ts'
@@ -33,24 +34,20 @@ let engine: Poller
 let folder: string
 let program: string
 let trials: readonly Trial[]
-const atEnd: (() => Promise<void>)[] = []
 
 beforeAll(async () => {
-  folder = await temporaryDir((end) => atEnd.push(end))
+  folder = await temporaryDir(afterFile)
   program = join(folder, 'agent.mjs')
   world = await startEdgeWorld()
+  afterFile(() => world.close())
   // An agent that connects more often than its allowance permits would wait for it.
   const clock = setInterval(() => world.advance(4 * TICK_MS), TICK_MS)
-  atEnd.push(async () => clearInterval(clock))
+  afterFile(() => clearInterval(clock))
   engine = startRollouts(world.ctx, { ...defaultRolloutOptions, soakMs: 0, retryMs: 5 })
+  afterFile(() => engine.stop())
   await bundleAgent(fileURLToPath(new URL('killed-agent.ts', import.meta.url)), program)
   trials = (await Promise.all(scenarios.map(runTrials))).flat()
 }, 5 * WITHIN_MS)
-afterAll(async () => {
-  for (const end of atEnd.toReversed()) await end()
-  await engine.stop()
-  await world.close()
-})
 
 test.each(points)('after a kill at "%s" each command ends once, and its hooks never overlap', (point) => {
   const killed = trials.filter(({ kills }) => kills.some(([at]) => at === point))

@@ -3,10 +3,11 @@ import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { bundleAgent } from '../../../scripts/bundle-agent.ts'
 import { renewalPoints } from '../../../src/agent/points.ts'
 import { addMxedge } from '../../support/fleets/mxedges.ts'
+import { afterFile } from '../../support/after-file.ts'
 import { temporaryDir } from '../../support/temporary-dir.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { KillableAgent, createMachine, listBrokenFiles } from './killable-agent.ts'
@@ -19,17 +20,13 @@ const WITHIN_MS = 60_000
 let world: EdgeWorld
 let folder: string
 let program: string
-const atEnd: (() => Promise<void>)[] = []
 beforeAll(async () => {
-  folder = await temporaryDir((end) => atEnd.push(end))
+  folder = await temporaryDir(afterFile)
   program = join(folder, 'agent.mjs')
   world = await startEdgeWorld()
+  afterFile(() => world.close())
   await bundleAgent(fileURLToPath(new URL('killed-agent.ts', import.meta.url)), program)
 }, WITHIN_MS)
-afterAll(async () => {
-  for (const end of atEnd.toReversed()) await end()
-  await world.close()
-})
 
 interface Pair {
   readonly certificate: string
@@ -66,7 +63,7 @@ test.each(renewalPoints)(
       ...{ role: 'edge', code: magic, mac: '' },
       ...{ folder: state, machine, url: world.url },
     })
-    atEnd.push(() => agent.end())
+    afterFile(() => agent.end())
     agent.start(null)
     await untilConnected(world, id)
     await agent.untilSettled()
