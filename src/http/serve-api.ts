@@ -8,7 +8,7 @@ import { accountOf } from '../access/request-limits.ts'
 import { AppError } from '../platform/errors.ts'
 import { hiddenProperty } from '../platform/hidden-property.ts'
 import { networkOf } from '../platform/outbound/network-of.ts'
-import { takeLargeBodies, waitBeforeBody } from './bodies/body-limits.ts'
+import { acceptLargeBodies, waitBeforeBody } from './bodies/body-limits.ts'
 import { type AccountMemory, createAccountMemory } from './turns/accounts/account-memory.ts'
 import { type FairTurns, TURN_MS, createFairTurns } from './turns/fair-turns.ts'
 import type { Requester } from './turns/lanes.ts'
@@ -101,7 +101,7 @@ export async function serveApi(
       api.decorateRequest('addCost', function addCost(this: FastifyRequest, ms: number) {
         turns.addCost(responseOf(this), ms)
       })
-      takeLargeBodies(api)
+      acceptLargeBodies(api)
       api.addHook('onRequest', async (request, reply) => {
         // No cache may store answers that only this caller may read. Routes of pictures override this.
         void reply.header('cache-control', 'no-store')

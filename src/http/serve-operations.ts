@@ -4,14 +4,14 @@ import { type TSchema, Type } from 'typebox'
 import type { Context } from '../platform/context.ts'
 import { type Apart, type ApartAnswer, errorOfRefusal } from './apart/messages.ts'
 import { EncodedJson, encodeJson } from './bodies/encode-json.ts'
-import { takeForms } from './bodies/forms.ts'
-import { takeJson } from './bodies/json.ts'
+import { acceptForms } from './bodies/forms.ts'
+import { acceptJson } from './bodies/json.ts'
 import { type Operation, contentOf } from './operation.ts'
 import { type RunOperation, createRunOperation } from './run-operation.ts'
 import { ListErrorReply } from './schemas.ts'
 import { assertStays } from './turns/completion/request-end.ts'
 import { kindOfRequest } from './turns/costs/request-kind.ts'
-import { takeStreams } from './bodies/streams.ts'
+import { acceptStreams } from './bodies/streams.ts'
 import { UnparsedBody } from './bodies/unparsed-body.ts'
 
 const IDLE_MS = 60_000
@@ -45,9 +45,9 @@ export function serveOperations(
       // Operations share a context, because it takes as long to create as dozens of routes.
       else
         await http.register(async (context) => {
-          if (stream) takeStreams(context)
-          if (form) await takeForms(context)
-          if (form && types.includes('application/json')) takeJson(context)
+          if (stream) acceptStreams(context)
+          if (form) await acceptForms(context)
+          if (form && types.includes('application/json')) acceptJson(context)
           addRoutes(context)
         })
     }

@@ -13,7 +13,7 @@ import { replyWithError } from './errors.ts'
 import { createForwardedForCheck } from './connections/forwarded-for.ts'
 import { endSilentConnections } from './connections/end-silent.ts'
 import { guardConnections } from './connections/guard-connections.ts'
-import { takeJson } from './bodies/json.ts'
+import { acceptJson } from './bodies/json.ts'
 import { finishOperations } from './turns/completion/finish-operations.ts'
 import { opensStream } from './stream/opens-stream.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
@@ -99,7 +99,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   })
   http.removeAllContentTypeParsers()
   http.decorateRequest('runsApart', false)
-  takeJson(http)
+  acceptJson(http)
   const checkForwardedFor = createForwardedForCheck(options.log)
   http.addHook('onRequest', (request, reply, done) => {
     checkForwardedFor(request)

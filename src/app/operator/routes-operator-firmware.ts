@@ -6,7 +6,7 @@ import { CheckBody, receiveCheck } from '../../firmware/uploads/routes-check.ts'
 import { type UploadRequest, receiveUpload } from '../../firmware/uploads/routes-upload.ts'
 import { UploadQuery } from '../../firmware/wire.ts'
 import { Uuid } from '../../http/schemas.ts'
-import { takeStreams } from '../../http/bodies/streams.ts'
+import { acceptStreams } from '../../http/bodies/streams.ts'
 import type { Context } from '../../platform/context.ts'
 import { getOperatorScope } from './operator-scope.ts'
 
@@ -30,7 +30,7 @@ export function operatorFirmwareRoutes(ctx: Context, files: FirmwareFiles): Fast
 
 function uploadRoute(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncTypebox {
   return async (http) => {
-    takeStreams(http)
+    acceptStreams(http)
     http.post(
       '/orgs/:org_id/firmware',
       { schema: { hide: true, params: Params, querystring: UploadQuery } },

@@ -9,7 +9,7 @@ import { listRevokedCertificates } from '../../devices/certificates/store.ts'
 import { parseMac } from '../../devices/device.ts'
 import { type RegisteredDevice, findUnclaimed, listUnclaimed } from '../../devices/registry/store.ts'
 import { type RegisteredMxedge, findUnclaimedMxedge, listUnclaimedMxedges } from '../../mxedges/registry/store.ts'
-import { takeLargeBodies } from '../../http/bodies/body-limits.ts'
+import { acceptLargeBodies } from '../../http/bodies/body-limits.ts'
 import { type Page, type Paged, pageQuery, parsePage, presentPage, setPageHeaders } from '../../http/lists/lists.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
@@ -49,7 +49,7 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
       if (scheme !== 'Operator' || !equalText(key, parts.operatorKey))
         throw new AppError('unauthenticated', 'The operator key was not provided')
     })
-    takeLargeBodies(http)
+    acceptLargeBodies(http)
 
     http.post('/bootstrap', { schema: { hide: true, body: BootstrapBody } }, async ({ body }) => {
       const made = await bootstrap(ctx, parts.accounts.passwords, { ...body, orgName: body.org })

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { readForm, takeForms } from '../../http/bodies/forms.ts'
+import { acceptForms, readForm } from '../../http/bodies/forms.ts'
 import type { Context } from '../../platform/context.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { discardImage, receiveFile } from '../../platform/images/image-files.ts'
@@ -43,7 +43,7 @@ export function supportFileRoutes(
 /** Devices post a form with their serial number in `name`, agents with the id of their appliance; the file is in `data`. */
 function uploadRoute(ctx: Context, files: SupportFiles, sources: readonly SupportSource[]): FastifyPluginAsyncTypebox {
   return async (http) => {
-    await takeForms(http)
+    await acceptForms(http)
     http.route({
       method: 'POST',
       url,

@@ -14,7 +14,7 @@ export const MAX_JSON_BYTES = 1024 * 1024
  * Allows JSON of 1 MiB for the routes of this context that are not `public`. They must authenticate before they read
  * it.
  */
-export function takeLargeBodies(http: FastifyInstance): void {
+export function acceptLargeBodies(http: FastifyInstance): void {
   http.addHook('onRoute', (route) => {
     if (route.config?.public !== true) route.bodyLimit ??= MAX_JSON_BYTES
   })

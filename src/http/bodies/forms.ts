@@ -17,7 +17,7 @@ const MAX_PARTS = 16
  * Makes the routes of this context accept forms (`multipart/form-data`) instead of JSON. Register it in a separate
  * context, and let the route authorize before it calls `readForm`.
  */
-export async function takeForms(http: FastifyInstance): Promise<void> {
+export async function acceptForms(http: FastifyInstance): Promise<void> {
   http.removeAllContentTypeParsers()
   // Every part arrives as bytes: as text, the parser would replace bytes that are not UTF-8.
   await http.register(multipart, {

@@ -9,7 +9,7 @@ const IDLE_MS = 60_000
  * Makes the routes of this context accept a file as the body itself, whatever content type the client declares: the
  * body of such a request is a stream. Register it in a separate context.
  */
-export function takeStreams(http: FastifyInstance): void {
+export function acceptStreams(http: FastifyInstance): void {
   const receiving = new Set<Readable>()
   // A stop does not wait for uploads: their clients see the interruption.
   http.addHook('preClose', async () => receiving.forEach((body) => body.destroy()))

@@ -5,7 +5,7 @@ import { buffer, text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { createHttpServer } from '../../../../src/http/server.ts'
-import { takeStreams } from '../../../../src/http/bodies/streams.ts'
+import { acceptStreams } from '../../../../src/http/bodies/streams.ts'
 import { createLog } from '../../../../src/platform/log.ts'
 
 const BODY_MS = 200
@@ -16,7 +16,7 @@ async function startServer(bodyMs = BODY_MS): Promise<number> {
   http.get('/slow', async () => delay(2 * BODY_MS, { slow: true }))
   http.post('/refused', { onRequest: async (_request, reply) => reply.code(401).send({}) }, () => ({}))
   await http.register(async (uploads) => {
-    takeStreams(uploads)
+    acceptStreams(uploads)
     uploads.post('/upload', async ({ body }) => ({ bytes: (await buffer(body as Readable)).length }))
   })
   await http.listen({ host: '127.0.0.1', port: 0 })

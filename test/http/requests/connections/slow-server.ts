@@ -4,10 +4,10 @@ import { buffer } from 'node:stream/consumers'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { onTestFinished } from 'vitest'
-import { type FormFile, readForm, takeForms } from '../../../../src/http/bodies/forms.ts'
+import { type FormFile, acceptForms, readForm } from '../../../../src/http/bodies/forms.ts'
 import { serveApi } from '../../../../src/http/serve-api.ts'
 import { createHttpServer } from '../../../../src/http/server.ts'
-import { takeStreams } from '../../../../src/http/bodies/streams.ts'
+import { acceptStreams } from '../../../../src/http/bodies/streams.ts'
 import { createLog } from '../../../../src/platform/log.ts'
 import { personOf } from '../../../support/person.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -76,11 +76,11 @@ export async function startSlowServer({
       })
     },
     async (api) => {
-      await takeForms(api)
+      await acceptForms(api)
       api.route({ method: 'POST', url: '/form', handler: receiveForm })
     },
     async (api) => {
-      takeStreams(api)
+      acceptStreams(api)
       api.post('/upload', slow)
       api.route({ method: 'POST', url: '/stored', handler: receiveFile })
     },
