@@ -1,7 +1,5 @@
-import type { Locator, Route } from 'playwright-core'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addSite, claimNewDevice } from '../support/fleets/devices.ts'
 import { addPerson } from '../support/people.ts'
 import { noChromium, openSession } from '../support/peers/chromium.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -16,14 +14,8 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
   }, 240_000)
   afterAll(() => world?.close())
 
-  async function addWebhook(body: object): Promise<string> {
-    const { status, body: webhook } = await world.call('POST', `${world.path}/webhooks`, { body })
-    expect(status).toBe(200)
-    return webhook.id
-  }
-
   it('says that a webhook without topics gets no messages', { timeout: WITHIN_MS }, async () => {
-    await addWebhook({ name: 'Silent', url: 'http://127.0.0.1:9/hook' })
+    await world.addWebhook({ name: 'Silent', url: 'http://127.0.0.1:9/hook' })
     const { page, context } = await world.enter(world.org, `${world.path}/webhooks`)
     const row = page.getByRole('listitem').filter({ hasText: 'Silent' })
     await row.getByText('Gets no events').waitFor()
@@ -42,7 +34,7 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
 
   it('changes a webhook, and leads to what the server refuses', { timeout: WITHIN_MS }, async () => {
     const body = { name: 'Old name', url: 'http://127.0.0.1:9/hook', secret: 'a secret', topics: ['audits'] }
-    const id = await addWebhook({ ...body, enabled: false })
+    const id = await world.addWebhook({ ...body, enabled: false })
     const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
     await page.getByText('Disabled', { exact: true }).waitFor()
     await page.getByText('An administrator has disabled the webhook, and 0 messages wait').waitFor()
@@ -91,9 +83,14 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
   it('enables a disabled webhook, and shows how its messages are verified', { timeout: WITHIN_MS }, async () => {
     const topics = ['audits', 'nac_events']
     const body = { name: 'Stopped', url: 'http://127.0.0.1:9/hook', topics, enabled: false }
-    const id = await addWebhook({ ...body, secret: 'the first', ed25519_signatures: true })
+    const id = await world.addWebhook({ ...body, secret: 'the first', ed25519_signatures: true })
     await world.call('PUT', `${world.path}/webhooks/${id}`, { body: { secret: 'the second' } })
-    const gone = await addWebhook({ name: 'Gone', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false })
+    const gone = await world.addWebhook({
+      name: 'Gone',
+      url: 'http://127.0.0.1:9/hook',
+      topics: ['audits'],
+      enabled: false,
+    })
     await world.ctx.db.updateTable('webhook').set({ disabledWhy: 'gone' }).where('id', '=', gone).execute()
     const failures = { failures: 25, openUntil: new Date(world.ctx.clock.now().getTime() + 60_000) }
     await world.ctx.db.updateTable('webhookLane').set(failures).where('webhookId', '=', id).execute()
@@ -139,92 +136,8 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await context.close()
   })
 
-  it('keeps the focus on a button while its action runs, and runs it once', { timeout: WITHIN_MS }, async () => {
-    const id = await addWebhook({ name: 'Pinged', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
-    const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
-    const held = Promise.withResolvers<void>()
-    const sent: string[] = []
-    await page.route(/\/ping$|\/webhooks\/[^/]+$/, async (route) => {
-      if (route.request().method() === 'GET') return route.continue()
-      sent.push(route.request().method())
-      await held.promise
-      return route.continue()
-    })
-    const ping = page.getByRole('button', { name: 'Send a test message' })
-    await ping.focus()
-    await clickTwice(ping)
-    await page.locator('[aria-busy=true]').and(ping).waitFor()
-    await page.keyboard.press('Enter')
-    await expectAccessible(page)
-    await page.locator(':focus').and(ping).waitFor()
-
-    await page.getByRole('button', { name: 'Delete…' }).press('Enter')
-    const dialog = page.getByRole('dialog')
-    const confirm = dialog.getByRole('button', { name: 'Delete', exact: true })
-    // The dialog takes the focus a moment after it is shown.
-    await page
-      .locator(':focus')
-      .and(dialog.getByRole('button', { name: 'Keep as it is' }))
-      .waitFor()
-    await confirm.focus()
-    await clickTwice(confirm)
-    await page.locator('[aria-busy=true]').and(confirm).waitFor()
-    await page.keyboard.press('Enter')
-    await page.locator(':focus').and(confirm).waitFor()
-    // The browser reports its requests a moment later.
-    await waitUntil('both requests', () => sent.length > 1)
-    expect(sent).toEqual(['POST', 'DELETE'])
-    held.resolve()
-    await page.getByRole('heading', { name: 'Webhooks' }).waitFor()
-    expect(sent).toEqual(['POST', 'DELETE'])
-    await context.close()
-  })
-
-  /** Both clicks are waiting, as on a page that was busy: nothing comes between them. */
-  const clickTwice = (button: Locator): Promise<void> =>
-    button.evaluate(async (element: { click(): void }) => {
-      for (let click = 0; click < 2; click += 1) setTimeout(() => element.click())
-    })
-
-  it(
-    'says that the webhook of an open page or an old link is gone, and where a device is',
-    { timeout: WITHIN_MS },
-    async () => {
-      const id = await addWebhook({ name: 'Removed', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
-      const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
-      await page.getByRole('heading', { name: 'Removed' }).waitFor()
-      await world.call('DELETE', `${world.path}/webhooks/${id}`)
-      await page.getByText('The webhook was deleted, or it never existed').waitFor()
-      await page.goto(`${world.path}/webhooks/${id}/edit`)
-      await page.getByText('The webhook was deleted, or it never existed').waitFor()
-      await expectAccessible(page)
-      await page.getByRole('main').getByRole('link', { name: 'audit log' }).click()
-      await page.getByText('Delete Webhook "Removed"').waitFor()
-
-      const [from, to] = [await addSite(world, 'Old place'), await addSite(world, 'New place')]
-      const { mac, id: deviceId } = await claimNewDevice(world, { siteId: to })
-      const old = `${world.path}/sites/${from}/devices/${mac}`
-      await page.goto(old)
-      await page.getByRole('link', { name: 'Open it at New place' }).click()
-      await page.waitForURL(`**/sites/${to}/devices/${mac}`)
-      const inventory = `${world.path}/inventory`
-      await world.call('PUT', inventory, { body: { op: 'unassign', macs: [mac] } })
-      await page.goto(old)
-      await page.getByText('The device is in no site').waitFor()
-      await world.call('PUT', inventory, { body: { op: 'delete', macs: [mac] } })
-      await page.reload()
-      await page.getByText('The organization does not have this device').waitFor()
-      await expectAccessible(page)
-      await page.goto(`${world.path}/edges/${deviceId}`)
-      await page.getByText('The edge appliance was deleted, or it never existed').waitFor()
-      await page.goto(`${world.path}/sites/${deviceId}`)
-      await page.getByText('The site was deleted, or it never existed').waitFor()
-      await context.close()
-    },
-  )
-
   it('reads the health of each webhook in the list less often than their number', { timeout: WITHIN_MS }, async () => {
-    await addWebhook({ name: 'Listed', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
+    await world.addWebhook({ name: 'Listed', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
     const { page, context } = await world.openPage()
     await openSession(context, world.org)
     await page.clock.install()
@@ -242,7 +155,7 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
 
   it('breaks a long name where the page is narrow', { timeout: WITHIN_MS }, async () => {
     const name = 'W'.repeat(128)
-    const id = await addWebhook({ name, url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
+    const id = await world.addWebhook({ name, url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
     const { page, context } = await world.openPage({ width: 390, height: 844 })
     await openSession(context, world.org)
     for (const path of [`?name=${name}`, `/${id}/edit`]) {
@@ -253,51 +166,9 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await context.close()
   })
 
-  it('keeps the input while the server fails, and sends it once', { timeout: 2 * WITHIN_MS }, async () => {
-    await addSite(world, 'Stavanger')
-    const { page, context } = await world.enter(world.org, world.path)
-    const openEnd = 'The server does not answer. The change may have been made: look before you repeat it.'
-    const failures: readonly (readonly [fail: (route: Route) => Promise<void>, message: string])[] = [
-      [(route) => route.fulfill({ status: 500, body: '' }), 'The server answered 500.'],
-      [(route) => route.fulfill({ status: 503, json: { detail: 'The database is away' } }), 'The database is away'],
-      [(route) => route.fulfill({ status: 504, body: '<html>' }), openEnd.replace('does not answer', 'answered 504')],
-      [(route) => route.abort('connectionrefused'), openEnd],
-      [(route) => route.abort('connectionreset'), openEnd],
-    ]
-    const forms = [
-      { path: '', field: 'Name of a new site', action: 'Create the site', call: '/sites', cases: failures },
-      {
-        ...{ path: '/webhooks/new', field: 'Name', action: 'Create the webhook', call: '/webhooks' },
-        cases: failures.slice(-1),
-      },
-    ]
-    for (const { path, field, action, call, cases } of forms) {
-      await page.goto(world.path + path)
-      if (path === '') await page.getByText('Add a site').click()
-      const input = page.getByLabel(field, { exact: true })
-      await input.fill('Kept')
-      for (const [fail, message] of cases) {
-        let sent = 0
-        await page.route(`**/api/v1${world.path}${call}`, (route) => {
-          if (route.request().method() === 'GET') return route.continue()
-          sent += 1
-          return fail(route)
-        })
-        await page.getByRole('button', { name: action }).click()
-        await page.getByRole('main').getByText(message).waitFor()
-        // The page reads everything again when the server is back.
-        await page.getByText('The server does not answer. What you see').waitFor({ state: 'detached' })
-        expect({ sent, input: await input.inputValue() }, message).toEqual({ sent: 1, input: 'Kept' })
-        await page.getByRole('main').getByText(message).waitFor()
-        await page.unrouteAll({ behavior: 'wait' })
-      }
-    }
-    await context.close()
-  })
-
   it('shows undelivered messages, and sends them again', { timeout: WITHIN_MS }, async () => {
     const webhook = { name: 'Tickets', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false }
-    const { id } = (await world.call('POST', `${world.path}/webhooks`, { body: webhook })).body
+    const id = await world.addWebhook(webhook)
     const at = world.ctx.clock.now()
     const message = {
       orgId: world.org.orgId,

@@ -1,4 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { expect } from 'vitest'
 import { buildConsole, launchChromium, openSession, openView } from '../support/peers/chromium.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { WITHIN_MS } from './demo.ts'
@@ -17,6 +18,8 @@ export interface ConsoleWorld extends TestServer {
   openPage(view?: Parameters<typeof openView>[2]): Promise<OpenPage>
   /** Opens a page as a person who has signed in. */
   enter(person: TestOrg, path: string): Promise<OpenPage>
+  /** Adds a webhook to the organization. @returns Its id. */
+  addWebhook(body: object): Promise<string>
 }
 
 /** @param ssoDomains The identity providers by the domain of people's addresses. */
@@ -39,6 +42,11 @@ export async function startConsole(ssoDomains = new Map<string, string>()): Prom
       await openSession(opened.context, person)
       await opened.page.goto(target)
       return opened
+    },
+    async addWebhook(body) {
+      const { status, body: webhook } = await server.call('POST', `${path}/webhooks`, { body })
+      expect(status).toBe(200)
+      return webhook.id
     },
     async close() {
       await browser.close()

@@ -1,0 +1,145 @@
+import type { Locator, Route } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addSite, claimNewDevice } from '../support/fleets/devices.ts'
+import { noChromium } from '../support/peers/chromium.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { expectAccessible } from './axe.ts'
+import { WITHIN_MS } from './demo.ts'
+import { type ConsoleWorld, startConsole } from './world.ts'
+
+describe.skipIf(noChromium !== null)(
+  `the console while the server is slow or fails, or what it shows is gone${noChromium === null ? '' : `: ${noChromium}`}`,
+  () => {
+    let world: ConsoleWorld
+    beforeAll(async () => {
+      world = await startConsole()
+    }, 240_000)
+    afterAll(() => world?.close())
+
+    it('keeps the focus on a button while its action runs, and runs it once', { timeout: WITHIN_MS }, async () => {
+      const id = await world.addWebhook({ name: 'Pinged', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
+      const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
+      const held = Promise.withResolvers<void>()
+      const sent: string[] = []
+      await page.route(/\/ping$|\/webhooks\/[^/]+$/, async (route) => {
+        if (route.request().method() === 'GET') return route.continue()
+        sent.push(route.request().method())
+        await held.promise
+        return route.continue()
+      })
+      const ping = page.getByRole('button', { name: 'Send a test message' })
+      await ping.focus()
+      await clickTwice(ping)
+      await page.locator('[aria-busy=true]').and(ping).waitFor()
+      await page.keyboard.press('Enter')
+      await expectAccessible(page)
+      await page.locator(':focus').and(ping).waitFor()
+
+      await page.getByRole('button', { name: 'Delete…' }).press('Enter')
+      const dialog = page.getByRole('dialog')
+      const confirm = dialog.getByRole('button', { name: 'Delete', exact: true })
+      // The dialog takes the focus a moment after it is shown.
+      await page
+        .locator(':focus')
+        .and(dialog.getByRole('button', { name: 'Keep as it is' }))
+        .waitFor()
+      await confirm.focus()
+      await clickTwice(confirm)
+      await page.locator('[aria-busy=true]').and(confirm).waitFor()
+      await page.keyboard.press('Enter')
+      await page.locator(':focus').and(confirm).waitFor()
+      // The browser reports its requests a moment later.
+      await waitUntil('both requests', () => sent.length > 1)
+      expect(sent).toEqual(['POST', 'DELETE'])
+      held.resolve()
+      await page.getByRole('heading', { name: 'Webhooks' }).waitFor()
+      expect(sent).toEqual(['POST', 'DELETE'])
+      await context.close()
+    })
+
+    /** Both clicks are waiting, as on a page that was busy: nothing comes between them. */
+    const clickTwice = (button: Locator): Promise<void> =>
+      button.evaluate(async (element: { click(): void }) => {
+        for (let click = 0; click < 2; click += 1) setTimeout(() => element.click())
+      })
+
+    it(
+      'says that the webhook of an open page or an old link is gone, and where a device is',
+      { timeout: WITHIN_MS },
+      async () => {
+        const id = await world.addWebhook({ name: 'Removed', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
+        const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
+        await page.getByRole('heading', { name: 'Removed' }).waitFor()
+        await world.call('DELETE', `${world.path}/webhooks/${id}`)
+        await page.getByText('The webhook was deleted, or it never existed').waitFor()
+        await page.goto(`${world.path}/webhooks/${id}/edit`)
+        await page.getByText('The webhook was deleted, or it never existed').waitFor()
+        await expectAccessible(page)
+        await page.getByRole('main').getByRole('link', { name: 'audit log' }).click()
+        await page.getByText('Delete Webhook "Removed"').waitFor()
+
+        const [from, to] = [await addSite(world, 'Old place'), await addSite(world, 'New place')]
+        const { mac, id: deviceId } = await claimNewDevice(world, { siteId: to })
+        const old = `${world.path}/sites/${from}/devices/${mac}`
+        await page.goto(old)
+        await page.getByRole('link', { name: 'Open it at New place' }).click()
+        await page.waitForURL(`**/sites/${to}/devices/${mac}`)
+        const inventory = `${world.path}/inventory`
+        await world.call('PUT', inventory, { body: { op: 'unassign', macs: [mac] } })
+        await page.goto(old)
+        await page.getByText('The device is in no site').waitFor()
+        await world.call('PUT', inventory, { body: { op: 'delete', macs: [mac] } })
+        await page.reload()
+        await page.getByText('The organization does not have this device').waitFor()
+        await expectAccessible(page)
+        await page.goto(`${world.path}/edges/${deviceId}`)
+        await page.getByText('The edge appliance was deleted, or it never existed').waitFor()
+        await page.goto(`${world.path}/sites/${deviceId}`)
+        await page.getByText('The site was deleted, or it never existed').waitFor()
+        await context.close()
+      },
+    )
+
+    it('keeps the input while the server fails, and sends it once', { timeout: 2 * WITHIN_MS }, async () => {
+      await addSite(world, 'Stavanger')
+      const { page, context } = await world.enter(world.org, world.path)
+      const openEnd = 'The server does not answer. The change may have been made: look before you repeat it.'
+      const failures: readonly (readonly [fail: (route: Route) => Promise<void>, message: string])[] = [
+        [(route) => route.fulfill({ status: 500, body: '' }), 'The server answered 500.'],
+        [(route) => route.fulfill({ status: 503, json: { detail: 'The database is away' } }), 'The database is away'],
+        [(route) => route.fulfill({ status: 504, body: '<html>' }), openEnd.replace('does not answer', 'answered 504')],
+        [(route) => route.abort('connectionrefused'), openEnd],
+        [(route) => route.abort('connectionreset'), openEnd],
+      ]
+      const forms = [
+        { path: '', field: 'Name of a new site', action: 'Create the site', call: '/sites', cases: failures },
+        {
+          ...{ path: '/webhooks/new', field: 'Name', action: 'Create the webhook', call: '/webhooks' },
+          cases: failures.slice(-1),
+        },
+      ]
+      for (const { path, field, action, call, cases } of forms) {
+        await page.goto(world.path + path)
+        if (path === '') await page.getByText('Add a site').click()
+        const input = page.getByLabel(field, { exact: true })
+        await input.fill('Kept')
+        for (const [fail, message] of cases) {
+          let sent = 0
+          await page.route(`**/api/v1${world.path}${call}`, (route) => {
+            if (route.request().method() === 'GET') return route.continue()
+            sent += 1
+            return fail(route)
+          })
+          await page.getByRole('button', { name: action }).click()
+          await page.getByRole('main').getByText(message).waitFor()
+          // The page reads everything again when the server is back.
+          await page.getByText('The server does not answer. What you see').waitFor({ state: 'detached' })
+          expect({ sent, input: await input.inputValue() }, message).toEqual({ sent: 1, input: 'Kept' })
+          await page.getByRole('main').getByText(message).waitFor()
+          await page.unrouteAll({ behavior: 'wait' })
+        }
+      }
+      await context.close()
+    })
+  },
+)
