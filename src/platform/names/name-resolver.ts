@@ -1,6 +1,7 @@
 import type { RecordWithTtl } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import { join } from 'node:path'
+import { createFailedAddresses } from './failed-addresses.ts'
 import { type ResolvedAddress, findLoopback, parseHosts } from './hosts.ts'
 import { type Asker, limitPerOwner } from './limit-per-owner.ts'
 import { rereadFile } from './reread-file.ts'
@@ -19,13 +20,15 @@ export interface NameResolverOptions {
 
 export interface NameResolver {
   /**
-   * Returns all addresses of a name, IPv4 first; never an empty list.
+   * Returns all addresses of a name, IPv4 first, and last those that have failed; never an empty list.
    * @param asker An owner has only a few look-ups in progress, the others wait for them. Null: no limit.
    * @throws Error with a sentence for people, or the reason of the signal.
    */
   resolve(name: string, asker: Asker | null): Promise<readonly ResolvedAddress[]>
   /** True if resolve() would return addresses without asking a name server. */
   isKnown(name: string): boolean
+  /** Must be called with the addresses of a name that could not be connected to, while another one could. */
+  noteFailed(name: string, addresses: readonly string[]): void
   /** Ends the look-ups in progress. */
   close(): void
 }
@@ -73,6 +76,7 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
   )
   const limit = limitPerOwner(MAX_PER_OWNER)
   const kept = new Map<string, Kept>()
+  const failed = createFailedAddresses(nowMs)
   const underWay = new Map<string, Promise<Kept>>()
 
   function findKept(name: string): Kept | undefined {
@@ -111,13 +115,14 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
     async resolve(given, asker) {
       const name = given.toLowerCase()
       const local = findLocal(name)
-      if (local !== undefined) return local
+      if (local !== undefined) return failed.putLast(name, local)
       const { result } =
         findKept(name) ??
         (await (asker === null ? lookUp(name) : limit(asker, async () => findKept(name) ?? lookUp(name))))
       if (typeof result === 'string') throw new Error(result)
-      return result
+      return failed.putLast(name, result)
     },
+    noteFailed: (name, addresses) => failed.add(name.toLowerCase(), addresses),
     close: () => client().resolver.cancel(),
   }
 }

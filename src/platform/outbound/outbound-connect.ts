@@ -101,6 +101,8 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
         return
       }
       const { remoteAddress } = socket
+      const failed = attemptedBefore(socket)
+      if (failed.length > 0) names.noteFailed(host, failed)
       if (remoteAddress !== undefined && mayCall(remoteAddress)) {
         done(null, socket)
         return
@@ -109,6 +111,13 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
       done(new Error(refusalOf(host)), null)
     })
   }
+}
+
+/** Returns the addresses that net could not connect to before it connected; each one takes up to a quarter of a second. */
+function attemptedBefore(socket: Socket): string[] {
+  // Node declares it for all sockets, but those that were connected to a literal address do not have it.
+  const attempted: readonly string[] | undefined = socket.autoSelectFamilyAttemptedAddresses
+  return (attempted ?? []).slice(0, -1).map((target) => target.slice(0, target.lastIndexOf(':')))
 }
 
 /** The proxy gets addresses only, so that nothing it could resolve otherwise passes the guard. */

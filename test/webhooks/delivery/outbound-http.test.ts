@@ -283,6 +283,19 @@ describe('blocked addresses', () => {
     expect(await post(outbound, url)).toMatchObject({ kind: 'answer', status: 200 })
   })
 
+  it('a request connects last to the addresses of its name that failed before', async () => {
+    const closing = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
+    const server = await rawServer((socket) => socket.end(closing))
+    const port = Number(new URL(server.url).port)
+    const nameServer = await startNameServer()
+    nameServer.answer('receiver.test', { a: ['127.0.0.2', '127.0.0.1'] })
+    const outbound = outboundWith({ names: { servers: [nameServer.address] } })
+    const url = `http://receiver.test:${port}/`
+    expect(await post(outbound, url)).toMatchObject({ status: 200, remoteAddress: '127.0.0.1' })
+    await listen(createServer(), { host: '127.0.0.2', port })
+    expect(await post(outbound, url)).toMatchObject({ status: 200, remoteAddress: '127.0.0.1' })
+  })
+
   it("a URL whose name can't be resolved may be stored but not called, in the words of a private address", async () => {
     const nameServer = await startNameServer()
     nameServer.answer('empty.test', {})
