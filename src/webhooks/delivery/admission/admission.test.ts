@@ -22,7 +22,8 @@ beforeEach(() => {
   admission = createAdmission({ caps, nowMs: () => nowMs, onVacancy: () => (vacancies += 1) })
 })
 
-const open = (webhookId: string, orgId = 'a', bytes = 10): Turn => admission.open({ orgId, webhookId, bytes })
+const open = (webhookId: string, orgId = 'a', bytes = 10): Turn =>
+  admission.open({ orgId, webhookId, bytes, retry: () => {} })
 
 function startOne(webhookId: string, orgId = 'a'): Slot {
   const slot = open(webhookId, orgId).start()
@@ -64,7 +65,7 @@ describe('createAdmission', () => {
     expect(waiting.start()).not.toBeNull()
   })
 
-  it('admits a lane of each organization without a slot once per second while all slots are taken', () => {
+  it('admits a lane of each organization without a waiting one once per second while organizations are full', () => {
     admission = createAdmission({
       caps: { ...caps, lateMs: 1e6, slowMs: 1e6 },
       nowMs: () => nowMs,
@@ -76,11 +77,16 @@ describe('createAdmission', () => {
     expect(admission.vacancy('fast')).toMatchObject({ lanes: 0, busyOrgIds: ['a', 'b'] })
     nowMs = 1000
     const { lanes, lanesOf, busyOrgIds } = admission.vacancy('fast')
-    expect([lanes, lanesOf('d'), busyOrgIds]).toEqual([32, 1, ['a', 'b', 'c']])
+    expect([lanes, lanesOf('d'), lanesOf('a'), busyOrgIds]).toEqual([32, 1, 1, ['c']])
     expect(freeFresh()).toBe(0)
-    nowMs = 2000
     slots[0]?.end()
+    nowMs = 1999
     expect(admission.vacancy('fast')).toMatchObject({ lanes: 1, busyOrgIds: ['b'] })
+    nowMs = 2000
+    expect(admission.vacancy('fast')).toMatchObject({ lanes: 32, busyOrgIds: ['c'] })
+    slots[1]?.end()
+    nowMs = 3000
+    expect(admission.vacancy('fast')).toMatchObject({ lanes: 2, busyOrgIds: [] })
   })
 
   it('frees the fresh slot of a late request, and reports whether slots were used up', () => {

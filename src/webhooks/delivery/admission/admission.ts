@@ -1,7 +1,7 @@
-import { type HeldCount, createClaimedTurns } from './claimed-turns.ts'
+import { type HeldCount, type OpenedLane, createClaimedTurns } from './claimed-turns.ts'
 import { type Slot, type SlotOptions, createRequestSlots } from './request-slots.ts'
 
-/** Of how many organizations lanes are claimed at a time while no slot is free. */
+/** Of how many organizations lanes are claimed at a time in order to ask for a slot. */
 const MAX_ASKING = 32
 
 /** The limits of a claim of lanes. */
@@ -32,11 +32,11 @@ export interface Turn {
 export interface Admission {
   /**
    * Must be called before each claim. A lane is slow from its first slow request until a request is answered in time. Slow lanes
-   * share the slow slots. While all slots stay taken, it admits once per second one lane of each organization that has none, which
-   * then waits for a slot as the held lanes do.
+   * share the slow slots. While organizations may use no more slots, it admits once per second one lane of each that has no lane
+   * which waits for its first slot. The admitted one then waits as the held lanes do.
    */
   vacancy(pace: 'fast' | 'slow'): Vacancy
-  open(lane: { readonly orgId: string; readonly webhookId: string; readonly bytes: number }): Turn
+  open(lane: OpenedLane): Turn
   /**
    * Moves requests that have become late or slow and cuts those without a slot. Must be called often.
    * @param asOfMs A time after which everything that has arrived was read.
@@ -59,11 +59,11 @@ export function createAdmission(options: Omit<SlotOptions, 'moveBytes'>): Admiss
         : [slots.slow, slots.keptSlow, turns.slowBytes]
       const claimsToAsk = kept.claimsToAsk()
       return {
-        lanes: claimsToAsk ? MAX_ASKING : pool.left(),
+        lanes: claimsToAsk ? Math.max(pool.left(), MAX_ASKING) : pool.left(),
         bytes: bytes.left(),
-        lanesOf: (orgId) => (claimsToAsk ? 1 : pool.leftOf(orgId)),
+        lanesOf: (orgId) => Math.max(pool.leftOf(orgId), claimsToAsk ? 1 : 0),
         held: turns.heldCounts(),
-        busyOrgIds: [...pool.fullOrgIds(), ...bytes.fullOrgIds(), ...(claimsToAsk ? kept.waitingOrgIds() : [])],
+        busyOrgIds: [...bytes.fullOrgIds(), ...(claimsToAsk ? kept.waitingOrgIds() : pool.fullOrgIds())],
         onlyWebhookIds: isFast ? null : slowLanes.webhookIds(),
         exceptWebhookIds: isFast ? [...turns.webhookIds(), ...slowLanes.webhookIds()] : turns.webhookIds(),
       }

@@ -8,18 +8,27 @@ export interface HeldCount {
 }
 
 /** The turn of a lane, with the bytes of its messages. */
-export interface ClaimedTurn {
-  readonly orgId: string
-  readonly webhookId: string
+export interface ClaimedTurn extends Omit<OpenedLane, 'bytes'> {
   bytes: number
   bytePool: Pool
+  /** The requests in flight. */
+  requests: number
+}
+
+export interface OpenedLane {
+  readonly orgId: string
+  readonly webhookId: string
+  /** The size of the messages with which the turn begins. */
+  readonly bytes: number
+  /** Lets the lane ask once more for a slot that it did not get. */
+  readonly retry: () => void
 }
 
 /** The turns of the lanes that this process has claimed. Each takes the bytes of its messages from one of two pools. */
 export interface ClaimedTurns {
   readonly fastBytes: Pool
   readonly slowBytes: Pool
-  open(lane: Pick<ClaimedTurn, 'orgId' | 'webhookId' | 'bytes'>, isSlow: boolean): ClaimedTurn
+  open(lane: OpenedLane, isSlow: boolean): ClaimedTurn
   /** @returns False if the bytes do not fit. */
   add(turn: ClaimedTurn, bytes: number): boolean
   subtract(turn: ClaimedTurn, bytes: number): void
@@ -36,10 +45,10 @@ export function createClaimedTurns(caps: Pick<Caps, 'fastBytes' | 'slowBytes'>):
   return {
     fastBytes,
     slowBytes,
-    open({ orgId, webhookId, bytes }, isSlow) {
-      const turn = { orgId, webhookId, bytes, bytePool: isSlow ? slowBytes : fastBytes }
-      claimed.set(webhookId, turn)
-      turn.bytePool.add(orgId, bytes)
+    open(lane, isSlow) {
+      const turn = { ...lane, bytePool: isSlow ? slowBytes : fastBytes, requests: 0 }
+      claimed.set(lane.webhookId, turn)
+      turn.bytePool.add(lane.orgId, lane.bytes)
       return turn
     },
     add(turn, more) {

@@ -1,24 +1,48 @@
 import { beforeEach, expect, it } from 'vitest'
+import { type ClaimedTurn, createClaimedTurns } from './claimed-turns.ts'
 import { type KeptSlots, createKeptSlots } from './kept-slots.ts'
 import { type Pool, createPool } from './pool.ts'
 
 let nowMs: number
 let pool: Pool
 let kept: KeptSlots
+/** One lane of each organization. */
+let lanes: Record<'a' | 'b' | 'c' | 'd', ClaimedTurn>
 beforeEach(() => {
   nowMs = 0
   pool = createPool({ total: 4, perOrg: 2 })
   kept = createKeptSlots(pool, () => nowMs)
+  lanes = { a: laneOf('a'), b: laneOf('b'), c: laneOf('c'), d: laneOf('d') }
 })
 
-function take(orgId: string): boolean {
-  const isTaken = kept.ask(orgId)
-  if (isTaken) pool.add(orgId, 1)
+function laneOf(orgId: string, retry = () => {}): ClaimedTurn {
+  const bytes = { total: 1, perOrg: 1 }
+  return createClaimedTurns({ fastBytes: bytes, slowBytes: bytes }).open(
+    { orgId, webhookId: orgId, bytes: 0, retry },
+    false,
+  )
+}
+
+type Org = keyof typeof lanes
+
+function takeFor(lane: ClaimedTurn): boolean {
+  const isTaken = kept.ask(lane)
+  if (isTaken) {
+    pool.add(lane.orgId, 1)
+    lane.requests += 1
+  }
   return isTaken
 }
 
+const take = (orgId: Org): boolean => takeFor(lanes[orgId])
+
+function release(orgId: Org): void {
+  pool.add(orgId, -1)
+  lanes[orgId].requests -= 1
+}
+
 /** Passes time by looks that are 50 ms apart, after each of which the organizations ask, and may not take a slot. */
-function ask(ms: number, ...orgIds: readonly string[]): void {
+function ask(ms: number, ...orgIds: readonly Org[]): void {
   for (const end = nowMs + ms; nowMs < end;) {
     nowMs += 50
     kept.age(nowMs)
@@ -28,11 +52,11 @@ function ask(ms: number, ...orgIds: readonly string[]): void {
 
 /** Two organizations take all slots, and take each again as soon as they have released it. */
 function takeAll(): void {
-  expect(['a', 'a', 'b', 'b'].map(take)).toEqual([true, true, true, true])
+  expect([take('a'), take('a'), take('b'), take('b')]).toEqual([true, true, true, true])
 }
 
-function releaseAndTake(orgId: string): boolean {
-  pool.add(orgId, -1)
+function releaseAndTake(orgId: Org): boolean {
+  release(orgId)
   return take(orgId)
 }
 
@@ -55,9 +79,9 @@ it('keeps the next slot for an organization that has waited for its first one fo
 it('keeps none for an organization that has got one since it asked in vain', () => {
   takeAll()
   ask(1000, 'c')
-  pool.add('a', -1)
+  release('a')
   expect(take('c')).toBe(true)
-  pool.add('c', -1)
+  release('c')
   ask(50)
   expect(take('a')).toBe(true)
 })
@@ -65,7 +89,7 @@ it('keeps none for an organization that has got one since it asked in vain', () 
 it('keeps a slot for each of them, and lets others have what is left', () => {
   takeAll()
   ask(1100, 'c', 'd')
-  for (const orgId of ['a', 'a', 'b']) pool.add(orgId, -1)
+  for (const orgId of ['a', 'a', 'b'] as const) release(orgId)
   expect([take('b'), take('a'), take('c'), take('a'), take('d')]).toEqual([true, false, true, false, true])
 })
 
@@ -80,17 +104,52 @@ it('keeps none for an organization that asks no more, and lets it wait anew', ()
   expect(releaseAndTake('a')).toBe(true)
 })
 
-it('lets lanes be claimed to ask for a slot, once per second while none is free', () => {
+it('lets a lane have the slot of another one of its organization after a second, before others', () => {
+  takeAll()
+  const got: boolean[] = []
+  const waiting: ClaimedTurn = laneOf('a', () => got.push(takeFor(waiting)))
+  const later: ClaimedTurn = laneOf('a', () => got.push(takeFor(later)))
+  expect([takeFor(waiting), takeFor(later)]).toEqual([false, false])
+  for (const look of [950, 50, 50]) {
+    nowMs += look
+    kept.age(nowMs)
+    expect([takeFor(waiting), takeFor(later), got]).toEqual([false, false, []])
+    if (look === 950) expect(releaseAndTake('a')).toBe(true)
+  }
+  // The other organization is at its share.
+  expect([releaseAndTake('b'), got]).toEqual([true, []])
+  expect([releaseAndTake('a'), got]).toEqual([false, [true]])
+  expect([releaseAndTake('a'), got]).toEqual([false, [true, true]])
+  // These have one now, and the first one has to wait as long as they did.
+  pool.add('a', -1)
+  waiting.requests -= 1
+  expect([takeFor(waiting), got]).toEqual([true, [true, true]])
+})
+
+it('lets a lane take the slot again if the one that has waited does not', () => {
+  takeAll()
+  const closing = laneOf('a')
+  for (const look of [0, 1000, 50]) {
+    nowMs += look
+    kept.age(nowMs)
+    expect(takeFor(closing)).toBe(false)
+  }
+  expect(releaseAndTake('a')).toBe(true)
+})
+
+it('lets lanes be claimed to ask for a slot, once per second while an organization may use no more', () => {
   takeAll()
   const claimsAt = (ms: number): boolean => {
     nowMs = ms
     return kept.claimsToAsk()
   }
   expect([0, 999, 1000, 1001, 1999, 2000].map(claimsAt)).toEqual([false, false, true, false, false, true])
-  pool.add('a', -1)
-  expect(claimsAt(3000)).toBe(false)
-  pool.add('a', 1)
-  expect([3001, 4000, 4001].map(claimsAt)).toEqual([false, false, true])
+  release('a')
+  expect(claimsAt(3000)).toBe(true)
+  release('b')
+  expect(claimsAt(4000)).toBe(false)
+  expect(take('a')).toBe(true)
+  expect([4001, 5000, 5001].map(claimsAt)).toEqual([false, false, true])
 })
 
 it('knows which organizations have asked in vain, until they ask no more', () => {

@@ -1,19 +1,21 @@
+import type { ClaimedTurn } from './claimed-turns.ts'
 import type { Pool } from './pool.ts'
 
 /**
- * Keeps slots for organizations that have waited for their first one for a second. A lane that has slots takes the one that it
- * releases again at once, so a few organizations with a backlog would otherwise keep all slots as long as it lasts.
+ * Keeps slots for lanes that have waited for their first one for a second. A lane that has slots takes the one that it
+ * releases again at once, so a few organizations with a backlog would otherwise keep all slots as long as it lasts, and a few lanes
+ * those of their organization.
  */
 export interface KeptSlots {
-  /** @returns True if a lane of the organization may take a slot now. */
-  ask(orgId: string): boolean
+  /** @returns True if the lane may take a slot now. Another one of its organization that has waited takes one before. */
+  ask(turn: ClaimedTurn): boolean
   /** Decides for whom slots are kept. Must be called often, before the lanes that wait ask again: who does not is forgotten. */
   age(asOfMs: number): void
-  /** The organizations that have asked in vain. */
+  /** The organizations with a lane that has no slot and has asked in vain. */
   waitingOrgIds(): string[]
   /**
-   * Must be called before each claim of lanes. @returns True if no slot has been free at the claims of a second: then, and once
-   * per second, lanes of organizations without a slot are to be claimed in order to ask for one.
+   * Must be called before each claim of lanes. @returns True if some organization could use no more slots at the claims of a second:
+   * then, and once per second, lanes are to be claimed in order to ask for one.
    */
   claimsToAsk(): boolean
 }
@@ -22,35 +24,57 @@ export interface KeptSlots {
 const WAIT_MS = 1000
 
 export function createKeptSlots(pool: Pool, nowMs: () => number): KeptSlots {
-  /** The organizations without a slot that were refused one, and since when. */
-  let refused = new Map<string, number>()
+  /** The lanes without a slot that were refused one, and since when. */
+  let refused = new Map<ClaimedTurn, number>()
   let refusedBefore = refused
+  /** Those that have waited for long enough, by organization. */
+  let waiting = new Map<string, Set<ClaimedTurn>>()
+  /** The organizations without a slot among these. */
   let starving = new Set<string>()
-  /** Since when no slot was free at a claim, or lanes were last claimed to ask for one; null while slots are free. */
+  let isYielding = false
+  /** Since when organizations were full at each claim, or lanes were last claimed to ask for a slot; null if none is full. */
   let fullSinceMs: number | null = null
 
   function isKept(orgId: string): boolean {
     return starving.size > 0 && !starving.has(orgId) && pool.left() <= starving.size
   }
 
+  /** At once, because the slot could otherwise go to another organization. */
+  function yieldSlot(turn: ClaimedTurn): void {
+    const others = waiting.get(turn.orgId)
+    const [first] = others ?? []
+    if (isYielding || others === undefined || first === undefined || others.has(turn)) return
+    others.delete(first)
+    isYielding = true
+    first.retry()
+    isYielding = false
+  }
+
+  const mayTake = (orgId: string): boolean => pool.fits(orgId, 1) && !isKept(orgId)
+
   return {
-    ask(orgId) {
-      if (pool.fits(orgId, 1) && !isKept(orgId)) {
-        refused.delete(orgId)
+    ask(turn) {
+      const { orgId } = turn
+      if (mayTake(orgId)) yieldSlot(turn)
+      if (mayTake(orgId)) {
+        refused.delete(turn)
+        waiting.get(orgId)?.delete(turn)
         starving.delete(orgId)
         return true
       }
-      if (!pool.isUsedBy(orgId) && !refused.has(orgId)) refused.set(orgId, refusedBefore.get(orgId) ?? nowMs())
+      if (turn.requests === 0 && !refused.has(turn)) refused.set(turn, refusedBefore.get(turn) ?? nowMs())
       return false
     },
     age(asOfMs) {
       refusedBefore = refused
       refused = new Map()
-      starving = new Set([...refusedBefore].flatMap(([orgId, sinceMs]) => (asOfMs - sinceMs < WAIT_MS ? [] : [orgId])))
+      const turns = [...refusedBefore].flatMap(([turn, sinceMs]) => (asOfMs - sinceMs < WAIT_MS ? [] : [turn]))
+      waiting = new Map([...Map.groupBy(turns, ({ orgId }) => orgId)].map(([orgId, ofOrg]) => [orgId, new Set(ofOrg)]))
+      starving = new Set([...waiting.keys()].filter((orgId) => !pool.isUsedBy(orgId)))
     },
-    waitingOrgIds: () => [...new Set([...refusedBefore.keys(), ...refused.keys()])],
+    waitingOrgIds: () => [...new Set([...refusedBefore.keys(), ...refused.keys()].map(({ orgId }) => orgId))],
     claimsToAsk() {
-      if (pool.left() > 0) {
+      if (pool.fullOrgIds().length === 0) {
         fullSinceMs = null
         return false
       }

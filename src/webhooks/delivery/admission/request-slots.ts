@@ -72,6 +72,7 @@ export function createRequestSlots({ caps, nowMs, onVacancy, moveBytes }: SlotOp
 
   function end(request: Request): void {
     requests.delete(request)
+    request.turn.requests -= 1
     leavePool(request)
     const { webhookId } = request.turn
     if (!slowLanes.has(webhookId)) return
@@ -88,9 +89,10 @@ export function createRequestSlots({ caps, nowMs, onVacancy, moveBytes }: SlotOp
     slowLanes,
     start(turn) {
       const [pool, kept] = slowLanes.has(turn.webhookId) ? [slow, keptSlow] : [fresh, keptFresh]
-      if (stopped || !kept.ask(turn.orgId)) return null
+      if (stopped || !kept.ask(turn)) return null
       const request: Request = { turn, pool, startedMs: nowMs(), cutting: new Cutter() }
       pool.add(turn.orgId, 1)
+      turn.requests += 1
       requests.add(request)
       return { signal: request.cutting, end: () => end(request) }
     },

@@ -66,8 +66,8 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...others }: 
   async function run(lane: ClaimedLane): Promise<void> {
     const { orgId, webhookId, messages } = lane
     const bytes = messages.reduce((sum, { body }) => sum + body.length, 0)
-    const turn = admission.open({ orgId, webhookId, bytes })
     let held: HeldLane | null = null
+    const turn = admission.open({ orgId, webhookId, bytes, retry: () => held?.startWaiting() })
     let isLeft = true
     try {
       held = holdLane(ctx, options, { lane, turn })

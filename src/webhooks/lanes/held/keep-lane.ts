@@ -11,7 +11,8 @@ interface Holding {
 /** Does the same as HeldLane.stateToConfirm(). */
 export function stateToConfirm(state: LaneState, afterMs: number, { nowMs, minIdleMs }: Holding): KnownLane | null {
   const { lane, lease, outcomes, requests } = state
-  if (!state.isSimple || state.closing || !state.hasAll) return null
+  // The row of a lane that was claimed stays due until its release, so it can't be confirmed.
+  if (!state.isSimple || state.closing || !state.hasAll || lane.last !== null) return null
   if (outcomes.hasFailed() || outcomes.health().failures > 0 || !lease.isToConfirm(afterMs)) return null
   const { orgId, webhookId, epoch, webhook } = lane
   // The lease of an idle lane suffices for the time that it is held.
