@@ -86,12 +86,14 @@ export interface PhaseGate {
   readonly url?: string
   /** The person who created the upgrade may not give the approval. Absent: they may. */
   readonly prevent_self_approval?: true
+  /** How many different people must approve. Absent: one. */
+  readonly approvals?: number
   /** Other upgrades have taken over all devices of the phase: the next one still waits for the event. Absent: they have not. */
   readonly emptied?: true
 }
 
 /** The condition on an upgrade for its first phase to open: a person's approval. */
-export type StartGate = Pick<PhaseGate, 'prevent_self_approval'>
+export type StartGate = Pick<PhaseGate, 'prevent_self_approval' | 'approvals'>
 
 /** Stands for the start in gates, approvals and events: the gate after it opens the first phase. */
 export const START_PHASE = 0

@@ -19,7 +19,7 @@ import {
 import { orgDownloadsOf } from './phases/store-downloads.ts'
 import { listHealth } from './targets/health/store.ts'
 import { listApproved, orgPhasesOf } from './phases/store.ts'
-import type { StartNow } from './gates/decide-wait.ts'
+import { type StartNow, countApproved } from './gates/decide-wait.ts'
 import { type TargetKey, type TargetLimits, findPortionEnds, listTargets } from './targets/store.ts'
 import type { LockedTarget } from './targets/target-row.ts'
 
@@ -83,8 +83,14 @@ const limits = sql<OrgLimits>`jsonb_build_object(
 /** The gate before the start of an upgrade, as its request has it; null: there is none. */
 export const startGate = sql<StartGate | null>`jsonb_path_query_first(request, '$.phase_gates[*] ? (@.phase == 0)')`
 
+/** Why an upgrade is paused, and what people and checks have approved of it. */
+export interface LockedApprovals {
+  readonly hold: UpgradeHold | null
+  readonly approvals: readonly PhaseApproval[]
+}
+
 function startOf(gate: StartGate | null, approvals: readonly PhaseApproval[]): StartNow | null {
-  return gate && { gate, isApproved: listApproved(approvals, undefined).includes(START_PHASE) }
+  return gate && { gate, given: countApproved(listApproved(approvals, undefined), START_PHASE) }
 }
 
 function sumOf(states: readonly TargetState[]): RawBuilder<number> {
@@ -99,7 +105,7 @@ export async function lockOrgUpgrades(
   tx: Tx,
   scope: OrgScope,
   ids: readonly string[],
-): Promise<(OrgUpgradeNow & { readonly hold: UpgradeHold | null })[]> {
+): Promise<(OrgUpgradeNow & LockedApprovals)[]> {
   const rows = await tx
     .selectFrom('orgUpgrade')
     .select(['id', 'maxFailurePercentage', 'planned', 'hardFailures'])

@@ -82,7 +82,10 @@ export interface PhaseOf {
   readonly of?: 'downloads' | undefined
 }
 
-/** The phase after this one could open: a person approved it or resumed the upgrade at its gate, or its check passed. */
+/**
+ * A person approved the phase or resumed the upgrade at its gate, or its check passed. If several people must approve it, each of them
+ * has one.
+ */
 export interface PhaseApproval extends PhaseOf {
   readonly by: 'approval' | 'check' | 'resume'
   readonly name: string
@@ -136,6 +139,8 @@ export interface UpgradeHold {
   readonly of?: PhaseOf['of']
   /** It waits for an approval of its start. Absent: it does not. */
   readonly phase?: 0
+  /** How many further people must approve, if more than one must. */
+  readonly missing?: number
   readonly since_s: number
   /** The same instant in service time. */
   readonly since_ms: number

@@ -133,6 +133,9 @@ export const stateFields = {
         phase_of: Type.Optional(
           Type.Literal('downloads', { description: 'present at a gate between phases of the downloads' }),
         ),
+        approvals_missing: Type.Optional(
+          Type.Integer({ description: 'how many further people must approve, if more than one must' }),
+        ),
         phase: Type.Optional(Type.Literal(START_PHASE, { description: 'present while its start waits' })),
         timestamp: Timestamp,
       }),
@@ -280,12 +283,13 @@ export function presentState({
   }
 }
 
-function presentHold({ by, reason, of, phase, since_s: sinceS }: UpgradeHold) {
+function presentHold({ by, reason, of, phase, missing, since_s: sinceS }: UpgradeHold) {
   return {
     by,
     reason,
     ...(of !== undefined && { phase_of: of }),
     ...(phase !== undefined && { phase }),
+    ...(missing !== undefined && { approvals_missing: missing }),
     timestamp: sinceS,
   }
 }

@@ -214,6 +214,12 @@ describe('an upgrade that has ended and has gates with approvals', () => {
   test.each([
     ['up to the first that nobody has given', 3, {}, 1],
     ['up to the next one', 3, { approved: [1] }, 2],
+    [
+      'up to one that lacks one of its approvals',
+      3,
+      { approved: [1], gates: [{ ...approval, approvals: 2 }, approval, null] },
+      1,
+    ],
     ['as far as those given', 3, { approved: [1, 2] }, 3],
     ['over one behind the devices', 1, {}, 3],
     ['over one after a phase that was planned without devices', 2, { sizes: [0, 20, 20] }, 3],

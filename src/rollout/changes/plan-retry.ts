@@ -8,7 +8,7 @@ import {
 import type { ContinuedSite } from '../site-upgrade-now.ts'
 import type { OrgPhases } from '../phases/decide-org-phases.ts'
 import { ofDownloads } from '../gates/decide-hold.ts'
-import { findWaitingGate } from '../gates/decide-wait.ts'
+import { countApproved, countMissing, findWaitingGate } from '../gates/decide-wait.ts'
 import type { OrgUpgradeNow } from '../rounds/decide-org-upgrade.ts'
 import { isHardReason } from '../rounds/decide-step.ts'
 import type { SiteDownloads, UpgradeHold } from '../rollout.ts'
@@ -153,9 +153,8 @@ function retryPhases(
   const last = waiting.reduce((latest, phase) => Math.max(latest, phase), 0)
   const unapproved = sizes.findIndex((_size, index) => {
     const phase = index + 1
-    return (
-      phase < last && findWaitingGate(phase, { sizes, gates })?.wait_for === 'approval' && !approved.includes(phase)
-    )
+    const gate = phase < last ? findWaitingGate(phase, { sizes, gates }) : null
+    return gate?.wait_for === 'approval' && countMissing(gate, countApproved(approved, phase)) > 0
   })
   return { current: unapproved < 0 ? sizes.length : unapproved + 1, gatePassed: sizes.length, ...counts }
 }

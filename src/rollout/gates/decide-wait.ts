@@ -10,21 +10,41 @@ interface Gates {
   readonly gates: OrgPhasePlan['gates']
   /** The last phase at whose gate a person resumed the upgrade; 0 = none. */
   readonly gatePassed: number
-  /** The phases that a person has approved. */
+  /** The phases that people have approved, once for each of the people. */
   readonly approved: readonly number[]
 }
 
 /** The gate before the first phase. */
 export interface StartNow {
   readonly gate: StartGate
-  readonly isApproved: boolean
+  /** The number of people who have approved it. */
+  readonly given: number
 }
 
 /** Returns what an upgrade waits for before it begins; null: it may begin. */
-export function findStartWait(start: StartNow | null): Pick<UpgradeHold, 'by' | 'reason' | 'phase'> | null {
-  if (start === null || start.isApproved) return null
-  return { by: 'approval', reason: `its start waits for ${approvalOf(start.gate)}`, phase: START_PHASE }
+export function findStartWait(start: StartNow | null): (Wait & Pick<UpgradeHold, 'phase'>) | null {
+  const wait = start && findApprovalWait(start.gate, start.given, 'its start')
+  return wait && { ...wait, phase: START_PHASE }
 }
+
+/** Returns how many further people must approve. @param given The number of people who have approved. */
+export function countMissing({ approvals = 1 }: StartGate, given: number): number {
+  return Math.max(0, approvals - given)
+}
+
+/** How often each phase is in `approved`; see Gates. */
+export function countApproved(approved: readonly number[], phase: number): number {
+  return approved.filter((one) => one === phase).length
+}
+
+function findApprovalWait(gate: StartGate, given: number, what: string): Wait | null {
+  const missing = countMissing(gate, given)
+  if (missing === 0) return null
+  const reason = `${what} waits for ${approvalOf(gate, missing)}`
+  return { by: 'approval', reason, ...((gate.approvals ?? 1) > 1 && { missing }) }
+}
+
+type Wait = Pick<UpgradeHold, 'by' | 'reason' | 'missing'>
 
 /** A gate that waits for an event. */
 type WaitingGate = PhaseGate & Required<Pick<PhaseGate, 'wait_for'>>
@@ -46,10 +66,7 @@ export function findWaitingGate(phase: number, { sizes, gates }: Pick<Gates, 'si
  * open.
  * @param phase The phase that has ended, from 1.
  */
-export function findWait(
-  phase: number,
-  { of, sizes, gates, gatePassed, approved }: Gates,
-): Pick<UpgradeHold, 'by' | 'reason'> | null {
+export function findWait(phase: number, { of, sizes, gates, gatePassed, approved }: Gates): Wait | null {
   const gate = findWaitingGate(phase, { sizes, gates })
   if (gate === null) return null
   const ended = endOf(phase, { of, isEmptied: gate.emptied === true })
@@ -60,7 +77,7 @@ export function findWait(
       return gatePassed >= phase ? null : { by: 'check', reason: waitForCheck(ended) }
     case 'approval':
       // Resuming the upgrade after too many failures is not an approval.
-      return approved.includes(phase) ? null : { by: 'approval', reason: `${ended} and waits for ${approvalOf(gate)}` }
+      return findApprovalWait(gate, countApproved(approved, phase), `${ended} and`)
   }
 }
 
@@ -77,6 +94,10 @@ export function waitForCheck(ended: string, failure?: string): string {
   return `${ended} and waits for its check${failure === undefined ? '' : `, which ${failure}`}`
 }
 
-function approvalOf({ prevent_self_approval: another }: StartGate): string {
+function approvalOf({ prevent_self_approval: another, approvals = 1 }: StartGate, missing: number): string {
+  if (approvals > 1) {
+    const who = another === true ? 'different people who have not created the upgrade' : 'different people'
+    return `${missing} of ${approvals} approvals by ${who}`
+  }
   return another === true ? 'an approval by a person who has not created the upgrade' : 'an approval'
 }

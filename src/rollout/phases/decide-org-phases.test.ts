@@ -152,6 +152,16 @@ describe('a gate that waits for a person', () => {
     expect(done({ gates, approved: [2] })).toMatchObject({ current: 1, hold })
   })
 
+  test('opens the next phase only after as many approvals as it needs', () => {
+    const gates = [{ ...tolerating(5), wait_for: 'approval' as const, approvals: 2 }, tolerating(5)]
+    const waits = (missing: number) => ({
+      hold: { reason: `phase 1 ended and waits for ${missing} of 2 approvals by different people`, missing },
+    })
+    expect(done({ gates })).toMatchObject(waits(2))
+    expect(done({ gates, approved: [1, 2] })).toMatchObject(waits(1))
+    expect(done({ gates, approved: [1, 1] })).toMatchObject({ current: 2, hold: null })
+  })
+
   test('pauses the upgrade until a person resumes it', () => {
     const gates = waitsFor('pause')
     expect(done({ gates })).toMatchObject({ current: 1, hold: { by: 'gate' } })
@@ -165,18 +175,20 @@ describe('a gate that waits for a person', () => {
   })
 
   test('never opens a phase whose gate waits, whatever happens', () => {
-    const gates = fc.array(fc.constantFrom('approval' as const, undefined), { minLength: 4, maxLength: 4 })
+    const needed = fc.array(fc.constantFrom(1, 2, 3, undefined), { minLength: 4, maxLength: 4 })
     const sizes = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 4, maxLength: 4 })
     fc.assert(
       fc.property(
-        gates,
+        needed,
         sizes,
-        fc.subarray([1, 2, 3, 4]),
+        fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 8 }),
         fc.integer({ min: 0, max: 4 }),
         (waits, phases, approved, passed) => {
           const counts = Object.fromEntries(phases.map((size, index) => [index + 1, size]))
           const world = phasesOf(phases, {
-            gates: waits.map((wait) => ({ ...tolerating(5), ...(wait !== undefined && { wait_for: wait }) })),
+            gates: waits.map((approvals) =>
+              approvals === undefined ? tolerating(5) : { ...tolerating(5), wait_for: 'approval' as const, approvals },
+            ),
             pending: {},
             upgraded: counts,
             approved,
@@ -184,8 +196,8 @@ describe('a gate that waits for a person', () => {
           })
           const { current } = decideOrgPhases(world, at)
           for (const [index, wait] of waits.entries())
-            if (index + 1 < current && wait === 'approval' && (phases[index] ?? 0) > 0)
-              expect(approved).toContain(index + 1)
+            if (index + 1 < current && wait !== undefined && (phases[index] ?? 0) > 0)
+              expect(approved.filter((phase) => phase === index + 1).length).toBeGreaterThanOrEqual(wait)
         },
       ),
     )

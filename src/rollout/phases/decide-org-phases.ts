@@ -21,7 +21,7 @@ export interface OrgPhases {
   readonly current: number
   /** The gate after this phase is not evaluated again; 0 = none. */
   readonly gatePassed: number
-  /** The phases that a person has approved. */
+  /** The phases that people have approved, once for each of the people. */
   readonly approved: readonly number[]
   /** Targets that the gate waits for, by phase: those in flight, planned or downloaded, also at sites yet to start. */
   readonly pending: CountsByPhase
@@ -85,7 +85,7 @@ export function decideOrgPhases(counted: OrgPhases, { now, nowMs }: Pick<Now, 'n
   return { ...unchanged, current }
 }
 
-function findHold(phases: OrgPhases, current: number): Pick<UpgradeHold, 'by' | 'reason' | 'of'> | null {
+function findHold(phases: OrgPhases, current: number): Pick<UpgradeHold, 'by' | 'reason' | 'of' | 'missing'> | null {
   const { of, sizes, gates, gatePassed, failures, upgraded } = phases
   const plan = { phase_sizes: sizes, gates }
   const reason = gatePassed >= current ? null : findHoldReason(current, { failures, upgraded }, plan, wordsOf(of))

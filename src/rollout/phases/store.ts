@@ -35,7 +35,7 @@ export function orgPhasesOf(row: OrgPhasesRow): OrgPhases | null {
   }
 }
 
-/** Lists the phases of one kind that a person has approved. */
+/** Lists the phases of one kind that people have approved, once for each of the people. */
 export function listApproved(approvals: readonly PhaseApproval[], kind: PhaseOf['of']): number[] {
   return approvals.flatMap(({ phase, of, by }) => (by === 'approval' && of === kind ? [phase] : []))
 }

@@ -57,7 +57,7 @@ function create({ sites, percent, isStaged, limits, firstDownloads, approved }: 
     org: {
       ...{ id: 'org', maxFailurePercentage: percent, planned: fleet.length, hardFailures: 0, limits },
       inUse: { inFlight: 0, downloads: 0 },
-      start: approved === null ? null : { gate: {}, isApproved: false },
+      start: approved === null ? null : { gate: {}, given: 0 },
       phases: { ...phases, pending, hold: null, stopping: null },
       downloads: null,
     },
@@ -110,10 +110,10 @@ function intervene(
   { cancelled, approved }: Pick<Given, 'cancelled' | 'approved'>,
 ): void {
   if (rounds === approved && world.org.start !== null)
-    world.org = { ...world.org, start: { ...world.org.start, isApproved: true } }
+    world.org = { ...world.org, start: { ...world.org.start, given: 1 } }
   const { phases, start: begins } = world.org
   if (phases === null) return
-  const waits = begins !== null && !begins.isApproved
+  const waits = begins?.given === 0
   if (rounds === cancelled && phases.stopping === null) {
     world.org = { ...world.org, phases: { ...phases, hold: null, stopping: 'cancelled' } }
     for (const site of world.sites)
@@ -141,7 +141,7 @@ function expectRound(before: OrgWorld, world: OrgWorld, commanded: number): void
     expect(phases.upgraded[phase] ?? 0).toBe(count(({ target }) => target.state === 'upgraded'))
     if (phases.current > phase && before.org.phases.current <= phase) expect(count(isPending)).toBe(0)
   }
-  const waits = before.org.start !== null && !before.org.start.isApproved
+  const waits = before.org.start?.given === 0
   if (waits) expect(sites.every((site) => isOver(site) || site.siteUpgrade.phaseOpenedMs === null)).toBe(true)
   const isHalted = waits || before.org.phases.hold !== null || phases.stopping !== null
   if (isHalted) expect(commanded).toBe(0)

@@ -9,7 +9,10 @@ import { presentPhase } from '../../rollout/phases/present-phase.ts'
 import { phaseText } from '../../rollout/gates/decide-hold.ts'
 import { type OrgUpgradeNow, findHeldPhase } from '../../rollout/rounds/decide-org-upgrade.ts'
 import { type PhaseOf, START_PHASE, type StartGate } from '../../rollout/rollout.ts'
-import { lockOrgUpgrades } from '../../rollout/store.ts'
+import { type LockedApprovals, lockOrgUpgrades } from '../../rollout/store.ts'
+import { findStartWait, findWait } from '../../rollout/gates/decide-wait.ts'
+import { replaceHold } from '../../rollout/gates/store-checks.ts'
+import { counted } from '../../platform/counted.ts'
 import { resumeSiteUpgrades } from '../../rollout/gates/store-hold.ts'
 import { insertApproval } from '../../rollout/phases/store.ts'
 import { getCreatorId, lockOrgUpgrade } from '../store.ts'
@@ -27,7 +30,7 @@ export interface Approval {
  * Approves a phase that has ended, so that the next one opens, or the start. A phase can't be approved before its devices show
  * the effect of the upgrade.
  * @throws AppError not_found; invalid for a phase that waits for no approval, while a person has paused the upgrade, and for
- *   its creator if the gate demands another person.
+ *   its creator if the gate demands another person, or for one who has approved it where several people must.
  */
 export async function approveOrgUpgrade(
   ctx: Context,
@@ -44,26 +47,63 @@ export async function approveOrgUpgrade(
         `The phase can't be approved: the upgrade is ${org.hold.reason}, so resume it first`,
       )
     const waiting = org?.hold?.by === 'approval' ? findHeldPhase(org) : null
-    if (waiting === null) throw invalidField('phase', `is ${phase}, but no phase of the upgrade waits for an approval`)
+    if (org === undefined || waiting === null)
+      throw invalidField('phase', `is ${phase}, but no phase of the upgrade waits for an approval`)
     const awaited = `${phaseText(waiting)} waits for an approval`
     if (waiting.of !== of) throw invalidField('phase_of', `is ${of ?? 'reboots'}, but ${awaited}`)
     if (waiting.phase !== phase) throw invalidField('phase', `is ${phase}, but ${awaited}`)
-    if (org !== undefined && findGate(org, waiting)?.prevent_self_approval === true) await refuseCreator(tx, scope, id)
+    await refuseApprover(tx, scope, { id, org, waiting })
     const { name, adminId } = scope.actor
     const approval = { ...waiting, by: 'approval', name, admin_id: adminId, note, at_s: epochS(at) } as const
     await insertApproval(tx, scope, id, approval)
-    await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())
+    const wait = findNextWait(org, waiting)
+    if (wait === null) await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())
+    else if (org.hold !== null) await replaceHold(tx, scope, id, { ...org.hold, ...wait })
     const approved = {
       type: 'UPGRADE_APPROVED',
       upgrade_id: id,
       ...presentPhase(waiting),
       ...(note !== null && { note }),
     } as const
-    const message = `Approve ${phaseText(waiting)} of upgrade ${id}`
+    const missing = wait?.missing === undefined ? '' : `, which waits for ${counted(wait.missing, 'further approval')}`
+    const message = `Approve ${phaseText(waiting)} of upgrade ${id}${missing}`
     await appendUpgradeChange(tx, scope, { ...approved, message, after: { id, ...presentPhase(waiting), note } }, at)
     wakeAfterCommit(tx, 'rollouts')
   })
 }
+
+/** Returns what the phase still waits for after one more approval; null: nothing. */
+function findNextWait({ start, phases, downloads }: OrgUpgradeNow, { phase, of }: PhaseOf) {
+  if (phase === START_PHASE) return findStartWait(start && { ...start, given: start.given + 1 })
+  const concerned = of === 'downloads' ? downloads : phases
+  return concerned && findWait(phase, { ...concerned, approved: [...concerned.approved, phase] })
+}
+
+interface Approved {
+  readonly id: string
+  readonly org: OrgUpgradeNow & LockedApprovals
+  readonly waiting: PhaseOf
+}
+
+/** @throws AppError invalid for a person whose approval does not count. */
+async function refuseApprover(tx: Tx, scope: OrgScope, { id, org, waiting }: Approved): Promise<void> {
+  const gate = findGate(org, waiting)
+  if (gate?.prevent_self_approval === true) await refuseCreator(tx, scope, id)
+  if (gate?.approvals === undefined) return
+  const { adminId } = scope.actor
+  const isAgain = org.approvals.some(
+    ({ phase, of, by, admin_id: who }) =>
+      phase === waiting.phase && of === waiting.of && by === 'approval' && who === adminId,
+  )
+  const who = adminId === null ? NOBODY : isAgain ? 'the same person again' : null
+  if (who !== null)
+    throw new AppError(
+      'invalid',
+      `The phase can't be approved by ${who}: its gate needs approvals by ${gate.approvals} different people`,
+    )
+}
+
+const NOBODY = 'a token that belongs to no person'
 
 function findGate({ start, phases, downloads }: OrgUpgradeNow, { phase, of }: PhaseOf): StartGate | null {
   if (phase === START_PHASE) return start?.gate ?? null
@@ -75,7 +115,7 @@ async function refuseCreator(tx: Tx, scope: OrgScope, id: string): Promise<void>
   const { adminId } = scope.actor
   const who =
     adminId === null
-      ? 'a token that belongs to no person'
+      ? NOBODY
       : adminId === (await getCreatorId(tx, scope, id))
         ? 'the person who created the upgrade'
         : null

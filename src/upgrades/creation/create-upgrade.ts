@@ -75,7 +75,7 @@ async function holdStart(
   { orgId }: InOrg,
   { request: { startGate: gate }, prepared: { id, now, nowMs } }: Wanted,
 ): Promise<void> {
-  const wait = findStartWait(gate && { gate, isApproved: false })
+  const wait = findStartWait(gate && { gate, given: 0 })
   if (wait === null) return
   const hold = { ...wait, since_s: epochS(now), since_ms: nowMs }
   const isHeld = await holdUpgrade(tx, systemScope('rollout', orgId), id, { hold, phase: START_PHASE, now })

@@ -75,7 +75,7 @@ export function* planPreviewInSteps(
 
 /** The estimated times don't contain the wait, which nobody knows. */
 function noteStart(gate: StartGate | null): PreviewNote[] {
-  const wait = findStartWait(gate && { gate, isApproved: false })
+  const wait = findStartWait(gate && { gate, given: 0 })
   return wait === null
     ? []
     : [{ siteId: null, device: null, reason: `The upgrade does not begin at once: ${wait.reason}` }]

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from '../../http/schemas.ts'
-import { type PhaseApproval, type PhaseOf, START_PHASE } from '../../rollout/rollout.ts'
+import { countMissing } from '../../rollout/gates/decide-wait.ts'
+import { type PhaseApproval, type PhaseOf, START_PHASE, type StartGate } from '../../rollout/rollout.ts'
 import { OpeningReply, presentOpening } from '../changes/wire-approve.ts'
 import type { ReportedUpgrade } from './report.ts'
 
@@ -24,6 +25,10 @@ export const GateReply = named(
       prevent_self_approval: Type.Optional(
         Type.Literal(true, { description: 'a person other than the one who created the upgrade gives the approval' }),
       ),
+      approvals: Type.Optional(Type.Integer({ description: 'how many different people must approve; absent: one' })),
+      approved_by: Type.Optional(
+        Type.Array(OpeningReply, { description: 'the people who have approved, if several must' }),
+      ),
       passed: Type.Optional(
         Type.Boolean({
           description: 'whether the next phase is open; absent after the last phase, which opens nothing',
@@ -41,17 +46,33 @@ export function presentStartGate({
   approvals,
 }: Pick<ReportedUpgrade, 'startGate' | 'approvals'>): Static<typeof GateReply> | null {
   if (startGate === null) return null
-  const opening = findOpening(approvals, { phase: START_PHASE })
+  const given = listGiven(approvals, { phase: START_PHASE })
   return {
     wait_for: 'approval',
-    ...(startGate.prevent_self_approval !== undefined && { prevent_self_approval: startGate.prevent_self_approval }),
-    passed: opening !== undefined,
-    ...(opening !== undefined && { opened_by: presentOpening(opening) }),
+    ...presentApprovers(startGate, given),
+    passed: countMissing(startGate, given.length) === 0,
+    ...presentOpenings(approvals, { phase: START_PHASE, isOpen: countMissing(startGate, given.length) === 0 }),
   }
 }
 
-function findOpening(approvals: readonly PhaseApproval[], { phase, of }: PhaseOf): PhaseApproval | undefined {
-  return approvals.findLast((one) => one.phase === phase && one.of === of)
+function listGiven(approvals: readonly PhaseApproval[], { phase, of }: PhaseOf): readonly PhaseApproval[] {
+  return approvals.filter((one) => one.phase === phase && one.of === of && one.by === 'approval')
+}
+
+function presentApprovers({ prevent_self_approval: another, approvals }: StartGate, given: readonly PhaseApproval[]) {
+  return {
+    ...(another !== undefined && { prevent_self_approval: another }),
+    ...(approvals !== undefined && { approvals, approved_by: given.map(presentOpening) }),
+  }
+}
+
+/** One of several approvals has not opened the next phase. */
+function presentOpenings(
+  approvals: readonly PhaseApproval[],
+  { phase, of, isOpen }: PhaseOf & { readonly isOpen: boolean },
+) {
+  const opening = approvals.findLast((one) => one.phase === phase && one.of === of)
+  return isOpen && opening !== undefined ? { opened_by: presentOpening(opening) } : {}
 }
 
 interface ReportedGate extends Pick<ReportedUpgrade, 'gates' | 'approvals'>, PhaseOf {
@@ -65,16 +86,20 @@ export function presentGate({ gates, approvals, phase, of, openPhase }: Reported
   if (gate === null) return null
   const { max_failures: failures, max_failure_percentage: percent, min_upgraded: upgraded } = gate
   if (phase === gates?.length) return failures === null ? null : { max_failures: failures }
-  const { min_success_percentage: share, wait_for: waitFor, prevent_self_approval: another } = gate
-  const opening = findOpening(approvals, { phase, of })
+  const { min_success_percentage: share, wait_for: waitFor } = gate
+  const given = listGiven(approvals, { phase, of })
   return {
     ...(failures !== null && { max_failures: failures }),
     ...(percent !== null && { max_failure_percentage: percent }),
     ...(upgraded > 0 && { min_upgraded: upgraded }),
     ...(share !== undefined && { min_success_percentage: share }),
     ...(waitFor !== undefined && { wait_for: waitFor }),
-    ...(another !== undefined && { prevent_self_approval: another }),
+    ...presentApprovers(gate, given),
     passed: openPhase > phase,
-    ...(opening !== undefined && { opened_by: presentOpening(opening) }),
+    ...presentOpenings(approvals, {
+      phase,
+      of,
+      isOpen: gate.approvals === undefined || countMissing(gate, given.length) === 0,
+    }),
   }
 }

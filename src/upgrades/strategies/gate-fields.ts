@@ -34,13 +34,22 @@ export const gateField = Type.Optional(
             description: 'For an approval. true: a person other than the one who created the upgrade must give it',
           }),
         ),
+        approvals: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: 5,
+            default: 1,
+            description: 'For an approval. How many different people must give it',
+          }),
+        ),
       }),
     ),
     { maxItems: 100 },
   ),
 )
 
-type Wait = Pick<PhaseGate, 'wait_for' | 'url' | 'prevent_self_approval'>
+type Gate = NonNullable<Static<typeof gateField>>[number]
+type Wait = Pick<PhaseGate, 'wait_for' | 'url' | 'prevent_self_approval' | 'approvals'>
 
 interface GatedPhases {
   /** Gates of other phases are left out. */
@@ -63,7 +72,8 @@ export function parseGates(
       'is given with the phase_scope site, but only phases of the whole upgrade can wait',
     )
   const waits = new Map<number, Wait>()
-  for (const [index, { phase, wait_for, url, prevent_self_approval: another = false }] of meant) {
+  for (const [index, gate] of meant) {
+    const { phase, wait_for, url } = gate
     const field = `phase_gates.${index}.phase`
     if (phase >= phases)
       throw invalidField(
@@ -71,15 +81,10 @@ export function parseGates(
         `is ${phase}, but must be less than ${phases}, the last phase, after which nothing waits`,
       )
     if (waits.has(phase)) throw invalidField(field, `is ${phase}, which another gate of phase_gates already has`)
-    if (another && wait_for !== 'approval')
-      throw invalidField(
-        `phase_gates.${index}.prevent_self_approval`,
-        `is given with wait_for ${wait_for}, but only an approval is given by a person`,
-      )
     waits.set(phase, {
       wait_for,
       ...parseUrl(`phase_gates.${index}.url`, wait_for, url),
-      ...(another && { prevent_self_approval: true }),
+      ...parseApprovers(`phase_gates.${index}`, gate),
     })
   }
   return waits
@@ -89,7 +94,8 @@ export function parseGates(
 export function parseStartGate(gates: Static<typeof gateField> = []): StartGate | null {
   const [found, other] = [...gates.entries()].filter(([, { phase }]) => phase === START_PHASE)
   if (found === undefined) return null
-  const [index, { wait_for: waitFor, phase_of: of, url, prevent_self_approval: another = false }] = found
+  const [index, gate] = found
+  const { wait_for: waitFor, phase_of: of, url } = gate
   const field = `phase_gates.${index}`
   if (other !== undefined)
     throw invalidField(`phase_gates.${other[0]}.phase`, 'is 0, which another gate of phase_gates already has')
@@ -100,7 +106,22 @@ export function parseStartGate(gates: Static<typeof gateField> = []): StartGate 
       `${field}.phase_of`,
       `is given with phase 0, the start, which is neither of downloads nor of reboots`,
     )
-  return { ...parseUrl(`${field}.url`, waitFor, url), ...(another && { prevent_self_approval: true }) }
+  return { ...parseUrl(`${field}.url`, waitFor, url), ...parseApprovers(field, gate) }
+}
+
+function parseApprovers(
+  field: string,
+  { wait_for: waitFor, prevent_self_approval: another = false, approvals = 1 }: Gate,
+): StartGate {
+  const refuse = (name: string): never => {
+    throw invalidField(
+      `${field}.${name}`,
+      `is given with wait_for ${waitFor}, but only an approval is given by a person`,
+    )
+  }
+  if (another && waitFor !== 'approval') refuse('prevent_self_approval')
+  if (approvals > 1 && waitFor !== 'approval') refuse('approvals')
+  return { ...(another && { prevent_self_approval: true }), ...(approvals > 1 && { approvals }) }
 }
 
 function parseUrl(field: string, waitFor: GateWait, url: string | undefined): Pick<PhaseGate, 'url'> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { json } from '../../../src/platform/database/db.ts'
 import { NEW } from '../../support/fleets/fleet.ts'
 import { releaseDevices } from '../../support/fleets/device-upgrades.ts'
-import type { Answer } from '../../support/servers/server.ts'
+import type { Answer, TestOrg } from '../../support/servers/server.ts'
 import { createUpgradesHarness } from './upgrades-harness.ts'
 import { addPrivilege } from '../../support/people.ts'
 
@@ -132,6 +132,13 @@ describe('gates that wait', () => {
     ],
     [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'luck' }] }, 'phase_gates.0.wait_for', ''],
     [{ ...canary, phase_gates: [{ phase: 1 }] }, 'phase_gates.0', ''],
+    [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'approval', approvals: 6 }] }, 'phase_gates.0.approvals', ''],
+    [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'approval', approvals: 0 }] }, 'phase_gates.0.approvals', ''],
+    [
+      { ...canary, phase_gates: [{ phase: 1, wait_for: 'pause', approvals: 2 }] },
+      'phase_gates.0.approvals',
+      'is given with wait_for pause',
+    ],
     [
       { ...canary, phase_gates: [1, 1].map((phase) => ({ phase, wait_for: 'pause' })) },
       'phase_gates.1.phase',
@@ -250,17 +257,72 @@ describe('gates that wait', () => {
       body: { detail: `The phase can't be approved by ${who}: its gate has prevent_self_approval` },
     })
     expect(await approve(harness.admin.token)).toMatchObject(refused('the person who created the upgrade'))
-    const apitokens = `/orgs/${harness.admin.orgId}/apitokens`
-    const token = { name: 'robot', privileges: [{ scope: 'org', org_id: harness.admin.orgId, role: 'admin' }] }
-    const made = await harness.server.call('POST', apitokens, { body: token, as: harness.admin })
-    expect(await approve(made.body.key)).toMatchObject(refused('a token that belongs to no person'))
-    const another = await harness.server.addOrg()
-    const place = { orgId: harness.admin.orgId, adminId: another.adminId }
-    await addPrivilege(harness.server, place, { scope: 'org', role: 'admin' })
+    expect(await approve(await addRobot())).toMatchObject(refused('a token that belongs to no person'))
+    const another = await addAdmin()
     expect(await approve(another.token)).toMatchObject({ status: 200 })
     expect((await get(`/${body.id}`)).body.approvals).toMatchObject([{ phase: 1, admin_id: another.adminId }])
   })
+
+  it('a gate may need the approvals of several people, each of whom counts once', async () => {
+    const gate = { phase: 0, wait_for: 'approval', approvals: 2 }
+    const { body } = await post({ ...canary, phase_gates: [gate, { ...gate, phase: 1 }] })
+    const approve = (token: string, note: string) =>
+      harness.server.call('POST', `${harness.path}/${body.id}/approve`, {
+        body: { phase: 0, note },
+        as: { ...harness.admin, token },
+      })
+    const refused = (who: string) => ({
+      status: 400,
+      body: { detail: `The phase can't be approved by ${who}: its gate needs approvals by 2 different people` },
+    })
+    const held = async () => (await get(`/${body.id}`)).body.upgrades[0].upgrade.held
+    expect(await held()).toMatchObject({ approvals_missing: 2, reason: expect.stringContaining('2 of 2 approvals') })
+    expect(await approve(harness.admin.token, 'first')).toMatchObject({ status: 200 })
+    expect(await approve(harness.admin.token, 'again')).toMatchObject(refused('the same person again'))
+    expect(await approve(await addRobot(), 'me too')).toMatchObject(refused('a token that belongs to no person'))
+    expect(await held()).toMatchObject({ by: 'approval', phase: 0, approvals_missing: 1 })
+    const report = async () => (await get(`/${body.id}/report`)).body
+    const { start_gate: startGate, phases } = await report()
+    expect(startGate).toMatchObject({ approvals: 2, approved_by: [{ note: 'first' }], passed: false })
+    expect(startGate).not.toHaveProperty('opened_by')
+    expect(phases[0].gate).toMatchObject({ approvals: 2, approved_by: [], passed: false })
+    const another = await addAdmin()
+    expect(await approve(another.token, 'second')).toMatchObject({ status: 200 })
+    expect(await held()).toBeUndefined()
+    const by = [
+      { note: 'first', admin_id: harness.admin.adminId },
+      { note: 'second', admin_id: another.adminId },
+    ]
+    expect((await get(`/${body.id}`)).body.approvals).toMatchObject(by)
+    expect((await report()).start_gate).toMatchObject({ approved_by: by, passed: true, opened_by: { note: 'second' } })
+    const { body: log } = await harness.server.call('GET', `/orgs/${harness.admin.orgId}/logs`, { as: harness.admin })
+    const approvals = log.results.flatMap(
+      ({ message }: { message: string }) => /^Approve the start.*/.exec(message) ?? [],
+    )
+    expect(approvals).toEqual([
+      `Approve the start (phase 0) of upgrade ${body.id}`,
+      `Approve the start (phase 0) of upgrade ${body.id}, which waits for 1 further approval`,
+    ])
+  })
 })
+
+/** @returns The key of a token of the organization. */
+async function addRobot(): Promise<string> {
+  const token = { name: 'robot', privileges: [{ scope: 'org', org_id: harness.admin.orgId, role: 'admin' }] }
+  const apitokens = `/orgs/${harness.admin.orgId}/apitokens`
+  return (await harness.server.call('POST', apitokens, { body: token, as: harness.admin })).body.key
+}
+
+/** Adds another administrator of the organization. */
+async function addAdmin(): Promise<TestOrg> {
+  const another = await harness.server.addOrg()
+  await addPrivilege(
+    harness.server,
+    { orgId: harness.admin.orgId, adminId: another.adminId },
+    { scope: 'org', role: 'admin' },
+  )
+  return another
+}
 
 /** Pauses an upgrade and its site upgrades as the engine does. */
 async function hold(

@@ -1,4 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
+import { uuidv7 } from 'uuidv7'
+import { actorScope } from '../../../src/access/scope.ts'
 import { addMs } from '../../../src/platform/time/clock.ts'
 import { approveOrgUpgrade } from '../../../src/upgrades/changes/approve-org-upgrade.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
@@ -155,6 +157,34 @@ it('an upgrade with a later start may be approved before, and begins at the late
   await approve(late.id, 0)
   await play()
   expect(await read(late.id)).toMatchObject({ counts: { upgraded: 5 } })
+})
+
+it('a phase that needs several approvals opens with the last of them, also after a pause in between', async () => {
+  const { id } = await rollout.create({
+    reboot_strategy: 'canary',
+    canary_phases: [20, 100],
+    phase_gates: [{ phase: 1, wait_for: 'approval', approvals: 2 }],
+  })
+  await play()
+  const approveAs = (name: string) => {
+    const person = actorScope({ adminId: uuidv7(), name, srcIp: null, userAgent: null }, rollout.org.scope.orgId)
+    return approveOrgUpgrade(rollout.ctx, person, { id, phase: 1, note: null })
+  }
+  await approveAs('Ada')
+  const hold = {
+    by: 'approval',
+    reason: 'phase 1 ended and waits for 1 of 2 approvals by different people',
+    missing: 1,
+  }
+  expect((await rollout.read(id)).siteUpgrades).toMatchObject([{ hold }, { hold }])
+  await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await play()
+  expect((await rollout.read(id)).siteUpgrades).toMatchObject([{ hold }, { hold }])
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 8 } })
+  await approveAs('Grace')
+  await play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 10 }, approvals: [{ name: 'Ada' }, { name: 'Grace' }] })
 })
 
 it('a pause before the start takes its place, and the start still waits afterwards', async () => {
