@@ -14,6 +14,7 @@ import {
   approvalEffect,
   heldPhaseOf,
   isBeforeStart,
+  sharedEffect,
   startEffect,
   stopWaitingEffect,
 } from './verdict.ts'
@@ -72,7 +73,7 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
     },
     approve: {
       title: beforeStart ? 'Approve the start' : `Approve ${held.words} ${held.phase}`,
-      effect: beforeStart ? startEffect(report, waiting) : approvalEffect(held, waiting),
+      effect: sharedEffect(beforeStart ? startEffect(report, waiting) : approvalEffect(held, waiting), hold),
       fields: (
         <TextInput
           label="Note for the record"

@@ -8,6 +8,7 @@ import {
   budgetText,
   heldPhaseOf,
   openPhaseOf,
+  sharedEffect,
   startEffect,
   stopWaitingEffect,
   verdictOf,
@@ -75,6 +76,14 @@ it('says before the approval of the start what begins', () => {
   expect(startEffect({ phases }, 100)).toBe(
     'Lets the upgrade begin, at each site from its start time on. The first phase has 1 device of 100.',
   )
+})
+
+it('says before an approval how many more it needs', () => {
+  const missing = (approvals: number): Hold => ({ ...holdBy('approval'), approvals_missing: approvals })
+  expect(sharedEffect('Opens.', holdBy('approval'))).toBe('Opens.')
+  expect(sharedEffect('Opens.', missing(1))).toBe('Opens.')
+  expect(sharedEffect('Opens.', missing(2))).toBe('Waits for 1 further approval by another person. Then: Opens.')
+  expect(sharedEffect('Opens.', missing(3))).toBe('Waits for 2 further approvals by other people. Then: Opens.')
 })
 
 it('counts devices that ran the version already', () => {

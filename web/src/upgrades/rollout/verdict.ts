@@ -55,6 +55,13 @@ export function approvalEffect({ phases, phase, words }: HeldPhase, waiting: num
   return `${grouped(held.failed)} of the ${counted(held.total, 'device')} of ${words} ${phase} failed. ${opens}`
 }
 
+/** Adds how many people must approve besides this one. */
+export function sharedEffect(effect: string, hold: Hold | null): string {
+  const others = (hold?.approvals_missing ?? 1) - 1
+  if (others < 1) return effect
+  return `Waits for ${counted(others, 'further approval')} by ${others === 1 ? 'another person' : 'other people'}. Then: ${effect}`
+}
+
 /** Returns what it means to approve the start: devices of the first phase begin, at each site from its start on. */
 export function startEffect({ phases }: Pick<Report, 'phases'>, waiting: number): string {
   const [first] = phases

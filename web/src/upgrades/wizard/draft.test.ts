@@ -18,6 +18,7 @@ it('reads any address, and its own again', () => {
           'begin',
           'gate',
           'approver',
+          'people',
           'phases',
           'part',
           'takeover',
@@ -26,7 +27,10 @@ it('reads any address, and its own again', () => {
           'windows',
           'x',
         ),
-        fc.oneof(fc.constantFrom('ssr', 'mxedge', 'reboot', 'waiting', 'later', 'own', 'approved'), fc.jsonValue()),
+        fc.oneof(
+          fc.constantFrom('ssr', 'mxedge', 'reboot', 'waiting', 'later', 'own', 'approved', '2'),
+          fc.jsonValue(),
+        ),
       ),
       (search) => {
         const draft = parseDraft(search)

@@ -42,6 +42,10 @@ const approvers = ['another'] as const
 /** Another person than the one who starts the upgrade. */
 export type Approver = (typeof approvers)[number]
 
+/** How many people must approve, where one is not enough. */
+export const peopleCounts = ['2', '3', '4', '5'] as const
+export type People = (typeof peopleCounts)[number]
+
 const orders = ['fringe_to_center', 'center_to_fringe'] as const
 
 const downgrades = ['allowed'] as const
@@ -106,6 +110,8 @@ export interface Draft {
   readonly gate?: Gate
   /** Absent: anyone who may. */
   readonly approver?: Approver
+  /** Absent: one. */
+  readonly people?: People
   readonly failures?: string
   readonly first?: string
   readonly most?: string
@@ -180,6 +186,8 @@ export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
     begin: begins.find((name) => name === search['begin']),
     gate: gates.find((name) => name === search['gate']),
     approver: approvers.find((name) => name === search['approver']),
+    // The router reads it as a number.
+    people: peopleCounts.find((name) => name === String(search['people'])),
     order: orders.find((name) => name === search['order']),
   }
   const chosen = Object.entries(choices).filter(([, value]) => value !== undefined)

@@ -52,6 +52,7 @@ it.each([
 it('waits for approval before it begins, with any strategy', () => {
   const start = { phase: 0, wait_for: 'approval' }
   for (const strategy of strategies) expect(deviceBody({ strategy, begin: 'approved' }).phase_gates).toEqual([start])
+  expect(deviceBody({ begin: 'approved', people: '2' }).phase_gates).toEqual([{ ...start, approvals: 2 }])
   const both = { begin: 'approved', gate: 'first', approver: 'another' } as const
   expect(deviceBody(both).phase_gates).toMatchObject([
     { phase: 0, prevent_self_approval: true },

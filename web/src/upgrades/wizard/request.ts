@@ -136,11 +136,14 @@ function limitsOf({ kind, strategy, failures, phases }: SettledDraft) {
 
 /** Phase 0 stands for the start. */
 function gatesOf(settled: SettledDraft): Pick<DeviceRequest, 'phase_gates'> {
-  const { begin, approver, strategy } = settled
+  const { begin, approver, people, strategy } = settled
   const gated = [...(begin === undefined ? [] : [0]), ...(strategy === 'canary' ? gatedPhases(settled) : [])]
   if (gated.length === 0) return {}
-  const byAnother = approver === undefined ? {} : { prevent_self_approval: true }
-  const gateAfter = (phase: number) => ({ phase, wait_for: 'approval' as const, ...byAnother })
+  const by = {
+    ...(approver !== undefined && { prevent_self_approval: true }),
+    ...(people !== undefined && { approvals: Number(people) }),
+  }
+  const gateAfter = (phase: number) => ({ phase, wait_for: 'approval' as const, ...by })
   return { phase_gates: gated.map(gateAfter) }
 }
 

@@ -9,6 +9,7 @@ import {
   type SettledDraft,
   type Strategy,
   forms,
+  peopleCounts,
   settle,
 } from './draft.ts'
 import { PhaseDrawing } from './phase-drawing.tsx'
@@ -107,7 +108,7 @@ function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
 
 /** The approvals that the upgrade waits for. */
 function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
-  const { strategy, begin, gate, approver } = settle(draft)
+  const { strategy, begin, gate, approver, people } = settle(draft)
   const hasGate = begin !== undefined || (strategy === 'canary' && gate !== undefined)
   return (
     <>
@@ -143,6 +144,16 @@ function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
           ]}
           onChange={({ currentTarget: { value } }) =>
             onChange({ approver: value === '' ? undefined : (value as Approver) })
+          }
+        />
+      )}
+      {hasGate && (
+        <NativeSelect
+          label="People who must agree"
+          value={people ?? '1'}
+          data={['1', ...peopleCounts]}
+          onChange={({ currentTarget: { value } }) =>
+            onChange({ people: peopleCounts.find((count) => count === value) })
           }
         />
       )}

@@ -20,6 +20,17 @@ it('compares each rule of a gate with its present value', () => {
   expect(checkGate(large).map(({ value }) => value)).toEqual(['1,200 of 2,000', '700', 'not given yet'])
 })
 
+it('names the people who have approved, where several must', () => {
+  const given = [{ by: 'approval' as const, name: 'Ada', timestamp: 1 }]
+  const check = (more: object) => checkGate({ ...phase, total: 0, gate: { ...gate, approvals: 2, ...more } })
+  expect(check({ approved_by: [] })).toMatchObject([
+    { rule: '2 approvals by different people', value: 'not given yet' },
+  ])
+  expect(check({ approved_by: given, prevent_self_approval: true })).toMatchObject([
+    { rule: '2 approvals by people other than the creator', value: '1 given, by Ada', isMet: false },
+  ])
+})
+
 it('knows when a phase can meet a rule only after a retry', () => {
   const behind = { ...phase, upgraded: 0, failed: 0, gate: { max_failures: 0, min_upgraded: 1, passed: false } }
   const failedOf = (more: object) => checkGate({ ...behind, ...more }).map(({ isFailed }) => isFailed ?? false)

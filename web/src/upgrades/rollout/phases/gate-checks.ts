@@ -66,10 +66,14 @@ function checkNumbers(gate: Gate, { total, failed, upgraded, ended_at: endedAt }
 }
 
 /** Returns what the gate waits for besides the results of the phase. */
-export function checkWait({ wait_for: wait, prevent_self_approval: byAnother, passed }: Gate): readonly GateCheck[] {
+export function checkWait(gate: Gate): readonly GateCheck[] {
+  const { wait_for: wait, prevent_self_approval: byAnother, approvals, approved_by: given = [], passed } = gate
   if (wait === undefined) return []
-  const rule = byAnother ? BY_ANOTHER : waits[wait].rule
-  return [{ rule, value: passed ? 'done' : waits[wait].open, isMet: passed === true }]
+  const several = `${approvals} approvals by ${byAnother ? 'people other than the creator' : 'different people'}`
+  const rule = approvals !== undefined ? several : byAnother ? BY_ANOTHER : waits[wait].rule
+  const open =
+    given.length === 0 ? waits[wait].open : `${given.length} given, by ${given.map(({ name }) => name).join(', ')}`
+  return [{ rule, value: passed ? 'done' : open, isMet: passed === true }]
 }
 
 /** Returns the gates that lie between two phases, in the order of the phases. */
