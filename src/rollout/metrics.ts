@@ -93,7 +93,7 @@ const holds = metric({
   name: 'signalbox_upgrade_holds_total',
   help: 'Upgrades that the engine has held, by what they wait for',
   kind: 'counter',
-  labels: { by: ['gate', 'approval', 'check'] },
+  labels: { by: ['gate', 'approval', 'check', 'time'] },
 })
 
 /** Counts an upgrade that is held. */

@@ -82,6 +82,8 @@ export interface PhaseGate {
   readonly min_success_percentage?: number
   /** The event that opens the next phase if the other conditions are met. Absent: none is needed. */
   readonly wait_for?: GateWait
+  /** How long it waits, for a wait by time. */
+  readonly minutes?: number
   /** The URL of a check. */
   readonly url?: string
   /** The person who created the upgrade may not give the approval. Absent: they may. */
@@ -100,6 +102,6 @@ export const START_PHASE = 0
 
 /**
  * `pause`: any person who resumes the upgrade; `approval`: a person who approves the phase; `check`: the answer of a
- * program.
+ * program; `time`: the end of a time in which devices are watched.
  */
-export type GateWait = 'pause' | 'approval' | 'check'
+export type GateWait = 'pause' | 'approval' | 'check' | 'time'

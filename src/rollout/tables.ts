@@ -41,7 +41,7 @@ export interface OrgUpgradeTable {
   hold: Json<UpgradeHold> | null
   stopping: Generated<'failed' | 'cancelled' | null>
   approvals: DefaultJson<readonly PhaseApproval[]>
-  /** The next call of the check of the gate that pauses the upgrade; service time. */
+  /** The next call of the check of the gate that pauses the upgrade, or the end of its wait; service time. */
   checkDueMs: number | null
   checkAttempts: Generated<number>
   /** The filter for devices that may join, as upgrades/planning/plan-joining.ts encodes it; null: none. */
@@ -87,7 +87,7 @@ export interface PhaseOf {
  * has one.
  */
 export interface PhaseApproval extends PhaseOf {
-  readonly by: 'approval' | 'check' | 'resume'
+  readonly by: 'approval' | 'check' | 'resume' | 'time'
   readonly name: string
   readonly admin_id: string | null
   readonly note: string | null
@@ -129,16 +129,18 @@ export interface UpgradeNote {
 
 /**
  * Why no new command is sent. `gate`: too many devices failed in the phase that has ended, or the request set a pause
- * after it; `approval`, `check`: the next phase waits for an approval, or for the answer of a check; `user`: a person
+ * after it; `approval`, `check`, `time`: the next phase waits for an approval, the answer of a check, or a time; `user`: a person
  * paused the upgrade.
  */
 export interface UpgradeHold {
-  readonly by: 'gate' | 'approval' | 'check' | 'user'
+  readonly by: 'gate' | 'approval' | 'check' | 'time' | 'user'
   readonly reason: string
   /** The gate is one between phases of the downloads. Absent: it is not. */
   readonly of?: PhaseOf['of']
   /** It waits for an approval of its start. Absent: it does not. */
   readonly phase?: 0
+  /** How long it waits from then on, in service time. Absent: it does not wait for a time. */
+  readonly wait_ms?: number
   /** How many further people must approve, if more than one must. */
   readonly missing?: number
   readonly since_s: number

@@ -126,12 +126,16 @@ export const stateFields = {
     named(
       'UpgradeHold',
       Type.Object({
-        by: Type.Enum(['approval', 'check', 'gate', 'user'], {
-          description: 'what it waits for: an approval, a check, a person at a gate, or the person who has paused it',
+        by: Type.Enum(['approval', 'check', 'gate', 'time', 'user'], {
+          description:
+            'what it waits for: an approval, a check, a person at a gate, a time, or the person who has paused it',
         }),
         reason: Type.String(),
         phase_of: Type.Optional(
           Type.Literal('downloads', { description: 'present at a gate between phases of the downloads' }),
+        ),
+        until: Type.Optional(
+          Type.Number({ description: 'about when the time ends; time in which the service is down does not count' }),
         ),
         approvals_missing: Type.Optional(
           Type.Integer({ description: 'how many further people must approve, if more than one must' }),
@@ -283,12 +287,13 @@ export function presentState({
   }
 }
 
-function presentHold({ by, reason, of, phase, missing, since_s: sinceS }: UpgradeHold) {
+function presentHold({ by, reason, of, phase, missing, wait_ms: waitMs, since_s: sinceS }: UpgradeHold) {
   return {
     by,
     reason,
     ...(of !== undefined && { phase_of: of }),
     ...(phase !== undefined && { phase }),
+    ...(waitMs !== undefined && { until: sinceS + waitMs / 1000 }),
     ...(missing !== undefined && { approvals_missing: missing }),
     timestamp: sinceS,
   }

@@ -2,10 +2,13 @@ import { beforeEach, expect, it } from 'vitest'
 import { watchAlarms } from '../../src/app/alarm-watch.ts'
 import { approveOrgUpgrade } from '../../src/upgrades/changes/approve-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/changes/retry-org-upgrade.ts'
+import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
 import { useRollout } from '../rollout/harness.ts'
 
 const rollout = useRollout()
 beforeEach(() => rollout.seed([4, 4]))
+
+type PhaseGate = NonNullable<OrgUpgradeBody['phase_gates']>[number]
 
 async function watch() {
   rollout.clock.advance(1000)
@@ -19,7 +22,7 @@ async function watch() {
   return rows.map(({ type, count, text, endedAt }) => ({ type, count, text, open: endedAt === null }))
 }
 
-async function createHeld(gate: { wait_for: 'approval' } | { wait_for: 'check'; url: string }): Promise<string> {
+async function createHeld(gate: Omit<PhaseGate, 'phase'>): Promise<string> {
   const phase_gates = [{ phase: 1, ...gate }]
   const { id } = await rollout.create({ reboot_strategy: 'canary', canary_phases: [25, 100], phase_gates })
   await rollout.play()
@@ -46,6 +49,11 @@ it('so does one that waits for the approval of its start', async () => {
 
 it('an upgrade that waits for its check has none, because no person must decide', async () => {
   await createHeld({ wait_for: 'check', url: 'https://example.com/check' })
+  expect(await watch()).toEqual([])
+})
+
+it('an upgrade that waits for a time has none either', async () => {
+  await createHeld({ wait_for: 'time', minutes: 5 })
   expect(await watch()).toEqual([])
 })
 

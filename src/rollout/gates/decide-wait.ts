@@ -1,3 +1,4 @@
+import { counted } from '../../platform/counted.ts'
 import { wordsOf } from './decide-hold.ts'
 import { type OrgPhasePlan, type PhaseGate, START_PHASE, type StartGate, type UpgradeHold } from '../rollout.ts'
 
@@ -44,7 +45,7 @@ function findApprovalWait(gate: StartGate, given: number, what: string): Wait | 
   return { by: 'approval', reason, ...((gate.approvals ?? 1) > 1 && { missing }) }
 }
 
-type Wait = Pick<UpgradeHold, 'by' | 'reason' | 'missing'>
+type Wait = Pick<UpgradeHold, 'by' | 'reason' | 'missing' | 'wait_ms'>
 
 /** A gate that waits for an event. */
 type WaitingGate = PhaseGate & Required<Pick<PhaseGate, 'wait_for'>>
@@ -75,9 +76,26 @@ export function findWait(phase: number, { of, sizes, gates, gatePassed, approved
       return gatePassed >= phase ? null : { by: 'gate', reason: `${ended}, after which a pause was requested` }
     case 'check':
       return gatePassed >= phase ? null : { by: 'check', reason: waitForCheck(ended) }
+    case 'time':
+      return gatePassed >= phase ? null : waitForTime(ended, gate)
     case 'approval':
       // Resuming the upgrade after too many failures is not an approval.
       return findApprovalWait(gate, countApproved(approved, phase), `${ended} and`)
+  }
+}
+
+const MINUTE_MS = 60_000
+
+/** Returns how long the gate lets the next phase wait. */
+export function waitMsOf(gate: PhaseGate | null): number {
+  return gate?.wait_for === 'time' ? (gate.minutes ?? 0) * MINUTE_MS : 0
+}
+
+function waitForTime(ended: string, gate: PhaseGate): Wait {
+  return {
+    by: 'time',
+    reason: `${ended} and waits for ${counted(gate.minutes ?? 0, 'minute')}`,
+    wait_ms: waitMsOf(gate),
   }
 }
 

@@ -25,7 +25,7 @@ const TIMEOUT_MS = 10_000
 const LEASE_MS = 60_000
 const MAX_AT_ONCE = 20
 
-/** Calls the checks for which upgrades wait at their gates. */
+/** Calls the checks for which upgrades wait at their gates, and ends their waits for a time. */
 export function startGateChecks(ctx: Context, outbound: OutboundHttp): Poller {
   return startPoller({
     name: 'gate checks',
@@ -39,16 +39,17 @@ export function startGateChecks(ctx: Context, outbound: OutboundHttp): Poller {
 export async function askChecks(ctx: Context, outbound: OutboundHttp, signal: AbortSignal): Promise<boolean> {
   const nowMs = ctx.serviceClock.nowMs()
   const due = await claimChecks(ctx.db, { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: MAX_AT_ONCE })
-  await Promise.all(due.map((check) => askCheck(ctx, outbound, { check, signal })))
+  await Promise.all(due.map((check) => askCheck(ctx, outbound, { check, url: check.url, signal })))
   return due.length === MAX_AT_ONCE
 }
 
 async function askCheck(
   ctx: Context,
   outbound: OutboundHttp,
-  { check, signal }: { readonly check: DueCheck; readonly signal: AbortSignal },
+  { check, url, signal }: { readonly check: DueCheck; readonly url: string | null; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { orgId, id, url, attempt, total, upgraded, failed } = check
+  if (url === null) return applyTo(ctx, check, { kind: 'open', note: null })
+  const { orgId, id, attempt, total, upgraded, failed } = check
   const question = { org_id: orgId, upgrade_id: id, ...phaseOf(check), total, upgraded, failed }
   const result = await outbound.send({
     url,
@@ -67,8 +68,11 @@ async function askCheck(
     result.kind === 'answer'
       ? { status: result.status, body: result.body.toString('utf8'), error: null }
       : { status: null, body: '', error: result.error }
-  const verdict = decideCheck({ attempt, ...answer })
-  const scope = systemScope('rollout', orgId)
+  await applyTo(ctx, check, decideCheck({ attempt, ...answer }))
+}
+
+async function applyTo(ctx: Context, check: DueCheck, verdict: CheckVerdict): Promise<void> {
+  const scope = systemScope('rollout', check.orgId)
   await inTx(ctx, async (tx) => {
     const hold = await lockWaiting(tx, scope, check)
     if (hold !== null) await applyVerdict(ctx, tx, scope, { check, verdict, hold })
@@ -128,24 +132,26 @@ interface OpenedGate {
 }
 
 async function openGate(tx: Tx, scope: OrgScope, { check, note, now, nowMs }: OpenedGate): Promise<void> {
-  const { id, phase, of } = check
+  const { id, phase, of, url } = check
+  const by = url === null ? 'time' : 'check'
   await insertApproval(tx, scope, id, {
     phase,
     ...(of !== null && { of }),
-    by: 'check',
-    name: 'check',
+    by,
+    name: by,
     admin_id: null,
     note,
     at_s: epochS(now),
   })
   await resumeSiteUpgrades(tx, scope, id, nowMs)
   const passed = {
-    type: 'UPGRADE_CHECK_PASSED',
+    type: by === 'time' ? 'UPGRADE_WAIT_ENDED' : 'UPGRADE_CHECK_PASSED',
     upgrade_id: id,
     ...phaseOf(check),
     ...(note !== null && { note }),
   } as const
-  const message = `The check of ${wordsOf(of ?? undefined).phase} ${phase} of upgrade ${id} passed`
+  const end = by === 'time' ? 'wait after' : 'check of'
+  const message = `The ${end} ${wordsOf(of ?? undefined).phase} ${phase} of upgrade ${id} ${by === 'time' ? 'ended' : 'passed'}`
   await appendUpgradeChange(tx, scope, { ...passed, message }, now)
   wakeAfterCommit(tx, 'rollouts')
 }

@@ -3,7 +3,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { type Db, type Tx, json } from '../../platform/database/db.ts'
 import type { UpgradeHold } from '../rollout.ts'
 
-/** A check that is due. */
+/** A check that is due, or a wait that has ended. */
 export interface DueCheck {
   readonly orgId: string
   /** The id of the organization upgrade. */
@@ -11,7 +11,8 @@ export interface DueCheck {
   readonly phase: number
   /** Null: of the reboots. */
   readonly of: 'downloads' | null
-  readonly url: string
+  /** Null: it waits for nothing but a time. */
+  readonly url: string | null
   /** Other upgrades have taken all devices of the phase. */
   readonly isEmptied: boolean
   /** The start of the pause to which the check belongs, in service time. */
@@ -37,7 +38,7 @@ export async function claimChecks(
       order by check_due_ms limit ${limit} for update skip locked
     ), claimed as (
       update org_upgrade upgrade set
-        check_due_ms = case when upgrade.hold->>'by' = 'check' then ${leaseUntilMs}::float8 end,
+        check_due_ms = case when upgrade.hold->>'by' in ('check', 'time') then ${leaseUntilMs}::float8 end,
         check_attempts = upgrade.check_attempts + 1
       from due where upgrade.org_id = due.org_id and upgrade.id = due.id
       returning upgrade.*
@@ -78,7 +79,7 @@ export async function lockWaiting(
     .executeTakeFirst()
   // Each pause counts its attempts from zero.
   const hold = row?.hold ?? null
-  return hold?.by === 'check' && hold.since_ms === sinceMs ? hold : null
+  return (hold?.by === 'check' || hold?.by === 'time') && hold.since_ms === sinceMs ? hold : null
 }
 
 /** Sets the time of the next call of the check; null: never. The caller has locked the organization upgrade. */

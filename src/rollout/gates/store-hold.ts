@@ -5,7 +5,7 @@ import type { UpgradeHold } from '../rollout.ts'
 
 /**
  * Pauses the organization upgrade and its unfinished site upgrades, except those that wait for a person already. A check
- * may end its wait at any time, so a pause takes its place. The caller has locked the organization upgrade.
+ * or a time may end its wait at any time, so a pause takes its place. The caller has locked the organization upgrade.
  * @returns The number of site upgrades paused.
  */
 export function pauseSiteUpgrades(tx: Tx, scope: OrgScope, orgUpgradeId: string, hold: UpgradeHold): Promise<number> {
@@ -113,9 +113,9 @@ export async function releaseGates(tx: Tx, scope: OrgScope, orgUpgradeId: string
     .execute()
 }
 
-const waitsForNobody = sql<boolean>`(hold is null or hold->>'by' = 'check')`
+const waitsForNobody = sql<boolean>`(hold is null or hold->>'by' in ('check', 'time'))`
 
-const downloadsResumed = sql<null>`case when hold->>'by' in ('gate', 'check') and hold->>'of' = 'downloads'
+const downloadsResumed = sql<null>`case when hold->>'by' in ('gate', 'check', 'time') and hold->>'of' = 'downloads'
   then jsonb_set(downloads, '{gate_passed}', downloads->'current') else downloads end`
 
 /**
@@ -125,7 +125,7 @@ const downloadsResumed = sql<null>`case when hold->>'by' in ('gate', 'check') an
 export function resumedAt(nowMs: number) {
   return {
     hold: null,
-    gatePassed: sql<number>`case when hold->>'by' in ('gate', 'check') and hold->>'of' is null
+    gatePassed: sql<number>`case when hold->>'by' in ('gate', 'check', 'time') and hold->>'of' is null
       then current_phase else gate_passed end`,
     phaseOpenedMs: openedAfterPause(nowMs),
   }

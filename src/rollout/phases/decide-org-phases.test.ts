@@ -162,6 +162,14 @@ describe('a gate that waits for a person', () => {
     expect(done({ gates, approved: [1, 1] })).toMatchObject({ current: 2, hold: null })
   })
 
+  test('waits for a time from the end of the phase on, until something or somebody passes the gate', () => {
+    const gates = [{ ...tolerating(5), wait_for: 'time' as const, minutes: 30 }, tolerating(5)]
+    const hold = { by: 'time', reason: 'phase 1 ended and waits for 30 minutes', wait_ms: 1_800_000 }
+    expect(done({ gates })).toMatchObject({ current: 1, hold: { ...hold, since_ms: at.nowMs } })
+    expect(done({ gates, approved: [1] })).toMatchObject({ current: 1, hold })
+    expect(done({ gates, gatePassed: 1 })).toMatchObject({ current: 2, hold: null })
+  })
+
   test('pauses the upgrade until a person resumes it', () => {
     const gates = waitsFor('pause')
     expect(done({ gates })).toMatchObject({ current: 1, hold: { by: 'gate' } })
@@ -175,7 +183,7 @@ describe('a gate that waits for a person', () => {
   })
 
   test('never opens a phase whose gate waits, whatever happens', () => {
-    const needed = fc.array(fc.constantFrom(1, 2, 3, undefined), { minLength: 4, maxLength: 4 })
+    const needed = fc.array(fc.constantFrom(1, 2, 3, 'time' as const, undefined), { minLength: 4, maxLength: 4 })
     const sizes = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 4, maxLength: 4 })
     fc.assert(
       fc.property(
@@ -187,7 +195,11 @@ describe('a gate that waits for a person', () => {
           const counts = Object.fromEntries(phases.map((size, index) => [index + 1, size]))
           const world = phasesOf(phases, {
             gates: waits.map((approvals) =>
-              approvals === undefined ? tolerating(5) : { ...tolerating(5), wait_for: 'approval' as const, approvals },
+              approvals === 'time'
+                ? { ...tolerating(5), wait_for: approvals, minutes: 1 }
+                : approvals === undefined
+                  ? tolerating(5)
+                  : { ...tolerating(5), wait_for: 'approval' as const, approvals },
             ),
             pending: {},
             upgraded: counts,
@@ -196,7 +208,9 @@ describe('a gate that waits for a person', () => {
           })
           const { current } = decideOrgPhases(world, at)
           for (const [index, wait] of waits.entries())
-            if (index + 1 < current && wait !== undefined && (phases[index] ?? 0) > 0)
+            if (index + 1 < current && wait === 'time' && (phases[index] ?? 0) > 0)
+              expect(passed).toBeGreaterThan(index)
+            else if (index + 1 < current && typeof wait === 'number' && (phases[index] ?? 0) > 0)
               expect(approved.filter((phase) => phase === index + 1).length).toBeGreaterThanOrEqual(wait)
         },
       ),

@@ -85,7 +85,10 @@ export function decideOrgPhases(counted: OrgPhases, { now, nowMs }: Pick<Now, 'n
   return { ...unchanged, current }
 }
 
-function findHold(phases: OrgPhases, current: number): Pick<UpgradeHold, 'by' | 'reason' | 'of' | 'missing'> | null {
+function findHold(
+  phases: OrgPhases,
+  current: number,
+): Pick<UpgradeHold, 'by' | 'reason' | 'of' | 'missing' | 'wait_ms'> | null {
   const { of, sizes, gates, gatePassed, failures, upgraded } = phases
   const plan = { phase_sizes: sizes, gates }
   const reason = gatePassed >= current ? null : findHoldReason(current, { failures, upgraded }, plan, wordsOf(of))

@@ -40,8 +40,9 @@ export function listApproved(approvals: readonly PhaseApproval[], kind: PhaseOf[
   return approvals.flatMap(({ phase, of, by }) => (by === 'approval' && of === kind ? [phase] : []))
 }
 
-/** The columns of an upgrade that begins to wait for a check: it is called immediately. */
+/** The columns of an upgrade that begins to wait for a check, which is called immediately, or for a time. */
 export function firstCheck(hold: UpgradeHold | null) {
+  if (hold?.by === 'time') return { checkDueMs: hold.since_ms + (hold.wait_ms ?? 0), checkAttempts: 0 }
   return hold?.by === 'check' ? { checkDueMs: hold.since_ms, checkAttempts: 0 } : {}
 }
 

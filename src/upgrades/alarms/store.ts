@@ -33,19 +33,19 @@ export async function listFailedUpgrades(reader: Reader, since: Date): Promise<T
 }
 
 /**
- * Lists upgrades that are paused until a person decides, except those that a person has paused. A check decides by
- * itself.
+ * Lists upgrades that are paused until a person decides, except those that a person has paused. A check or a
+ * time ends its wait by itself.
  */
 export async function listHeldUpgrades(reader: Reader): Promise<TroubledUpgrade[]> {
   const { rows } = await sql<TroubledUpgrade>`
     select org_id, id as upgrade_id, null as site_id, target_version as version, hold ->> 'reason' as reason
-    from org_upgrade where hold is not null and hold ->> 'by' not in ('user', 'check') and stopping is null
+    from org_upgrade where hold is not null and hold ->> 'by' not in ('user', 'check', 'time') and stopping is null
     union all
     select org_upgrade.org_id, org_upgrade.id, case when count(*) = 1 then min(site_upgrade.site_id::text) end,
       org_upgrade.target_version, min(site_upgrade.hold ->> 'reason')
     from site_upgrade
     join org_upgrade on org_upgrade.org_id = site_upgrade.org_id and org_upgrade.id = site_upgrade.org_upgrade_id
-    where site_upgrade.hold is not null and site_upgrade.hold ->> 'by' not in ('user', 'check') and site_upgrade.finished_at is null
+    where site_upgrade.hold is not null and site_upgrade.hold ->> 'by' not in ('user', 'check', 'time') and site_upgrade.finished_at is null
       and org_upgrade.hold is null
     group by org_upgrade.org_id, org_upgrade.id
   `.execute(reader)

@@ -29,7 +29,7 @@ export async function resumeOrgUpgrade(ctx: Context, scope: OrgScope, id: string
       )
     if ((await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())) === 0) return
     const phase = org && findHeldPhase(org)
-    const atGate = org?.hold?.by === 'gate' || org?.hold?.by === 'check'
+    const atGate = org?.hold?.by === 'gate' || org?.hold?.by === 'check' || org?.hold?.by === 'time'
     if (atGate && phase) {
       const { name, adminId } = scope.actor
       const approval = { ...phase, by: 'resume', name, admin_id: adminId, note: null } as const

@@ -20,7 +20,7 @@ export function parseApproval(id: string, { phase, phase_of: kind, note }: Stati
 
 /** The event that opened the phase after another one. */
 const openingFields = {
-  by: Type.Enum(['approval', 'check', 'resume']),
+  by: Type.Enum(['approval', 'check', 'resume', 'time']),
   admin_id: Type.Optional(Uuid),
   name: Type.String(),
   note: Type.Optional(Type.String()),

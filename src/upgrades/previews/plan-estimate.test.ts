@@ -57,6 +57,26 @@ function estimate(
   return atOnce(planEstimateInSteps({ org, sites, targets }, devices))
 }
 
+test('the next phase of the whole upgrade waits for the time of the gate, after the last site has ended', () => {
+  const wait = {
+    max_failures: null,
+    max_failure_percentage: 5,
+    min_upgraded: 1,
+    wait_for: 'time',
+    minutes: 480,
+  } as const
+  const phasePlan = { phase_sizes: [2, 1], gates: [wait, null] }
+  const { beginsAbout, endsAbout } = estimate(
+    [
+      ['a', 'ap', 1],
+      ['b', 'switch', 1],
+      ['a', 'ap', 2],
+    ],
+    { phasePlan },
+  )
+  expect([minutes(beginsAbout('a', 2)), minutes(endsAbout)]).toEqual([500, 508])
+})
+
 const gates: OrgPhasePlan = { phase_sizes: [], gates: null }
 const endOf = (...given: Parameters<typeof estimate>) => minutes(estimate(...given).endsAbout)
 

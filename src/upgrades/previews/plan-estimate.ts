@@ -5,7 +5,8 @@ import { findOpening } from '../../orgs/windows/windows.ts'
 import { type Steps, visitInSteps } from '../../platform/queues/next-turn.ts'
 import { canStage } from '../../rollout/targets/steps/decide-order.ts'
 import { rebootTimeoutMs } from '../../rollout/targets/steps/decide-window.ts'
-import { defaultRolloutOptions } from '../../rollout/rollout.ts'
+import { waitMsOf } from '../../rollout/gates/decide-wait.ts'
+import { type OrgPhasePlan, defaultRolloutOptions } from '../../rollout/rollout.ts'
 import type { NewSiteUpgrade, NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 
 /** A device as its duration depends on it. */
@@ -79,7 +80,7 @@ export function* planEstimateInSteps(
     phaseOf: ({ downloadPhase }) => downloadPhase ?? 0,
     partOf: ({ device }) => (canStage(device) ? 'download' : 'both'),
     startOf: ({ site }) => site.startAt.getTime(),
-    hasGates: org.downloadPlan !== null,
+    whole: org.downloadPlan,
   })
   const reboots = yield* estimatePhasesInSteps(planned, {
     phaseOf: ({ phase }) => phase,
@@ -92,7 +93,7 @@ export function* planEstimateInSteps(
       const haveImagesMs = target.downloadPhase === null ? 0 : downloads.endOf(target)
       return Math.max(site.startAt.getTime(), site.rebootAt.getTime(), haveImagesMs)
     },
-    hasGates: org.phasePlan !== null,
+    whole: org.phasePlan,
   })
   const lastMs = Math.max(downloads.lastMs, reboots.lastMs)
   return {
@@ -109,8 +110,8 @@ interface PhaseKind {
   readonly partOf: (timed: Timed) => Part | null
   /** The device does nothing before it. */
   readonly startOf: (timed: Timed) => number
-  /** They are phases of the whole upgrade, which open at all sites together. */
-  readonly hasGates: boolean
+  /** The phases of the whole upgrade, which open at all sites together. Null: each site has its own. */
+  readonly whole: OrgPhasePlan | null
 }
 
 interface EstimatedPhases {
@@ -122,7 +123,7 @@ interface EstimatedPhases {
 
 function* estimatePhasesInSteps(
   planned: readonly Timed[],
-  { phaseOf, partOf, startOf, hasGates }: PhaseKind,
+  { phaseOf, partOf, startOf, whole }: PhaseKind,
 ): Steps<EstimatedPhases> {
   const begins = new Map<string, number>()
   const phaseEnds = new Map<string, number>()
@@ -142,7 +143,7 @@ function* estimatePhasesInSteps(
       endMs = Math.max(endMs, span.endMs)
       yield
     }
-    if (hasGates) gateMs = endMs
+    if (whole !== null) gateMs = endMs + waitMsOf(whole.gates?.[phase - 1] ?? null)
   }
   const beginsAbout: Begins = (upgradeId, phase) => {
     const beginMs = begins.get(keyOf(upgradeId, phase))

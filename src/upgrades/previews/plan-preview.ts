@@ -1,4 +1,4 @@
-import { findStartWait } from '../../rollout/gates/decide-wait.ts'
+import { findStartWait, waitMsOf } from '../../rollout/gates/decide-wait.ts'
 import type { StartGate, UpgradeHop, UpgradePlan } from '../../rollout/rollout.ts'
 import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { addMs } from '../../platform/time/clock.ts'
@@ -118,6 +118,7 @@ function planPreviewPhases(
   const bySite = new Map(sites.map((site) => [site.id, site]))
   const planned = targets.filter((target) => target.state === 'planned' && phaseOf(target) !== null)
   const byPhase = Map.groupBy(planned, phaseOf)
+  const waits = gates?.some((gate) => waitMsOf(gate) > 0) ?? false
   let done = 0
   return Array.from({ length: count }, (_, index) => {
     const members = byPhase.get(index + 1) ?? []
@@ -132,7 +133,7 @@ function planPreviewPhases(
         const macs = some
           .toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0) || a.ordinal - b.ordinal)
           .map(({ mac }) => mac)
-        const begins = site.plan.windows === undefined ? null : beginsAbout(upgradeId, index + 1)
+        const begins = site.plan.windows === undefined && !waits ? null : beginsAbout(upgradeId, index + 1)
         return [{ siteId: site.siteId, startAt: site.startAt, beginsAbout: begins, macs }]
       }),
     }

@@ -55,7 +55,7 @@ export interface PreviewSite {
   readonly siteId: string
   /** The earliest start at the site. */
   readonly startAt: Date
-  /** An estimate; null: the site has no maintenance windows. */
+  /** An estimate; null: the site has no maintenance windows, and no gate waits for a time. */
   readonly beginsAbout: Date | null
   /** In the order of their upgrades. */
   readonly macs: readonly string[]

@@ -27,7 +27,8 @@ const PhaseReply = Type.Object({
       start_time: Type.Integer({ description: 'nothing begins at the site before it' }),
       begins_about: Type.Optional(
         Type.Integer({
-          description: 'an estimate, where the site has maintenance windows: when its first device begins',
+          description:
+            'an estimate, where the site has maintenance windows or a gate waits for a time: when its first device begins',
         }),
       ),
       macs: Type.Array(Type.String(), { description: 'in the order in which they are upgraded' }),

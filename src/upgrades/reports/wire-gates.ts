@@ -20,11 +20,12 @@ export const GateReply = named(
         Type.Number({ description: 'a smaller share of upgraded devices in the phase pauses the upgrade' }),
       ),
       wait_for: Type.Optional(
-        Type.Enum(['pause', 'approval', 'check'], { description: 'what opens the next phase besides' }),
+        Type.Enum(['pause', 'approval', 'check', 'time'], { description: 'what opens the next phase besides' }),
       ),
       prevent_self_approval: Type.Optional(
         Type.Literal(true, { description: 'a person other than the one who created the upgrade gives the approval' }),
       ),
+      minutes: Type.Optional(Type.Integer({ description: 'how long the next phase waits, for a time' })),
       approvals: Type.Optional(Type.Integer({ description: 'how many different people must approve; absent: one' })),
       approved_by: Type.Optional(
         Type.Array(OpeningReply, { description: 'the people who have approved, if several must' }),
@@ -94,6 +95,7 @@ export function presentGate({ gates, approvals, phase, of, openPhase }: Reported
     ...(upgraded > 0 && { min_upgraded: upgraded }),
     ...(share !== undefined && { min_success_percentage: share }),
     ...(waitFor !== undefined && { wait_for: waitFor }),
+    ...(gate.minutes !== undefined && { minutes: gate.minutes }),
     ...presentApprovers(gate, given),
     passed: openPhase > phase,
     ...presentOpenings(approvals, {

@@ -23,10 +23,17 @@ export const gateField = Type.Optional(
             'The next phase waits once this one has ended; 0: the first one waits for an approval, with any strategy',
         }),
         phase_of: Type.Optional(PhaseKind),
-        wait_for: Type.Enum(['approval', 'check', 'pause'], {
+        wait_for: Type.Enum(['approval', 'check', 'pause', 'time'], {
           description:
-            'approval: until somebody approves the phase; pause: until somebody resumes the upgrade; check: until the answer of url',
+            'approval: until somebody approves the phase; pause: until somebody resumes the upgrade; check: until the answer of url; time: for minutes, or until somebody resumes the upgrade',
         }),
+        minutes: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: 43_200,
+            description: 'For time. How long the next phase waits; time in which the service is down does not count',
+          }),
+        ),
         url: Type.Optional(Type.String({ minLength: 1, maxLength: 2000, description: 'For a check' })),
         prevent_self_approval: Type.Optional(
           Type.Boolean({
@@ -49,7 +56,7 @@ export const gateField = Type.Optional(
 )
 
 type Gate = NonNullable<Static<typeof gateField>>[number]
-type Wait = Pick<PhaseGate, 'wait_for' | 'url' | 'prevent_self_approval' | 'approvals'>
+type Wait = Pick<PhaseGate, 'wait_for' | 'minutes' | 'url' | 'prevent_self_approval' | 'approvals'>
 
 interface GatedPhases {
   /** Gates of other phases are left out. */
@@ -73,7 +80,7 @@ export function parseGates(
     )
   const waits = new Map<number, Wait>()
   for (const [index, gate] of meant) {
-    const { phase, wait_for, url } = gate
+    const { phase, wait_for, url, minutes } = gate
     const field = `phase_gates.${index}.phase`
     if (phase >= phases)
       throw invalidField(
@@ -84,6 +91,7 @@ export function parseGates(
     waits.set(phase, {
       wait_for,
       ...parseUrl(`phase_gates.${index}.url`, wait_for, url),
+      ...parseMinutes(`phase_gates.${index}.minutes`, wait_for, minutes),
       ...parseApprovers(`phase_gates.${index}`, gate),
     })
   }
@@ -95,7 +103,7 @@ export function parseStartGate(gates: Static<typeof gateField> = []): StartGate 
   const [found, other] = [...gates.entries()].filter(([, { phase }]) => phase === START_PHASE)
   if (found === undefined) return null
   const [index, gate] = found
-  const { wait_for: waitFor, phase_of: of, url } = gate
+  const { wait_for: waitFor, phase_of: of, url, minutes } = gate
   const field = `phase_gates.${index}`
   if (other !== undefined)
     throw invalidField(`phase_gates.${other[0]}.phase`, 'is 0, which another gate of phase_gates already has')
@@ -106,7 +114,9 @@ export function parseStartGate(gates: Static<typeof gateField> = []): StartGate 
       `${field}.phase_of`,
       `is given with phase 0, the start, which is neither of downloads nor of reboots`,
     )
-  return { ...parseUrl(`${field}.url`, waitFor, url), ...parseApprovers(field, gate) }
+  parseUrl(`${field}.url`, waitFor, url)
+  parseMinutes(`${field}.minutes`, waitFor, minutes)
+  return parseApprovers(field, gate)
 }
 
 function parseApprovers(
@@ -122,6 +132,16 @@ function parseApprovers(
   if (another && waitFor !== 'approval') refuse('prevent_self_approval')
   if (approvals > 1 && waitFor !== 'approval') refuse('approvals')
   return { ...(another && { prevent_self_approval: true }), ...(approvals > 1 && { approvals }) }
+}
+
+function parseMinutes(field: string, waitFor: GateWait, minutes: number | undefined): Pick<PhaseGate, 'minutes'> {
+  if (waitFor === 'time') {
+    if (minutes === undefined) throw invalidField(field, 'is required with wait_for time')
+    return { minutes }
+  }
+  if (minutes !== undefined)
+    throw invalidField(field, `is given with wait_for ${waitFor}, but only a wait for a time has them`)
+  return {}
 }
 
 function parseUrl(field: string, waitFor: GateWait, url: string | undefined): Pick<PhaseGate, 'url'> {

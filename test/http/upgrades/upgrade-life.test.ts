@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { json } from '../../../src/platform/database/db.ts'
+import type { UpgradeHold } from '../../../src/rollout/rollout.ts'
 import { NEW } from '../../support/fleets/fleet.ts'
 import { releaseDevices } from '../../support/fleets/device-upgrades.ts'
 import type { Answer, TestOrg } from '../../support/servers/server.ts'
@@ -131,6 +132,14 @@ describe('gates that wait', () => {
       'is given with wait_for pause',
     ],
     [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'luck' }] }, 'phase_gates.0.wait_for', ''],
+    [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'time' }] }, 'phase_gates.0.minutes', 'is required'],
+    [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'time', minutes: 0 }] }, 'phase_gates.0.minutes', ''],
+    [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'time', minutes: 43_201 }] }, 'phase_gates.0.minutes', ''],
+    [
+      { ...canary, phase_gates: [{ phase: 1, wait_for: 'pause', minutes: 5 }] },
+      'phase_gates.0.minutes',
+      'is given with wait_for pause',
+    ],
     [{ ...canary, phase_gates: [{ phase: 1 }] }, 'phase_gates.0', ''],
     [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'approval', approvals: 6 }] }, 'phase_gates.0.approvals', ''],
     [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'approval', approvals: 0 }] }, 'phase_gates.0.approvals', ''],
@@ -263,6 +272,19 @@ describe('gates that wait', () => {
     expect((await get(`/${body.id}`)).body.approvals).toMatchObject([{ phase: 1, admin_id: another.adminId }])
   })
 
+  it('a wait for a time shows until when it waits, and a preview has it in its times', async () => {
+    const wait = { phase: 1, wait_for: 'time', minutes: 480 }
+    const { body: at } = await post({ ...canary, dry_run: true })
+    const { body: later } = await post({ ...canary, phase_gates: [wait], dry_run: true })
+    expect(later.ends_about - at.ends_about).toBeGreaterThan(479 * 60)
+    const begins = (phase: number) => later.phases[phase].sites[0].begins_about
+    expect(begins(1) - begins(0)).toBeGreaterThan(480 * 60)
+    const { body } = await post({ ...canary, phase_gates: [wait] })
+    expect((await get(`/${body.id}/report`)).body.phases[0].gate).toMatchObject({ wait_for: 'time', minutes: 480 })
+    await hold(body.id, { by: 'time', reason: 'phase 1 ended and waits for 480 minutes', wait_ms: 480 * 60_000 })
+    expect((await get('')).body[0].held).toMatchObject({ by: 'time', until: 480 * 60, timestamp: 0 })
+  })
+
   it('a gate may need the approvals of several people, each of whom counts once', async () => {
     const gate = { phase: 0, wait_for: 'approval', approvals: 2 }
     const { body } = await post({ ...canary, phase_gates: [gate, { ...gate, phase: 1 }] })
@@ -325,10 +347,7 @@ async function addAdmin(): Promise<TestOrg> {
 }
 
 /** Pauses an upgrade and its site upgrades as the engine does. */
-async function hold(
-  id: string,
-  how: { readonly by: 'approval' | 'gate'; readonly reason: string; readonly of?: 'downloads' },
-): Promise<void> {
+async function hold(id: string, how: Pick<UpgradeHold, 'by' | 'reason' | 'of' | 'wait_ms'>): Promise<void> {
   const { db } = harness.server.ctx
   const held = json({ ...how, since_s: 0, since_ms: 0 })
   await db.updateTable('orgUpgrade').set({ hold: held }).where('id', '=', id).execute()

@@ -7,6 +7,7 @@ import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgra
 import { pauseOrgUpgrade } from '../../../src/upgrades/changes/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../../src/upgrades/changes/resume-org-upgrade.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
+import { subscribe } from '../subscribe.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { countAll, useRollout } from '../harness.ts'
 
@@ -72,6 +73,54 @@ it('the answer of the check opens the next phase at all sites, and the record sh
   })
   await ask()
   expect(asked).toHaveLength(1)
+})
+
+async function createWaiting(): Promise<string> {
+  const phase_gates = [{ phase: 1, wait_for: 'time' as const, minutes: 30 }]
+  const { id } = await rollout.create({ reboot_strategy: 'canary', canary_phases: [25, 100], phase_gates })
+  await rollout.play()
+  const reason = 'phase 1 ended and waits for 30 minutes'
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'time', reason } })
+  return id
+}
+
+it('a gate by time opens the next phase when the time has passed since the end of its phase, and asks nobody', async () => {
+  const id = await createWaiting()
+  await subscribe(rollout)
+  rollout.clock.advance(29 * 60e3)
+  // Only the database has the wait, so it survives the death of the service.
+  await rollout.fleet.crash(rollout.devices())
+  await ask()
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'time' } })
+  rollout.clock.advance(60e3)
+  await ask()
+  await rollout.play()
+  expect(asked).toEqual([])
+  expect(await read(id)).toMatchObject({
+    counts: { upgraded: 8 },
+    hold: null,
+    approvals: [{ phase: 1, by: 'time', admin_id: null }],
+  })
+  const events = rollout.ctx.db.selectFrom('upgradeEvent').select('event').where('orgUpgradeId', '=', id)
+  expect((await events.execute()).map(({ event }) => event.type)).toContain('UPGRADE_WAIT_ENDED')
+})
+
+it('a person may end a wait for a time, and a pause in between begins it anew', async () => {
+  const id = await createWaiting()
+  const scope = rollout.org.scope
+  rollout.clock.advance(29 * 60e3)
+  await pauseOrgUpgrade(rollout.ctx, scope, id)
+  rollout.clock.advance(60 * 60e3)
+  await ask()
+  expect(await read(id)).toMatchObject({ hold: { by: 'user' } })
+  await resumeOrgUpgrade(rollout.ctx, scope, id)
+  await rollout.play()
+  await ask()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'time' } })
+  await resumeOrgUpgrade(rollout.ctx, scope, id)
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'resume' }] })
 })
 
 it('a check that says no leaves the upgrade to a person', async () => {
