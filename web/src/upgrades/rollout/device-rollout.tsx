@@ -4,7 +4,7 @@ import { ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
-import { SiteTimeOfDay } from '../../display/times/time.tsx'
+import { SiteTimeOfDay, ViewerTime } from '../../display/times/time.tsx'
 import { useNow } from '../../display/times/use-now.ts'
 import { type Site, sharedZone, useSites } from '../../orgs/sites.ts'
 import { goalText, kinds } from '../overview.ts'
@@ -68,7 +68,16 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
         <EndEstimate state={state} upgrade={upgrade} sites={sites} />
         <NextWindow ahead={windowsAheadOf(state, upgrade)} sites={sites} />
       </PageTitle>
-      {hold !== null && <p className="note">{hold.reason}</p>}
+      {hold !== null && (
+        <p className="note">
+          {hold.reason}
+          {hold.until !== undefined && (
+            <>
+              , until about <ViewerTime at={hold.until} />
+            </>
+          )}
+        </p>
+      )}
       {awaited !== null && <p className="note">{awaited}</p>}
       <PhasePanel report={report} hold={hold} unit={kinds[kind].unit} />
       <div id="devices">

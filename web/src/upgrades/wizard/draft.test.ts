@@ -18,6 +18,7 @@ it('reads any address, and its own again', () => {
           'begin',
           'gate',
           'approver',
+          'soak',
           'people',
           'phases',
           'part',

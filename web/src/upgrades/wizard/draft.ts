@@ -108,6 +108,8 @@ export interface Draft {
   /** Absent: it begins by itself. */
   readonly begin?: Begin
   readonly gate?: Gate
+  /** The minutes between phases without an approval, as typed; absent: the next one follows at once. */
+  readonly soak?: string
   /** Absent: anyone who may. */
   readonly approver?: Approver
   /** Absent: one. */
@@ -154,6 +156,7 @@ const texts = [
   'reboot',
   'windows',
   'phases',
+  'soak',
   'failures',
   'first',
   'most',

@@ -49,6 +49,19 @@ it.each([
   )
 })
 
+it('waits for a time after the phases without an approval', () => {
+  const wait = { wait_for: 'time', minutes: 480 }
+  expect(deviceBody({ phases: '10 50 100', soak: '480' }).phase_gates).toEqual([
+    { phase: 1, ...wait },
+    { phase: 2, ...wait },
+  ])
+  expect(deviceBody({ phases: '10 50 100', soak: '480', gate: 'first' }).phase_gates).toEqual([
+    { phase: 1, wait_for: 'approval' },
+    { phase: 2, ...wait },
+  ])
+  expect(deviceBody({ strategy: 'serial', soak: '480' })).not.toHaveProperty('phase_gates')
+})
+
 it('waits for approval before it begins, with any strategy', () => {
   const start = { phase: 0, wait_for: 'approval' }
   for (const strategy of strategies) expect(deviceBody({ strategy, begin: 'approved' }).phase_gates).toEqual([start])

@@ -136,21 +136,27 @@ function limitsOf({ kind, strategy, failures, phases }: SettledDraft) {
 
 /** Phase 0 stands for the start. */
 function gatesOf(settled: SettledDraft): Pick<DeviceRequest, 'phase_gates'> {
-  const { begin, approver, people, strategy } = settled
-  const gated = [...(begin === undefined ? [] : [0]), ...(strategy === 'canary' ? gatedPhases(settled) : [])]
-  if (gated.length === 0) return {}
+  const { begin, approver, people, strategy, soak } = settled
+  const between = strategy === 'canary' ? phasesBetween(settled) : []
+  const gated = [...(begin === undefined ? [] : [0]), ...between.filter((phase) => isApproved(settled, phase))]
+  const timed = isGiven(soak) ? between.filter((phase) => !isApproved(settled, phase)) : []
+  if (gated.length + timed.length === 0) return {}
   const by = {
     ...(approver !== undefined && { prevent_self_approval: true }),
     ...(people !== undefined && { approvals: Number(people) }),
   }
   const gateAfter = (phase: number) => ({ phase, wait_for: 'approval' as const, ...by })
-  return { phase_gates: gated.map(gateAfter) }
+  const waitAfter = (phase: number) => ({ phase, wait_for: 'time' as const, minutes: Number(soak) })
+  return { phase_gates: [...gated.map(gateAfter), ...timed.map(waitAfter)] }
 }
 
-function gatedPhases({ gate, phases }: SettledDraft): readonly number[] {
-  if (gate === undefined) return []
-  if (gate === 'first') return [1]
+/** Returns the phases that another one follows. */
+function phasesBetween({ phases }: SettledDraft): readonly number[] {
   return numbersIn(phases)
     .slice(1)
     .map((_, index) => index + 1)
+}
+
+function isApproved({ gate }: SettledDraft, phase: number): boolean {
+  return gate === 'each' || (gate === 'first' && phase === 1)
 }

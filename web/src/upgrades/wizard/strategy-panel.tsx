@@ -108,7 +108,7 @@ function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
 
 /** The approvals that the upgrade waits for. */
 function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
-  const { strategy, begin, gate, approver, people } = settle(draft)
+  const { strategy, begin, gate, approver, people, soak } = settle(draft)
   const hasGate = begin !== undefined || (strategy === 'canary' && gate !== undefined)
   return (
     <>
@@ -145,6 +145,14 @@ function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
           onChange={({ currentTarget: { value } }) =>
             onChange({ approver: value === '' ? undefined : (value as Approver) })
           }
+        />
+      )}
+      {strategy === 'canary' && (
+        <TextInput
+          label="Wait between phases (minutes)"
+          description="Where the next phase needs no approval"
+          value={soak ?? ''}
+          onChange={({ currentTarget: { value } }) => onChange({ soak: value === '' ? undefined : value })}
         />
       )}
       {hasGate && (

@@ -20,6 +20,12 @@ it('compares each rule of a gate with its present value', () => {
   expect(checkGate(large).map(({ value }) => value)).toEqual(['1,200 of 2,000', '700', 'not given yet'])
 })
 
+it('names the time for which the next phase waits', () => {
+  const timed = { ...phase, total: 0, gate: { wait_for: 'time', minutes: 480, passed: false } } as const
+  expect(checkGate(timed)).toEqual([{ rule: '480 minutes pass', value: 'not yet', isMet: false }])
+  expect(holdTextOf({ by: 'time' }, timed)).toBe('waits for its time')
+})
+
 it('names the people who have approved, where several must', () => {
   const given = [{ by: 'approval' as const, name: 'Ada', timestamp: 1 }]
   const check = (more: object) => checkGate({ ...phase, total: 0, gate: { ...gate, approvals: 2, ...more } })

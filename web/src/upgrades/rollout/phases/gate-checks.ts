@@ -1,4 +1,4 @@
-import { grouped } from '../../../display/texts/counted.ts'
+import { counted, grouped } from '../../../display/texts/counted.ts'
 import type { Hold, Report } from '../../upgrade.ts'
 
 type Phase = Report['phases'][number]
@@ -17,6 +17,7 @@ const waits = {
   pause: { rule: 'a person resumes', open: 'not yet' },
   approval: { rule: 'an approval', open: 'not given yet' },
   check: { rule: 'a check passes', open: 'not passed yet' },
+  time: { rule: 'a time passes', open: 'not yet' },
 } as const
 
 const BY_ANOTHER = 'an approval by a person other than the creator'
@@ -67,10 +68,11 @@ function checkNumbers(gate: Gate, { total, failed, upgraded, ended_at: endedAt }
 
 /** Returns what the gate waits for besides the results of the phase. */
 export function checkWait(gate: Gate): readonly GateCheck[] {
-  const { wait_for: wait, prevent_self_approval: byAnother, approvals, approved_by: given = [], passed } = gate
+  const { wait_for: wait, minutes, prevent_self_approval: byAnother, approvals, approved_by: given = [], passed } = gate
   if (wait === undefined) return []
   const several = `${approvals} approvals by ${byAnother ? 'people other than the creator' : 'different people'}`
-  const rule = approvals !== undefined ? several : byAnother ? BY_ANOTHER : waits[wait].rule
+  const alone = minutes === undefined ? waits[wait].rule : `${counted(minutes, 'minute')} pass`
+  const rule = approvals !== undefined ? several : byAnother ? BY_ANOTHER : alone
   const open =
     given.length === 0 ? waits[wait].open : `${given.length} given, by ${given.map(({ name }) => name).join(', ')}`
   return [{ rule, value: passed ? 'done' : open, isMet: passed === true }]
@@ -86,6 +88,7 @@ export function holdTextOf({ by }: Pick<Hold, 'by'>, phase: Phase): string {
   if (by === 'user') return 'paused by a person'
   if (by === 'approval') return 'waits for an approval'
   if (by === 'check') return 'waits for a check'
+  if (by === 'time') return 'waits for its time'
   const unmet = checkGate(phase).filter(({ isMet }) => !isMet)
   const isRefused = unmet.length > 0 && unmet.every(({ rule }) => rule === waits.check.rule)
   return isRefused ? 'refused by its check' : 'closed by the results'
