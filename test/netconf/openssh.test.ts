@@ -3,9 +3,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
-import { tmpdir, userInfo } from 'node:os'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freePorts } from '../../soak/support/free-ports.ts'
@@ -18,6 +18,8 @@ import { childOf } from '../../src/gateway/netconf/xml.ts'
 import { createTurns } from '../../src/gateway/admission/turns.ts'
 import { generateHostKey } from '../../src/simulator/junos/host-key.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+import { afterFile } from '../support/after-file.ts'
 
 const SSHD = '/usr/sbin/sshd'
 const NETCONFD = '/usr/sbin/netconfd'
@@ -36,7 +38,7 @@ describe.skipIf(!isInstalled)(
     let daemon: ReturnType<typeof spawn>
 
     beforeAll(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'signalbox-openssh-'))
+      folder = await temporaryDir(afterFile)
       ;[devicePort = 0] = await freePorts(1)
       await writeFile(join(folder, 'host'), hostKey.private, { mode: 0o600 })
       await writeFile(join(folder, 'authorized'), `${userKey.public}\n`, { mode: 0o600 })
@@ -73,7 +75,6 @@ describe.skipIf(!isInstalled)(
       const exited = once(daemon, 'exit')
       daemon.kill('SIGKILL')
       await exited
-      await rm(folder, { recursive: true })
     })
 
     /** OpenSSH opens a connection to the gateway's side. Netconfd checks the port from which it comes. */

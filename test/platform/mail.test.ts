@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, readFile, readdir, stat } from 'node:fs/promises'
 import { type AddressInfo, type Server, type Socket, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import PostalMime, { type Email } from 'postal-mime'
@@ -15,18 +14,18 @@ import { createSecrets } from '../../src/platform/secrets.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { selfSigned } from '../webhooks/self-signed.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
 
 let dataDir: string
 let lines: string[]
 const closing: (() => Promise<void>)[] = []
 
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'signalbox-mail-test-'))
+  dataDir = await temporaryDir()
   lines = []
 })
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
-  await rm(dataDir, { recursive: true, force: true })
 })
 
 const letter = (to = 'ada@example.test') =>

@@ -1,7 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
@@ -9,6 +8,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
 import { builtProgram } from '../support/servers/built-program.ts'
 import { type Peer, messagesOf, startPeer } from './peer.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
 
 const run = promisify(execFile)
 
@@ -22,14 +22,13 @@ let peer: Peer
 const children: ChildProcess[] = []
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'simulate-'))
+  folder = await temporaryDir()
   peer = await startPeer(await loadDeviceCa(folder))
 })
 
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
   await peer.stop()
-  await rm(folder, { recursive: true })
 })
 
 /** Starts the command against the peer, and resolves with the first line of its output. */

@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach } from 'vitest'
 import { type DeviceCa, makeCa } from '../../src/gateway/certificates/device-ca.ts'
@@ -14,6 +12,7 @@ import type { JournalEntry } from '../../src/simulator/journal.ts'
 import type { Pace } from '../../src/simulator/pace.ts'
 import type { SimulatedDevice } from '../../src/simulator/ucentral/simulated-device.ts'
 import { type FileServer, type Peer, messagesOf, serveFiles, startPeer } from './peer.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
 
 export const MAC = '02000000a001'
 export const ap: PlannedDevice = { mac: MAC, serial: 'S1', model: 'EAP101', type: 'ap', firmware: '1.0.0' }
@@ -65,14 +64,13 @@ export function createFleetHarness(): FleetHarness {
   beforeAll(async () => void (ca = await makeCa()))
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'simulator-'))
+    folder = await temporaryDir()
     peer = await startPeer(ca)
   })
 
   afterEach(async () => {
     for (const close of closers.splice(0).toReversed()) await close()
     await peer.stop()
-    await rm(folder, { recursive: true })
   })
 
   async function start(planned: PlannedDevice, options: StartOptions = {}): Promise<Started> {
