@@ -103,7 +103,16 @@ export function testAccounts(opened: () => Opened): void {
     const tokens = page.getByRole('region', { name: 'API tokens' })
     const key = await tokens.locator('pre').innerText()
     const asked = { headers: { authorization: `Token ${key}` } }
-    expect((await fetch(`${server.url}/api/v1/self`, asked)).status).toBe(200)
+    const self = async (init: RequestInit) => (await fetch(`${server.url}/api/v1/self`, { ...asked, ...init })).json()
+    await page.getByLabel('First name').fill('Grace')
+    const headers = { ...asked.headers, 'content-type': 'application/json' }
+    await self({ method: 'PUT', headers, body: JSON.stringify({ first_name: 'Ada', last_name: 'Hopper' }) })
+    await page.getByRole('button', { name: 'Save the profile' }).click()
+    await page.getByText('First name is now "Ada". Save again to replace it').waitFor()
+    const saved = page.waitForResponse((answer) => answer.request().method() === 'PUT' && answer.ok())
+    await page.getByRole('button', { name: 'Save the profile' }).click()
+    await saved
+    expect(await self({})).toMatchObject({ first_name: 'Grace', last_name: 'Hopper' })
     const line = tokens.getByRole('listitem').filter({ hasText: 'backup' })
     await line.getByRole('button', { name: 'Revoke…' }).click()
     await page.getByRole('dialog').getByText('Revokes 1 token (backup). Programs that use it are refused').waitFor()

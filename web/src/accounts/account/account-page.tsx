@@ -7,8 +7,9 @@ import { counted } from '../../display/texts/counted.ts'
 import { ConfirmButton, FieldRefusal } from '../../display/forms/confirm-button.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
-import { RequestForm } from '../../display/forms/request-form.tsx'
-import { type Self, useSelf } from '../self.ts'
+import { EditForm } from '../../display/forms/edit-form.tsx'
+import type { Texts } from '../../display/forms/edits.ts'
+import { type Self, selfQuery, useSelf } from '../self.ts'
 import { SecondFactorPanel } from './second-factor-panel.tsx'
 import { SessionPanel, useSessions } from './session-panel.tsx'
 import { LinkPanel, SignInPanel } from './sign-in-panel.tsx'
@@ -44,19 +45,28 @@ function useRefresh(): () => Promise<void> {
   return () => queries.invalidateQueries({ queryKey: ['self'] })
 }
 
+const profileFields = [
+  { name: 'first_name', label: 'First name', autoComplete: 'given-name' },
+  { name: 'last_name', label: 'Last name', autoComplete: 'family-name' },
+  { name: 'phone', label: 'Phone', autoComplete: 'tel' },
+]
+
+function profileOf({ first_name = '', last_name = '', phone = '' }: Self): Texts {
+  return { first_name, last_name, phone }
+}
+
 function ProfilePanel({ self }: { readonly self: Self }) {
   const { api } = useServer()
+  const queries = useQueryClient()
   const refresh = useRefresh()
   return (
     <Panel title="Profile">
-      <RequestForm
-        fields={[
-          { name: 'first_name', label: 'First name', value: self.first_name, autoComplete: 'given-name' },
-          { name: 'last_name', label: 'Last name', value: self.last_name, autoComplete: 'family-name' },
-          { name: 'phone', label: 'Phone', value: self.phone, autoComplete: 'tel' },
-        ]}
+      <EditForm
+        fields={profileFields}
+        stored={profileOf(self)}
+        readAgain={async () => profileOf(await queries.fetchQuery({ ...selfQuery(api), staleTime: 0 }))}
         action="Save the profile"
-        run={async (body) => {
+        save={async (body) => {
           await answerOf(api.PUT('/api/v1/self', { body }))
           await refresh()
         }}

@@ -14,7 +14,7 @@ export interface RequestField {
   readonly type?: 'text' | 'email' | 'password'
   readonly autoComplete?: string
   readonly required?: boolean
-  /** What is stored; a field that was not edited follows it. */
+  /** What the field contains at first. */
   readonly value?: string | undefined
 }
 

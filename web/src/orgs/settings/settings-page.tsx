@@ -3,14 +3,14 @@ import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/r
 import { getRouteApi } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
 import { Button } from '../../display/forms/button.tsx'
-import { useMay, useSelf } from '../../accounts/self.ts'
+import { type Self, selfQuery, useMay, useSelf } from '../../accounts/self.ts'
 import { type Api, answerOf, useServer } from '../../api/client.ts'
 import { fieldPathIn } from '../../api/problem.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
-import { RequestForm } from '../../display/forms/request-form.tsx'
+import { EditForm } from '../../display/forms/edit-form.tsx'
 import type { ShownField } from '../../display/forms/edits.ts'
 import { useEdits } from '../../display/forms/use-edits.ts'
 import {
@@ -54,13 +54,17 @@ export function SettingsPage() {
 function NamePanel({ orgId }: { readonly orgId: string }) {
   const { api } = useServer()
   const queries = useQueryClient()
-  const name = useSelf()?.privileges.find(({ org_id: id }) => id === orgId)?.org_name
+  const nameIn = (self?: Pick<Self, 'privileges'>) => ({
+    name: self?.privileges.find(({ org_id: id }) => id === orgId)?.org_name ?? '',
+  })
   return (
     <Panel title="Organization">
-      <RequestForm
-        fields={[{ name: 'name', label: 'Name', value: name, required: true }]}
+      <EditForm
+        fields={[{ name: 'name', label: 'Name', required: true }]}
+        stored={nameIn(useSelf())}
+        readAgain={async () => nameIn(await queries.fetchQuery({ ...selfQuery(api), staleTime: 0 }))}
         action="Rename"
-        run={async (body) => {
+        save={async (body) => {
           await answerOf(api.PUT('/api/v1/orgs/{org_id}', { params: { path: { org_id: orgId } }, body }))
           await queries.invalidateQueries()
         }}
