@@ -100,7 +100,7 @@ function deviceOptions(): Option[] {
     ),
     new Option(
       '--junos-config <file>',
-      'the commands of GET /orgs/{org_id}/ocdevices/outbound_ssh_cmd, for Junos devices',
+      'the answer of GET /orgs/{org_id}/ocdevices/outbound_ssh_cmd, or its commands, for Junos devices',
     ),
     option('--netconf <host:port>', '  where they call home, if not as the commands say', parseAddress),
     option('--count <n>', 'without a file: number of devices that are all alike', wholeFrom(1))

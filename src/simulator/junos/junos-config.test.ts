@@ -4,8 +4,11 @@ import { parseJunosConfig } from './junos-config.ts'
 
 const input = { host: 'gateway.example', port: 4334, orgId: 'org-1', secret: 'sesame', publicKey: 'ssh-ed25519 AAAA s' }
 
-test('a device follows the commands that the interface returns', () => {
-  expect(parseJunosConfig(junosCommands(input))).toEqual({
+test.each([
+  ['the commands that the interface returns', junosCommands(input)],
+  ['the whole answer of the interface', JSON.stringify({ cmd: junosCommands(input) })],
+])('a device follows %s', (_what, content) => {
+  expect(parseJunosConfig(content)).toEqual({
     host: 'gateway.example',
     port: 4334,
     deviceId: 'org-1',

@@ -13,9 +13,11 @@ export interface JunosConfig {
 /**
  * Parses the commands that `GET /orgs/{org_id}/ocdevices/outbound_ssh_cmd` returns, as far as a simulated device
  * follows them.
+ * @param content The commands, or the whole answer.
  * @throws AppError invalid with one line that names the missing part.
  */
-export function parseJunosConfig(text: string): JunosConfig {
+export function parseJunosConfig(content: string): JunosConfig {
+  const text = commandsIn(content)
   const client = String.raw`^set system services outbound-ssh client \S+`
   return {
     ...placeOf(find(text, `${client} (\\S+ port \\d+)`, 'the address of the gateway')),
@@ -26,6 +28,15 @@ export function parseJunosConfig(text: string): JunosConfig {
       String.raw`^set system login user \S+ authentication \S+ "([^"]+)"`,
       'the key of the user',
     ),
+  }
+}
+
+function commandsIn(content: string): string {
+  try {
+    const { cmd }: { readonly cmd?: unknown } = JSON.parse(content)
+    return typeof cmd === 'string' ? cmd : content
+  } catch {
+    return content
   }
 }
 
