@@ -245,7 +245,13 @@ describe.skipIf(noChromium !== null)(
       await server.call('POST', `/sites/${siteId}/maps`, { body: first })
       await page.reload()
       await page.getByLabel('Building').fill('Tower')
+      const mapId = /maps\/([\w-]+)/.exec(page.url())?.[1]
+      await server.call('PUT', `/sites/${siteId}/maps/${mapId}`, { body: { orientation: 90 } })
       await page.getByRole('button', { name: 'Change the plan' }).click()
+      await page.getByRole('navigation', { name: 'Floors' }).getByRole('link', { name: 'First floor' }).waitFor()
+      // What somebody else has changed meanwhile stays, and appears.
+      expect((await server.call('GET', `/sites/${siteId}/maps/${mapId}`)).body.orientation).toBe(90)
+      expect(await page.getByLabel('Orientation', { exact: true }).inputValue()).toBe('90')
       await page.getByRole('navigation', { name: 'Floors' }).getByRole('link', { name: 'First floor' }).click()
       await page.getByRole('heading', { name: 'First floor' }).waitFor()
       await page.getByRole('button', { name: 'Delete the plan…' }).click()

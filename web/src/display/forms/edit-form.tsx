@@ -10,12 +10,12 @@ import type { RequestField } from './request-form.tsx'
 import { useEdits } from './use-edits.ts'
 
 interface EditFormProps {
-  readonly fields: readonly Pick<RequestField, 'name' | 'label' | 'autoComplete' | 'required'>[]
+  readonly fields: readonly Omit<RequestField, 'type' | 'value'>[]
   readonly stored: Texts
   readonly readAgain: () => Promise<Texts>
   readonly action: string
-  /** Receives the fields that differ from what is stored. It ends once the page shows what it has saved. */
-  readonly save: (changed: Texts) => Promise<unknown>
+  /** Receives the fields that differ from what is stored, and all of them. It ends once the page shows what it has saved. */
+  readonly save: (changed: Texts, all: Texts) => Promise<unknown>
 }
 
 /** A few texts of something stored that others may change at the same time; a refusal is shown at its field. */
@@ -28,7 +28,8 @@ export function EditForm({ fields, stored, readAgain, action, save }: EditFormPr
     async mutationFn(sent: typeof edits) {
       const present = await readAgain()
       const wanted = textsOver(sent, present)
-      await save(Object.fromEntries(Object.entries(wanted).filter(([name, text]) => text !== present[name])))
+      const changed = Object.entries(wanted).filter(([name, text]) => text !== present[name])
+      await save(Object.fromEntries(changed), wanted)
       return wanted
     },
     onSuccess: (saved, sent) => forget(sent, saved),

@@ -1,9 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useRef } from 'react'
-import { answerOf, useServer } from '../../api/client.ts'
+import { type Schemas, answerOf, useServer } from '../../api/client.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
-import { RequestForm } from '../../display/forms/request-form.tsx'
+import { EditForm } from '../../display/forms/edit-form.tsx'
+import type { Texts } from '../../display/forms/edits.ts'
 import { UploadButton } from '../../display/forms/upload-button.tsx'
 import { useUpload } from '../../display/forms/use-upload.ts'
 import type { SiteMap } from '../map.ts'
@@ -47,14 +48,35 @@ function UploadForm({ map }: { readonly map: SiteMap }) {
   )
 }
 
+const placeFields = [
+  { name: 'name', label: 'Name', required: true },
+  { name: 'mapstack_id', label: 'Building', description: 'Optional' },
+  { name: 'mapstack_floor', label: 'Floor', description: 'A number, the lowest is 0' },
+  { name: 'orientation', label: 'Orientation', description: 'Degrees; 0: up is north, 90: up is west' },
+]
+
+function textsOf(map: SiteMap, stacks: readonly Pick<Schemas['MapStack'], 'id' | 'name'>[]): Texts {
+  return {
+    name: map.name ?? '',
+    mapstack_id: stacks.find(({ id }) => id === map.mapstack_id)?.name ?? '',
+    mapstack_floor: String(map.mapstack_floor ?? 0),
+    orientation: String(map.orientation ?? 0),
+  }
+}
+
 /** A building is a stack of floor plans; a new name makes a new one. */
 function PlaceForm({ map }: { readonly map: SiteMap }) {
   const { api } = useServer()
   const queries = useQueryClient()
-  const stacks = useStacks(map.site_id).data
+  const { data: stacks, refetch } = useStacks(map.site_id)
   const change = useMapChange({ siteId: map.site_id, mapId: map.id })
   if (stacks === undefined) return null
-  const nameOf = (id: string | undefined): string => stacks.find((stack) => stack.id === id)?.name ?? ''
+  const readAgain = async () => {
+    const path = { site_id: map.site_id, map_id: map.id }
+    const present = await answerOf(api.GET('/api/v1/sites/{site_id}/maps/{map_id}', { params: { path } }))
+    const { data = stacks } = await refetch()
+    return textsOf(present, data)
+  }
   const stackIdOf = async (name: string): Promise<string> => {
     const known = stacks.find((stack) => stack.name === name)
     if (known !== undefined) return known.id
@@ -65,26 +87,13 @@ function PlaceForm({ map }: { readonly map: SiteMap }) {
     return stack.id
   }
   return (
-    <RequestForm
-      key={`${map.name} ${map.mapstack_id} ${map.mapstack_floor} ${map.orientation}`}
-      fields={[
-        { name: 'name', label: 'Name', required: true, value: map.name },
-        { name: 'mapstack_id', label: 'Building', description: 'Optional', value: nameOf(map.mapstack_id) },
-        {
-          name: 'mapstack_floor',
-          label: 'Floor',
-          description: 'A number, the lowest is 0',
-          value: String(map.mapstack_floor ?? 0),
-        },
-        {
-          name: 'orientation',
-          label: 'Orientation',
-          description: 'Degrees; 0: up is north, 90: up is west',
-          value: String(map.orientation ?? 0),
-        },
-      ]}
+    <EditForm
+      key={map.id}
+      fields={placeFields}
+      stored={textsOf(map, stacks)}
+      readAgain={readAgain}
       action="Change the plan"
-      run={async ({ name = '', mapstack_id: building = '', mapstack_floor: floor, orientation }) =>
+      save={async (_changed, { name = '', mapstack_id: building = '', mapstack_floor: floor, orientation }) =>
         change.mutateAsync({
           name,
           ...(building.trim() !== '' && {
