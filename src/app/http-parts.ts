@@ -6,7 +6,7 @@ import type { OutboundHttp } from '../platform/outbound/outbound-http.ts'
 import type { ConsoleFiles } from '../http/console/console-files.ts'
 import type { Apart } from '../http/apart/messages.ts'
 import type { HttpOptions } from '../http/server.ts'
-import type { WebhookLimits } from '../webhooks/limits.ts'
+import type { WebhookLimits } from '../webhooks/limits/limits.ts'
 import type { Storage } from './storage.ts'
 
 /** Dependencies of the routes besides the context. */

@@ -5,15 +5,15 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/database/db.ts'
 import type { OutboundHttp } from '../platform/outbound/outbound-http.ts'
 import { assertCallable } from '../platform/assert-callable.ts'
-import { type WebhookLimits, assertRoomForWebhook } from './limits.ts'
+import { type WebhookLimits, assertRoomForWebhook } from './limits/limits.ts'
 import { planSigningKeys } from './signing/signing-keys.ts'
-import { lockWebhookCounts } from './store-limits.ts'
+import { lockWebhookCounts } from './limits/store.ts'
 import { updateLaneModes } from './lanes/store-modes.ts'
 import { disabledByRequest } from './health/disabled.ts'
 import { insertWebhook } from './store.ts'
 import type { Document } from '../platform/json/document.ts'
 import { type Webhook, auditDocument, mergeWebhook, webhookName, webhookOf } from './webhook.ts'
-import { sealWebhookSecrets } from './webhook-secrets.ts'
+import { sealWebhookSecrets } from './secrets/webhook-secrets.ts'
 
 export interface NewWebhook {
   readonly body: Document

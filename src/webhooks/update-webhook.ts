@@ -15,8 +15,8 @@ import { closeBreaker } from './lanes/store-breaker.ts'
 import { lockLanes, rescheduleLanes } from './lanes/store.ts'
 import type { Document } from '../platform/json/document.ts'
 import { type Webhook, auditDocument, mergeWebhook, webhookName, webhookOf } from './webhook.ts'
-import { assertSecretsGiven, keepUnseenQueries } from './unseen-secrets.ts'
-import { retireSecrets, sealWebhookSecrets } from './webhook-secrets.ts'
+import { assertSecretsGiven, keepUnseenQueries } from './secrets/unseen-secrets.ts'
+import { retireSecrets, sealWebhookSecrets } from './secrets/webhook-secrets.ts'
 
 export interface WebhookChange {
   readonly id: string

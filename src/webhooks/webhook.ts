@@ -13,7 +13,7 @@ import type { SigningKey } from './signing/signing-keys.ts'
 import { topicFault } from './topics.ts'
 import { hiddenSecrets, receiverTypeOf, typeSecrets } from './types/index.ts'
 import { parseAddress } from './types/receiver-type.ts'
-import { type RetiredSecret, openWebhookSecrets } from './webhook-secrets.ts'
+import { type RetiredSecret, openWebhookSecrets } from './secrets/webhook-secrets.ts'
 import { withoutQueries } from './requests/without-query.ts'
 
 /** The fields of a webhook that a client sets, in their stored parts. */

@@ -14,7 +14,7 @@ import type { PostgresConnection } from '../../../src/platform/embedded-postgres
 import { type OutboundHttp, createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
 import { createSecrets } from '../../../src/platform/secrets.ts'
 import { createWebhook } from '../../../src/webhooks/create-webhook.ts'
-import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
+import { defaultWebhookLimits } from '../../../src/webhooks/limits/limits.ts'
 import { startWebhookWorkers } from '../../../src/webhooks/workers.ts'
 import { withDatabase } from '../database.ts'
 import type { Child } from '../child.ts'

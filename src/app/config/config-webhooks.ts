@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { type WebhookLimits, defaultWebhookLimits as defaults } from '../../webhooks/limits.ts'
+import { type WebhookLimits, defaultWebhookLimits as defaults } from '../../webhooks/limits/limits.ts'
 
 const MAX_WEBHOOKS = 1_000_000
 const MAX_PENDING = 1_000_000_000

@@ -14,7 +14,7 @@ import { invalid, parseCidrs, splitList } from './config-values.ts'
 import { parseWebhookLimits, webhookEnvironment } from './config-webhooks.ts'
 import { type StorageSettings, parseStorageSettings, storageEnvironment } from './config-storage.ts'
 import type { Limits } from '../../platform/limits.ts'
-import type { WebhookLimits } from '../../webhooks/limits.ts'
+import type { WebhookLimits } from '../../webhooks/limits/limits.ts'
 import type { Retention } from '../retention.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description }))

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Context } from '../../platform/context.ts'
 import { readUpgradeSamples } from '../../rollout/store-metrics.ts'
-import { readWebhookSamples } from '../../webhooks/store-metrics.ts'
+import { readWebhookSamples } from '../../webhooks/metrics/store.ts'
 
 /**
  * The counters and the current state of this process, for Prometheus. They cover all organizations, so they are for the

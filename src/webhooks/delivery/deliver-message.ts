@@ -9,7 +9,7 @@ import { reduceRequest, requestOf, sendMessage } from '../requests/send-message.
 import type { DeliveryRecord } from './store.ts'
 import type { DueMessage } from './store-due.ts'
 import type { ReceiverType } from '../types/receiver-type.ts'
-import { countAttempt } from '../metrics.ts'
+import { countAttempt } from '../metrics/metrics.ts'
 import { isOfSameDay } from './payload-place.ts'
 
 export interface Attempt {

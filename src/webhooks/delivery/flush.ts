@@ -1,7 +1,7 @@
 import type { Context } from '../../platform/context.ts'
 import { type Gatherer, createGatherer } from '../../platform/queues/gather.ts'
 import type { PartLimits } from '../../platform/database/split.ts'
-import type { WebhookCounters } from '../counters.ts'
+import type { WebhookCounters } from '../metrics/counters.ts'
 import { type FlushEntry, bytesOf, writeEntries } from './write-entries.ts'
 
 /** Writes the results of deliveries to the database. While it has no room, no further request may start. */

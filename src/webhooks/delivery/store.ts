@@ -8,7 +8,7 @@ import type { HeldCount } from './admission/claimed-turns.ts'
 import { type Reschedule, advanceFollowers, delayFollowers, isOneOf } from '../lanes/store-order.ts'
 import { BREAKER_FAILURES, type LaneHealth } from '../lanes/decide-lane.ts'
 import type { HeldLaneKey, LaneKey } from '../lanes/store.ts'
-import { MAX_IN_MEMORY } from '../limits.ts'
+import { MAX_IN_MEMORY } from '../limits/limits.ts'
 import { isLaneOf, isWebhookOf } from '../store-look-ups.ts'
 
 export interface ClaimedLane extends LaneKey, LaneHealth {

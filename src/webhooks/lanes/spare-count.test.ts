@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import fc from 'fast-check'
-import { defaultWebhookLimits as limits } from '../limits.ts'
+import { defaultWebhookLimits as limits } from '../limits/limits.ts'
 import { createSpareCount, maxSpareOf } from './spare-count.ts'
 
 const step = fc.oneof(

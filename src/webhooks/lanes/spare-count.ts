@@ -1,4 +1,4 @@
-import type { WebhookLimits } from '../limits.ts'
+import type { WebhookLimits } from '../limits/limits.ts'
 
 /**
  * How many messages fewer a held lane has than its row counts. A row that changed with every message would leave a version

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../platform/database/db.ts'
 import { columnsOf, memberOf, rowsAs, rowsUpdate } from '../../platform/database/rows.ts'
 import type { Param } from '../../platform/database/statement.ts'
-import { MAX_IN_MEMORY } from '../limits.ts'
+import { MAX_IN_MEMORY } from '../limits/limits.ts'
 import { isLaneOf, isMessageOf } from '../store-look-ups.ts'
 import { type LaneKey, laneKeyColumns } from './store.ts'
 

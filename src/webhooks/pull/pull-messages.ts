@@ -9,7 +9,7 @@ import { hmacKeysOf, signatureHeaders } from '../signing/sign.ts'
 import { signersOf } from '../signing/signing-keys.ts'
 import { type Pull, listNumbered, listUpTo, lockPulledLane, numberMessages, recordPulled } from './store.ts'
 import { type WebhookRow, lockWebhook } from '../store.ts'
-import { openWebhookSecrets, signingSecrets } from '../webhook-secrets.ts'
+import { openWebhookSecrets, signingSecrets } from '../secrets/webhook-secrets.ts'
 
 /** Bounds an answer. */
 const MAX_BYTES = 4 * 1024 * 1024

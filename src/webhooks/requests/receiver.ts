@@ -18,7 +18,7 @@ import type { DueMessage } from '../delivery/store-due.ts'
 import { receiverTypeOf } from '../types/index.ts'
 import type { Encoder, ReceiverType } from '../types/receiver-type.ts'
 import { customHeaders } from '../webhook.ts'
-import { openWebhookSecrets, signingSecrets } from '../webhook-secrets.ts'
+import { openWebhookSecrets, signingSecrets } from '../secrets/webhook-secrets.ts'
 
 export interface DeliverOptions {
   readonly outbound: OutboundHttp

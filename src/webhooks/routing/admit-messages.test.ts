@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import fc from 'fast-check'
-import type { OrgRoom } from '../plan-org-room.ts'
+import type { OrgRoom } from '../limits/plan-org-room.ts'
 import { admitMessages } from './admit-messages.ts'
 import type { PlannedMessage } from './planning/plan-messages.ts'
 

@@ -1,4 +1,4 @@
-import type { OrgRoom } from '../plan-org-room.ts'
+import type { OrgRoom } from '../limits/plan-org-room.ts'
 import type { PlannedMessage } from './planning/plan-messages.ts'
 
 /** The limits for the new messages of a webhook, in addition to its own one. */

@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/database/db.ts'
-import { type OrgRoom, planOrgRoom } from '../plan-org-room.ts'
-import { countPendingOf } from '../store-limits.ts'
+import { type OrgRoom, planOrgRoom } from '../limits/plan-org-room.ts'
+import { countPendingOf } from '../limits/store.ts'
 
 /** Knows how many more messages may wait for organizations, without a query for each round of the router. */
 export interface OrgRooms {

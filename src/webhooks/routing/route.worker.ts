@@ -4,11 +4,11 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { isPassingError } from '../../platform/database/database-errors.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
-import type { WebhookCounters } from '../counters.ts'
+import type { WebhookCounters } from '../metrics/counters.ts'
 import { MAX_EVENTS, decideRoundSize } from './planning/decide-round-size.ts'
 import { decideFloor, isSearchDue } from './planning/decide-search.ts'
 import type { DirectDelivery } from '../delivery/direct-delivery.ts'
-import { type WebhookLimits, defaultWebhookLimits } from '../limits.ts'
+import { type WebhookLimits, defaultWebhookLimits } from '../limits/limits.ts'
 import { createOrgRooms } from './org-rooms.ts'
 import {
   type Knowledge,

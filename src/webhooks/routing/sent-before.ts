@@ -1,4 +1,4 @@
-import { MAX_IN_MEMORY } from '../limits.ts'
+import { MAX_IN_MEMORY } from '../limits/limits.ts'
 import { queueOf } from './known/known-events.ts'
 import type { FoundEvent } from './store.ts'
 

@@ -2,7 +2,7 @@ import { systemScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import { type SigningKey, keysInUse } from './signing-keys.ts'
 import { getWebhookSecrets } from './store.ts'
-import { openWebhookSecrets } from '../webhook-secrets.ts'
+import { openWebhookSecrets } from '../secrets/webhook-secrets.ts'
 
 /**
  * Lists the current signing keys of a webhook. Their public parts are not secret, so the scope needs no caller.

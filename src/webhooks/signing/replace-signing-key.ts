@@ -7,7 +7,7 @@ import { secretOverlapMs } from '../delivery-options.ts'
 import { type SigningKey, replaceSigningKey } from './signing-keys.ts'
 import { lockWebhookAndLane, updateWebhookRow } from '../store.ts'
 import { webhookName, webhookOf } from '../webhook.ts'
-import { sealWebhookSecrets } from '../webhook-secrets.ts'
+import { sealWebhookSecrets } from '../secrets/webhook-secrets.ts'
 
 /**
  * Gives a webhook a new Ed25519 key. The former one signs beside it as long as a replaced secret would.

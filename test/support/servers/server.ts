@@ -31,7 +31,7 @@ import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http
 import { createSecrets, loadMasterKey } from '../../../src/platform/secrets.ts'
 import { nameLateStop } from '../../../src/platform/time/late-stop.ts'
 import type { ServiceClock } from '../../../src/platform/time/service-clock.ts'
-import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
+import { defaultWebhookLimits } from '../../../src/webhooks/limits/limits.ts'
 import type { AnyJson } from '../contract/any-json.ts'
 import type { TestDatabase } from '../database/database.ts'
 import { lendDatabase } from '../database/lent-databases.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { inTx } from '../../../src/platform/database/db.ts'
-import { type WebhookCounters, createWebhookCounters } from '../../../src/webhooks/counters.ts'
+import { type WebhookCounters, createWebhookCounters } from '../../../src/webhooks/metrics/counters.ts'
 import type { Attempt } from '../../../src/webhooks/delivery/deliver-message.ts'
 import { type ClaimedLane, claimLanes } from '../../../src/webhooks/delivery/store.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'

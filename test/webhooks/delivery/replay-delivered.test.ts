@@ -1,4 +1,4 @@
-import { defaultWebhookLimits as limits } from '../../../src/webhooks/limits.ts'
+import { defaultWebhookLimits as limits } from '../../../src/webhooks/limits/limits.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type ReplayRequest, replayMessages } from '../../../src/webhooks/replays/replay-messages.ts'
 import { type ReplayFilter, replayPace } from '../../../src/webhooks/replays/store-parked.ts'

@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it } from 'vitest'
-import { defaultWebhookLimits as limits } from '../../../src/webhooks/limits.ts'
+import { defaultWebhookLimits as limits } from '../../../src/webhooks/limits/limits.ts'
 import { replayMessages } from '../../../src/webhooks/replays/replay-messages.ts'
 import { type ReplayFilter, replayPace } from '../../../src/webhooks/replays/store-parked.ts'
 import { findActivity } from '../../../src/webhooks/health/store.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
-import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
+import { defaultWebhookLimits } from '../../../src/webhooks/limits/limits.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import type { WebhookWorkerOptions } from '../../../src/webhooks/workers.ts'
 import { createTestClock } from '../../support/test-clock.ts'

@@ -5,7 +5,7 @@ import type { OrgScope } from '../../../src/access/scope.ts'
 import { insertOutbox } from '../../../src/events/store.ts'
 import type { TopicEvents } from '../../../src/events/topics.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
-import { createWebhookCounters } from '../../../src/webhooks/counters.ts'
+import { createWebhookCounters } from '../../../src/webhooks/metrics/counters.ts'
 import { startRouteWorker } from '../../../src/webhooks/routing/route.worker.ts'
 import type { Harness } from '../harness.ts'
 

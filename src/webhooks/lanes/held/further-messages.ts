@@ -1,6 +1,6 @@
 import type { Context } from '../../../platform/context.ts'
 import { MAX_LANE_BYTES, type MessagePlace, listDueMessages } from '../../delivery/store-due.ts'
-import { MAX_IN_MEMORY } from '../../limits.ts'
+import { MAX_IN_MEMORY } from '../../limits/limits.ts'
 import { BREAKER_FAILURES } from '../decide-lane.ts'
 import type { LaneState } from './lane-state.ts'
 

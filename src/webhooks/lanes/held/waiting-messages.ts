@@ -2,7 +2,7 @@ import type { Turn } from '../../delivery/admission/admission.ts'
 import type { DeliveryOrder } from '../../delivery-options.ts'
 import { type Ordered, createMessageOrder } from './message-order.ts'
 import type { DueMessage } from '../../delivery/store-due.ts'
-import { MAX_IN_MEMORY } from '../../limits.ts'
+import { MAX_IN_MEMORY } from '../../limits/limits.ts'
 
 /**
  * Receives the end of a message that was accepted before it was in the database: its result is written, or the message itself

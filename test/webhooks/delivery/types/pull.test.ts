@@ -10,7 +10,7 @@ import {
   acknowledgeMessages,
   pullMessages,
 } from '../../../../src/webhooks/pull/pull-messages.ts'
-import { defaultWebhookLimits as limits } from '../../../../src/webhooks/limits.ts'
+import { defaultWebhookLimits as limits } from '../../../../src/webhooks/limits/limits.ts'
 import { replayMessages } from '../../../../src/webhooks/replays/replay-messages.ts'
 import { enqueueMessages } from '../../../../src/webhooks/delivery/store-enqueue.ts'
 import { sweepLanes } from '../../../../src/webhooks/tasks.ts'

@@ -1,4 +1,4 @@
-import { AppError } from '../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 
 /** The operator's limits for each organization. */
 export interface WebhookLimits {

@@ -1,4 +1,4 @@
-import { type Counters, createCounters } from '../platform/process/counters.ts'
+import { type Counters, createCounters } from '../../platform/process/counters.ts'
 
 const names = [
   /** Events that the router could not route. */

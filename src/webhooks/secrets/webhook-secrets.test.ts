@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createSecrets } from '../platform/secrets.ts'
+import { createSecrets } from '../../platform/secrets.ts'
 import {
   type RetiredSecret,
   openWebhookSecrets,

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { type InOrg, type PlaceScope, siteIdOf } from '../access/scope.ts'
-import { type Reader, type Tx, anyOf } from '../platform/database/db.ts'
-import { lockAdditions } from '../orgs/store.ts'
-import type { LaneKey } from './lanes/store.ts'
+import { type InOrg, type PlaceScope, siteIdOf } from '../../access/scope.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
+import { lockAdditions } from '../../orgs/store.ts'
+import type { LaneKey } from '../lanes/store.ts'
 
 /** Counts the webhooks of the place; until `tx` ends no other transaction can add one. */
 export async function lockWebhookCounts(

@@ -1,5 +1,5 @@
-import { type Metrics, metric } from '../platform/process/prometheus.ts'
-import type { Verdict } from './delivery/decide-retry.ts'
+import { type Metrics, metric } from '../../platform/process/prometheus.ts'
+import type { Verdict } from '../delivery/decide-retry.ts'
 
 /** The results of attempts by the verdict on each. */
 const results = {

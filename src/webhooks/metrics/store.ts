@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Reader } from '../platform/database/db.ts'
-import { type Sample, metric } from '../platform/process/prometheus.ts'
+import type { Reader } from '../../platform/database/db.ts'
+import { type Sample, metric } from '../../platform/process/prometheus.ts'
 
 /** Counting a longer backlog would make each scrape slow. */
 const MAX_COUNTED = 100_000

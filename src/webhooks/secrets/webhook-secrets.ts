@@ -1,8 +1,8 @@
-import type { Document } from '../platform/json/document.ts'
-import { invalidField } from '../platform/errors.ts'
-import type { Secrets } from '../platform/secrets.ts'
-import { secretOverlapMs } from './delivery-options.ts'
-import type { SigningKey } from './signing/signing-keys.ts'
+import type { Document } from '../../platform/json/document.ts'
+import { invalidField } from '../../platform/errors.ts'
+import type { Secrets } from '../../platform/secrets.ts'
+import { secretOverlapMs } from '../delivery-options.ts'
+import type { SigningKey } from '../signing/signing-keys.ts'
 
 /** A replaced signing secret that stays valid for receivers that do not have the new one yet. */
 export interface RetiredSecret {

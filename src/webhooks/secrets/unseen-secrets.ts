@@ -1,8 +1,8 @@
-import { omitFields } from '../http/bodies/documents.ts'
-import type { Document } from '../platform/json/document.ts'
-import { invalidField } from '../platform/errors.ts'
-import type { MergedWebhook, WebhookContent } from './webhook.ts'
-import { withoutQueries } from './requests/without-query.ts'
+import { omitFields } from '../../http/bodies/documents.ts'
+import type { Document } from '../../platform/json/document.ts'
+import { invalidField } from '../../platform/errors.ts'
+import type { MergedWebhook, WebhookContent } from '../webhook.ts'
+import { withoutQueries } from '../requests/without-query.ts'
 
 /** A change by a caller who does not see the secrets of the webhook. */
 export interface BlindChange {
