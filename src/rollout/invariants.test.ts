@@ -1,7 +1,7 @@
 // The properties of every upgrade. Those that need more than the decisions about one site are elsewhere: true counters and one
 // flash per device in every round of `run()` here; a plan that is a partition, deterministic and equal to its preview in
 // upgrades/wire-strategies.test.ts, upgrades/planning/plan-phases.test.ts and upgrades/previews/wire-preview.test.ts; batches without neighbors in
-// upgrades/radio/plan-batches.test.ts; a device in one upgrade in plan-takeover.test.ts; pauses in decide-next.test.ts; two engines
+// upgrades/radio/plan-batches.test.ts; a device in one upgrade in plan-release.test.ts; pauses in decide-next.test.ts; two engines
 // in test/rollout/crashes/two-engines.test.ts; phases of a whole upgrade, and gates that wait, in decide-org-phases.test.ts; starts that
 // wait in decide-org-upgrade.test.ts; lost activations in
 // decide-target-lost.test.ts.

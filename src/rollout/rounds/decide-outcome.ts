@@ -16,7 +16,7 @@ export interface EndCounts extends Pick<TargetCounts, 'upgraded' | 'failed' | 'c
 /** An upgrade, all of whose targets have ended. */
 export interface Ended extends Stopping {
   readonly plan: Pick<UpgradePlan, 'planned'>
-  /** How many of the cancelled targets no stop has ended: see countReleased() and planTakeover(). */
+  /** How many of the cancelled targets no stop has ended: see countReleased() and planRelease(). */
   readonly released: number
 }
 

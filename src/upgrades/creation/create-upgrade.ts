@@ -18,7 +18,8 @@ import { countHold } from '../../rollout/metrics.ts'
 import { LARGE_PLAN, START_PHASE } from '../../rollout/rollout.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { type TakenTarget, takeoverReason } from '../../rollout/changes/plan-takeover.ts'
-import { lockTakeable, updateTakenOver } from '../../rollout/changes/store-takeover.ts'
+import { updateReleased } from '../../rollout/changes/store-release.ts'
+import { lockTakeable } from '../../rollout/changes/store-takeover.ts'
 import {
   assignDevices,
   lockAssignable,
@@ -120,7 +121,7 @@ async function claimDevices(tx: Tx, scope: InOrg, { request, prepared }: Wanted)
     takenIds.has(deviceId) ? [{ deviceId, shown: null, inFlight: false, ends: true, isCommanded: false }] : [],
   )
   await updateDeviceUpgrades(tx, scope, released, now)
-  await updateTakenOver(tx, scope, taken, { by: id, now, nowMs })
+  await updateReleased(tx, scope, taken, { reason: takeoverReason(id), now, nowMs })
   await appendTakeover(tx, scope, taken, prepared)
   for (const deviceId of takenIds) busy.delete(deviceId)
   return { busy, taken }

@@ -1,7 +1,8 @@
 import { counted } from '../../platform/counted.ts'
 import type { PlaceScope } from '../../access/scope.ts'
 import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
-import { type TakenAppliance, updateTakenOver } from '../../mxedges/upgrades/store-takeover.ts'
+import { updateReleased } from '../../mxedges/upgrades/store-release.ts'
+import type { TakenAppliance } from '../../mxedges/upgrades/store-takeover.ts'
 import type { NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { presentMxedgeIds } from '../../rollout/events/present-named.ts'
@@ -19,13 +20,14 @@ export async function takeOver(
   { upgrade: { id }, taken }: Takeover,
   at: { readonly now: Date; readonly nowMs: number },
 ): Promise<void> {
-  await updateTakenOver(tx, scope, taken, { by: id, ...at })
+  const reason = takeoverReason(id)
+  await updateReleased(tx, scope, taken, { reason, ...at })
   for (const [loser, some] of Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)) {
     await appendMxedgeUpgradeChange(tx, scope, {
       id: loser,
       type: 'UPGRADE_MXEDGES_TAKEN',
       message: `Upgrade ${id} takes ${counted(some.length, 'edge appliance')} over from upgrade ${loser}`,
-      after: { ...presentMxedgeIds(some.map(({ mxedgeId }) => mxedgeId)), reason: takeoverReason(id) },
+      after: { ...presentMxedgeIds(some.map(({ mxedgeId }) => mxedgeId)), reason },
       at: at.now,
     })
   }

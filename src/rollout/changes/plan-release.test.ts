@@ -1,23 +1,27 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { awaitsImage } from '../phases/decide-downloads.ts'
+import { awaitsImage, hasImage } from '../phases/decide-downloads.ts'
 import {
-  type TakenTarget,
-  planTakeover,
+  type ReleasedTarget,
+  forgetDownloaded,
+  planRelease,
+  releasableStates,
   shrinkDownloads,
   shrinkPending,
+  shrinkPendingDownloads,
   shrinkPhases,
   shrinkPlan,
-} from './plan-takeover.ts'
+} from './plan-release.ts'
 import { type TargetCounts, type UpgradePlan, noCounts, openCount } from '../rollout.ts'
 
 const PHASES = 3
 
-const states = ['planned', 'deferred', 'dl_requested', 'upgraded'] as const
+const states = [...releasableStates, 'upgraded'] as const
+const releasable: ReadonlySet<string> = new Set(releasableStates)
 
-interface Target extends Omit<TakenTarget, 'state'> {
+interface Target extends Omit<ReleasedTarget, 'state'> {
   readonly state: (typeof states)[number]
-  /** True if another upgrade requests it. */
+  /** True if another upgrade takes its device over, or a person excludes it. */
   readonly wanted: boolean
 }
 
@@ -29,6 +33,7 @@ const fleets = fc
       phase: fc.integer({ min: 1, max: PHASES }),
       downloadPhase: fc.option(fc.integer({ min: 1, max: PHASES })),
       staged: fc.boolean(),
+      fetched: fc.boolean(),
       state: fc.constantFrom(...states),
       wanted: fc.boolean(),
     }),
@@ -66,49 +71,70 @@ function planOf(targets: readonly Target[]): UpgradePlan {
   }
 }
 
+/** The devices that the phases of the reboots wait for. */
+function awaitedIn(targets: readonly Target[]): Record<string, number> {
+  const sizes = inPhases(targets.filter(({ state }) => state !== 'deferred' && state !== 'upgraded'))
+  return Object.fromEntries(sizes.map((size, index) => [index + 1, size]))
+}
+
 function pendingOf(targets: readonly Target[]): Record<string, number> {
   const sizes = sizesOf(targets.filter(awaitsImage), ({ downloadPhase }) => downloadPhase)
   return Object.fromEntries(sizes.map((size, index) => [index + 1, size]))
 }
 
-function takeable(target: Target): TakenTarget[] {
-  const { state } = target
-  return target.wanted && (state === 'planned' || state === 'deferred') ? [{ ...target, state }] : []
+/** The downloads of the site, or of the whole upgrade. */
+function downloadedOf(targets: readonly Target[]) {
+  const sizes = sizesOf(targets.filter(hasImage), ({ downloadPhase }) => downloadPhase)
+  const downloaded = Object.fromEntries(sizes.map((size, index) => [index + 1, size]))
+  return { current: 1, gate_passed: 0, failures: {}, downloaded }
 }
 
-test('a takeover leaves upgrades with counters that equal a recount, and every device in one upgrade', () => {
+function releasableOf(target: Target): ReleasedTarget[] {
+  const { state } = target
+  return target.wanted && isReleasable(state) ? [{ ...target, state }] : []
+}
+
+function isReleasable(state: Target['state']): state is ReleasedTarget['state'] {
+  return releasable.has(state)
+}
+
+test('upgrades that lose devices keep counters that equal a recount, in every state that they may lose them in', () => {
   fc.assert(
     fc.property(fleets, (targets) => {
-      const taken = targets.flatMap(takeable)
+      const taken = targets.flatMap(releasableOf)
       const isTaken = new Set(taken.map(({ deviceId }) => deviceId))
       const left = targets.filter(({ deviceId }) => !isTaken.has(deviceId))
       const of = (id: string, some: readonly Target[]): Target[] => some.filter(({ upgradeId }) => upgradeId === id)
       const sites = ['a', 'b'].map((id) => {
         const mine = of(id, targets)
-        return { id, orgUpgradeId: 'org', stopping: null, released: 0, counts: countOf(mine), plan: planOf(mine) }
+        const [counts, plan, downloads] = [countOf(mine), planOf(mine), downloadedOf(mine)]
+        return { id, orgUpgradeId: 'org', stopping: null, released: 0, counts, plan, downloads }
       })
-      const changes = planTakeover(sites, taken)
+      const changes = planRelease(sites, taken)
       expect(changes.map(({ id }) => id)).toEqual(
         ['a', 'b'].filter((id) => taken.some(({ upgradeId }) => upgradeId === id)),
       )
       for (const change of changes) {
         const [before, after] = [of(change.id, targets), of(change.id, left)]
-        expect(change.taken).toBe(before.length - after.length)
-        expect(change.counts).toEqual({ ...countOf(after), cancelled: change.taken })
-        expect(change.released).toBe(change.taken)
+        expect(change.lost).toBe(before.length - after.length)
+        expect(change.counts).toEqual({ ...countOf(after), cancelled: change.lost })
+        expect(change.released).toBe(change.lost)
         expect(change.plan).toEqual({ ...planOf(after), planned: before.length })
+        expect(change.downloads).toEqual(downloadedOf(after))
         expect(change.ends !== null).toBe(openCount(change.counts) === 0)
       }
       expect(shrinkPhases(inPhases(targets), taken)).toEqual(inPhases(left))
       expect(shrinkDownloads({ phase_sizes: inDownloads(targets), gates: null }, taken).phase_sizes).toEqual(
         inDownloads(left),
       )
-      expect(shrinkPending(pendingOf(targets), taken)).toEqual(pendingOf(left))
+      expect(shrinkPendingDownloads(pendingOf(targets), taken)).toEqual(pendingOf(left))
+      expect(shrinkPending(awaitedIn(targets), taken)).toEqual(awaitedIn(left))
+      expect(forgetDownloaded(downloadedOf(targets), taken)).toEqual(downloadedOf(left))
     }),
   )
 })
 
-test('only a gate that waits for an event is marked, and only once a takeover leaves its phase empty', () => {
+test('only a gate that waits for an event is marked, and only once a release leaves its phase empty', () => {
   const numbers = { max_failures: null, max_failure_percentage: 5, min_upgraded: 1 }
   const waits = { ...numbers, wait_for: 'approval' } as const
   const plan = { phase_sizes: [2, 0, 1, 1], gates: [waits, waits, numbers, null] }

@@ -1,13 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  type LosingSite,
-  type TakenTarget,
-  noteTaken,
-  planTakeover,
-  shrinkPending,
-  shrinkPhases,
-} from './plan-takeover.ts'
+import { type LosingSite, planRelease, shrinkPendingDownloads, shrinkPhases } from './plan-release.ts'
+import { type TakenTarget, noteTaken } from './plan-takeover.ts'
 import { type UpgradePlan, noCounts, openCount } from '../rollout.ts'
 
 const PHASES = 3
@@ -50,7 +44,15 @@ const site = fc
   })
   .map(({ devices, others }) => {
     const targets = devices.map((device, place): Device => {
-      return { deviceId: `d${place}`, mac: `m${place}`, upgradeId: 's', orgUpgradeId: 'o', staged: false, ...device }
+      return {
+        deviceId: `d${place}`,
+        mac: `m${place}`,
+        upgradeId: 's',
+        orgUpgradeId: 'o',
+        staged: false,
+        fetched: false,
+        ...device,
+      }
     })
     const sizesOf = (phaseOf: (one: Device) => number | null): number[] =>
       Array.from({ length: PHASES }, (_, phase) => targets.filter((one) => phaseOf(one) === phase + 1).length)
@@ -60,6 +62,7 @@ const site = fc
       orgUpgradeId: 'o',
       stopping: null,
       released: 0,
+      downloads: null,
       counts: { ...noCounts, ...others, planned: count('planned'), deferred: count('deferred') },
       plan: {
         ...plan,
@@ -79,7 +82,7 @@ describe('a site upgrade that loses devices', () => {
   it('keeps its total, loses them from its phases, and is as if it never had the others of them', () => {
     fc.assert(
       fc.property(site, ({ losing, targets, taken }) => {
-        const [change] = planTakeover([losing], taken)
+        const [change] = planRelease([losing], taken)
         expect(change === undefined).toBe(taken.length === 0)
         if (change === undefined) return
         expect(total(change?.counts ?? noCounts)).toBe(total(losing.counts))
@@ -92,7 +95,7 @@ describe('a site upgrade that loses devices', () => {
           expect(size).toBe(left.filter(({ downloadPhase }) => downloadPhase === index + 1).length)
         // Otherwise the failures that it has tolerated so far could stop it.
         expect(change?.plan.planned).toBe(losing.plan.planned)
-        expect(change.taken).toBe(taken.length)
+        expect(change.lost).toBe(taken.length)
       }),
     )
   })
@@ -101,7 +104,7 @@ describe('a site upgrade that loses devices', () => {
     const stops = fc.constantFrom(null, 'failed' as const, 'cancelled' as const)
     fc.assert(
       fc.property(site, fc.nat(3), stops, ({ losing, taken }, released, stopping) => {
-        const [change] = planTakeover([{ ...losing, released, stopping }], taken)
+        const [change] = planRelease([{ ...losing, released, stopping }], taken)
         if (change !== undefined) expect(change.released).toBe(stopping === null ? released + taken.length : released)
       }),
     )
@@ -110,7 +113,7 @@ describe('a site upgrade that loses devices', () => {
   it('ends where none is left: as cancelled where it had done nothing, else by what it has done', () => {
     fc.assert(
       fc.property(site, ({ losing, taken }) => {
-        const [change] = planTakeover([losing], taken)
+        const [change] = planRelease([losing], taken)
         if (change === undefined) return
         const { upgraded, staged, failed } = losing.counts
         const ends = upgraded + staged + failed > 0 ? 'by_results' : 'cancelled'
@@ -122,18 +125,18 @@ describe('a site upgrade that loses devices', () => {
   it('in two takeovers becomes the same as in one', () => {
     fc.assert(
       fc.property(site, fc.nat(12), ({ losing, taken }, cut) => {
-        const [first] = planTakeover([losing], taken.slice(0, cut))
-        const [second] = planTakeover([{ ...losing, ...first }], taken.slice(cut))
+        const [first] = planRelease([losing], taken.slice(0, cut))
+        const [second] = planRelease([{ ...losing, ...first }], taken.slice(cut))
         const last = second ?? first
-        const [once] = planTakeover([losing], taken)
-        expect({ ...last, taken: null }).toEqual({ ...once, taken: null })
+        const [once] = planRelease([losing], taken)
+        expect({ ...last, lost: null }).toEqual({ ...once, lost: null })
       }),
     )
   })
 })
 
 it('sites that lose nothing do not change', () => {
-  const other = { id: 'other', orgUpgradeId: 'o', stopping: null, released: 0, counts: noCounts, plan }
+  const other = { id: 'other', orgUpgradeId: 'o', stopping: null, released: 0, counts: noCounts, plan, downloads: null }
   const taken = {
     deviceId: 'd',
     mac: 'm',
@@ -142,14 +145,15 @@ it('sites that lose nothing do not change', () => {
     phase: 1,
     downloadPhase: null,
     staged: false,
+    fetched: false,
   }
-  expect(planTakeover([other], [{ ...taken, state: 'planned' }])).toEqual([])
+  expect(planRelease([other], [{ ...taken, state: 'planned' }])).toEqual([])
 })
 
 it('phases of the downloads wait for no device that has gone, unless it was not waited for', () => {
   const one = { downloadPhase: 1, staged: false } as const
   expect(
-    shrinkPending({ 1: 4, 2: 1 }, [
+    shrinkPendingDownloads({ 1: 4, 2: 1 }, [
       { ...one, state: 'planned' },
       { ...one, state: 'deferred' },
       { ...one, state: 'planned', staged: true },
@@ -170,6 +174,7 @@ it('the record names each upgrade that lost devices, with how many', () => {
       phase: 1,
       downloadPhase: null,
       staged: false,
+      fetched: false,
       state: 'planned',
     }) as const
   expect(noteTaken([of('b'), of('a'), of('b')]).map(({ reason }) => reason)).toEqual([
