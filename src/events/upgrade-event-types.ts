@@ -11,6 +11,7 @@ export const upgradeEventTypes = {
   UPGRADE_WAIT_ENDED: 'The time has passed for which the next phase waited',
   UPGRADE_RETRIED: 'A person has retried failed devices',
   UPGRADE_DEVICES_TAKEN: 'Another upgrade has taken devices over',
+  UPGRADE_DEVICES_EXCLUDED: 'A person has excluded devices',
   UPGRADE_DEVICES_JOINED: 'Further devices have joined the upgrade',
   UPGRADE_CANCELLED: 'A person has cancelled the upgrade, at all sites or at one',
   UPGRADE_STOPPED: 'Too many failures have stopped the upgrade, at all sites or at one',
@@ -24,7 +25,8 @@ export const upgradeEventTypes = {
   UPGRADE_DEVICE_RESTORING: 'The upgrade of a device has failed, and the device returns to its backup version',
   UPGRADE_DEVICE_FAILED: 'A device has failed',
   UPGRADE_DEVICE_SKIPPED: 'A device runs the version already',
-  UPGRADE_DEVICE_CANCELLED: 'The upgrade was stopped, or lost a device to another one, before it reached the device',
+  UPGRADE_DEVICE_CANCELLED:
+    'The upgrade was stopped, lost a device to another one or excluded it, before it changed the device',
 } as const satisfies Readonly<Record<string, string>>
 
 export type UpgradeEventType = keyof typeof upgradeEventTypes

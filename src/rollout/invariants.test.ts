@@ -8,7 +8,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Interventions, run } from '../../test/support/rollout-world/run.ts'
-import { type Fate, comesBackLate, fates, serviceMs } from '../../test/support/rollout-world/simulated.ts'
+import {
+  type Fate,
+  type Simulated,
+  comesBackLate,
+  fates,
+  serviceMs,
+} from '../../test/support/rollout-world/simulated.ts'
+import { EXCLUDED } from '../../test/support/rollout-world/exclude.ts'
 import { type World, createWorld } from '../../test/support/rollout-world/world.ts'
 import { findOpening } from '../orgs/windows/windows.ts'
 import { awaitsImage } from './phases/decide-downloads.ts'
@@ -46,6 +53,7 @@ type Given = typeof worlds extends fc.Arbitrary<infer T> ? T : never
 const interventions = fc.record({
   cancelAtRound: fc.option(fc.nat(150), { nil: Infinity }),
   pauseAtRounds: fc.array(fc.nat(150), { maxLength: 3 }),
+  exclusions: fc.array(fc.record({ round: fc.nat(150), place: fc.nat(15) }), { maxLength: 4 }),
 })
 
 /** Devices with one step are in phases of the downloads only where the reboots have none, and begin with them. */
@@ -162,6 +170,18 @@ test('from the round on that stops it, an upgrade commands nothing, and what has
     for (const { target } of world.fleet) {
       expect(known.get(target.deviceId) ?? target.state).toBe(target.state)
       if (isTerminal(target.state)) known.set(target.deviceId, target.state)
+    }
+  })
+})
+
+test('a device that was excluded is neither commanded nor flashed any more, whatever it was doing', () => {
+  const flashes = new WeakMap<Simulated, number>()
+  always((_, { fleet }, { commanded }) => {
+    for (const one of fleet) {
+      if (one.reason !== EXCLUDED) continue
+      expect(commanded.map(({ deviceId }) => deviceId)).not.toContain(one.target.deviceId)
+      expect(one.flashed).toBe(flashes.get(one) ?? one.flashed)
+      flashes.set(one, one.flashed)
     }
   })
 })

@@ -117,6 +117,11 @@ export function countRounds(metrics: Metrics, rounds: readonly OrgRound<LockedSi
   }
 }
 
+/** Counts the devices that upgrades have lost outside of a round, once that is committed. */
+export function countReleasedDevices(metrics: Metrics, devices: number): void {
+  metrics.add(devicesEnded, { result: 'cancelled' }, devices)
+}
+
 function countStep(metrics: Metrics, { target, to, reason }: Step, at: Now): void {
   if (to !== target.state && isInFlight(target.state))
     metrics.observe(stepSeconds, { state: target.state }, Math.max(0, at.nowMs - target.enteredMs) / 1000)

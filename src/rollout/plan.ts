@@ -90,7 +90,7 @@ export interface PhaseGate {
   readonly prevent_self_approval?: true
   /** How many different people must approve. Absent: one. */
   readonly approvals?: number
-  /** Other upgrades have taken over all devices of the phase: the next one still waits for the event. Absent: they have not. */
+  /** The phase has lost all its devices: the next one still waits for the event. Absent: it has not. */
   readonly emptied?: true
 }
 

@@ -100,7 +100,7 @@ export const LEFT_SITE = 'left the site'
 /** The server had no room for the download of the device, in each of its attempts. */
 export const DOWNLOAD_REFUSED = 'download_refused'
 
-/** The phase of targets that are in none: those that the plan skipped, and those that another upgrade has taken. */
+/** The phase of targets that are in none: those that the plan skipped, and those that the upgrade has lost. */
 export const NO_PHASE = 0
 
 /** The device has rebooted, or was to reboot, and does not run the version. */

@@ -202,7 +202,7 @@ export interface SiteUpgradeTable {
   /** Null: the downloads have no phases. */
   downloads: Json<SiteDownloads> | null
   counts: Json<TargetCounts>
-  /** How many of the cancelled targets no stop has ended: their devices were taken over, have left or never rebooted. */
+  /** How many of the cancelled targets no stop has ended: their devices were taken over or excluded, have left or never rebooted. */
   released: Generated<number>
   hold: Json<UpgradeHold> | null
   gatePassed: Generated<number>

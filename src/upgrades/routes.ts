@@ -8,6 +8,7 @@ import { assertCallable } from '../platform/assert-callable.ts'
 import type { OutboundHttp } from '../platform/outbound/outbound-http.ts'
 import { approveOrgUpgrade } from './changes/approve-org-upgrade.ts'
 import { cancelOrgUpgrade } from './changes/cancel-org-upgrade.ts'
+import { excludeDevices } from './changes/exclude-devices.ts'
 import { createOrgUpgrade } from './creation/create-org-upgrade.ts'
 import { pauseOrgUpgrade } from './changes/pause-org-upgrade.ts'
 import { findRequest } from './previews/find-request.ts'
@@ -27,6 +28,7 @@ import {
   presentOrgUpgradeItem,
 } from './wire.ts'
 import { ApproveBody, parseApproval } from './changes/wire-approve.ts'
+import { ExcludeBody, ExcludeReply, parseExclusion, presentExclusion } from './changes/wire-exclude.ts'
 import { RetryBody, RetryReply, parseRetry, presentRetry } from './changes/wire-retry.ts'
 
 const tag = 'Upgrades'
@@ -120,5 +122,17 @@ export const upgradeOperations = (outbound: OutboundHttp): Operation[] =>
       reply: RetryReply,
       run: async (ctx, { scope, params: { upgrade_id: id }, body }) =>
         presentRetry(await retryOrgUpgrade(ctx, scope, { id, macs: parseRetry(body) })),
+    }),
+    operation({
+      id: 'excludeOrgDeviceUpgrade',
+      summary: 'Exclude devices from an upgrade',
+      method: 'POST',
+      tag,
+      at: org(`${one}/exclude`, { needs: 'write' }),
+      params,
+      body: ExcludeBody,
+      reply: ExcludeReply,
+      run: async (ctx, { scope, params: { upgrade_id: id }, body }) =>
+        presentExclusion(await excludeDevices(ctx, scope, { id, ...parseExclusion(body) })),
     }),
   ].flat()

@@ -186,6 +186,15 @@ describe('upgrades', () => {
     expect(later.out).toMatch(/^upgrade \S+ starts at 2096-1[12]-\d\d \d\d:\d\d:\d\d \S+: 3 devices\n$/)
     const [, laterId = ''] = later.out.split(' ')
     expect((await upgrade('show', laterId)).out).toMatch(/ START .*\n.* queued +2096-1/)
+    const excluded = org.sites[0]?.devices[0]?.mac ?? ''
+    expect(await upgrade('exclude', laterId, excluded, '--note', 'the rack moves')).toMatchObject({
+      code: 0,
+      out: `upgrade ${laterId} excludes 1 device\n`,
+    })
+    expect(await upgrade('exclude', laterId, excluded)).toMatchObject({
+      code: 0,
+      out: `upgrade ${laterId} excludes 0 devices\nnot excluded: 1, has ended in this upgrade\n`,
+    })
     await upgrade('cancel', laterId)
     await advance()
 

@@ -14,7 +14,7 @@ import {
 } from '../../src/rollout/rollout.ts'
 
 function isRelease(reason: string | null): boolean {
-  return reason === REMOVED || reason === NOT_REBOOTED || (reason ?? '').startsWith('taken over by upgrade ')
+  return reason === REMOVED || reason === NOT_REBOOTED || /^(?:taken over by upgrade|excluded by) /.test(reason ?? '')
 }
 
 /** Asserts the invariants of all upgrades in every committed state. */

@@ -59,6 +59,7 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       pauseOrgDeviceUpgrade: {},
       resumeOrgDeviceUpgrade: {},
       retryOrgDeviceUpgrade: { body: {} },
+      excludeOrgDeviceUpgrade: { ids: { upgrade_id: ofListed }, body: { macs: [listed.mac] } },
       approveOrgDeviceUpgrade: { ids: { upgrade_id: waiting }, body: { phase: 1 } },
       cancelOrgDeviceUpgrade: {},
       upgradeOrgDevices: { body: upgradeBody },

@@ -2,7 +2,7 @@ import { type Api, type JsonObject, objectOf } from '../api.ts'
 import { CommandError } from '../exit-codes.ts'
 import { textOf } from '../output.ts'
 
-const actions = ['pause', 'resume', 'cancel', 'approve', 'retry'] as const
+const actions = ['pause', 'resume', 'cancel', 'approve', 'retry', 'exclude'] as const
 export type UpgradeAction = (typeof actions)[number]
 
 /** The kinds of upgrades: what they upgrade and one of it, where their operations are, and which of the actions they have. */

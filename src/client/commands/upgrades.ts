@@ -42,6 +42,10 @@ interface ApproveOptions {
   readonly note?: string
 }
 
+interface ExcludeOptions {
+  readonly note?: string
+}
+
 /** The actions on an upgrade that runs. The server accepts them later, too, and changes nothing then. */
 const actions = [
   { name: 'pause', description: 'begin no further devices until it is resumed', done: 'paused' },
@@ -149,6 +153,20 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
       session.output.show(answer, () => {
         const retried = `upgrade ${id} retries ${targetsText(Number(answer['retried']), found.kind)}`
         return [retried, ...reasonsText('not retried', rowsOf(answer['skipped'] ?? []))].join('\n')
+      })
+    })
+
+  upgrade
+    .command('exclude <id> <mac...>')
+    .description('exclude devices that have not begun to restart; the others go on')
+    .option('--note <text>', 'the reason, for the report and the audit log')
+    .action(async (id: string, macs: readonly string[], { note }: ExcludeOptions, command: Command) => {
+      const { session, api, found } = await enterAt(open, command, { id, action: 'exclude' })
+      const body = { macs: [...macs], ...(note !== undefined && { note }) }
+      const answer = objectOf(await api.post(`${found.path}/exclude`, body))
+      session.output.show(answer, () => {
+        const excluded = `upgrade ${id} excludes ${targetsText(Number(answer['excluded']), found.kind)}`
+        return [excluded, ...reasonsText('not excluded', rowsOf(answer['skipped'] ?? []))].join('\n')
       })
     })
 }

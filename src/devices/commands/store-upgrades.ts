@@ -164,6 +164,13 @@ export async function updateDeviceUpgrades(
   if (missing > 0) await assertNotDeleted(tx, scope, steps)
 }
 
+/** Releases devices from their upgrades, and shows no progress of them any more. */
+export async function releaseDevices(tx: Tx, scope: InOrg, deviceIds: readonly string[], at: Date): Promise<void> {
+  const released = { shown: null, inFlight: false, ends: true, isCommanded: false } as const
+  const steps = deviceIds.map((deviceId) => Object.assign({ deviceId }, released))
+  await updateDeviceUpgrades(tx, scope, steps, at)
+}
+
 /** Not every step has a device. */
 async function assertNotDeleted(tx: Tx, { orgId }: InOrg, steps: readonly DeviceUpgradeStep[]): Promise<void> {
   const commanded = steps.filter(({ isCommanded }) => isCommanded).map(({ deviceId }) => deviceId)

@@ -52,7 +52,7 @@ type WaitingGate = PhaseGate & Required<Pick<PhaseGate, 'wait_for'>>
 
 /**
  * Returns the gate after a phase if it waits for an event. A phase that was planned without devices waits for nothing. One
- * that other upgrades have emptied waits, because nothing has shown yet that the next one may open.
+ * that lost all its devices waits, because nothing has shown yet that the next one may open.
  * @param phase From 1.
  */
 export function findWaitingGate(phase: number, { sizes, gates }: Pick<Gates, 'sizes' | 'gates'>): WaitingGate | null {
@@ -99,12 +99,12 @@ function waitForTime(ended: string, gate: PhaseGate): Wait {
   }
 }
 
-/** @param isEmptied Other upgrades have taken all its devices. */
+/** @param isEmptied It has lost all its devices, to other upgrades or because people excluded them. */
 export function endOf(
   phase: number,
   { of, isEmptied }: { readonly of: UpgradeHold['of']; readonly isEmptied: boolean },
 ): string {
-  return `${wordsOf(of).phase} ${phase} ${isEmptied ? 'lost all its devices to other upgrades' : 'ended'}`
+  return `${wordsOf(of).phase} ${phase} ${isEmptied ? 'lost all its devices' : 'ended'}`
 }
 
 /** @param ended See endOf(). @param failure What the last call of the check gave, if it was not a decision. */

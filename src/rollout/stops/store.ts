@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { cancelQueuedCommands } from '../../devices/commands/store-cancel.ts'
 import { type DownloadKey, fenceDownloads } from '../../firmware/downloads/store-downloads.ts'
@@ -124,6 +125,8 @@ async function closeSiteUpgrades(
 export interface Halt {
   /** Ids of site upgrades, which the caller has locked. None is in two groups. */
   readonly groups: readonly (readonly string[])[]
+  /** The only devices of them that are concerned; missing: all. */
+  readonly deviceIds?: readonly string[]
   /** Further downloads to cut off. */
   readonly fences?: readonly DownloadKey[]
   readonly at: Date
@@ -134,9 +137,14 @@ export interface Halt {
  * once, because all its downloads are fenced by one statement: those that begin meanwhile are locked in the same order.
  * @returns The MACs of devices that can't be stopped, for each group; see Stopped.
  */
-export async function haltTargets(tx: Tx, scope: InOrg, { groups, fences = [], at }: Halt): Promise<string[][]> {
+export async function haltTargets(
+  tx: Tx,
+  scope: InOrg,
+  { groups, deviceIds, fences = [], at }: Halt,
+): Promise<string[][]> {
   const ids = groups.flat()
-  const commanded = ids.length === 0 ? [] : await withdrawCommands(tx, scope, ids, at)
+  const isConcerned = ofTargets(scope, ids, deviceIds)
+  const commanded = ids.length === 0 ? [] : await withdrawCommands(tx, scope, isConcerned, at)
   const stoppable = commanded.filter(({ kind, state }) => kind !== 'activate' && state !== 'done')
   const keys = new Map([...fences, ...stoppable].map((key) => [key.commandId, key]))
   const fenced = await fenceDownloads(tx, scope, [...keys.values()])
@@ -145,10 +153,9 @@ export async function haltTargets(tx: Tx, scope: InOrg, { groups, fences = [], a
   // A device that only downloads installs nothing by itself.
   const unstoppable = commanded.filter(({ kind, commandId }) => kind !== 'stage' && !fenced.has(commandId))
   const rest = await tx
-    .selectFrom('upgradeTarget')
+    .selectFrom('upgradeTarget as target')
     .select(['upgradeId', 'mac'])
-    .where('orgId', '=', scope.orgId)
-    .where('upgradeId', '=', anyOf(ids))
+    .where(isConcerned)
     .where((where) =>
       where.or([
         where('state', 'in', ['rebooting', 'verifying', 'rolling_back']),
@@ -162,32 +169,39 @@ export async function haltTargets(tx: Tx, scope: InOrg, { groups, fences = [], a
   return inFlight
 }
 
+function ofTargets(
+  { orgId }: InOrg,
+  siteUpgradeIds: readonly string[],
+  deviceIds: readonly string[] | undefined,
+): RawBuilder<boolean> {
+  const all = sql<boolean>`target.org_id = ${orgId} and target.upgrade_id = ${anyOf(siteUpgradeIds)}`
+  return deviceIds === undefined ? all : sql<boolean>`${all} and target.device_id = ${anyOf(deviceIds)}`
+}
+
 /**
- * Withdraws the queued commands of these site upgrades.
+ * Withdraws the queued commands of these targets.
  * @returns The commands that have been sent, of targets that have not ended.
  */
-async function withdrawCommands(tx: Tx, scope: InOrg, siteUpgradeIds: readonly string[], at: Date) {
-  await cancelQueuedCommands(tx, scope, await listLatestCommands(tx, scope, siteUpgradeIds), at)
+async function withdrawCommands(tx: Tx, scope: InOrg, isConcerned: RawBuilder<boolean>, at: Date) {
+  await cancelQueuedCommands(tx, scope, await listLatestCommands(tx, isConcerned), at)
   return tx
     .selectFrom('upgradeTarget as target')
     .innerJoin('deviceCommand as command', (join) =>
       join.onRef('command.orgId', '=', 'target.orgId').onRef('command.id', '=', 'target.commandId'),
     )
     .select(['command.id as commandId', 'command.kind', 'command.state', 'target.imageId'])
-    .where('target.orgId', '=', scope.orgId)
-    .where('target.upgradeId', '=', anyOf(siteUpgradeIds))
+    .where(isConcerned)
     .where('target.state', 'in', ['dl_requested', 'downloading', 'reboot_requested'])
     .where('command.state', 'in', ['sent', 'unknown', 'done'])
     .execute()
 }
 
 /** Lists the latest commands of the targets that have not ended: no other command can be queued. */
-async function listLatestCommands(tx: Tx, scope: InOrg, siteUpgradeIds: readonly string[]): Promise<string[]> {
+async function listLatestCommands(tx: Tx, isConcerned: RawBuilder<boolean>): Promise<string[]> {
   const rows = await tx
-    .selectFrom('upgradeTarget')
+    .selectFrom('upgradeTarget as target')
     .select('commandId')
-    .where('orgId', '=', scope.orgId)
-    .where('upgradeId', '=', anyOf(siteUpgradeIds))
+    .where(isConcerned)
     .where('commandId', 'is not', null)
     .where('state', 'not in', terminalStates)
     .execute()

@@ -22,17 +22,12 @@ import {
 } from '../../rollout/changes/store-retry.ts'
 import { bucketOf } from '../buckets.ts'
 import { lockOrgUpgrade } from '../store.ts'
-
-/** A failed device that a retry does not change. */
-export interface NotRetried {
-  readonly mac: string
-  readonly reason: string
-}
+import type { SkippedDevice } from './skipped-device.ts'
 
 export interface Retry {
   /** The number of devices that are retried. */
   readonly retried: number
-  readonly skipped: readonly NotRetried[]
+  readonly skipped: readonly SkippedDevice[]
 }
 
 /**
@@ -98,7 +93,7 @@ async function reserve(
   tx: Tx,
   scope: OrgScope,
   { wanted, sites, orgUpgradeId, now }: Reservation,
-): Promise<{ readonly retried: readonly RetriableTarget[]; readonly skipped: readonly NotRetried[] }> {
+): Promise<{ readonly retried: readonly RetriableTarget[]; readonly skipped: readonly SkippedDevice[] }> {
   const refusals = new Map(sites.map((site) => [site.id, findRetryRefusal(site)]))
   const images = new Set(await lockImages(tx, scope, [...new Set(wanted.flatMap(imagesOf))]))
   const checked = wanted.map((target) => {

@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox'
 import { plainMac } from '../../devices/device.ts'
 import { named } from '../../http/schemas.ts'
 import { textOf } from '../../http/texts.ts'
-import { MAX_NAMED, presentMacs } from '../../rollout/events/present-named.ts'
-import type { NotRetried, Retry } from './retry-org-upgrade.ts'
+import type { Retry } from './retry-org-upgrade.ts'
+import { SkippedReply, presentSkipped } from './wire-skipped.ts'
 
 /** An empty list would retry nothing; without the list all failed devices are retried. */
 export const RetryBody = named(
@@ -17,13 +17,7 @@ export const RetryReply = named(
   'UpgradeRetry',
   Type.Object({
     retried: Type.Integer({ description: 'How many devices are retried' }),
-    skipped: Type.Array(
-      Type.Object({
-        reason: Type.String(),
-        total: Type.Integer(),
-        macs: Type.Array(Type.String(), { description: `The first ${MAX_NAMED} of them` }),
-      }),
-    ),
+    skipped: SkippedReply,
   }),
 )
 
@@ -33,12 +27,5 @@ export function parseRetry({ macs }: Static<typeof RetryBody>): readonly string[
 }
 
 export function presentRetry({ retried, skipped }: Retry): Static<typeof RetryReply> {
-  const byReason = [...Map.groupBy(skipped, ({ reason }: NotRetried) => reason)]
-  return {
-    retried,
-    skipped: byReason.map(([reason, some]) => {
-      const { total, macs } = presentMacs(some.map(({ mac }) => mac))
-      return { reason, total, macs }
-    }),
-  }
+  return { retried, skipped: presentSkipped(skipped) }
 }

@@ -8,7 +8,8 @@ import { inTurns } from '../../platform/queues/next-turn.ts'
 import { splitRows } from '../../platform/database/split.ts'
 import { writeParts } from '../../platform/database/write-parts.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
-import { appendUpgradeChange, appendUpgradeEvents, wantsDeviceEvents } from '../../rollout/events/append-events.ts'
+import { appendUpgradeChange, appendUpgradeEvents } from '../../rollout/events/append-events.ts'
+import { appendReleasedDevices } from '../../rollout/events/append-released.ts'
 import { presentMacs } from '../../rollout/events/present-named.ts'
 import { deviceOfCandidate } from '../../rollout/store-candidates.ts'
 import { type NewUpgrade, insertUpgrade } from '../../rollout/store-create.ts'
@@ -24,7 +25,7 @@ import {
   assignDevices,
   lockAssignable,
   reassignDevices,
-  updateDeviceUpgrades,
+  releaseDevices,
 } from '../../devices/commands/store-upgrades.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import type { Planned } from '../planning/plan-targets.ts'
@@ -117,10 +118,12 @@ async function claimDevices(tx: Tx, scope: InOrg, { request, prepared }: Wanted)
   }
   if (taken.length === 0) return { busy, taken }
   await reassignDevices(tx, scope, assignmentsOf(plans.filter(({ device }) => takenIds.has(device.id))), now)
-  const released = diverted.flatMap((deviceId) =>
-    takenIds.has(deviceId) ? [{ deviceId, shown: null, inFlight: false, ends: true, isCommanded: false }] : [],
+  await releaseDevices(
+    tx,
+    scope,
+    diverted.filter((deviceId) => takenIds.has(deviceId)),
+    now,
   )
-  await updateDeviceUpgrades(tx, scope, released, now)
   await updateReleased(tx, scope, taken, { reason: takeoverReason(id), now, nowMs })
   await appendTakeover(tx, scope, taken, prepared)
   for (const deviceId of takenIds) busy.delete(deviceId)
@@ -140,18 +143,9 @@ async function appendTakeover(
     const after = { id: orgUpgradeId, ...presentMacs(some.map(({ mac }) => mac)) }
     await appendUpgradeChange(tx, scope, { ...lost, reason: takeoverReason(id), message, after }, now)
   }
-  if (!(await wantsDeviceEvents(tx, scope))) return
   const siteIds = new Map(candidates.map((device) => [device.id, device.siteId]))
-  const events = taken.map(({ deviceId, mac, phase, upgradeId, orgUpgradeId }) => {
-    const siteId = siteIds.get(deviceId)
-    return {
-      type: 'UPGRADE_DEVICE_CANCELLED' as const,
-      ...{ upgrade_id: orgUpgradeId, site_upgrade_id: upgradeId, device_id: deviceId, mac, phase },
-      ...(siteId !== undefined && { site_id: siteId }),
-      reason: takeoverReason(id),
-    }
-  })
-  await appendUpgradeEvents(tx, scope, events, now)
+  const placed = taken.map((target) => Object.assign({ siteId: siteIds.get(target.deviceId) }, target))
+  await appendReleasedDevices(tx, scope, placed, { reason: takeoverReason(id), now })
 }
 
 /** The written upgrade, the plan for each selected device, and the devices that other upgrades keep. */

@@ -1,8 +1,8 @@
 import type { ReportedUpgrade } from './report.ts'
 
 /**
- * Returns the phases of targets together with those that other upgrades have emptied: no target names these any more, but
- * the upgrade waits for what their gates demand.
+ * Returns the phases of targets together with those that have lost all their devices: no target names these any more,
+ * but the upgrade waits for what their gates demand.
  */
 export function withEmptied<P extends { readonly phase: number }>(
   phases: readonly P[],

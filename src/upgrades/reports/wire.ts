@@ -240,7 +240,7 @@ function presentPhases(summary: ReportSummary): Static<typeof SummaryReply>['pha
   const openPhase = openPhaseOf(summary, { current, opened, phases: results })
   return phases.map(({ phase, total, upgraded, failed, underWay, cancelled, endedAt }) => {
     const openedAt = opened.get(phase) ?? null
-    // A phase that other upgrades have emptied ends as soon as it opens.
+    // A phase that has lost all its devices ends as soon as it opens.
     const ended = total === 0 ? openedAt : endedAt && epochS(endedAt)
     const { started_at: start, ...rest } = timesOf(openedAt, ended)
     const counts = { phase, total, upgraded, failed, under_way: underWay, cancelled }

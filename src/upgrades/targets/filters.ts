@@ -4,5 +4,5 @@ import { buckets } from '../buckets.ts'
 export const upgradeTargetFilters = {
   status: choice(Object.keys(buckets).toSorted(), { about: 'As the lists of the record are named' }),
   site_id: id(),
-  reason: text({ about: 'Why the device failed', list: false }),
+  reason: text({ about: 'Why the device failed or was cancelled, such as excluded*', list: false }),
 }

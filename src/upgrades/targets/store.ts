@@ -24,7 +24,7 @@ export interface UpgradeTarget {
   readonly siteId: string
   /** The id of the site upgrade. */
   readonly upgradeId: string
-  /** From 1; 0: skipped when planning, or taken over by another upgrade. */
+  /** From 1; 0: skipped when planning, taken over by another upgrade or excluded. */
   readonly phase: number
   /** Null: it downloads in the phase of its reboot. */
   readonly downloadPhase: number | null

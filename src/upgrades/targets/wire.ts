@@ -49,7 +49,7 @@ const fields = {
   model: Type.String(),
   site_id: Uuid,
   phase: Type.Integer({
-    description: 'From 1; 0 for a device that was skipped when planning, or taken over by another upgrade',
+    description: 'From 1; 0 for a device that was skipped when planning, taken over by another upgrade or excluded',
   }),
   download_phase: Type.Optional(Type.Integer({ description: 'From 1, if the downloads have separate phases' })),
   status: Type.Enum(Object.keys(buckets)),

@@ -320,3 +320,32 @@ it('cancel answers an empty object, again and again', async () => {
     .where('orgId', '=', harness.admin.orgId)
   expect(await stopping.execute()).toEqual([{ stopping: 'cancelled' }, { stopping: 'cancelled' }])
 })
+
+it('devices are excluded by any form of their MACs, and reports and lists show who excluded them and why', async () => {
+  const { path, server, admin } = harness
+  const { body } = await post({ all_sites: true })
+  const exclude = (id: string, request: object) =>
+    server.call('POST', `${path}/${id}/exclude`, { body: request, as: admin })
+  const getOf = (suffix: string) => server.call('GET', `${path}/${body.id}/${suffix}`, { as: admin })
+  const [first = '', second = ''] = harness.macsOf(0)
+  const refused = [
+    [{ macs: ['5c5b35000000'] }, 'Invalid field macs.0: 5c5b35000000 is not a device of this upgrade'],
+    [{ macs: [] }, expect.stringMatching(/^Invalid field macs: /)],
+    [{}, expect.stringMatching(/^Invalid field macs: /)],
+    [{ macs: [first], note: 'x'.repeat(201) }, expect.stringMatching(/^Invalid field note: /)],
+  ] as const
+  for (const [request, detail] of refused)
+    expect(await exclude(body.id, request)).toMatchObject({ status: 400, body: { detail } })
+  const colons = first.toUpperCase().replaceAll(/(..)(?!$)/g, '$1:')
+  const sent = { macs: [colons], note: 'the rack moves' }
+  expect(await exclude(body.id, sent)).toMatchObject({ status: 200, body: { excluded: 1, skipped: [] } })
+  const skipped = [{ reason: 'has ended in this upgrade', total: 1, macs: [first] }]
+  expect((await exclude(body.id, sent)).body).toEqual({ excluded: 0, skipped })
+  const { body: report } = await getOf('report')
+  const row = report.devices.find((device: { mac: string }) => device.mac === first)
+  expect(row).toMatchObject({ status: 'cancelled', reason: expect.stringMatching(/^excluded by .+: the rack moves$/) })
+  expect(report.decisions.at(-1)).toMatchObject({ type: 'UPGRADE_DEVICES_EXCLUDED', total: 1, note: sent.note })
+  expect(String((await getOf('report?format=csv')).body)).toContain(row.reason)
+  expect((await getOf('targets?reason=excluded*')).body.map(({ mac }: { mac: string }) => mac)).toEqual([first])
+  expect((await getOf('targets?status=scheduled')).body.map(({ mac }: { mac: string }) => mac)).toContain(second)
+})

@@ -130,6 +130,17 @@ const cases: readonly Case[] = [
     commands: [1, 1, 1, 1],
   },
   {
+    name: 'an exclusion',
+    change: 'exclude',
+    table: 'upgrade_target',
+    prepare: () => begun(canary),
+    audit: ['Exclude 2 devices from upgrade'],
+    events: ['UPGRADE_DEVICES_EXCLUDED', 'UPGRADE_DEVICE_CANCELLED', 'UPGRADE_DEVICE_CANCELLED'],
+    becomes: { cancelled: 2, planned: 2 },
+    ends: { cancelled: 2, upgraded: 2 },
+    commands: [1, 1],
+  },
+  {
     name: 'the joining of devices',
     change: 'include',
     table: 'upgrade_target',

@@ -1,5 +1,6 @@
 import { DEFERRED_POLL_MS } from '../../../src/rollout/rounds/decide-next.ts'
 import { isInFlight } from '../../../src/rollout/rollout.ts'
+import { exclude } from './exclude.ts'
 import { expectRound, lookBefore } from './expect-round.ts'
 import { type RoundResult, round } from './round.ts'
 import { comesBackLate, live, serviceMs } from './simulated.ts'
@@ -33,6 +34,8 @@ export interface Interventions {
   readonly cancelAtRound?: number
   /** The rounds at which a person pauses the upgrade. */
   readonly pauseAtRounds?: readonly number[]
+  /** The places of the devices that a person excludes, with the rounds at which that happens. */
+  readonly exclusions?: readonly { readonly round: number; readonly place: number }[]
   /** Sees the upgrade before and after each round, and the commands of the round. */
   readonly onRound?: (before: World['siteUpgrade'], world: World, result: RoundResult) => void
 }
@@ -59,10 +62,11 @@ export function run(world: World, { onRound, ...people }: Interventions = {}): v
 function intervene(
   world: World,
   rounds: number,
-  { cancelAtRound = Infinity, pauseAtRounds = [] }: Omit<Interventions, 'onRound'>,
+  { cancelAtRound = Infinity, pauseAtRounds = [], exclusions = [] }: Omit<Interventions, 'onRound'>,
 ): void {
   if (rounds === cancelAtRound && world.siteUpgrade.stopping === null)
     world.siteUpgrade = { ...world.siteUpgrade, stopping: 'cancelled' }
+  for (const { round: at, place } of exclusions) if (at === rounds) exclude(world, place)
   const { hold, stopping } = world.siteUpgrade
   if (hold === null && stopping === null && pauseAtRounds.includes(rounds)) {
     const since = { since_s: 0, since_ms: serviceMs(world.now) }

@@ -11,7 +11,17 @@ import type { TestConnection } from '../database/database.ts'
 import { waitUntil } from '../wait-until.ts'
 
 /** The change of a process to an upgrade when it is killed; `round`: the engine visits all of them. */
-export type Change = 'pause' | 'resume' | 'approve' | 'begin' | 'retry' | 'cancel' | 'supersede' | 'include' | 'round'
+export type Change =
+  | 'pause'
+  | 'resume'
+  | 'approve'
+  | 'begin'
+  | 'retry'
+  | 'exclude'
+  | 'cancel'
+  | 'supersede'
+  | 'include'
+  | 'round'
 
 export interface Subject {
   readonly orgId: string

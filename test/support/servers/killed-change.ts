@@ -12,6 +12,7 @@ import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
 import { advanceRollouts, followWallClock } from '../../../src/rollout/worker.ts'
 import { approveOrgUpgrade } from '../../../src/upgrades/changes/approve-org-upgrade.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
+import { excludeDevices } from '../../../src/upgrades/changes/exclude-devices.ts'
 import { createOrgUpgrade } from '../../../src/upgrades/creation/create-org-upgrade.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import { pauseOrgUpgrade } from '../../../src/upgrades/changes/pause-org-upgrade.ts'
@@ -30,6 +31,11 @@ const changes: Record<Change, Act> = {
   begin: (ctx, subject) => approveOrgUpgrade(ctx, scopeOf(subject), { id: subject.id, phase: 0, note: null }),
   approve: (ctx, subject) => approveOrgUpgrade(ctx, scopeOf(subject), { id: subject.id, phase: 1, note: null }),
   retry: (ctx, subject) => retryOrgUpgrade(ctx, scopeOf(subject), { id: subject.id, macs: null }),
+  exclude: async (ctx, subject) => {
+    const targets = await ctx.db.selectFrom('upgradeTarget').select('mac').where('phase', '=', 1).execute()
+    const macs = targets.map(({ mac }) => mac)
+    return excludeDevices(ctx, scopeOf(subject), { id: subject.id, macs, note: null })
+  },
   cancel: (ctx, subject) => cancelOrgUpgrade(ctx, scopeOf(subject), subject.id),
   supersede: (ctx, subject) =>
     createOrgUpgrade(ctx, scopeOf(subject), parseOrgUpgrade({ all_sites: true, supersede: true })),

@@ -1,0 +1,36 @@
+import { sql } from 'kysely'
+import type { InOrg } from '../../access/scope.ts'
+import { type Tx, anyOf } from '../../platform/database/db.ts'
+import type { TargetState } from '../rollout.ts'
+import type { ReleasedTarget } from './plan-release.ts'
+
+/** A target that a request names. */
+export interface NamedTarget extends Omit<ReleasedTarget, 'state'> {
+  readonly siteId: string
+  readonly state: TargetState
+}
+
+/**
+ * Lists the targets of these devices in the organization upgrade, which the caller has locked, and locks their site upgrades
+ * by id.
+ */
+export async function lockNamed(
+  tx: Tx,
+  scope: InOrg,
+  { orgUpgradeId, macs }: { readonly orgUpgradeId: string; readonly macs: readonly string[] },
+): Promise<NamedTarget[]> {
+  const { rows } = await sql<NamedTarget>`
+    with part as materialized (
+      select id, site_id, org_upgrade_id from site_upgrade
+      where org_id = ${scope.orgId} and org_upgrade_id = ${orgUpgradeId}
+      order by id for update
+    )
+    select target.device_id, target.mac, target.upgrade_id, part.org_upgrade_id, part.site_id, target.phase,
+      target.download_phase, target.staged, target.fetched, target.state
+    from part
+    join upgrade_target target on target.org_id = ${scope.orgId} and target.upgrade_id = part.id
+    where target.mac = ${anyOf(macs)}
+    order by target.upgrade_id, target.ordinal, target.mac
+  `.execute(tx)
+  return rows
+}
