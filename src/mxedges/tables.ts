@@ -141,7 +141,7 @@ export interface MxedgeUpgradeTable {
   /** Service time. */
   phaseOpenedMs: number | null
   counts: Json<MxedgeTargetCounts>
-  /** How many of the cancelled targets no stop has ended: their appliances were taken over, have left or were replaced. */
+  /** How many of the cancelled targets no stop has ended: their appliances were taken over or excluded, have left or were replaced. */
   released: Generated<number>
   /** By phase number. */
   hardFailures: DefaultJson<Readonly<Record<string, number>>>

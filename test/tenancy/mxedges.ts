@@ -85,6 +85,7 @@ export async function makeMxedges(server: TestServer, { org_id: orgId = '', site
       retryOrgMxEdgeUpgrade: { ...one, body: {} },
       pauseOrgMxEdgeUpgrade: one,
       resumeOrgMxEdgeUpgrade: one,
+      excludeOrgMxEdgeUpgrade: { ...one, body: { mxedge_ids: [box] } },
       cancelOrgMxEdgeUpgrade: one,
       upgradeSiteMxEdges: { body: later },
       listSiteMxEdgeUpgrades: {},
@@ -94,6 +95,7 @@ export async function makeMxedges(server: TestServer, { org_id: orgId = '', site
       retrySiteMxEdgeUpgrade: { ...oneAtSite, body: {} },
       pauseSiteMxEdgeUpgrade: oneAtSite,
       resumeSiteMxEdgeUpgrade: oneAtSite,
+      excludeSiteMxEdgeUpgrade: { ...oneAtSite, body: { mxedge_ids: [boxAtSite] } },
       cancelSiteMxEdgeUpgrade: oneAtSite,
     },
     removals: {

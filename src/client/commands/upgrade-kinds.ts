@@ -13,7 +13,7 @@ export const upgradeKinds = {
     what: 'edge appliances',
     unit: 'appliance',
     path: '/mxedges/upgrade',
-    actions: ['pause', 'resume', 'cancel', 'retry'],
+    actions: ['pause', 'resume', 'cancel', 'retry', 'exclude'],
   },
 } as const satisfies Record<
   string,

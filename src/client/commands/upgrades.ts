@@ -157,12 +157,13 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     })
 
   upgrade
-    .command('exclude <id> <mac...>')
-    .description('exclude devices that have not begun to restart; the others go on')
+    .command('exclude <id> <device...>')
+    .description('exclude devices by their MAC addresses, or edge appliances by their ids; the others go on')
     .option('--note <text>', 'the reason, for the report and the audit log')
-    .action(async (id: string, macs: readonly string[], { note }: ExcludeOptions, command: Command) => {
+    .action(async (id: string, devices: readonly string[], { note }: ExcludeOptions, command: Command) => {
       const { session, api, found } = await enterAt(open, command, { id, action: 'exclude' })
-      const body = { macs: [...macs], ...(note !== undefined && { note }) }
+      const names = found.kind === 'mxedge' ? { mxedge_ids: [...devices] } : { macs: [...devices] }
+      const body = { ...names, ...(note !== undefined && { note }) }
       const answer = objectOf(await api.post(`${found.path}/exclude`, body))
       session.output.show(answer, () => {
         const excluded = `upgrade ${id} excludes ${targetsText(Number(answer['excluded']), found.kind)}`

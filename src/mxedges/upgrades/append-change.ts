@@ -15,6 +15,7 @@ export type MxedgeUpgradeChangeType =
   | 'UPGRADE_CHANGED'
   | 'UPGRADE_MXEDGES_JOINED'
   | 'UPGRADE_MXEDGES_TAKEN'
+  | 'UPGRADE_MXEDGES_EXCLUDED'
 
 interface MxedgeUpgradeChange {
   /** Of the upgrade. */

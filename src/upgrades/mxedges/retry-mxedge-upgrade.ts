@@ -15,12 +15,13 @@ import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { presentMxedgeIds } from '../../rollout/events/present-named.ts'
 import { findStopReason } from '../../rollout/stops/decide-stop.ts'
 import { findRetryRefusal, planReopening } from '../../rollout/changes/plan-retry.ts'
+import type { SkippedAppliance } from './skipped-appliance.ts'
 
 export interface MxedgeRetry {
   /** The number of appliances that are retried. */
   readonly retried: number
   /** Failed appliances that are not retried. */
-  readonly skipped: readonly { readonly mxedgeId: string; readonly reason: string }[]
+  readonly skipped: readonly SkippedAppliance[]
 }
 
 /**

@@ -10,9 +10,11 @@ import type { Context } from '../../platform/context.ts'
 import { cancelMxedgeUpgrade, pauseMxedgeUpgrade, resumeMxedgeUpgrade } from './change-mxedge-upgrade.ts'
 import { findRequest } from '../previews/find-request.ts'
 import { createMxedgeUpgrade } from './create-mxedge-upgrade.ts'
+import { excludeMxedges } from './exclude-mxedges.ts'
 import { previewMxedgeUpgrade } from './preview-mxedge-upgrade.ts'
 import { retryMxedgeUpgrade } from './retry-mxedge-upgrade.ts'
 import { updateMxedgeUpgrade } from './update-mxedge-upgrade.ts'
+import { MxedgeExcludeBody, MxedgeExcludeReply, parseMxedgeExclusion, presentMxedgeExclusion } from './wire-exclude.ts'
 import { mergeMxedgeUpgrade, parseMxedgeUpgrade } from './wire-parse.ts'
 import { MxedgePlanOutdatedReply, MxedgePreviewReply, presentMxedgePreview } from './wire-preview.ts'
 import { MxedgeRetryBody, MxedgeRetryReply, parseMxedgeRetry, presentMxedgeRetry } from './wire-retry.ts'
@@ -129,6 +131,21 @@ export const mxedgeUpgradeOperations: Operation[] = [
     reply: MxedgeRetryReply,
     run: async (ctx, { scope, params: { upgrade_id: id }, body }) =>
       presentMxedgeRetry(await retryMxedgeUpgrade(ctx, scope, { id, mxedgeIds: parseMxedgeRetry(body) })),
+  }),
+  operation({
+    id: { org: 'excludeOrgMxEdgeUpgrade', site: 'excludeSiteMxEdgeUpgrade' },
+    summary: {
+      org: 'Exclude edge appliances from an upgrade of an organization',
+      site: 'Exclude edge appliances from an upgrade of a site',
+    },
+    method: 'POST',
+    tag: { org: tag, site: tag },
+    at: orgAndSite(`${one}/exclude`, { needs: 'write' }),
+    params,
+    body: MxedgeExcludeBody,
+    reply: MxedgeExcludeReply,
+    run: async (ctx, { scope, params: { upgrade_id: id }, body }) =>
+      presentMxedgeExclusion(await excludeMxedges(ctx, scope, { id, ...parseMxedgeExclusion(body) })),
   }),
   ...changes.map(({ name, what, change }) =>
     operation({

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Uuid, named } from '../../http/schemas.ts'
-import { MAX_NAMED, presentMxedgeIds } from '../../rollout/events/present-named.ts'
 import type { MxedgeRetry } from './retry-mxedge-upgrade.ts'
+import { SkippedReply, presentSkipped } from './wire-skipped.ts'
 
 /** An empty list would retry nothing; without the list all failed appliances are retried. */
 export const MxedgeRetryBody = named(
@@ -15,13 +15,7 @@ export const MxedgeRetryReply = named(
   'MxedgeUpgradeRetry',
   Type.Object({
     retried: Type.Integer({ description: 'How many edge appliances are retried' }),
-    skipped: Type.Array(
-      Type.Object({
-        reason: Type.String(),
-        total: Type.Integer(),
-        mxedge_ids: Type.Array(Uuid, { description: `The first ${MAX_NAMED} of them` }),
-      }),
-    ),
+    skipped: SkippedReply,
   }),
 )
 
@@ -31,11 +25,5 @@ export function parseMxedgeRetry({ mxedge_ids: ids }: Static<typeof MxedgeRetryB
 }
 
 export function presentMxedgeRetry({ retried, skipped }: MxedgeRetry): Static<typeof MxedgeRetryReply> {
-  return {
-    retried,
-    skipped: [...Map.groupBy(skipped, ({ reason }) => reason)].map(([reason, some]) => {
-      const { total, mxedge_ids } = presentMxedgeIds(some.map(({ mxedgeId }) => mxedgeId))
-      return { reason, total, mxedge_ids }
-    }),
-  }
+  return { retried, skipped: presentSkipped(skipped) }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { defaultMxedgeUpgradeOptions } from '../../../../src/mxedges/upgrades/options.ts'
 import { advanceMxedgeUpgrades } from '../../../../src/mxedges/upgrades/worker.ts'
@@ -133,6 +134,77 @@ describe('a retry', () => {
     await given.act(other.id, 'cancel')
     await given.play()
     expect((await given.act(other.id, 'retry')).body).toEqual({ retried: 0, skipped: [] })
+  })
+})
+
+describe('an exclusion', () => {
+  const exclude = (id: string, ids: readonly (string | undefined)[], more = {}) =>
+    given.act(id, 'exclude', { mxedge_ids: ids, ...more })
+
+  test('leaves the upgrade to the other appliances, names who excluded the one and why, and frees it', async () => {
+    const { id } = await upgrade(given.world, given.tunterm({ start_time: later() }))
+    const [first] = given.boxes
+    const { status, body } = await exclude(id, [first?.toUpperCase()], { note: 'the rack moves' })
+    expect([status, body]).toEqual([200, { excluded: 1, skipped: [] }])
+    expect(await find(given.world, id)).toMatchObject({ status: 'queued', counts: { queued: 2, cancelled: 1 } })
+    const target = (await targetsOf(given.world, id)).find(({ mxedge_id }) => mxedge_id === first)
+    const reason = expect.stringMatching(/^excluded by .+: the rack moves$/)
+    expect(target).toMatchObject({ status: 'cancelled', reason })
+    expect(await messages()).toContain(`Exclude 1 edge appliance from upgrade ${id}`)
+    const other = await upgrade(given.world, given.tunterm())
+    expect(await given.idsBy(other.id, 'queued')).toEqual([first])
+    const again = [{ reason: 'has ended in this upgrade', total: 1, mxedge_ids: [first] }]
+    expect((await exclude(id, [first])).body).toEqual({ excluded: 0, skipped: again })
+  })
+
+  test('of the only appliance of a phase lets the next one open; of all of them ends the upgrade as cancelled', async () => {
+    const canary = { strategy: 'canary', canary_phases: [1, 100] }
+    const { id } = await upgrade(given.world, given.tunterm(canary))
+    const [first, ...others] = (await targetsOf(given.world, id)).map(({ mxedge_id }) => mxedge_id)
+    await exclude(id, [first])
+    await given.play()
+    expect(await find(given.world, id)).toMatchObject({ status: 'completed', counts: { success: 2, cancelled: 1 } })
+    const { body } = await exclude(id, others)
+    expect(body).toEqual({ excluded: 0, skipped: [expect.objectContaining({ total: 2 })] })
+    const idle = await upgrade(given.world, given.tunterm({ versions: { tunterm: '3.0.0' }, start_time: later() }))
+    await exclude(idle.id, given.boxes)
+    expect(await find(given.world, idle.id)).toMatchObject({
+      status: 'cancelled',
+      counts: { cancelled: 3 },
+      stop_reason: expect.stringMatching(/^3 edge appliances were excluded by /),
+    })
+  })
+
+  test('withdraws a command that has not left, and names an appliance that installs', async () => {
+    const { id } = await upgrade(given.world, given.tunterm())
+    await advanceMxedgeUpgrades(given.world.ctx, given.world.org.orgId, defaultMxedgeUpgradeOptions)
+    const [first, second] = given.boxes
+    const { db } = given.world.ctx
+    const commandsOf = (state: 'queued' | 'cancelled') =>
+      db.selectFrom('mxedgeCommand').select('mxedgeId').where('upgradeId', '=', id).where('state', '=', state).execute()
+    expect(await commandsOf('queued')).toHaveLength(3)
+    const sent = { state: 'sent', sentAt: new Date() } as const
+    await db
+      .updateTable('mxedgeCommand')
+      .set(sent)
+      .where('mxedgeId', '=', second ?? '')
+      .execute()
+    await db.updateTable('mxedgeUpgradeTarget').set({ state: 'commanded' }).where('upgradeId', '=', id).execute()
+    const counts = sql`jsonb_set(jsonb_set(counts, '{downloading}', '0'), '{commanded}', '3')`
+    await sql`update mxedge_upgrade set counts = ${counts} where id = ${id}`.execute(db)
+    const skipped = [{ reason: 'is installing', total: 1, mxedge_ids: [second] }]
+    expect((await exclude(id, [first, second])).body).toEqual({ excluded: 1, skipped })
+    expect(await commandsOf('cancelled')).toEqual([{ mxedgeId: first }])
+  })
+
+  test('of an appliance that the upgrade does not have is refused, and changes nothing', async () => {
+    const { id } = await upgrade(given.world, given.tunterm({ start_time: later() }))
+    const unknown = randomUUID()
+    expect(await exclude(id, [given.boxes[0], unknown])).toMatchObject({
+      status: 400,
+      body: { detail: `Invalid field mxedge_ids.1: ${unknown} is not an edge appliance of this upgrade` },
+    })
+    expect(await find(given.world, id)).toMatchObject({ counts: { queued: 3 } })
   })
 })
 
