@@ -137,7 +137,7 @@ describe.skipIf(noChromium !== null)(
         const report = await readFile(await (await saved).path(), 'utf8')
         expect(report).toMatch(/^mac,name,site_id,/)
         expect(report).toMatch(/^02000000e102,Lobby,.*,failed,/m)
-        await page.getByRole('region', { name: 'Device rows' }).getByRole('button', { name: 'Lobby' }).waitFor()
+        await page.getByRole('region', { name: 'Device rows' }).getByRole('button', { name: 'Lobby' }).first().waitFor()
         await start()
         await page.getByRole('button', { name: 'Retry…' }).click()
         await page.getByRole('dialog').getByText('restarts the 1 failed device again').waitFor()

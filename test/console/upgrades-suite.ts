@@ -93,7 +93,7 @@ export function testUpgrades(opened: () => Opened): void {
       .getByRole('navigation', { name: 'Devices by state' })
       .getByRole('link', { name: /^Waiting/ })
       .click()
-    await failedRow.getByRole('button').focus()
+    await failedRow.getByRole('button').first().focus()
     await play(() => 'upgrades')
     await page.getByText('2 of 2 upgraded').first().waitFor()
     // The focus stays near the row, which is no longer among these.
@@ -109,6 +109,36 @@ export function testUpgrades(opened: () => Opened): void {
       'Phase opened · phase 1',
       'Created',
     ])
+  })
+
+  it('excludes a device, and then the others that wait', { timeout: WITHIN_MS }, async () => {
+    const site = await addSite(server, 'Stord')
+    const [device] = await claimNewDevices(server, 3, { siteId: site, model: MODEL })
+    const body = { site_ids: [site], version: NEW, strategy: 'big_bang', start_datetime: '2096-01-01T00:00:00' }
+    const { body: upgrade } = await server.call('POST', `${org}/devices/upgrade`, { body })
+    await page.goto(`${org}/upgrades/${upgrade.id}`)
+    const name = macText(device?.mac ?? '')
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: `Exclude… ${name}` }).click()
+    await dialog.getByText(`Excludes 1 device (${name})`).waitFor()
+    await dialog.getByLabel('Note for the record').fill('the rack moves')
+    await expectAccessible(page)
+    await dialog.getByRole('button', { name: 'Exclude', exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const rows = page.getByRole('region', { name: 'Device rows' })
+    await rows.getByText(/^excluded by .+: the rack moves$/i).waitFor()
+    // Without a choice it would exclude all of them, as a cancellation does.
+    const excludeOthers = page.getByRole('button', { name: 'Exclude 2 devices…' })
+    expect(await excludeOthers.count()).toBe(0)
+    await page.getByRole('navigation', { name: 'Devices by state' }).getByText('Waiting').click()
+    await expectAccessible(page)
+    await excludeOthers.click()
+    await dialog.getByRole('button', { name: 'Exclude 2 devices', exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await advanceRollouts(server.ctx, defaultRolloutOptions, new AbortController().signal)
+    const timeline = page.getByRole('region', { name: 'Timeline' }).locator('.log-what')
+    await timeline.getByText('Cancelled').waitFor()
+    expect(await timeline.allTextContents()).toEqual(['Cancelled', 'Devices excluded', 'Devices excluded', 'Created'])
   })
 
   it(
@@ -323,6 +353,17 @@ export function testUpgrades(opened: () => Opened): void {
         'Paused',
         'Created',
       ])
+      const idle = await upgradeBoxes(server, {
+        mxedge_ids: [await addBox(server)],
+        versions: { tunterm: '2.0.0' },
+        start_time: Math.floor(Date.now() / 1000) + 3600,
+      })
+      await page.goto(`${org}/upgrades/${idle.id}`)
+      await page.getByRole('button', { name: /^Exclude… / }).waitFor()
+      await expectAccessible(page)
+      await press('Exclude')
+      await page.getByText('Cancelled', { exact: true }).first().waitFor()
+      await timeline.getByText('Appliances excluded').waitFor()
       await page.getByRole('link', { name: 'Upgrades' }).first().click()
       await page
         .getByRole('listitem')

@@ -42,6 +42,14 @@ export function reasonOf({ reason, restoring = false, restore_reason: cause }: T
 
 export const targetStatuses: readonly TargetStatus[] = keysOf(targetStates)
 
+/** The states of devices that the upgrade has yet to change. */
+export const waitingStates = [
+  'scheduled',
+  'download_requested',
+  'downloading',
+  'downloaded',
+] as const satisfies readonly TargetStatus[]
+
 /** The states of upgrades, of all sites and of one. */
 export const upgradeStates: Readonly<Record<Report['status'], Words>> = {
   created: { tone: 'idle', text: 'Created' },

@@ -11,12 +11,17 @@ interface RowProps {
 
 /** A row of a list whose rows have the same buttons or links; <RowName> in it names the row. */
 export function Row({ as: Element = 'li', ...props }: RowProps) {
-  const id = useId()
   return (
-    <NameId value={id}>
+    <RowScope>
       <Element {...props} />
-    </NameId>
+    </RowScope>
   )
+}
+
+/** Lets the <RowName> in it name the buttons of a row whose element needs attributes of its own. */
+export function RowScope({ children }: { readonly children: ReactNode }) {
+  const id = useId()
+  return <NameId value={id}>{children}</NameId>
 }
 
 interface RowNameProps {
@@ -29,6 +34,15 @@ interface RowNameProps {
 /** The part of a row that distinguishes it from the others. */
 export function RowName({ as: Element = 'span', ...props }: RowNameProps) {
   return <Element id={use(NameId) ?? undefined} {...props} />
+}
+
+/** The same as the first cell of a row of a table. */
+export function RowHead({ children }: { readonly children: ReactNode }) {
+  return (
+    <th scope="row" id={use(NameId) ?? undefined}>
+      {children}
+    </th>
+  )
 }
 
 /**

@@ -70,6 +70,17 @@ export function getTarget(api: Api, place: UpgradePlace, mac: string) {
   return calls[place.kind].target(api, { ...pathOf(place), device_mac: mac })
 }
 
+/** The interface excludes no routers. */
+export function excludeDevices(
+  api: Api,
+  { orgId, upgradeId }: UpgradePlace,
+  { macs, note }: { readonly macs: readonly string[]; readonly note: string },
+) {
+  const params = { path: { org_id: orgId, upgrade_id: upgradeId } }
+  const body = { macs: [...macs], ...(note !== '' && { note }) }
+  return answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/exclude', { params, body }))
+}
+
 export function cancelUpgrade(api: Api, place: UpgradePlace) {
   return calls[place.kind].cancel(api, pathOf(place))
 }

@@ -82,7 +82,14 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
       <PhasePanel report={report} hold={hold} unit={kinds[kind].unit} />
       <div id="devices">
         {hasDevices ? (
-          <TargetPanel place={place} report={report} search={search} sites={sites} />
+          <TargetPanel
+            place={place}
+            report={report}
+            search={search}
+            sites={sites}
+            mayWrite={mayWrite}
+            onDone={refresh}
+          />
         ) : (
           <Panel title={kinds[kind].text} aside={report.total}>
             <Skeleton rows={8} />

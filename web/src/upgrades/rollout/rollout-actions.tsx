@@ -4,7 +4,7 @@ import { answerOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/texts/counted.ts'
 import type { Effect } from '../../display/forms/effect.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
-import { type Upgrade, awaitedOf, countsOf } from '../upgrade.ts'
+import { type Upgrade, awaitedOf, countsOf, waitingStates } from '../upgrade.ts'
 import { kinds } from '../overview.ts'
 import { type UpgradePlace, cancelUpgrade } from './calls.ts'
 import {
@@ -34,8 +34,6 @@ type Offer = {
   | { readonly effect: string; readonly isDestructive?: false }
   | { readonly effect: Effect; readonly isDestructive: true }
 )
-
-const waitingStates = ['scheduled', 'download_requested', 'downloading', 'downloaded'] as const
 
 /** The possible actions on the upgrade; each button states its effect. */
 export function RolloutActions({ place, state, counts: upgrade, onDone }: RolloutActionsProps) {

@@ -14,7 +14,7 @@ import { TimelinePanel } from '../timeline/timeline-panel.tsx'
 import { ApplianceActions } from './appliance-actions.tsx'
 import { ApplianceTargets } from './appliance-targets.tsx'
 import { applianceTimeline } from './appliance-timeline.ts'
-import { type ApplianceUpgrade, applianceVerdict, countAppliances } from './appliance.ts'
+import { type ApplianceUpgrade, applianceVerdict, countAppliances, isExcludable } from './appliance.ts'
 import { type AppliancePlace, useApplianceRollout } from './use-appliance-rollout.ts'
 
 /** An upgrade may have a note for each of thousands of appliances. */
@@ -30,6 +30,7 @@ export function ApplianceRollout(place: AppliancePlace) {
   const names = new Map(targets.map(({ mxedge_id: id, name }) => [id, name]))
   const awaited = awaitedText(upgrade.awaited ?? 0, kinds.mxedge.unit)
   const phases = countAppliances(upgrade, targets)
+  const excludable = new Set(mayWrite ? targets.filter((target) => isExcludable(upgrade, target)) : [])
   const { tone, text } = stateOf(standingOf(upgrade))
   const timeline = (
     <div>
@@ -63,7 +64,7 @@ export function ApplianceRollout(place: AppliancePlace) {
       <Panel title="Phases" aside={upgrade.strategy.replaceAll('_', ' ')}>
         <PhaseWindow phases={phases} open={upgrade.phase} isGatePassed={() => undefined} />
       </Panel>
-      <ApplianceTargets orgId={orgId} targets={targets} />
+      <ApplianceTargets place={place} targets={targets} excludable={excludable} onDone={refresh} />
       {upgrade.notes.length === 0 ? (
         timeline
       ) : (

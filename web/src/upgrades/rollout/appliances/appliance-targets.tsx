@@ -2,20 +2,27 @@ import { Link } from '@tanstack/react-router'
 import { causeText } from '../../../display/texts/cause-text.ts'
 import { EmptyState } from '../../../display/layout/notices.tsx'
 import { Panel } from '../../../display/layout/panel.tsx'
+import { RowHead, RowScope } from '../../../display/layout/row.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
 import { stepText } from '../../appliance-step.ts'
 import { type ApplianceTarget, applianceStates, orderTargets } from './appliance.ts'
+import { ExcludeAppliance } from './exclude-appliance.tsx'
+import type { AppliancePlace } from './use-appliance-rollout.ts'
 
 interface ApplianceTargetsProps {
-  readonly orgId: string
+  readonly place: AppliancePlace
   readonly targets: readonly ApplianceTarget[]
+  /** Those that the person may exclude. */
+  readonly excludable: ReadonlySet<ApplianceTarget>
+  readonly onDone: () => Promise<void>
 }
 
 /** An upgrade of thousands of appliances shows those that say most. */
 const SHOWN = 200
 
 /** The appliances of an upgrade with their steps, failures first. */
-export function ApplianceTargets({ orgId, targets }: ApplianceTargetsProps) {
+export function ApplianceTargets({ place, targets, excludable, onDone }: ApplianceTargetsProps) {
+  const { orgId } = place
   // Without any, the column would only take the room of the others.
   const hasCauses = targets.some(({ reason }) => reason !== undefined)
   return (
@@ -33,33 +40,46 @@ export function ApplianceTargets({ orgId, targets }: ApplianceTargetsProps) {
                 </th>
                 <th scope="col">Steps</th>
                 {hasCauses && <th scope="col">Cause</th>}
+                {excludable.size > 0 && <th scope="col">Action</th>}
               </tr>
             </thead>
             <tbody>
               {orderTargets(targets)
                 .slice(0, SHOWN)
-                .map(({ mxedge_id: id, name, status, phase, steps, reason }) => (
-                  <tr key={id}>
-                    <th scope="row">
-                      <Link to="/orgs/$orgId/edges/$mxedgeId" params={{ orgId, mxedgeId: id }} className="name">
-                        {name}
-                      </Link>
-                    </th>
-                    <td>
-                      <StateMark tone={applianceStates[status].tone}>{applianceStates[status].text}</StateMark>
-                    </td>
-                    <td className="wide">{phase ?? '–'}</td>
-                    <td>
-                      {steps.map((step) => (
-                        <div key={stepText(step)}>
-                          {stepText(step)}
-                          {step.done && <span className="muted"> · done</span>}
-                        </div>
-                      ))}
-                    </td>
-                    {hasCauses && <td>{reason === undefined ? '' : causeText(reason)}</td>}
-                  </tr>
-                ))}
+                .map((target) => {
+                  const { mxedge_id: id, name, status, phase, steps, reason } = target
+                  return (
+                    <RowScope key={id}>
+                      <tr>
+                        <RowHead>
+                          <Link to="/orgs/$orgId/edges/$mxedgeId" params={{ orgId, mxedgeId: id }} className="name">
+                            {name}
+                          </Link>
+                        </RowHead>
+                        <td>
+                          <StateMark tone={applianceStates[status].tone}>{applianceStates[status].text}</StateMark>
+                        </td>
+                        <td className="wide">{phase ?? '–'}</td>
+                        <td>
+                          {steps.map((step) => (
+                            <div key={stepText(step)}>
+                              {stepText(step)}
+                              {step.done && <span className="muted"> · done</span>}
+                            </div>
+                          ))}
+                        </td>
+                        {hasCauses && <td>{reason === undefined ? '' : causeText(reason)}</td>}
+                        {excludable.size > 0 && (
+                          <td>
+                            {excludable.has(target) && (
+                              <ExcludeAppliance place={place} target={target} onDone={onDone} />
+                            )}
+                          </td>
+                        )}
+                      </tr>
+                    </RowScope>
+                  )
+                })}
             </tbody>
           </table>
         </div>

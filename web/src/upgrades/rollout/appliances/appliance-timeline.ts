@@ -43,6 +43,7 @@ const words: Readonly<Record<string, string>> = {
   UPGRADE_CHANGED: 'Changed',
   UPGRADE_MXEDGES_JOINED: 'Appliances joined',
   UPGRADE_MXEDGES_TAKEN: 'Appliances taken',
+  UPGRADE_MXEDGES_EXCLUDED: 'Appliances excluded',
 }
 
 /** A record without a type that is known stays in its own words, as one of an earlier release does. */

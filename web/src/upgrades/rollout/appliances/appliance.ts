@@ -24,6 +24,14 @@ export function orderTargets(targets: readonly ApplianceTarget[]): readonly Appl
   return targets.toSorted((one, other) => order.indexOf(one.status) - order.indexOf(other.status))
 }
 
+/** True until the appliance installs or has ended in the upgrade. */
+export function isExcludable(
+  { status }: Pick<ApplianceUpgrade, 'status'>,
+  target: Pick<ApplianceTarget, 'status'>,
+): boolean {
+  return isRunning(status) && ['queued', 'downloading', 'downloaded'].includes(target.status)
+}
+
 type Standing = Pick<ApplianceUpgrade, 'status' | 'phase' | 'phase_sizes'>
 type Timed = Standing & Pick<ApplianceUpgrade, 'phase_times'>
 

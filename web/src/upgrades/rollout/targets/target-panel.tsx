@@ -2,10 +2,11 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef } from 'react'
 import { macText } from '../../../devices/device.ts'
-import { grouped } from '../../../display/texts/counted.ts'
+import { counted, grouped } from '../../../display/texts/counted.ts'
 import { capital } from '../../../display/texts/capital.ts'
 import { EmptyState } from '../../../display/layout/notices.tsx'
 import { Panel } from '../../../display/layout/panel.tsx'
+import { RowName, RowScope } from '../../../display/layout/row.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
 import { type Report, type Target, reasonOf, targetStates, targetText } from '../../upgrade.ts'
 import type { Site } from '../../../orgs/sites.ts'
@@ -13,6 +14,8 @@ import { kinds } from '../../overview.ts'
 import { causeText } from '../../../display/texts/cause-text.ts'
 import { groupTargets, selectTargets, targetsAt } from './group-targets.ts'
 import type { UpgradePlace } from '../calls.ts'
+import { excludableOf } from '../exclusion.ts'
+import { ExcludeTargets } from './exclude-targets.tsx'
 import { TargetTimeline } from './target-timeline.tsx'
 import type { TargetSearch } from './target-search.ts'
 
@@ -21,10 +24,12 @@ interface TargetPanelProps {
   readonly report: Report
   readonly search: TargetSearch
   readonly sites: ReadonlyMap<string, Site> | undefined
+  readonly mayWrite: boolean
+  readonly onDone: () => Promise<void>
 }
 
 /** The devices by state, failures first and by cause; a choice of them, and the timeline of one. */
-export function TargetPanel({ place, report, search, sites }: TargetPanelProps) {
+export function TargetPanel({ place, report, search, sites, mayWrite, onDone }: TargetPanelProps) {
   const navigate = useNavigate({ from: '/orgs/$orgId/upgrades/$upgradeId' })
   const opened = report.devices.find(({ mac }) => mac === search.device)
   const open = (device: string | undefined): void =>
@@ -36,6 +41,9 @@ export function TargetPanel({ place, report, search, sites }: TargetPanelProps) 
   const known = useMemo(() => targetsAt(report.devices, search.at), [report.devices, search.at])
   const groups = useMemo(() => groupTargets(known), [known])
   const targets = useMemo(() => selectTargets(known, search), [known, search])
+  const mayExclude = mayWrite && place.kind === 'device'
+  const excludable = useMemo(() => (mayExclude ? excludableOf(report, targets) : []), [mayExclude, report, targets])
+  const isChosen = search.state !== undefined || search.at !== undefined
   const siteNames = useMemo(
     () => new Map(report.sites.map(({ site_id: id, site_name: name = 'A deleted site' }) => [id, name])),
     [report.sites],
@@ -73,6 +81,16 @@ export function TargetPanel({ place, report, search, sites }: TargetPanelProps) 
           </GroupLink>
         ))}
       </nav>
+      {isChosen && excludable.length > 0 && excludable.length <= MAX_EXCLUDED && (
+        <p className="plan-line">
+          <ExcludeTargets
+            place={place}
+            targets={excludable}
+            action={`Exclude ${counted(excludable.length, 'device')}`}
+            onDone={onDone}
+          />
+        </p>
+      )}
       {targets.length === 0 ? (
         <EmptyState title={`No ${kinds[place.kind].unit} is in this state`}>
           The last one may have left it a moment ago. Choose another state above.
@@ -83,6 +101,9 @@ export function TargetPanel({ place, report, search, sites }: TargetPanelProps) 
           targets={targets}
           siteNames={siteNames}
           onOpen={({ mac }) => open(mac)}
+          place={place}
+          excludable={excludable}
+          onDone={onDone}
         />
       )}
       {opened !== undefined && (
@@ -134,6 +155,9 @@ function GroupLink({ place, isCurrent, search, children }: GroupLinkProps) {
   )
 }
 
+/** As many as one request names. */
+const MAX_EXCLUDED = 10_000
+
 /** In narrow windows a row with a cause is higher. */
 const ROW_PX = 34
 const MAX_HEIGHT_PX = 380
@@ -143,10 +167,14 @@ interface TargetRowsProps {
   readonly targets: readonly Target[]
   readonly siteNames: ReadonlyMap<string, string>
   readonly onOpen: (target: Target) => void
+  readonly place: UpgradePlace
+  readonly excludable: readonly Target[]
+  readonly onDone: () => Promise<void>
 }
 
-function TargetRows({ unit, targets, siteNames, onOpen }: TargetRowsProps) {
+function TargetRows({ unit, targets, siteNames, onOpen, place, excludable, onDone }: TargetRowsProps) {
   const scroller = useRef<HTMLDivElement>(null)
+  const isExcludable = useMemo(() => new Set(excludable), [excludable])
   const virtual = useVirtualizer({
     count: targets.length,
     getScrollElement: () => scroller.current,
@@ -175,12 +203,23 @@ function TargetRows({ unit, targets, siteNames, onOpen }: TargetRowsProps) {
               className="target-row"
               style={{ transform: `translateY(${start}px)` }}
             >
-              <TargetButton target={target} onOpen={onOpen} />
-              <StateMark tone={targetStates[target.status].tone}>{targetStates[target.status].text}</StateMark>
-              <span className="wide">{siteNames.get(target.site_id)}</span>
-              <span className="wide muted">{target.model}</span>
-              <span className="wide muted">{(target.phase ?? 0) > 0 ? `Phase ${target.phase}` : ''}</span>
-              <Outcome target={target} />
+              <RowScope>
+                <TargetButton target={target} onOpen={onOpen} />
+                <StateMark tone={targetStates[target.status].tone}>{targetStates[target.status].text}</StateMark>
+                <span className="wide">{siteNames.get(target.site_id)}</span>
+                <span className="wide muted">{target.model}</span>
+                <span className="wide muted">{(target.phase ?? 0) > 0 ? `Phase ${target.phase}` : ''}</span>
+                <Outcome target={target} />
+                {isExcludable.has(target) && (
+                  <ExcludeTargets
+                    place={place}
+                    targets={[target]}
+                    action="Exclude"
+                    name={targetText(target)}
+                    onDone={onDone}
+                  />
+                )}
+              </RowScope>
             </li>
           )
         })}
@@ -194,7 +233,7 @@ function TargetButton({ target, onOpen }: { readonly target: Target; readonly on
   if (target.status === 'left_out') return <span title={macText(target.mac)}>{targetText(target)}</span>
   return (
     <button type="button" className="row-button" onClick={() => onOpen(target)} title={macText(target.mac)}>
-      {targetText(target)}
+      <RowName>{targetText(target)}</RowName>
     </button>
   )
 }

@@ -1,0 +1,42 @@
+import { TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
+import { exclusionEffect, skippedText } from './exclusion.ts'
+
+interface ExcludeButtonProps {
+  readonly action: string
+  readonly count: number
+  /** What one of them is called. */
+  readonly unit: string
+  /** The name of the only one. */
+  readonly name?: string
+  readonly exclude: (note: string) => Promise<{ readonly skipped: Parameters<typeof skippedText>[0] }>
+  readonly onDone: () => Promise<void>
+}
+
+/** Excludes devices or appliances from the upgrade. Those that have begun to install meanwhile are named. */
+export function ExcludeButton({ action, count, unit, name, exclude, onDone }: ExcludeButtonProps) {
+  const [note, setNote] = useState('')
+  return (
+    <ConfirmButton
+      action={action}
+      isDestructive
+      effect={exclusionEffect(count, unit, name)}
+      fields={
+        <TextInput
+          label="Note for the record"
+          value={note}
+          onChange={({ currentTarget: { value } }) => setNote(value)}
+          maxLength={200}
+        />
+      }
+      onOpen={() => setNote('')}
+      run={async () => {
+        const { skipped } = await exclude(note)
+        await onDone()
+        const left = skippedText(skipped, unit)
+        if (left !== null) throw new Error(left)
+      }}
+    />
+  )
+}
