@@ -100,7 +100,7 @@ describe.skipIf(noChromium !== null)(
 
     it('places a claimed device on the floor plan', { timeout: WITHIN_MS }, async () => {
       await page.getByRole('link', { name: 'Overview' }).click()
-      await page.getByRole('link', { name: 'Oslo' }).click()
+      await page.getByRole('link', { name: 'Oslo', exact: true }).click()
       await page.getByLabel('Name of a new floor plan').fill('Ground floor')
       await page.getByRole('button', { name: 'Add the floor plan' }).click()
       const file = { name: 'plan.png', mimeType: 'image/png', buffer: await picture(640, 480) }

@@ -94,7 +94,7 @@ describe.skipIf(noChromium !== null)(
 
     it('leads from the overview to a site, and to its first floor plan', { timeout: WITHIN_MS }, async () => {
       await page.getByRole('link', { name: 'Overview' }).click()
-      await page.getByRole('link', { name: 'Oslo' }).click()
+      await page.getByRole('link', { name: 'Oslo', exact: true }).click()
       await page.getByRole('heading', { name: 'Oslo' }).waitFor()
       await page.getByText('1 connected, 1 disconnected').waitFor()
       await page.getByRole('region', { name: 'Events' }).getByText('AP connected').waitFor()

@@ -188,6 +188,23 @@ it('no device is retried that another upgrade has, that was removed, or whose up
   expect(first).toEqual({ mac: busy.mac, reason: 'the upgrade of its site was cancelled' })
 })
 
+it('a cancelled upgrade is retried at the sites where it had ended', async () => {
+  const bad = [...rollout.devices(0).slice(0, 1), ...rollout.devices(1).slice(0, 1)]
+  const { id } = await rollout.create({ reboot_strategy: 'big_bang' })
+  await play(unlike(bad, 'keeps_old'))
+  const [again] = bad.map(({ mac }) => mac)
+  await retry(id, again === undefined ? [] : [again])
+  await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await play()
+  expect(await read(id)).toMatchObject({
+    status: ['cancelled', 'completed'],
+    counts: { upgraded: 18, failed: 1, cancelled: 1 },
+  })
+  expect(await retry(id)).toEqual({ retried: 1, skipped: [] })
+  await play()
+  expect(await read(id)).toMatchObject({ status: ['cancelled', 'completed'], counts: { upgraded: 19, cancelled: 1 } })
+})
+
 it('an upgrade that a limit stopped, and that has lost its other devices, is completed by a retry', async () => {
   const { id } = await rollout.create({ reboot_strategy: 'serial', max_failure_percentage: 0 })
   await rollout.advance()
