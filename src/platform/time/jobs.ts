@@ -79,7 +79,7 @@ export async function startJobs({ connection, log: parent, tasks }: JobsOptions)
         runner = await begin()
         return
       } catch (error) {
-        log.error({ err: error }, 'the chores can not begin again yet')
+        log.error({ err: error }, "the chores can't begin again yet")
       }
     }
   }

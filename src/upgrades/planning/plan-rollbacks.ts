@@ -25,6 +25,6 @@ export function refuseRollback({ rollback }: Pick<UpgradeRequest, 'rollback'>, p
 export function noteRollbacks({ rollback }: Pick<UpgradeRequest, 'rollback'>, plans: Plans): UpgradeNote[] {
   if (!rollback) return []
   return plans.flatMap(({ kind, device: { mac, mayRestore } }) =>
-    kind === 'upgrade' && !mayRestore ? [{ mac, reason: 'can not restore its backup version if it fails' }] : [],
+    kind === 'upgrade' && !mayRestore ? [{ mac, reason: "can't restore its backup version if it fails" }] : [],
   )
 }

@@ -117,7 +117,7 @@ describe('a preview', () => {
       {
         siteId: 'site-0',
         device: { mac: '000000000001', name: null },
-        reason: 'can not restore its backup version if it fails',
+        reason: "can't restore its backup version if it fails",
       },
     ])
   })

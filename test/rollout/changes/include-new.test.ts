@@ -90,7 +90,7 @@ describe('an upgrade with include_new', () => {
     await look()
     const { siteUpgrades } = await rollout.read(id)
     expect(siteUpgrades.flatMap(({ notes }) => notes)).toEqual([
-      { mac: joins.mac, reason: 'can not restore its backup version if it fails' },
+      { mac: joins.mac, reason: "can't restore its backup version if it fails" },
     ])
   })
 
