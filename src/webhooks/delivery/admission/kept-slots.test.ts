@@ -137,6 +137,35 @@ it('lets a lane take the slot again if the one that has waited does not', () => 
   expect(releaseAndTake('a')).toBe(true)
 })
 
+it.each([
+  ['lanes of an organization', () => 'a'],
+  ['organizations', String],
+])('lets %s have slots by turns if more wait than have one in a second', (_, orgOf) => {
+  const counts = Array.from({ length: 100 }, () => 0)
+  const turns = counts.map((_count, lane): ClaimedTurn => laneOf(orgOf(lane), () => start(lane)))
+  const ends = new Map<ClaimedTurn, number>()
+  function start(lane: number): void {
+    const turn = turns[lane]
+    if (turn === undefined || turn.requests > 0 || !takeFor(turn)) return
+    counts[lane] = (counts[lane] ?? 0) + 1
+    ends.set(turn, nowMs + 20)
+  }
+  for (; nowMs < 10_000; nowMs += 10) {
+    const isLook = nowMs % 50 === 0
+    if (isLook) kept.age(nowMs)
+    // The same lanes always ask first.
+    for (const [lane, turn] of turns.entries()) {
+      const hasEnded = ends.get(turn) === nowMs
+      if (hasEnded) {
+        pool.add(turn.orgId, -1)
+        turn.requests -= 1
+      }
+      if (hasEnded || isLook) start(lane)
+    }
+  }
+  expect(Math.min(...counts)).toBeGreaterThan(5)
+})
+
 it('lets lanes be claimed to ask for a slot, once per second while an organization may use no more', () => {
   takeAll()
   const claimsAt = (ms: number): boolean => {

@@ -20,13 +20,18 @@ export interface KeptSlots {
   claimsToAsk(): boolean
 }
 
+interface Refusal {
+  readonly sinceMs: number
+  /** False if the lane has not asked since the last look. */
+  hasAsked: boolean
+}
+
 /** Not at once, because lanes that take turns need fewer claims than lanes that have a slot each. */
 const WAIT_MS = 1000
 
 export function createKeptSlots(pool: Pool, nowMs: () => number): KeptSlots {
-  /** The lanes without a slot that were refused one, and since when. */
-  let refused = new Map<ClaimedTurn, number>()
-  let refusedBefore = refused
+  /** The lanes without a slot that were refused one, in the order in which they began to wait. */
+  const refused = new Map<ClaimedTurn, Refusal>()
   /** Those that have waited for long enough, by organization. */
   let waiting = new Map<string, Set<ClaimedTurn>>()
   /** The organizations without a slot among these. */
@@ -35,8 +40,11 @@ export function createKeptSlots(pool: Pool, nowMs: () => number): KeptSlots {
   /** Since when organizations were full at each claim, or lanes were last claimed to ask for a slot; null if none is full. */
   let fullSinceMs: number | null = null
 
+  /** Organizations have the kept slots in the order in which they began to wait: the last ones would otherwise wait as long as others return. */
   function isKept(orgId: string): boolean {
-    return starving.size > 0 && !starving.has(orgId) && pool.left() <= starving.size
+    const left = pool.left()
+    if (starving.size < left) return false
+    return [...starving.values().take(left)].every((first) => first !== orgId)
   }
 
   /** At once, because the slot could otherwise go to another organization. */
@@ -62,17 +70,22 @@ export function createKeptSlots(pool: Pool, nowMs: () => number): KeptSlots {
         starving.delete(orgId)
         return true
       }
-      if (turn.requests === 0 && !refused.has(turn)) refused.set(turn, refusedBefore.get(turn) ?? nowMs())
+      if (turn.requests > 0) return false
+      const refusal = refused.get(turn)
+      if (refusal === undefined) refused.set(turn, { sinceMs: nowMs(), hasAsked: true })
+      else refusal.hasAsked = true
       return false
     },
     age(asOfMs) {
-      refusedBefore = refused
-      refused = new Map()
-      const turns = [...refusedBefore].flatMap(([turn, sinceMs]) => (asOfMs - sinceMs < WAIT_MS ? [] : [turn]))
+      for (const [turn, refusal] of refused) {
+        if (!refusal.hasAsked) refused.delete(turn)
+        refusal.hasAsked = false
+      }
+      const turns = [...refused].flatMap(([turn, { sinceMs }]) => (asOfMs - sinceMs < WAIT_MS ? [] : [turn]))
       waiting = new Map([...Map.groupBy(turns, ({ orgId }) => orgId)].map(([orgId, ofOrg]) => [orgId, new Set(ofOrg)]))
       starving = new Set([...waiting.keys()].filter((orgId) => !pool.isUsedBy(orgId)))
     },
-    waitingOrgIds: () => [...new Set([...refusedBefore.keys(), ...refused.keys()].map(({ orgId }) => orgId))],
+    waitingOrgIds: () => [...new Set([...refused.keys()].map(({ orgId }) => orgId))],
     claimsToAsk() {
       if (pool.fullOrgIds().length === 0) {
         fullSinceMs = null
