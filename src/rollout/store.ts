@@ -80,8 +80,11 @@ const limits = sql<OrgLimits>`jsonb_build_object(
   'maxInFlight', request->'max_in_flight', 'maxDownloads', request->'max_downloads',
   'maxDownloadsPerSite', request->'max_downloads_per_site', 'failureBudget', request->'failure_budget')`
 
-/** The gate before the start of an upgrade, as its request has it; null: there is none. */
-export const startGate = sql<StartGate | null>`jsonb_path_query_first(request, '$.phase_gates[*] ? (@.phase == 0)')`
+/** The gate before the start of an upgrade, of its request; null: there is none. Clients may send defaults, which a gate omits. */
+export const startGate = sql<StartGate | null>`(
+  select jsonb_strip_nulls(jsonb_build_object(
+    'prevent_self_approval', nullif(gate->'prevent_self_approval', 'false'), 'approvals', nullif(gate->'approvals', '1')))
+  from jsonb_path_query_first(request, '$.phase_gates[*] ? (@.phase == 0)') gate where gate is not null)`
 
 /** Why an upgrade is paused, and what people and checks have approved of it. */
 export interface LockedApprovals {

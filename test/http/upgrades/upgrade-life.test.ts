@@ -221,7 +221,8 @@ describe('gates that wait', () => {
       body: { detail: expect.stringContaining('the person who created the upgrade') },
     })
     const path = `/sites/${harness.siteId(0)}/devices/upgrade`
-    const site = { phase_gates: [{ phase: 0, wait_for: 'approval' }], version: NEW, supersede: true }
+    const defaults = { prevent_self_approval: false, approvals: 1 }
+    const site = { phase_gates: [{ phase: 0, wait_for: 'approval', ...defaults }], version: NEW, supersede: true }
     const made = await harness.server.call('POST', path, { body: site, as: harness.admin })
     expect(
       (await harness.server.call('GET', `${path}/${made.body.upgrade_id}`, { as: harness.admin })).body,
@@ -229,10 +230,14 @@ describe('gates that wait', () => {
       held: { phase: 0 },
     })
     const { body: all } = await get()
-    expect(await call(all[0].id, 'approve', { phase: 0, note: 'agreed' })).toMatchObject({ status: 200 })
-    expect((await get(`/${all[0].id}/report`)).body.start_gate).toMatchObject({
+    const byRobot = { body: { phase: 0, note: 'agreed' }, as: { ...harness.admin, token: await addRobot() } }
+    expect(await harness.server.call('POST', `${harness.path}/${all[0].id}/approve`, byRobot)).toMatchObject({
+      status: 200,
+    })
+    expect((await get(`/${all[0].id}/report`)).body.start_gate).toEqual({
+      wait_for: 'approval',
       passed: true,
-      opened_by: { by: 'approval', note: 'agreed' },
+      opened_by: { by: 'approval', name: expect.any(String), note: 'agreed', timestamp: expect.any(Number) },
     })
   })
 
