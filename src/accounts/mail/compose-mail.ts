@@ -3,8 +3,8 @@ import { html } from '../html.ts'
 
 /**
  * The content of a mail. No text that the requester chose, such as a name or a title, may appear in it: anyone can make
- * the service write to anyone, and must not choose the words. Names of tokens, which their owner needs to recognize
- * them, are stripped to letters and digits (password-changed-mail.ts).
+ * the service write to anyone, and must not choose the words. Names that the reader needs to recognize what is meant are
+ * those of plainName().
  */
 export interface MailContent {
   readonly to: string
@@ -19,6 +19,20 @@ export interface MailLink {
   readonly label: string
   /** It lies below the service's own URL. */
   readonly url: string
+}
+
+const MAX_NAME = 60
+
+/**
+ * Strips characters that could form links or sentences: an intruder may have chosen the name, and must not choose what
+ * we write to the reader.
+ */
+export function plainName(name: string): string {
+  return name
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '_')
+    .slice(0, MAX_NAME)
+    .toWellFormed()
+    .trim()
 }
 
 /** Renders the same words as text and as HTML. The HTML loads nothing from elsewhere. */

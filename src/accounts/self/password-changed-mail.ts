@@ -1,5 +1,5 @@
 import type { Mail } from '../../platform/outbound/mail.ts'
-import { composeMail } from '../mail/compose-mail.ts'
+import { composeMail, plainName } from '../mail/compose-mail.ts'
 import type { NamedToken } from '../tokens/store-access.ts'
 import type { RevokedAccess } from './revoke-access.ts'
 
@@ -25,14 +25,13 @@ export function passwordChangedMail(to: string, { sessions, tokens, providers, o
 
 function orgTokensParagraph(orgTokens: RevokedAccess['orgTokens']): string[] {
   if (orgTokens.length === 0) return []
-  const names = orgTokens.map((token) => `${nameOf(token)} of ${plain(token.orgName)}`)
+  const names = orgTokens.map((token) => `${nameOf(token)} of ${plainName(token.orgName)}`)
   return [
     `These API tokens of organizations, which you made, still work: ${list(names)}. Delete those you do not know.`,
   ]
 }
 
 const MAX_LISTED = 50
-const MAX_NAME = 60
 
 function list(texts: readonly string[]): string {
   const more = texts.length - MAX_LISTED
@@ -40,16 +39,5 @@ function list(texts: readonly string[]): string {
 }
 
 function nameOf({ name, keyHint }: NamedToken): string {
-  return `"${plain(name)}" (${keyHint})`
-}
-
-/**
- * Strips characters that could form links or sentences: an intruder may have chosen the name, and must not choose what
- * we write to the owner.
- */
-function plain(name: string): string {
-  return name
-    .replaceAll(/[^\p{L}\p{N} _-]/gu, '_')
-    .slice(0, MAX_NAME)
-    .toWellFormed()
+  return `"${plainName(name)}" (${keyHint})`
 }

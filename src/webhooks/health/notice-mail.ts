@@ -1,4 +1,4 @@
-import { type MailContent, type MailLink, composeMail } from '../../accounts/mail/compose-mail.ts'
+import { type MailContent, type MailLink, composeMail, plainName } from '../../accounts/mail/compose-mail.ts'
 import type { Mail } from '../../platform/outbound/mail.ts'
 import { counted } from '../../platform/counted.ts'
 import type { UnmailedNotice } from './store-notices.ts'
@@ -68,18 +68,9 @@ function listOf(webhooks: readonly MailedWebhook[], baseUrl: string): Pick<MailC
 
 /** The mail may arrive much later than it was due, so it says since when the receiver fails. */
 function sentenceOf({ webhookId, name, failingSince, disabledWhy }: MailedWebhook): string {
-  const receiver = `The receiver of webhook ${webhookId}${labelOf(name)}`
+  const label = plainName(name)
+  const receiver = `The receiver of webhook ${webhookId}${label === '' ? '' : ` (${label})`}`
   if (disabledWhy === 'gone') return `${receiver} answered 410 Gone, so the webhook has been disabled.`
   const failed = `${receiver} has taken no message since ${failingSince.toISOString().slice(0, 16).replace('T', ' ')} UTC`
   return disabledWhy === 'failing' ? `${failed}, so the webhook has been disabled.` : `${failed}.`
-}
-
-/** Mails contain no texts of users, so that nobody can make the service write a message of theirs. */
-function labelOf(name: string): string {
-  const label = name
-    .replaceAll(/[^\p{L}\p{N} _-]/gu, '_')
-    .slice(0, 40)
-    .toWellFormed()
-    .trim()
-  return label === '' ? '' : ` (${label})`
 }
