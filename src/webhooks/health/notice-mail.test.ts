@@ -2,9 +2,11 @@ import { expect, it } from 'vitest'
 import { type MailedWebhook, noticeMail } from './notice-mail.ts'
 
 const of = (webhookId: string, siteId: string | null, disabledWhy: MailedWebhook['disabledWhy'] = null) => {
-  return { orgId: 'o', siteId, webhookId, name: '', failingSince: new Date('2026-03-01T12:34:56Z'), disabledWhy }
+  const names = { name: '', orgName: 'Acme <https://evil.test>' }
+  return { orgId: 'o', siteId, webhookId, ...names, failingSince: new Date('2026-03-01T12:34:56Z'), disabledWhy }
 }
 const mailOf = (webhooks: readonly MailedWebhook[]) => noticeMail('ada@example.test', webhooks, 'https://box.test')
+const ofAcme = 'of the organization "Acme _https___evil_test_"'
 const many = (siteId: string | null) => Array.from({ length: 52 }, (_, index) => of(`w${index}`, siteId))
 
 it('leads to the page of each webhook', () => {
@@ -29,17 +31,17 @@ it.each([
 })
 
 it.each([
-  ['A webhook fails', [of('w', null)], 'w has taken no message since 2026-03-01 12:34 UTC.'],
-  ['2 webhooks fail', [of('v', null), of('w', null)], 'w has taken no message since 2026-03-01 12:34 UTC.'],
+  ['A webhook fails', [of('w', null)], `w ${ofAcme} has taken no message since 2026-03-01 12:34 UTC.`],
+  ['2 webhooks fail', [of('v', null), of('w', null)], `w ${ofAcme} has taken no message since 2026-03-01 12:34 UTC.`],
   [
     'A webhook has been disabled',
     [of('v', null, 'failing'), of('w', null)],
-    'v has taken no message since 2026-03-01 12:34 UTC, so the webhook has been disabled.',
+    `v ${ofAcme} has taken no message since 2026-03-01 12:34 UTC, so the webhook has been disabled.`,
   ],
   [
     '2 webhooks have been disabled',
     [of('v', null, 'gone'), of('w', null, 'failing')],
-    'v answered 410 Gone, so the webhook has been disabled.',
+    `v ${ofAcme} answered 410 Gone, so the webhook has been disabled.`,
   ],
 ])('has the subject "%s", and says what will happen', (subject, webhooks, sentence) => {
   const mail = mailOf(webhooks)

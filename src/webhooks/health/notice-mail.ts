@@ -67,9 +67,9 @@ function listOf(webhooks: readonly MailedWebhook[], baseUrl: string): Pick<MailC
 }
 
 /** The mail may arrive much later than it was due, so it says since when the receiver fails. */
-function sentenceOf({ webhookId, name, failingSince, disabledWhy }: MailedWebhook): string {
+function sentenceOf({ orgName, webhookId, name, failingSince, disabledWhy }: MailedWebhook): string {
   const label = plainName(name)
-  const receiver = `The receiver of webhook ${webhookId}${label === '' ? '' : ` (${label})`}`
+  const receiver = `The receiver of webhook ${webhookId}${label === '' ? '' : ` (${label})`} of the organization "${plainName(orgName)}"`
   if (disabledWhy === 'gone') return `${receiver} answered 410 Gone, so the webhook has been disabled.`
   const failed = `${receiver} has taken no message since ${failingSince.toISOString().slice(0, 16).replace('T', ' ')} UTC`
   return disabledWhy === 'failing' ? `${failed}, so the webhook has been disabled.` : `${failed}.`

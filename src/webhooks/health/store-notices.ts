@@ -50,6 +50,7 @@ export interface UnmailedNotice extends LaneKey {
   /** Why the service has disabled the webhook; null while it is enabled. */
   readonly disabledWhy: keyof typeof serviceReasons | null
   readonly name: string
+  readonly orgName: string
 }
 
 /**
@@ -58,9 +59,11 @@ export interface UnmailedNotice extends LaneKey {
  */
 export async function listUnmailedNotices(reader: Reader): Promise<UnmailedNotice[]> {
   const { rows } = await sql<UnmailedNotice>`
-    select n.org_id, n.webhook_id, w.site_id, n.hours, n.failing_since, w.disabled_why, coalesce(w.doc ->> 'name', '') as name
+    select n.org_id, n.webhook_id, w.site_id, n.hours, n.failing_since, w.disabled_why, coalesce(w.doc ->> 'name', '') as name,
+      org.name as org_name
     from webhook_notice n join webhook w on w.org_id = n.org_id and w.id = n.webhook_id
       join webhook_lane l on l.org_id = n.org_id and l.webhook_id = n.webhook_id
+      join org on org.id = n.org_id
     where n.mailed_hours < n.hours and case when w.disabled_why = 'gone' then w.disabled_at = n.failing_since
       else l.failing_since = n.failing_since and (w.enabled or w.disabled_why = 'failing') end
     order by w.enabled, n.org_id, n.webhook_id

@@ -86,7 +86,7 @@ it('mails the admins after an hour, a day and three days of failing, and then di
   expect(shown()).toEqual(both('A webhook fails'))
   const since = clock.now().toISOString().slice(0, 11).replace('T', ' ')
   expect(smtp.mails[0]?.text).toContain(
-    `webhook ${id} (Alerts _https___evil_test_) has taken no message since ${since}`,
+    `webhook ${id} (Alerts _https___evil_test_) of the organization "Org" has taken no message since ${since}`,
   )
   const page = `/orgs/${harness.scope.orgId}/webhooks/${id}`
   expect(smtp.mails[0]?.text).toContain(`Open the webhook:\nhttp://127.0.0.1${page}\n`)
@@ -218,7 +218,7 @@ it('mails about a webhook whose receiver wants no messages any more, once, and n
   await watchFailing(harness.ctx, mailer)
   expect(shown()).toEqual([['ada@example.test', 'A webhook has been disabled']])
   expect(smtp.mails[0]?.text).toContain(
-    `webhook ${gone.id} (Gone) answered 410 Gone, so the webhook has been disabled.`,
+    `webhook ${gone.id} (Gone) of the organization "Org" answered 410 Gone, so the webhook has been disabled.`,
   )
   expect(smtp.mails[0]?.text).not.toContain(enabled.id)
 })
