@@ -75,7 +75,7 @@ export async function updateReleased(
 
 /**
  * Makes the engine end site upgrades without remaining devices. It ends their pauses, and that of the whole upgrade if
- * no other site upgrade is unfinished.
+ * no other site upgrade could wait: one that stops does not.
  */
 async function endSites(
   tx: Tx,
@@ -94,7 +94,7 @@ async function endSites(
     where org_id = ${scope.orgId} and id = ${orgUpgradeId} and hold is not null and not exists (
       select from site_upgrade part
       where part.org_id = org_upgrade.org_id and part.org_upgrade_id = org_upgrade.id and part.finished_at is null
-        and part.id <> ${noneOf(ids)})
+        and part.stopping is null and part.id <> ${noneOf(ids)})
   `.execute(tx)
 }
 

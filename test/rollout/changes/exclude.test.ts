@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { excludeDevices } from '../../../src/upgrades/changes/exclude-devices.ts'
+import { listHeldUpgrades } from '../../../src/upgrades/alarms/store.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../../src/upgrades/changes/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../../src/upgrades/changes/resume-org-upgrade.ts'
@@ -184,6 +185,25 @@ describe('an upgrade', () => {
     await exclude(id, left)
     await play()
     expect(statusOf(await rollout.read(id))).toEqual(['completed', 'completed'])
+  })
+
+  it('that waits for an approval waits no more once it has ended, at a site by its results and at another one as cancelled', async () => {
+    const all = await rollout.seed([2, 2])
+    const { ctx } = rollout
+    const { id } = await rollout.create({
+      strategy: 'canary',
+      canary_phases: [25, 100],
+      phase_gates: [{ phase: 1, wait_for: 'approval' }],
+    })
+    await play()
+    expect(await listHeldUpgrades(ctx.db)).toMatchObject([{ upgradeId: id }])
+    await exclude(
+      id,
+      all.filter((device) => !rollout.fleet.flashes.has(device.id)),
+    )
+    await play()
+    expect(statusOf(await rollout.read(id)).toSorted()).toEqual(['cancelled', 'completed'])
+    expect(await listHeldUpgrades(ctx.db)).toEqual([])
   })
 
   it('opens its next phase once a person excludes the device that it waits for', async () => {
