@@ -60,7 +60,7 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .command('list')
     .description('list the upgrades of the organization, of devices, SSR routers and edge appliances')
     .option('--kind <kind>', `only those of one kind: ${Object.keys(upgradeKinds).join(', ')}`)
-    .option('--held', 'only those that wait for a person, a check or a gate')
+    .option('--held', 'only those that wait for a person, a check, a time or a gate')
     .option('--limit <number>', 'upgrades of one page', wholeNumber, 100)
     .option('--page <number>', 'the page', wholeNumber, 1)
     .action(async ({ kind, held, limit, page }: ListOptions, command) => {
