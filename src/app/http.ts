@@ -70,6 +70,7 @@ import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
 import { upgradeOperations } from '../upgrades/routes.ts'
 import { ssrUpgradeOperations } from '../upgrades/ssr/routes.ts'
+import { upgradeChangeOperations } from '../upgrades/changes/routes.ts'
 import { upgradeReportOperations } from '../upgrades/reports/routes.ts'
 import { upgradeTargetOperations } from '../upgrades/targets/routes.ts'
 import { siteUpgradeOperations } from '../upgrades/site/routes.ts'
@@ -180,6 +181,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...upgradeReportOperations,
     ...siteUpgradeOperations(outbound),
     ...ssrUpgradeOperations,
+    ...upgradeChangeOperations,
     ...installerDeviceOperations(guesses),
     ...installerImageOperations(storage.imageFiles),
     ...installerSiteOperations,

@@ -300,13 +300,17 @@ function presentHold({ by, reason, of, phase, missing, wait_ms: waitMs, since_s:
 }
 
 /** Published clients don't know `held`: for them a note explains why the upgrade waits. */
+export function presentHeldNote(hold: UpgradeHold | null): { reason: string }[] {
+  return hold === null ? [] : [{ reason: `held: ${hold.reason}` }]
+}
+
+/** Presents the notes of a site upgrade, with the reasons why it waits and why devices failed. */
 export function presentNotes({
   hold,
   waitsUntil,
   notes,
   failures,
 }: Pick<SiteUpgrade, 'hold' | 'waitsUntil' | 'notes' | 'failures'>): Static<typeof NotesReply> {
-  const held = hold === null ? [] : [{ reason: `held: ${hold.reason}` }]
   // The plan has noted the devices that were known to take no snapshot.
   const noted = new Set(notes.map(({ mac }) => mac))
   const failed = failures.flatMap(({ mac, state, reason }) => {
@@ -314,7 +318,7 @@ export function presentNotes({
     if (state === 'rolling_back') return [{ mac, reason: `being restored: ${reason}` }]
     return noted.has(mac) ? [] : [{ mac, reason: `no recovery snapshot: ${reason}` }]
   })
-  return [...held, ...presentWait(waitsUntil), ...notes.map(presentNote), ...failed]
+  return [...presentHeldNote(hold), ...presentWait(waitsUntil), ...notes.map(presentNote), ...failed]
 }
 
 /** The kind of a note is not published. */

@@ -13,6 +13,7 @@ import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
 import { appendReleasedDevices } from '../../rollout/events/append-released.ts'
 import { presentMacs } from '../../rollout/events/present-named.ts'
 import { countReleasedDevices } from '../../rollout/metrics.ts'
+import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { haltTargets } from '../../rollout/stops/store.ts'
 import { lockOrgUpgrade } from '../store.ts'
 import type { SkippedDevice } from './skipped-device.ts'
@@ -25,6 +26,7 @@ export interface Exclusion {
 
 interface Wanted {
   readonly id: string
+  readonly kind?: UpgradeKind
   readonly macs: readonly string[]
   readonly note: string | null
 }
@@ -35,11 +37,15 @@ interface Wanted {
  * device nothing changes.
  * @throws AppError not_found; invalid for a device that is not in the upgrade. Nothing is changed then.
  */
-export async function excludeDevices(ctx: Context, scope: OrgScope, { id, macs, note }: Wanted): Promise<Exclusion> {
+export async function excludeDevices(
+  ctx: Context,
+  scope: OrgScope,
+  { id, kind = 'device', macs, note }: Wanted,
+): Promise<Exclusion> {
   const now = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
   const { released, skipped } = await inTx(ctx, async (tx) => {
-    await lockOrgUpgrade(tx, scope, { id, kind: 'device' })
+    await lockOrgUpgrade(tx, scope, { id, kind })
     const named = await lockNamed(tx, scope, { orgUpgradeId: id, macs })
     refuseUnknown(macs, named)
     const halted = await halt(tx, scope, named, now)

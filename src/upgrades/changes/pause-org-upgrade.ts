@@ -4,6 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
+import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { pauseForPerson } from '../../rollout/gates/store-hold.ts'
 import { lockOrgUpgrade } from '../store.ts'
 
@@ -14,10 +15,15 @@ import { lockOrgUpgrade } from '../store.ts'
  *
  * @throws AppError not_found
  */
-export async function pauseOrgUpgrade(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+export async function pauseOrgUpgrade(
+  ctx: Context,
+  scope: OrgScope,
+  id: string,
+  kind: UpgradeKind = 'device',
+): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    await lockOrgUpgrade(tx, scope, { id, kind: 'device' })
+    await lockOrgUpgrade(tx, scope, { id, kind })
     const hold = {
       by: 'user',
       reason: `paused by ${scope.actor.name}`,

@@ -7,6 +7,7 @@ import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
 import { presentPhase } from '../../rollout/phases/present-phase.ts'
 import { findHeldPhase } from '../../rollout/rounds/decide-org-upgrade.ts'
+import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { lockOrgUpgrades } from '../../rollout/store.ts'
 import { resumeSiteUpgrades } from '../../rollout/gates/store-hold.ts'
 import { insertApproval } from '../../rollout/phases/store.ts'
@@ -17,10 +18,15 @@ import { lockOrgUpgrade } from '../store.ts'
  *
  * @throws AppError not_found; invalid for an upgrade that waits for an approval.
  */
-export async function resumeOrgUpgrade(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+export async function resumeOrgUpgrade(
+  ctx: Context,
+  scope: OrgScope,
+  id: string,
+  kind: UpgradeKind = 'device',
+): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    await lockOrgUpgrade(tx, scope, { id, kind: 'device' })
+    await lockOrgUpgrade(tx, scope, { id, kind })
     const [org] = await lockOrgUpgrades(tx, scope, [id])
     if (org?.hold?.by === 'approval')
       throw new AppError(

@@ -10,6 +10,7 @@ import { imagesOf, splitImages } from '../../rollout/targets/hops/hops.ts'
 import { type RetriedSite, findRetryLimit, findRetryRefusal, planRetry } from '../../rollout/changes/plan-retry.ts'
 import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
 import { presentMacs } from '../../rollout/events/present-named.ts'
+import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { lockOrgUpgrades } from '../../rollout/store.ts'
 import { releaseGates } from '../../rollout/gates/store-hold.ts'
 import {
@@ -30,22 +31,24 @@ export interface Retry {
   readonly skipped: readonly SkippedDevice[]
 }
 
+interface Wanted {
+  readonly id: string
+  readonly kind?: UpgradeKind
+  /** Null: all failed devices. */
+  readonly macs: readonly string[] | null
+}
+
 /**
  * Retries failed devices of an upgrade, running or ended, as another run of their targets. Without a failed device
  * nothing changes.
- * @param macs Null: all failed devices.
  * @throws AppError not_found; invalid for a device that has not failed, and if the remaining failures exceed a limit,
  *   which would immediately stop the upgrade again. Nothing is changed then.
  */
-export function retryOrgUpgrade(
-  ctx: Context,
-  scope: OrgScope,
-  { id, macs }: { readonly id: string; readonly macs: readonly string[] | null },
-): Promise<Retry> {
+export function retryOrgUpgrade(ctx: Context, scope: OrgScope, { id, kind = 'device', macs }: Wanted): Promise<Retry> {
   const now = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
   return inTx(ctx, async (tx) => {
-    await lockOrgUpgrade(tx, scope, { id, kind: 'device' })
+    await lockOrgUpgrade(tx, scope, { id, kind })
     const [org] = await lockOrgUpgrades(tx, scope, [id])
     if (org === undefined) throw notFound(id)
     const sites = await lockRetriedSites(tx, scope, id)

@@ -3,8 +3,7 @@ import { org, site } from '../../http/at.ts'
 import { listOperation } from '../../http/lists/list-operation.ts'
 import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { Empty, Uuid } from '../../http/schemas.ts'
-import { cancelOrgUpgrade } from '../changes/cancel-org-upgrade.ts'
+import { Uuid } from '../../http/schemas.ts'
 import { findRequest } from '../previews/find-request.ts'
 import { PlanOutdatedReply, UpgradePreviewReply, presentPreview } from '../previews/wire.ts'
 import { createSsrUpgrade, previewSsrUpgrade } from './create-ssr-upgrade.ts'
@@ -76,16 +75,6 @@ export const ssrUpgradeOperations: Operation[] = [
     run: async (ctx, { scope, page }) => presentPage(await listSsrUpgrades(ctx.db, scope, page), presentSsrUpgrade),
   }),
   ...detailOperations,
-  operation({
-    id: 'cancelOrgSsrUpgrade',
-    summary: 'Cancel an upgrade of SSR routers',
-    method: 'POST',
-    tag,
-    at: org(`${one}/cancel`, { needs: 'write' }),
-    params,
-    reply: Empty,
-    run: (ctx, { scope, params: { upgrade_id: id } }) => cancelOrgUpgrade(ctx, scope, id, 'ssr'),
-  }),
   operation({
     id: 'listOrgAvailableSsrVersions',
     summary: 'List the versions for SSR routers in a channel',

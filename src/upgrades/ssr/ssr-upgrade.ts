@@ -21,6 +21,8 @@ export interface SsrUpgradeItem {
   readonly versions: Readonly<Record<string, string>>
   /** One or more; an upgrade of one site's scope shows only that site. */
   readonly sites: readonly SsrSite[]
+  /** That of the first site that runs and waits. */
+  readonly hold: SiteUpgrade['hold']
 }
 
 export interface SsrUpgrade extends SsrUpgradeItem {

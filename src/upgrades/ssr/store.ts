@@ -28,11 +28,14 @@ function selectUpgrades(reader: Reader, scope: SitesScope) {
       from (${shown(scope)}) part
       join upgrade_target target on target.org_id = part.org_id and target.upgrade_id = part.id
       order by target.model) by_model)`
+  const hold: RawBuilder<SsrUpgradeItem['hold']> = sql`(
+    select part.hold from (${shown(scope)}) part
+    where part.finished_at is null and part.hold is not null order by part.id limit 1)`
   const base = reader
     .selectFrom('orgUpgrade')
     .select(['id', 'strategy'])
     .select(sql<SsrUpgradeItem['channel']>`coalesce(org_upgrade.request->>'channel', ${DEFAULT_CHANNEL})`.as('channel'))
-    .select([sites.as('sites'), versions.as('versions')])
+    .select([sites.as('sites'), versions.as('versions'), hold.as('hold')])
     .where('orgId', '=', scope.orgId)
     .where('kind', '=', 'ssr')
   return siteIdOf(scope) === null ? base : base.where(sql<boolean>`exists (${shown(scope)})`)
@@ -41,7 +44,7 @@ function selectUpgrades(reader: Reader, scope: SitesScope) {
 /** Newest first. */
 export function listSsrUpgrades(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<SsrUpgradeItem>> {
   const hits = selectUpgrades(reader, scope)
-  const sizes = sizesOf(sql`octet_length(hit.versions::text)`)
+  const sizes = sizesOf(sql`octet_length(hit.versions::text) + coalesce(octet_length(hit.hold::text), 0)`)
   return pageOf<SsrUpgradeItem>(reader, { hits, direction: 'desc', sizes }, page)
 }
 

@@ -6,7 +6,16 @@ import { invalidField } from '../../platform/errors.ts'
 import type { TargetCounts, TargetState } from '../../rollout/rollout.ts'
 import type { RequestedPart, RequestedTime } from '../org-upgrade.ts'
 import { previewFields } from '../previews/wire.ts'
-import { NotesReply, SiteUpgradesReply, presentNote, presentSiteUpgrades, presentWait } from '../wire.ts'
+import {
+  NotesReply,
+  SiteUpgradesReply,
+  presentHeldNote,
+  presentNote,
+  presentSiteUpgrades,
+  presentState,
+  presentWait,
+  stateFields,
+} from '../wire.ts'
 import { parseWindows } from '../wire-parse.ts'
 import { includeField, supersedeField, windowFields } from '../wire-extensions.ts'
 import { bigBang } from '../strategies/big-bang.ts'
@@ -136,6 +145,8 @@ const recordFields = {
   strategy: Type.String(),
   channel: Type.String(),
   device_type: Type.String(),
+  /** Ours. */
+  held: stateFields.held,
   versions: Type.Record(Type.String(), Type.String(), { description: 'the version for each model' }),
 }
 
@@ -198,7 +209,7 @@ function countOf(counts: TargetCounts, states: readonly TargetState[]): number {
 }
 
 export function presentSsrUpgradeStatus(upgrade: SsrUpgrade): Static<typeof SsrUpgradeStatusReply> {
-  const { siteUpgrades, notes } = upgrade
+  const { siteUpgrades, notes, hold } = upgrade
   const macs = (bucket: keyof typeof buckets): string[] =>
     siteUpgrades.flatMap(({ targets }) => buckets[bucket].flatMap((state) => targets[state] ?? [])).toSorted()
   const failures = siteUpgrades.flatMap((site) => site.failures.filter(({ state }) => state === 'failed'))
@@ -214,6 +225,7 @@ export function presentSsrUpgradeStatus(upgrade: SsrUpgrade): Static<typeof SsrU
     },
     notes: [
       ...notes,
+      ...presentHeldNote(hold),
       ...waits,
       ...siteUpgrades.flatMap((site) => site.notes.map(presentNote)),
       ...failures
@@ -224,8 +236,16 @@ export function presentSsrUpgradeStatus(upgrade: SsrUpgrade): Static<typeof SsrU
   }
 }
 
-function presentRecord({ id, strategy, channel, versions, sites }: SsrUpgradeItem) {
-  return { id, status: decideStatus(sites), strategy, channel, device_type: 'gateway', versions: { ...versions } }
+function presentRecord({ id, strategy, channel, versions, sites, hold }: SsrUpgradeItem) {
+  return {
+    id,
+    status: decideStatus(sites),
+    strategy,
+    channel,
+    device_type: 'gateway',
+    ...presentState({ hold, waitsUntil: null, stopReason: null }),
+    versions: { ...versions },
+  }
 }
 
 /** Source: contract, `listOrgAvailableSsrVersions`. */

@@ -36,7 +36,7 @@ const SMALL: Readonly<Record<string, string>> = {
   searchSiteAlarms: 'texts of 500 characters',
   searchOrgSystemEvents: 'texts of 500 characters',
   searchSiteSystemEvents: 'texts of 500 characters',
-  listOrgSsrUpgrades: 'a version for each model, and counts',
+  listOrgSsrUpgrades: 'a version for each model, counts, and why it waits',
   listOrgMxEdgeCommands: 'parameters of at most 200 addresses; a reason has 500 characters',
   listInstallerSiteGroups: 'ids and names',
   listOrgWebhookParkedMessages: 'ids, a topic and numbers; bodies are not listed',
