@@ -210,7 +210,7 @@ describe('upgrades', () => {
 })
 
 describe('upgrades of other kinds', () => {
-  it('of routers are listed, shown and cancelled, and have no other action', async () => {
+  it('of routers are listed, shown, paused, resumed and watched, lose routers, and have no approval', async () => {
     await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
     const headers = { 'content-type': 'application/octet-stream' }
     await server.call('POST', `/orgs/${server.org.orgId}/firmware?version=6.2.0&models=SSR120&tag=stable`, {
@@ -241,11 +241,18 @@ describe('upgrades of other kinds', () => {
       }),
     ])
     expect((await signalbox(['upgrade', 'show', id])).out).toMatch(/^SITE .* ROUTERS .*\nNorth +\S+ +queued /)
-    expect(await signalbox(['upgrade', 'pause', id])).toMatchObject({
+    expect(await signalbox(['upgrade', 'approve', id, '--phase', '1'])).toMatchObject({
       code: 2,
-      err: `signalbox: upgrade ${id} has no action pause: upgrades of SSR routers have only cancel\n`,
+      err: `signalbox: upgrade ${id} has no action approve: upgrades of SSR routers have only pause, resume, cancel, retry, exclude\n`,
     })
-    expect(await signalbox(['upgrade', 'cancel', id])).toMatchObject({ code: 0, out: `upgrade ${id} cancelled\n` })
+    expect(await signalbox(['upgrade', 'pause', id])).toMatchObject({ code: 0, out: `upgrade ${id} paused\n` })
+    expect(await json('upgrade', 'list', '--kind', 'ssr', '--held')).toEqual([expect.objectContaining({ id })])
+    for (const [args, out] of [
+      [['resume', id], `upgrade ${id} resumed\n`],
+      [['retry', id], `upgrade ${id} retries 0 routers\n`],
+      [['exclude', id, router.mac], `upgrade ${id} excludes 1 router\n`],
+    ] as const)
+      expect(await signalbox(['upgrade', ...args])).toMatchObject({ code: 0, out })
     await advanceRollouts(server.ctx, defaultRolloutOptions, new AbortController().signal)
     expect(await signalbox(['upgrade', 'watch', id])).toMatchObject({
       code: 6,

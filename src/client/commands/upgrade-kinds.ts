@@ -3,18 +3,14 @@ import { CommandError } from '../exit-codes.ts'
 import { textOf } from '../output.ts'
 
 const actions = ['pause', 'resume', 'cancel', 'approve', 'retry', 'exclude'] as const
+const actionsWithoutGates = ['pause', 'resume', 'cancel', 'retry', 'exclude'] as const
 export type UpgradeAction = (typeof actions)[number]
 
 /** The kinds of upgrades: what they upgrade and one of it, where their operations are, and which of the actions they have. */
 export const upgradeKinds = {
   device: { what: 'devices', unit: 'device', path: '/devices/upgrade', actions },
-  ssr: { what: 'SSR routers', unit: 'router', path: '/ssr/upgrade', actions: ['cancel'] },
-  mxedge: {
-    what: 'edge appliances',
-    unit: 'appliance',
-    path: '/mxedges/upgrade',
-    actions: ['pause', 'resume', 'cancel', 'retry', 'exclude'],
-  },
+  ssr: { what: 'SSR routers', unit: 'router', path: '/ssr/upgrade', actions: actionsWithoutGates },
+  mxedge: { what: 'edge appliances', unit: 'appliance', path: '/mxedges/upgrade', actions: actionsWithoutGates },
 } as const satisfies Record<
   string,
   {
