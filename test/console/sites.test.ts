@@ -240,11 +240,14 @@ describe.skipIf(noChromium !== null)(
     })
 
     it('leads from floor to floor of a building, and back to the site', { timeout: WITHIN_MS }, async () => {
+      await page.reload()
+      const building = page.getByLabel('Building')
+      await building.waitFor()
+      // Somebody else makes the building that the person has in mind.
       const stack = await server.call('POST', `/sites/${siteId}/mapstacks`, { body: { name: 'Tower' } })
       const first = { name: 'First floor', mapstack_id: stack.body.id, mapstack_floor: 1 }
-      await server.call('POST', `/sites/${siteId}/maps`, { body: first })
-      await page.reload()
-      await page.getByLabel('Building').fill('Tower')
+      const added = await server.call('POST', `/sites/${siteId}/maps`, { body: first })
+      await building.fill('Tower')
       const mapId = /maps\/([\w-]+)/.exec(page.url())?.[1]
       await server.call('PUT', `/sites/${siteId}/maps/${mapId}`, { body: { orientation: 90 } })
       await page.getByRole('button', { name: 'Change the plan' }).click()
@@ -254,6 +257,12 @@ describe.skipIf(noChromium !== null)(
       expect(await page.getByLabel('Orientation', { exact: true }).inputValue()).toBe('90')
       await page.getByRole('navigation', { name: 'Floors' }).getByRole('link', { name: 'First floor' }).click()
       await page.getByRole('heading', { name: 'First floor' }).waitFor()
+      await building.fill('')
+      await page.getByRole('button', { name: 'Change the plan' }).click()
+      await page.getByRole('navigation', { name: 'Floors' }).waitFor({ state: 'detached' })
+      const { body: apart } = await server.call('GET', `/sites/${siteId}/maps/${added.body.id}`)
+      expect(apart).toEqual(expect.not.objectContaining({ mapstack_id: expect.anything() }))
+      expect(apart).toMatchObject({ name: 'First floor', mapstack_floor: 1 })
       await page.getByRole('button', { name: 'Delete the plan…' }).click()
       await page
         .getByRole('dialog')

@@ -14,8 +14,8 @@ interface EditFormProps {
   readonly stored: Texts
   readonly readAgain: () => Promise<Texts>
   readonly action: string
-  /** Receives the fields that differ from what is stored, and all of them. It ends once the page shows what it has saved. */
-  readonly save: (changed: Texts, all: Texts) => Promise<unknown>
+  /** Receives the fields that differ from what is stored. It ends once the page shows what it has saved. */
+  readonly save: (changed: Texts) => Promise<unknown>
 }
 
 /** A few texts of something stored that others may change at the same time; a refusal is shown at its field. */
@@ -29,7 +29,7 @@ export function EditForm({ fields, stored, readAgain, action, save }: EditFormPr
       const present = await readAgain()
       const wanted = textsOver(sent, present)
       const changed = Object.entries(wanted).filter(([name, text]) => text !== present[name])
-      await save(Object.fromEntries(changed), wanted)
+      await save(Object.fromEntries(changed))
       return wanted
     },
     onSuccess: (saved, sent) => forget(sent, saved),

@@ -8,7 +8,7 @@ import type { Texts } from '../../display/forms/edits.ts'
 import { UploadButton } from '../../display/forms/upload-button.tsx'
 import { useUpload } from '../../display/forms/use-upload.ts'
 import type { SiteMap } from '../map.ts'
-import { useMapChange, useStacks } from '../use-maps.ts'
+import { type MapChange, useMapChange, useStacks } from '../use-maps.ts'
 
 /** The picture of the plan, its name, and the building of which it is a floor. */
 export function PicturePanel({ map }: { readonly map: SiteMap }) {
@@ -71,14 +71,15 @@ function PlaceForm({ map }: { readonly map: SiteMap }) {
   const { data: stacks, refetch } = useStacks(map.site_id)
   const change = useMapChange({ siteId: map.site_id, mapId: map.id })
   if (stacks === undefined) return null
+  const readStacks = async () => (await refetch({ throwOnError: true })).data ?? []
   const readAgain = async () => {
     const path = { site_id: map.site_id, map_id: map.id }
     const present = await answerOf(api.GET('/api/v1/sites/{site_id}/maps/{map_id}', { params: { path } }))
-    const { data = stacks } = await refetch()
-    return textsOf(present, data)
+    return textsOf(present, await readStacks())
   }
   const stackIdOf = async (name: string): Promise<string> => {
-    const known = stacks.find((stack) => stack.name === name)
+    // Somebody else may have made the building since the page read them.
+    const known = (await readStacks()).find((stack) => stack.name === name)
     if (known !== undefined) return known.id
     const stack = await answerOf(
       api.POST('/api/v1/sites/{site_id}/mapstacks', { params: { path: { site_id: map.site_id } }, body: { name } }),
@@ -86,6 +87,8 @@ function PlaceForm({ map }: { readonly map: SiteMap }) {
     await queries.invalidateQueries({ queryKey: ['map stacks', map.site_id] })
     return stack.id
   }
+  const buildingOf = async (name: string): Promise<MapChange> =>
+    name === '' ? { '-mapstack_id': '' } : { mapstack_id: await stackIdOf(name) }
   return (
     <EditForm
       key={map.id}
@@ -93,14 +96,12 @@ function PlaceForm({ map }: { readonly map: SiteMap }) {
       stored={textsOf(map, stacks)}
       readAgain={readAgain}
       action="Change the plan"
-      save={async (_changed, { name = '', mapstack_id: building = '', mapstack_floor: floor, orientation }) =>
+      save={async ({ name, mapstack_id: building, mapstack_floor: floor, orientation }) =>
         change.mutateAsync({
-          name,
-          ...(building.trim() !== '' && {
-            mapstack_id: await stackIdOf(building.trim()),
-            mapstack_floor: Number(floor),
-          }),
-          orientation: Number(orientation),
+          ...(name !== undefined && { name }),
+          ...(building !== undefined && (await buildingOf(building.trim()))),
+          ...(floor !== undefined && { mapstack_floor: Number(floor) }),
+          ...(orientation !== undefined && { orientation: Number(orientation) }),
         })
       }
     />
