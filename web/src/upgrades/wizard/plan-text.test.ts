@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { Draft } from './draft.ts'
 import { devicePlan } from './plan.ts'
 import { optionTexts, planText, startEffect } from './plan-text.ts'
 
@@ -37,6 +38,10 @@ it('says what else a draft has chosen, before the start as well', () => {
   expect(optionTexts({ kind: 'mxedge', ids: ['m'], inclusion: 'later', hours: 'any' })).toEqual([
     'Begins at any time, whatever the maintenance windows of the sites.',
   ])
-  expect(optionTexts({ begin: 'approved' })).toEqual(['Begins once a person has approved it.'])
+  const begun = (draft: Draft) => optionTexts({ begin: 'approved', ...draft })
+  expect(begun({})).toEqual(['Begins once a person has approved it.'])
+  expect(begun({ approver: 'another' })).toEqual(['Begins once another person has approved it.'])
+  expect(begun({ people: '2' })).toEqual(['Begins once 2 people have approved it.'])
+  expect(begun({ people: '3', approver: 'another' })).toEqual(['Begins once 3 other people have approved it.'])
   expect(optionTexts({})).toEqual([])
 })

@@ -2,8 +2,11 @@ import { counted } from '../../display/texts/counted.ts'
 import { windowTexts } from '../../orgs/maintenance-windows.ts'
 import { kinds } from '../overview.ts'
 import { type Draft, type Part, settle } from './draft.ts'
+import type { Schemas } from '../../api/client.ts'
 import type { Plan } from './plan.ts'
 import { requestOf } from './request.ts'
+
+type Gate = Schemas['UpgradePhaseGate']
 
 const verbs: Readonly<Record<Part | 'both', string>> = {
   both: 'Upgrades',
@@ -22,10 +25,10 @@ export function planText(draft: Draft, { total, phases }: Plan): string {
 export function optionTexts(draft: Draft): readonly string[] {
   const { kind, body } = requestOf(draft)
   const { unit } = kinds[kind]
-  const gates = kind === 'device' ? (body.phase_gates ?? []) : []
+  const start = kind === 'device' ? body.phase_gates?.find(({ phase }) => phase === 0) : undefined
   const windows = body.maintenance_windows
   return [
-    ...(gates.some(({ phase }) => phase === 0) ? ['Begins once a person has approved it.'] : []),
+    ...(start === undefined ? [] : [`Begins once ${approversOf(start)} approved it.`]),
     ...(body.supersede === true ? [`Takes over each ${unit} that another upgrade has not begun with.`] : []),
     ...(body.include_new === true ? [`Until it ends, each ${unit} that joins later is upgraded too.`] : []),
     ...(windows === undefined
@@ -34,6 +37,11 @@ export function optionTexts(draft: Draft): readonly string[] {
         ? ['Begins at any time, whatever the maintenance windows of the sites.']
         : [`Begins only within ${windowTexts(windows).join('; ')}, on the clocks of each site.`]),
   ]
+}
+
+function approversOf({ approvals = 1, prevent_self_approval: byAnother = false }: Gate): string {
+  if (approvals === 1) return byAnother ? 'another person has' : 'a person has'
+  return `${approvals} ${byAnother ? 'other ' : ''}people have`
 }
 
 /** Returns the effect of the start. */

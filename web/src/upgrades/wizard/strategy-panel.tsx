@@ -119,7 +119,7 @@ function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
           { value: '', label: 'Without an approval' },
           { value: 'approved', label: 'Once a person has approved it' },
         ]}
-        error={errorOf('phase_gates')}
+        error={errorOf('phase_gates.minutes') === null ? errorOf('phase_gates') : null}
         onChange={({ currentTarget: { value } }) => onChange({ begin: value === '' ? undefined : (value as Begin) })}
       />
       {strategy === 'canary' && (
@@ -152,6 +152,7 @@ function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
           label="Wait between phases (minutes)"
           description="Where the next phase needs no approval"
           value={soak ?? ''}
+          error={errorOf('phase_gates.minutes')}
           onChange={({ currentTarget: { value } }) => onChange({ soak: value === '' ? undefined : value })}
         />
       )}

@@ -42,7 +42,8 @@ export function WizardPage() {
     ...{ orgId, request },
     members: members.data ?? [],
   })
-  const path = problem === null ? null : fieldPathIn(problem.message)
+  // Fields of the page stand for those of each gate.
+  const path = problem === null ? null : (fieldPathIn(problem.message)?.replaceAll(/\.\d+/g, '') ?? null)
   const field = path?.split('.', 1)[0] ?? null
   const errorOf = (...fields: readonly string[]): string | null =>
     problem !== null && fields.some((one) => one === field || one === path) ? problem.message : null
