@@ -216,6 +216,8 @@ export const topics = {
       status: Optional(Type.String()),
       reason: Optional(Type.String()),
       note: Optional(Type.String()),
+      /** How many further people must approve before the phase opens. Absent: none. */
+      approvals_missing: Optional(Type.Integer()),
       total: Optional(Type.Integer()),
       upgraded: Optional(Type.Integer()),
       failed: Optional(Type.Integer()),

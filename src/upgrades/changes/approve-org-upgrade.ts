@@ -64,6 +64,7 @@ export async function approveOrgUpgrade(
       upgrade_id: id,
       ...presentPhase(waiting),
       ...(note !== null && { note }),
+      ...(wait?.missing !== undefined && { approvals_missing: wait.missing }),
     } as const
     const missing = wait?.missing === undefined ? '' : `, which waits for ${counted(wait.missing, 'further approval')}`
     const message = `Approve ${phaseText(waiting)} of upgrade ${id}${missing}`

@@ -34,6 +34,9 @@ export const DecisionReply = named(
     total: Type.Optional(Type.Integer()),
     reason: Type.Optional(Type.String()),
     note: Type.Optional(Type.String()),
+    approvals_missing: Type.Optional(
+      Type.Integer({ description: 'how many further people had to approve after an approval' }),
+    ),
     audit_id: Type.Optional(Uuid),
   }),
 )
@@ -45,6 +48,8 @@ export function presentDecisions(events: readonly UpgradeEvent[]): Static<typeof
 
 function presentDecision(event: UpgradeEvent): Static<typeof DecisionReply> {
   const { type, timestamp, admin_name: name, ...rest } = event
-  const { admin_id, phase, phase_of, site_id, total, reason, note, audit_id } = rest
-  return withoutUndefined({ type, timestamp, name, admin_id, phase, phase_of, site_id, total, reason, note, audit_id })
+  const { admin_id, phase, phase_of, site_id, total, reason, note, approvals_missing, audit_id } = rest
+  const place = { phase, phase_of, site_id }
+  const why = { total, reason, note, approvals_missing, audit_id }
+  return withoutUndefined({ type, timestamp, name, admin_id, ...place, ...why })
 }

@@ -313,9 +313,12 @@ describe('gates that wait', () => {
     expect(startGate).toMatchObject({ approvals: 2, approved_by: [{ note: 'first' }], passed: false })
     expect(startGate).not.toHaveProperty('opened_by')
     expect(phases[0].gate).toMatchObject({ approvals: 2, approved_by: [], passed: false })
+    const last = async () => (await report()).decisions.at(-1)
+    expect(await last()).toMatchObject({ type: 'UPGRADE_APPROVED', phase: 0, approvals_missing: 1 })
     const another = await addAdmin()
     expect(await approve(another.token, 'second')).toMatchObject({ status: 200 })
     expect(await held()).toBeUndefined()
+    expect(await last()).not.toHaveProperty('approvals_missing')
     const by = [
       { note: 'first', admin_id: harness.admin.adminId },
       { note: 'second', admin_id: another.adminId },
