@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { databaseFailure } from '../platform/database/database-failure.ts'
-import { AppError, type ErrorCode, TextError } from '../platform/errors.ts'
+import { AppError, type ErrorCode, TextError, shortSentence } from '../platform/errors.ts'
 
 const statusOf: Record<ErrorCode, number> = {
   invalid: 400,
@@ -37,7 +37,7 @@ export function replyWithError(thrown: unknown, request: FastifyRequest, reply: 
     return
   }
   if (isHttpError(error)) {
-    void reply.code(error.statusCode).send({ detail: error.message })
+    void reply.code(error.statusCode).send({ detail: shortSentence(error.message) })
     return
   }
   request.log.error({ requestId: request.id, err: error }, 'request failed')

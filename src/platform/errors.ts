@@ -10,6 +10,17 @@ export type ErrorCode =
   | 'rate_limited'
   | 'unavailable'
 
+/** No sentence of ours has as many characters: the longest ones list the values that a parameter may have. */
+const MAX_SENTENCE = 1500
+/** How many characters remain at either end of a longer sentence. */
+const SHOWN = 200
+
+/** Cuts a sentence that is so long because it repeats a value of the request. Its end says what is wrong with the value. */
+export function shortSentence(text: string): string {
+  if (text.length <= MAX_SENTENCE) return text
+  return `${text.slice(0, SHOWN)}…${text.slice(-SHOWN)}`.toWellFormed()
+}
+
 /** An outcome that the caller can act on. Any other thrown error is a defect and answers 500. */
 export class AppError extends Error {
   override readonly name = 'AppError'
@@ -24,7 +35,7 @@ export class AppError extends Error {
     fields: Readonly<Record<string, unknown>> = {},
     retryAfterS: number | null = null,
   ) {
-    super(message)
+    super(shortSentence(message))
     this.code = code
     this.fields = fields
     this.retryAfterS = retryAfterS
@@ -55,5 +66,5 @@ export function notFound(id: string): AppError {
  * @param why Continues "Invalid field NAME: ".
  */
 export function invalidField(field: string, why: string, code: ErrorCode = 'invalid'): AppError {
-  return new AppError(code, `Invalid field ${field}: ${why}`, { reason: why })
+  return new AppError(code, `Invalid field ${field}: ${why}`, { reason: shortSentence(why) })
 }

@@ -89,6 +89,7 @@ const beforeAnyOperation = new Set([405])
 function objection({ spec }: Operation, { status, headers, body }: Answer): string | null {
   if (status >= 500) return 'a server error'
   const response = spec.responses[String(status)]
+  if (String(Object(body).detail).length > 1500) return 'a refusal that repeats a long text'
   if (response === undefined) return beforeAnyOperation.has(status) ? null : 'a status that is not declared'
   const schema = response.content?.['application/json']?.schema
   if (!isSchema(schema) || headers.get('content-type')?.startsWith('application/json') !== true) return null

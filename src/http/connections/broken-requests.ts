@@ -1,5 +1,6 @@
 import { type IncomingMessage, ServerResponse, STATUS_CODES, maxHeaderSize } from 'node:http'
 import type { Socket } from 'node:net'
+import { shortSentence } from '../../platform/errors.ts'
 
 interface Refusal {
   readonly status: number
@@ -63,7 +64,7 @@ function encodeRefusal({ status, detail }: Refusal): string {
 
 /** Answers a request whose `Expect` header has a value other than `100-continue`. */
 export function replyToExpectation({ headers }: IncomingMessage, response: ServerResponse): void {
-  const body = JSON.stringify({ detail: `Expect may be 100-continue only, not ${headers.expect}` })
+  const body = JSON.stringify({ detail: shortSentence(`Expect may be 100-continue only, not ${headers.expect}`) })
   response
     .writeHead(417, {
       'content-type': 'application/json; charset=utf-8',

@@ -56,6 +56,31 @@ describe('an invalid body', () => {
     expect(await snapshot()).toEqual(before)
   })
 
+  it.each([
+    ['model', { models: ['x'.repeat(5000)] }, /^Invalid field models.0: .* of the model x{50}/, /x{200}$/],
+    [
+      'model of words',
+      { models: ['x y '.repeat(1250)] },
+      /^Invalid field models.0: .* of the model (x y ){20}/,
+      /x y $/,
+    ],
+    [
+      'key',
+      { versions: [{ model_version: { ['x'.repeat(5000)]: '1' } }] },
+      /^Invalid field versions.0.*x{50}/,
+      /x{100}$/,
+    ],
+    ['path', undefined, /^'.api.v1.orgs.x{100}/, /max param length$/],
+  ])('is refused with the start and the end of a long %s', async (_what, fields, start, end) => {
+    const path = `/orgs/${fields === undefined ? 'x'.repeat(5000) : server.org.orgId}/devices/upgrade`
+    const { status, body } = await server.call('POST', path, { body: { all_sites: true, version: '1', ...fields } })
+    expect(Math.floor(status / 100)).toBe(4)
+    expect(body.detail).toMatch(start)
+    expect(body.detail).toMatch(/.{200}….{200}/)
+    expect(body.detail).toMatch(end)
+    expect(JSON.stringify(body).length).toBeLessThan(1000)
+  })
+
   it('refuses an unsupported content type', async () => {
     const answer = await server.call('POST', `/orgs/${server.org.orgId}/sites`, {
       body: 'name=x',

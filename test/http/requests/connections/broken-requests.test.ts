@@ -49,6 +49,7 @@ it.each([
   ['a chunk without a size', `${jsonHead}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400],
   ['headers of 100 kB', `GET /here HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(100_000)}\r\n\r\n`, 431],
   ['an unknown expectation', 'GET /here HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n', 417],
+  ['a long one', `GET /here HTTP/1.1\r\nHost: x\r\nExpect: ${'x'.repeat(5000)}\r\nConnection: close\r\n\r\n`, 417],
   ['two hosts', 'GET /here HTTP/1.1\r\nHost: x\r\nhost: y\r\nConnection: close\r\n\r\n', 400],
   ['the same host twice', 'GET /here HTTP/1.1\r\nHost: x\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
   ['two hosts on a path of nobody', 'GET /x HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n', 400],
@@ -56,6 +57,7 @@ it.each([
 ])('answers %s in the form of every error', async (_what, sent, status) => {
   const answer = await exchange(sent)
   expect(answer).toMatchObject({ status, body: { detail: expect.any(String) } })
+  expect(JSON.stringify(answer.body).length).toBeLessThan(500)
   expect(answer.head).toContain('content-type: application/json')
 })
 
