@@ -13,3 +13,11 @@ test('what a hook has registered ends once, the last one first', async () => {
   await endFile()
   expect(ended).toEqual(['second', 'first'])
 })
+
+test('one that fails keeps none from ending, and fails the file', async () => {
+  ended.length = 0
+  afterFile(() => void ended.push('first'))
+  afterFile(() => Promise.reject(new Error('it hangs')))
+  await expect(endFile()).rejects.toMatchObject({ errors: [new Error('it hangs')] })
+  expect(ended).toEqual(['first'])
+})
