@@ -1,8 +1,8 @@
 import { type Api, type Schemas, answerOf } from '../../api/client.ts'
-import type { UpgradeKind } from '../overview.ts'
+import { type UpgradeKind, kinds } from '../overview.ts'
 import type { Report, Upgrade } from '../upgrade.ts'
 
-/** The kinds of upgrades that the engine of devices carries out. */
+/** The kinds of upgrades that the engine of devices carries out. Their operations have the same bodies and answers. */
 export type RolloutKind = Exclude<UpgradeKind, 'mxedge'>
 
 export interface UpgradePlace {
@@ -11,49 +11,16 @@ export interface UpgradePlace {
   readonly kind: RolloutKind
 }
 
-interface UpgradePath {
-  readonly org_id: string
-  readonly upgrade_id: string
+function baseOf({ kind }: UpgradePlace) {
+  return `/api/v1/orgs/{org_id}${kinds[kind].path}/{upgrade_id}` as const
 }
 
-/** The operations of a kind of upgrades. */
-interface Calls {
-  record(api: Api, path: UpgradePath): Promise<Upgrade>
-  report(api: Api, path: UpgradePath, query: { readonly devices?: false }): Promise<Report | string>
-  target(api: Api, path: UpgradePath & { readonly device_mac: string }): Promise<Schemas['UpgradeTargetDetail']>
-  cancel(api: Api, path: UpgradePath): Promise<unknown>
-}
-
-const calls: Readonly<Record<RolloutKind, Calls>> = {
-  device: {
-    record: (api, path) =>
-      answerOf(api.GET('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}', { params: { path } })),
-    report: (api, path, query) =>
-      answerOf(api.GET('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/report', { params: { path, query } })),
-    target: (api, path) =>
-      answerOf(
-        api.GET('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/targets/{device_mac}', { params: { path } }),
-      ),
-    cancel: (api, path) =>
-      answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/cancel', { params: { path } })),
-  },
-  ssr: {
-    record: (api, path) => answerOf(api.GET('/api/v1/orgs/{org_id}/ssr/upgrade/{upgrade_id}', { params: { path } })),
-    report: (api, path, query) =>
-      answerOf(api.GET('/api/v1/orgs/{org_id}/ssr/upgrade/{upgrade_id}/report', { params: { path, query } })),
-    target: (api, path) =>
-      answerOf(api.GET('/api/v1/orgs/{org_id}/ssr/upgrade/{upgrade_id}/targets/{device_mac}', { params: { path } })),
-    cancel: (api, path) =>
-      answerOf(api.POST('/api/v1/orgs/{org_id}/ssr/upgrade/{upgrade_id}/cancel', { params: { path } })),
-  },
-}
-
-function pathOf({ orgId, upgradeId }: UpgradePlace): UpgradePath {
+function pathOf({ orgId, upgradeId }: UpgradePlace) {
   return { org_id: orgId, upgrade_id: upgradeId }
 }
 
-export function getRecord(api: Api, place: UpgradePlace) {
-  return calls[place.kind].record(api, pathOf(place))
+export function getRecord(api: Api, place: UpgradePlace): Promise<Upgrade> {
+  return answerOf<Upgrade>(api.GET(baseOf(place), { params: { path: pathOf(place) } }))
 }
 
 export async function getReport(
@@ -61,26 +28,29 @@ export async function getReport(
   place: UpgradePlace,
   query: { readonly devices?: false } = {},
 ): Promise<Report> {
-  const report = await calls[place.kind].report(api, pathOf(place), query)
+  const report = await answerOf(api.GET(`${baseOf(place)}/report`, { params: { path: pathOf(place), query } }))
   if (typeof report === 'string') throw new Error('The report is CSV instead of JSON')
   return report
 }
 
-export function getTarget(api: Api, place: UpgradePlace, mac: string) {
-  return calls[place.kind].target(api, { ...pathOf(place), device_mac: mac })
+export function getTarget(api: Api, place: UpgradePlace, mac: string): Promise<Schemas['UpgradeTargetDetail']> {
+  const params = { path: { ...pathOf(place), device_mac: mac } }
+  return answerOf(api.GET(`${baseOf(place)}/targets/{device_mac}`, { params }))
 }
 
-/** The interface excludes no routers. */
+export function changeUpgrade(api: Api, place: UpgradePlace, change: 'pause' | 'resume' | 'cancel') {
+  return answerOf(api.POST(`${baseOf(place)}/${change}`, { params: { path: pathOf(place) } }))
+}
+
+export function retryUpgrade(api: Api, place: UpgradePlace) {
+  return answerOf(api.POST(`${baseOf(place)}/retry`, { params: { path: pathOf(place) }, body: {} }))
+}
+
 export function excludeDevices(
   api: Api,
-  { orgId, upgradeId }: UpgradePlace,
+  place: UpgradePlace,
   { macs, note }: { readonly macs: readonly string[]; readonly note: string },
 ) {
-  const params = { path: { org_id: orgId, upgrade_id: upgradeId } }
   const body = { macs: [...macs], ...(note !== '' && { note }) }
-  return answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/exclude', { params, body }))
-}
-
-export function cancelUpgrade(api: Api, place: UpgradePlace) {
-  return calls[place.kind].cancel(api, pathOf(place))
+  return answerOf(api.POST(`${baseOf(place)}/exclude`, { params: { path: pathOf(place) }, body }))
 }

@@ -14,7 +14,7 @@ interface ExcludeButtonProps {
   readonly onDone: () => Promise<void>
 }
 
-/** Excludes devices or appliances from the upgrade. Those that have begun to install meanwhile are named. */
+/** Excludes devices, routers or appliances from the upgrade. Those that have begun to install meanwhile are named. */
 export function ExcludeButton({ action, count, unit, name, exclude, onDone }: ExcludeButtonProps) {
   const [note, setNote] = useState('')
   return (

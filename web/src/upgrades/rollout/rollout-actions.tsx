@@ -6,7 +6,7 @@ import type { Effect } from '../../display/forms/effect.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { type Upgrade, awaitedOf, countsOf, waitingStates } from '../upgrade.ts'
 import { kinds } from '../overview.ts'
-import { type UpgradePlace, cancelUpgrade } from './calls.ts'
+import { type UpgradePlace, changeUpgrade, retryUpgrade } from './calls.ts'
 import {
   type Action,
   type State,
@@ -40,7 +40,6 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
   const { report, hold } = state
   const { api } = useServer()
   const [note, setNote] = useState('')
-  const params = { path: { org_id: place.orgId, upgrade_id: place.upgradeId } }
   const counts = countsOf(upgrade)
   const countOf = (...statuses: readonly Parameters<typeof counts.get>[0][]): number =>
     statuses.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0)
@@ -58,16 +57,16 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
   const offers: Readonly<Record<Action, Offer>> = {
     pause: {
       title: 'Pause',
-      effect: `No further commands are sent to the ${counted(waiting, 'device')} still to be upgraded, until somebody resumes the upgrade.${going === null ? '' : ` ${going}`}`,
-      run: () => answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/pause', { params })),
+      effect: `No further commands are sent to the ${counted(waiting, unit)} still to be upgraded, until somebody resumes the upgrade.${going === null ? '' : ` ${going}`}`,
+      run: () => changeUpgrade(api, place, 'pause'),
     },
     resume: {
       title: 'Resume',
       effect:
         hold?.by === 'user'
-          ? `The upgrade continues with the ${counted(waiting, 'device')} still to be upgraded.`
-          : `The upgrade waits: ${hold?.reason ?? ''}. Resuming opens the next phase all the same, for up to ${counted(waiting, 'device')}.`,
-      run: () => answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/resume', { params })),
+          ? `The upgrade continues with the ${counted(waiting, unit)} still to be upgraded.`
+          : `The upgrade waits: ${hold?.reason ?? ''}. Resuming opens the next phase all the same, for up to ${counted(waiting, unit)}.`,
+      run: () => changeUpgrade(api, place, 'resume'),
     },
     approve: {
       title: beforeStart ? 'Approve the start' : `Approve ${held.words} ${held.phase}`,
@@ -83,7 +82,7 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
       run: () =>
         answerOf(
           api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/approve', {
-            params,
+            params: { path: { org_id: place.orgId, upgrade_id: place.upgradeId } },
             body: {
               phase: beforeStart ? 0 : held.phase,
               ...(hold?.phase_of !== undefined && { phase_of: hold.phase_of }),
@@ -106,17 +105,17 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
         ],
         isFinal: true,
       },
-      run: () => cancelUpgrade(api, place),
+      run: () => changeUpgrade(api, place, 'cancel'),
     },
     retry: {
       title: 'Retry',
-      effect: `Upgrades and restarts the ${counted(report.failed, 'failed device')} again.`,
-      run: () => answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/retry', { params, body: {} })),
+      effect: `Upgrades and restarts the ${counted(report.failed, `failed ${unit}`)} again.`,
+      run: () => retryUpgrade(api, place),
     },
     stopWaiting: {
       title: 'Stop waiting',
       effect: stopWaitingEffect(awaited, unit),
-      run: () => cancelUpgrade(api, place),
+      run: () => changeUpgrade(api, place, 'cancel'),
     },
   }
   const { status, failed } = report

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import type { UpgradeKind } from '../overview.ts'
 import type { Hold, Report } from '../upgrade.ts'
 import {
   actionsOf,
@@ -112,11 +111,11 @@ it('offers what makes sense', () => {
   expect(actionsOf('device', { ...running, hold: holdBy('approval') })).toEqual(['approve', 'cancel'])
   expect(actionsOf('device', failed)).toEqual(['retry'])
   expect(actionsOf('device', { ...running, status: 'completed', failed: 0 })).toEqual([])
-  expect(['ssr', 'mxedge'].map((kind) => actionsOf(kind as UpgradeKind, paused))).toEqual([
-    ['cancel'],
-    ['resume', 'cancel'],
-  ])
-  expect(['ssr', 'mxedge'].map((kind) => actionsOf(kind as UpgradeKind, failed))).toEqual([[], ['retry']])
+  for (const kind of ['ssr', 'mxedge'] as const) {
+    expect(actionsOf(kind, paused)).toEqual(['resume', 'cancel'])
+    expect(actionsOf(kind, { ...running, hold: holdBy('approval') })).toEqual(['cancel'])
+    expect(actionsOf(kind, failed)).toEqual(['retry'])
+  }
 })
 
 it('offers to stop waiting for devices of other upgrades once it has ended', () => {
@@ -124,7 +123,7 @@ it('offers to stop waiting for devices of other upgrades once it has ended', () 
   const ended = { ...running, status: 'completed' } as const
   expect(actionsOf('device', running)).toEqual(['pause', 'cancel'])
   expect(actionsOf('device', ended)).toEqual(['retry', 'stopWaiting'])
-  expect(actionsOf('ssr', ended)).toEqual(['stopWaiting'])
+  expect(actionsOf('ssr', ended)).toEqual(['retry', 'stopWaiting'])
   expect([0, 1, 2].map((awaited) => awaitedText(awaited, 'device'))).toEqual([
     null,
     'This upgrade awaits 1 device that is in another upgrade. It looks at each once the other upgrade has ended with it.',

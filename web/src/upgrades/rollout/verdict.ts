@@ -126,11 +126,13 @@ function ofOthers(awaited: number, unit: string): string {
 /** The actions of a person on an upgrade. */
 export type Action = 'pause' | 'resume' | 'approve' | 'cancel' | 'retry' | 'stopWaiting'
 
+const actionsWithoutGates: readonly Action[] = ['pause', 'resume', 'cancel', 'retry', 'stopWaiting']
+
 /** The actions that the interface has for each kind of upgrades. */
 const actions: Readonly<Record<UpgradeKind, readonly Action[]>> = {
   device: ['pause', 'resume', 'approve', 'cancel', 'retry', 'stopWaiting'],
-  ssr: ['cancel', 'stopWaiting'],
-  mxedge: ['pause', 'resume', 'cancel', 'retry', 'stopWaiting'],
+  ssr: actionsWithoutGates,
+  mxedge: actionsWithoutGates,
 }
 
 interface Offering extends Standing {

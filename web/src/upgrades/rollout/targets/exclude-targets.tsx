@@ -1,6 +1,7 @@
 import { useServer } from '../../../api/client.ts'
 import { type UpgradePlace, excludeDevices } from '../calls.ts'
 import { ExcludeButton } from '../exclude-button.tsx'
+import { kinds } from '../../overview.ts'
 import type { Target } from '../../upgrade.ts'
 
 interface ExcludeTargetsProps {
@@ -12,7 +13,7 @@ interface ExcludeTargetsProps {
   readonly onDone: () => Promise<void>
 }
 
-/** Excludes devices from the upgrade. */
+/** Excludes devices or routers from the upgrade. */
 export function ExcludeTargets({ place, targets, action, name, onDone }: ExcludeTargetsProps) {
   const { api } = useServer()
   const macs = targets.map(({ mac }) => mac)
@@ -20,7 +21,7 @@ export function ExcludeTargets({ place, targets, action, name, onDone }: Exclude
     <ExcludeButton
       action={action}
       count={targets.length}
-      unit="device"
+      unit={kinds[place.kind].unit}
       {...(name !== undefined && { name })}
       exclude={(note) => excludeDevices(api, place, { macs, note })}
       onDone={onDone}

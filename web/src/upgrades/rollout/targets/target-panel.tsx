@@ -41,8 +41,7 @@ export function TargetPanel({ place, report, search, sites, mayWrite, onDone }: 
   const known = useMemo(() => targetsAt(report.devices, search.at), [report.devices, search.at])
   const groups = useMemo(() => groupTargets(known), [known])
   const targets = useMemo(() => selectTargets(known, search), [known, search])
-  const mayExclude = mayWrite && place.kind === 'device'
-  const excludable = useMemo(() => (mayExclude ? excludableOf(report, targets) : []), [mayExclude, report, targets])
+  const excludable = useMemo(() => (mayWrite ? excludableOf(report, targets) : []), [mayWrite, report, targets])
   const isChosen = search.state !== undefined || search.at !== undefined
   const siteNames = useMemo(
     () => new Map(report.sites.map(({ site_id: id, site_name: name = 'A deleted site' }) => [id, name])),
@@ -86,7 +85,7 @@ export function TargetPanel({ place, report, search, sites, mayWrite, onDone }: 
           <ExcludeTargets
             place={place}
             targets={excludable}
-            action={`Exclude ${counted(excludable.length, 'device')}`}
+            action={`Exclude ${counted(excludable.length, kinds[place.kind].unit)}`}
             onDone={onDone}
           />
         </p>
