@@ -98,14 +98,15 @@ async function applyVerdict(
   const nowMs = ctx.serviceClock.nowMs()
   const { id, phase } = check
   await updateCheckDue(tx, scope, id, verdict.kind === 'retry' ? nowMs + verdict.afterMs : null)
-  if (verdict.kind === 'hold') return holdUpgrade(tx, scope, { check, hold, reason: verdict.reason, now })
+  if (verdict.kind === 'hold') return holdForPerson(tx, scope, { check, hold, reason: verdict.reason, now })
   if (verdict.kind === 'open') return openGate(tx, scope, { check, note: verdict.note, now, nowMs })
   const ended = endOf(phase, { of: hold.of, isEmptied: check.isEmptied })
   await replaceHold(tx, scope, id, { ...hold, reason: waitForCheck(ended, verdict.failure) })
   noteUpgrades(tx, scope, [{ orgUpgradeId: id, id: null }])
 }
 
-async function holdUpgrade(
+/** The check has decided, or never will: the pause is that of a gate from now on. */
+async function holdForPerson(
   tx: Tx,
   scope: OrgScope,
   { check, hold, reason, now }: Checked & { readonly reason: string; readonly now: Date },
