@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { counted } from '../../platform/counted.ts'
-import { type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
+import { type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../../platform/database/rows.ts'
 import { NO_PHASE } from '../rollout.ts'
 import { appendedTo } from '../rounds/store.ts'
@@ -68,19 +68,15 @@ export async function updateReleased(
         ...(await markStopping(tx, scope, orgUpgradeId, { becomes: 'cancelled', reason, at: now, nowMs, only })),
       )
     const done = mine.filter(({ ends }) => ends === 'by_results').map(({ id }) => id)
-    if (done.length > 0) await endSites(tx, scope, orgUpgradeId, { ids: done, nowMs })
+    if (done.length > 0) await endSites(tx, scope, { ids: done, nowMs })
   }
   await haltTargets(tx, scope, { groups: [stopped], at: now })
 }
 
-/**
- * Makes the engine end site upgrades without remaining devices. It ends their pauses, and that of the whole upgrade if
- * no other site upgrade could wait: one that stops does not.
- */
+/** Makes the engine end site upgrades without remaining devices, also where they are paused. */
 async function endSites(
   tx: Tx,
   scope: InOrg,
-  orgUpgradeId: string,
   { ids, nowMs }: { readonly ids: readonly string[]; readonly nowMs: number },
 ): Promise<void> {
   await tx
@@ -89,13 +85,6 @@ async function endSites(
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(ids))
     .execute()
-  await sql`
-    update org_upgrade set hold = null
-    where org_id = ${scope.orgId} and id = ${orgUpgradeId} and hold is not null and not exists (
-      select from site_upgrade part
-      where part.org_id = org_upgrade.org_id and part.org_upgrade_id = org_upgrade.id and part.finished_at is null
-        and part.stopping is null and part.id <> ${noneOf(ids)})
-  `.execute(tx)
 }
 
 function listLosing(tx: Tx, scope: InOrg, targets: readonly ReleasedTarget[]): Promise<LosingSite[]> {

@@ -36,14 +36,21 @@ export async function appendRoundProgress(
 /**
  * Appends the ends of sites and of whole upgrades, after those of the devices that a stop has cancelled. The site upgrades have
  * been updated.
+ * @returns The ids of the upgrades that have ended at all sites.
  */
-export async function appendRoundEnds(tx: Tx, scope: OrgScope, rounds: readonly Round[], { now }: Now): Promise<void> {
+export async function appendRoundEnds(
+  tx: Tx,
+  scope: OrgScope,
+  rounds: readonly Round[],
+  { now }: Now,
+): Promise<readonly string[]> {
   const decided = rounds.flatMap(({ decisions }) => decisions)
   const finished = rounds.filter(({ decisions }) => decisions.some(hasEnded)).map(({ org }) => org.id)
   const ended = await listEnded(tx, scope, finished)
   const cancelled = await listDeviceEvents(tx, scope, decided, isCancellation)
   await appendUpgradeEvents(tx, scope, [...cancelled, ...decided.flatMap(siteEnds), ...ended.map(endOf)], now)
   for (const site of decided) await appendGivenUp(tx, scope, site, now)
+  return ended.map(({ id }) => id)
 }
 
 /** Records the devices that the upgrade no longer reboots, because nothing else would report it. */

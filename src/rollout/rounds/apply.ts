@@ -22,7 +22,7 @@ import { imagesOf, leavesDownloadPhase, splitImages } from '../targets/hops/hops
 import { isSeenByWatchers, noteUpgrades } from '../events/note-upgrades.ts'
 import { presentPhase } from '../phases/present-phase.ts'
 import { START_PHASE, type UpgradeHold, type UpgradeHop, isInFlight, isTerminal } from '../rollout.ts'
-import { type TargetChange, updateOrgFailures, updateSiteUpgrades, updateTargets } from './store.ts'
+import { type TargetChange, endHolds, updateOrgFailures, updateSiteUpgrades, updateTargets } from './store.ts'
 import { updateBaselines } from '../targets/health/store.ts'
 import { type TargetHop, updateHops } from '../targets/hops/store.ts'
 import { type Hold, holdUpgrade } from '../gates/hold-upgrade.ts'
@@ -108,7 +108,8 @@ export async function applyRounds(
   // These rows are locked by then: as a first step, they would be locked before those of devices with lower ids.
   await updateImages(tx, scope, hops.map(assignedDevice))
   await appendDeviceEvents(tx, scope, steps.flatMap(deviceEventOf), now)
-  await appendRoundEnds(tx, scope, rounds, at)
+  const ended = await appendRoundEnds(tx, scope, rounds, at)
+  if (ended.length > 0) await endHolds(tx, scope, ended)
 }
 
 function deviceUpgradeStep({ target, to, failedAttempts, newCommandId }: TargetStep): DeviceUpgradeStep {

@@ -156,3 +156,17 @@ export async function updateOrgFailures(
     .where('id', '=', orgUpgradeId)
     .execute()
 }
+
+/**
+ * Ends the pauses of organization upgrades that have ended at all sites: a person may pause one whose last device has just
+ * ended, and one that waits may lose its last devices.
+ */
+export async function endHolds(tx: Tx, scope: OrgScope, orgUpgradeIds: readonly string[]): Promise<void> {
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ hold: null })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', anyOf(orgUpgradeIds))
+    .where('hold', 'is not', null)
+    .execute()
+}

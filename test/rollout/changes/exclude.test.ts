@@ -193,24 +193,29 @@ describe('an upgrade', () => {
     expect(statusOf(await rollout.read(id))).toEqual(['completed', 'completed'])
   })
 
-  it('that waits for an approval waits no more once it has ended, at a site by its results and at another one as cancelled', async () => {
-    const all = await rollout.seed([2, 2])
-    const { ctx } = rollout
-    const { id } = await rollout.create({
-      strategy: 'canary',
-      canary_phases: [25, 100],
-      phase_gates: [{ phase: 1, wait_for: 'approval' }],
-    })
-    await play()
-    expect(await listHeldUpgrades(ctx.db)).toMatchObject([{ upgradeId: id }])
-    await exclude(
-      id,
-      all.filter((device) => !rollout.fleet.flashes.has(device.id)),
-    )
-    await play()
-    expect(statusOf(await rollout.read(id)).toSorted()).toEqual(['cancelled', 'completed'])
-    expect(await listHeldUpgrades(ctx.db)).toEqual([])
-  })
+  it.each([false, true])(
+    'that waits for an approval waits no more once it has ended, in different ways at its sites; paused meanwhile: %s',
+    async (isPaused) => {
+      const all = await rollout.seed([2, 2])
+      const { ctx, org } = rollout
+      const { id } = await rollout.create({
+        strategy: 'canary',
+        canary_phases: [25, 100],
+        phase_gates: [{ phase: 1, wait_for: 'approval' }],
+      })
+      await play()
+      expect(await listHeldUpgrades(ctx.db)).toMatchObject([{ upgradeId: id }])
+      await exclude(
+        id,
+        all.filter((device) => !rollout.fleet.flashes.has(device.id)),
+      )
+      if (isPaused) await pauseOrgUpgrade(ctx, org.scope, id)
+      await play()
+      expect(statusOf(await rollout.read(id)).toSorted()).toEqual(['cancelled', 'completed'])
+      expect(await ctx.db.selectFrom('orgUpgrade').select('hold').execute()).toEqual([{ hold: null }])
+      expect(await listHeldUpgrades(ctx.db)).toEqual([])
+    },
+  )
 
   it('opens its next phase once a person excludes the device that it waits for', async () => {
     await rollout.seed([4])
