@@ -55,18 +55,12 @@ export function ConfirmButton({
   run,
 }: ConfirmButtonProps) {
   const [isOpen, setOpen] = useState(false)
-  const hasRun = useRef(false)
-  const mutation = useMutation({
-    mutationFn: () => {
-      hasRun.current = true
-      return run()
-    },
-    onSuccess: () => setOpen(false),
-  })
+  const isUsed = useRef(false)
+  const mutation = useMutation({ mutationFn: () => run(), onSuccess: () => setOpen(false) })
   useEffect(
     () => () => {
-      // The action has removed its own button, to which the dialog would return the focus.
-      if (hasRun.current) setTimeout(focusContentIfLost)
+      // The action, or somebody else, has removed the button, to which the dialog would return the focus.
+      if (isUsed.current) setTimeout(focusContentIfLost)
     },
     [],
   )
@@ -77,7 +71,12 @@ export function ConfirmButton({
   const open = (): void => {
     mutation.reset()
     onOpen?.()
+    isUsed.current = true
     setOpen(true)
+  }
+  const leave = (): void => {
+    isUsed.current = false
+    setOpen(false)
   }
   const submit = (event: FormEvent): void => {
     event.preventDefault()
@@ -96,13 +95,13 @@ export function ConfirmButton({
       >
         {action}…
       </Button>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title={action} lockScroll={false} centered size="md">
+      <Modal opened={isOpen} onClose={leave} title={action} lockScroll={false} centered size="md">
         <form className="confirm" onSubmit={submit}>
           <div>{typeof effect === 'string' ? effect : effectText(effect)}</div>
           <Refusal value={message}>{fields}</Refusal>
           <ProblemNote problem={isAtField ? null : mutation.error} />
           <div className="confirm-buttons">
-            <Button variant="default" size="sm" onClick={() => setOpen(false)} data-autofocus>
+            <Button variant="default" size="sm" onClick={leave} data-autofocus>
               Keep as it is
             </Button>
             <Button type="submit" size="sm" isBusy={mutation.isPending} {...(isDestructive && { color: 'red' })}>
