@@ -8,7 +8,7 @@ export interface PageSession {
   readonly leave: () => void
   /** Returns how often the page has gone on with a new session. */
   readonly renewals: () => number
-  /** Notes that the server has refused the session. @param asked The renewals by the time when it was asked. */
+  /** Notes that the server has refused the session. @param asked What renewals() returned when the request was sent. */
   readonly end: (asked: number) => void
   /** Looks whether the browser has another session by now, and whose. */
   readonly check: () => Promise<void>

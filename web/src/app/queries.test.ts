@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { Problem } from '../api/problem.ts'
 import { createQueries } from './queries.ts'
 
-it('reports of which session the server knew nothing', async () => {
+it('reports with which session a refused request was sent', async () => {
   const asked: number[] = []
   let renewals = 1
   const queries = createQueries({ renewals: () => renewals, end: (of) => asked.push(of) })

@@ -2,7 +2,7 @@ import { MutationCache, QueryCache, QueryClient, notifyManager } from '@tanstack
 import { Problem } from '../api/problem.ts'
 import type { PageSession } from '../api/session.ts'
 
-/** Reports refusals of the session with the renewals of the session by the time when the server was asked. */
+/** Reports each refusal of the session, with what renewals() returned when the request was sent. */
 export function createQueries({ renewals, end }: Pick<PageSession, 'renewals' | 'end'>): QueryClient {
   const check = (error: Error, asked: number): void => {
     if (error instanceof Problem && error.status === 401) end(asked)

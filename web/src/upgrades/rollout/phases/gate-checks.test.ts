@@ -23,7 +23,7 @@ it('compares each rule of a gate with its present value', () => {
 it('names the time for which the next phase waits', () => {
   const timed = { ...phase, total: 0, gate: { wait_for: 'time', minutes: 480, passed: false } } as const
   expect(checkGate(timed)).toEqual([{ rule: '480 minutes pass', value: 'not yet', isMet: false }])
-  expect(holdTextOf({ by: 'time' }, timed)).toBe('waits for its time')
+  expect(holdTextOf({ by: 'time' }, timed)).toBe('waits for the time to pass')
 })
 
 it('names the people who have approved, where several must', () => {

@@ -88,7 +88,7 @@ export function holdTextOf({ by }: Pick<Hold, 'by'>, phase: Phase): string {
   if (by === 'user') return 'paused by a person'
   if (by === 'approval') return 'waits for an approval'
   if (by === 'check') return 'waits for a check'
-  if (by === 'time') return 'waits for its time'
+  if (by === 'time') return 'waits for the time to pass'
   const unmet = checkGate(phase).filter(({ isMet }) => !isMet)
   const isRefused = unmet.length > 0 && unmet.every(({ rule }) => rule === waits.check.rule)
   return isRefused ? 'refused by its check' : 'closed by the results'
