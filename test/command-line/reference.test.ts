@@ -23,7 +23,10 @@ function sentence(text: string): string {
 
 function sectionsOf(command: Command, path: readonly string[]): string[] {
   if (command.commands.length > 0) return command.commands.flatMap((each) => sectionsOf(each, [...path, each.name()]))
-  const usage = [...path, ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(' ')
+  const usage = [
+    ...path,
+    ...command.registeredArguments.map((argument) => `<${argument.name()}${argument.variadic ? '...' : ''}>`),
+  ].join(' ')
   return [
     '',
     `## ${usage}`,
