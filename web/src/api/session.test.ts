@@ -46,6 +46,18 @@ it('knows a late refusal of the former session', async () => {
   expect(calls.at(-1)).toBe('ended')
 })
 
+it('knows a late refusal of the session from before a sign-out and a new sign-in on the same page', () => {
+  const { calls, session } = setUp()
+  const asked = session.renewals()
+  session.leave()
+  session.begin('grace')
+  session.end(asked)
+  expect(calls).toEqual([])
+  session.begin('grace')
+  session.end(session.renewals())
+  expect(calls).toEqual(['ended'])
+})
+
 it('notices that the person has signed out in another tab, and the new session there', async () => {
   const { browser, calls, session } = setUp()
   Object.assign(browser, { token: null, person: null })

@@ -6,7 +6,7 @@ export interface PageSession {
   readonly begin: (person: string) => void
   /** Notes that no page of a person is shown any more. */
   readonly leave: () => void
-  /** Returns how often the page has gone on with a new session. */
+  /** Returns how often the page has begun or gone on with a new session. */
   readonly renewals: () => number
   /** Notes that the server has refused the session. @param asked What renewals() returned when the request was sent. */
   readonly end: (asked: number) => void
@@ -63,7 +63,10 @@ export function createPageSession({ readToken, readPerson, discard }: PageSessio
 
   return {
     begin(given) {
-      if (person === null) token = readToken()
+      if (person === null) {
+        token = readToken()
+        renewals += 1
+      }
       if (person !== null && person !== given) discard()
       else person = given
     },
