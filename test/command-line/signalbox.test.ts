@@ -165,7 +165,10 @@ describe('upgrades', () => {
     await upgrade('cancel', id)
     await advance()
     const watched = await upgrade('watch', id, '--json')
-    expect(watched).toMatchObject({ code: 6, err: 'signalbox: 3 of 3 devices were not upgraded\n' })
+    expect(watched).toMatchObject({
+      code: 6,
+      err: expect.stringMatching(/^signalbox: 3 of 3 devices were not upgraded: cancelled by \S+\n$/),
+    })
     expect(JSON.parse(watched.out)).toMatchObject({ id, total: 3, cancelled: 3 })
     for (const action of ['pause', 'resume', 'cancel'])
       expect(await upgrade(action, id)).toMatchObject({
@@ -256,7 +259,9 @@ describe('upgrades of other kinds', () => {
     await advanceRollouts(server.ctx, defaultRolloutOptions, new AbortController().signal)
     expect(await signalbox(['upgrade', 'watch', id])).toMatchObject({
       code: 6,
-      err: expect.stringMatching(/^\S+ +100 % {2}1 cancelled\nsignalbox: 1 of 1 SSR routers were not upgraded\n$/),
+      err: expect.stringMatching(
+        /^\S+ +100 % {2}1 cancelled\nsignalbox: 1 of 1 SSR routers were not upgraded: excluded by \S+\n$/,
+      ),
     })
   })
 

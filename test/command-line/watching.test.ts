@@ -40,17 +40,21 @@ describe('the progress of an upgrade', () => {
   interface Watching {
     readonly watching: Running
     readonly path: Path
-    readonly id: string
+    readonly act: (action: 'pause' | 'resume') => Promise<unknown>
     readonly advance: (answers: Parameters<Fleet['answer']>[0]) => Promise<void>
   }
 
   /** Watches an upgrade of three devices over a path. */
-  async function start(name: string, prepare: (path: Path) => void = () => {}): Promise<Watching> {
+  async function start(
+    name: string,
+    prepare: (path: Path) => void = () => {},
+    strategy = 'big_bang',
+  ): Promise<Watching> {
     const admin: TestOrg = await server.addOrg(name)
     const org = await seedOrg(server.ctx, [{ devices: 3, name: 'Berlin' }], admin.orgId)
     const fleet = createFleet(server.ctx, [org])
     await fleet.connect(org.sites.flatMap((site) => site.devices))
-    const body = { site_ids: org.sites.map((site) => site.id), version: NEW, strategy: 'big_bang' }
+    const body = { site_ids: org.sites.map((site) => site.id), version: NEW, strategy }
     const { body: made } = await server.call('POST', `/orgs/${admin.orgId}/devices/upgrade`, { as: admin, body })
     const path = await startPath(server.url)
     prepare(path)
@@ -59,7 +63,7 @@ describe('the progress of an upgrade', () => {
     return {
       watching,
       path,
-      id: made.id,
+      act: (action) => server.call('POST', `/orgs/${admin.orgId}/devices/upgrade/${made.id}/${action}`, { as: admin }),
       async advance(answers) {
         await advanceRollouts(server.ctx, options, new AbortController().signal)
         await fleet.answer(answers)
@@ -67,13 +71,34 @@ describe('the progress of an upgrade', () => {
     }
   }
 
-  async function play({ watching, advance }: Watching): Promise<void> {
+  type Played = Pick<Watching, 'watching' | 'advance'>
+  async function play(
+    { watching, advance }: Played,
+    reply: 'upgrades' | 'refuses_content' = 'upgrades',
+  ): Promise<void> {
     const { child } = watching
-    while (child.exitCode === null) await advance(() => 'upgrades')
+    while (child.exitCode === null) await advance(() => reply)
   }
 
+  it.each([
+    ['by the stream', null],
+    ['where no stream gets through', /upgrade: websocket/i],
+  ])('has the reason why the upgrade waits and why it was stopped, %s', async (name, blocked) => {
+    const parts = await start(name, (path) => path.block(blocked), 'serial')
+    const { watching, act } = parts
+    await watching.told(/ 0 % /)
+    await act('pause')
+    await watching.told(/\nwaiting: paused by .+\n/)
+    await act('resume')
+    await play(parts, 'refuses_content')
+    await watching.told(
+      /\nsignalbox: 3 of 3 devices were not upgraded: more than 5 % of 3 devices in all sites failed\n$/,
+    )
+    expect(watching.child.exitCode).toBe(6)
+  })
+
   it('arrives by the stream, without reading the upgrade again', async () => {
-    const { watching, path, advance, id } = await start('Live')
+    const { watching, path, advance } = await start('Live')
     await watching.told(/ 0 % {2}3 (scheduled|download requested)/)
     // The first change that is heard shows that the stream has begun.
     await advance(() => 'upgrades')
@@ -85,7 +110,7 @@ describe('the progress of an upgrade', () => {
     // Only the result at the end is read, once the server answers again.
     await watching.told(/connection lost: .*retrying/)
     path.block(null)
-    await play({ watching, path, advance, id })
+    await play({ watching, advance })
     expect(watching.child.exitCode).toBe(0)
     expect(watching.lines).toEqual(['3 of 3 upgraded'])
   })

@@ -30,12 +30,14 @@ export interface Progress {
   readonly counts: Readonly<Record<string, number>> &
     Readonly<Record<'upgraded' | 'failed' | 'skipped' | 'cancelled', number>>
   readonly hasEnded: boolean
+  /** Why it waits; null while it proceeds. */
+  readonly holdReason: string | null
 }
 
 /** Returns the progress of an upgrade by its record. */
 export function progressOf(kind: UpgradeKind, upgrade: JsonObject): Progress {
   if (kind === 'mxedge') return applianceProgressOf(upgrade)
-  const sites = rowsOf(upgrade['upgrades'] ?? []).map(({ upgrade: ofSite }) => objectOf(ofSite))
+  const sites = sitesOf(upgrade)
   const targets = sites.map((site) => objectOf(site['targets']))
   return {
     total: targets.reduce((sum, { total }) => sum + Number(total ?? 0), 0),
@@ -43,7 +45,25 @@ export function progressOf(kind: UpgradeKind, upgrade: JsonObject): Progress {
       targets.reduce((sum, { [state]: macs }) => sum + (Array.isArray(macs) ? macs.length : 0), 0),
     ),
     hasEnded: sites.every(hasEnded),
+    holdReason: sites.map(holdReasonOf).find((reason) => reason !== null) ?? null,
   }
+}
+
+/** Returns why an upgrade was stopped before its end; null if it was not. */
+export function stopReasonOf(upgrade: JsonObject): string | null {
+  // The sites of an upgrade mostly stop for the same reason.
+  const stopped = [upgrade, ...sitesOf(upgrade)].find(({ stop_reason: reason }) => reason !== undefined)
+  return stopped === undefined ? null : textOf(stopped['stop_reason'])
+}
+
+/** Returns the parts of an upgrade at its sites. */
+export function sitesOf(upgrade: JsonObject): readonly JsonObject[] {
+  return rowsOf(upgrade['upgrades'] ?? []).map(({ upgrade: ofSite }) => objectOf(ofSite))
+}
+
+function holdReasonOf(upgrade: JsonObject): string | null {
+  const { reason } = objectOf(upgrade['held'])
+  return reason === undefined || hasEnded(upgrade) ? null : textOf(reason)
 }
 
 /** Returns the progress by a message of the live stream; null if it is about another upgrade, or about one site. */
@@ -56,6 +76,7 @@ export function liveProgressOf(kind: UpgradeKind, id: string, data: JsonObject):
     total: Number(counts['total'] ?? 0),
     counts: countsOf((state) => Number(counts[state] ?? 0)),
     hasEnded: hasEnded(data),
+    holdReason: holdReasonOf(data),
   }
 }
 
@@ -78,5 +99,6 @@ function applianceProgressOf(upgrade: JsonObject): Progress {
       cancelled: count('cancelled'),
     },
     hasEnded: hasEnded(upgrade),
+    holdReason: holdReasonOf(upgrade),
   }
 }

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
 import { fields, table, textOf, timeText } from '../output.ts'
 import { type UpgradeKind, upgradeKinds } from './upgrade-kinds.ts'
-import { progressOf } from './upgrade-progress.ts'
+import { progressOf, sitesOf } from './upgrade-progress.ts'
 
 /** Returns the row of an upgrade in the list. */
 export function listed(upgrade: JsonObject) {
@@ -47,7 +47,7 @@ export function listText(upgrades: readonly ReturnType<typeof listed>[], width: 
 /** Returns what an upgrade that has just been created does. */
 export function startText(upgrade: JsonObject): string {
   const { total, counts } = progressOf('device', upgrade)
-  const sites = rowsOf(upgrade['upgrades'] ?? []).map(({ upgrade: ofSite }) => objectOf(ofSite))
+  const sites = sitesOf(upgrade)
   const notes = sites.flatMap(({ notes: ofSite }) => rowsOf(ofSite ?? []))
   return [
     `upgrade ${textOf(upgrade['id'])} ${startOf(sites)}: ${targetsText(total - counts.skipped)}`,

@@ -5,7 +5,7 @@ import { bar } from '../output.ts'
 import type { Session } from '../session.ts'
 import { followStream } from '../stream.ts'
 import { type FoundUpgrade, type UpgradeKind, upgradeKinds } from './upgrade-kinds.ts'
-import { type Progress, liveProgressOf, progressOf } from './upgrade-progress.ts'
+import { type Progress, liveProgressOf, progressOf, stopReasonOf } from './upgrade-progress.ts'
 
 /** How often an upgrade is read while there is no stream. */
 const POLL_MS = 2000
@@ -24,6 +24,15 @@ export async function watchUpgrade(session: Session, api: Api, watched: WatchedU
   const signal = AbortSignal.any([session.interrupted, over.signal])
   let isLive = false
   let [hasRead, isLost] = [false, false]
+  let toldReason: string | null = null
+
+  function show(progress: Progress): void {
+    const { holdReason } = progress
+    // It has a line of its own: a terminal cuts the line of the progress.
+    if (holdReason !== null && holdReason !== toldReason) session.output.tell(`waiting: ${holdReason}`)
+    toldReason = holdReason
+    session.output.progress(lineOf(progress))
+  }
 
   async function read(): Promise<void> {
     const upgrade = objectOf(await api.get(path))
@@ -31,7 +40,7 @@ export async function watchUpgrade(session: Session, api: Api, watched: WatchedU
     if (over.signal.aborted) return
     const progress = progressOf(kind, upgrade)
     hasRead = true
-    session.output.progress(lineOf(progress))
+    show(progress)
     if (!progress.hasEnded) return
     ended.resolve(upgrade)
     over.abort()
@@ -56,7 +65,7 @@ export async function watchUpgrade(session: Session, api: Api, watched: WatchedU
       async onData(data) {
         const progress = liveProgressOf(kind, id, data)
         if (progress === null || over.signal.aborted) return
-        session.output.progress(lineOf(progress))
+        show(progress)
         if (progress.hasEnded) await read()
       },
       async onGap() {
@@ -90,8 +99,10 @@ function report({ output }: Session, kind: UpgradeKind, upgrade: JsonObject): vo
     return `${counts.upgraded} of ${total} upgraded${skipped}`
   })
   const failed = counts.failed + counts.cancelled
-  if (failed > 0)
-    throw new CommandError('upgradeFailed', `${failed} of ${total} ${upgradeKinds[kind].what} were not upgraded`)
+  if (failed === 0) return
+  const stopReason = stopReasonOf(upgrade)
+  const why = stopReason === null ? '' : `: ${stopReason}`
+  throw new CommandError('upgradeFailed', `${failed} of ${total} ${upgradeKinds[kind].what} were not upgraded${why}`)
 }
 
 function lineOf({ total, counts }: Pick<Progress, 'total' | 'counts'>): string {
