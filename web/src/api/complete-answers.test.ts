@@ -57,6 +57,16 @@ it.each(['/api/v1/login', '/api/v1/login/two_factor'])('says of %s only that it 
   await expect(send(new Request(`http://server${path}`, { method: 'POST' }))).rejects.toMatchObject({ message })
 })
 
+it.each([
+  [{ dry_run: true }, 'The server does not answer.'],
+  [{ dry_run: false }, 'The server does not answer. The change may have been made: look before you repeat it.'],
+])('knows what may have happened to a request with %o', async (body, message) => {
+  const { send } = setUp(lost)
+  const headers = { 'content-type': 'application/json' }
+  const request = new Request('http://server/', { method: 'POST', headers, body: JSON.stringify(body) })
+  await expect(send(request)).rejects.toMatchObject({ message })
+})
+
 it('has no limit after an answer without a body', async () => {
   const { limits, send } = setUp(() => Promise.resolve(new Response(null, { status: 204 })))
   expect((await send(new Request('http://server/'))).status).toBe(204)

@@ -14,6 +14,15 @@ const LOST_BEHIND_PROXY = new Set([502, 504])
 /** Repeating a sign-in does no harm, and a person who is not signed in has nothing to look at. */
 const SIGN_IN = /^\/api\/v1\/login(?:$|\/)/
 
+/** Returns false for a request that only reads, signs in or is a dry run. */
+async function mayChangeAnything(request: Request): Promise<boolean> {
+  if (request.method === 'GET' || SIGN_IN.test(new URL(request.url).pathname)) return false
+  // Files are not read into memory.
+  if (request.headers.get('content-type') !== 'application/json') return true
+  const body: unknown = await request.clone().json()
+  return Reflect.get(Object(body), 'dry_run') !== true
+}
+
 interface LimitParts {
   readonly send: (request: Request) => Promise<Response>
   /** @returns A function that cancels it. */
@@ -26,19 +35,22 @@ interface LimitParts {
  */
 export function completeAnswers({ send, schedule }: LimitParts): LimitParts['send'] {
   return async (request) => {
-    const isRepeatable = request.method === 'GET' || SIGN_IN.test(new URL(request.url).pathname)
-    const problem = (why: string, status = 0): Problem => new Problem(status, isRepeatable ? why : `${why} ${OPEN_END}`)
+    const mayChange = mayChangeAnything(request)
     const limit = new AbortController()
-    const cancel = schedule(() => limit.abort(problem(LATE)), LIMIT_MS)
     let why = detailOf(null, 0)
+    const cancel = schedule(() => {
+      why = LATE
+      limit.abort()
+    }, LIMIT_MS)
     try {
       const answer = await send(new Request(request, { signal: AbortSignal.any([request.signal, limit.signal]) }))
       const { status } = answer
-      if (LOST_BEHIND_PROXY.has(status) && !isRepeatable) throw problem(detailOf(null, status), status)
+      if (LOST_BEHIND_PROXY.has(status) && (await mayChange))
+        throw new Problem(status, `${detailOf(null, status)} ${OPEN_END}`)
       why = INCOMPLETE
       return new Response(answer.body === null ? null : await answer.arrayBuffer(), answer)
     } catch (error) {
-      throw error instanceof Problem ? error : problem(why)
+      throw error instanceof Problem ? error : new Problem(0, (await mayChange) ? `${why} ${OPEN_END}` : why)
     } finally {
       cancel()
     }
