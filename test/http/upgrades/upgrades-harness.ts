@@ -31,6 +31,9 @@ export function createUpgradesHarness() {
 
   const post = (body?: unknown): Promise<Answer> => server.call('POST', path, { body, as: admin })
   const get = (suffix = ''): Promise<Answer> => server.call('GET', path + suffix, { as: admin })
+  /** Changes an upgrade by a POST below its path. */
+  const call = (id: string, suffix: string, body: unknown = {}): Promise<Answer> =>
+    server.call('POST', `${path}/${id}/${suffix}`, { body, as: admin })
   const macsOf = (site: number): string[] => org.sites[site]?.devices.map(({ mac }) => mac) ?? []
   const siteId = (site: number): string => org.sites[site]?.id ?? ''
 
@@ -73,6 +76,7 @@ export function createUpgradesHarness() {
     },
     post,
     get,
+    call,
     macsOf,
     siteId,
     targets,
