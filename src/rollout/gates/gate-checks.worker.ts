@@ -35,20 +35,25 @@ export function startGateChecks(ctx: Context, outbound: OutboundHttp): Poller {
   })
 }
 
-/** Calls all checks that are due. @returns True if there may be more. */
+/** Calls all checks that are due, and opens the gates whose time is over. @returns True if there may be more. */
 export async function askChecks(ctx: Context, outbound: OutboundHttp, signal: AbortSignal): Promise<boolean> {
   const nowMs = ctx.serviceClock.nowMs()
   const due = await claimChecks(ctx.db, { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: MAX_AT_ONCE })
-  await Promise.all(due.map((check) => askCheck(ctx, outbound, { check, url: check.url, signal })))
+  await Promise.all(
+    due.map((check) =>
+      check.url === null
+        ? applyTo(ctx, check, { kind: 'open', note: null })
+        : askCheck(ctx, outbound, { check, url: check.url, signal }),
+    ),
+  )
   return due.length === MAX_AT_ONCE
 }
 
 async function askCheck(
   ctx: Context,
   outbound: OutboundHttp,
-  { check, url, signal }: { readonly check: DueCheck; readonly url: string | null; readonly signal: AbortSignal },
+  { check, url, signal }: { readonly check: DueCheck; readonly url: string; readonly signal: AbortSignal },
 ): Promise<void> {
-  if (url === null) return applyTo(ctx, check, { kind: 'open', note: null })
   const { orgId, id, attempt, total, upgraded, failed } = check
   const question = { org_id: orgId, upgrade_id: id, ...phaseOf(check), total, upgraded, failed }
   const result = await outbound.send({
@@ -132,6 +137,12 @@ interface OpenedGate {
   readonly nowMs: number
 }
 
+/** What opens a gate without a person. */
+const openings = {
+  check: { type: 'UPGRADE_CHECK_PASSED', message: (phase: string) => `The check of ${phase} passed` },
+  time: { type: 'UPGRADE_WAIT_ENDED', message: (phase: string) => `The wait after ${phase} ended` },
+} as const
+
 async function openGate(tx: Tx, scope: OrgScope, { check, note, now, nowMs }: OpenedGate): Promise<void> {
   const { id, phase, of, url } = check
   const by = url === null ? 'time' : 'check'
@@ -145,14 +156,9 @@ async function openGate(tx: Tx, scope: OrgScope, { check, note, now, nowMs }: Op
     at_s: epochS(now),
   })
   await resumeSiteUpgrades(tx, scope, id, nowMs)
-  const passed = {
-    type: by === 'time' ? 'UPGRADE_WAIT_ENDED' : 'UPGRADE_CHECK_PASSED',
-    upgrade_id: id,
-    ...phaseOf(check),
-    ...(note !== null && { note }),
-  } as const
-  const end = by === 'time' ? 'wait after' : 'check of'
-  const message = `The ${end} ${wordsOf(of ?? undefined).phase} ${phase} of upgrade ${id} ${by === 'time' ? 'ended' : 'passed'}`
-  await appendUpgradeChange(tx, scope, { ...passed, message }, now)
+  const { type, message } = openings[by]
+  const opened = { type, upgrade_id: id, ...phaseOf(check), ...(note !== null && { note }) } as const
+  const words = `${wordsOf(of ?? undefined).phase} ${phase} of upgrade ${id}`
+  await appendUpgradeChange(tx, scope, { ...opened, message: message(words) }, now)
   wakeAfterCommit(tx, 'rollouts')
 }

@@ -13,7 +13,7 @@ export interface DueCheck {
   readonly of: 'downloads' | null
   /** Null: it waits for nothing but a time. */
   readonly url: string | null
-  /** Other upgrades have taken all devices of the phase. */
+  /** The phase has lost all its devices. */
   readonly isEmptied: boolean
   /** The start of the pause to which the check belongs, in service time. */
   readonly sinceMs: number

@@ -44,7 +44,10 @@ export function createKeptSlots(pool: Pool, nowMs: () => number): KeptSlots {
   function isKept(orgId: string): boolean {
     const left = pool.left()
     if (starving.size < left) return false
-    return [...starving.values().take(left)].every((first) => first !== orgId)
+    return !starving
+      .values()
+      .take(left)
+      .some((first) => first === orgId)
   }
 
   /** At once, because the slot could otherwise go to another organization. */
