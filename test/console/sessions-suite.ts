@@ -96,7 +96,7 @@ export function testSessions(opened: () => ConsoleWorld): void {
     page.on('response', (response) => response.status() === 401 && refused.push(response.url()))
     page.on('websocket', () => (streams += 1))
     await page.reload()
-    await waitUntil('the stream', () => streams === 1)
+    await waitUntil('the stream', () => streams > 0)
     await endSessions(person)
     // What a page reads again when it comes to the front.
     await waitUntil('refusals', async () => {
@@ -106,13 +106,15 @@ export function testSessions(opened: () => ConsoleWorld): void {
     const cover = coverOf(page)
     await cover.waitFor()
     expect(await page.locator('dialog').count()).toBe(1)
+    // The server closes the stream of an ended session, and the page may have tried again before the first refusal.
+    const before = streams
     const late = { name: 'Late', url: 'http://127.0.0.1:9/hook', enabled: false }
     expect((await world.call('POST', `${world.path}/webhooks`, { body: late })).status).toBe(200)
     await cover.getByLabel('Password', { exact: true }).fill(person.password)
     await page.keyboard.press('Enter')
     await cover.waitFor({ state: 'detached' })
     await page.getByText('Add Webhook "Late"').waitFor()
-    await waitUntil('the new stream', () => streams === 2)
+    await waitUntil('the new stream', () => streams > before)
 
     // The history of the browser may lead to a page of nobody, and from there back to what the page has read.
     await page.evaluate("history.pushState({}, '', '/recover'); history.pushState({}, '', location.origin)")
