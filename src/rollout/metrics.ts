@@ -1,6 +1,6 @@
 import { type Metrics, metric } from '../platform/process/prometheus.ts'
 import type { Now } from './site-upgrade-now.ts'
-import type { OrgRound } from './rounds/decide-org-upgrade.ts'
+import { type OrgRound, findOrgHold } from './rounds/decide-org-upgrade.ts'
 import { decideOutage } from './targets/decide-outage.ts'
 import { isHealthReason } from './targets/health/decide-health.ts'
 import { WINDOW_TOO_SHORT } from './targets/steps/decide-window.ts'
@@ -103,10 +103,10 @@ export function countHold(metrics: Metrics, { by }: Pick<UpgradeHold, 'by'>): vo
 
 /** Counts the results of rounds, once they are committed. */
 export function countRounds(metrics: Metrics, rounds: readonly OrgRound<LockedSiteUpgrade>[], at: Now): void {
-  for (const { decisions, startHold, phases } of rounds) {
-    const held = startHold ?? phases?.hold ?? null
-    if (held !== null) countHold(metrics, held)
-    for (const { siteUpgrade, decision } of decisions) {
+  for (const round of rounds) {
+    const held = findOrgHold(round)
+    if (held !== null) countHold(metrics, held.hold)
+    for (const { siteUpgrade, decision } of round.decisions) {
       for (const step of decision.steps) countStep(metrics, step, at)
       const { status, finishedAt, hold, currentPhase } = decision.siteUpgrade
       if (siteUpgrade.hold === null && hold !== null) countHold(metrics, hold)

@@ -1,6 +1,12 @@
 import { type CountsByPhase, type FailuresByPhase, exceedsPercentage } from '../stops/decide-stop.ts'
 import { type PhaseOf, START_PHASE, type UpgradeHold, type UpgradePlan } from '../rollout.ts'
 
+/** The pause of a whole upgrade at a gate, and the phase that it waits for or behind. */
+export interface Hold {
+  readonly hold: UpgradeHold
+  readonly phase: PhaseOf['phase']
+}
+
 /** The results of the devices of the phases so far. */
 export interface PhaseResults {
   readonly failures: FailuresByPhase

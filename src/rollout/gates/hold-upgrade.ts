@@ -2,13 +2,8 @@ import type { OrgScope } from '../../access/scope.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { appendUpgradeChange } from '../events/append-events.ts'
 import { presentPhase } from '../phases/present-phase.ts'
-import type { PhaseOf, UpgradeHold } from '../rollout.ts'
+import type { Hold } from './decide-hold.ts'
 import { pauseSiteUpgrades } from './store-hold.ts'
-
-export interface Hold {
-  readonly hold: UpgradeHold
-  readonly phase: PhaseOf['phase']
-}
 
 /**
  * Pauses an upgrade at a gate, with its event. The caller has locked the upgrade.

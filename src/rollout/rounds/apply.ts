@@ -14,18 +14,18 @@ import { appendUpgradeChange } from '../events/append-events.ts'
 import { type StoppedByFailures, appendStops, stopFailed } from '../stops/apply-stops.ts'
 import { appendRoundEnds, appendRoundProgress, placeOf } from '../events/append-round-events.ts'
 import type { Now, SiteUpgradeDecision } from '../site-upgrade-now.ts'
-import type { OrgRound } from './decide-org-upgrade.ts'
+import { type OrgRound, findOrgHold } from './decide-org-upgrade.ts'
 import { decideOutage } from '../targets/decide-outage.ts'
 import type { Step } from './decide-step.ts'
 import { showProgress } from '../fwupdate.ts'
 import { imagesOf, leavesDownloadPhase, splitImages } from '../targets/hops/hops.ts'
 import { isSeenByWatchers, noteUpgrades } from '../events/note-upgrades.ts'
 import { presentPhase } from '../phases/present-phase.ts'
-import { START_PHASE, type UpgradeHold, type UpgradeHop, isInFlight, isTerminal } from '../rollout.ts'
+import { type UpgradeHold, type UpgradeHop, isInFlight, isTerminal } from '../rollout.ts'
 import { type TargetChange, endHolds, updateOrgFailures, updateSiteUpgrades, updateTargets } from './store.ts'
 import { updateBaselines } from '../targets/health/store.ts'
 import { type TargetHop, updateHops } from '../targets/hops/store.ts'
-import { type Hold, holdUpgrade } from '../gates/hold-upgrade.ts'
+import { holdUpgrade } from '../gates/hold-upgrade.ts'
 import { openDownloadPhase, updateOrgDownloads } from '../phases/store-downloads.ts'
 import { openPhase, updateOrgPhases } from '../phases/store.ts'
 import type { LockedSiteUpgrade } from '../store.ts'
@@ -275,12 +275,6 @@ async function applyPhases(
   // The same round may have ended all sites.
   const held = findOrgHold(round)
   if (held !== null) await holdUpgrade(tx, scope, org.id, { ...held, now })
-}
-
-function findOrgHold({ startHold, phases, downloads }: OrgRound<LockedSiteUpgrade>): Hold | null {
-  if (startHold !== null) return { hold: startHold, phase: START_PHASE }
-  const paused = phases?.hold ? phases : downloads
-  return paused?.hold ? { hold: paused.hold, phase: paused.current } : null
 }
 
 async function appendHoldAudit(

@@ -2,7 +2,7 @@ import { decideNext, decideStop } from './decide-next.ts'
 import type { SiteUpgradeDecision, SiteUpgradeNow, Now } from '../site-upgrade-now.ts'
 import { type OrgPhases, type OrgPhasesChange, countOrgPhases, decideOrgPhases } from '../phases/decide-org-phases.ts'
 import { type DevicesInUse, type OrgLimits, addBegun, countInUse, findCapacity } from '../phases/decide-capacity.ts'
-import { ofDownloads } from '../gates/decide-hold.ts'
+import { type Hold, ofDownloads } from '../gates/decide-hold.ts'
 import { type StartNow, findStartWait } from '../gates/decide-wait.ts'
 import { isHardFailure } from './decide-step.ts'
 import { type PhaseOf, START_PHASE, type UpgradeHold } from '../rollout.ts'
@@ -53,6 +53,13 @@ export interface OrgRound<J> {
   readonly phases: OrgPhasesChange | null
   /** The same for the phases of the downloads. */
   readonly downloads: OrgPhasesChange | null
+}
+
+/** Returns the pause of the whole upgrade with which the round ends; null: none. */
+export function findOrgHold<J>({ startHold, phases, downloads }: OrgRound<J>): Hold | null {
+  if (startHold !== null) return { hold: startHold, phase: START_PHASE }
+  const paused = phases?.hold ? phases : downloads
+  return paused?.hold ? { hold: paused.hold, phase: paused.current } : null
 }
 
 export function decideOrgUpgrade<J extends SiteUpgradeNow>(

@@ -15,8 +15,7 @@ import { deviceOfCandidate } from '../../rollout/store-candidates.ts'
 import { type NewUpgrade, insertUpgrade } from '../../rollout/store-create.ts'
 import { findStartWait } from '../../rollout/gates/decide-wait.ts'
 import { holdUpgrade } from '../../rollout/gates/hold-upgrade.ts'
-import { countHold } from '../../rollout/metrics.ts'
-import { LARGE_PLAN, START_PHASE } from '../../rollout/rollout.ts'
+import { LARGE_PLAN, START_PHASE, type UpgradeHold } from '../../rollout/rollout.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { type TakenTarget, takeoverReason } from '../../rollout/changes/plan-takeover.ts'
 import { updateReleased } from '../../rollout/changes/store-release.ts'
@@ -65,23 +64,22 @@ export async function createUpgrade(
   saveMemory()
   await insertUpgrade(tx, scope, upgrade)
   await appendCreation(tx, scope, upgrade, { ...prepared, ...claim })
-  await holdStart(ctx, tx, scope, { request, prepared })
+  const hold = await holdStart(tx, scope, { request, prepared })
   saveMemory()
-  return { ...upgrade, plans: prepared.plans, busy: claim.busy }
+  return { ...upgrade, ...claim, plans: prepared.plans, hold }
 }
 
 /** Pauses an upgrade that may not begin yet with its creation, so that nobody reads it in between. */
 async function holdStart(
-  ctx: Context,
   tx: Tx,
   { orgId }: InOrg,
   { request: { startGate: gate }, prepared: { id, now, nowMs } }: Wanted,
-): Promise<void> {
+): Promise<UpgradeHold | null> {
   const wait = findStartWait(gate && { gate, given: 0 })
-  if (wait === null) return
+  if (wait === null) return null
   const hold = { ...wait, since_s: epochS(now), since_ms: nowMs }
   const isHeld = await holdUpgrade(tx, systemScope('rollout', orgId), id, { hold, phase: START_PHASE, now })
-  if (isHeld) countHold(ctx.metrics, hold)
+  return isHeld ? hold : null
 }
 
 interface Wanted {
@@ -148,9 +146,11 @@ async function appendTakeover(
   await appendReleasedDevices(tx, scope, placed, { reason: takeoverReason(id), now })
 }
 
-/** The written upgrade, the plan for each selected device, and the devices that other upgrades keep. */
-export interface CreatedUpgrade extends NewUpgrade, Pick<Claim, 'busy'> {
+/** The written upgrade, the plan for each selected device, and the devices that other upgrades keep or lose. */
+export interface CreatedUpgrade extends NewUpgrade, Claim {
   readonly plans: readonly Planned[]
+  /** The pause with which it begins. */
+  readonly hold: UpgradeHold | null
 }
 
 async function appendCreation(

@@ -1,8 +1,7 @@
 import type { SiteScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/errors.ts'
-import { inUpgradeTx } from '../changes/in-upgrade-tx.ts'
-import { createUpgrade } from '../creation/create-upgrade.ts'
+import { inCreationTx } from '../creation/in-creation-tx.ts'
 import { refuseBusy } from '../creation/refuse-busy.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 
@@ -12,8 +11,8 @@ import type { UpgradeRequest } from '../org-upgrade.ts'
  * @throws AppError invalid, also if other upgrades have the devices that it names.
  */
 export async function createSiteUpgrade(ctx: Context, scope: SiteScope, request: UpgradeRequest): Promise<string> {
-  return inUpgradeTx(ctx, scope, async (tx) => {
-    const created = await createUpgrade(ctx, tx, scope, request)
+  return inCreationTx(ctx, scope, async (_tx, create) => {
+    const created = await create(request)
     if (request.selection.ids !== null) refuseBusy(created, 'device')
     const [siteUpgrade] = created.sites
     if (siteUpgrade === undefined) throw notFound(scope.siteId)

@@ -5,8 +5,8 @@ import { findDevice, listDevicesById } from '../../devices/store.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
-import { inUpgradeTx } from '../changes/in-upgrade-tx.ts'
-import { type CreatedUpgrade, createUpgrade } from '../creation/create-upgrade.ts'
+import type { CreatedUpgrade } from '../creation/create-upgrade.ts'
+import { inCreationTx } from '../creation/in-creation-tx.ts'
 import type { UpgradePreview } from '../previews/preview.ts'
 import { type PreviewOrigin, previewUpgrade } from '../previews/preview-upgrade.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
@@ -30,20 +30,20 @@ export async function upgradeDevice(
   scope: SiteScope,
   { deviceId, request }: { readonly deviceId: string; readonly request: UpgradeRequest },
 ): Promise<DeviceUpgrade> {
-  return inUpgradeTx(ctx, scope, async (tx) => {
+  return inCreationTx(ctx, scope, async (tx, create) => {
     if ((await findDevice(tx, scope, deviceId)) === undefined) throw notFound(deviceId)
-    return upgradeLone(ctx, tx, scope, { deviceId, request })
+    return upgradeLone(ctx, tx, scope, { deviceId, create: () => create(request) })
   })
 }
 
-/** The request selects only the device, which the caller has found in the scope. */
+/** `create` creates an upgrade of only the device, which the caller has found in the scope. */
 async function upgradeLone(
   ctx: Context,
   tx: Tx,
   scope: SitesScope,
-  { deviceId, request }: { readonly deviceId: string; readonly request: UpgradeRequest },
+  { deviceId, create }: { readonly deviceId: string; readonly create: () => Promise<CreatedUpgrade> },
 ): Promise<DeviceUpgrade> {
-  const created = await createUpgrade(ctx, tx, scope, request)
+  const created = await create()
   const [siteUpgrade] = created.sites
   const [plan] = created.plans
   if (siteUpgrade === undefined || plan === undefined) throw notFound(deviceId)
@@ -63,11 +63,12 @@ export async function upgradeDeviceByMac(
   { mac, requestAt }: { readonly mac: string; readonly requestAt: (siteId: string) => UpgradeRequest },
 ): Promise<DeviceUpgrade> {
   const deviceId = deviceIdOf(mac)
-  return inUpgradeTx(ctx, scope, async (tx) => {
+  return inCreationTx(ctx, scope, async (tx, create) => {
     const [device] = await listDevicesById(tx, scope, [deviceId])
     if (device === undefined || device.type === 'ap') throw notFound(mac)
-    if (device.siteId === null) throw new AppError('invalid', 'The device has no site: assign it first')
-    return upgradeLone(ctx, tx, scope, { deviceId, request: requestAt(device.siteId) })
+    const { siteId } = device
+    if (siteId === null) throw new AppError('invalid', 'The device has no site: assign it first')
+    return upgradeLone(ctx, tx, scope, { deviceId, create: () => create(requestAt(siteId)) })
   })
 }
 

@@ -5,8 +5,7 @@ import { listVersions } from '../../firmware/store.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { invalidField, notFound } from '../../platform/errors.ts'
-import { inUpgradeTx } from '../changes/in-upgrade-tx.ts'
-import { createUpgrade } from '../creation/create-upgrade.ts'
+import { inCreationTx } from '../creation/in-creation-tx.ts'
 import { refuseBusy } from '../creation/refuse-busy.ts'
 import type { UpgradePreview } from '../previews/preview.ts'
 import { type PreviewOrigin, previewUpgrade } from '../previews/preview-upgrade.ts'
@@ -32,8 +31,8 @@ export interface SsrRequest {
  * @throws AppError invalid naming the field; nothing is changed then.
  */
 export async function createSsrUpgrade(ctx: Context, scope: SitesScope, wanted: SsrRequest): Promise<SsrUpgrade> {
-  return inUpgradeTx(ctx, scope, async (tx) => {
-    const created = await createUpgrade(ctx, tx, scope, await findRouters(tx, scope, wanted))
+  return inCreationTx(ctx, scope, async (tx, create) => {
+    const created = await create(await findRouters(tx, scope, wanted))
     refuseBusy(created, 'router')
     return getSsrUpgrade(tx, scope, created.org.id)
   })

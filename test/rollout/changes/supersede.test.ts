@@ -96,6 +96,7 @@ describe('an upgrade that supersedes another one', () => {
     const { id } = await rollout.create({ supersede: true })
     await rollout.advance()
     await expectConsistent(rollout.ctx)
+    expect(rollout.ctx.metrics.encode([])).toContain('signalbox_upgrade_devices_ended_total{result="cancelled"} 12\n')
     const old = await rollout.read(deferred.id)
     expect(statusOf(old).toSorted()).toEqual(['cancelled', 'completed'])
     expect(old.siteUpgrades.flatMap(({ stopReason }) => stopReason ?? [])).toEqual([`taken over by upgrade ${id}`])

@@ -144,6 +144,7 @@ describe('what people and programs hear of phases of the downloads', () => {
     const reason = 'download phase 1 ended and waits for an approval'
     expect(siteUpgrades).toMatchObject([{ hold: { by: 'approval', of: 'downloads', reason } }, { hold: { reason } }])
     expect((await listHeldUpgrades(ctx.db)).map((one) => one.reason)).toEqual([reason])
+    expect(ctx.metrics.encode([])).toContain('signalbox_upgrade_holds_total{by="approval"} 1\n')
     const approval = { id, phase: 1, note: null }
     await expect(approveOrgUpgrade(ctx, org.scope, approval)).rejects.toThrow(
       'Invalid field phase_of: is reboots, but download phase 1 waits for an approval',

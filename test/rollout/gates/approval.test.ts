@@ -115,6 +115,7 @@ it.each(['big_bang', 'serial', 'canary'] as const)(
       { status: 'queued', hold },
       { status: 'queued', hold },
     ])
+    expect(rollout.ctx.metrics.encode([])).toContain('signalbox_upgrade_holds_total{by="approval"} 1\n')
     await play()
     await rollout.fleet.crash(rollout.devices())
     await play()
