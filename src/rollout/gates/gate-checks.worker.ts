@@ -24,37 +24,76 @@ const TIMEOUT_MS = 10_000
  */
 const LEASE_MS = 60_000
 const MAX_AT_ONCE = 20
+/** Slow checks of one organization leave places to those of others. */
+const MAX_PER_ORG = 5
 
 /** Calls the checks for which upgrades wait at their gates, and ends their waits for a time. */
-export function startGateChecks(ctx: Context, outbound: OutboundHttp): Poller {
-  return startPoller({
+export function startGateChecks(ctx: Context, outbound: OutboundHttp): Pick<Poller, 'stop'> {
+  const checks = createGateChecks(ctx, outbound)
+  const poller = startPoller({
     name: 'gate checks',
     ctx,
     intervalMs: INTERVAL_MS,
-    work: (signal) => askChecks(ctx, outbound, signal),
+    async work(signal) {
+      // Each check that ends leaves its place to the next one.
+      for (const call of await checks.begin(signal)) void call.then(() => poller.wake())
+      return false
+    },
   })
+  return {
+    async stop() {
+      await poller.stop()
+      await checks.ended()
+    },
+  }
 }
 
-/** Calls all checks that are due, and opens the gates whose time is over. @returns True if there may be more. */
-export async function askChecks(ctx: Context, outbound: OutboundHttp, signal: AbortSignal): Promise<boolean> {
-  const nowMs = ctx.serviceClock.nowMs()
-  const due = await claimChecks(ctx.db, { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: MAX_AT_ONCE })
-  await Promise.all(
-    due.map((check) =>
-      check.url === null
-        ? applyTo(ctx, check, { kind: 'open', note: null })
-        : askCheck(ctx, outbound, { check, url: check.url, signal }),
-    ),
-  )
-  return due.length === MAX_AT_ONCE
+export interface GateChecks {
+  /**
+   * Calls the checks that are due, and opens the gates whose time is over, as far as there are places.
+   * @returns The calls, which never reject: a failed one is logged, and repeated once its lease has ended.
+   */
+  begin(signal: AbortSignal): Promise<Promise<void>[]>
+  /** Resolves once all calls have ended. */
+  ended(): Promise<void>
+}
+
+export function createGateChecks(ctx: Context, outbound: OutboundHttp): GateChecks {
+  const calls = new Map<Promise<void>, string>()
+
+  function begin(check: DueCheck, signal: AbortSignal): Promise<void> {
+    const call = askCheck(ctx, outbound, { check, signal })
+      .catch((error: unknown) => ctx.log.error({ err: error, upgrade_id: check.id }, 'A check of an upgrade failed'))
+      .finally(() => calls.delete(call))
+    calls.set(call, check.orgId)
+    return call
+  }
+
+  return {
+    async begin(signal) {
+      const nowMs = ctx.serviceClock.nowMs()
+      const due = await claimChecks(ctx.db, {
+        nowMs,
+        leaseUntilMs: nowMs + LEASE_MS,
+        limit: MAX_AT_ONCE - calls.size,
+        perOrg: MAX_PER_ORG,
+        running: [...calls.values()],
+      })
+      return due.map((check) => begin(check, signal))
+    },
+    async ended() {
+      await Promise.all(calls.keys())
+    },
+  }
 }
 
 async function askCheck(
   ctx: Context,
   outbound: OutboundHttp,
-  { check, url, signal }: { readonly check: DueCheck; readonly url: string; readonly signal: AbortSignal },
+  { check, signal }: { readonly check: DueCheck; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { orgId, id, attempt, total, upgraded, failed } = check
+  const { orgId, id, url, attempt, total, upgraded, failed } = check
+  if (url === null) return applyTo(ctx, check, { kind: 'open', note: null })
   const question = { org_id: orgId, upgrade_id: id, ...phaseOf(check), total, upgraded, failed }
   const result = await outbound.send({
     url,

@@ -24,18 +24,36 @@ export interface DueCheck {
   readonly failed: number
 }
 
+interface ClaimedChecks {
+  readonly nowMs: number
+  readonly leaseUntilMs: number
+  readonly limit: number
+  /** The number of checks of one organization, with those that are running. */
+  readonly perOrg: number
+  /** The organizations of the checks that are running. */
+  readonly running: readonly string[]
+}
+
 /**
  * Claims checks that are due: until the lease ends, no other worker calls them. Checks without a waiting upgrade are
  * dropped.
  */
 export async function claimChecks(
   db: Db,
-  { nowMs, leaseUntilMs, limit }: { readonly nowMs: number; readonly leaseUntilMs: number; readonly limit: number },
+  { nowMs, leaseUntilMs, limit, perOrg, running }: ClaimedChecks,
 ): Promise<DueCheck[]> {
   const { rows } = await sql<DueCheck & { readonly isWanted: boolean }>`
-    with due as (
-      select org_id, id from org_upgrade where check_due_ms <= ${nowMs}
-      order by check_due_ms limit ${limit} for update skip locked
+    with running as (
+      select org_id, count(*) as number from unnest(${running}::uuid[]) org_id group by org_id
+    ), placed as (
+      select org_id, id, check_due_ms, row_number() over (partition by org_id order by check_due_ms) as place
+      from org_upgrade where check_due_ms <= ${nowMs}
+    ), next as (
+      select placed.org_id, id from placed left join running on running.org_id = placed.org_id
+      where place <= ${perOrg} - coalesce(number, 0) order by check_due_ms limit ${limit}
+    ), due as (
+      select org_id, id from org_upgrade where (org_id, id) in (select org_id, id from next) and check_due_ms <= ${nowMs}
+      for update skip locked
     ), claimed as (
       update org_upgrade upgrade set
         check_due_ms = case when upgrade.hold->>'by' in ('check', 'time') then ${leaseUntilMs}::float8 end,

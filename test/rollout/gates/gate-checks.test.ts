@@ -2,7 +2,7 @@ import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type OutboundHttp, createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
-import { askChecks } from '../../../src/rollout/gates/gate-checks.worker.ts'
+import { createGateChecks } from '../../../src/rollout/gates/gate-checks.worker.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../../src/upgrades/changes/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../../src/upgrades/changes/resume-org-upgrade.ts'
@@ -40,16 +40,19 @@ afterEach(async () => {
   })
 })
 
+const checkUrl = () => `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/check`
+
 async function createHeld(phases: OrgUpgradeBody = { canary_phases: [25, 100] }, gates = [1]): Promise<string> {
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/check`
-  const phase_gates = gates.map((phase) => ({ phase, wait_for: 'check' as const, url }))
+  const phase_gates = gates.map((phase) => ({ phase, wait_for: 'check' as const, url: checkUrl() }))
   const { id } = await rollout.create({ reboot_strategy: 'canary', ...phases, phase_gates })
   await rollout.play()
   expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'check' } })
   return id
 }
 
-const ask = (http = outbound) => askChecks(rollout.ctx, http, new AbortController().signal)
+async function ask(http = outbound): Promise<void> {
+  await Promise.all(await createGateChecks(rollout.ctx, http).begin(new AbortController().signal))
+}
 
 async function read(id: string) {
   const upgrade = await rollout.read(id)
@@ -157,7 +160,7 @@ it('a check that fails is asked again after growing pauses, also where the servi
   rollout.clock.advance(5000)
   // The service dies after the question: nothing of the answer is written.
   const dying = { ...outbound, send: () => Promise.reject(new Error('killed')) }
-  await expect(ask(dying)).rejects.toThrow('killed')
+  await ask(dying)
   rollout.clock.advance(30_000)
   await ask()
   expect(asked).toHaveLength(1)
@@ -168,6 +171,39 @@ it('a check that fails is asked again after growing pauses, also where the servi
   expect(asked).toHaveLength(2)
   expect((await read(id)).counts).toEqual({ upgraded: 8 })
 })
+
+it('slow checks of one organization leave places to those of another, and to gates by time', async () => {
+  await rollout.seed(Array.from({ length: 7 }, () => 2))
+  for (const { id } of rollout.org.sites) await createAt(id, 'check')
+  await rollout.play()
+  await rollout.seed([2, 2])
+  const [first, second] = rollout.org.sites
+  await createAt(first?.id ?? '', 'check')
+  const timed = await createAt(second?.id ?? '', 'time')
+  await rollout.play()
+  rollout.clock.advance(60_000)
+  const { promise: answers, resolve: answer } = Promise.withResolvers<void>()
+  const slow: OutboundHttp = { ...outbound, send: (request) => answers.then(() => outbound.send(request)) }
+  const checks = createGateChecks(rollout.ctx, slow)
+  const begin = () => checks.begin(new AbortController().signal)
+  const begun = await begin()
+  expect(begun).toHaveLength(7)
+  expect(await begin()).toEqual([])
+  await Promise.race(begun)
+  expect((await read(timed)).hold).toBeNull()
+  answer()
+  await Promise.all(begun)
+  expect(await begin()).toHaveLength(2)
+  await checks.ended()
+  expect(asked).toHaveLength(8)
+})
+
+async function createAt(site: string, waitFor: 'check' | 'time'): Promise<string> {
+  const gate = waitFor === 'check' ? { wait_for: waitFor, url: checkUrl() } : { wait_for: waitFor, minutes: 1 }
+  const phases = { canary_phases: [50, 100], phase_gates: [{ phase: 1, ...gate }] }
+  const { id } = await rollout.create({ reboot_strategy: 'canary', all_sites: false, site_ids: [site], ...phases })
+  return id
+}
 
 it('an answer after the cancellation is ignored, and a forbidden address gives no answer', async () => {
   const id = await createHeld()
@@ -257,8 +293,7 @@ it('a late answer about one phase does not open another, also where sites have e
 it('a check of a phase of the downloads says so, and lets the next one open', async () => {
   const capabilities = { commands: ['stage', 'activate'], restart_members: [], restart_nodes: [] } as const
   await rollout.seed([{ devices: 4, type: 'switch', model: 'EX4100', capabilities }])
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/check`
-  const phase_gates = [{ phase: 1, wait_for: 'check' as const, url }]
+  const phase_gates = [{ phase: 1, wait_for: 'check' as const, url: checkUrl() }]
   const { id } = await rollout.create({ download_strategy: 'canary', canary_phases: [25], phase_gates })
   const play = () => rollout.play((_, attempt) => (attempt === 1 ? 'does' : 'upgrades'))
   await play()
