@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { recordCommandsSent } from '../../src/devices/commands/record-commands.ts'
 import { endAlarms, raiseAlarms } from '../../src/events/alarms/store.ts'
@@ -344,6 +344,37 @@ describe('a client that does not keep to the rules', () => {
     })
     return peak
   }
+})
+
+describe('a connection that is not opened', () => {
+  /** Asks for the stream by a connection that the server alone ends. @returns The two sockets. */
+  async function ask(token: string): Promise<{ readonly client: Socket; readonly served: Socket }> {
+    const { hostname, port } = new URL(server.url)
+    const client = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+    onTestFinished(() => void client.destroy())
+    const upgraded = once(server.http.server, 'upgrade')
+    const headers = ['Host: x', 'Connection: Upgrade', 'Upgrade: websocket', `Authorization: Token ${token}`]
+    client.write(['GET /api-ws/v1/stream HTTP/1.1', ...headers, '', ''].join('\r\n'))
+    const [, served] = await upgraded
+    return { client, served }
+  }
+
+  // Anything else would listen to the errors of the socket, for which the service has to listen itself.
+  const untilClosed = (socket: Socket) => waitUntil('the connection is closed', () => socket.closed)
+
+  it('disturbs nothing if the client resets it before it is authenticated', async () => {
+    const { client, served } = await ask(server.org.token)
+    client.resetAndDestroy()
+    await untilClosed(served)
+    await open()
+  })
+
+  it('is closed after the refusal even if the client keeps it open', async () => {
+    const { client, served } = await ask('wrong')
+    const [answer] = await once(client, 'data')
+    expect(String(answer)).toMatch(/^HTTP\/1.1 401 /)
+    await untilClosed(served)
+  })
 })
 
 it('answers an ordinary request with the reason', async () => {

@@ -1,5 +1,5 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
+import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { WebSocketServer } from 'ws'
 import type { Authenticate } from '../../access/authentication/authenticate.ts'
@@ -28,7 +28,7 @@ const MAX_OF_CALLER = 200
 const MAX_CONNECTIONS = 5000
 
 interface Upgrade {
-  readonly socket: Duplex
+  readonly socket: Socket
   readonly head: Buffer
 }
 
@@ -55,13 +55,16 @@ export function serveStream(
   const closing: (() => Promise<void>)[] = []
   const connections = new Map<StreamConnection, { readonly account: string; readonly request: FastifyRequest }>()
 
-  http.server.on('upgrade', (raw: IncomingMessage, socket: Duplex, head: Buffer) => {
+  http.server.on('upgrade', (raw: IncomingMessage, socket: Socket, head: Buffer) => {
     upgrades.set(raw, { socket, head })
+    // Node.js no longer listens: without a listener, a client that resets its connection would end the process.
+    socket.on('error', () => socket.destroy())
     // The request goes the way of all others, so that its refusals do too.
     const response = new ServerResponse(raw)
     response.shouldKeepAlive = false
-    response.assignSocket(socket as Parameters<ServerResponse['assignSocket']>[0])
-    response.once('finish', () => socket.end())
+    response.assignSocket(socket)
+    // The time limit for silence no longer holds either: a client could keep a refused connection open forever.
+    response.once('finish', () => socket.destroySoon())
     http.routing(raw, response)
   })
 
@@ -100,7 +103,7 @@ export function serveStream(
     const account = caller.principal.adminId ?? caller.principal.tokenId ?? ''
     assertRoom(account)
     reply.hijack()
-    reply.raw.detachSocket(upgrade.socket as Parameters<ServerResponse['detachSocket']>[0])
+    reply.raw.detachSocket(upgrade.socket)
     sockets.handleUpgrade(request.raw, upgrade.socket, upgrade.head, (socket) => {
       const connection = new StreamConnection(socket, { ctx, hub, find, caller })
       connections.set(connection, { account, request })
