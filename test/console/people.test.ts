@@ -16,13 +16,14 @@ describe.skipIf(noChromium !== null)(
     let server: ConsoleWorld
     let org: string
     let upgradeId: string
+    let upgrade: object
     const ssoDomains = new Map<string, string>()
 
     beforeAll(async () => {
       server = await startConsole(ssoDomains)
       org = server.path
       const seeded = await seedOrg(server.ctx, [{ devices: 3, name: 'Oslo' }], server.org.orgId)
-      const upgrade = {
+      upgrade = {
         site_ids: seeded.sites.map(({ id }) => id),
         models: [MODEL],
         version: NEW,
@@ -162,6 +163,24 @@ describe.skipIf(noChromium !== null)(
       await page.keyboard.press('Enter')
       await page.getByText('No change matches').waitFor()
       expect(new URL(page.url()).searchParams.get('message')).toBe('no such change')
+      await context.close()
+    })
+
+    it('says to a person who has approved an upgrade who is still needed', { timeout: WITHIN_MS }, async () => {
+      const gate = { phase: 0, wait_for: 'approval', approvals: 2 }
+      const { body } = await server.call('POST', `${org}/devices/upgrade`, {
+        body: { ...upgrade, supersede: true, phase_gates: [gate] },
+      })
+      const { page, context } = await server.enter(server.org, `${org}/upgrades/${body.id}`)
+      await page.getByRole('button', { name: 'Approve the start…' }).press('Enter')
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('Waits for 1 further approval by another person.').waitFor()
+      await dialog.getByRole('button', { name: 'Approve the start' }).press('Enter')
+      await page.getByText('You have approved it. 1 other person has yet to approve it.').waitFor()
+      await page.getByRole('list', { name: 'Gates' }).getByText('1 given, by').waitFor()
+      await page.getByRole('button', { name: 'Cancel the upgrade…' }).waitFor()
+      expect(await page.getByRole('button', { name: /^Approve/ }).count()).toBe(0)
+      expect(await server.call('POST', `${org}/devices/upgrade/${body.id}/cancel`)).toMatchObject({ status: 200 })
       await context.close()
     })
 

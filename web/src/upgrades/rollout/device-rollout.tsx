@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useMay } from '../../accounts/self.ts'
+import { useMay, useSelf } from '../../accounts/self.ts'
 import { ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
@@ -9,6 +9,7 @@ import { useNow } from '../../display/times/use-now.ts'
 import { type Site, sharedZone, useSites } from '../../orgs/sites.ts'
 import { goalText, kinds } from '../overview.ts'
 import { type Upgrade, awaitedOf, holdOf, stateOf, stopReasonOf } from '../upgrade.ts'
+import { barOf } from './approver.ts'
 import type { UpgradePlace } from './calls.ts'
 import { estimateEnd } from './estimate-end.ts'
 import { type WindowsAhead, windowsAheadOf } from './outlook.ts'
@@ -34,12 +35,14 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
   const { orgId, upgradeId, kind } = place
   const { report, hasDevices, upgrade, problem, refresh } = useRollout(place)
   const mayWrite = useMay('write', { orgId })
+  const adminId = useSelf()?.admin_id
   const sites = useSites(orgId).data
   if (report === undefined || upgrade === undefined || (!hasDevices && problem !== null))
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
   const hold = holdOf(upgrade)
   const state = { report, hold, stopReason: stopReasonOf(upgrade) }
   const { tone, text } = stateOf({ status: report.status, ...state })
+  const bar = mayWrite ? barOf(state, adminId) : null
   const awaited = awaitedText(awaitedOf(upgrade), kinds[kind].unit)
   const path = `/orgs/${orgId}${kinds[kind].path}/${upgradeId}`
   return (
@@ -54,7 +57,9 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
         }
         actions={
           <>
-            {mayWrite && <RolloutActions place={place} state={state} counts={upgrade} onDone={refresh} />}
+            {mayWrite && (
+              <RolloutActions place={place} state={state} counts={upgrade} isBarred={bar !== null} onDone={refresh} />
+            )}
             <a className="link-button" href={`/api/v1${path}/report?format=csv`} download>
               Report as CSV
             </a>
@@ -76,6 +81,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
               , until about <ViewerTime at={hold.until} />
             </>
           )}
+          {bar !== null && `. ${bar}`}
         </p>
       )}
       {awaited !== null && <p className="note">{awaited}</p>}

@@ -23,6 +23,8 @@ interface RolloutActionsProps {
   readonly place: UpgradePlace
   readonly state: State
   readonly counts: Upgrade
+  /** True if the person can't give the approval that it waits for. */
+  readonly isBarred: boolean
   readonly onDone: () => Promise<void>
 }
 
@@ -36,7 +38,7 @@ type Offer = {
 )
 
 /** The possible actions on the upgrade; each button states its effect. */
-export function RolloutActions({ place, state, counts: upgrade, onDone }: RolloutActionsProps) {
+export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone }: RolloutActionsProps) {
   const { report, hold } = state
   const { api } = useServer()
   const [note, setNote] = useState('')
@@ -119,7 +121,7 @@ export function RolloutActions({ place, state, counts: upgrade, onDone }: Rollou
     },
   }
   const { status, failed } = report
-  return actionsOf(place.kind, { ...state, status, failed, awaited }).map((action) => {
+  return actionsOf(place.kind, { ...state, status, failed, awaited, isBarred }).map((action) => {
     const { title, run, ...offer } = offers[action]
     return (
       <ConfirmButton

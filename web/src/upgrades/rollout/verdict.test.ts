@@ -109,6 +109,7 @@ it('offers what makes sense', () => {
   expect(actionsOf('device', running)).toEqual(['pause', 'cancel'])
   expect(actionsOf('device', paused)).toEqual(['resume', 'cancel'])
   expect(actionsOf('device', { ...running, hold: holdBy('approval') })).toEqual(['approve', 'cancel'])
+  expect(actionsOf('device', { ...running, hold: holdBy('approval'), isBarred: true })).toEqual(['cancel'])
   expect(actionsOf('device', failed)).toEqual(['retry'])
   expect(actionsOf('device', { ...running, status: 'completed', failed: 0 })).toEqual([])
   for (const kind of ['ssr', 'mxedge'] as const) {

@@ -34,7 +34,7 @@ export function isBeforeStart(hold: Hold | null): boolean {
 
 interface HeldPhase {
   /** Those of the same kind. */
-  readonly phases: readonly { readonly phase: number; readonly total: number; readonly failed: number }[]
+  readonly phases: readonly Pick<Report['phases'][number], 'phase' | 'total' | 'failed' | 'gate'>[]
   /** The phase that is open, from 1. */
   readonly phase: number
   readonly words: 'phase' | 'download phase'
@@ -137,6 +137,8 @@ const actions: Readonly<Record<UpgradeKind, readonly Action[]>> = {
 
 interface Offering extends Standing {
   readonly failed: number
+  /** True if the person who looks at it can't give the approval that it waits for. */
+  readonly isBarred?: boolean
   /** The number of devices of other upgrades that it awaits. */
   readonly awaited: number
 }
@@ -146,12 +148,13 @@ export function actionsOf(kind: UpgradeKind, standing: Offering): readonly Actio
   return sensibleActions(standing).filter((action) => actions[kind].includes(action))
 }
 
-function sensibleActions({ status, failed, awaited, hold, stopReason }: Offering): readonly Action[] {
+function sensibleActions({ status, failed, awaited, hold, stopReason, isBarred = false }: Offering): readonly Action[] {
   if (!isRunning(status)) {
     const retry: readonly Action[] = failed > 0 ? ['retry'] : []
     return awaited > 0 ? [...retry, 'stopWaiting'] : retry
   }
   if (stopReason !== null) return []
   if (hold === null) return ['pause', 'cancel']
-  return [hold.by === 'approval' ? 'approve' : 'resume', 'cancel']
+  if (hold.by !== 'approval') return ['resume', 'cancel']
+  return isBarred ? ['cancel'] : ['approve', 'cancel']
 }
