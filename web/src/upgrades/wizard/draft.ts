@@ -202,6 +202,12 @@ function servicesIn(value: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(value).filter(([, version]) => typeof version === 'string'))
 }
 
+/** Returns the cumulative percentages of the phases; a last one of 100 % is implied. */
+export function percentsOf({ phases }: Pick<SettledDraft, 'phases'>): readonly number[] {
+  const percents = numbersIn(phases)
+  return percents.at(-1) === 100 ? percents : [...percents, 100]
+}
+
 /** Returns the numbers of a list such as "1, 10, 100"; NaN for an item that is not a number. */
 export function numbersIn(text: string): readonly number[] {
   return text

@@ -44,6 +44,8 @@ it.each([
 ] as const)('waits for approval after the phase: %s', (gate, phases) => {
   const expected = phases.map((phase) => ({ phase, wait_for: 'approval' }))
   expect(deviceBody({ phases: '10 50;100', gate }).phase_gates).toEqual(expected)
+  // The last phase is implied.
+  expect(deviceBody({ phases: '10 50', gate }).phase_gates).toEqual(expected)
   expect(deviceBody({ phases: '10 50;100', gate, approver: 'another' }).phase_gates).toEqual(
     phases.map((phase) => ({ phase, wait_for: 'approval', prevent_self_approval: true })),
   )

@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/client.ts'
 import { windowsIn } from '../../orgs/maintenance-windows.ts'
-import { type Draft, type SettledDraft, forms, mayInclude, numbersIn, settle } from './draft.ts'
+import { type Draft, type SettledDraft, forms, mayInclude, numbersIn, percentsOf, settle } from './draft.ts'
 
 type DeviceRequest = Schemas['OrgUpgradeCreate']
 
@@ -151,8 +151,8 @@ function gatesOf(settled: SettledDraft): Pick<DeviceRequest, 'phase_gates'> {
 }
 
 /** Returns the phases that another one follows. */
-function phasesBetween({ phases }: SettledDraft): readonly number[] {
-  return numbersIn(phases)
+function phasesBetween(settled: SettledDraft): readonly number[] {
+  return percentsOf(settled)
     .slice(1)
     .map((_, index) => index + 1)
 }
