@@ -90,12 +90,18 @@ export function testPages(demo: () => Demo): void {
     await page.getByText('"approvals":2').waitFor()
     await page.getByText('"wait_for":"time","minutes":480').waitFor()
     await page.keyboard.press('Escape')
+    await page
+      .getByRole('img', { name: 'Starts with an approval. Upgraded after each phase: 50 % and then a wait, 100 %' })
+      .waitFor()
     await page.getByLabel('People who must agree').selectOption('1')
     await wait.fill('')
-    await page.getByLabel('Approval').selectOption('After the first phase')
+    await page.getByLabel('Approval', { exact: true }).selectOption('After the first phase')
     await page.getByRole('img', { name: '50 % and then an approval, 100 %' }).waitFor()
     await page.getByRole('button', { name: 'Preview the plan' }).click()
     await page.getByText('Upgrades 7 devices in 2 phases').waitFor()
+    await page.getByText('Goes on after phase 1 once a person has approved it.').waitFor()
+    const drawnGates = 'li[data-start-gate=closed][data-gate=closed] + li:not([data-gate])'
+    await page.locator(drawnGates).waitFor()
     await expectAccessible(page)
 
     // The draft is in the address.
@@ -119,10 +125,12 @@ export function testPages(demo: () => Demo): void {
     await page.getByText('Waits before its start: 0 of 6 upgraded').waitFor()
     const gates = page.getByRole('list', { name: 'Gates' })
     await gates.getByText('Before the start · waits for an approval').waitFor()
+    await page.locator(drawnGates).waitFor()
     await page.getByRole('button', { name: 'Approve the start…' }).click()
     await page.getByRole('dialog').getByText('The first phase has 3 devices of 6.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Approve the start' }).click()
     await gates.getByText('an approval: done').waitFor()
+    await page.locator('li[data-start-gate=passed][data-gate=closed]').waitFor()
     // It runs during the next tests, and the last one watches its end.
     upgradeId = new URL(page.url()).pathname.split('/').at(-1) ?? ''
   })

@@ -14,8 +14,18 @@ export interface PhaseSegment {
   readonly isGatePassed?: boolean | undefined
 }
 
-/** Phases in their order, each as wide as its share of the devices, with the gates between them. */
-export function PhaseSegments({ segments }: { readonly segments: readonly PhaseSegment[] }) {
+interface PhaseSegmentsProps {
+  readonly segments: readonly PhaseSegment[]
+  /** Whether the gate before the first phase has let it begin; absent: there is none. */
+  readonly isStartPassed?: boolean | undefined
+}
+
+function gateOf(isPassed: boolean | undefined): 'passed' | 'closed' | undefined {
+  return isPassed === undefined ? undefined : isPassed ? 'passed' : 'closed'
+}
+
+/** Phases in their order, each as wide as its share of the devices, with the gates before and between them. */
+export function PhaseSegments({ segments, isStartPassed }: PhaseSegmentsProps) {
   return (
     <ol className="phases">
       {segments.map(({ phase, total, state, aside, shares, figures, isGatePassed }) => (
@@ -23,7 +33,8 @@ export function PhaseSegments({ segments }: { readonly segments: readonly PhaseS
           key={phase}
           className="phase"
           data-state={state}
-          data-gate={isGatePassed === undefined ? undefined : isGatePassed ? 'passed' : 'closed'}
+          data-gate={gateOf(isGatePassed)}
+          data-start-gate={phase === 1 ? gateOf(isStartPassed) : undefined}
           style={{ flexGrow: Math.sqrt(Math.max(1, total)) }}
         >
           <div className="phase-title">

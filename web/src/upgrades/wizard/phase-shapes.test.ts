@@ -1,21 +1,23 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { strategies } from './draft.ts'
-import { shapePhases } from './phase-shapes.ts'
+import { describePhases, shapePhases } from './phase-shapes.ts'
 
-it('draws the phases of canary, with the implied last one and its gates', () => {
-  expect(shapePhases({ phases: '10, 50', gate: 'first' })).toEqual([
-    { from: 0, to: 10, isGated: true },
-    { from: 10, to: 50, isGated: false },
-    { from: 50, to: 100, isGated: false },
+it('draws the phases of canary, with the implied last one and all gates', () => {
+  const draft = { phases: '10, 50', gate: 'first', soak: '60', begin: 'approved' } as const
+  expect(shapePhases(draft)).toEqual([
+    { from: 0, to: 10, wait: 'approval' },
+    { from: 10, to: 50, wait: 'time' },
+    { from: 50, to: 100, wait: null },
   ])
+  expect(describePhases(draft)).toBe(
+    'Starts with an approval. Upgraded after each phase: 10 % and then an approval, 50 % and then a wait, 100 %',
+  )
+  expect(describePhases({ strategy: 'big_bang' })).toBe('Upgraded after each phase: 100 %')
 })
 
 it('draws no approvals where upgrades of the kind have none', () => {
-  expect(shapePhases({ kind: 'mxedge', phases: '10', gate: 'each' }).map(({ isGated }) => isGated)).toEqual([
-    false,
-    false,
-  ])
+  expect(shapePhases({ kind: 'mxedge', phases: '10', gate: 'each' }).map(({ wait }) => wait)).toEqual([null, null])
 })
 
 it('draws batches that double up to the largest', () => {

@@ -8,6 +8,7 @@ import { type UpgradeKind, kinds } from '../overview.ts'
 import { PhaseSegments } from '../phase-segments.tsx'
 import { type Draft, settle } from './draft.ts'
 import { optionTexts, planText } from './plan-text.ts'
+import { gatesIn } from './request.ts'
 import { type NamedMember, type Plan, type PlanChanges, type PlanNote, groupByReason } from './plan.ts'
 
 /** A phase of a large organization has hundreds of sites. */
@@ -94,6 +95,7 @@ function EmptyPlan({ orgId, kind }: { readonly orgId: string; readonly kind: Upg
 function Phases({ draft, plan, sites }: PlanPanelProps) {
   const { kind } = settle(draft)
   const { text, unit } = kinds[kind]
+  const gated = new Set(gatesIn(draft).map(({ phase }) => phase))
   return (
     <>
       <p className="plan-line">
@@ -108,8 +110,10 @@ function Phases({ draft, plan, sites }: PlanPanelProps) {
       ))}
       {plan.phases.length <= MAX_SEGMENTS && (
         <PhaseSegments
+          isStartPassed={gated.has(0) ? false : undefined}
           segments={plan.phases.map(({ percent, total, stopsAfter }, index) => ({
             ...{ phase: index + 1, total, state: 'ahead' as const, aside: `up to ${percent} %` },
+            isGatePassed: gated.has(index + 1) ? false : undefined,
             shares: [{ name: 'waiting', tone: 'idle', count: total }],
             figures: `${counted(total, unit)}${stopsAfter === undefined ? '' : `, stops at ${counted(stopsAfter, 'failure')}`}`,
           }))}

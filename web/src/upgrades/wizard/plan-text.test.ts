@@ -43,5 +43,13 @@ it('says what else a draft has chosen, before the start as well', () => {
   expect(begun({ approver: 'another' })).toEqual(['Begins once another person has approved it.'])
   expect(begun({ people: '2' })).toEqual(['Begins once 2 people have approved it.'])
   expect(begun({ people: '3', approver: 'another' })).toEqual(['Begins once 3 other people have approved it.'])
+  expect(optionTexts({ phases: '1 10 50', gate: 'first', soak: '480', people: '2' })).toEqual([
+    'Goes on after phase 1 once 2 people have approved it.',
+    'Waits for 480 minutes after each of the phases 2 to 3.',
+  ])
+  expect(optionTexts({ phases: '1 10', begin: 'approved', gate: 'each' })).toEqual([
+    'Begins once a person has approved it.',
+    'Goes on after each of the phases 1 to 2 once a person has approved it.',
+  ])
   expect(optionTexts({})).toEqual([])
 })

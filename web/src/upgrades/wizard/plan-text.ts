@@ -2,11 +2,8 @@ import { counted } from '../../display/texts/counted.ts'
 import { windowTexts } from '../../orgs/maintenance-windows.ts'
 import { kinds } from '../overview.ts'
 import { type Draft, type Part, settle } from './draft.ts'
-import type { Schemas } from '../../api/client.ts'
 import type { Plan } from './plan.ts'
-import { requestOf } from './request.ts'
-
-type Gate = Schemas['UpgradePhaseGate']
+import { type PhaseGate, gatesIn, requestOf } from './request.ts'
 
 const verbs: Readonly<Record<Part | 'both', string>> = {
   both: 'Upgrades',
@@ -25,10 +22,9 @@ export function planText(draft: Draft, { total, phases }: Plan): string {
 export function optionTexts(draft: Draft): readonly string[] {
   const { kind, body } = requestOf(draft)
   const { unit } = kinds[kind]
-  const start = kind === 'device' ? body.phase_gates?.find(({ phase }) => phase === 0) : undefined
   const windows = body.maintenance_windows
   return [
-    ...(start === undefined ? [] : [`Begins once ${approversOf(start)} approved it.`]),
+    ...gateTexts(gatesIn(draft)),
     ...(body.supersede === true ? [`Takes over each ${unit} that another upgrade has not begun with.`] : []),
     ...(body.include_new === true ? [`Until it ends, each ${unit} that joins later is upgraded too.`] : []),
     ...(windows === undefined
@@ -39,7 +35,25 @@ export function optionTexts(draft: Draft): readonly string[] {
   ]
 }
 
-function approversOf({ approvals = 1, prevent_self_approval: byAnother = false }: Gate): string {
+/** Phases with the same gate follow each other. */
+function gateTexts(gates: readonly PhaseGate[]): readonly string[] {
+  const groups = Map.groupBy(gates, ({ phase, wait_for: wait }) => (phase === 0 ? 'start' : wait))
+  return [...groups.values()].flatMap((group) => {
+    const [gate] = group
+    return gate === undefined ? [] : [gateText(gate, group.at(-1)?.phase ?? gate.phase)]
+  })
+}
+
+/** @param last The last of the phases with this gate. */
+function gateText(gate: PhaseGate, last: number): string {
+  const { phase, wait_for: wait, minutes = 0 } = gate
+  if (phase === 0) return `Begins once ${approversOf(gate)} approved it.`
+  const after = `after ${phase === last ? `phase ${phase}` : `each of the phases ${phase} to ${last}`}`
+  if (wait === 'time') return `Waits for ${counted(minutes, 'minute')} ${after}.`
+  return `Goes on ${after} once ${approversOf(gate)} approved it.`
+}
+
+function approversOf({ approvals = 1, prevent_self_approval: byAnother = false }: PhaseGate): string {
   if (approvals === 1) return byAnother ? 'another person has' : 'a person has'
   return `${approvals} ${byAnother ? 'other ' : ''}people have`
 }

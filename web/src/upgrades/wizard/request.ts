@@ -3,6 +3,7 @@ import { windowsIn } from '../../orgs/maintenance-windows.ts'
 import { type Draft, type SettledDraft, forms, mayInclude, numbersIn, percentsOf, settle } from './draft.ts'
 
 type DeviceRequest = Schemas['OrgUpgradeCreate']
+export type PhaseGate = Schemas['UpgradePhaseGate']
 
 /** The request of an upgrade, with its kind. */
 export type UpgradeRequest =
@@ -132,6 +133,13 @@ function limitsOf({ kind, strategy, failures, phases }: SettledDraft) {
     max_failure_percentage: Number(failures),
     ...(strategy === 'canary' && { canary_phases: [...numbersIn(phases)] }),
   }
+}
+
+/** Returns the gates that the request of a draft has, in the order of their phases; phase 0 stands for the start. */
+export function gatesIn(draft: Draft): readonly PhaseGate[] {
+  const { kind, body } = requestOf(draft)
+  const gates = kind === 'device' ? (body.phase_gates ?? []) : []
+  return gates.toSorted((one, other) => one.phase - other.phase)
 }
 
 /** Phase 0 stands for the start. */

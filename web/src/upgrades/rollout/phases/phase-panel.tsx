@@ -30,7 +30,12 @@ export function PhasePanel({ report, hold, unit }: PhasePanelProps) {
   const between = new Map(gatesBetween(report).map((phase) => [phase.phase, phase]))
   return (
     <Panel title="Phases" aside={strategyText(report, unit)}>
-      <PhaseWindow phases={phases} open={open} isGatePassed={(phase) => between.get(phase)?.gate?.passed} />
+      <PhaseWindow
+        phases={phases}
+        open={open}
+        isGatePassed={(phase) => between.get(phase)?.gate?.passed}
+        isStartPassed={report.start_gate?.passed}
+      />
       <Gates report={report} hold={hold} />
       <BudgetBar report={report} />
       <Failures report={report} unit={unit} />

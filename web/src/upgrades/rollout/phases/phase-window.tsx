@@ -13,17 +13,22 @@ interface PhaseWindowProps {
   readonly open: number
   /** Whether the gate after a phase has let the next one open; undefined: there is none. */
   readonly isGatePassed: (phase: number) => boolean | undefined
+  /** The same of the gate before the first phase. */
+  readonly isStartPassed?: boolean | undefined
 }
 
 /** The phases around the one that is open. */
-export function PhaseWindow({ phases, open, isGatePassed }: PhaseWindowProps) {
+export function PhaseWindow({ phases, open, isGatePassed, isStartPassed }: PhaseWindowProps) {
   const now = useNow(1000)
   const first = Math.max(0, Math.min(open - 2, phases.length - MAX_PHASES))
   const shown = phases.slice(first, first + MAX_PHASES)
   return (
     <>
       {first > 0 && <p className="plan-line muted">{grouped(first)} before</p>}
-      <PhaseSegments segments={shown.map((phase) => segmentOf(phase, isGatePassed(phase.phase), now))} />
+      <PhaseSegments
+        segments={shown.map((phase) => segmentOf(phase, isGatePassed(phase.phase), now))}
+        isStartPassed={isStartPassed}
+      />
       {phases.length > first + MAX_PHASES && (
         <p className="plan-line muted">{grouped(phases.length - first - MAX_PHASES)} after them</p>
       )}
