@@ -2,9 +2,9 @@ import { type Static, Type } from 'typebox'
 import type { Selectable } from 'kysely'
 import { actorName } from '../../access/principal.ts'
 import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
-import { pageQuery, parsePage } from '../../http/lists/lists.ts'
+import { parsePage } from '../../http/lists/lists.ts'
 import { NO_ID, Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { parseSort, parseTimeRange, searchQuery, sortParameter } from '../../http/lists/search.ts'
+import { parseSort, parseTimeRange, sortParameter, pagedSearchQuery } from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { LoginFailureTable } from '../tables.ts'
 import type { RequestUsage } from '../../access/request-limits.ts'
@@ -60,8 +60,7 @@ export function presentUsage({ requests, requestLimit, secondsLeft }: RequestUsa
 }
 
 export const SelfLogsQuery = Type.Object({
-  ...searchQuery,
-  ...pageQuery,
+  ...pagedSearchQuery,
   ...filterQuery(selfLogFilters),
   sort: sortParameter(selfLogSorts, '-timestamp'),
 })

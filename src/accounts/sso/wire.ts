@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { pageQuery } from '../../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { searchQuery } from '../../http/lists/search.ts'
+import { pagedSearchQuery } from '../../http/lists/search.ts'
 import { textOf } from '../../http/texts.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { type Reveal, presentSecrets } from '../../orgs/secrets/secrets.ts'
@@ -121,7 +120,7 @@ export const DeleteAdminsReply = named(
   }),
 )
 
-export const FailuresQuery = Type.Object({ ...searchQuery, ...pageQuery })
+export const FailuresQuery = Type.Object({ ...pagedSearchQuery })
 export const FailuresReply = named(
   'SsoFailureSearchResult',
   Type.Object({

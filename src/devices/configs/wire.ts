@@ -1,8 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { filterQuery, mac, parseFilters, part, text } from '../../http/lists/filters.ts'
-import { pageQuery, parsePage } from '../../http/lists/lists.ts'
+import { parsePage } from '../../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { distinctParameter, parseTimeRange, searchQuery, sortParameter } from '../../http/lists/search.ts'
+import {
+  distinctParameter,
+  parseTimeRange,
+  sortParameter,
+  countQuery,
+  pagedSearchQuery,
+} from '../../http/lists/search.ts'
 import { DeviceTypeName } from '../wire.ts'
 
 const Texts = Type.Optional(Type.Array(Type.String()))
@@ -35,7 +41,7 @@ export const DeviceConfigReply = named(
 )
 
 const configSorts = ['timestamp', 'version', 'channel_24', 'channel_5', 'secpolicy_violated'] as const
-const search = { ...searchQuery, ...pageQuery, sort: sortParameter(configSorts, 'timestamp') }
+const search = { ...pagedSearchQuery, sort: sortParameter(configSorts, 'timestamp') }
 const lastFilters = { mac: mac(), name: part(), version: text() }
 const historyFilters = { mac: mac() }
 
@@ -70,8 +76,7 @@ export function parseConfigHistory(query: Static<typeof ConfigHistorySearch>, no
 }
 
 const count = {
-  ...searchQuery,
-  limit: pageQuery.limit,
+  ...countQuery,
   distinct: distinctParameter(['mac', 'name', 'site_id', 'version'], 'mac'),
 }
 const OrgLastConfigsCount = Type.Object({ ...count, type: Type.Optional(DeviceTypeName) })

@@ -1,10 +1,16 @@
 import { type Static, Type } from 'typebox'
 import type { SitesScope } from '../../access/scope.ts'
 import { filterQuery } from '../../http/lists/filters.ts'
-import { type Page, pageQuery } from '../../http/lists/lists.ts'
+import { type Page } from '../../http/lists/lists.ts'
 import { parseEventCount, parseEventSearch } from '../../http/lists/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { type TimeRange, distinctParameter, searchQuery, sortParameter } from '../../http/lists/search.ts'
+import {
+  type TimeRange,
+  distinctParameter,
+  sortParameter,
+  countQuery,
+  pagedSearchQuery,
+} from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { macOfDeviceId } from '../device.ts'
 import {
@@ -19,8 +25,7 @@ import {
 import type { EventCountQuery, EventSearch, FoundEvent } from './store.ts'
 
 const search = {
-  ...searchQuery,
-  ...pageQuery,
+  ...pagedSearchQuery,
   last_by: Type.Optional(
     Type.Enum([...eventSorts], { description: 'a field: only the last event of each of its values is found' }),
   ),
@@ -44,17 +49,16 @@ export function parseDeviceEventSearch(query: AnySearch, now: Date, scope: Sites
 }
 
 const countFilters = { org: orgCountFilters, site: siteCountFilters }
-const count = { ...searchQuery, limit: pageQuery.limit }
 
 /** Source: contract, `countOrgDeviceEvents`. */
 export const OrgEventsCount = Type.Object({
-  ...count,
+  ...countQuery,
   ...filterQuery(orgCountFilters),
   distinct: distinctParameter(orgEventCounts, 'model'),
 })
 /** Source: contract, `countSiteDeviceEvents`. */
 export const SiteEventsCount = Type.Object({
-  ...count,
+  ...countQuery,
   ...filterQuery(siteCountFilters),
   distinct: distinctParameter(siteEventCounts, 'model'),
 })

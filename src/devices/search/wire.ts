@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { SitesScope } from '../../access/scope.ts'
 import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
-import { type Page, pageQuery, parsePage } from '../../http/lists/lists.ts'
+import { type Page, parsePage } from '../../http/lists/lists.ts'
 import { parsePlaceFilters } from '../../http/lists/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import {
@@ -9,8 +9,9 @@ import {
   distinctParameter,
   parseSort,
   parseTimeRange,
-  searchQuery,
   sortParameter,
+  countQuery,
+  pagedSearchQuery,
 } from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import {
@@ -25,7 +26,7 @@ import {
 } from './filters.ts'
 import type { DeviceCount, DeviceHit, DeviceSearch } from './store.ts'
 
-const search = { ...searchQuery, ...pageQuery, sort: sortParameter(searchSorts, '-timestamp') }
+const search = { ...pagedSearchQuery, sort: sortParameter(searchSorts, '-timestamp') }
 
 /** Source: contract, `searchOrgDevices`. */
 export const OrgDevicesSearch = Type.Object({ ...search, ...filterQuery(orgSearchFilters) })
@@ -60,17 +61,16 @@ function untilOf(text: string | undefined, now: Date): Date | null {
 }
 
 const countFilters = { org: orgCountFilters, site: siteCountFilters, orgDefaults: { type: 'ap' } }
-const count = { ...searchQuery, limit: pageQuery.limit }
 
 /** Source: contract, `countOrgDevices`. */
 export const OrgDevicesCount = Type.Object({
-  ...count,
+  ...countQuery,
   ...filterQuery(orgCountFilters),
   distinct: distinctParameter(orgCounts, 'model'),
 })
 /** Source: contract, `countSiteDevices`. */
 export const SiteDevicesCount = Type.Object({
-  ...count,
+  ...countQuery,
   ...filterQuery(siteCountFilters),
   distinct: distinctParameter(siteCounts, 'model'),
 })

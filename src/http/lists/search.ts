@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { MAX_EPOCH_S, addMs, epochS } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
-import { type Page, type Paged, nextPage } from './lists.ts'
+import { type Page, type Paged, nextPage, pageQuery } from './lists.ts'
 import { nameOf, named } from '../schemas.ts'
 import { textOf } from '../texts.ts'
 
@@ -20,6 +20,12 @@ export const searchQuery = {
     ),
   ),
 }
+
+/** Query of a search over time that has pages. */
+export const pagedSearchQuery = { ...searchQuery, ...pageQuery }
+
+/** Query of a count over time. Its answer is one page. */
+export const countQuery = { ...searchQuery, limit: pageQuery.limit }
 
 export interface TimeRange {
   readonly start: Date

@@ -1,29 +1,28 @@
 import { type Static, Type } from 'typebox'
 import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
-import { type Page, pageQuery, parsePage } from '../../http/lists/lists.ts'
+import { type Page, parsePage } from '../../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import {
   distinctParameter,
   parseSort,
   parseTimeRange,
-  searchQuery,
   searchReplyOf,
   sortParameter,
+  countQuery,
+  pagedSearchQuery,
 } from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { countFilters, counts, eventSorts, searchFilters } from './filters.ts'
 import type { EventDistinct, EventFilter, EventSearch, MxedgeEventRecord } from './store.ts'
 
 export const EventSearchQuery = Type.Object({
-  ...searchQuery,
-  ...pageQuery,
+  ...pagedSearchQuery,
   ...filterQuery(searchFilters),
   sort: sortParameter(eventSorts, '-timestamp'),
 })
 
 export const EventCountQuery = Type.Object({
-  ...searchQuery,
-  limit: pageQuery.limit,
+  ...countQuery,
   ...filterQuery(countFilters),
   distinct: distinctParameter(counts, 'mxedge_id'),
 })

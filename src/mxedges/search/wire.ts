@@ -1,27 +1,26 @@
 import { type Static, Type } from 'typebox'
 import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
-import { type Page, pageQuery, parsePage } from '../../http/lists/lists.ts'
+import { type Page, parsePage } from '../../http/lists/lists.ts'
 import {
   type TimeRange,
   distinctParameter,
   parseSort,
   parseTimeRange,
-  searchQuery,
   sortParameter,
+  countQuery,
+  pagedSearchQuery,
 } from '../../http/lists/search.ts'
 import { countFilters, counts, searchFilters, searchSorts } from './filters.ts'
 import type { MxedgeCount, MxedgeSearch } from './store.ts'
 
 export const MxedgeSearchQuery = Type.Object({
-  ...searchQuery,
-  ...pageQuery,
+  ...pagedSearchQuery,
   ...filterQuery(searchFilters),
   sort: sortParameter(searchSorts, 'timestamp'),
 })
 
 export const MxedgeCountQuery = Type.Object({
-  ...searchQuery,
-  limit: pageQuery.limit,
+  ...countQuery,
   ...filterQuery(countFilters),
   distinct: distinctParameter(counts, 'model'),
 })

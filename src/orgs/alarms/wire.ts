@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { SitesScope } from '../../access/scope.ts'
 import { alarmSeverities, alarms } from '../../events/alarms/alarm-types.ts'
 import { filterQuery } from '../../http/lists/filters.ts'
-import { type Page, pageQuery, parsePage } from '../../http/lists/lists.ts'
+import { type Page, parsePage } from '../../http/lists/lists.ts'
 import { parsePlaceFilters } from '../../http/lists/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import {
@@ -10,16 +10,17 @@ import {
   distinctParameter,
   parseSort,
   parseTimeRange,
-  searchQuery,
   sortParameter,
+  countQuery,
+  pagedSearchQuery,
 } from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { alarmCounts, alarmSorts, orgAlarmFilters, siteAlarmFilters } from './filters.ts'
 import type { AlarmCountQuery, AlarmSearch, FoundAlarm } from './store.ts'
 
 const placeFilters = { org: orgAlarmFilters, site: siteAlarmFilters }
-const search = { ...searchQuery, ...pageQuery, sort: sortParameter(alarmSorts, '-timestamp') }
-const count = { ...searchQuery, limit: pageQuery.limit, distinct: distinctParameter(alarmCounts, 'type') }
+const search = { ...pagedSearchQuery, sort: sortParameter(alarmSorts, '-timestamp') }
+const count = { ...countQuery, distinct: distinctParameter(alarmCounts, 'type') }
 
 export const OrgAlarmsQuery = Type.Object({ ...search, ...filterQuery(orgAlarmFilters) })
 export const SiteAlarmsQuery = Type.Object({ ...search, ...filterQuery(siteAlarmFilters) })

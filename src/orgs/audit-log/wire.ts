@@ -1,22 +1,27 @@
 import { type Static, Type } from 'typebox'
 import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
-import { pageQuery, parsePage } from '../../http/lists/lists.ts'
+import { parsePage } from '../../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { distinctParameter, parseSort, parseTimeRange, searchQuery, sortParameter } from '../../http/lists/search.ts'
+import {
+  distinctParameter,
+  parseSort,
+  parseTimeRange,
+  sortParameter,
+  countQuery,
+  pagedSearchQuery,
+} from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { logCounts, logFilters, logSorts } from './filters.ts'
 import type { AuditCount, AuditFilter, AuditRecord, AuditSearch } from './store.ts'
 
 export const LogsQuery = Type.Object({
-  ...searchQuery,
-  ...pageQuery,
+  ...pagedSearchQuery,
   ...filterQuery(logFilters),
   sort: sortParameter(logSorts, '-timestamp'),
 })
 
 export const LogsCountQuery = Type.Object({
-  ...searchQuery,
-  limit: pageQuery.limit,
+  ...countQuery,
   ...filterQuery(logFilters),
   distinct: distinctParameter(logCounts, 'admin_name'),
 })

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { SitesScope } from '../../access/scope.ts'
 import { systemEvents } from '../../events/system-event-types.ts'
 import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
-import { type Page, pageQuery, parsePage } from '../../http/lists/lists.ts'
+import { type Page, parsePage } from '../../http/lists/lists.ts'
 import { parseEventCount, parseEventSearch } from '../../http/lists/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import {
@@ -11,19 +11,19 @@ import {
   distinctParameter,
   parseSort,
   parseTimeRange,
-  searchQuery,
   sortParameter,
+  countQuery,
+  pagedSearchQuery,
 } from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { eventFilters, eventSorts, orgCounts, siteCounts, systemFilters, systemSorts } from './filters.ts'
 import type { EventCountQuery, EventSearch, FoundEvent } from './store.ts'
 
 const placeFilters = { org: systemFilters, site: eventFilters }
-const range = { ...searchQuery, ...pageQuery }
 
 /** Source: contract, `searchOrgEvents`. */
 export const OrgEventsQuery = Type.Object({
-  ...range,
+  ...pagedSearchQuery,
   ...filterQuery(eventFilters),
   sort: sortParameter(eventSorts, '-timestamp'),
 })
@@ -40,14 +40,14 @@ export function parseOrgEvents(query: Static<typeof OrgEventsQuery>, now: Date):
 
 /** Source: contract, `searchOrgSystemEvents`. */
 export const OrgSystemQuery = Type.Object({
-  ...range,
+  ...pagedSearchQuery,
   ...filterQuery(systemFilters),
   sort: sortParameter(systemSorts, '-timestamp'),
 })
 
 /** Source: contract, `searchSiteSystemEvents`. */
 export const SiteSystemQuery = Type.Object({
-  ...range,
+  ...pagedSearchQuery,
   ...filterQuery(eventFilters),
   sort: sortParameter(systemSorts, '-timestamp'),
 })
@@ -58,16 +58,14 @@ export function parseSystemEvents(query: AnySearch, now: Date, scope: SitesScope
   return parseEventSearch(placeFilters, query, { now, scope })
 }
 
-const count = { ...searchQuery, limit: pageQuery.limit }
-
 export const OrgSystemCountQuery = Type.Object({
-  ...count,
+  ...countQuery,
   ...filterQuery(systemFilters),
   distinct: anyDistinctParameter(orgCounts, 'type'),
 })
 
 export const SiteSystemCountQuery = Type.Object({
-  ...count,
+  ...countQuery,
   ...filterQuery(eventFilters),
   distinct: distinctParameter(siteCounts, 'type'),
 })

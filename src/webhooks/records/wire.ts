@@ -1,23 +1,28 @@
 import { type Static, Type } from 'typebox'
 import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
-import { pageQuery, parsePage } from '../../http/lists/lists.ts'
+import { parsePage } from '../../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { distinctParameter, parseSort, parseTimeRange, searchQuery, sortParameter } from '../../http/lists/search.ts'
+import {
+  distinctParameter,
+  parseSort,
+  parseTimeRange,
+  sortParameter,
+  countQuery,
+  pagedSearchQuery,
+} from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { restoreHeaders } from '../requests/recorded-headers.ts'
 import { deliveryCounts, deliveryFilters, deliverySorts } from './delivery-filters.ts'
 import type { DeliveryDistinct, DeliveryFilter, DeliverySearch, FoundDelivery } from './store.ts'
 
 export const DeliverySearchQuery = Type.Object({
-  ...searchQuery,
-  ...pageQuery,
+  ...pagedSearchQuery,
   ...filterQuery(deliveryFilters),
   sort: sortParameter(deliverySorts, '-timestamp'),
 })
 
 export const DeliveryCountQuery = Type.Object({
-  ...searchQuery,
-  limit: pageQuery.limit,
+  ...countQuery,
   ...filterQuery(deliveryFilters),
   distinct: distinctParameter(deliveryCounts, 'status'),
 })
