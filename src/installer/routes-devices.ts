@@ -42,10 +42,7 @@ const locateOperations: Operation[] = [
     at: installer(`${single}/${kind}`),
     params: deviceParams,
     reply: Empty,
-    run: async (ctx, { scope, params }) => {
-      await locateDevice(ctx, scope, { mac: plainMac(params.device_mac), kind })
-      return {}
-    },
+    run: (ctx, { scope, params }) => locateDevice(ctx, scope, { mac: plainMac(params.device_mac), kind }),
   }),
 )
 
@@ -91,10 +88,7 @@ const claimedOperations: Operation[] = [
     params: deviceParams,
     body: ProvisionBody,
     reply: Empty,
-    run: async (ctx, { scope, params, body }) => {
-      await provisionDevice(ctx, scope, parseProvision(params.device_mac, body))
-      return {}
-    },
+    run: (ctx, { scope, params, body }) => provisionDevice(ctx, scope, parseProvision(params.device_mac, body)),
   }),
   operation({
     id: 'unassignInstallerRecentlyClaimedDevice',
@@ -104,10 +98,7 @@ const claimedOperations: Operation[] = [
     at: installer(single),
     params: deviceParams,
     reply: Empty,
-    run: async (ctx, { scope, params }) => {
-      await unassignDevice(ctx, scope, plainMac(params.device_mac))
-      return {}
-    },
+    run: (ctx, { scope, params }) => unassignDevice(ctx, scope, plainMac(params.device_mac)),
   }),
   ...locateOperations,
   operation({

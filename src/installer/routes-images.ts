@@ -36,7 +36,6 @@ export function installerImageOperations(files: ImageFiles): Operation[] {
         const replacedBytes = await getDeviceImageBytes(ctx.db, scope, place)
         const received = await receivePhoto(request, files, { orgId: scope.orgId, replacedBytes })
         await upsertDeviceImage(ctx, scope, { ...place, received })
-        return {}
       },
     }),
     operation({
@@ -50,7 +49,6 @@ export function installerImageOperations(files: ImageFiles): Operation[] {
       run: async (ctx, { scope: installer, params }) => {
         const place = await getImagePlace(ctx, installer, { files, params })
         await deleteDeviceImage(ctx, installer.scope, place)
-        return {}
       },
     }),
   ].flat()

@@ -65,10 +65,7 @@ export const installerSiteOperations: Operation[] = [
     params: { site_name: Type.String() },
     body: SiteBody,
     reply: Empty,
-    run: async (ctx, { scope, params, body }) => {
-      await upsertSite(ctx, scope, parseSite(params.site_name, body))
-      return {}
-    },
+    run: (ctx, { scope, params, body }) => upsertSite(ctx, scope, parseSite(params.site_name, body)),
   }),
   listOperation({
     id: 'listInstallerSiteGroups',

@@ -89,7 +89,6 @@ const siteMapOperations: Operation[] = [
     reply: Empty,
     run: async (ctx, { scope, params, body }) => {
       await linkWayfinding(ctx, scope, { mapId: params.map_id, ...parseWayfinding(body) })
-      return {}
     },
   }),
 ].flat()

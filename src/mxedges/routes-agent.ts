@@ -69,7 +69,6 @@ const commandOperations: Operation[] = [
 
 async function queue(ctx: Context, scope: SitesScope, command: Parameters<typeof queueMxedgeCommand>[2]) {
   await queueMxedgeCommand(ctx, scope, command)
-  return {}
 }
 
 /** Older clients use the first path, newer ones the second. */

@@ -142,10 +142,7 @@ function singleOperations(files: ImageFiles): Operation[] {
       at: orgAndSite(single, { needs: 'write' }),
       params,
       reply: Empty,
-      run: async (ctx, { scope, params: { mxedge_id: id } }) => {
-        await deleteMxedge(ctx, scope, { files, id })
-        return {}
-      },
+      run: (ctx, { scope, params: { mxedge_id: id } }) => deleteMxedge(ctx, scope, { files, id }),
     }),
   ].flat()
 }

@@ -39,7 +39,6 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
         }
         const { received, said: change } = await receive(request, { files, room: roomOf(map), parse })
         await upsertMapImage(ctx, scope, { files, mapId: params.map_id, received, change, transform: null })
-        return {}
       },
     }),
     operation({
@@ -50,10 +49,7 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
       at: image,
       params,
       reply: Empty,
-      run: async (ctx, { scope, params }) => {
-        await deleteMapImage(ctx, scope, { files, mapId: params.map_id })
-        return {}
-      },
+      run: (ctx, { scope, params }) => deleteMapImage(ctx, scope, { files, mapId: params.map_id }),
     }),
     operation({
       id: 'replaceSiteMapImage',
@@ -68,7 +64,6 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
         const room = roomOf(await getMap(ctx, scope, params.map_id))
         const { received, said: transform } = await receive(request, { files, room, parse: parseTransform })
         await upsertMapImage(ctx, scope, { files, mapId: params.map_id, received, change: {}, transform })
-        return {}
       },
     }),
   ].flat()

@@ -39,10 +39,7 @@ export function placementOperations(files: ImageFiles): Operation[] {
       at: site(single, { needs: 'write' }),
       params,
       reply: Empty,
-      run: async (ctx, { scope, params }) => {
-        await deleteMap(ctx, scope, { files, mapId: params.map_id })
-        return {}
-      },
+      run: (ctx, { scope, params }) => deleteMap(ctx, scope, { files, mapId: params.map_id }),
     }),
     operation({
       id: 'deleteInstallerMap',
@@ -52,10 +49,7 @@ export function placementOperations(files: ImageFiles): Operation[] {
       at: installerSite(single),
       params,
       reply: Empty,
-      run: async (ctx, { scope: { site }, params }) => {
-        await deleteMap(ctx, site, { files, mapId: params.map_id })
-        return {}
-      },
+      run: (ctx, { scope: { site }, params }) => deleteMap(ctx, site, { files, mapId: params.map_id }),
     }),
   ].flat()
 }

@@ -154,10 +154,7 @@ function singleOperations(outbound: OutboundHttp): Operation[] {
       at: orgAndSite(single, { needs: 'write' }),
       params,
       reply: Empty,
-      run: async (ctx, { scope, params: { webhook_id: id } }) => {
-        await deleteWebhook(ctx, scope, id)
-        return {}
-      },
+      run: (ctx, { scope, params: { webhook_id: id } }) => deleteWebhook(ctx, scope, id),
     }),
     operation({
       id: { org: 'pingOrgWebhook', site: 'pingSiteWebhook' },
@@ -170,10 +167,7 @@ function singleOperations(outbound: OutboundHttp): Operation[] {
       at: orgAndSite(`${single}/ping`, { needs: 'write' }),
       params,
       reply: Empty,
-      run: async (ctx, { scope, params: { webhook_id: id } }) => {
-        await pingWebhook(ctx, scope, id)
-        return {}
-      },
+      run: (ctx, { scope, params: { webhook_id: id } }) => pingWebhook(ctx, scope, id),
     }),
   ].flat()
 }

@@ -77,10 +77,7 @@ export function inviteOperations(parts: AccountParts): Operation[] {
       at: org('/invites/:invite_id', { needs: 'admin' }),
       params,
       reply: Empty,
-      run: async (ctx, { scope, params }) => {
-        await deleteInvite(ctx, scope, params.invite_id)
-        return {}
-      },
+      run: (ctx, { scope, params }) => deleteInvite(ctx, scope, params.invite_id),
     }),
     operation({
       id: 'verifyAdminInvite',
@@ -90,10 +87,7 @@ export function inviteOperations(parts: AccountParts): Operation[] {
       at: person('/invite/verify/:token', { refusal: NO_ADDRESS }),
       params: { token: InviteToken },
       reply: Empty,
-      run: async (ctx, { scope, params }) => {
-        await acceptOwnInvite(ctx, scope, params.token)
-        return {}
-      },
+      run: (ctx, { scope, params }) => acceptOwnInvite(ctx, scope, params.token),
     }),
   ].flat()
 }

@@ -106,7 +106,6 @@ function unlinkOperation({ id, summary, path }: Unlinking, { settings }: Oauth):
     run: async (ctx, { scope: caller, params }) => {
       const configured = settings.oauthProviders.map(({ name }) => name)
       await unlinkIdentity(ctx, { caller, ...params, configured })
-      return {}
     },
   })
 }

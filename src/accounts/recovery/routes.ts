@@ -25,10 +25,7 @@ export function recoveryOperations(parts: AccountParts, { throttle }: LoginGuard
       at: nobody('/recover'),
       body: RecoverBody,
       reply: Empty,
-      run: async (ctx, { body, request }) => {
-        await recover(ctx, { ...parts, throttle, limited }, parseRecovery(body, request.ip))
-        return {}
-      },
+      run: (ctx, { body, request }) => recover(ctx, { ...parts, throttle, limited }, parseRecovery(body, request.ip)),
     }),
     operation({
       id: 'verifyRecoverPassword',

@@ -42,10 +42,8 @@ export function registrationOperations(parts: AccountParts, { throttle }: LoginG
       body: RegisterBody,
       reply: Empty,
       errors: { 403: ErrorReply },
-      run: async (ctx, { body, request }) => {
-        await register(ctx, { ...parts, throttle }, { registration: parseRegistration(body), srcIp: request.ip })
-        return {}
-      },
+      run: (ctx, { body, request }) =>
+        register(ctx, { ...parts, throttle }, { registration: parseRegistration(body), srcIp: request.ip }),
     }),
     operation({
       id: 'verifyRegistration',

@@ -64,10 +64,8 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
       body: ChangeBody,
       reply: Empty,
       errors: { 404: ErrorReply },
-      run: async (ctx, { scope: caller, body }) => {
-        await disableSecondFactor(ctx, guard, { caller, password: body.password, code: body.two_factor })
-        return {}
-      },
+      run: (ctx, { scope: caller, body }) =>
+        disableSecondFactor(ctx, guard, { caller, password: body.password, code: body.two_factor }),
     }),
     operation({
       id: 'renewRecoveryCodes',

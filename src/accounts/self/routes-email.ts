@@ -26,7 +26,6 @@ export function selfEmailOperations(parts: AccountParts, guard: LoginGuard): Ope
       run: async (ctx, { scope: caller, body }) => {
         const change = { caller, email: parseEmail(body.email), password: body.password }
         await requestEmailChange(ctx, { ...parts, ...guard }, change)
-        return {}
       },
     }),
     operation({
@@ -42,7 +41,6 @@ export function selfEmailOperations(parts: AccountParts, guard: LoginGuard): Ope
       run: async (ctx, { scope: caller, params }) => {
         const { srcIp, userAgent } = caller
         await confirmEmail(ctx, parts, { token: params.token, caller, srcIp, userAgent })
-        return {}
       },
     }),
     operation({
@@ -53,10 +51,8 @@ export function selfEmailOperations(parts: AccountParts, guard: LoginGuard): Ope
       at: nobody('/self/update/verify/:token'),
       params,
       reply: Empty,
-      run: async (ctx, { params, request }) => {
-        await confirmEmail(ctx, parts, { token: params.token, caller: null, ...requesterOf(request) })
-        return {}
-      },
+      run: (ctx, { params, request }) =>
+        confirmEmail(ctx, parts, { token: params.token, caller: null, ...requesterOf(request) }),
     }),
   ].flat()
 }

@@ -55,7 +55,6 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
       run: async (ctx, { scope: caller, body, reply }) => {
         await deleteSelf(ctx, guard, { caller, password: body.password })
         clearSessionCookies(ctx, reply)
-        return {}
       },
     }),
     operation({
@@ -67,10 +66,7 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
       params: { org_id: Uuid },
       reply: Empty,
       errors: { 404: ErrorReply },
-      run: async (ctx, { scope: caller, params: { org_id: orgId } }) => {
-        await leaveOrg(ctx, caller, orgId)
-        return {}
-      },
+      run: (ctx, { scope: caller, params: { org_id: orgId } }) => leaveOrg(ctx, caller, orgId),
     }),
   ].flat()
 }

@@ -39,9 +39,6 @@ export const selfSessionOperations: Operation[] = [
     at: person('/self/sessions/:session_id'),
     params: { session_id: SessionId },
     reply: Empty,
-    run: async (ctx, { scope: caller, params: { session_id: id } }) => {
-      await endSession(ctx, caller, id)
-      return {}
-    },
+    run: (ctx, { scope: caller, params: { session_id: id } }) => endSession(ctx, caller, id),
   }),
 ].flat()

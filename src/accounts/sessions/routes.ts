@@ -51,7 +51,6 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
         const expiresAt = await passSecondFactor(ctx, guard, { caller, code: body.two_factor })
         // The cookies keep their values and last longer.
         setSessionCookies(ctx, reply, sessionOf(ctx, cookies[sessionCookieOf(ctx)] ?? '', expiresAt))
-        return {}
       },
     }),
     operation({

@@ -72,9 +72,6 @@ export const ssoRoleOperations: Operation[] = [
     at: org('/ssoroles/:ssorole_id', { needs: 'admin' }),
     params,
     reply: Empty,
-    run: async (ctx, { scope, params }) => {
-      await deleteSsoRole(ctx, scope, params.ssorole_id)
-      return {}
-    },
+    run: (ctx, { scope, params }) => deleteSsoRole(ctx, scope, params.ssorole_id),
   }),
 ].flat()

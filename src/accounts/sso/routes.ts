@@ -92,10 +92,7 @@ export const ssoOperations: Operation[] = [
     at: org('/ssos/:sso_id', { needs: 'admin' }),
     params,
     reply: Empty,
-    run: async (ctx, { scope, params }) => {
-      await deleteSso(ctx, scope, params.sso_id)
-      return {}
-    },
+    run: (ctx, { scope, params }) => deleteSso(ctx, scope, params.sso_id),
   }),
   operation({
     id: 'deleteOrgSsoAdmins',

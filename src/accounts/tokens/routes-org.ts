@@ -84,10 +84,7 @@ export function orgTokenOperations(guard: LoginGuard): Operation[] {
       at: org('/apitokens/:apitoken_id', { needs: 'admin' }),
       params,
       reply: Empty,
-      run: async (ctx, { scope, params }) => {
-        await deleteOrgToken(ctx, scope, params.apitoken_id)
-        return {}
-      },
+      run: (ctx, { scope, params }) => deleteOrgToken(ctx, scope, params.apitoken_id),
     }),
   ].flat()
 }

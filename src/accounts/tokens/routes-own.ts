@@ -78,10 +78,7 @@ export function ownTokenOperations(guard: LoginGuard): Operation[] {
       at: own('/:apitoken_id'),
       params,
       reply: Empty,
-      run: async (ctx, { scope: owner, params }) => {
-        await deleteOwnToken(ctx, owner, params.apitoken_id)
-        return {}
-      },
+      run: (ctx, { scope: owner, params }) => deleteOwnToken(ctx, owner, params.apitoken_id),
     }),
   ].flat()
 }

@@ -64,7 +64,6 @@ function uploadRoute(ctx: Context, files: SupportFiles, sources: readonly Suppor
           throw invalidField('name', `must be ${command.machine}, ${command.machineIs}`)
         }
         await recordSupportFile(ctx, ticket, { files, command, received })
-        return {}
       },
     })
   }

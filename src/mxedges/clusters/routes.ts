@@ -74,9 +74,6 @@ export const clusterOperations: Operation[] = [
     at: org(single, { needs: 'write' }),
     params,
     reply: Empty,
-    run: async (ctx, { scope, params }) => {
-      await deleteCluster(ctx, scope, params.mxcluster_id)
-      return {}
-    },
+    run: (ctx, { scope, params }) => deleteCluster(ctx, scope, params.mxcluster_id),
   }),
 ].flat()

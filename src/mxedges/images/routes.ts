@@ -31,7 +31,6 @@ export function mxedgeImageOperations(files: ImageFiles): Operation[] {
         const replacedBytes = await getImageBytes(ctx.db, scope, { mxedgeId: id, number })
         const received = await receivePhoto(request, files, { orgId: scope.orgId, replacedBytes })
         await upsertImage(ctx, scope, { files, mxedgeId: id, number, received })
-        return {}
       },
     }),
     operation({
@@ -42,10 +41,8 @@ export function mxedgeImageOperations(files: ImageFiles): Operation[] {
       at,
       params,
       reply: Empty,
-      run: async (ctx, { scope, params }) => {
-        await deleteImage(ctx, scope, { files, mxedgeId: params.mxedge_id, number: params.image_number })
-        return {}
-      },
+      run: (ctx, { scope, params }) =>
+        deleteImage(ctx, scope, { files, mxedgeId: params.mxedge_id, number: params.image_number }),
     }),
   ].flat()
 }

@@ -31,10 +31,7 @@ const restartOperations: Operation[] = (
     at: org(`/mxedges/:mxedge_id/${action}`, { needs: 'write' }),
     params: { mxedge_id: Uuid },
     reply: Empty,
-    run: async (ctx, { scope, params }) => {
-      await restartRegistration(ctx, scope, params.mxedge_id)
-      return {}
-    },
+    run: (ctx, { scope, params }) => restartRegistration(ctx, scope, params.mxedge_id),
   }),
 )
 

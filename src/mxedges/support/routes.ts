@@ -41,10 +41,8 @@ export function mxedgeSupportOperations(storage: SupportFiles): Operation[] {
       at: orgAndSite(all, { needs: 'operate' }),
       params,
       reply: Empty,
-      run: async (ctx, { scope, params: { mxedge_id: id } }) => {
-        await queueMxedgeCommand(ctx, scope, { id, order: { kind: 'support', params: {} } })
-        return {}
-      },
+      run: (ctx, { scope, params: { mxedge_id: id } }) =>
+        queueMxedgeCommand(ctx, scope, { id, order: { kind: 'support', params: {} } }),
     }),
     listOperation({
       id: { org: 'listOrgMxEdgeSupportFiles', site: 'listSiteMxEdgeSupportFiles' },
@@ -85,7 +83,6 @@ export function mxedgeSupportOperations(storage: SupportFiles): Operation[] {
         const mxedge = await getMxedge(ctx.db, scope, mxedgeId)
         const of = { title: titleOf(mxedge), siteId: mxedge.siteId }
         await deleteSupportFile(ctx, scope, { storage, files: filesOfMxedge(scope, mxedgeId), id, of })
-        return {}
       },
     }),
   ].flat()
