@@ -24,10 +24,14 @@ export interface RunDir {
   remove(): Promise<void>
 }
 
-/** Creates the folder, after it has removed those of killed runs. */
-export async function makeRunDir(log: Logger): Promise<RunDir> {
+/**
+ * Creates the folder, after it has removed those of killed runs.
+ * @param place `disk`: in the temporary folder. Default: in memory if there is enough.
+ */
+export async function makeRunDir(log: Logger, place: 'disk' | 'anywhere' = 'anywhere'): Promise<RunDir> {
   for (const base of new Set([tmpdir(), MEMORY])) await sweep(base, log)
-  const path = join(await chooseBase(), `${PREFIX}${randomUUID().slice(0, 8)}`)
+  const base = place === 'disk' ? tmpdir() : await chooseBase()
+  const path = join(base, `${PREFIX}${randomUUID().slice(0, 8)}`)
   await mkdir(path)
   // Every user may create files in it, as in the temporary folder that it replaces.
   await chmod(path, 0o1777)
