@@ -104,6 +104,22 @@ const cases: readonly Case[] = [
     commands: [1, 1, 1, 1],
   },
   {
+    name: 'the end of the time of a gate',
+    change: 'wait',
+    table: 'site_upgrade',
+    async prepare() {
+      const id = await begun({ ...canary, phase_gates: [{ phase: 1, wait_for: 'time', minutes: 5 }] })
+      await rollout.play()
+      rollout.clock.advance(300_000)
+      return id
+    },
+    audit: ['The wait after phase 1 of upgrade ended'],
+    events: ['UPGRADE_WAIT_ENDED'],
+    becomes: { upgraded: 2, planned: 2 },
+    ends: { upgraded: 4 },
+    commands: [1, 1, 1, 1],
+  },
+  {
     name: 'a retry',
     change: 'retry',
     table: 'upgrade_target',
@@ -232,7 +248,7 @@ async function recordsOf() {
 }
 
 /** The table in which a dead worker leaves its claim, which is committed before the change. */
-const claims: Partial<Record<Change, string>> = { round: 'site_upgrade', include: 'org_upgrade' }
+const claims: Partial<Record<Change, string>> = { round: 'site_upgrade', include: 'org_upgrade', wait: 'org_upgrade' }
 /** Claims of a dead worker are over, and it is the time of the next look. */
 const REST_MS = 61_000
 

@@ -10,7 +10,7 @@ import type { Db } from '../../../src/platform/database/db.ts'
 import type { TestConnection } from '../database/database.ts'
 import { waitUntil } from '../wait-until.ts'
 
-/** The change of a process to an upgrade when it is killed; `round`: the engine visits all of them. */
+/** The change of a process to an upgrade when it is killed; `round`: the engine visits all of them, `wait`: the end of a gate's time. */
 export type Change =
   | 'pause'
   | 'resume'
@@ -21,6 +21,7 @@ export type Change =
   | 'cancel'
   | 'supersede'
   | 'include'
+  | 'wait'
   | 'round'
 
 export interface Subject {

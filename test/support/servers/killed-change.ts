@@ -8,6 +8,8 @@ import { systemScope } from '../../../src/access/scope.ts'
 import { openContext } from '../../../src/app/open-context.ts'
 import type { Context } from '../../../src/platform/context.ts'
 import { createSecrets } from '../../../src/platform/secrets.ts'
+import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
+import { createGateChecks } from '../../../src/rollout/gates/gate-checks.worker.ts'
 import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
 import { advanceRollouts, followWallClock } from '../../../src/rollout/worker.ts'
 import { approveOrgUpgrade } from '../../../src/upgrades/changes/approve-org-upgrade.ts'
@@ -40,6 +42,10 @@ const changes: Record<Change, Act> = {
   supersede: (ctx, subject) =>
     createOrgUpgrade(ctx, scopeOf(subject), parseOrgUpgrade({ all_sites: true, supersede: true })),
   include: (ctx) => includeAll(ctx),
+  wait: async (ctx) => {
+    const checks = createGateChecks(ctx, createOutboundHttp({ allowCidrs: [], allowLoopback: false }))
+    await Promise.all(await checks.begin(new AbortController().signal))
+  },
   // A server that starts makes all upgrades due, because a dead one may hold leases.
   round: async (ctx) => {
     await followWallClock(ctx, null)
