@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { chmod, cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { getPriority } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -17,6 +18,7 @@ import { stopOrphan } from '../../src/platform/embedded-postgres/orphan.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { copyPreparedData } from '../support/database/prepared-data.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const log = createLog('fatal')
 const isRoot = process.getuid?.() === 0
@@ -152,11 +154,31 @@ test('an orphan of an earlier run is stopped gracefully', async () => {
 
 test('a cluster whose creation was interrupted is created again', async () => {
   const path = await temporaryDir()
-  await mkdir(join(path, 'postgres/cluster.new'), { recursive: true })
-  await writeFile(join(path, 'postgres/cluster.new/PG_VERSION'), '18\n')
+  await mkdir(join(path, 'postgres/cluster.new-1'), { recursive: true })
+  await writeFile(join(path, 'postgres/cluster.new-1/PG_VERSION'), '18\n')
   const server = await start(path)
   expect(await query(server, 'select 1 as one')).toEqual([{ one: 1 }])
-  expect(await readdir(join(path, 'postgres'))).not.toContain('cluster.new')
+  expect((await readdir(join(path, 'postgres'))).filter((name) => name.includes('new'))).toEqual([])
+})
+
+test('a cluster is created while the initdb of a killed start ends, which deletes its folder', async () => {
+  const home = await temporaryDir()
+  const [goesOn, ended] = [join(home, 'goes-on'), join(home, 'ended')]
+  const wait = (file: string): string => `until [ -e ${file} ]; do sleep 0.01; done`
+  const folder = '${1#--pgdata=}'
+  const create = async (script: string): Promise<string> => {
+    const initdb = join(home, `initdb-${randomUUID()}`)
+    await writeFile(initdb, `#!/bin/sh\nmkdir "${folder}"\n${script}\n`, { mode: 0o755 })
+    const binaries = { initdb, postgres: 'none', majorVersion: 18 }
+    return prepareCluster({ launch: { prefix: [], account: null }, binaries, home, durable: false })
+  }
+  const killed = create(`${wait(goesOn)}; rm -r "${folder}"; touch ${ended}; exit 1`).catch(() => null)
+  await waitUntil('the first one has its folder', async () =>
+    (await readdir(home)).some((name) => name.includes('new')),
+  )
+  await create(`touch ${goesOn}; ${wait(ended)}; echo 18 > "${folder}/PG_VERSION"`)
+  expect(await readFile(join(home, 'cluster/PG_VERSION'), 'utf8')).toBe('18\n')
+  await killed
 })
 
 test('a cluster of another major version is refused with one line', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { chown, lchown, lstat, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -41,6 +42,9 @@ export async function adoptCluster(home: string, account: Account | null): Promi
   await lchown(cluster, account.uid, account.gid)
 }
 
+/** The folders in which clusters are created begin with it. */
+const UNFINISHED = 'cluster.new-'
+
 /**
  * Returns the cluster's folder, which it creates on first use. It is created under another name and renamed when
  * complete, so a folder with the final name is complete.
@@ -48,6 +52,7 @@ export async function adoptCluster(home: string, account: Account | null): Promi
  */
 export async function prepareCluster(request: ClusterRequest): Promise<string> {
   const cluster = join(request.home, 'cluster')
+  await deleteUnfinished(request.home)
   const found = await readVersion(cluster)
   if (found === null) {
     await initialize(request, cluster)
@@ -63,6 +68,16 @@ export async function prepareCluster(request: ClusterRequest): Promise<string> {
   return cluster
 }
 
+/** Deletes what starts left that were killed while they created the cluster. */
+async function deleteUnfinished(home: string): Promise<void> {
+  for (const name of await readdir(home))
+    if (name.startsWith(UNFINISHED))
+      await rm(join(home, name), { recursive: true, force: true }).catch((error: NodeJS.ErrnoException) => {
+        // The initdb of the killed start still writes there. It deletes its folder when it ends, or else the next start does.
+        if (error.code !== 'ENOTEMPTY') throw error
+      })
+}
+
 async function readVersion(cluster: string): Promise<number | null> {
   const content = await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch(nullIfMissing)
   return content === null ? null : Number.parseInt(content, 10)
@@ -74,8 +89,8 @@ function nullIfMissing(error: NodeJS.ErrnoException): null {
 }
 
 async function initialize({ launch, binaries, home, durable }: ClusterRequest, cluster: string): Promise<void> {
-  const unfinished = `${cluster}.new`
-  await rm(unfinished, { recursive: true, force: true })
+  // A name of its own: the initdb of a start that was killed ends a second later, and then deletes its folder.
+  const unfinished = join(home, `${UNFINISHED}${randomUUID().slice(0, 8)}`)
   const child = launchProgram(launch, [
     binaries.initdb,
     `--pgdata=${unfinished}`,
