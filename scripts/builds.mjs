@@ -93,7 +93,7 @@ function fail(error) {
 
 function deleteKilled(dist, name) {
   if (!existsSync(dist)) return
-  const builds = readdirSync(dist).filter((entry) => entry.startsWith(`.${name}-`) && /-\d+$/.test(entry))
+  const builds = readdirSync(dist).filter((entry) => entry.startsWith(`.${name}-`) && /-\d+(-former)?$/.test(entry))
   for (const path of builds.map((entry) => join(dist, entry))) {
     const { mtimeMs = Infinity } = statSync(path, { throwIfNoEntry: false }) ?? {}
     if (Date.now() - mtimeMs > KILLED_MS) rmSync(path, { recursive: true, force: true })

@@ -243,8 +243,10 @@ test('starts without a build where none can be put, and deletes what is left of 
   await writeFile(join(root, 'dist'), 'no folder')
   expect(await printed()).toBe('the sources\n')
   await rm(join(root, 'dist'))
-  for (const name of ['.server-1', '.server-2']) await mkdir(join(root, 'dist', name), { recursive: true })
-  await utimes(join(root, 'dist/.server-1'), 0, 0)
+  for (const name of ['.server-1', '.server-1-former', '.server-2']) {
+    await mkdir(join(root, 'dist', name), { recursive: true })
+    if (name !== '.server-2') await utimes(join(root, 'dist', name), 0, 0)
+  }
   expect(await printed()).toBe('built of the only undefined\n')
   expect((await readdir(join(root, 'dist'))).toSorted()).toEqual(['.server-2', 'server'])
 })
