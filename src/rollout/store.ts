@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg, OrgScope } from '../access/scope.ts'
 import { type Db, type Tx, anyOf } from '../platform/database/db.ts'
 import { columnsOf, rowsAs } from '../platform/database/rows.ts'
 import type { SiteUpgradeNow } from './site-upgrade-now.ts'
@@ -106,7 +106,7 @@ function sumOf(states: readonly TargetState[]): RawBuilder<number> {
 /** Every caller locks organization upgrades before their site upgrades, to prevent deadlocks. */
 export async function lockOrgUpgrades(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   ids: readonly string[],
 ): Promise<(OrgUpgradeNow & LockedApprovals)[]> {
   const rows = await tx
@@ -143,7 +143,7 @@ const nothingInUse: DevicesInUse = { inFlight: 0, downloads: 0 }
  */
 async function countDevicesInUse(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   orgUpgradeIds: readonly string[],
 ): Promise<ReadonlyMap<string, DevicesInUse>> {
   if (orgUpgradeIds.length === 0) return new Map()

@@ -17,7 +17,10 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
   const listed = await claimNewDevice(server, { ...(siteId !== undefined && { siteId }) })
   const ofListed = await create(server, `/orgs/${orgId}/devices/upgrade`, upgradeBody)
   const waiting = await createWaiting(server, orgId)
-  const ofSite = await server.call('POST', `/sites/${siteId}/devices/upgrade`, { body: {} })
+  const gated = await claimNewDevice(server, { ...(siteId !== undefined && { siteId }) })
+  const ofSite = await server.call('POST', `/sites/${siteId}/devices/upgrade`, {
+    body: { device_ids: [gated.id], phase_gates: [{ phase: 0, wait_for: 'approval' }] },
+  })
   const idle = await claimNewDevice(server, { ...(siteId !== undefined && { siteId }) })
   const [router, other, third, fourth] = await claimNewDevices(server, 4, {
     model: 'SSR120',
@@ -67,6 +70,14 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       listSiteUpgrades: {},
       getSiteDeviceUpgrade: siteUpgrade,
       getSiteDeviceUpgradeReport: siteUpgrade,
+      getSiteUpgrade: siteUpgrade,
+      listSiteDeviceUpgradeTargets: siteUpgrade,
+      getSiteDeviceUpgradeTarget: { ids: { ...siteUpgrade.ids, device_mac: gated.mac } },
+      approveSiteDeviceUpgrade: { ...siteUpgrade, body: { phase: 0 } },
+      pauseSiteDeviceUpgrade: siteUpgrade,
+      resumeSiteDeviceUpgrade: siteUpgrade,
+      retrySiteDeviceUpgrade: { ...siteUpgrade, body: {} },
+      excludeSiteDeviceUpgrade: { ...siteUpgrade, body: { macs: [gated.mac] } },
       cancelSiteDeviceUpgrade: siteUpgrade,
       upgradeSiteDevices: { body: { version: '2.0.0' } },
       upgradeOrgSsrs: { body: { device_ids: [router.id] } },
@@ -81,6 +92,14 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       resumeOrgSsrUpgrade: ssr,
       retryOrgSsrUpgrade: { ...ssr, body: {} },
       excludeOrgSsrUpgrade: { ...ssr, body: { macs: [other.mac] } },
+      getSiteSsrUpgradeReport: ssr,
+      listSiteSsrUpgradeTargets: ssr,
+      getSiteSsrUpgradeTarget: { ids: { ...ssr.ids, device_mac: other.mac } },
+      pauseSiteSsrUpgrade: ssr,
+      resumeSiteSsrUpgrade: ssr,
+      retrySiteSsrUpgrade: { ...ssr, body: {} },
+      excludeSiteSsrUpgrade: { ...ssr, body: { macs: [other.mac] } },
+      cancelSiteSsrUpgrade: ssr,
       cancelOrgSsrUpgrade: ssr,
       listOrgAvailableSsrVersions: {},
       upgradeSsr: { ids: { device_id: third.id }, body: { version: '6.2.0' } },

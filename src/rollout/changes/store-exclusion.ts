@@ -13,16 +13,22 @@ export interface NamedTarget extends Omit<ReleasedTarget, 'state'> {
 /**
  * Lists the targets of these devices in the organization upgrade, which the caller has locked, and locks their site upgrades
  * by id.
+ * @param only The id of the only site upgrade that is concerned; null: all are.
  */
 export async function lockNamed(
   tx: Tx,
   scope: InOrg,
-  { orgUpgradeId, macs }: { readonly orgUpgradeId: string; readonly macs: readonly string[] },
+  {
+    orgUpgradeId,
+    only,
+    macs,
+  }: { readonly orgUpgradeId: string; readonly only: string | null; readonly macs: readonly string[] },
 ): Promise<NamedTarget[]> {
   const { rows } = await sql<NamedTarget>`
     with part as materialized (
       select id, site_id, org_upgrade_id from site_upgrade
       where org_id = ${scope.orgId} and org_upgrade_id = ${orgUpgradeId}
+        and (${only}::uuid is null or id = ${only}::uuid)
       order by id for update
     )
     select target.device_id, target.mac, target.upgrade_id, part.org_upgrade_id, part.site_id, target.phase,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, SitesScope } from '../../access/scope.ts'
+import { inSites } from '../../access/store-sites.ts'
 import { type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../../platform/database/rows.ts'
 import type { FailedTarget, OrgRetry, RetriedSite, SiteRetry } from './plan-retry.ts'
@@ -9,7 +10,7 @@ import { versionRun } from '../targets/store-versions.ts'
 import { encodeStep } from '../targets/timeline.ts'
 
 /** Locks all site upgrades of the organization upgrade, which the caller has locked. */
-export function lockRetriedSites(tx: Tx, scope: OrgScope, orgUpgradeId: string): Promise<RetriedSite[]> {
+export function lockRetriedSites(tx: Tx, scope: InOrg, orgUpgradeId: string): Promise<RetriedSite[]> {
   return tx
     .selectFrom('siteUpgrade')
     .select(['id', 'status', 'stopping', 'stopReason', 'hold', 'plan', 'currentPhase', 'phaseOpenedMs', 'counts'])
@@ -36,7 +37,7 @@ export interface RetriableTarget extends FailedTarget {
   readonly imageId: string
   readonly path: readonly UpgradeHop[] | null
   readonly targetVersion: string
-  /** True if its device is still in the organization. */
+  /** True if its device is still in the organization and, for a scope of sites, at one of them. */
   readonly exists: boolean
 }
 
@@ -46,7 +47,7 @@ export interface RetriableTarget extends FailedTarget {
  */
 export async function listRetriable(
   tx: Tx,
-  scope: OrgScope,
+  scope: SitesScope,
   { siteUpgradeIds, macs }: { readonly siteUpgradeIds: readonly string[]; readonly macs: readonly string[] | null },
 ): Promise<RetriableTarget[]> {
   const which = macs === null ? sql`target.state = 'failed'` : sql`target.mac = ${anyOf(macs)}`
@@ -54,7 +55,8 @@ export async function listRetriable(
     select target.upgrade_id, target.device_id, target.mac, target.phase,
       target.download_phase, target.staged or target.fetched as had_image, target.state, target.reason, target.image_id, target.path,
       target.target_version, exists (
-        select from device where device.org_id = target.org_id and device.id = target.device_id) as exists
+        select from device where device.org_id = target.org_id and device.id = target.device_id
+          and ${inSites(scope, sql.ref('device.site_id'))}) as exists
     from upgrade_target target
     where target.org_id = ${scope.orgId} and target.upgrade_id = ${anyOf(siteUpgradeIds)} and ${which}
     order by target.upgrade_id, target.ordinal, target.mac
@@ -78,7 +80,7 @@ export interface Retrying {
  */
 export async function insertTargetRuns(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   targets: readonly Pick<RetriableTarget, 'upgradeId' | 'deviceId'>[],
   { by, now, nowMs }: Retrying,
 ): Promise<void> {
@@ -130,7 +132,7 @@ const siteColumns = columnsOf('siteUpgrade', {
 /** Makes the site upgrades continue immediately. */
 export async function reopenSiteUpgrades(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   retries: readonly SiteRetry[],
   nowMs: number,
 ): Promise<void> {
@@ -143,7 +145,7 @@ export async function reopenSiteUpgrades(
 
 export async function reopenOrgUpgrade(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   {
     id,
     change: { hardFailures, hold, phases, downloads },

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { type Db, type Tx, json } from '../../platform/database/db.ts'
 import type { UpgradeHold } from '../rollout.ts'
 
@@ -111,7 +111,7 @@ export async function updateCheckDue(tx: Tx, scope: OrgScope, id: string, dueMs:
 }
 
 /** Replaces why the upgrade and its site upgrades are paused. The caller has locked the organization upgrade. */
-export async function replaceHold(tx: Tx, scope: OrgScope, id: string, hold: UpgradeHold): Promise<void> {
+export async function replaceHold(tx: Tx, scope: InOrg, id: string, hold: UpgradeHold): Promise<void> {
   await tx
     .updateTable('orgUpgrade')
     .set({ hold: json(hold) })

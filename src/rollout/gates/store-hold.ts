@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg } from '../../access/scope.ts'
 import { type Tx, json } from '../../platform/database/db.ts'
 import type { UpgradeHold } from '../rollout.ts'
 
@@ -8,7 +8,7 @@ import type { UpgradeHold } from '../rollout.ts'
  * or a time may end its wait at any time, so a pause takes its place. The caller has locked the organization upgrade.
  * @returns The number of site upgrades paused.
  */
-export function pauseSiteUpgrades(tx: Tx, scope: OrgScope, orgUpgradeId: string, hold: UpgradeHold): Promise<number> {
+export function pauseSiteUpgrades(tx: Tx, scope: InOrg, orgUpgradeId: string, hold: UpgradeHold): Promise<number> {
   return setHolds(tx, scope, orgUpgradeId, { hold: json(hold), dueMs: hold.since_ms, where: waitsForNobody })
 }
 
@@ -19,7 +19,7 @@ export function pauseSiteUpgrades(tx: Tx, scope: OrgScope, orgUpgradeId: string,
  */
 export function pauseForPerson(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   orgUpgradeId: string,
   hold: UpgradeHold & { readonly by: 'user' },
 ): Promise<number> {
@@ -33,7 +33,7 @@ export function pauseForPerson(
 /** @returns The number of changed site upgrades. */
 async function setHolds(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   orgUpgradeId: string,
   {
     hold,
@@ -73,12 +73,7 @@ async function setHolds(
  * the wait for absent devices is extended by the pause. The caller has locked the organization upgrade.
  * @returns The number of site upgrades resumed.
  */
-export async function resumeSiteUpgrades(
-  tx: Tx,
-  scope: OrgScope,
-  orgUpgradeId: string,
-  nowMs: number,
-): Promise<number> {
+export async function resumeSiteUpgrades(tx: Tx, scope: InOrg, orgUpgradeId: string, nowMs: number): Promise<number> {
   const { phaseOpenedMs, ...resumed } = resumedAt(nowMs)
   await tx
     .updateTable('orgUpgrade')
@@ -102,7 +97,7 @@ export async function resumeSiteUpgrades(
  * Ends the pauses of site upgrades at a gate of the whole upgrade, which is evaluated again. The caller has locked the
  * organization upgrade, and ends its own pause.
  */
-export async function releaseGates(tx: Tx, scope: OrgScope, orgUpgradeId: string, nowMs: number): Promise<void> {
+export async function releaseGates(tx: Tx, scope: InOrg, orgUpgradeId: string, nowMs: number): Promise<void> {
   await tx
     .updateTable('siteUpgrade')
     .set({ hold: null, dueMs: nowMs, phaseOpenedMs: openedAfterPause(nowMs) })

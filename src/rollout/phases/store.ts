@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { type Tx, json } from '../../platform/database/db.ts'
 import type { OrgUpgradeTable, PhaseApproval, PhaseOf, UpgradeHold } from '../tables.ts'
 import type { OrgPhases, OrgPhasesChange } from './decide-org-phases.ts'
@@ -90,7 +90,7 @@ export async function openPhase(
 /** Records a person's approval of a phase. The caller has locked the organization upgrade. */
 export async function insertApproval(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   orgUpgradeId: string,
   approval: PhaseApproval,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, PlaceScope } from '../../access/scope.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
@@ -15,7 +15,8 @@ import { replaceHold } from '../../rollout/gates/store-checks.ts'
 import { counted } from '../../platform/counted.ts'
 import { resumeSiteUpgrades } from '../../rollout/gates/store-hold.ts'
 import { insertApproval } from '../../rollout/phases/store.ts'
-import { getCreatorId, lockOrgUpgrade } from '../store.ts'
+import { getCreatorId } from '../store.ts'
+import { lockWhole } from './lock-changed.ts'
 
 export interface Approval {
   readonly id: string
@@ -29,17 +30,17 @@ export interface Approval {
 /**
  * Approves a phase that has ended, so that the next one opens, or the start. A phase can't be approved before its devices show
  * the effect of the upgrade.
- * @throws AppError not_found; invalid for a phase that waits for no approval, while a person has paused the upgrade, and for
+ * @throws AppError as lockWhole(); invalid for a phase that waits for no approval, while a person has paused the upgrade, and for
  *   its creator if the gate demands another person, or for one who has approved it where several people must.
  */
 export async function approveOrgUpgrade(
   ctx: Context,
-  scope: OrgScope,
-  { id, phase, of, note }: Approval,
+  scope: PlaceScope,
+  { id: named, phase, of, note }: Approval,
 ): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    await lockOrgUpgrade(tx, scope, { id, kind: 'device' })
+    const { id, place } = await lockWhole(tx, scope, { id: named, kind: 'device' }, 'approved')
     const [org] = await lockOrgUpgrades(tx, scope, [id])
     if (org?.hold?.by === 'user')
       throw new AppError(
@@ -61,7 +62,7 @@ export async function approveOrgUpgrade(
     else if (org.hold !== null) await replaceHold(tx, scope, id, { ...org.hold, ...wait })
     const approved = {
       type: 'UPGRADE_APPROVED',
-      upgrade_id: id,
+      ...place,
       ...presentPhase(waiting),
       ...(note !== null && { note }),
       ...(wait?.missing !== undefined && { approvals_missing: wait.missing }),
@@ -87,7 +88,7 @@ interface Approved {
 }
 
 /** @throws AppError invalid for a person whose approval does not count. */
-async function refuseApprover(tx: Tx, scope: OrgScope, { id, org, waiting }: Approved): Promise<void> {
+async function refuseApprover(tx: Tx, scope: InOrg, { id, org, waiting }: Approved): Promise<void> {
   const gate = findGate(org, waiting)
   if (gate?.prevent_self_approval === true) await refuseCreator(tx, scope, id)
   if (gate?.approvals === undefined) return
@@ -112,7 +113,7 @@ function findGate({ start, phases, downloads }: OrgUpgradeNow, { phase, of }: Ph
 }
 
 /** @throws AppError invalid for the creator of the upgrade, and for a token that belongs to no person. */
-async function refuseCreator(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+async function refuseCreator(tx: Tx, scope: InOrg, id: string): Promise<void> {
   const { adminId } = scope.actor
   const who =
     adminId === null

@@ -1,4 +1,4 @@
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, PlaceScope } from '../../access/scope.ts'
 import { releaseDevices } from '../../devices/commands/store-upgrades.ts'
 import { counted } from '../../platform/counted.ts'
 import type { Context } from '../../platform/context.ts'
@@ -15,7 +15,7 @@ import { presentMacs } from '../../rollout/events/present-named.ts'
 import { countReleasedDevices } from '../../rollout/metrics.ts'
 import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { haltTargets } from '../../rollout/stops/store.ts'
-import { lockOrgUpgrade } from '../store.ts'
+import { type ChangedUpgrade, lockChanged } from './lock-changed.ts'
 import type { SkippedDevice } from './skipped-device.ts'
 
 export interface Exclusion {
@@ -34,21 +34,22 @@ interface Wanted {
 /**
  * Excludes devices from an upgrade that has not changed them yet, as a cancellation would: after the commit they are not
  * commanded and don't get their image any more. They count as cancelled and are free for another upgrade. Without such a
- * device nothing changes.
+ * device nothing changes. At a site, only its own devices are concerned.
  * @throws AppError not_found; invalid for a device that is not in the upgrade. Nothing is changed then.
  */
 export async function excludeDevices(
   ctx: Context,
-  scope: OrgScope,
-  { id, kind = 'device', macs, note }: Wanted,
+  scope: PlaceScope,
+  { id: named, kind = 'device', macs, note }: Wanted,
 ): Promise<Exclusion> {
   const now = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
   const { released, skipped } = await inTx(ctx, async (tx) => {
-    await lockOrgUpgrade(tx, scope, { id, kind })
-    const named = await lockNamed(tx, scope, { orgUpgradeId: id, macs })
-    refuseUnknown(macs, named)
-    const halted = await halt(tx, scope, named, now)
+    const changed = await lockChanged(tx, scope, { id: named, kind })
+    const only = changed.part?.id ?? null
+    const targets = await lockNamed(tx, scope, { orgUpgradeId: changed.id, only, macs })
+    refuseUnknown(macs, targets)
+    const halted = await halt(tx, scope, targets, now)
     if (halted.released.length === 0) return halted
     const reason = exclusionReason(scope.actor.name, note)
     await updateReleased(tx, scope, halted.released, { reason, now, nowMs })
@@ -58,7 +59,7 @@ export async function excludeDevices(
       halted.released.map(({ deviceId }) => deviceId),
       now,
     )
-    await appendExclusion(tx, scope, halted.released, { id, note, now })
+    await appendExclusion(tx, scope, halted.released, { ...changed, note, now })
     await appendReleasedDevices(tx, scope, halted.released, { reason, now })
     wakeAfterCommit(tx, 'rollouts')
     return halted
@@ -78,7 +79,7 @@ type Releasing = NamedTarget & ReleasedTarget
 /** Stops what the devices are commanded to do, as far as it can be stopped. */
 async function halt(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   named: readonly NamedTarget[],
   at: Date,
 ): Promise<{ readonly released: readonly Releasing[]; readonly skipped: readonly SkippedDevice[] }> {
@@ -101,11 +102,11 @@ async function halt(
 
 async function appendExclusion(
   tx: Tx,
-  scope: OrgScope,
+  scope: InOrg,
   released: readonly Releasing[],
-  { id, note, now }: Pick<Wanted, 'id' | 'note'> & { readonly now: Date },
+  { id, place, note, now }: ChangedUpgrade & Pick<Wanted, 'note'> & { readonly now: Date },
 ): Promise<void> {
-  const excluded = { type: 'UPGRADE_DEVICES_EXCLUDED', upgrade_id: id, total: released.length } as const
+  const excluded = { type: 'UPGRADE_DEVICES_EXCLUDED', ...place, total: released.length } as const
   const message = `Exclude ${counted(released.length, 'device')} from upgrade ${id}`
   const after = { id, ...presentMacs(released.map(({ mac }) => mac)), note }
   await appendUpgradeChange(tx, scope, { ...excluded, ...(note !== null && { note }), message, after }, now)

@@ -1,4 +1,4 @@
-import type { OrgScope } from '../../access/scope.ts'
+import type { PlaceScope } from '../../access/scope.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
@@ -11,22 +11,22 @@ import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { lockOrgUpgrades } from '../../rollout/store.ts'
 import { resumeSiteUpgrades } from '../../rollout/gates/store-hold.ts'
 import { insertApproval } from '../../rollout/phases/store.ts'
-import { lockOrgUpgrade } from '../store.ts'
+import { lockWhole } from './lock-changed.ts'
 
 /**
  * Resumes every paused site upgrade, whether a person or a gate has paused it. Without any, nothing changes.
  *
- * @throws AppError not_found; invalid for an upgrade that waits for an approval.
+ * @throws AppError as lockWhole(); invalid for an upgrade that waits for an approval.
  */
 export async function resumeOrgUpgrade(
   ctx: Context,
-  scope: OrgScope,
-  id: string,
+  scope: PlaceScope,
+  named: string,
   kind: UpgradeKind = 'device',
 ): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    await lockOrgUpgrade(tx, scope, { id, kind })
+    const { id, place } = await lockWhole(tx, scope, { id: named, kind }, 'resumed')
     const [org] = await lockOrgUpgrades(tx, scope, [id])
     if (org?.hold?.by === 'approval')
       throw new AppError(
@@ -41,7 +41,7 @@ export async function resumeOrgUpgrade(
       const approval = { ...phase, by: 'resume', name, admin_id: adminId, note: null } as const
       await insertApproval(tx, scope, id, { ...approval, at_s: epochS(at) })
     }
-    const resumed = { type: 'UPGRADE_RESUMED', upgrade_id: id, message: `Resume upgrade ${id}` } as const
+    const resumed = { type: 'UPGRADE_RESUMED', ...place, message: `Resume upgrade ${id}` } as const
     await appendUpgradeChange(tx, scope, { ...resumed, ...(phase && presentPhase(phase)) }, at)
     wakeAfterCommit(tx, 'rollouts')
   })

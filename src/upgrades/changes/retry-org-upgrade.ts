@@ -1,5 +1,5 @@
 import { counted } from '../../platform/counted.ts'
-import type { OrgScope } from '../../access/scope.ts'
+import { type PlaceScope, coversOrg } from '../../access/scope.ts'
 import { assignDevices } from '../../devices/commands/store-upgrades.ts'
 import { lockImages } from '../../firmware/store.ts'
 import type { Context } from '../../platform/context.ts'
@@ -22,7 +22,7 @@ import {
   reopenSiteUpgrades,
 } from '../../rollout/changes/store-retry.ts'
 import { bucketOf } from '../buckets.ts'
-import { lockOrgUpgrade } from '../store.ts'
+import { lockWhole } from './lock-changed.ts'
 import type { SkippedDevice } from './skipped-device.ts'
 
 export interface Retry {
@@ -41,14 +41,18 @@ interface Wanted {
 /**
  * Retries failed devices of an upgrade, running or ended, as another run of their targets. Without a failed device
  * nothing changes.
- * @throws AppError not_found; invalid for a device that has not failed, and if the remaining failures exceed a limit,
+ * @throws AppError as lockWhole(); invalid for a device that has not failed, and if the remaining failures exceed a limit,
  *   which would immediately stop the upgrade again. Nothing is changed then.
  */
-export function retryOrgUpgrade(ctx: Context, scope: OrgScope, { id, kind = 'device', macs }: Wanted): Promise<Retry> {
+export function retryOrgUpgrade(
+  ctx: Context,
+  scope: PlaceScope,
+  { id: named, kind = 'device', macs }: Wanted,
+): Promise<Retry> {
   const now = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
   return inTx(ctx, async (tx) => {
-    await lockOrgUpgrade(tx, scope, { id, kind })
+    const { id, place } = await lockWhole(tx, scope, { id: named, kind }, 'retried')
     const [org] = await lockOrgUpgrades(tx, scope, [id])
     if (org === undefined) throw notFound(id)
     const sites = await lockRetriedSites(tx, scope, id)
@@ -66,7 +70,7 @@ export function retryOrgUpgrade(ctx: Context, scope: OrgScope, { id, kind = 'dev
     if (plan.releasesAll) await releaseGates(tx, scope, id, nowMs)
     const message = `Retry ${counted(retried.length, 'failed device')} of upgrade ${id}`
     const after = { id, ...presentMacs(retried.map(({ mac }) => mac)) }
-    const change = { type: 'UPGRADE_RETRIED', upgrade_id: id, total: retried.length, message, after } as const
+    const change = { type: 'UPGRADE_RETRIED', ...place, total: retried.length, message, after } as const
     await appendUpgradeChange(tx, scope, change, now)
     wakeAfterCommit(tx, 'rollouts')
     return { retried: retried.length, skipped }
@@ -94,7 +98,7 @@ interface Reservation {
 /** Assigns the devices to the upgrade again, as far as possible. */
 async function reserve(
   tx: Tx,
-  scope: OrgScope,
+  scope: PlaceScope,
   { wanted, sites, orgUpgradeId, now }: Reservation,
 ): Promise<{ readonly retried: readonly RetriableTarget[]; readonly skipped: readonly SkippedDevice[] }> {
   const refusals = new Map(sites.map((site) => [site.id, findRetryRefusal(site)]))
@@ -102,7 +106,7 @@ async function reserve(
   const checked = wanted.map((target) => {
     const { upgradeId, exists } = target
     const hasImages = imagesOf(target).every((id) => images.has(id))
-    const gone = exists ? null : 'removed from the organization'
+    const gone = exists ? null : coversOrg(scope) ? 'removed from the organization' : 'no longer at the site'
     const reason = refusals.get(upgradeId) ?? gone ?? (hasImages ? null : 'its firmware image was deleted')
     return { target, reason }
   })

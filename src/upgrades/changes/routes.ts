@@ -1,4 +1,4 @@
-import { org } from '../../http/at.ts'
+import { orgAndSite } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid } from '../../http/schemas.ts'
 import { kinds } from '../kinds.ts'
@@ -12,68 +12,59 @@ import { ApproveBody, parseApproval } from './wire-approve.ts'
 import { ExcludeBody, ExcludeReply, parseExclusion, presentExclusion } from './wire-exclude.ts'
 import { RetryBody, RetryReply, parseRetry, presentRetry } from './wire-retry.ts'
 
-const tag = 'Upgrades'
+const tag = { org: 'Upgrades', site: 'Upgrades' } as const
 const params = { upgrade_id: Uuid }
 
 /** All but `cancel` are our own: the interface has no way to resume a paused upgrade. */
 const plainChanges = [
-  { name: 'cancel', verb: 'Cancel', state: '', change: cancelOrgUpgrade },
-  { name: 'pause', verb: 'Pause', state: '', change: pauseOrgUpgrade },
-  { name: 'resume', verb: 'Resume', state: ' that is paused or held', change: resumeOrgUpgrade },
+  { name: 'cancel', verb: 'Cancel', state: '', run: cancelOrgUpgrade },
+  { name: 'pause', verb: 'Pause', state: '', run: pauseOrgUpgrade },
+  { name: 'resume', verb: 'Resume', state: ' that is paused or held', run: resumeOrgUpgrade },
 ]
 
-/** Changes of upgrades by a person. Upgrades of SSR routers have no gates, so they need no approval. */
-export const upgradeChangeOperations: Operation[] = [
-  ...kinds.flatMap(({ kind, path, name: noun, words }) => {
-    const one = `${path}/:upgrade_id` as const
+/**
+ * Changes of upgrades by a person, in the organization or at one site. Upgrades of SSR routers have no gates, so they need no
+ * approval.
+ */
+export const upgradeChangeOperations: Operation[] = kinds
+  .flatMap(({ kind, path, name: noun, words, isGated }) => {
+    const change = (name: string, what: string, after = '') => ({
+      id: { org: `${name}Org${noun}Upgrade`, site: `${name}Site${noun}Upgrade` },
+      summary: { org: `${what} an upgrade${words}${after}`, site: `${what} an upgrade${words} of a site${after}` },
+      method: 'POST' as const,
+      tag,
+      at: orgAndSite(`${path}/:upgrade_id/${name}`, { needs: 'write' }),
+      params,
+    })
+    const approve = operation({
+      ...change('approve', 'Approve a phase of', ', so that the next one opens'),
+      body: ApproveBody,
+      reply: Empty,
+      run: (ctx, { scope, params: { upgrade_id: id }, body }) => approveOrgUpgrade(ctx, scope, parseApproval(id, body)),
+    })
     return [
-      ...plainChanges.map(({ name, verb, state, change }) =>
+      plainChanges.flatMap(({ name, verb, state, run }) =>
         operation({
-          id: `${name}Org${noun}Upgrade`,
-          summary: `${verb} an upgrade${words}${state}`,
-          method: 'POST',
-          tag,
-          at: org(`${one}/${name}`, { needs: 'write' }),
-          params,
+          ...change(name, verb, state),
           reply: Empty,
-          run: (ctx, { scope, params: { upgrade_id: id } }) => change(ctx, scope, id, kind),
+          run: (ctx, { scope, params: { upgrade_id: id } }) => run(ctx, scope, id, kind),
         }),
       ),
       operation({
-        id: `retryOrg${noun}Upgrade`,
-        summary: `Retry the failed devices of an upgrade${words}`,
-        method: 'POST',
-        tag,
-        at: org(`${one}/retry`, { needs: 'write' }),
-        params,
+        ...change('retry', 'Retry the failed devices of'),
         body: RetryBody,
         reply: RetryReply,
         run: async (ctx, { scope, params: { upgrade_id: id }, body }) =>
           presentRetry(await retryOrgUpgrade(ctx, scope, { id, kind, macs: parseRetry(body) })),
       }),
       operation({
-        id: `excludeOrg${noun}Upgrade`,
-        summary: `Exclude devices from an upgrade${words}`,
-        method: 'POST',
-        tag,
-        at: org(`${one}/exclude`, { needs: 'write' }),
-        params,
+        ...change('exclude', 'Exclude devices from'),
         body: ExcludeBody,
         reply: ExcludeReply,
         run: async (ctx, { scope, params: { upgrade_id: id }, body }) =>
           presentExclusion(await excludeDevices(ctx, scope, { id, kind, ...parseExclusion(body) })),
       }),
-    ].flat()
-  }),
-  ...operation({
-    id: 'approveOrgDeviceUpgrade',
-    summary: 'Approve a phase of an upgrade, so that the next one opens',
-    method: 'POST',
-    tag,
-    at: org('/devices/upgrade/:upgrade_id/approve', { needs: 'write' }),
-    params,
-    body: ApproveBody,
-    reply: Empty,
-    run: (ctx, { scope, params: { upgrade_id: id }, body }) => approveOrgUpgrade(ctx, scope, parseApproval(id, body)),
-  }),
-]
+      isGated ? approve : [],
+    ]
+  })
+  .flat()

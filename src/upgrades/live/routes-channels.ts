@@ -12,6 +12,7 @@ export const upgradeStream: StreamPart = {
     { at: org(paths.device, needs), kinds: ['upgrade', 'site_upgrade'] },
     { at: org(paths.ssr, needs), kinds: ['upgrade', 'site_upgrade'] },
     { at: site(paths.device, needs), kinds: ['site_upgrade'] },
+    { at: site(paths.ssr, needs), kinds: ['site_upgrade'] },
   ],
   sources: [
     {

@@ -1,4 +1,4 @@
-import { org, orgAndSite } from '../../http/at.ts'
+import { orgAndSite } from '../../http/at.ts'
 import { listOperation } from '../../http/lists/list-operation.ts'
 import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
@@ -25,11 +25,14 @@ export const upgradeOverviewOperations: Operation[] = [
       presentPage(await listOverviews(ctx.db, scope, { kind, isHeld: held, page }), presentOverview),
   }),
   operation({
-    id: 'getOrgUpgrade',
-    summary: 'Get the kind and the progress of an upgrade of any kind',
+    id: { org: 'getOrgUpgrade', site: 'getSiteUpgrade' },
+    summary: {
+      org: 'Get the kind and the progress of an upgrade of any kind',
+      site: 'Get the kind and the progress of an upgrade of any kind at a site',
+    },
     method: 'GET',
-    tag,
-    at: org(`${all}/:upgrade_id`, { needs: 'read' }),
+    tag: { org: tag, site: tag },
+    at: orgAndSite(`${all}/:upgrade_id`, { needs: 'read' }),
     params: { upgrade_id: Uuid },
     reply: UpgradeOverviewReply,
     run: async (ctx, { scope, params: { upgrade_id: id } }) => presentOverview(await getOverview(ctx.db, scope, id)),

@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type InOrg, type OrgScope, type PlaceScope, siteIdOf } from '../../access/scope.ts'
+import { type InOrg, type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
+import { isNamed } from '../site/store.ts'
 import { countsOfSites } from '../store.ts'
 import type { OverviewKind, UpgradeOverview } from './overview.ts'
 
@@ -51,14 +52,23 @@ function hitsAtSite({ orgId }: InOrg, siteId: string, { kind, isHeld }: Filter):
       and ${isHeld ? waits('upgrade') : sql`true`})`
 }
 
+/** An upgrade of devices or routers has the id of its part at the site, too: see isNamed(). */
+function namedAtSite(scope: InOrg, siteId: string, id: string): RawBuilder<unknown> {
+  return sql`select id from (${hitsAtSite(scope, siteId, { kind: null, isHeld: false })}) hit
+    where id = ${id} or id in (
+      select org_upgrade_id from site_upgrade where org_id = ${scope.orgId} and site_id = ${siteId} and ${isNamed(id)})`
+}
+
 function waits(table: 'part' | 'upgrade'): RawBuilder<boolean> {
   return sql`${sql.ref(`${table}.hold`)} is not null and ${sql.ref(`${table}.finished_at`)} is null`
 }
 
 /** @throws AppError not_found */
-export async function getOverview(reader: Reader, scope: OrgScope, id: string): Promise<UpgradeOverview> {
+export async function getOverview(reader: Reader, scope: PlaceScope, id: string): Promise<UpgradeOverview> {
+  const siteId = siteIdOf(scope)
+  const page = siteId === null ? sql`select ${id}::uuid as id` : namedAtSite(scope, siteId, id)
   const { rows } = await sql<UpgradeOverview>`
-    with page as (select ${id}::uuid as id) ${overviewsIn(scope)}
+    with page as (${page}) ${overviewsIn(scope)}
   `.execute(reader)
   const [overview] = rows
   if (overview === undefined) throw notFound(id)

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Readable } from 'node:stream'
 import { type Static, Type } from 'typebox'
-import { org, site } from '../../http/at.ts'
+import { coversOrg } from '../../access/scope.ts'
+import { orgAndSite } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid } from '../../http/schemas.ts'
 import { encodeCsv, encodeJson } from './encode-report.ts'
@@ -12,11 +13,9 @@ import { getReported, getReportedOfSite } from './store.ts'
 import { presentReportDevice, presentReportLine, reportColumns } from './wire-devices.ts'
 import { ReportQuery, ReportReply, presentSummary } from './wire.ts'
 
-const tag = 'Upgrades'
-const reportIn = <P extends string>(path: P) => `${path}/:upgrade_id/report` as const
 const declared = {
   method: 'GET',
-  tag,
+  tag: { org: 'Upgrades', site: 'Upgrades' },
   params: { upgrade_id: Uuid },
   query: ReportQuery,
   reply: ReportReply,
@@ -31,30 +30,24 @@ interface Asked {
 }
 
 /** Reports of upgrades, running or ended. Ours. */
-export const upgradeReportOperations: Operation[] = [
-  ...kinds.map(({ kind, path, name, words }) =>
-    operation({
-      ...declared,
-      id: `getOrg${name}UpgradeReport`,
-      summary: `Get a report of an upgrade${words}: downtime, failures, phases and decisions`,
-      at: org(reportIn(path), { needs: 'read' }),
-      run: async (ctx, { scope, ...asked }) => {
-        const upgrade = await getReported(ctx.db, scope, asked.params.upgrade_id, kind)
-        return answer(await readReport(ctx.db, scope, upgrade), asked)
-      },
-    }),
-  ),
+export const upgradeReportOperations: Operation[] = kinds.flatMap(({ kind, path, name, words }) =>
   operation({
     ...declared,
-    id: 'getSiteDeviceUpgradeReport',
-    summary: 'Get a report of an upgrade of a site: downtime, failures, phases and decisions',
-    at: site(reportIn('/devices/upgrade'), { needs: 'read' }),
+    id: { org: `getOrg${name}UpgradeReport`, site: `getSite${name}UpgradeReport` },
+    summary: {
+      org: `Get a report of an upgrade${words}: downtime, failures, phases and decisions`,
+      site: `Get a report of an upgrade${words} of a site: downtime, failures and decisions`,
+    },
+    at: orgAndSite(`${path}/:upgrade_id/report`, { needs: 'read' }),
     run: async (ctx, { scope, ...asked }) => {
-      const upgrade = await getReportedOfSite(ctx.db, scope, asked.params.upgrade_id)
+      const { upgrade_id: id } = asked.params
+      const upgrade = coversOrg(scope)
+        ? await getReported(ctx.db, scope, id, kind)
+        : await getReportedOfSite(ctx.db, scope, id, kind)
       return answer(await readReport(ctx.db, scope, upgrade), asked)
     },
   }),
-].flat()
+)
 
 function answer(report: Report, { query, request, reply, params: { upgrade_id: id } }: Asked): Readable {
   const format = query.format ?? (prefersCsv(request.headers.accept) ? 'csv' : 'json')

@@ -5,6 +5,7 @@ import { notFound } from '../../platform/errors.ts'
 import type { UpgradeEvent } from '../../rollout/events/store.ts'
 import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { startGate } from '../../rollout/store.ts'
+import { isNamed } from '../site/store.ts'
 import { restoreReason } from '../store-restores.ts'
 import type { LeftOutDevice, ReportedDevice, ReportedUpgrade } from './report.ts'
 
@@ -35,8 +36,13 @@ export async function getReported(
   return { ...upgrade, siteUpgradeId: null }
 }
 
-/** @throws AppError not_found, also for one of another site. */
-export async function getReportedOfSite(reader: Reader, scope: SiteScope, id: string): Promise<ReportedUpgrade> {
+/** @throws AppError not_found, also for one of another site or kind. */
+export async function getReportedOfSite(
+  reader: Reader,
+  scope: SiteScope,
+  id: string,
+  kind: UpgradeKind,
+): Promise<ReportedUpgrade> {
   const upgrade = await reader
     .selectFrom('siteUpgrade')
     .innerJoin('orgUpgrade', (join) =>
@@ -57,8 +63,8 @@ export async function getReportedOfSite(reader: Reader, scope: SiteScope, id: st
     ])
     .where('siteUpgrade.orgId', '=', scope.orgId)
     .where('siteUpgrade.siteId', '=', scope.siteId)
-    .where('siteUpgrade.id', '=', id)
-    .where('orgUpgrade.kind', '=', 'device')
+    .where(isNamed(id))
+    .where('orgUpgrade.kind', '=', kind)
     .executeTakeFirst()
   if (upgrade === undefined) throw notFound(id)
   return upgrade

@@ -4,7 +4,7 @@ import { org, site } from '../../http/at.ts'
 import { listOperation } from '../../http/lists/list-operation.ts'
 import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { Empty, Uuid } from '../../http/schemas.ts'
+import { Uuid } from '../../http/schemas.ts'
 import { textOf } from '../../http/texts.ts'
 import { assertCallable } from '../../platform/assert-callable.ts'
 import type { OutboundHttp } from '../../platform/outbound/outbound-http.ts'
@@ -12,7 +12,6 @@ import { findRequest } from '../previews/find-request.ts'
 import { previewUpgrade } from '../previews/preview-upgrade.ts'
 import { PlanOutdatedReply, UpgradePreviewReply, presentPreview } from '../previews/wire.ts'
 import { checkUrlsOf } from '../strategies/gate-fields.ts'
-import { cancelSiteUpgrade } from './cancel-site-upgrade.ts'
 import { createSiteUpgrade } from './create-site-upgrade.ts'
 import { getSiteUpgrade, listSiteUpgrades } from './store.ts'
 import { previewDeviceUpgrade, upgradeDevice, upgradeDeviceByMac } from './upgrade-device.ts'
@@ -33,8 +32,6 @@ import {
 } from './wire.ts'
 
 const tag = 'Upgrades'
-const one = '/devices/upgrade/:upgrade_id'
-const params = { upgrade_id: Uuid }
 
 /**
  * Device upgrades of a site, and of one device. Source: contract, Utilities Upgrade.
@@ -78,21 +75,11 @@ export const siteUpgradeOperations = (outbound: OutboundHttp): Operation[] =>
       summary: 'Get an upgrade of a site with the state of each device',
       method: 'GET',
       tag,
-      at: site(one, { needs: 'read' }),
-      params,
+      at: site('/devices/upgrade/:upgrade_id', { needs: 'read' }),
+      params: { upgrade_id: Uuid },
       reply: SiteUpgradeDetailReply,
       run: async (ctx, { scope, params: { upgrade_id: id } }) =>
         presentSiteUpgradeDetail(await getSiteUpgrade(ctx.db, scope, id)),
-    }),
-    operation({
-      id: 'cancelSiteDeviceUpgrade',
-      summary: 'Cancel an upgrade of a site',
-      method: 'POST',
-      tag,
-      at: site(`${one}/cancel`, { needs: 'write' }),
-      params,
-      reply: Empty,
-      run: (ctx, { scope, params: { upgrade_id: id } }) => cancelSiteUpgrade(ctx, scope, id),
     }),
     operation({
       id: 'upgradeDevice',

@@ -1,14 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { SiteScope } from '../../access/scope.ts'
+import { type PlaceScope, type SiteScope, coversOrg } from '../../access/scope.ts'
 import type { Conditions } from '../../http/lists/filters.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { sizesOf } from '../../http/lists/store-bounds.ts'
 import { allHold, column, conditionsOn } from '../../http/lists/store-filters.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
-import type { Reader } from '../../platform/database/db.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { awaitedCount } from '../../rollout/changes/store-awaited.ts'
 import { siteUpgradeNotes } from '../../rollout/changes/store-joining-failures.ts'
+import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { failures, stopReasonOf, targetsByState } from '../store.ts'
 import type { siteUpgradeFilters } from './filters.ts'
 import type { SiteUpgradeDetail, SiteUpgradeItem } from './site-upgrade.ts'
@@ -73,21 +74,64 @@ export async function getSiteUpgrade(reader: Reader, scope: SiteScope, id: strin
     .select(sql<number | null>`(org_upgrade.request->'p2p_parallelism')::integer`.as('p2pParallelism'))
     .select(targetsByState.as('targets'))
     .select(failures.as('failures'))
-    .where('siteUpgrade.id', '=', id)
+    .where(isNamed(id))
     .executeTakeFirst()
   if (row === undefined) throw notFound(id)
   return row
 }
 
-/** Returns the organization upgrade to which a site upgrade of the site belongs. @throws AppError not_found */
-export async function getOrgUpgradeId(reader: Reader, scope: SiteScope, id: string): Promise<string> {
-  const row = await reader
+/**
+ * The condition that an id names `site_upgrade`, or the organization upgrade to which it belongs: the operations of a site accept
+ * both, because published clients get the former, and the list of all kinds has the latter.
+ */
+export function isNamed(id: string): RawBuilder<boolean> {
+  return sql`(site_upgrade.id = ${id} or site_upgrade.org_upgrade_id = ${id})`
+}
+
+/** The part of an upgrade at one site. */
+export interface SitePart {
+  readonly id: string
+  readonly orgUpgradeId: string
+  readonly siteId: string
+}
+
+interface Named {
+  readonly id: string
+  readonly kind: UpgradeKind
+}
+
+/** @throws AppError not_found, also for an upgrade of another kind. */
+export async function getSitePart(reader: Reader, scope: SiteScope, { id, kind }: Named): Promise<SitePart> {
+  const part = await reader
     .selectFrom('siteUpgrade')
-    .select('orgUpgradeId')
-    .where('orgId', '=', scope.orgId)
-    .where('siteId', '=', scope.siteId)
-    .where('id', '=', id)
+    .innerJoin('orgUpgrade', (join) =>
+      join.onRef('orgUpgrade.orgId', '=', 'siteUpgrade.orgId').onRef('orgUpgrade.id', '=', 'siteUpgrade.orgUpgradeId'),
+    )
+    .select(['siteUpgrade.id', 'siteUpgrade.orgUpgradeId', 'siteUpgrade.siteId'])
+    .where('siteUpgrade.orgId', '=', scope.orgId)
+    .where('siteUpgrade.siteId', '=', scope.siteId)
+    .where('orgUpgrade.kind', '=', kind)
+    .where(isNamed(id))
     .executeTakeFirst()
-  if (row === undefined) throw notFound(id)
-  return row.orgUpgradeId
+  if (part === undefined) throw notFound(id)
+  return part
+}
+
+/**
+ * Returns the id of the organization upgrade that an id names. Only a site is searched: in an organization it is the id itself.
+ * @throws AppError not_found if the site has no part of it.
+ */
+export async function getOrgUpgradeId(reader: Reader, scope: PlaceScope, named: Named): Promise<string> {
+  return coversOrg(scope) ? named.id : (await getSitePart(reader, scope, named)).orgUpgradeId
+}
+
+/** True if the upgrade has a part at another site, or takes in devices of sites that are created later. */
+export async function hasOtherSites(tx: Tx, scope: SiteScope, orgUpgradeId: string): Promise<boolean> {
+  const { rows } = await sql<{ readonly hasOthers: boolean }>`
+    select joining->>'laterSites' is not null or exists (
+      select from site_upgrade part
+      where part.org_id = ${scope.orgId} and part.org_upgrade_id = ${orgUpgradeId} and part.site_id <> ${scope.siteId}) as has_others
+    from org_upgrade where org_id = ${scope.orgId} and id = ${orgUpgradeId}
+  `.execute(tx)
+  return rows.some(({ hasOthers }) => hasOthers)
 }

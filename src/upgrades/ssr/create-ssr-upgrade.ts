@@ -1,4 +1,4 @@
-import type { SitesScope } from '../../access/scope.ts'
+import type { PlaceScope } from '../../access/scope.ts'
 import { isSsrModel } from '../../devices/registry/models.ts'
 import type { CatalogVersion } from '../../firmware/firmware.ts'
 import { listVersions } from '../../firmware/store.ts'
@@ -30,7 +30,7 @@ export interface SsrRequest {
  * Creates an upgrade of SSR routers, which the engine carries out as any other: see createUpgrade().
  * @throws AppError invalid naming the field; nothing is changed then.
  */
-export async function createSsrUpgrade(ctx: Context, scope: SitesScope, wanted: SsrRequest): Promise<SsrUpgrade> {
+export async function createSsrUpgrade(ctx: Context, scope: PlaceScope, wanted: SsrRequest): Promise<SsrUpgrade> {
   return inCreationTx(ctx, scope, async (tx, create) => {
     const created = await create(await findRouters(tx, scope, wanted))
     refuseBusy(created, 'router')
@@ -41,13 +41,13 @@ export async function createSsrUpgrade(ctx: Context, scope: SitesScope, wanted: 
 /** Plans an upgrade of SSR routers; see previewUpgrade(). @throws AppError not_found, invalid */
 export async function previewSsrUpgrade(
   ctx: Context,
-  scope: SitesScope,
+  scope: PlaceScope,
   { wanted, ...origin }: { readonly wanted: SsrRequest } & PreviewOrigin,
 ): Promise<UpgradePreview> {
   return previewUpgrade(ctx, scope, { ...origin, request: await findRouters(ctx.db, scope, wanted) })
 }
 
-async function findRouters(reader: Reader, scope: SitesScope, wanted: SsrRequest): Promise<UpgradeRequest> {
+async function findRouters(reader: Reader, scope: PlaceScope, wanted: SsrRequest): Promise<UpgradeRequest> {
   const devices = await listNamedDevices(reader, scope, wanted.deviceIds)
   const [first = ''] = wanted.deviceIds
   if (wanted.isNamedByPath === true && devices.length === 0) throw notFound(first)
@@ -69,7 +69,7 @@ async function findRouters(reader: Reader, scope: SitesScope, wanted: SsrRequest
 /** Routers that are at the sites already, and that the request does not name, are not meant. */
 async function findJoining(
   reader: Reader,
-  scope: SitesScope,
+  scope: PlaceScope,
   { siteIds, ids }: { readonly siteIds: readonly string[]; readonly ids: ReadonlySet<string> },
 ): Promise<JoiningSelection> {
   const gateways = await listGateways(reader, scope, siteIds)
@@ -93,7 +93,7 @@ function refuseDevices({ deviceIds: ids, isNamedByPath = false }: SsrRequest, de
 /** Lists the versions of the catalog that the request names; one that it chooses by a channel is not among them. */
 async function listNamedVersions(
   reader: Reader,
-  scope: SitesScope,
+  scope: PlaceScope,
   { devices, versions }: { readonly devices: readonly NamedDevice[] } & Pick<UpgradeRequest, 'versions'>,
 ): Promise<readonly CatalogVersion[]> {
   const models = new Set(devices.map(({ model }) => model))

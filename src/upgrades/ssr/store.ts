@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type OrgScope, type SitesScope, siteIdOf } from '../../access/scope.ts'
+import type { OrgScope, PlaceScope, SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
@@ -7,6 +7,7 @@ import { sizesOf } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
+import { getOrgUpgradeId } from '../site/store.ts'
 import { listSiteUpgrades } from '../store.ts'
 import { DEFAULT_CHANNEL, type SsrSite, type SsrUpgrade, type SsrUpgradeItem } from './ssr-upgrade.ts'
 
@@ -31,14 +32,13 @@ function selectUpgrades(reader: Reader, scope: SitesScope) {
   const hold: RawBuilder<SsrUpgradeItem['hold']> = sql`(
     select part.hold from (${shown(scope)}) part
     where part.finished_at is null and part.hold is not null order by part.id limit 1)`
-  const base = reader
+  return reader
     .selectFrom('orgUpgrade')
     .select(['id', 'strategy'])
     .select(sql<SsrUpgradeItem['channel']>`coalesce(org_upgrade.request->>'channel', ${DEFAULT_CHANNEL})`.as('channel'))
     .select([sites.as('sites'), versions.as('versions'), hold.as('hold')])
     .where('orgId', '=', scope.orgId)
     .where('kind', '=', 'ssr')
-  return siteIdOf(scope) === null ? base : base.where(sql<boolean>`exists (${shown(scope)})`)
 }
 
 /** Newest first. */
@@ -49,7 +49,8 @@ export function listSsrUpgrades(reader: Reader, scope: OrgScope, page: Page): Pr
 }
 
 /** For a site, only its own part. @throws AppError not_found */
-export async function getSsrUpgrade(reader: Reader, scope: SitesScope, id: string): Promise<SsrUpgrade> {
+export async function getSsrUpgrade(reader: Reader, scope: PlaceScope, named: string): Promise<SsrUpgrade> {
+  const id = await getOrgUpgradeId(reader, scope, { id: named, kind: 'ssr' })
   const upgrade = await selectUpgrades(reader, scope).select('notes').where('id', '=', id).executeTakeFirst()
   if (upgrade === undefined) throw notFound(id)
   return { ...upgrade, siteUpgrades: await listSiteUpgrades(reader, scope, id) }

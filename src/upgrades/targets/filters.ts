@@ -1,8 +1,10 @@
 import { choice, id, text } from '../../http/lists/filters.ts'
 import { buckets } from '../buckets.ts'
 
-export const upgradeTargetFilters = {
+/** The filters of an upgrade at one site. */
+export const siteTargetFilters = {
   status: choice(Object.keys(buckets).toSorted(), { about: 'As the lists of the record are named' }),
-  site_id: id(),
   reason: text({ about: 'Why the device failed or was cancelled, such as excluded*', list: false }),
 }
+
+export const upgradeTargetFilters = { ...siteTargetFilters, site_id: id() }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { InOrg, PlaceScope } from '../../access/scope.ts'
+import { inSites } from '../../access/store-sites.ts'
 import { RESTORE_TEXT } from '../../devices/commands/command.ts'
 import { type DeviceEventName, families } from '../../events/device-event-types.ts'
 import { hourOf, isOfDevice } from '../../events/store-hours.ts'
@@ -49,7 +50,7 @@ export interface TargetEnd {
  */
 export async function findEndOfEvents(
   reader: Reader,
-  scope: OrgScope,
+  scope: InOrg,
   { deviceId, upgradeId, endedAt }: { readonly deviceId: string; readonly upgradeId: string; readonly endedAt: Date },
 ): Promise<TargetEnd> {
   const last = addMs(endedAt, HEARD_WITHIN_MS)
@@ -87,10 +88,10 @@ const hour = hourOf(sql`created_at`)
 const typesOf = (names: readonly DeviceEventName[]): string[] =>
   names.flatMap((name) => Object.values(families).map((family) => `${family}_${name}`))
 
-/** Lists the latest events of a device from a time on, in order; those of an ended target until its end. */
+/** Lists the latest events of a device in the scope from a time on, in order; those of an ended target until its end. */
 export async function listTargetEvents(
   reader: Reader,
-  scope: OrgScope,
+  scope: PlaceScope,
   { deviceId, since, end }: { readonly deviceId: string; readonly since: Date; readonly end: TargetEnd | null },
 ): Promise<TargetEvent[]> {
   let query = reader
@@ -102,6 +103,7 @@ export async function listTargetEvents(
     .where(hour, '>=', hourOf(sql`${since}::timestamptz`))
     .where('createdAt', '>=', since)
     .where('type', '=', anyOf(typesOf(shownEvents)))
+    .where(inSites(scope, sql.ref('site_id')))
   if (end !== null) {
     const { endedAt, before } = end
     // A later upgrade may be planned at any time. One that takes the device over is, at the very time of this end.

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { OrgScope } from '../../access/scope.ts'
+import type { PlaceScope } from '../../access/scope.ts'
+import { inSites } from '../../access/store-sites.ts'
 import type { CommandKind, CommandState } from '../../devices/tables.ts'
 import type { Conditions } from '../../http/lists/filters.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
@@ -11,6 +12,7 @@ import type { DeviceHealth } from '../../rollout/targets/target.ts'
 import { type TargetState, type UpgradeHop, type UpgradeKind, isTerminal } from '../../rollout/rollout.ts'
 import { type TimelineStep, decodeTimeline } from '../../rollout/targets/timeline.ts'
 import { buckets } from '../buckets.ts'
+import { getOrgUpgradeId } from '../site/store.ts'
 import { isRestored, restoreReason } from '../store-restores.ts'
 import type { upgradeTargetFilters } from './filters.ts'
 import { type TargetEvent, findEndOfEvents, listTargetEvents } from './store-events.ts'
@@ -18,7 +20,7 @@ import { type TargetEvent, findEndOfEvents, listTargetEvents } from './store-eve
 export interface UpgradeTarget {
   readonly deviceId: string
   readonly mac: string
-  /** Null also for a device that has left the organization. */
+  /** Null also for a device that has left the organization or, at a site, the site. */
   readonly name: string | null
   readonly model: string
   readonly siteId: string
@@ -47,27 +49,35 @@ interface UpgradeOfKind {
   readonly kind?: UpgradeKind
 }
 
-/** Returns when the upgrade was created. @throws AppError not_found, also for one of another kind. */
-async function getCreationTime(reader: Reader, scope: OrgScope, { id, kind = 'device' }: UpgradeOfKind): Promise<Date> {
+/** Returns the organization upgrade that the id names. @throws AppError not_found, also for one of another kind. */
+async function getNamed(
+  reader: Reader,
+  scope: PlaceScope,
+  { id: named, kind = 'device' }: UpgradeOfKind,
+): Promise<{ readonly id: string; readonly createdAt: Date }> {
+  const id = await getOrgUpgradeId(reader, scope, { id: named, kind })
   const row = await reader
     .selectFrom('orgUpgrade')
-    .select('createdAt')
+    .select(['id', 'createdAt'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .where('kind', '=', kind)
     .executeTakeFirst()
   if (row === undefined) throw notFound(id)
-  return row.createdAt
+  return row
 }
 
-function selectTargets(reader: Reader, scope: OrgScope, id: string) {
+function selectTargets(reader: Reader, scope: PlaceScope, id: string) {
   return reader
     .selectFrom('upgradeTarget as target')
     .innerJoin('siteUpgrade as part', (join) =>
       join.onRef('part.orgId', '=', 'target.orgId').onRef('part.id', '=', 'target.upgradeId'),
     )
     .leftJoin('device', (join) =>
-      join.onRef('device.orgId', '=', 'target.orgId').onRef('device.id', '=', 'target.deviceId'),
+      join
+        .onRef('device.orgId', '=', 'target.orgId')
+        .onRef('device.id', '=', 'target.deviceId')
+        .on(inSites(scope, sql.ref('device.site_id'))),
     )
     .select([
       'target.deviceId',
@@ -83,6 +93,7 @@ function selectTargets(reader: Reader, scope: OrgScope, id: string) {
     .select(['target.run', 'target.enteredAt', 'target.ordinal', restoreReason.as('restoreReason')])
     .where('target.orgId', '=', scope.orgId)
     .where('part.orgUpgradeId', '=', id)
+    .where(inSites(scope, sql.ref('part.site_id')))
 }
 
 const bucketOf: RawBuilder<string> = sql`case target.state ${sql.join(
@@ -94,19 +105,19 @@ const bucketOf: RawBuilder<string> = sql`case target.state ${sql.join(
 
 const columns = { status: column(bucketOf), site_id: column(sql`part.site_id`), reason: column(sql`target.reason`) }
 
-/** Lists the devices of an upgrade by site, in the order of the plan. @throws AppError not_found */
+/** Lists the devices of an upgrade by site, in the order of the plan; at a site only its own. @throws AppError not_found */
 export async function listUpgradeTargets(
   reader: Reader,
-  scope: OrgScope,
+  scope: PlaceScope,
   {
     conditions,
     page,
     ...upgrade
   }: UpgradeOfKind & { readonly conditions: Conditions<typeof upgradeTargetFilters>; readonly page: Page },
 ): Promise<Paged<UpgradeTarget>> {
-  await getCreationTime(reader, scope, upgrade)
+  const { id } = await getNamed(reader, scope, upgrade)
   const passed = allHold(conditionsOn<typeof upgradeTargetFilters>(columns, conditions))
-  const hits = selectTargets(reader, scope, upgrade.id).where(passed)
+  const hits = selectTargets(reader, scope, id).where(passed)
   return pageOf<UpgradeTarget>(reader, { hits, order: ['upgrade_id', 'ordinal', 'mac'], sizes: null }, page)
 }
 
@@ -158,11 +169,11 @@ const MAX_COMMANDS = 200
 /** @throws AppError not_found */
 export async function getUpgradeTarget(
   reader: Reader,
-  scope: OrgScope,
+  scope: PlaceScope,
   { mac, ...upgrade }: UpgradeOfKind & { readonly mac: string },
 ): Promise<UpgradeTargetDetail> {
-  const createdAt = await getCreationTime(reader, scope, upgrade)
-  const found = await selectTargets(reader, scope, upgrade.id)
+  const { id, createdAt } = await getNamed(reader, scope, upgrade)
+  const found = await selectTargets(reader, scope, id)
     .select(['target.timeline', 'target.downAt', 'target.upAt', 'target.baseline'])
     .where('target.mac', '=', mac)
     .executeTakeFirst()

@@ -7,11 +7,12 @@ import type { DeviceHealth } from '../../rollout/targets/target.ts'
 import { finalVersionOf } from '../../rollout/targets/hops/hops.ts'
 import type { UpgradeHop } from '../../rollout/rollout.ts'
 import { bucketOf, buckets } from '../buckets.ts'
-import { upgradeTargetFilters } from './filters.ts'
+import { siteTargetFilters, upgradeTargetFilters } from './filters.ts'
 import type { UpgradeTarget, UpgradeTargetDetail } from './store.ts'
 import { mergeTimeline } from './timeline.ts'
 
 export const UpgradeTargetsQuery = Type.Object({ ...pageQuery, ...filterQuery(upgradeTargetFilters) })
+export const SiteTargetsQuery = Type.Object({ ...pageQuery, ...filterQuery(siteTargetFilters) })
 
 /** @throws AppError invalid naming the field. */
 export function parseTargetFilters(query: Static<typeof UpgradeTargetsQuery>): Conditions<typeof upgradeTargetFilters> {

@@ -25,6 +25,8 @@ const SMALL: Readonly<Record<string, string>> = {
   listOrgUpgrades: 'versions of 200 characters, and counts; a reason has 500 characters',
   listOrgDeviceUpgradeTargets: 'versions of 200 characters; a reason has 500 characters',
   listOrgSsrUpgradeTargets: 'versions of 200 characters; a reason has 500 characters',
+  listSiteDeviceUpgradeTargets: 'as listOrgDeviceUpgradeTargets',
+  listSiteSsrUpgradeTargets: 'as listOrgSsrUpgradeTargets',
   listOrgMxEdgeUpgradeTargets: 'at most five steps; a version has 100 characters, a reason of an agent 500',
   listSiteMxEdgeUpgradeTargets: 'at most five steps; a version has 100 characters, a reason of an agent 500',
   listSiteDeviceCommands: 'without the output of commands; a reason has 500 characters',

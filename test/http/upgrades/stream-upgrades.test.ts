@@ -97,7 +97,7 @@ describe('the stream', () => {
     })
   })
 
-  it('sends upgrades of SSR routers on a separate channel', async () => {
+  it('sends upgrades of SSR routers on separate channels of the organization and of the site', async () => {
     const [router] = await connected(1, 'SSR120')
     const client = await open()
     const own = `/orgs/${server.org.orgId}/ssr/upgrade`
@@ -108,6 +108,12 @@ describe('the stream', () => {
     const other = await create()
     expect(await client.next(({ data }) => data?.upgrade_id === other)).toMatchObject({ channel: path })
     expect(client.received.some(({ channel, data }) => channel === path && data?.upgrade_id === body.id)).toBe(false)
+    const here = `/sites/${siteId}/ssr/upgrade`
+    await client.subscribe(here)
+    await server.call('POST', `${here}/${body.id}/pause`)
+    expect(await client.next(({ channel }) => channel === here)).toMatchObject({
+      data: { upgrade_id: body.id, site_id: siteId, held: { by: 'user' } },
+    })
   })
 
   it('sends nothing to callers who may not list the upgrades', async () => {
