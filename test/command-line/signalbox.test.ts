@@ -14,6 +14,7 @@ import { uploadPackage } from '../edge/upgrades/packages.ts'
 import { addBox, playUpgrades, upgrade as upgradeBoxes } from '../edge/upgrades/upgrade-world.ts'
 import { NEW, createFleet, seedOrg } from '../support/fleets/fleet.ts'
 import { type MadeDevice, addSite, claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
+import { addPrivilege } from '../support/people.ts'
 import { builtProgram } from '../support/servers/built-program.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
@@ -198,8 +199,25 @@ describe('upgrades', () => {
       code: 0,
       out: `upgrade ${laterId} excludes 0 devices\nnot excluded: 1, has ended in this upgrade\n`,
     })
-    await upgrade('cancel', laterId)
+    const local = await server.addOrg('Local')
+    await addPrivilege(
+      server,
+      { orgId: admin.orgId, adminId: local.adminId },
+      { scope: 'site', role: 'write', site_id: org.sites[0]?.id ?? '' },
+    )
+    const ofOrg = (...args: string[]): Promise<Result> =>
+      signalbox(['upgrade', ...args, '--org', admin.orgId], { SIGNALBOX_TOKEN: local.token })
+    const here = (...args: string[]): Promise<Result> => ofOrg(...args, '--site', 'Berlin')
+    expect(await ofOrg('pause', laterId)).toMatchObject({ code: 4 })
+    expect((await here('list')).out).toContain(laterId)
+    expect(await here('pause', laterId)).toMatchObject({ code: 0, out: `upgrade ${laterId} paused\n` })
+    expect((await here('show', laterId)).out).toMatch(/^SITE .*\nBerlin +\S+ +queued .* paused by /)
+    expect(await here('cancel', laterId)).toMatchObject({ code: 0 })
     await advance()
+    expect(await here('watch', laterId)).toMatchObject({
+      code: 6,
+      err: expect.stringMatching(/3 of 3 devices were not upgraded: cancelled by \S+\n$/),
+    })
 
     const state = { hasEnded: false }
     const second = upgrade('start', NEW, '--watch').finally(() => (state.hasEnded = true))

@@ -123,8 +123,11 @@ describe('the progress of an upgrade', () => {
     expect(parts.watching.lines).toEqual(['3 of 3 upgraded'])
   })
 
-  it('ends with its last bar, whatever the stream brought behind it', async () => {
-    const [id, channel] = ['one', '/upgrades/one']
+  it.each([
+    ['the organization', '/orgs/one/devices/upgrade', {}],
+    ['a site', '/sites/one/devices/upgrade', { site_upgrade_id: 'part' }],
+  ])('of %s ends with its last bar, whatever the stream brought behind it', async (_place, channel, part) => {
+    const id = 'one'
     const answer = { upgrades: [{ upgrade: { status: 'completed', targets: { total: 1, upgraded: ['a'] } } }] }
     let reads = 0
     const waiting = { upgrades: [{ upgrade: { status: 'queued', targets: { total: 1, scheduled: ['a'] } } }] }
@@ -140,7 +143,7 @@ describe('the progress of an upgrade', () => {
           ['upgraded', 'completed'],
           ['scheduled', 'running'],
         ] as const) {
-          const data = { upgrade_id: id, status, counts: { total: 1, [state]: 1 } }
+          const data = { upgrade_id: id, ...part, status, counts: { total: 1, [state]: 1 } }
           socket.send(JSON.stringify({ event: 'data', channel, seq: 2, data }))
         }
       }),

@@ -24,6 +24,7 @@ export type UpgradeKind = keyof typeof upgradeKinds
 
 export interface FoundUpgrade {
   readonly kind: UpgradeKind
+  /** That of the whole upgrade, also if it was found by that of its part at a site. */
   readonly id: string
   /** The channel of upgrades of the kind. */
   readonly channel: string
@@ -33,15 +34,19 @@ export interface FoundUpgrade {
   readonly row: JsonObject
 }
 
-/** Finds an upgrade of any kind. @throws CommandError refused if there is none. */
-export async function findUpgrade(api: Api, orgId: string, id: string): Promise<FoundUpgrade> {
+/**
+ * Finds an upgrade of any kind.
+ * @param place The organization, or the site where only its part is concerned: "/sites/ID".
+ * @throws CommandError refused if there is none.
+ */
+export async function findUpgrade(api: Api, place: string, id: string): Promise<FoundUpgrade> {
   const name = encodeURIComponent(id)
-  const row = objectOf(await api.get(`/api/v1/orgs/${orgId}/upgrades/${name}`))
+  const row = objectOf(await api.get(`/api/v1${place}/upgrades/${name}`))
   const named = textOf(row['kind'])
   if (!isKind(named))
     throw new CommandError('failed', `upgrade ${id} has the kind ${JSON.stringify(named)}, which is new`)
-  const channel = `/orgs/${orgId}${upgradeKinds[named].path}`
-  return { kind: named, id, channel, path: `/api/v1${channel}/${name}`, row }
+  const channel = `${place}${upgradeKinds[named].path}`
+  return { kind: named, id: textOf(row['id']), channel, path: `/api/v1${channel}/${name}`, row }
 }
 
 function isKind(name: string): name is UpgradeKind {

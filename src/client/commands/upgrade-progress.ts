@@ -1,6 +1,6 @@
 import { type JsonObject, objectOf, rowsOf } from '../api.ts'
 import { textOf } from '../output.ts'
-import type { UpgradeKind } from './upgrade-kinds.ts'
+import type { FoundUpgrade, UpgradeKind } from './upgrade-kinds.ts'
 
 /** Statuses in which nothing happens to the devices of a site, or of an upgrade, any more. */
 const ENDED = new Set(['cancelled', 'completed', 'failed'])
@@ -22,6 +22,9 @@ const STATES = [
   'skipped',
   'cancelled',
 ] as const
+
+/** An upgrade in the stream; its channel is that of the organization or of a site. */
+type Followed = Pick<FoundUpgrade, 'kind' | 'id' | 'channel'>
 
 /** How far an upgrade is. */
 export interface Progress {
@@ -56,9 +59,10 @@ export function stopReasonOf(upgrade: JsonObject): string | null {
   return stopped === undefined ? null : textOf(stopped['stop_reason'])
 }
 
-/** Returns the parts of an upgrade at its sites. */
+/** Returns the parts of an upgrade at its sites. The record of an upgrade of devices at one site is itself that part. */
 export function sitesOf(upgrade: JsonObject): readonly JsonObject[] {
-  return rowsOf(upgrade['upgrades'] ?? []).map(({ upgrade: ofSite }) => objectOf(ofSite))
+  const { upgrades } = upgrade
+  return upgrades === undefined ? [upgrade] : rowsOf(upgrades).map(({ upgrade: ofSite }) => objectOf(ofSite))
 }
 
 function holdReasonOf(upgrade: JsonObject): string | null {
@@ -66,11 +70,12 @@ function holdReasonOf(upgrade: JsonObject): string | null {
   return reason === undefined || hasEnded(upgrade) ? null : textOf(reason)
 }
 
-/** Returns the progress by a message of the live stream; null if it is about another upgrade, or about one site. */
-export function liveProgressOf(kind: UpgradeKind, id: string, data: JsonObject): Progress | null {
+/** Returns the progress by a message of the live stream; null if it is about another upgrade, or about one of several sites. */
+export function liveProgressOf({ kind, id, channel }: Followed, data: JsonObject): Progress | null {
   if (kind === 'mxedge') return data['id'] === id ? applianceProgressOf(data) : null
+  const isOfSite = data['site_upgrade_id'] !== undefined
   // Messages about single sites have no counts of the whole.
-  if (data['upgrade_id'] !== id || data['site_upgrade_id'] !== undefined) return null
+  if (data['upgrade_id'] !== id || isOfSite !== channel.startsWith('/sites/')) return null
   const counts = objectOf(data['counts'])
   return {
     total: Number(counts['total'] ?? 0),

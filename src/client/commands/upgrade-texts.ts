@@ -124,14 +124,23 @@ function stepText({ service = 'distribution', from_version: from, to_version: to
   return [service, ...(from === undefined ? [] : [from, '->']), to].map(textOf).join(' ')
 }
 
+interface StateContext {
+  /** Of sites, by their ids. */
+  readonly names: ReadonlyMap<string, Json>
+  /** The site whose part of the upgrade is shown; null: all of them. */
+  readonly siteId: string | null
+  readonly width: number
+}
+
 /** Shows the sites of an upgrade of devices or routers. */
 export function stateText(
   kind: UpgradeKind,
   upgrade: JsonObject,
-  { names, width }: { readonly names: ReadonlyMap<string, Json>; readonly width: number },
+  { names, siteId: only, width }: StateContext,
 ): string {
   const units = `${upgradeKinds[kind].unit}s`
-  const rows = rowsOf(upgrade['upgrades'] ?? []).map(({ site_id: siteId, upgrade: ofSite }) => {
+  const parts = upgrade['upgrades'] ?? [{ site_id: only, upgrade }]
+  const rows = rowsOf(parts).map(({ site_id: siteId, upgrade: ofSite }) => {
     const { status, start_time: start, targets, held, stop_reason: reason } = objectOf(ofSite)
     const one: JsonObject = { upgrades: [{ upgrade: { targets: targets ?? {} } }] }
     const { total, counts } = progressOf(kind, one)

@@ -18,7 +18,11 @@ import {
 } from './upgrade-texts.ts'
 import { watchUpgrade } from './watch-upgrade.ts'
 
-interface ListOptions {
+interface SiteOption {
+  readonly site?: string
+}
+
+interface ListOptions extends SiteOption {
   readonly kind?: string
   readonly held?: true
   readonly limit: number
@@ -36,13 +40,13 @@ interface PlanOptions {
   readonly set?: readonly Pair[]
 }
 
-interface ApproveOptions {
+interface ApproveOptions extends SiteOption {
   readonly phase: number
   readonly phaseOf?: string
   readonly note?: string
 }
 
-interface ExcludeOptions {
+interface ExcludeOptions extends SiteOption {
   readonly note?: string
 }
 
@@ -53,6 +57,9 @@ const actions = [
   { name: 'cancel', description: 'begin no further devices, for good', done: 'cancelled' },
 ] as const
 
+/** A role at single sites suffices there. */
+const atSite = ['--site <name or id>', 'at this site only, also with a role at the site alone'] as const
+
 export const addUpgradeCommands: AddCommands = (program, open) => {
   const upgrade = program.command('upgrade').description('upgrade the firmware of devices')
 
@@ -60,12 +67,13 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .command('list')
     .description('list the upgrades of the organization, of devices, SSR routers and edge appliances')
     .option('--kind <kind>', `only those of one kind: ${Object.keys(upgradeKinds).join(', ')}`)
+    .option(...atSite)
     .option('--held', 'only those that wait for a person, a check, a time or a gate')
     .option('--limit <number>', 'upgrades of one page', wholeNumber, 100)
     .option('--page <number>', 'the page', wholeNumber, 1)
-    .action(async ({ kind, held, limit, page }: ListOptions, command) => {
-      const { session, api, orgId } = await enter(open, command)
-      const path = `/api/v1/orgs/${orgId}/upgrades${query({ kind, held, limit, page })}`
+    .action(async ({ kind, site, held, limit, page }: ListOptions, command) => {
+      const { session, api, place } = await enterPlace(open, command, site)
+      const path = `/api/v1${place}/upgrades${query({ kind, held, limit, page })}`
       const rows = rowsOf(await api.get(path)).map(listed)
       session.output.show(rows, () => listText(rows, session.width))
     })
@@ -96,24 +104,26 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
   upgrade
     .command('show <id>')
     .description('show the state of an upgrade at each of its sites, or of each edge appliance')
-    .action(async (id: string, _options, command) => {
-      const { session, api, orgId } = await enter(open, command)
-      const found = await findUpgrade(api, orgId, id)
+    .option(...atSite)
+    .action(async (id: string, { site }: SiteOption, command) => {
+      const { session, api, orgId, place, siteId } = await enterPlace(open, command, site)
+      const found = await findUpgrade(api, place, id)
       const record = objectOf(await api.get(found.path))
       if (found.kind === 'mxedge') {
         const targets = await listAll(api, `${found.path}/targets?limit=1000`)
         return session.output.show({ ...record, targets }, () => appliancesText(targets, session.width))
       }
       const names = await siteNames(api, orgId)
-      session.output.show(record, () => stateText(found.kind, record, { names, width: session.width }))
+      session.output.show(record, () => stateText(found.kind, record, { names, siteId, width: session.width }))
     })
 
   upgrade
     .command('watch <id>')
     .description('show the progress of an upgrade until it has ended')
-    .action(async (id: string, _options, command) => {
-      const { session, api, orgId } = await enter(open, command)
-      await watchUpgrade(session, api, await findUpgrade(api, orgId, id))
+    .option(...atSite)
+    .action(async (id: string, { site }: SiteOption, command) => {
+      const { session, api, place } = await enterPlace(open, command, site)
+      await watchUpgrade(session, api, await findUpgrade(api, place, id))
     })
 
   upgrade
@@ -122,8 +132,9 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .requiredOption('--phase <number>', 'the phase that has ended, from 1; 0 for the start', wholeNumber)
     .option('--phase-of <kind>', 'downloads, where these have phases of their own, or reboots (default: reboots)')
     .option('--note <text>', 'the reason, for the report and the audit log')
-    .action(async (id: string, { phase, phaseOf, note }: ApproveOptions, command) => {
-      const { session, api, found } = await enterAt(open, command, { id, action: 'approve' })
+    .option(...atSite)
+    .action(async (id: string, { phase, phaseOf, note, site }: ApproveOptions, command) => {
+      const { session, api, found } = await enterAt(open, command, { id, site, action: 'approve' })
       const answer = await api.post(`${found.path}/approve`, {
         phase,
         ...(phaseOf !== undefined && { phase_of: phaseOf }),
@@ -137,8 +148,9 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     upgrade
       .command(`${name} <id>`)
       .description(description)
-      .action(async (id: string, _options: unknown, command: Command) => {
-        const { session, api, found } = await enterAt(open, command, { id, action: name })
+      .option(...atSite)
+      .action(async (id: string, { site }: SiteOption, command: Command) => {
+        const { session, api, found } = await enterAt(open, command, { id, site, action: name })
         const answer = await api.post(`${found.path}/${name}`)
         const outcome = hasEnded(found.row) ? 'has already ended, nothing changed' : done
         session.output.show(answer, () => `upgrade ${id} ${outcome}`)
@@ -147,8 +159,9 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
   upgrade
     .command('retry <id>')
     .description('upgrade the devices again that have failed')
-    .action(async (id: string, _options, command) => {
-      const { session, api, found } = await enterAt(open, command, { id, action: 'retry' })
+    .option(...atSite)
+    .action(async (id: string, { site }: SiteOption, command) => {
+      const { session, api, found } = await enterAt(open, command, { id, site, action: 'retry' })
       const answer = objectOf(await api.post(`${found.path}/retry`))
       session.output.show(answer, () => {
         const retried = `upgrade ${id} retries ${targetsText(Number(answer['retried']), found.kind)}`
@@ -160,8 +173,9 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .command('exclude <id> <device...>')
     .description('exclude devices by their MAC addresses, or edge appliances by their ids; the others go on')
     .option('--note <text>', 'the reason, for the report and the audit log')
-    .action(async (id: string, devices: readonly string[], { note }: ExcludeOptions, command: Command) => {
-      const { session, api, found } = await enterAt(open, command, { id, action: 'exclude' })
+    .option(...atSite)
+    .action(async (id: string, devices: readonly string[], { note, site }: ExcludeOptions, command: Command) => {
+      const { session, api, found } = await enterAt(open, command, { id, site, action: 'exclude' })
       const names = found.kind === 'mxedge' ? { mxedge_ids: [...devices] } : { macs: [...devices] }
       const body = { ...names, ...(note !== undefined && { note }) }
       const answer = objectOf(await api.post(`${found.path}/exclude`, body))
@@ -174,6 +188,7 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
 
 interface OneAction {
   readonly id: string
+  readonly site: string | undefined
   readonly action: Parameters<typeof assertAction>[1]
 }
 
@@ -181,10 +196,10 @@ interface OneAction {
 async function enterAt(
   open: (command: Command) => Session,
   command: Command,
-  { id, action }: OneAction,
+  { id, site, action }: OneAction,
 ): Promise<Pick<Entered, 'session' | 'api'> & { readonly found: FoundUpgrade }> {
-  const { session, api, orgId } = await enter(open, command)
-  const found = await findUpgrade(api, orgId, id)
+  const { session, api, place } = await enterPlace(open, command, site)
+  const found = await findUpgrade(api, place, id)
   assertAction(found, action)
   return { session, api, found }
 }
@@ -205,6 +220,18 @@ async function enter(open: (command: Command) => Session, command: Command): Pro
   const orgId = await session.orgId(api)
   const channel = `/orgs/${orgId}/devices/upgrade`
   return { session, api, orgId, channel, path: `/api/v1${channel}` }
+}
+
+/** @returns Also the organization or the site, if one is named, as the beginning of a path. */
+async function enterPlace(
+  open: (command: Command) => Session,
+  command: Command,
+  site: string | undefined,
+): Promise<Pick<Entered, 'session' | 'api' | 'orgId'> & { readonly place: string; readonly siteId: string | null }> {
+  const { session, api, orgId } = await enter(open, command)
+  if (site === undefined) return { session, api, orgId, place: `/orgs/${orgId}`, siteId: null }
+  const siteId = await findSite(api, orgId, site)
+  return { session, api, orgId, place: `/sites/${siteId}`, siteId }
 }
 
 /** Adds a command with the options that choose devices and a strategy. */

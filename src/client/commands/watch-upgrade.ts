@@ -18,7 +18,7 @@ type WatchedUpgrade = Pick<FoundUpgrade, 'kind' | 'id' | 'channel' | 'path'>
  * @throws CommandError upgradeFailed if not every device was upgraded.
  */
 export async function watchUpgrade(session: Session, api: Api, watched: WatchedUpgrade): Promise<void> {
-  const { kind, id, channel, path } = watched
+  const { kind, channel, path } = watched
   const ended = Promise.withResolvers<JsonObject>()
   const over = new AbortController()
   const signal = AbortSignal.any([session.interrupted, over.signal])
@@ -63,7 +63,7 @@ export async function watchUpgrade(session: Session, api: Api, watched: WatchedU
     {
       channels: [channel],
       async onData(data) {
-        const progress = liveProgressOf(kind, id, data)
+        const progress = liveProgressOf(watched, data)
         if (progress === null || over.signal.aborted) return
         show(progress)
         if (progress.hasEnded) await read()
