@@ -85,6 +85,18 @@ describe.skipIf(noChromium !== null)(
       await page.reload()
       await page.getByRole('link', { name: 'Oslo' }).first().waitFor()
       expect(await page.getByRole('region', { name: 'Upgrades' }).count()).toBe(0)
+      await page.goto(`${org}/sites/${siteId}`)
+      const upgrades = page.getByRole('region', { name: 'Upgrades' })
+      for (const [action, next] of [
+        ['Pause', 'Resume'],
+        ['Resume', 'Pause'],
+      ] as const) {
+        await upgrades.getByRole('button', { name: `${action}…` }).click()
+        await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
+        await upgrades.getByRole('button', { name: `${next}…` }).waitFor()
+      }
+      await upgrades.getByRole('button', { name: 'Cancel…' }).waitFor()
+      await expectAccessible(page)
       await pages.getByRole('link', { name: 'Webhooks' }).click()
       await page.getByText('No webhooks here').waitFor()
       expect(await page.getByLabel('Place').getByRole('option').allTextContents()).toEqual(['Oslo'])

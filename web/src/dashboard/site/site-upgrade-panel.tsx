@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMay } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
 import { EmptyState } from '../../display/layout/notices.tsx'
@@ -8,6 +8,7 @@ import { ShareBar } from '../../display/share-bar.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
 import { type Overview, goalText, kinds, sharesOf, standingOf } from '../../upgrades/overview.ts'
+import { SiteUpgradeActions } from '../../upgrades/site-upgrade-actions.tsx'
 import { UpgradeLink } from '../../upgrades/upgrade-link.tsx'
 import { stateOf } from '../../upgrades/upgrade.ts'
 import { OVERVIEW_MS } from '../use-counts.ts'
@@ -41,7 +42,7 @@ export function SiteUpgradePanel({ orgId, siteId, zone }: SiteUpgradePanelProps)
           ) : (
             <ol className="log">
               {upgrades.map((upgrade) => (
-                <SiteUpgrade key={upgrade.id} orgId={orgId} upgrade={upgrade} zone={zone} />
+                <SiteUpgrade key={upgrade.id} orgId={orgId} siteId={siteId} upgrade={upgrade} zone={zone} />
               ))}
             </ol>
           )
@@ -53,14 +54,17 @@ export function SiteUpgradePanel({ orgId, siteId, zone }: SiteUpgradePanelProps)
 
 interface SiteUpgradeProps {
   readonly orgId: string
+  readonly siteId: string
   readonly upgrade: Overview
   readonly zone: string | undefined
 }
 
-function SiteUpgrade({ orgId, upgrade, zone }: SiteUpgradeProps) {
+function SiteUpgrade({ orgId, siteId, upgrade, zone }: SiteUpgradeProps) {
   const { kind, counts, start_time: start } = upgrade
+  const queries = useQueryClient()
   // Roles in single sites do not reach the pages of upgrades.
   const mayOpen = useMay('read', { orgId })
+  const mayChange = useMay('write', { orgId, siteId }) && !mayOpen
   const { tone, text } = stateOf(standingOf(upgrade))
   return (
     <Row>
@@ -84,6 +88,15 @@ function SiteUpgrade({ orgId, upgrade, zone }: SiteUpgradeProps) {
         </span>
       </p>
       <ShareBar label={kinds[kind].text} shares={sharesOf(counts)} />
+      {mayChange && kind !== 'mxedge' && (
+        <div className="panel-buttons">
+          <SiteUpgradeActions
+            siteId={siteId}
+            upgrade={{ ...upgrade, kind }}
+            onDone={() => queries.invalidateQueries({ queryKey: ['site upgrades', siteId] })}
+          />
+        </div>
+      )}
     </Row>
   )
 }
