@@ -74,8 +74,20 @@ it('goes on without a pause if the other tab has signed in again by then', async
   browser.token = 'second'
   expect(session.token()).toBe('first')
   await session.check()
-  expect(calls).toEqual(['read'])
+  expect(calls).toEqual(['read', 'goes on'])
   expect(session.token()).toBe('second')
+})
+
+it('asks whose session it is before a refusal ends it, if the other tab has signed in again by then', async () => {
+  const { browser, calls, session } = setUp()
+  browser.token = 'second'
+  session.end(session.renewals())
+  await session.check()
+  expect(calls).toEqual(['read', 'goes on'])
+  Object.assign(browser, { token: 'third', person: null })
+  session.end(session.renewals())
+  await session.check()
+  expect(calls.slice(2)).toEqual(['read', 'ended'])
 })
 
 it('shows nothing any more to somebody else', async () => {

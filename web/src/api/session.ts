@@ -15,7 +15,10 @@ export interface PageSession {
   readonly isEnded: () => boolean
   /** Returns the token that changes are sent with. */
   readonly token: () => string | null
-  /** @returns A function that ends the subscription. */
+  /**
+   * Calls `onChange` when the session has ended, and when the page goes on with a new one, also if it has not noticed any end.
+   * @returns A function that ends the subscription.
+   */
   readonly subscribe: (onChange: () => void) => () => void
 }
 
@@ -37,14 +40,27 @@ export function createPageSession({ readToken, readPerson, discard }: PageSessio
   const listeners = new Set<() => void>()
 
   function setEnded(value: boolean): void {
-    if (isEnded === value) return
+    if (isEnded !== value) change(value)
+  }
+
+  function change(value: boolean): void {
     isEnded = value
     for (const listener of listeners) listener()
   }
 
   function end(asked: number): void {
     // A late refusal of the former session says nothing about the present one.
-    if (person !== null && asked === renewals) setEnded(true)
+    if (person === null || asked !== renewals) return
+    // Another tab may have signed in again since, which the server is asked.
+    if (readToken() === token) setEnded(true)
+    else void check()
+  }
+
+  function check(): Promise<void> {
+    checking ??= compare().finally(() => {
+      checking = null
+    })
+    return checking
   }
 
   async function compare(): Promise<void> {
@@ -58,7 +74,8 @@ export function createPageSession({ readToken, readPerson, discard }: PageSessio
     if (owner !== person) return discard()
     token = found
     renewals += 1
-    setEnded(false)
+    // What was sent with the former session may be refused yet.
+    change(false)
   }
 
   return {
@@ -78,12 +95,7 @@ export function createPageSession({ readToken, readPerson, discard }: PageSessio
     },
     renewals: () => renewals,
     end,
-    check() {
-      checking ??= compare().finally(() => {
-        checking = null
-      })
-      return checking
-    },
+    check,
     isEnded: () => isEnded,
     // With that of the page, the server refuses what would be done in the name of somebody who has signed in in another tab.
     token: () => (person === null || isEnded ? readToken() : token),
