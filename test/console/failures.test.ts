@@ -1,10 +1,13 @@
+import { glob, readFile } from 'node:fs/promises'
 import type { Locator, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addSite, claimNewDevice } from '../support/fleets/devices.ts'
+import { addPerson } from '../support/people.ts'
 import { noChromium } from '../support/peers/chromium.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
+import { answerChanges, expectKept, forms } from './forms.ts'
 import { type ConsoleWorld, startConsole } from './world.ts'
 
 describe.skipIf(noChromium !== null)(
@@ -111,35 +114,56 @@ describe.skipIf(noChromium !== null)(
         [(route) => route.abort('connectionrefused'), openEnd],
         [(route) => route.abort('connectionreset'), openEnd],
       ]
-      const forms = [
-        { path: '', field: 'Name of a new site', action: 'Create the site', call: '/sites', cases: failures },
-        {
-          ...{ path: '/webhooks/new', field: 'Name', action: 'Create the webhook', call: '/webhooks' },
-          cases: failures.slice(-1),
-        },
-      ]
-      for (const { path, field, action, call, cases } of forms) {
-        await page.goto(world.path + path)
-        if (path === '') await page.getByText('Add a site').click()
-        const input = page.getByLabel(field, { exact: true })
-        await input.fill('Kept')
-        for (const [fail, message] of cases) {
-          let sent = 0
-          await page.route(`**/api/v1${world.path}${call}`, (route) => {
-            if (route.request().method() === 'GET') return route.continue()
-            sent += 1
-            return fail(route)
-          })
-          await page.getByRole('button', { name: action }).click()
-          await page.getByRole('main').getByText(message).waitFor()
-          // The page reads everything again when the server is back.
-          await page.getByText('The server does not answer. What you see').waitFor({ state: 'detached' })
-          expect({ sent, input: await input.inputValue() }, message).toEqual({ sent: 1, input: 'Kept' })
-          await page.getByRole('main').getByText(message).waitFor()
-          await page.unrouteAll({ behavior: 'wait' })
-        }
+      const message = page.getByRole('main')
+      await page.getByText('Add a site').click()
+      const input = page.getByLabel('Name of a new site')
+      await input.fill('Kept')
+      for (const [fail, text] of failures) {
+        const sent = await answerChanges(page, `**/api/v1${world.path}/sites`, fail)
+        await page.getByRole('button', { name: 'Create the site' }).click()
+        await message.getByText(text).waitFor()
+        // The page reads everything again when the server is back.
+        await page.getByText('The server does not answer. What you see').waitFor({ state: 'detached' })
+        expect({ sent, input: await input.inputValue() }, text).toEqual({ sent: ['POST'], input: 'Kept' })
+        await message.getByText(text).waitFor()
+        await page.unrouteAll({ behavior: 'wait' })
       }
       await context.close()
+    })
+
+    it(
+      'keeps the input of each form, and leads to the field that the server refuses',
+      { timeout: 4 * WITHIN_MS },
+      async () => {
+        const siteId = await addSite(world, 'Tromsø')
+        const { body: map } = await world.call('POST', `/sites/${siteId}/maps`, {
+          body: { name: 'Hall', width: 200, height: 100 },
+        })
+        const { body: sso } = await world.call('POST', `${world.path}/ssos`, { body: { name: 'Staff' } })
+        const places = {
+          org: world.path,
+          map: `${world.path}/sites/${siteId}/maps/${map.id}`,
+          sso: `${world.path}/sso/${sso.id}`,
+        }
+        const people = { admin: world.org, newcomer: await addPerson(world, []), nobody: null }
+        const cases = Object.values(forms).filter((form) => typeof form !== 'string')
+        for (const [who, person] of Object.entries(people)) {
+          const { page, context } = person === null ? await world.openPage() : await world.enter(person, '/account')
+          for (const form of cases.filter((one) => one.who === who)) {
+            await page.goto(form.path(places))
+            await form.open?.(page)
+            await expectKept(page, form)
+          }
+          await context.close()
+        }
+      },
+    )
+
+    it('knows every form of the console', async () => {
+      const files: string[] = []
+      for await (const file of glob('web/src/**/*.tsx'))
+        if ((await readFile(file, 'utf8')).includes('<form')) files.push(file.replace('web/src/', ''))
+      expect(files.toSorted()).toEqual(Object.keys(forms).toSorted())
     })
   },
 )

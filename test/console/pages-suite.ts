@@ -68,6 +68,7 @@ export function testPages(demo: () => Demo): void {
     await page.getByLabel('Rules').fill('match_color=red')
     await page.getByRole('button', { name: 'Preview the plan' }).click()
     await page.getByText('Invalid field rules.0.match_color').waitFor()
+    await page.locator(':focus').and(page.getByLabel('Rules')).waitFor()
     await page.getByLabel('Rules').fill('match_name[0:5]=tokyo, match_model=EAP102')
     await page.getByRole('button', { name: 'As curl' }).click()
     await page.getByText('"match_name[0:5]":"tokyo"').waitFor()

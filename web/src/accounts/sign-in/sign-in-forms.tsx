@@ -1,8 +1,10 @@
-import { PasswordInput, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { Button } from '../../display/forms/button.tsx'
+import { useFocusOnRefusal } from '../../display/forms/focus.ts'
+import { PasswordInput } from '../../display/forms/password-input.tsx'
 
 interface FormProps {
   readonly onDone: () => Promise<void>
@@ -39,13 +41,14 @@ export function PasswordForm({ email, onDone, onCode }: PasswordFormProps) {
       answerOf(api.POST('/api/v1/login', { body })),
     onSuccess: (result) => (result.two_factor_required === true ? onCode() : onDone()),
   })
+  const form = useFocusOnRefusal(mutation.error)
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault()
-    const form = new FormData(event.currentTarget)
-    mutation.mutate({ email: textOf(form, 'email'), password: textOf(form, 'password') })
+    const sent = new FormData(event.currentTarget)
+    mutation.mutate({ email: textOf(sent, 'email'), password: textOf(sent, 'password') })
   }
   return (
-    <form onSubmit={submit}>
+    <form ref={form} onSubmit={submit}>
       <TextInput
         label="Email"
         name="email"
@@ -60,7 +63,6 @@ export function PasswordForm({ email, onDone, onCode }: PasswordFormProps) {
         autoComplete="current-password"
         required
         autoFocus={email !== undefined}
-        aria-invalid={mutation.error !== null}
         error={mutation.error?.message}
       />
       <Button type="submit" isBusy={mutation.isPending} fullWidth>
@@ -76,12 +78,13 @@ export function CodeForm({ onDone }: FormProps) {
     mutationFn: (code: string) => answerOf(api.POST('/api/v1/login/two_factor', { body: { two_factor: code } })),
     onSuccess: onDone,
   })
+  const form = useFocusOnRefusal(mutation.error)
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault()
     mutation.mutate(textOf(new FormData(event.currentTarget), 'code').replaceAll(' ', ''))
   }
   return (
-    <form onSubmit={submit}>
+    <form ref={form} onSubmit={submit}>
       <TextInput
         label="Code"
         description="Six digits of your authenticator app, or a recovery code"

@@ -22,7 +22,7 @@ interface ChoiceListProps {
 export function ChoiceList({ label, all, loaded, missing, chosen, error, onChange }: ChoiceListProps) {
   const errorId = useId()
   return (
-    <fieldset className="choice-list" {...(error !== null && { 'aria-describedby': errorId })}>
+    <fieldset className="choice-list" {...(error !== null && { 'aria-describedby': errorId, 'data-refused': true })}>
       <legend>{label}</legend>
       <label>
         <input

@@ -4,7 +4,7 @@ import { type FormEvent, type ReactNode, createContext, use, useEffect, useRef, 
 import { Button } from './button.tsx'
 import { fieldIn } from '../../api/problem.ts'
 import { type Effect, effectText } from './effect.ts'
-import { focusContentIfLost } from './focus.ts'
+import { focusContentIfLost, useFocusOnRefusal } from './focus.ts'
 import { ProblemNote } from '../layout/notices.tsx'
 import { useRowLabel } from '../layout/row.tsx'
 
@@ -67,6 +67,7 @@ export function ConfirmButton({
   const message = mutation.error?.message ?? null
   const refused = message === null ? null : fieldIn(message)
   const label = useRowLabel()
+  const form = useFocusOnRefusal(mutation.error)
   const isAtField = refused !== null && fieldNames?.includes(refused) === true
   const open = (): void => {
     mutation.reset()
@@ -96,7 +97,7 @@ export function ConfirmButton({
         {action}…
       </Button>
       <Modal opened={isOpen} onClose={leave} title={action} lockScroll={false} centered size="md">
-        <form className="confirm" onSubmit={submit}>
+        <form ref={form} className="confirm" onSubmit={submit}>
           <div>{typeof effect === 'string' ? effect : effectText(effect)}</div>
           <Refusal value={message}>{fields}</Refusal>
           <ProblemNote problem={isAtField ? null : mutation.error} />

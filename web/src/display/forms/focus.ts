@@ -79,11 +79,15 @@ function panelsAround(element: Element | null): readonly HTMLElement[] {
   return panel === null ? [] : [panel, ...panelsAround(panel)]
 }
 
-/** Focuses the field that shows a refusal. @returns The ref of its form. */
-export function useFocusOnRefusal(error: Error | null) {
-  const form = useRef<HTMLFormElement>(null)
+/**
+ * Focuses the field that shows a refusal, or the first choice of a list that shows it by `data-refused`.
+ * @returns The ref of what contains the fields.
+ */
+export function useFocusOnRefusal<Container extends HTMLElement = HTMLFormElement>(error: Error | null) {
+  const container = useRef<Container>(null)
   useEffect(() => {
-    if (error !== null) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+    if (error !== null)
+      container.current?.querySelector<HTMLElement>('[aria-invalid="true"], [data-refused] input')?.focus()
   }, [error])
-  return form
+  return container
 }

@@ -1,9 +1,10 @@
-import { PasswordInput, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
 import { Button } from './button.tsx'
 import { fieldIn } from '../../api/problem.ts'
 import { useFocusOnRefusal } from './focus.ts'
+import { PasswordInput } from './password-input.tsx'
 import { ProblemNote } from '../layout/notices.tsx'
 
 export interface RequestField {

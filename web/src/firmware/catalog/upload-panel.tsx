@@ -1,11 +1,12 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useRef, useState } from 'react'
+import { type FormEvent, useId, useState } from 'react'
 import { fieldIn } from '../../api/problem.ts'
 import { useValues } from '../../devices/use-values.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { sizeText } from '../../display/texts/size.ts'
+import { useFocusOnRefusal } from '../../display/forms/focus.ts'
 import { UploadButton } from '../../display/forms/upload-button.tsx'
 import { useUpload } from '../../display/forms/use-upload.ts'
 import type { Upload } from '../image.ts'
@@ -50,13 +51,14 @@ export function UploadPanel({ orgId }: { readonly orgId: string }) {
   const [kind, setKind] = useState<keyof typeof fields>('models')
   const models = useValues(orgId, 'model').choices ?? []
   const modelsId = useId()
-  const form = useRef<HTMLFormElement>(null)
-  const { upload, share, end } = useImageUpload(orgId, () => form.current?.reset())
+  const { upload, share, end } = useImageUpload(orgId)
+  const form = useFocusOnRefusal(upload.error)
   const field = upload.error === null ? null : fieldIn(upload.error.message)
   const shown = [...fields[kind], ...checks]
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
-    upload.mutate(new FormData(event.currentTarget))
+    const { currentTarget: sent } = event
+    upload.mutate(new FormData(sent), { onSuccess: () => sent.reset() })
   }
   return (
     <Panel title="Upload">
@@ -111,7 +113,7 @@ export function UploadPanel({ orgId }: { readonly orgId: string }) {
   )
 }
 
-function useImageUpload(orgId: string, onStored: () => void) {
+function useImageUpload(orgId: string) {
   const queries = useQueryClient()
   return useUpload<Upload>({
     requestOf(form) {
@@ -124,9 +126,6 @@ function useImageUpload(orgId: string, onStored: () => void) {
         file: file instanceof File ? file : new Blob(),
       }
     },
-    onStored() {
-      onStored()
-      return queries.invalidateQueries({ queryKey: ['firmware', orgId] })
-    },
+    onStored: () => queries.invalidateQueries({ queryKey: ['firmware', orgId] }),
   })
 }

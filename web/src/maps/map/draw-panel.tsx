@@ -5,6 +5,7 @@ import { fieldIn } from '../../api/problem.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { counted } from '../../display/texts/counted.ts'
 import type { Count, Effect } from '../../display/forms/effect.ts'
+import { useFocusOnRefusal } from '../../display/forms/focus.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { type Point, type SiteMap, segmentsOf } from '../map.ts'
@@ -60,8 +61,10 @@ function DrawForm({ map, drawing, points, onBack, onEnd }: DrawFormProps) {
   const body = points.length < drawing.least ? null : drawing.changeOf(map, points, answer)
   // A refused field is that of the answer: the points are within the picture.
   const isAtField = drawing.question !== undefined && change.error !== null && fieldIn(change.error.message) !== null
+  const form = useFocusOnRefusal(change.error)
   return (
     <form
+      ref={form}
       className="request-form"
       onSubmit={(event) => {
         event.preventDefault()

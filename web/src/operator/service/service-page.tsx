@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
-import { PasswordInput } from '@mantine/core'
 import { type FormEvent, useEffect, useState } from 'react'
 import { Button } from '../../display/forms/button.tsx'
+import { PasswordInput } from '../../display/forms/password-input.tsx'
 import { useServer } from '../../api/client.ts'
 import { type OperatorApi, createOperatorApi } from '../../api/operator.ts'
 import { PageTitle } from '../../display/layout/page-title.tsx'

@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
 import { Button } from '../../display/forms/button.tsx'
+import { useFocusOnRefusal } from '../../display/forms/focus.ts'
 import { useSelf } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
 import { PageTitle } from '../../display/layout/page-title.tsx'
@@ -42,13 +43,14 @@ function FirstOrg() {
       await navigate({ to: '/orgs/$orgId', params: { orgId: id } })
     },
   })
+  const form = useFocusOnRefusal(mutation.error)
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault()
     const name = new FormData(event.currentTarget).get('name')
     if (typeof name === 'string') mutation.mutate(name)
   }
   return (
-    <form onSubmit={submit}>
+    <form ref={form} onSubmit={submit}>
       <p>
         You belong to no organization yet. Create one for your network, or ask an admin of an existing one to invite
         you.

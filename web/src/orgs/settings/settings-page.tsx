@@ -12,6 +12,7 @@ import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { EditForm } from '../../display/forms/edit-form.tsx'
 import type { ShownField } from '../../display/forms/edits.ts'
+import { useFocusOnRefusal } from '../../display/forms/focus.ts'
 import { useEdits } from '../../display/forms/use-edits.ts'
 import {
   type Setting,
@@ -98,12 +99,13 @@ function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
     },
   })
   const refused = mutation.error === null ? null : fieldOfPath(fieldPathIn(mutation.error.message))
+  const form = useFocusOnRefusal(mutation.error)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     mutation.mutate(edits)
   }
   return (
-    <form onSubmit={submit}>
+    <form ref={form} onSubmit={submit}>
       <fieldset className="plain" disabled={!mayChange}>
         {settingGroups.map(({ title, fields }) => (
           <Panel key={title} title={title}>
@@ -142,7 +144,7 @@ interface FieldInputProps {
 function FieldInput({ field: { label, description, kind }, text, error, onChange }: FieldInputProps) {
   if (kind === 'switch')
     return (
-      <div className="choice-list">
+      <div className="choice-list" data-refused={error === null ? undefined : true}>
         <label>
           <input
             type="checkbox"

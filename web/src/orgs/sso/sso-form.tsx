@@ -5,6 +5,7 @@ import { Button } from '../../display/forms/button.tsx'
 import { answerOf, useServer } from '../../api/client.ts'
 import { fieldIn } from '../../api/problem.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
+import { useFocusOnRefusal } from '../../display/forms/focus.ts'
 import { useEdits } from '../../display/forms/use-edits.ts'
 import { Panel } from '../../display/layout/panel.tsx'
 import { type Sso, type SsoField, changesOf, shownField, ssoFields, textsOf } from './sso-fields.ts'
@@ -33,12 +34,13 @@ export function SsoForm({ sso, mayChange }: SsoFormProps) {
     },
   })
   const refused = mutation.error === null ? null : fieldIn(mutation.error.message)
+  const form = useFocusOnRefusal(mutation.error)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     mutation.mutate(edits)
   }
   return (
-    <form onSubmit={submit}>
+    <form ref={form} onSubmit={submit}>
       <Panel title="From the identity provider">
         <fieldset className="plain" disabled={!mayChange}>
           <div className="wizard-fields one-column">

@@ -32,6 +32,8 @@ export function usePlan({ orgId, request, members }: Planned) {
     plan: isCurrent ? preview.data : undefined,
     /** The server's refusal, until the draft changes. */
     problem: isCurrent ? preview.error : null,
+    /** The last refusal, whatever the draft has become. */
+    refusal: preview.error,
     changes: start.error instanceof Problem ? changesIn(start.error.body, names) : null,
     isPlanning: preview.isPending,
     previewPlan: () => {

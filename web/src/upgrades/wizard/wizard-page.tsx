@@ -3,6 +3,7 @@ import { Button } from '../../display/forms/button.tsx'
 import { useMay } from '../../accounts/self.ts'
 import { fieldPathIn } from '../../api/problem.ts'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
+import { useFocusOnRefusal } from '../../display/forms/focus.ts'
 import { EmptyState, ProblemNote } from '../../display/layout/notices.tsx'
 import { failureOf } from '../../display/layout/load-failure.ts'
 import { PageTitle } from '../../display/layout/page-title.tsx'
@@ -38,10 +39,11 @@ export function WizardPage() {
     draft,
     members.data?.map(({ value }) => value),
   )
-  const { plan, problem, changes, isPlanning, previewPlan, startPlan } = usePlan({
+  const { plan, problem, refusal, changes, isPlanning, previewPlan, startPlan } = usePlan({
     ...{ orgId, request },
     members: members.data ?? [],
   })
+  const fields = useFocusOnRefusal<HTMLDivElement>(refusal)
   // Fields of the page stand for those of each gate.
   const path = problem === null ? null : (fieldPathIn(problem.message)?.replaceAll(/\.\d+/g, '') ?? null)
   const field = path?.split('.', 1)[0] ?? null
@@ -70,8 +72,10 @@ export function WizardPage() {
   return (
     <>
       {title}
-      <ChoosePanel {...{ orgId, draft, errorOf, members: loadedMembers }} onChange={change} />
-      <StrategyPanel draft={draft} errorOf={errorOf} onChange={change} />
+      <div ref={fields}>
+        <ChoosePanel {...{ orgId, draft, errorOf, members: loadedMembers }} onChange={change} />
+        <StrategyPanel draft={draft} errorOf={errorOf} onChange={change} />
+      </div>
       {changes !== null && plan !== undefined && <PlanChangesNote changes={changes} sites={sites} />}
       {plan !== undefined && <PlanPanel orgId={orgId} draft={draft} plan={plan} sites={sites} />}
       {(field === null || !hasField(request, field)) && <ProblemNote problem={problem} />}

@@ -20,7 +20,7 @@ export function TopicList({ chosen, ofSite, error, onChange }: TopicListProps) {
   const toggle = (key: string, isChosen: boolean): void =>
     onChange(isChosen ? [...chosen, key] : chosen.filter((name) => name !== key))
   return (
-    <fieldset className="choice-list" {...(error !== null && { 'aria-describedby': errorId })}>
+    <fieldset className="choice-list" {...(error !== null && { 'aria-describedby': errorId, 'data-refused': true })}>
       <legend>Topics</legend>
       <div className="choices topic-choices">
         {sorted.map(({ key, emitted }) => (
