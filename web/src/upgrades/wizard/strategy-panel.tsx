@@ -139,7 +139,7 @@ function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
           label="Approved by"
           value={approver ?? ''}
           data={[
-            { value: '', label: 'Anyone who may start upgrades' },
+            { value: '', label: 'Anyone who may upgrade' },
             { value: 'another', label: 'A person other than me' },
           ]}
           onChange={({ currentTarget: { value } }) =>
