@@ -3,7 +3,7 @@ import { raiseAlarms } from '../../src/events/alarms/store.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { noChromium, signIn } from '../support/peers/chromium.ts'
 import { MODEL, NEW, seedOrg } from '../support/fleets/fleet.ts'
-import { addPerson } from '../support/people.ts'
+import { addPerson, addPrivilege } from '../support/people.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { testAccounts } from './accounts-suite.ts'
 import { expectAccessible } from './axe.ts'
@@ -107,6 +107,27 @@ describe.skipIf(noChromium !== null)(
       }
       await expectAccessible(page)
       expect(refused).toEqual([])
+      await context.close()
+    })
+
+    it('lets a role in a single site approve and cancel an upgrade there', { timeout: WITHIN_MS }, async () => {
+      const owner = await server.addOrg('Gated')
+      const [site] = (await seedOrg(server.ctx, [{ devices: 2, name: 'Bergen' }], owner.orgId)).sites
+      const body = { version: NEW, phase_gates: [{ phase: 0, wait_for: 'approval', prevent_self_approval: true }] }
+      const upgrades = `/sites/${site?.id}/devices/upgrade`
+      const { body: made } = await server.call('POST', upgrades, { body, as: owner })
+      const person = await addPerson(server, [])
+      const privilege = { scope: 'site', role: 'write', site_id: site?.id ?? '' } as const
+      await addPrivilege(server, { orgId: owner.orgId, adminId: person.adminId }, privilege)
+      const { page, context } = await server.enter(person, `/orgs/${owner.orgId}/sites/${site?.id}`)
+      const panel = page.getByRole('region', { name: 'Upgrades' })
+      for (const action of ['Approve', 'Cancel']) {
+        await panel.getByRole('button', { name: `${action}…` }).click()
+        await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
+        await panel.getByRole('button', { name: `${action}…` }).waitFor({ state: 'detached' })
+      }
+      const { body: record } = await server.call('GET', `${upgrades}/${made.upgrade_id}`, { as: owner })
+      expect(record.stop_reason).toContain(person.email)
       await context.close()
     })
 
