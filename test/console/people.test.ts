@@ -101,7 +101,7 @@ describe.skipIf(noChromium !== null)(
       await page.getByText('No webhooks here').waitFor()
       expect(await page.getByLabel('Place').getByRole('option').allTextContents()).toEqual(['Oslo'])
       expect(await page.getByRole('link', { name: 'New webhook' }).first().getAttribute('href')).toContain(siteId)
-      for (const path of ['upgrades', `upgrades/${upgradeId}`, 'people']) {
+      for (const path of ['upgrades', `upgrades/${upgradeId}`, 'people', 'sso']) {
         await page.goto(`${org}/${path}`)
         await page.getByText('Only roles in the whole organization show this page').waitFor()
       }

@@ -15,7 +15,7 @@ const pages = [
 type OrgPage = (typeof pages)[number]
 
 /** The server answers these only to roles in the whole organization. */
-const orgWide: ReadonlySet<OrgPage['to']> = new Set(['/orgs/$orgId/upgrades', '/orgs/$orgId/people'])
+const orgWide: ReadonlySet<string> = new Set(['/orgs/$orgId/upgrades', '/orgs/$orgId/people', '/orgs/$orgId/sso'])
 
 /** Returns the pages of an organization that its navigation and the palette lead to. */
 export function useOrgPages(orgId: string): readonly OrgPage[] {
