@@ -4,6 +4,7 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useRef } from 'react'
 import { Button } from '../../display/forms/button.tsx'
 import { answerOf, useServer } from '../../api/client.ts'
+import { counted } from '../../display/texts/counted.ts'
 import { MoreButton } from '../../display/layout/more-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
@@ -30,7 +31,7 @@ export function LogPage() {
   return (
     <>
       <PageTitle title="Audit log" call={`/orgs/${orgId}/logs`}>
-        <span>{pages[0] === undefined ? ' ' : `${pages[0].total.toLocaleString('en')} entries`}</span>
+        <span>{pages[0] === undefined ? ' ' : counted(pages[0].total, 'entry', 'entries')}</span>
       </PageTitle>
       <LogFilters key={JSON.stringify(search)} search={search} />
       {entries.data === undefined && entries.error === null && <Skeleton rows={8} />}
