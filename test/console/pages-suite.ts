@@ -78,7 +78,7 @@ export function testPages(demo: () => Demo): void {
     // The words of the server appear at the field.
     await page.getByText('Invalid field canary_phases: must rise').waitFor()
     await page.getByLabel('Upgraded after each phase (%)').fill('50, 100')
-    await page.getByLabel('Begins').selectOption('Once a person has approved it')
+    await page.getByLabel('Begins').selectOption('After an approval')
     await page.getByLabel('People who must agree').selectOption('2')
     const wait = page.getByLabel('Wait between phases (minutes)')
     await wait.fill('soon')

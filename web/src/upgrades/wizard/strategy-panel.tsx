@@ -117,7 +117,7 @@ function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
         value={begin ?? ''}
         data={[
           { value: '', label: 'Without an approval' },
-          { value: 'approved', label: 'Once a person has approved it' },
+          { value: 'approved', label: 'After an approval' },
         ]}
         error={errorOf('phase_gates.minutes') === null ? errorOf('phase_gates') : null}
         onChange={({ currentTarget: { value } }) => onChange({ begin: value === '' ? undefined : (value as Begin) })}
