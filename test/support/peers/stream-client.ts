@@ -26,6 +26,8 @@ export async function openStream(url: string, headers: Record<string, string>): 
   socket.on('message', (data: Buffer) => received.push(JSON.parse(data.toString('utf8'))))
   const closed = new Promise<number>((resolve) => socket.once('close', resolve))
   await once(socket, 'open')
+  // A server that ends the connection while messages are unread resets it. Without a listener, that would fail the whole run.
+  socket.on('error', () => socket.terminate())
   const client: StreamClient = {
     socket,
     received,
