@@ -87,15 +87,11 @@ describe.skipIf(noChromium !== null)(
       expect(await page.getByRole('region', { name: 'Upgrades' }).count()).toBe(0)
       await page.goto(`${org}/sites/${siteId}`)
       const upgrades = page.getByRole('region', { name: 'Upgrades' })
-      for (const [action, next] of [
-        ['Pause', 'Resume'],
-        ['Resume', 'Pause'],
-      ] as const) {
+      for (const action of ['Pause', 'Resume']) {
         await upgrades.getByRole('button', { name: `${action}…` }).click()
         await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
-        await upgrades.getByRole('button', { name: `${next}…` }).waitFor()
+        await upgrades.getByRole('button', { name: `${action}…` }).waitFor({ state: 'detached' })
       }
-      await upgrades.getByRole('button', { name: 'Cancel…' }).waitFor()
       await expectAccessible(page)
       await pages.getByRole('link', { name: 'Webhooks' }).click()
       await page.getByText('No webhooks here').waitFor()
@@ -110,26 +106,31 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
-    it('lets a role in a single site approve and cancel an upgrade there', { timeout: WITHIN_MS }, async () => {
-      const owner = await server.addOrg('Gated')
-      const [site] = (await seedOrg(server.ctx, [{ devices: 2, name: 'Bergen' }], owner.orgId)).sites
-      const body = { version: NEW, phase_gates: [{ phase: 0, wait_for: 'approval', prevent_self_approval: true }] }
-      const upgrades = `/sites/${site?.id}/devices/upgrade`
-      const { body: made } = await server.call('POST', upgrades, { body, as: owner })
-      const person = await addPerson(server, [])
-      const privilege = { scope: 'site', role: 'write', site_id: site?.id ?? '' } as const
-      await addPrivilege(server, { orgId: owner.orgId, adminId: person.adminId }, privilege)
-      const { page, context } = await server.enter(person, `/orgs/${owner.orgId}/sites/${site?.id}`)
-      const panel = page.getByRole('region', { name: 'Upgrades' })
-      for (const action of ['Approve', 'Cancel']) {
-        await panel.getByRole('button', { name: `${action}…` }).click()
-        await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
-        await panel.getByRole('button', { name: `${action}…` }).waitFor({ state: 'detached' })
-      }
-      const { body: record } = await server.call('GET', `${upgrades}/${made.upgrade_id}`, { as: owner })
-      expect(record.stop_reason).toContain(person.email)
-      await context.close()
-    })
+    it(
+      'lets a role in a single site beside a reading one approve and cancel an upgrade there',
+      { timeout: WITHIN_MS },
+      async () => {
+        const owner = await server.addOrg('Gated')
+        const [site] = (await seedOrg(server.ctx, [{ devices: 2, name: 'Bergen' }], owner.orgId)).sites
+        const body = { version: NEW, phase_gates: [{ phase: 0, wait_for: 'approval', prevent_self_approval: true }] }
+        const upgrades = `/sites/${site?.id}/devices/upgrade`
+        const { body: made } = await server.call('POST', upgrades, { body, as: owner })
+        const person = await addPerson(server, [])
+        const at = { orgId: owner.orgId, adminId: person.adminId }
+        await addPrivilege(server, at, { scope: 'org', role: 'read' })
+        await addPrivilege(server, at, { scope: 'site', role: 'write', site_id: site?.id ?? '' })
+        const { page, context } = await server.enter(person, `/orgs/${owner.orgId}/sites/${site?.id}`)
+        const panel = page.getByRole('region', { name: 'Upgrades' })
+        for (const action of ['Approve', 'Cancel']) {
+          await panel.getByRole('button', { name: `${action}…` }).click()
+          await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
+          await panel.getByRole('button', { name: `${action}…` }).waitFor({ state: 'detached' })
+        }
+        const { body: record } = await server.call('GET', `${upgrades}/${made.upgrade_id}`, { as: owner })
+        expect(record.stop_reason).toContain(person.email)
+        await context.close()
+      },
+    )
 
     it('shows the phases of an upgrade before its devices have arrived', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await server.enter(server.org, org)

@@ -14,7 +14,7 @@ interface SiteUpgradeActionsProps {
   readonly onDone: () => Promise<void>
 }
 
-/** The possible actions on the part of an upgrade at a site, for people whose role does not reach its page. */
+/** The possible actions on the part of an upgrade at a site, for people whose role at the site does not reach the whole. */
 export function SiteUpgradeActions({ siteId, upgrade, onDone }: SiteUpgradeActionsProps) {
   const { api } = useServer()
   const { id, kind, counts } = upgrade

@@ -64,7 +64,9 @@ function SiteUpgrade({ orgId, siteId, upgrade, zone }: SiteUpgradeProps) {
   const queries = useQueryClient()
   // Roles in single sites do not reach the pages of upgrades.
   const mayOpen = useMay('read', { orgId })
-  const mayChange = useMay('write', { orgId, siteId }) && !mayOpen
+  // The pages have the buttons of those who may change the whole upgrade.
+  const mayChangeWhole = useMay('write', { orgId })
+  const mayChange = useMay('write', { orgId, siteId }) && !mayChangeWhole
   const { tone, text } = stateOf(standingOf(upgrade))
   return (
     <Row>
