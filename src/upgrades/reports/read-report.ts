@@ -1,4 +1,4 @@
-import type { InOrg } from '../../access/scope.ts'
+import type { SitesScope } from '../../access/scope.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import type { LeftOutDevice, ReportSummary, ReportedDevice, ReportedSite, ReportedUpgrade } from './report.ts'
 import { DEVICES_PER_PART, type DeviceKey, findLeftOut, listReportedDevices } from './store.ts'
@@ -19,7 +19,7 @@ export interface Report {
 
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
-export async function readReport(reader: Reader, scope: InOrg, upgrade: ReportedUpgrade): Promise<Report> {
+export async function readReport(reader: Reader, scope: SitesScope, upgrade: ReportedUpgrade): Promise<Report> {
   const summary = await findSummary(reader, scope, upgrade)
   const sites = new Map(summary.sites.map((site) => [site.id, site]))
   async function* rows(): AsyncGenerator<ReportRow> {
@@ -45,7 +45,7 @@ type Sites = ReadonlyMap<string, ReportedSite>
 
 async function* targetsOf(
   reader: Reader,
-  scope: InOrg,
+  scope: SitesScope,
   { siteUpgradeIds, sites }: { readonly siteUpgradeIds: readonly string[]; readonly sites: Sites },
 ): AsyncGenerator<ReportRow> {
   for (let after: DeviceKey | undefined = { upgradeId: FIRST, deviceId: FIRST }; after !== undefined;) {
@@ -60,7 +60,7 @@ async function* targetsOf(
 
 async function* leftOutOf(
   reader: Reader,
-  scope: InOrg,
+  scope: SitesScope,
   { upgrade, sites }: { readonly upgrade: ReportedUpgrade; readonly sites: Sites },
 ): AsyncGenerator<ReportRow> {
   for (let after: string | undefined = FIRST; after !== undefined;) {

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { InOrg, OrgScope, SiteScope } from '../../access/scope.ts'
+import type { InOrg, OrgScope, SiteScope, SitesScope } from '../../access/scope.ts'
+import { inSites } from '../../access/store-sites.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { UpgradeEvent } from '../../rollout/events/store.ts'
@@ -97,18 +98,22 @@ export const DEVICES_PER_PART = 1000
 /** A position in the order of the devices. */
 export type DeviceKey = Pick<ReportedDevice, 'upgradeId' | 'deviceId'>
 
+/** The name of a device in the scope; null for one that is at a site outside of it by now. */
+const nameIn = (scope: SitesScope): RawBuilder<string | null> =>
+  sql`case when ${inSites(scope, sql.ref('device.site_id'))} then device.name end`
+
 /** Lists targets of these site upgrades after `after`. A part that is shorter than DEVICES_PER_PART is the last. */
 export async function listReportedDevices(
   reader: Reader,
-  { orgId }: InOrg,
+  scope: SitesScope,
   { siteUpgradeIds, after }: { readonly siteUpgradeIds: readonly string[]; readonly after: DeviceKey },
 ): Promise<ReportedDevice[]> {
   const { rows } = await sql<ReportedDevice>`
     select upgrade_id, device_id, mac, model, phase, download_phase, state, reason, from_version, target_version, path,
       attempt, run, entered_at, down_at, up_at, up_again_at, down_again_at, ${restoreReason} as restore_reason,
-      (select device.name from device where device.org_id = ${orgId} and device.id = target.device_id) as name
+      (select ${nameIn(scope)} from device where device.org_id = ${scope.orgId} and device.id = target.device_id) as name
     from upgrade_target target
-    where org_id = ${orgId} and upgrade_id = any(${siteUpgradeIds}::uuid[])
+    where org_id = ${scope.orgId} and upgrade_id = any(${siteUpgradeIds}::uuid[])
       and (upgrade_id, device_id) > (${after.upgradeId}::uuid, ${after.deviceId}::uuid)
     order by upgrade_id, device_id limit ${DEVICES_PER_PART}
   `.execute(reader)
@@ -121,13 +126,13 @@ export async function listReportedDevices(
  */
 export async function findLeftOut(
   reader: Reader,
-  scope: InOrg,
+  scope: SitesScope,
   { upgrade, after }: { readonly upgrade: ReportedUpgrade; readonly after: string },
 ): Promise<{ readonly upgradeId: string; readonly devices: readonly LeftOutDevice[] } | undefined> {
   const { rows } = await sql<{ readonly upgradeId: string; readonly devices: readonly LeftOutDevice[] }>`
     select site_upgrade.id as upgrade_id, (
       select json_agg(json_build_object('siteId', site_upgrade.site_id, 'mac', left_out.mac, 'reason', reason,
-        'name', device.name, 'model', device.model) order by left_out.device_id)
+        'name', ${nameIn(scope)}, 'model', device.model) order by left_out.device_id)
       from (${leftOut}) left_out
       left join device on device.org_id = site_upgrade.org_id and device.id = left_out.device_id) as devices
     from site_upgrade

@@ -94,6 +94,7 @@ describe('a person with a role at one site', () => {
 
   it('retries failed devices of the site, except those that are at another one by now', async () => {
     const id = await start()
+    const withoutDevices = await start()
     await play('keeps_old')
     const [here = '', away = ''] = macs(0)
     expect((await get(`${path(id)}/targets?status=failed`)).body).toHaveLength(2)
@@ -113,8 +114,17 @@ describe('a person with a role at one site', () => {
     }
     expect(target.timeline).not.toContainEqual(leaves)
     const { body: list } = await server.call('GET', whole(), { as: admin })
-    const seen = await server.call('GET', `${whole()}/${list[0].id}/targets/${away}`, { as: admin })
+    const [last, first] = list.map((upgrade: AnyJson) => `${whole()}/${upgrade.id}`)
+    const seen = await server.call('GET', `${first}/targets/${away}`, { as: admin })
     expect(seen.body).toMatchObject({ name: 'Moved', timeline: expect.arrayContaining([leaves]) })
+    for (const [ofOrg, ofSite] of [
+      [first, path(id)],
+      [last, path(withoutDevices)],
+    ]) {
+      const report = await server.call('GET', `${ofOrg}/report?format=csv`, { as: admin })
+      expect(report.body).toContain(`${away},Moved,`)
+      expect((await get(`${ofSite}/report?format=csv`)).body).toContain(`${away},,`)
+    }
     const skipped = [{ reason: 'no longer at the site', macs: [away] }]
     expect(await post(`${path(id)}/retry`)).toMatchObject({ status: 200, body: { retried: 1, skipped } })
     await play()
