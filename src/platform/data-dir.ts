@@ -29,6 +29,9 @@ export interface DataDir {
   release(): void
 }
 
+/** The locks that are held. Node.js closes a database that nothing refers to, which would release its lock. */
+const locks = new Set<DatabaseSync>()
+
 /** SQLite's primary result code for "another connection holds the lock". */
 const SQLITE_BUSY = 5
 
@@ -79,10 +82,9 @@ async function lock(folder: string): Promise<() => void> {
   }
   await writeFile(pidFile, `${process.pid}\n`)
   await giveToOwner(folder, [lockFile, pidFile])
-  let held = true
+  locks.add(database)
   return () => {
-    if (held) database.close()
-    held = false
+    if (locks.delete(database)) database.close()
   }
 }
 

@@ -38,6 +38,21 @@ test('refuses a second opener with one line until the first one releases the fol
   second.release()
 })
 
+test('keeps the lock of a caller that has kept no reference to it', async () => {
+  const program = `
+    import { setImmediate } from 'node:timers/promises'
+    import { openDataDir } from '${new URL('../../src/platform/data-dir.ts', import.meta.url).href}'
+    const open = () => openDataDir(process.argv[1]).then(() => 'opened', ({ message }) => message)
+    await open()
+    await setImmediate()
+    gc()
+    await setImmediate()
+    console.log(await open())`
+  const flags = ['--expose-gc', '--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, await temporaryDir()])
+  expect(stdout).toContain('is in use by process')
+})
+
 test('ignores what a dead process left, even if its process id is in use again', async () => {
   const path = await temporaryDir()
   await writeFile(join(path, 'server.lock'), '')
