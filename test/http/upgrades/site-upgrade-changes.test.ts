@@ -12,7 +12,7 @@ import { routerCapabilities } from './ssr-world.ts'
 let clock: TestClock
 let server: TestServer
 let admin: TestOrg
-/** May write at the first site only. */
+/** May write at the first and the third site only. */
 let local: TestOrg
 let org: SeededOrg
 let fleet: Fleet
@@ -174,10 +174,10 @@ describe('a person with a role at one site', () => {
         [siteId(0), 'cancelled'],
         [siteId(1), 'completed'],
       ]),
-    ) // oxfmt
+    )
   })
 
-  it('neither pauses an upgrade that takes in devices of sites that come later', async () => {
+  it('does not pause an upgrade that takes in devices of sites that are created later', async () => {
     for (const index of [1, 2]) {
       await server.ctx.db.deleteFrom('device').where('siteId', '=', siteId(index)).execute()
       await server.ctx.db.deleteFrom('site').where('id', '=', siteId(index)).execute()
