@@ -150,9 +150,16 @@ export function testUpgrades(opened: () => Opened): void {
     expect(await excludeOthers.count()).toBe(0)
     await page.getByRole('navigation', { name: 'Devices by state' }).getByText('Waiting').click()
     await expectAccessible(page)
+    await page.route('**/exclude', async (route) => {
+      const response = await route.fetch()
+      const skipped = [{ reason: 'has restarted with the version', total: 1, macs: [] }]
+      await route.fulfill({ response, json: { ...(await response.json()), skipped } })
+    })
     await excludeOthers.click()
     await dialog.getByRole('button', { name: 'Exclude 2 devices', exact: true }).click()
     await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('alert').getByText('Not excluded: 1 device (has restarted with the version)').waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
     await advanceRollouts(server.ctx, defaultRolloutOptions, new AbortController().signal)
     const timeline = page.getByRole('region', { name: 'Timeline' }).locator('.log-what')
     await timeline.getByText('Cancelled').waitFor()

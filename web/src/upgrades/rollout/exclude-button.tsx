@@ -3,6 +3,9 @@ import { useState } from 'react'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { exclusionEffect, skippedText } from './exclusion.ts'
 
+/** @param left Says what was not excluded; null: nothing. With what was excluded, the button and its dialog go. */
+export type ExclusionDone = (left: string | null) => Promise<void>
+
 interface ExcludeButtonProps {
   readonly action: string
   readonly count: number
@@ -11,10 +14,10 @@ interface ExcludeButtonProps {
   /** The name of the only one. */
   readonly name?: string
   readonly exclude: (note: string) => Promise<{ readonly skipped: Parameters<typeof skippedText>[0] }>
-  readonly onDone: () => Promise<void>
+  readonly onDone: ExclusionDone
 }
 
-/** Excludes devices, routers or appliances from the upgrade. Those that have begun to install meanwhile are named. */
+/** Excludes devices, routers or appliances from the upgrade. */
 export function ExcludeButton({ action, count, unit, name, exclude, onDone }: ExcludeButtonProps) {
   const [note, setNote] = useState('')
   return (
@@ -33,9 +36,7 @@ export function ExcludeButton({ action, count, unit, name, exclude, onDone }: Ex
       onOpen={() => setNote('')}
       run={async () => {
         const { skipped } = await exclude(note)
-        await onDone()
-        const left = skippedText(skipped, unit)
-        if (left !== null) throw new Error(left)
+        await onDone(skippedText(skipped, unit))
       }}
     />
   )

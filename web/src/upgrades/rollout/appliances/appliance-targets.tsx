@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import { causeText } from '../../../display/texts/cause-text.ts'
 import { EmptyState } from '../../../display/layout/notices.tsx'
 import { Panel } from '../../../display/layout/panel.tsx'
@@ -6,6 +7,7 @@ import { RowHead, RowScope } from '../../../display/layout/row.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
 import { stepText } from '../../appliance-step.ts'
 import { type ApplianceTarget, applianceStates, orderTargets } from './appliance.ts'
+import type { ExclusionDone } from '../exclude-button.tsx'
 import { ExcludeAppliance } from './exclude-appliance.tsx'
 import type { AppliancePlace } from './use-appliance-rollout.ts'
 
@@ -23,10 +25,20 @@ const SHOWN = 200
 /** The appliances of an upgrade with their steps, failures first. */
 export function ApplianceTargets({ place, targets, excludable, onDone }: ApplianceTargetsProps) {
   const { orgId } = place
+  const [left, setLeft] = useState<string | null>(null)
+  const excluded: ExclusionDone = (text) => {
+    setLeft(text)
+    return onDone()
+  }
   // Without any, the column would only take the room of the others.
   const hasCauses = targets.some(({ reason }) => reason !== undefined)
   return (
     <Panel title="Appliances" aside={targets.length}>
+      {left !== null && (
+        <p className="problem" role="alert">
+          {left}
+        </p>
+      )}
       {targets.length === 0 && <EmptyState title="No appliance is to be upgraded" />}
       {targets.length > 0 && (
         <div className="table-scroller">
@@ -72,7 +84,7 @@ export function ApplianceTargets({ place, targets, excludable, onDone }: Applian
                         {excludable.size > 0 && (
                           <td>
                             {excludable.has(target) && (
-                              <ExcludeAppliance place={place} target={target} onDone={onDone} />
+                              <ExcludeAppliance place={place} target={target} onDone={excluded} />
                             )}
                           </td>
                         )}

@@ -1,13 +1,13 @@
 import { answerOf, useServer } from '../../../api/client.ts'
 import { kinds } from '../../overview.ts'
-import { ExcludeButton } from '../exclude-button.tsx'
+import { ExcludeButton, type ExclusionDone } from '../exclude-button.tsx'
 import type { ApplianceTarget } from './appliance.ts'
 import type { AppliancePlace } from './use-appliance-rollout.ts'
 
 interface ExcludeApplianceProps {
   readonly place: AppliancePlace
   readonly target: ApplianceTarget
-  readonly onDone: () => Promise<void>
+  readonly onDone: ExclusionDone
 }
 
 /** Excludes an appliance from the upgrade. */

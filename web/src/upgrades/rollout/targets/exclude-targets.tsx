@@ -1,6 +1,6 @@
 import { useServer } from '../../../api/client.ts'
 import { type UpgradePlace, excludeDevices } from '../calls.ts'
-import { ExcludeButton } from '../exclude-button.tsx'
+import { ExcludeButton, type ExclusionDone } from '../exclude-button.tsx'
 import { kinds } from '../../overview.ts'
 import type { Target } from '../../upgrade.ts'
 
@@ -10,7 +10,7 @@ interface ExcludeTargetsProps {
   readonly action: string
   /** The name of the only one. */
   readonly name?: string
-  readonly onDone: () => Promise<void>
+  readonly onDone: ExclusionDone
 }
 
 /** Excludes devices or routers from the upgrade. */

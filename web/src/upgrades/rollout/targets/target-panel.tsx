@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useMemo, useRef } from 'react'
+import { useMemo, useRef, useState } from 'react'
 import { macText } from '../../../devices/device.ts'
 import { counted, grouped } from '../../../display/texts/counted.ts'
 import { capital } from '../../../display/texts/capital.ts'
@@ -14,6 +14,7 @@ import { kinds } from '../../overview.ts'
 import { causeText } from '../../../display/texts/cause-text.ts'
 import { groupTargets, selectTargets, targetsAt } from './group-targets.ts'
 import type { UpgradePlace } from '../calls.ts'
+import type { ExclusionDone } from '../exclude-button.tsx'
 import { excludableOf } from '../exclusion.ts'
 import { ExcludeTargets } from './exclude-targets.tsx'
 import { TargetTimeline } from './target-timeline.tsx'
@@ -43,6 +44,11 @@ export function TargetPanel({ place, report, search, sites, mayWrite, onDone }: 
   const targets = useMemo(() => selectTargets(known, search), [known, search])
   const excludable = useMemo(() => (mayWrite ? excludableOf(report, targets) : []), [mayWrite, report, targets])
   const isChosen = search.state !== undefined || search.at !== undefined
+  const [left, setLeft] = useState<string | null>(null)
+  const excluded: ExclusionDone = (text) => {
+    setLeft(text)
+    return onDone()
+  }
   const siteNames = useMemo(
     () => new Map(report.sites.map(({ site_id: id, site_name: name = 'A deleted site' }) => [id, name])),
     [report.sites],
@@ -80,13 +86,18 @@ export function TargetPanel({ place, report, search, sites, mayWrite, onDone }: 
           </GroupLink>
         ))}
       </nav>
+      {left !== null && (
+        <p className="problem" role="alert">
+          {left}
+        </p>
+      )}
       {isChosen && excludable.length > 0 && excludable.length <= MAX_EXCLUDED && (
         <p className="plan-line">
           <ExcludeTargets
             place={place}
             targets={excludable}
             action={`Exclude ${counted(excludable.length, kinds[place.kind].unit)}`}
-            onDone={onDone}
+            onDone={excluded}
           />
         </p>
       )}
@@ -102,7 +113,7 @@ export function TargetPanel({ place, report, search, sites, mayWrite, onDone }: 
           onOpen={({ mac }) => open(mac)}
           place={place}
           excludable={excludable}
-          onDone={onDone}
+          onDone={excluded}
         />
       )}
       {opened !== undefined && (
@@ -168,7 +179,7 @@ interface TargetRowsProps {
   readonly onOpen: (target: Target) => void
   readonly place: UpgradePlace
   readonly excludable: readonly Target[]
-  readonly onDone: () => Promise<void>
+  readonly onDone: ExclusionDone
 }
 
 function TargetRows({ unit, targets, siteNames, onOpen, place, excludable, onDone }: TargetRowsProps) {
