@@ -3,11 +3,12 @@ import { raiseAlarms } from '../../src/events/alarms/store.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { noChromium, signIn } from '../support/peers/chromium.ts'
 import { MODEL, NEW, seedOrg } from '../support/fleets/fleet.ts'
-import { addPerson, addPrivilege } from '../support/people.ts'
+import { addPerson } from '../support/people.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { testAccounts } from './accounts-suite.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
+import { testSiteRole } from './site-role-suite.ts'
 import { type ConsoleWorld, startConsole } from './world.ts'
 
 describe.skipIf(noChromium !== null)(
@@ -106,31 +107,7 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
-    it(
-      'lets a role in a single site beside a reading one approve and cancel an upgrade there',
-      { timeout: WITHIN_MS },
-      async () => {
-        const owner = await server.addOrg('Gated')
-        const [site] = (await seedOrg(server.ctx, [{ devices: 2, name: 'Bergen' }], owner.orgId)).sites
-        const body = { version: NEW, phase_gates: [{ phase: 0, wait_for: 'approval', prevent_self_approval: true }] }
-        const upgrades = `/sites/${site?.id}/devices/upgrade`
-        const { body: made } = await server.call('POST', upgrades, { body, as: owner })
-        const person = await addPerson(server, [])
-        const at = { orgId: owner.orgId, adminId: person.adminId }
-        await addPrivilege(server, at, { scope: 'org', role: 'read' })
-        await addPrivilege(server, at, { scope: 'site', role: 'write', site_id: site?.id ?? '' })
-        const { page, context } = await server.enter(person, `/orgs/${owner.orgId}/sites/${site?.id}`)
-        const panel = page.getByRole('region', { name: 'Upgrades' })
-        for (const action of ['Approve', 'Cancel']) {
-          await panel.getByRole('button', { name: `${action}…` }).click()
-          await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
-          await panel.getByRole('button', { name: `${action}…` }).waitFor({ state: 'detached' })
-        }
-        const { body: record } = await server.call('GET', `${upgrades}/${made.upgrade_id}`, { as: owner })
-        expect(record.stop_reason).toContain(person.email)
-        await context.close()
-      },
-    )
+    testSiteRole(() => server)
 
     it('shows the phases of an upgrade before its devices have arrived', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await server.enter(server.org, org)
