@@ -31,6 +31,7 @@ interface RolloutActionsProps {
 type Offer = {
   readonly title: string
   readonly fields?: ReactNode
+  readonly onOpen?: () => void
   readonly run: () => Promise<unknown>
 } & (
   | { readonly effect: string; readonly isDestructive?: false }
@@ -81,6 +82,7 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
           maxLength={1000}
         />
       ),
+      onOpen: () => setNote(''),
       run: () =>
         answerOf(
           api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/approve', {
