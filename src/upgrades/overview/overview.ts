@@ -24,6 +24,8 @@ interface DeviceOverview extends CommonFields {
   /** Empty where the version depends on the model. */
   readonly targetVersion: string
   readonly sites: number
+  /** At a site: it also concerns others, or those that are created later. False in an organization. */
+  readonly hasOtherSites: boolean
   /** States without devices may be missing. */
   readonly counts: Partial<TargetCounts>
 }

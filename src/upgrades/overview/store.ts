@@ -5,7 +5,7 @@ import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import { isNamed } from '../site/store.ts'
+import { concernsOthers, isNamed } from '../site/store.ts'
 import { countsOfSites } from '../store.ts'
 import type { OverviewKind, UpgradeOverview } from './overview.ts'
 
@@ -85,7 +85,7 @@ function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
   return sql`
     select upgrade.id, upgrade.kind, upgrade.strategy, upgrade.target_version, null::jsonb as versions, null::text as distro,
       upgrade.created_at, whole.start_at, whole.statuses, whole.is_running, whole.hold, whole.stop_reason, whole.sites,
-      counted.counts
+      ${siteId === null ? sql`false` : concernsOthers(siteId)} as has_other_sites, counted.counts
     from page join org_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id
     cross join lateral (
       select min(part.start_at) as start_at, coalesce(bool_or(part.finished_at is null), false) as is_running,
@@ -101,7 +101,7 @@ function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
     select upgrade.id, 'mxedge', upgrade.plan->>'strategy', null, coalesce(upgrade.request->'versions', '{}'),
       upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, array[upgrade.status],
       upgrade.finished_at is null, upgrade.hold,
-      case when upgrade.stopping is not null then upgrade.stop_reason end, null, ${siteId === null ? sql`upgrade.counts` : countsOfAppliances(siteId)}
+      case when upgrade.stopping is not null then upgrade.stop_reason end, null, false, ${siteId === null ? sql`upgrade.counts` : countsOfAppliances(siteId)}
     from page join mxedge_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id`
 }
 

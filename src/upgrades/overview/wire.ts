@@ -42,6 +42,12 @@ export const UpgradeOverviewReply = named(
     ),
     distro: Type.Optional(Type.String({ description: 'of edge appliances; `versions` have no effect then' })),
     sites: Type.Optional(Type.Integer({ description: 'of devices and SSR routers' })),
+    other_sites: Type.Optional(
+      Type.Literal(true, {
+        description:
+          'at a site: the upgrade of devices or SSR routers also concerns other sites, or those that are created later. The site can cancel its part and exclude devices, and nothing else',
+      }),
+    ),
     created_time: Timestamp,
     start_time: Type.Optional(Type.Integer({ description: 'when the first site begins' })),
     counts: named(
@@ -100,7 +106,10 @@ export function presentOverview(upgrade: UpgradeOverview): Static<typeof Upgrade
 }
 
 function presentTarget(upgrade: UpgradeOverview) {
-  if (upgrade.kind !== 'mxedge') return { target_version: upgrade.targetVersion, sites: upgrade.sites }
+  if (upgrade.kind !== 'mxedge') {
+    const { targetVersion, sites, hasOtherSites } = upgrade
+    return { target_version: targetVersion, sites, ...(hasOtherSites && { other_sites: true as const }) }
+  }
   const { versions, distro } = upgrade
   return {
     versions: recordOf(packageNames, (name) => versions[name] ?? 'current'),

@@ -125,13 +125,18 @@ export async function getOrgUpgradeId(reader: Reader, scope: PlaceScope, named: 
   return coversOrg(scope) ? named.id : (await getSitePart(reader, scope, named)).orgUpgradeId
 }
 
-/** True if the upgrade has a part at another site, or takes in devices of sites that are created later. */
+/** The condition that `upgrade` has a part at another site, or takes in devices of sites that are created later. */
+export function concernsOthers(siteId: string): RawBuilder<boolean> {
+  return sql`(upgrade.joining->>'laterSites' is not null or exists (
+    select from site_upgrade part
+    where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id and part.site_id <> ${siteId}))`
+}
+
+/** See concernsOthers(). */
 export async function hasOtherSites(tx: Tx, scope: SiteScope, orgUpgradeId: string): Promise<boolean> {
   const { rows } = await sql<{ readonly hasOthers: boolean }>`
-    select joining->>'laterSites' is not null or exists (
-      select from site_upgrade part
-      where part.org_id = ${scope.orgId} and part.org_upgrade_id = ${orgUpgradeId} and part.site_id <> ${scope.siteId}) as has_others
-    from org_upgrade where org_id = ${scope.orgId} and id = ${orgUpgradeId}
+    select ${concernsOthers(scope.siteId)} as has_others from org_upgrade upgrade
+    where upgrade.org_id = ${scope.orgId} and upgrade.id = ${orgUpgradeId}
   `.execute(tx)
   return rows.some(({ hasOthers }) => hasOthers)
 }

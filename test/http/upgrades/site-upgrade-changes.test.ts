@@ -64,6 +64,7 @@ describe('a person with a role at one site', () => {
   it('approves, pauses and resumes an upgrade of the site, which the audit log and the webhooks of the site get', async () => {
     const id = await start({ phase_gates: [{ phase: 0, wait_for: 'approval' }] })
     expect((await get(path(id))).body).toMatchObject({ held: { by: 'approval' } })
+    expect((await get(`/sites/${siteId(0)}/upgrades/${id}`)).body).not.toHaveProperty('other_sites')
     expect(await post(path(id, 1) + '/approve', { phase: 0 })).toMatchObject({ status: 404 })
     expect(await post(`${path(id)}/approve`, { phase: 1 })).toMatchObject({ status: 400 })
     expect(await post(`${path(id)}/approve`, { phase: 0, note: 'tried' })).toMatchObject(done)
@@ -186,6 +187,7 @@ describe('a person with a role at one site', () => {
     const made = await server.call('POST', whole(), { body, as: admin })
     expect(made.body.upgrades).toHaveLength(1)
     expect(await post(`${path(made.body.id)}/pause`)).toMatchObject({ status: 400 })
+    expect((await get(`/sites/${siteId(0)}/upgrades/${made.body.id}`)).body).toMatchObject({ other_sites: true })
   })
 })
 

@@ -114,7 +114,7 @@ describe('the list of upgrades of all kinds', () => {
     expect(headers.get('x-page-total')).toBe('2')
     expect(body).toMatchObject([
       { id: ofBoxes, kind: 'mxedge', counts: { queued: 1, total: 1 } },
-      { id: ofRouters, kind: 'ssr', sites: 1, counts: { queued: 2, total: 2 } },
+      { id: ofRouters, kind: 'ssr', sites: 1, other_sites: true, counts: { queued: 2, total: 2 } },
     ])
     expect((await at(siteId, '?kind=ssr')).body).toEqual([body[1]])
     expect((await at(siteId, '?kind=mxedge')).body).toEqual([body[0]])
