@@ -1,9 +1,15 @@
+import { useQuery } from '@tanstack/react-query'
+import { useSelf } from '../accounts/self.ts'
 import { type Api, answerOf, useServer } from '../api/client.ts'
 import { ConfirmButton } from '../display/forms/confirm-button.tsx'
+import { ProblemNote } from '../display/layout/notices.tsx'
 import { counted } from '../display/texts/counted.ts'
 import { type Overview, type UpgradeKind, kinds, standingOf } from './overview.ts'
+import { barOf } from './rollout/approver.ts'
+import { reportOf } from './rollout/calls.ts'
 import { actionsOf, heldPhaseOf, isBeforeStart, sharedEffect } from './rollout/verdict.ts'
-import type { Hold } from './upgrade.ts'
+import { cancelEffect, unfinishedOf } from './site-effects.ts'
+import type { Hold, Report } from './upgrade.ts'
 
 /** The kinds whose part at a site can be changed there. */
 type SiteKind = Exclude<UpgradeKind, 'mxedge'>
@@ -17,16 +23,34 @@ interface SiteUpgradeActionsProps {
 /** The possible actions on the part of an upgrade at a site, for people whose role at the site does not reach the whole. */
 export function SiteUpgradeActions({ siteId, upgrade, onDone }: SiteUpgradeActionsProps) {
   const { api } = useServer()
-  const { id, kind, counts } = upgrade
-  const { queued, success, failed } = counts
+  const adminId = useSelf()?.admin_id
+  const { id, kind, counts, other_sites: concernsOthers = false } = upgrade
+  const { failed } = counts
   const { unit } = kinds[kind]
   const standing = standingOf(upgrade)
   const { hold } = standing
-  const waiting = counted(queued, unit)
+  const waiting = counted(unfinishedOf(counts), unit)
   const path = `/api/v1/sites/{site_id}${kinds[kind].path}/{upgrade_id}` as const
   const params = { path: { site_id: siteId, upgrade_id: id } }
-  const offered = actionsOf(kind, { ...standing, failed, awaited: 0 })
+  const isAwaited = hold?.by === 'approval' && standing.stopReason === null && !concernsOthers
+  // It has the phase that waits, and the people who have approved it.
+  const report = useQuery({
+    queryKey: ['site upgrades', siteId, id, hold],
+    queryFn: () => getSiteReport(api, params.path),
+    enabled: isAwaited,
+  })
+  const bar = isAwaited && report.data !== undefined ? barOf({ report: report.data, hold }, adminId) : null
+  const isBarred = report.data === undefined || bar !== null
+  const possible = actionsOf(kind, { ...standing, failed, awaited: 0, isBarred })
+  // The others concern the upgrade as a whole.
+  const offered = concernsOthers ? possible.filter((action) => action === 'cancel') : possible
   const change = (name: 'pause' | 'resume' | 'cancel') => answerOf(api.POST(`${path}/${name}`, { params })).then(onDone)
+  const approve = (phase: number, { phase_of }: Hold) => {
+    const body = { phase: isBeforeStart(hold) ? 0 : phase, ...(phase_of !== undefined && { phase_of }) }
+    return answerOf(api.POST('/api/v1/sites/{site_id}/devices/upgrade/{upgrade_id}/approve', { params, body })).then(
+      onDone,
+    )
+  }
   return (
     <>
       {offered.includes('pause') && (
@@ -47,28 +71,17 @@ export function SiteUpgradeActions({ siteId, upgrade, onDone }: SiteUpgradeActio
           run={() => change('resume')}
         />
       )}
-      {offered.includes('approve') && hold !== null && (
+      {bar !== null && <span className="muted">{bar}</span>}
+      <ProblemNote problem={report.error} />
+      {offered.includes('approve') && hold !== null && report.data !== undefined && (
         <ConfirmButton
           action="Approve"
           effect={sharedEffect(`The upgrade waits: ${hold.reason}. It continues with up to ${waiting}.`, hold)}
-          run={() => approve(api, params.path, hold).then(onDone)}
+          run={() => approve(heldPhaseOf(report.data, hold).phase, hold)}
         />
       )}
       {offered.includes('cancel') && (
-        <ConfirmButton
-          action="Cancel"
-          isDestructive
-          effect={{
-            does: 'Cancels at this site the upgrade of',
-            counts: [{ count: queued, one: unit }],
-            consequences: [
-              'They keep their present firmware.',
-              `${counted(success, `${unit} stays`, `${unit}s stay`)} upgraded.`,
-            ],
-            isFinal: true,
-          }}
-          run={() => change('cancel')}
-        />
+        <ConfirmButton action="Cancel" isDestructive effect={cancelEffect(counts, unit)} run={() => change('cancel')} />
       )}
       {offered.includes('retry') && (
         <ConfirmButton
@@ -81,18 +94,10 @@ export function SiteUpgradeActions({ siteId, upgrade, onDone }: SiteUpgradeActio
   )
 }
 
-/** Approves the phase that waits, which only the report has. */
-async function approve(
+async function getSiteReport(
   api: Api,
   path: { readonly site_id: string; readonly upgrade_id: string },
-  hold: Hold,
-): Promise<void> {
-  const one = '/api/v1/sites/{site_id}/devices/upgrade/{upgrade_id}'
-  const report = await answerOf(api.GET(`${one}/report`, { params: { path, query: { devices: false } } }))
-  if (typeof report === 'string') throw new Error('The report is CSV instead of JSON')
-  const body = {
-    phase: isBeforeStart(hold) ? 0 : heldPhaseOf(report, hold).phase,
-    ...(hold.phase_of !== undefined && { phase_of: hold.phase_of }),
-  }
-  await answerOf(api.POST(`${one}/approve`, { params: { path }, body }))
+): Promise<Report> {
+  const params = { path, query: { devices: false } }
+  return reportOf(await answerOf(api.GET('/api/v1/sites/{site_id}/devices/upgrade/{upgrade_id}/report', { params })))
 }

@@ -28,9 +28,13 @@ export async function getReport(
   place: UpgradePlace,
   query: { readonly devices?: false } = {},
 ): Promise<Report> {
-  const report = await answerOf(api.GET(`${baseOf(place)}/report`, { params: { path: pathOf(place), query } }))
-  if (typeof report === 'string') throw new Error('The report is CSV instead of JSON')
-  return report
+  return reportOf(await answerOf(api.GET(`${baseOf(place)}/report`, { params: { path: pathOf(place), query } })))
+}
+
+/** Returns the answer of a report, which has a form of another type, too. */
+export function reportOf(answer: Report | string): Report {
+  if (typeof answer === 'string') throw new Error('The report is CSV instead of JSON')
+  return answer
 }
 
 export function getTarget(api: Api, place: UpgradePlace, mac: string): Promise<Schemas['UpgradeTargetDetail']> {
