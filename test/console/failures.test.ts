@@ -115,18 +115,27 @@ describe.skipIf(noChromium !== null)(
         [(route) => route.abort('connectionreset'), openEnd],
       ]
       const message = page.getByRole('main')
-      await page.getByText('Add a site').click()
-      const input = page.getByLabel('Name of a new site')
-      await input.fill('Kept')
-      for (const [fail, text] of failures) {
-        const sent = await answerChanges(page, `**/api/v1${world.path}/sites`, fail)
-        await page.getByRole('button', { name: 'Create the site' }).click()
-        await message.getByText(text).waitFor()
-        // The page reads everything again when the server is back.
-        await page.getByText('The server does not answer. What you see').waitFor({ state: 'detached' })
-        expect({ sent, input: await input.inputValue() }, text).toEqual({ sent: ['POST'], input: 'Kept' })
-        await message.getByText(text).waitFor()
-        await page.unrouteAll({ behavior: 'wait' })
+      for (const { path, field, action, call, fails } of [
+        { path: '', field: 'Name of a new site', action: 'Create the site', call: '/sites', fails: failures },
+        {
+          ...{ path: '/webhooks/new', field: 'Name', action: 'Create the webhook', call: '/webhooks' },
+          fails: failures.slice(-1),
+        },
+      ]) {
+        await page.goto(world.path + path)
+        if (path === '') await page.getByText('Add a site').click()
+        const input = page.getByLabel(field, { exact: true })
+        await input.fill('Kept')
+        for (const [fail, text] of fails) {
+          const sent = await answerChanges(page, `**/api/v1${world.path}${call}`, fail)
+          await page.getByRole('button', { name: action }).click()
+          await message.getByText(text).waitFor()
+          // The page reads everything again when the server is back.
+          await page.getByText('The server does not answer. What you see').waitFor({ state: 'detached' })
+          expect({ sent, input: await input.inputValue() }, text).toEqual({ sent: ['POST'], input: 'Kept' })
+          await message.getByText(text).waitFor()
+          await page.unrouteAll({ behavior: 'wait' })
+        }
       }
       await context.close()
     })
