@@ -15,11 +15,12 @@ export async function inCreationTx<T>(
   scope: SitesScope,
   work: (tx: Tx, create: (request: UpgradeRequest) => Promise<CreatedUpgrade>) => Promise<T>,
 ): Promise<T> {
-  const created: CreatedUpgrade[] = []
+  // The upgrade itself is garbage as soon as it is written: a large one is most of the memory that the service needs.
+  const created: Pick<CreatedUpgrade, 'taken' | 'hold'>[] = []
   const result = await inUpgradeTx(ctx, scope, (tx) =>
     work(tx, async (request) => {
       const upgrade = await createUpgrade(ctx, tx, scope, request)
-      created.push(upgrade)
+      created.push({ taken: upgrade.taken, hold: upgrade.hold })
       return upgrade
     }),
   )
