@@ -286,7 +286,14 @@ describe('upgrades of other kinds', () => {
   it('of edge appliances are shown with their steps, paused, resumed, cancelled and watched', async () => {
     await uploadPackage(server, '2.0.0')
     const box = await addBox(server)
+    const assigned = { body: { site_id: siteId, mxedge_ids: [box] } }
+    expect(await server.call('POST', `/orgs/${server.org.orgId}/mxedges/assign`, assigned)).toMatchObject({
+      status: 200,
+    })
     const { id } = await upgradeBoxes(server, { mxedge_ids: [box], versions: { tunterm: '2.0.0' } })
+    // An upgrade of the organization has no part at the site.
+    expect(await json('upgrade', 'list', '--kind', 'mxedge', '--site', siteId)).toMatchObject([{ id }])
+    expect(await signalbox(['upgrade', 'show', id, '--site', siteId])).toMatchObject({ code: 4 })
     expect(await json('upgrade', 'list', '--kind', 'mxedge')).toEqual([
       expect.objectContaining({ id, kind: 'mxedge', version: 'tunterm 2.0.0', sites: null, targets: 1 }),
     ])
