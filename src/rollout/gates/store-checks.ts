@@ -28,7 +28,7 @@ interface ClaimedChecks {
   readonly nowMs: number
   readonly leaseUntilMs: number
   readonly limit: number
-  /** The number of checks of one organization, with those that are running. */
+  /** The number of checks of one organization, with those that are running. Waits for a time don't count. */
   readonly perOrg: number
   /** The organizations of the checks that are running. */
   readonly running: readonly string[]
@@ -46,11 +46,12 @@ export async function claimChecks(
     with running as (
       select org_id, count(*) as number from unnest(${running}::uuid[]) org_id group by org_id
     ), placed as (
-      select org_id, id, check_due_ms, row_number() over (partition by org_id order by check_due_ms) as place
+      select org_id, id, check_due_ms, hold->>'by' = 'time' as asks_nobody,
+        row_number() over (partition by org_id, hold->>'by' order by check_due_ms) as place
       from org_upgrade where check_due_ms <= ${nowMs}
     ), next as (
       select placed.org_id, id from placed left join running on running.org_id = placed.org_id
-      where place <= ${perOrg} - coalesce(number, 0) order by check_due_ms limit ${limit}
+      where asks_nobody or place <= ${perOrg} - coalesce(number, 0) order by check_due_ms limit ${limit}
     ), due as (
       select org_id, id from org_upgrade where (org_id, id) in (select org_id, id from next) and check_due_ms <= ${nowMs}
       for update skip locked
