@@ -188,4 +188,5 @@ test('a stop waits for the tasks of a runner that has ended by itself', async ()
   other.end()
   await stopped
   expect(await listOpen()).toEqual([{ task_identifier: 'unrecorded' }])
-})
+  // Longer than its waits together, each of which says what it waits for.
+}, 150_000)
