@@ -3,6 +3,7 @@ import { noChromium } from '../support/peers/chromium.ts'
 import { type Demo, openDemo } from './demo.ts'
 import { testDevices } from './devices-suite.ts'
 import { testPages } from './pages-suite.ts'
+import { testWebhookPages } from './webhook-pages-suite.ts'
 
 describe.skipIf(noChromium !== null)(
   `the console with a simulated fleet${noChromium === null ? '' : `: ${noChromium}`}`,
@@ -15,6 +16,7 @@ describe.skipIf(noChromium !== null)(
 
     testDevices(() => demo)
     testPages(() => demo)
+    testWebhookPages(() => demo)
 
     it('has no script errors and no violations of its policy', () => {
       expect(demo.complaints).toEqual([])

@@ -7,6 +7,7 @@ import { noChromium } from '../support/peers/chromium.ts'
 import { type MadeDevice, connectDevice, makeDevices } from '../support/fleets/devices.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { picture } from '../maps/pictures.ts'
+import { testApplianceUpgrades } from './appliance-upgrades-suite.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
 import { macText, testUpgrades } from './upgrades-suite.ts'
@@ -274,6 +275,7 @@ describe.skipIf(noChromium !== null)(
     })
 
     testUpgrades(() => ({ server, page }))
+    testApplianceUpgrades(() => ({ server, page }))
   },
 )
 

@@ -2,23 +2,16 @@ import type { Page } from 'playwright-core'
 import { beforeAll, expect, it } from 'vitest'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
-import { uploadPackage } from '../edge/upgrades/packages.ts'
-import { addBox, playUpgrades, targetsOf, upgrade as upgradeBoxes } from '../edge/upgrades/upgrade-world.ts'
 import { addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
 import { type Fleet, MODEL, NEW, createFleet, seedOrg } from '../support/fleets/fleet.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
+import { press } from './press.ts'
 import { styleOf } from './style-of.ts'
-import type { ConsoleWorld } from './world.ts'
+import type { ConsoleWorld, SignedIn } from './world.ts'
 
-interface Opened {
-  readonly server: ConsoleWorld
-  /** Signed in. */
-  readonly page: Page
-}
-
-/** Tests the pages of upgrades of each kind, from their plan on. */
-export function testUpgrades(opened: () => Opened): void {
+/** Tests the pages of upgrades of devices and SSR routers, from their plan on. */
+export function testUpgrades(opened: () => SignedIn): void {
   let server: ConsoleWorld
   let page: Page
   let org: string
@@ -27,18 +20,6 @@ export function testUpgrades(opened: () => Opened): void {
     ;({ server, page } = opened())
     org = server.path
   })
-
-  /** @param effect What the dialog says. */
-  async function press(action: string, effect?: string): Promise<void> {
-    const dialog = page.getByRole('dialog')
-    await page
-      .getByRole('button', { name: `${action}…` })
-      .first()
-      .click()
-    if (effect !== undefined) await dialog.getByText(effect).waitFor()
-    await dialog.getByRole('button', { name: action, exact: true }).click()
-    await dialog.waitFor({ state: 'detached' })
-  }
 
   it('shows why a device failed, and retries it to the end of the upgrade', { timeout: WITHIN_MS }, async () => {
     const seeded = await seedOrg(server.ctx, [{ devices: 2, name: 'Bergen' }], server.org.orgId)
@@ -212,9 +193,9 @@ export function testUpgrades(opened: () => Opened): void {
       // The next device is one step of the keyboard away.
       await router.and(page.locator(':focus')).waitFor()
       await expectAccessible(page)
-      await press('Pause', 'No further commands are sent to the 2 routers')
-      await press('Resume', 'The upgrade continues with the 2 routers')
-      await press('Exclude', 'Excludes 1 router (')
+      await press(page, 'Pause', 'No further commands are sent to the 2 routers')
+      await press(page, 'Resume', 'The upgrade continues with the 2 routers')
+      await press(page, 'Exclude', 'Excludes 1 router (')
       await page.getByRole('button', { name: 'Cancel the upgrade…' }).click()
       await page.getByRole('dialog').getByText('Cancels the upgrade of 1 router at 1 site').waitFor()
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel the upgrade' }).click()
@@ -279,122 +260,6 @@ export function testUpgrades(opened: () => Opened): void {
       await expectAccessible(page)
       await atSite.getByRole('link', { name: 'To 6.2.0' }).first().click()
       await page.getByRole('heading', { name: 'Upgrade to 6.2.0' }).waitFor()
-    },
-  )
-
-  it(
-    'plans an upgrade of edge appliances, and follows it to its end, paused and retried',
-    { timeout: 2 * WITHIN_MS },
-    async () => {
-      await uploadPackage(server, '2.0.0')
-      const boxes = [await addBox(server), await addBox(server)]
-      const versions = { tunterm: '2.0.0' }
-      const first = await upgradeBoxes(server, { mxedge_ids: boxes, versions })
-      const waits = await upgradeBoxes(server, { versions, include_new: true })
-      await page.goto(`${org}/upgrades/${waits.id}`)
-      const awaited = page.getByText('This upgrade awaits 2 appliances that are in other upgrades.')
-      await awaited.waitFor()
-      await page.getByRole('button', { name: 'Stop waiting…' }).click()
-      await page.getByRole('dialog').getByText('no longer takes in the 2 appliances').waitFor()
-      await page.getByRole('dialog').getByRole('button', { name: 'Stop waiting' }).click()
-      await awaited.waitFor({ state: 'detached' })
-      await server.call('POST', `${org}/mxedges/upgrade/${first.id}/cancel`)
-      await playUpgrades(server, [], server.org.orgId)
-      await page.goto(`${org}/upgrades/new`)
-      await page.getByLabel('Start').fill('2026-01-01T00:00')
-      await page.getByLabel('Upgrade of').selectOption('Edge appliances')
-      // It was on the clocks of the sites.
-      expect(await page.getByLabel('Start').inputValue()).toBe('')
-      await page.getByLabel('tunterm').selectOption('2.0.0')
-      await page.getByLabel('Strategy', { exact: true }).selectOption('Canary')
-      for (const label of ['Begins', 'Approval']) expect(await page.getByLabel(label).count()).toBe(0)
-      await page.getByLabel('Upgraded after each phase (%)').fill('50, 10')
-      await page.getByRole('button', { name: 'Preview the plan' }).click()
-      await page.getByText('Invalid field canary_phases: must rise').waitFor()
-      await page.getByLabel('Strategy', { exact: true }).selectOption('Serial')
-      await page.getByLabel('Stops after failures (%)').fill('100')
-      await page.getByRole('button', { name: 'Preview the plan' }).click()
-      await page.getByText('Upgrades 2 appliances in 2 phases').waitFor()
-      await page.getByRole('row').getByText('tunterm 1.0.0 → 2.0.0').nth(1).waitFor()
-      await expectAccessible(page)
-      // Another upgrade gets one of them in between.
-      await page.getByRole('button', { name: 'Start the upgrade…' }).click()
-      await page.getByRole('dialog').getByText('Upgrades 2 appliances, in 2 phases.').waitFor()
-      const other = await upgradeBoxes(server, { mxedge_ids: boxes.slice(1), versions })
-      await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
-      await page.getByText('Nothing was started: 1 fact that the plan relied on changed').waitFor()
-      await page.getByText('Upgrades 1 appliance in 1 phase').waitFor()
-      await server.call('POST', `${org}/mxedges/upgrade/${other.id}/cancel`)
-      await playUpgrades(server, [], server.org.orgId)
-      await page.getByRole('button', { name: 'Preview again' }).click()
-      await page.getByText('Upgrades 2 appliances in 2 phases').waitFor()
-      await page.getByRole('button', { name: 'Start the upgrade…' }).click()
-      await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
-      await page.getByRole('heading', { name: 'Upgrade to tunterm 2.0.0' }).waitFor()
-      await page.getByText('Not begun: 0 of 2 upgraded').waitFor()
-      const table = page.getByRole('region', { name: 'Appliances' })
-      await table.getByText('tunterm 1.0.0 → 2.0.0').nth(1).waitFor()
-      await page.getByText(/^starts \S/).waitFor()
-      expect(await table.getByRole('columnheader', { name: 'Cause' }).count()).toBe(0)
-      await expectAccessible(page)
-      await press('Pause')
-      await page.getByText('Paused', { exact: true }).first().waitFor()
-      const rollout = page.url()
-      for (let newer = 0; newer < 4; newer += 1)
-        await upgradeBoxes(server, { mxedge_ids: [], versions: { tunterm: '2.0.0' } })
-      await page.goto(org)
-      const atOverview = page.getByRole('region', { name: 'Upgrades' }).getByRole('listitem')
-      await atOverview.nth(3).waitFor()
-      await atOverview.first().getByText('Paused by').waitFor()
-      await page.getByRole('link', { name: 'All upgrades' }).click()
-      await page.getByRole('navigation', { name: 'Upgrades by state' }).getByText('Waiting').click()
-      await page.getByText('1 upgrade', { exact: true }).waitFor()
-      await expectAccessible(page)
-      await page.goto(rollout)
-      // It begins when somebody resumes it, not at its start.
-      expect(await page.getByText(/^starts \S/).count()).toBe(0)
-      await press('Resume')
-      await page.getByRole('button', { name: 'Pause…' }).waitFor()
-      // The order of the plan depends on the id of the upgrade.
-      const started = new URL(page.url()).pathname.split('/').at(-1) ?? ''
-      const [, last] = await targetsOf(server, started)
-      await playUpgrades(server, [last.mxedge_id], server.org.orgId)
-      await page.getByText('1 of 2 upgraded, 1 failed').waitFor()
-      await table.getByRole('row').nth(1).getByText('Failed').waitFor()
-      await press('Retry')
-      await playUpgrades(server, [], server.org.orgId)
-      await page.getByText('2 of 2 upgraded').waitFor()
-      await page.getByText('Completed', { exact: true }).first().waitFor()
-      const timeline = page.getByRole('region', { name: 'Timeline' }).locator('.log-what')
-      await timeline.getByText('Completed').waitFor()
-      expect(await timeline.allTextContents()).toEqual([
-        'Completed',
-        'Phase ended · phase 2',
-        'Retried',
-        'Phase opened · phase 2',
-        'Phase ended · phase 1',
-        'Phase opened · phase 1',
-        'Resumed',
-        'Paused',
-        'Created',
-      ])
-      const idle = await upgradeBoxes(server, {
-        mxedge_ids: [await addBox(server)],
-        versions: { tunterm: '2.0.0' },
-        start_time: Math.floor(Date.now() / 1000) + 3600,
-      })
-      await page.goto(`${org}/upgrades/${idle.id}`)
-      await page.getByRole('button', { name: /^Exclude… / }).waitFor()
-      await expectAccessible(page)
-      await press('Exclude')
-      await page.getByText('Cancelled', { exact: true }).first().waitFor()
-      await timeline.getByText('Appliances excluded').waitFor()
-      await page.getByRole('link', { name: 'Upgrades' }).first().click()
-      await page
-        .getByRole('listitem')
-        .filter({ hasText: 'Edge appliances' })
-        .getByText('serial · 2 appliances')
-        .waitFor()
     },
   )
 }

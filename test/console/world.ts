@@ -22,6 +22,12 @@ export interface ConsoleWorld extends TestServer {
   addWebhook(body: object): Promise<string>
 }
 
+/** What suites share that continue each other's page. */
+export interface SignedIn {
+  readonly server: ConsoleWorld
+  readonly page: Page
+}
+
 /** @param ssoDomains The identity providers by the domain of people's addresses. */
 export async function startConsole(ssoDomains = new Map<string, string>()): Promise<ConsoleWorld> {
   const server = await startTestServer(undefined, { ssoDomains }, null, { console: await buildConsole() })
