@@ -2,7 +2,7 @@ import type { SitesScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { countHold, countReleasedDevices } from '../../rollout/metrics.ts'
-import { inUpgradeTx } from '../changes/in-upgrade-tx.ts'
+import { inUpgradeTx } from './in-upgrade-tx.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { type CreatedUpgrade, createUpgrade } from './create-upgrade.ts'
 
