@@ -7,7 +7,8 @@ import { counted } from '../display/texts/counted.ts'
 import { type Overview, type UpgradeKind, kinds, standingOf } from './overview.ts'
 import { barOf } from './rollout/approver.ts'
 import { reportOf } from './rollout/calls.ts'
-import { actionsOf, heldPhaseOf, isBeforeStart, sharedEffect } from './rollout/verdict.ts'
+import { pauseEffect, resumeEffect, retryEffect, sharedEffect } from './rollout/effects.ts'
+import { actionsOf, heldPhaseOf, isBeforeStart } from './rollout/verdict.ts'
 import { cancelEffect, unfinishedOf } from './site-effects.ts'
 import type { Hold, Report } from './upgrade.ts'
 
@@ -54,22 +55,10 @@ export function SiteUpgradeActions({ siteId, upgrade, onDone }: SiteUpgradeActio
   return (
     <>
       {offered.includes('pause') && (
-        <ConfirmButton
-          action="Pause"
-          effect={`No further commands are sent to the ${waiting} still to be upgraded, until somebody resumes the upgrade.`}
-          run={() => change('pause')}
-        />
+        <ConfirmButton action="Pause" effect={pauseEffect(waiting, null)} run={() => change('pause')} />
       )}
       {offered.includes('resume') && (
-        <ConfirmButton
-          action="Resume"
-          effect={
-            hold?.by === 'user'
-              ? `The upgrade continues with the ${waiting} still to be upgraded.`
-              : `The upgrade waits: ${hold?.reason ?? ''}. Resuming opens the next phase all the same.`
-          }
-          run={() => change('resume')}
-        />
+        <ConfirmButton action="Resume" effect={resumeEffect(waiting, hold)} run={() => change('resume')} />
       )}
       {bar !== null && <span className="muted">{bar}</span>}
       <ProblemNote problem={report.error} />
@@ -86,7 +75,7 @@ export function SiteUpgradeActions({ siteId, upgrade, onDone }: SiteUpgradeActio
       {offered.includes('retry') && (
         <ConfirmButton
           action="Retry"
-          effect={`Upgrades and restarts the ${counted(failed, `failed ${unit}`)} again.`}
+          effect={retryEffect(failed, unit)}
           run={() => answerOf(api.POST(`${path}/retry`, { params, body: {} })).then(onDone)}
         />
       )}

@@ -7,17 +7,8 @@ import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { type Upgrade, awaitedOf, countsOf, waitingStates } from '../upgrade.ts'
 import { kinds } from '../overview.ts'
 import { type UpgradePlace, changeUpgrade, retryUpgrade } from './calls.ts'
-import {
-  type Action,
-  type State,
-  actionsOf,
-  approvalEffect,
-  heldPhaseOf,
-  isBeforeStart,
-  sharedEffect,
-  startEffect,
-  stopWaitingEffect,
-} from './verdict.ts'
+import { approvalEffect, pauseEffect, resumeEffect, retryEffect, sharedEffect, startEffect } from './effects.ts'
+import { type Action, type State, actionsOf, heldPhaseOf, isBeforeStart, stopWaitingEffect } from './verdict.ts'
 
 interface RolloutActionsProps {
   readonly place: UpgradePlace
@@ -60,15 +51,12 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
   const offers: Readonly<Record<Action, Offer>> = {
     pause: {
       title: 'Pause',
-      effect: `No further commands are sent to the ${counted(waiting, unit)} still to be upgraded, until somebody resumes the upgrade.${going === null ? '' : ` ${going}`}`,
+      effect: pauseEffect(counted(waiting, unit), going),
       run: () => changeUpgrade(api, place, 'pause'),
     },
     resume: {
       title: 'Resume',
-      effect:
-        hold?.by === 'user'
-          ? `The upgrade continues with the ${counted(waiting, unit)} still to be upgraded.`
-          : `The upgrade waits: ${hold?.reason ?? ''}. Resuming opens the next phase all the same, for up to ${counted(waiting, unit)}.`,
+      effect: resumeEffect(counted(waiting, unit), hold),
       run: () => changeUpgrade(api, place, 'resume'),
     },
     approve: {
@@ -113,7 +101,7 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
     },
     retry: {
       title: 'Retry',
-      effect: `Upgrades and restarts the ${counted(report.failed, `failed ${unit}`)} again.`,
+      effect: retryEffect(report.failed, unit),
       run: () => retryUpgrade(api, place),
     },
     stopWaiting: {

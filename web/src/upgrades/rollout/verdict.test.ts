@@ -2,13 +2,10 @@ import { expect, it } from 'vitest'
 import type { Hold, Report } from '../upgrade.ts'
 import {
   actionsOf,
-  approvalEffect,
   awaitedText,
   budgetText,
   heldPhaseOf,
   openPhaseOf,
-  sharedEffect,
-  startEffect,
   stopWaitingEffect,
   verdictOf,
 } from './verdict.ts'
@@ -61,28 +58,6 @@ it('names the phase of the downloads at one of their gates', () => {
   expect(verdictOf({ report, hold, stopReason: null })).toBe('Waits in download phase 1 of 2: 0 of 100 upgraded')
   expect(heldPhaseOf(report, hold)).toEqual({ phases: downloads, phase: 1, words: 'download phase' })
   expect(heldPhaseOf(report, holdBy('approval'))).toMatchObject({ phase: 1, words: 'phase' })
-})
-
-it('says before an approval how many devices of the phase failed', () => {
-  const held = { phases: [1, 2].map((phase) => ({ phase, total: 2000, failed: 2 - phase })), words: 'phase' } as const
-  expect(approvalEffect({ ...held, phase: 1 }, 10)).toBe(
-    '1 of the 2,000 devices of phase 1 failed. Opens the next phase: 2,000 devices.',
-  )
-  expect(approvalEffect({ ...held, phase: 2 }, 10)).toBe('Opens the next phase: 10 devices.')
-})
-
-it('says before the approval of the start what begins', () => {
-  expect(startEffect({ phases }, 100)).toBe(
-    'Lets the upgrade begin, at each site from its start time on. The first phase has 1 device of 100.',
-  )
-})
-
-it('says before an approval how many more it needs', () => {
-  const missing = (approvals: number): Hold => ({ ...holdBy('approval'), approvals_missing: approvals })
-  expect(sharedEffect('Opens.', holdBy('approval'))).toBe('Opens.')
-  expect(sharedEffect('Opens.', missing(1))).toBe('Opens.')
-  expect(sharedEffect('Opens.', missing(2))).toBe('Waits for 1 further approval by another person. Then: Opens.')
-  expect(sharedEffect('Opens.', missing(3))).toBe('Waits for 2 further approvals by other people. Then: Opens.')
 })
 
 it('counts devices that ran the version already', () => {

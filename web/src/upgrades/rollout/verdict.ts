@@ -32,7 +32,7 @@ export function isBeforeStart(hold: Hold | null): boolean {
   return hold?.phase === 0
 }
 
-interface HeldPhase {
+export interface HeldPhase {
   /** Those of the same kind. */
   readonly phases: readonly Pick<Report['phases'][number], 'phase' | 'total' | 'failed' | 'gate'>[]
   /** The phase that is open, from 1. */
@@ -44,28 +44,6 @@ interface HeldPhase {
 export function heldPhaseOf({ phases, downloads }: Pick<Report, 'phases' | 'downloads'>, hold: Hold | null): HeldPhase {
   if (hold?.phase_of !== 'downloads') return { phases, phase: openPhaseOf({ phases }) ?? 1, words: 'phase' }
   return { phases: downloads, phase: openPhaseOf({ phases: downloads }) ?? 1, words: 'download phase' }
-}
-
-/** Returns what it means to approve the phase that is held, with how many of its devices failed. */
-export function approvalEffect({ phases, phase, words }: HeldPhase, waiting: number): string {
-  const held = phases.find((one) => one.phase === phase)
-  const next = phases.find((one) => one.phase === phase + 1)
-  const opens = `Opens the next phase: ${counted(next?.total ?? waiting, 'device')}.`
-  if (held === undefined || held.failed === 0) return opens
-  return `${grouped(held.failed)} of the ${counted(held.total, 'device')} of ${words} ${phase} failed. ${opens}`
-}
-
-/** Adds how many people must approve besides this one. */
-export function sharedEffect(effect: string, hold: Hold | null): string {
-  const others = (hold?.approvals_missing ?? 1) - 1
-  if (others < 1) return effect
-  return `Waits for ${counted(others, 'further approval')} by ${others === 1 ? 'another person' : 'other people'}. Then: ${effect}`
-}
-
-/** Returns what it means to approve the start: devices of the first phase begin, at each site from its start on. */
-export function startEffect({ phases }: Pick<Report, 'phases'>, waiting: number): string {
-  const [first] = phases
-  return `Lets the upgrade begin, at each site from its start time on. The first phase has ${counted(first?.total ?? waiting, 'device')} of ${grouped(waiting)}.`
 }
 
 function sentence(text: string): string {

@@ -2,6 +2,7 @@ import { answerOf, useServer } from '../../../api/client.ts'
 import { ConfirmButton } from '../../../display/forms/confirm-button.tsx'
 import { counted } from '../../../display/texts/counted.ts'
 import { standingOf } from '../../overview.ts'
+import { pauseEffect, resumeEffect } from '../effects.ts'
 import { actionsOf, stopWaitingEffect } from '../verdict.ts'
 import type { ApplianceUpgrade } from './appliance.ts'
 import type { AppliancePlace } from './use-appliance-rollout.ts'
@@ -20,8 +21,9 @@ export function ApplianceActions({ place, upgrade, onDone }: ApplianceActionsPro
   const params = { path: { org_id: place.orgId, upgrade_id: place.upgradeId } }
   const waiting = counted(queued, 'appliance')
   const going =
-    upgrading > 0 &&
-    `${counted(upgrading, 'appliance that is under way finishes its step', 'appliances that are under way finish their steps')}.`
+    upgrading === 0
+      ? null
+      : `${counted(upgrading, 'appliance that is under way finishes its step', 'appliances that are under way finish their steps')}.`
   const offered = actionsOf('mxedge', { ...standingOf(upgrade), failed, awaited })
   const done = (call: Promise<unknown>) => call.then(onDone)
   const cancel = () => done(answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/cancel', { params })))
@@ -30,18 +32,14 @@ export function ApplianceActions({ place, upgrade, onDone }: ApplianceActionsPro
       {offered.includes('pause') && (
         <ConfirmButton
           action="Pause"
-          effect={`No further commands are sent to the ${waiting} still to be upgraded, until somebody resumes the upgrade. ${going === false ? '' : going}`}
+          effect={pauseEffect(waiting, going)}
           run={() => done(answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/pause', { params })))}
         />
       )}
       {offered.includes('resume') && (
         <ConfirmButton
           action="Resume"
-          effect={
-            held?.by === 'user'
-              ? `The upgrade continues with the ${waiting} still to be upgraded.`
-              : `The upgrade waits: ${held?.reason ?? ''}. Resuming opens the next phase all the same.`
-          }
+          effect={resumeEffect(waiting, held ?? null)}
           run={() => done(answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}/resume', { params })))}
         />
       )}
@@ -54,7 +52,7 @@ export function ApplianceActions({ place, upgrade, onDone }: ApplianceActionsPro
             counts: [{ count: queued, one: 'appliance' }],
             consequences: [
               'They keep their present versions.',
-              ...(going === false ? [] : [going]),
+              ...(going === null ? [] : [going]),
               `${counted(success, 'appliance stays', 'appliances stay')} upgraded.`,
             ],
             isFinal: true,

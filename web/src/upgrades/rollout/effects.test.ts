@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import type { Hold } from '../upgrade.ts'
+import { approvalEffect, pauseEffect, resumeEffect, retryEffect, sharedEffect, startEffect } from './effects.ts'
+
+const holdBy = (by: Hold['by']): Hold => ({ by, reason: 'too many failures', timestamp: 30 })
+
+it('says before a pause, a resume and a retry whom they concern', () => {
+  const paused =
+    'No further commands are sent to the 2 routers still to be upgraded, until somebody resumes the upgrade.'
+  expect(pauseEffect('2 routers', null)).toBe(paused)
+  expect(pauseEffect('2 routers', '1 rebooting router finishes.')).toBe(`${paused} 1 rebooting router finishes.`)
+  expect(resumeEffect('2 routers', holdBy('user'))).toBe(
+    'The upgrade continues with the 2 routers still to be upgraded.',
+  )
+  expect(resumeEffect('2 routers', holdBy('gate'))).toBe(
+    'The upgrade waits: too many failures. Resuming opens the next phase all the same, for up to 2 routers.',
+  )
+  expect(retryEffect(1, 'router')).toBe('Upgrades and restarts the 1 failed router again.')
+})
+
+it('says before an approval how many devices of the phase failed', () => {
+  const held = { phases: [1, 2].map((phase) => ({ phase, total: 2000, failed: 2 - phase })), words: 'phase' } as const
+  expect(approvalEffect({ ...held, phase: 1 }, 10)).toBe(
+    '1 of the 2,000 devices of phase 1 failed. Opens the next phase: 2,000 devices.',
+  )
+  expect(approvalEffect({ ...held, phase: 2 }, 10)).toBe('Opens the next phase: 10 devices.')
+})
+
+it('says before the approval of the start what begins', () => {
+  const first = { phase: 1, total: 1, upgraded: 1, failed: 0, under_way: 0, cancelled: 0 }
+  expect(startEffect({ phases: [first] }, 100)).toBe(
+    'Lets the upgrade begin, at each site from its start time on. The first phase has 1 device of 100.',
+  )
+})
+
+it('says before an approval how many more it needs', () => {
+  const missing = (approvals: number): Hold => ({ ...holdBy('approval'), approvals_missing: approvals })
+  expect(sharedEffect('Opens.', holdBy('approval'))).toBe('Opens.')
+  expect(sharedEffect('Opens.', missing(1))).toBe('Opens.')
+  expect(sharedEffect('Opens.', missing(2))).toBe('Waits for 1 further approval by another person. Then: Opens.')
+  expect(sharedEffect('Opens.', missing(3))).toBe('Waits for 2 further approvals by other people. Then: Opens.')
+})

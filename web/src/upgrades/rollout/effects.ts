@@ -1,0 +1,47 @@
+import { counted, grouped } from '../../display/texts/counted.ts'
+import type { Hold, Report } from '../upgrade.ts'
+import type { HeldPhase } from './verdict.ts'
+
+/**
+ * Returns what it means to pause an upgrade.
+ * @param waiting The devices that it has yet to upgrade, in words.
+ * @param going Says what those do that are under way; null: none is.
+ */
+export function pauseEffect(waiting: string, going: string | null): string {
+  const text = `No further commands are sent to the ${waiting} still to be upgraded, until somebody resumes the upgrade.`
+  return going === null ? text : `${text} ${going}`
+}
+
+/** Returns what it means to resume an upgrade. @param waiting As in pauseEffect(). */
+export function resumeEffect(waiting: string, hold: Hold | null): string {
+  return hold?.by === 'user'
+    ? `The upgrade continues with the ${waiting} still to be upgraded.`
+    : `The upgrade waits: ${hold?.reason ?? ''}. Resuming opens the next phase all the same, for up to ${waiting}.`
+}
+
+/** Returns what it means to retry failed devices, which restart. */
+export function retryEffect(failed: number, unit: string): string {
+  return `Upgrades and restarts the ${counted(failed, `failed ${unit}`)} again.`
+}
+
+/** Returns what it means to approve the phase that is held, with how many of its devices failed. */
+export function approvalEffect({ phases, phase, words }: HeldPhase, waiting: number): string {
+  const held = phases.find((one) => one.phase === phase)
+  const next = phases.find((one) => one.phase === phase + 1)
+  const opens = `Opens the next phase: ${counted(next?.total ?? waiting, 'device')}.`
+  if (held === undefined || held.failed === 0) return opens
+  return `${grouped(held.failed)} of the ${counted(held.total, 'device')} of ${words} ${phase} failed. ${opens}`
+}
+
+/** Adds how many people must approve besides this one. */
+export function sharedEffect(effect: string, hold: Hold | null): string {
+  const others = (hold?.approvals_missing ?? 1) - 1
+  if (others < 1) return effect
+  return `Waits for ${counted(others, 'further approval')} by ${others === 1 ? 'another person' : 'other people'}. Then: ${effect}`
+}
+
+/** Returns what it means to approve the start: devices of the first phase begin, at each site from its start on. */
+export function startEffect({ phases }: Pick<Report, 'phases'>, waiting: number): string {
+  const [first] = phases
+  return `Lets the upgrade begin, at each site from its start time on. The first phase has ${counted(first?.total ?? waiting, 'device')} of ${grouped(waiting)}.`
+}
