@@ -36,12 +36,6 @@ export const upgradeChangeOperations: Operation[] = kinds
       at: orgAndSite(`${path}/:upgrade_id/${name}`, { needs: 'write' }),
       params,
     })
-    const approve = operation({
-      ...change('approve', 'Approve a phase of', ', so that the next one opens'),
-      body: ApproveBody,
-      reply: Empty,
-      run: (ctx, { scope, params: { upgrade_id: id }, body }) => approveOrgUpgrade(ctx, scope, parseApproval(id, body)),
-    })
     return [
       plainChanges.flatMap(({ name, verb, state, run }) =>
         operation({
@@ -64,7 +58,15 @@ export const upgradeChangeOperations: Operation[] = kinds
         run: async (ctx, { scope, params: { upgrade_id: id }, body }) =>
           presentExclusion(await excludeDevices(ctx, scope, { id, kind, ...parseExclusion(body) })),
       }),
-      isGated ? approve : [],
+      isGated
+        ? operation({
+            ...change('approve', 'Approve a phase of', ', so that the next one opens'),
+            body: ApproveBody,
+            reply: Empty,
+            run: (ctx, { scope, params: { upgrade_id: id }, body }) =>
+              approveOrgUpgrade(ctx, scope, parseApproval(id, body)),
+          })
+        : [],
     ]
   })
   .flat()
