@@ -1,4 +1,5 @@
 import type { InOrg, PlaceScope } from '../../access/scope.ts'
+import { listAccountsOf } from '../../access/store-people.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
@@ -90,14 +91,17 @@ interface Approved {
 /** @throws AppError invalid for a person whose approval does not count. */
 async function refuseApprover(tx: Tx, scope: InOrg, { id, org, waiting }: Approved): Promise<void> {
   const gate = findGate(org, waiting)
-  if (gate?.prevent_self_approval === true) await refuseCreator(tx, scope, id)
+  if (gate?.prevent_self_approval === true) {
+    const creatorId = await getCreatorId(tx, scope, id)
+    const who = await findBarred(tx, scope, creatorId === null ? [] : [creatorId], 'the person who created the upgrade')
+    if (who !== null)
+      throw new AppError('invalid', `The phase can't be approved by ${who}: its gate has prevent_self_approval`)
+  }
   if (gate?.approvals === undefined) return
-  const { adminId } = scope.actor
-  const isAgain = org.approvals.some(
-    ({ phase, of, by, admin_id: who }) =>
-      phase === waiting.phase && of === waiting.of && by === 'approval' && who === adminId,
+  const given = org.approvals.flatMap(({ phase, of, by, admin_id: approver }) =>
+    phase === waiting.phase && of === waiting.of && by === 'approval' && approver !== null ? [approver] : [],
   )
-  const who = adminId === null ? NOBODY : isAgain ? 'the same person again' : null
+  const who = await findBarred(tx, scope, given, 'the same person again')
   if (who !== null)
     throw new AppError(
       'invalid',
@@ -105,22 +109,14 @@ async function refuseApprover(tx: Tx, scope: InOrg, { id, org, waiting }: Approv
     )
 }
 
-const NOBODY = 'a token that belongs to no person'
+/** Returns in words why the caller is none of the people that the gate needs; null: the caller may be one. */
+async function findBarred(tx: Tx, scope: InOrg, accounts: readonly string[], words: string): Promise<string | null> {
+  const { adminId } = scope.actor
+  if (adminId === null) return 'a token that belongs to no person'
+  return (await listAccountsOf(tx, adminId, accounts)).length > 0 ? words : null
+}
 
 function findGate({ start, phases, downloads }: OrgUpgradeNow, { phase, of }: PhaseOf): StartGate | null {
   if (phase === START_PHASE) return start?.gate ?? null
   return (of === 'downloads' ? downloads : phases)?.gates?.[phase - 1] ?? null
-}
-
-/** @throws AppError invalid for the creator of the upgrade, and for a token that belongs to no person. */
-async function refuseCreator(tx: Tx, scope: InOrg, id: string): Promise<void> {
-  const { adminId } = scope.actor
-  const who =
-    adminId === null
-      ? NOBODY
-      : adminId === (await getCreatorId(tx, scope, id))
-        ? 'the person who created the upgrade'
-        : null
-  if (who !== null)
-    throw new AppError('invalid', `The phase can't be approved by ${who}: its gate has prevent_self_approval`)
 }

@@ -4,7 +4,7 @@ import type { UpgradeHold } from '../../../src/rollout/rollout.ts'
 import { NEW } from '../../support/fleets/fleet.ts'
 import type { TestOrg } from '../../support/servers/server.ts'
 import { createUpgradesHarness } from './upgrades-harness.ts'
-import { addPrivilege } from '../../support/people.ts'
+import { addPrivilege, makeSsoAdmin } from '../../support/people.ts'
 
 const harness = createUpgradesHarness()
 const { post, get, call } = harness
@@ -181,6 +181,7 @@ it('a gate may demand the approval of a person who has not created the upgrade',
   })
   expect(await approve(harness.admin.token)).toMatchObject(refused('the person who created the upgrade'))
   expect(await approve(await addRobot())).toMatchObject(refused('a token that belongs to no person'))
+  expect(await approve((await addSsoAccount()).token)).toMatchObject(refused('the person who created the upgrade'))
   const another = await addAdmin()
   expect(await approve(another.token)).toMatchObject({ status: 200 })
   expect((await get(`/${body.id}`)).body.approvals).toMatchObject([{ phase: 1, admin_id: another.adminId }])
@@ -215,6 +216,7 @@ it('a gate may need the approvals of several people, each of whom counts once', 
   expect(await held()).toMatchObject({ approvals_missing: 2, reason: expect.stringContaining('2 of 2 approvals') })
   expect(await approve(harness.admin.token, 'first')).toMatchObject({ status: 200 })
   expect(await approve(harness.admin.token, 'again')).toMatchObject(refused('the same person again'))
+  expect(await approve((await addSsoAccount()).token, 'and again')).toMatchObject(refused('the same person again'))
   expect(await approve(await addRobot(), 'me too')).toMatchObject(refused('a token that belongs to no person'))
   expect(await held()).toMatchObject({ by: 'approval', phase: 0, approvals_missing: 1 })
   const report = async () => (await get(`/${body.id}/report`)).body
@@ -268,4 +270,13 @@ async function hold(id: string, how: Pick<UpgradeHold, 'by' | 'reason' | 'of' | 
   const held = json({ ...how, since_s: 0, since_ms: 0 })
   await db.updateTable('orgUpgrade').set({ hold: held }).where('id', '=', id).execute()
   await db.updateTable('siteUpgrade').set({ hold: held }).where('orgUpgradeId', '=', id).execute()
+}
+
+/** Adds an account of the admin by single sign-on, in which the address has another spelling. */
+async function addSsoAccount(): Promise<TestOrg> {
+  const account = await addAdmin()
+  await makeSsoAdmin(harness.server, account)
+  const email = harness.admin.email.toUpperCase()
+  await harness.server.ctx.db.updateTable('admin').set({ email }).where('id', '=', account.adminId).execute()
+  return account
 }

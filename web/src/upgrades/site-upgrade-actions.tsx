@@ -24,7 +24,7 @@ interface SiteUpgradeActionsProps {
 /** The possible actions on the part of an upgrade at a site, for people whose role at the site does not reach the whole. */
 export function SiteUpgradeActions({ siteId, upgrade, onDone }: SiteUpgradeActionsProps) {
   const { api } = useServer()
-  const adminId = useSelf()?.admin_id
+  const self = useSelf()
   const { id, kind, counts, other_sites: concernsOthers = false } = upgrade
   const { failed } = counts
   const { unit } = kinds[kind]
@@ -40,7 +40,7 @@ export function SiteUpgradeActions({ siteId, upgrade, onDone }: SiteUpgradeActio
     queryFn: () => getSiteReport(api, params.path),
     enabled: isAwaited,
   })
-  const bar = isAwaited && report.data !== undefined ? barOf({ report: report.data, hold }, adminId) : null
+  const bar = isAwaited && report.data !== undefined ? barOf({ report: report.data, hold }, self) : null
   const isBarred = report.data === undefined || bar !== null
   const possible = actionsOf(kind, { ...standing, failed, awaited: 0, isBarred })
   // The others concern the upgrade as a whole.

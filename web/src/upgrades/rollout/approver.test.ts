@@ -17,34 +17,49 @@ const report: Parameters<typeof barOf>[0]['report'] = {
   ],
 }
 
+const viewer = (admin_id: string) => ({ admin_id, email: `${admin_id}@example.com` })
+
 it('says to those who have approved who is still needed, and lets others approve', () => {
-  expect(barOf({ report, hold }, 'ada')).toBe('You have approved it. 1 other person has yet to approve it.')
-  expect(barOf({ report, hold: { ...hold, approvals_missing: 3 } }, 'ada')).toBe(
+  expect(barOf({ report, hold }, viewer('ada'))).toBe('You have approved it. 1 other person has yet to approve it.')
+  expect(barOf({ report, hold: { ...hold, approvals_missing: 3 } }, viewer('ada'))).toBe(
     'You have approved it. 3 other people have yet to approve it.',
   )
-  for (const admin of ['grace', 'eve', undefined]) expect(barOf({ report, hold }, admin)).toBeNull()
+  for (const admin of ['grace', 'eve', undefined])
+    expect(barOf({ report, hold }, admin === undefined ? admin : viewer(admin))).toBeNull()
+})
+
+it('knows a person by the address of another account', () => {
+  const start_gate: Gate = {
+    ...gate,
+    approved_by: [{ by: 'approval', name: 'Ada L ada@example.com', admin_id: 'by password', timestamp: 20 }],
+  }
+  const started = { ...report, start_gate }
+  const bySso = { admin_id: 'by sso', email: 'ada@example.com' }
+  expect(barOf({ report: started, hold: { ...hold, phase: 0 } }, bySso)).toMatch(/^You have approved it/)
 })
 
 it('looks at the gate that is waited at', () => {
   const start = { ...report, phases: report.phases.slice(1), start_gate: givenByAda }
-  expect(barOf({ report: start, hold: { ...hold, phase: 0 } }, 'ada')).not.toBeNull()
-  expect(barOf({ report: { ...start, start_gate: gate }, hold: { ...hold, phase: 0 } }, 'ada')).toBeNull()
+  expect(barOf({ report: start, hold: { ...hold, phase: 0 } }, viewer('ada'))).not.toBeNull()
+  expect(barOf({ report: { ...start, start_gate: gate }, hold: { ...hold, phase: 0 } }, viewer('ada'))).toBeNull()
   const downloads = [{ phase: 1, total: 1, downloaded: 1, failed: 0, opened_at: 10, gate: givenByAda }]
   const phases = report.phases.slice(1)
   expect(
-    barOf({ report: { ...report, downloads, phases }, hold: { ...hold, phase_of: 'downloads' } }, 'ada'),
+    barOf({ report: { ...report, downloads, phases }, hold: { ...hold, phase_of: 'downloads' } }, viewer('ada')),
   ).not.toBeNull()
-  expect(barOf({ report, hold: { ...hold, by: 'user' } }, 'ada')).toBeNull()
-  expect(barOf({ report, hold: null }, 'ada')).toBeNull()
+  expect(barOf({ report, hold: { ...hold, by: 'user' } }, viewer('ada'))).toBeNull()
+  expect(barOf({ report, hold: null }, viewer('ada'))).toBeNull()
 })
 
 it('says to the creator that others approve, if the gate demands it', () => {
   const start_gate: Gate = { wait_for: 'approval', prevent_self_approval: true, passed: false }
   const started = { ...report, start_gate }
   const { approvals_missing: _, ...one } = { ...hold, phase: 0 as const }
-  expect(barOf({ report: started, hold: one }, 'eve')).toBe('You created this upgrade, so another person approves it.')
-  expect(barOf({ report: started, hold: { ...one, approvals_missing: 2 } }, 'eve')).toBe(
+  expect(barOf({ report: started, hold: one }, viewer('eve'))).toBe(
+    'You created this upgrade, so another person approves it.',
+  )
+  expect(barOf({ report: started, hold: { ...one, approvals_missing: 2 } }, viewer('eve'))).toBe(
     'You created this upgrade, so 2 other people approve it.',
   )
-  expect(barOf({ report: started, hold: one }, 'ada')).toBeNull()
+  expect(barOf({ report: started, hold: one }, viewer('ada'))).toBeNull()
 })

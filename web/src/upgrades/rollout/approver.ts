@@ -1,8 +1,22 @@
+import type { Self } from '../../accounts/self.ts'
 import { counted } from '../../display/texts/counted.ts'
 import type { Report } from '../upgrade.ts'
 import { type State, heldPhaseOf, isBeforeStart } from './verdict.ts'
 
 type Source = Pick<Report, 'decisions' | 'phases' | 'downloads' | 'start_gate'>
+
+/** The account of the person who looks at the upgrade. */
+type Viewer = Pick<Self, 'admin_id'> & { readonly email?: string | undefined }
+
+interface Decider {
+  readonly admin_id?: string | null
+  readonly name?: string
+}
+
+/** True if an account of this person decided: all of them have the same address, which the names of deciders contain. */
+function isOf({ admin_id: id, email }: Viewer, { admin_id: by, name = '' }: Decider): boolean {
+  return typeof by === 'string' && (by === id || (email !== undefined && name.split(' ').includes(email)))
+}
 
 /**
  * Returns in a sentence why a person can't give the approval that an upgrade waits for, and who is needed; null if that person may
@@ -10,16 +24,16 @@ type Source = Pick<Report, 'decisions' | 'phases' | 'downloads' | 'start_gate'>
  */
 export function barOf(
   { report, hold }: Pick<State, 'hold'> & { readonly report: Source },
-  adminId: string | undefined,
+  viewer: Viewer | undefined,
 ): string | null {
-  if (hold?.by !== 'approval' || adminId === undefined) return null
+  if (hold?.by !== 'approval' || viewer === undefined) return null
   const { phases, phase } = heldPhaseOf(report, hold)
   const gate = isBeforeStart(hold) ? report.start_gate : phases.find((one) => one.phase === phase)?.gate
   const missing = hold.approvals_missing ?? 1
-  const isGiven = gate?.approved_by?.some(({ admin_id: id }) => id === adminId) ?? false
+  const isGiven = gate?.approved_by?.some((approval) => isOf(viewer, approval)) ?? false
   if (isGiven)
     return `You have approved it. ${counted(missing, 'other person has', 'other people have')} yet to approve it.`
-  const creator = report.decisions.find(({ type }) => type === 'UPGRADE_CREATED')?.admin_id
-  if (gate?.prevent_self_approval !== true || creator !== adminId) return null
+  const creator = report.decisions.find(({ type }) => type === 'UPGRADE_CREATED')
+  if (gate?.prevent_self_approval !== true || creator === undefined || !isOf(viewer, creator)) return null
   return `You created this upgrade, so ${missing === 1 ? 'another person approves' : `${missing} other people approve`} it.`
 }

@@ -35,14 +35,14 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
   const { orgId, upgradeId, kind } = place
   const { report, hasDevices, upgrade, problem, refresh } = useRollout(place)
   const mayWrite = useMay('write', { orgId })
-  const adminId = useSelf()?.admin_id
+  const self = useSelf()
   const sites = useSites(orgId).data
   if (report === undefined || upgrade === undefined || (!hasDevices && problem !== null))
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
   const hold = holdOf(upgrade)
   const state = { report, hold, stopReason: stopReasonOf(upgrade) }
   const { tone, text } = stateOf({ status: report.status, ...state })
-  const bar = mayWrite ? barOf(state, adminId) : null
+  const bar = mayWrite ? barOf(state, self) : null
   const awaited = awaitedText(awaitedOf(upgrade), kinds[kind].unit)
   const path = `/orgs/${orgId}${kinds[kind].path}/${upgradeId}`
   return (
