@@ -51,6 +51,9 @@ const site = fc
         orgUpgradeId: 'o',
         staged: false,
         fetched: false,
+        targetVersion: '2.0',
+        path: null,
+        attempt: 0,
         ...device,
       }
     })

@@ -1,8 +1,9 @@
 import { counted } from '../../platform/counted.ts'
+import type { OnItsWay } from '../targets/hops/hops.ts'
 import type { ReleasedTarget } from './plan-release.ts'
 
 /** A target of which nothing has begun, so that another upgrade may take its device over. */
-export interface TakenTarget extends ReleasedTarget {
+export interface TakenTarget extends ReleasedTarget, OnItsWay {
   readonly state: 'planned' | 'deferred'
 }
 

@@ -2,10 +2,11 @@ import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Tx, anyOf } from '../../platform/database/db.ts'
 import type { TargetState } from '../rollout.ts'
+import type { OnItsWay } from '../targets/hops/hops.ts'
 import type { ReleasedTarget } from './plan-release.ts'
 
 /** A target that a request names. */
-export interface NamedTarget extends Omit<ReleasedTarget, 'state'> {
+export interface NamedTarget extends Omit<ReleasedTarget, 'state'>, OnItsWay {
   readonly siteId: string
   readonly state: TargetState
 }
@@ -32,7 +33,7 @@ export async function lockNamed(
       order by id for update
     )
     select target.device_id, target.mac, target.upgrade_id, part.org_upgrade_id, part.site_id, target.phase,
-      target.download_phase, target.staged, target.fetched, target.state
+      target.download_phase, target.staged, target.fetched, target.state, target.target_version, target.path, target.attempt
     from part
     join upgrade_target target on target.org_id = ${scope.orgId} and target.upgrade_id = part.id
     where target.mac = ${anyOf(macs)}

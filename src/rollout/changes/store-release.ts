@@ -6,6 +6,7 @@ import { columnsOf, rowsAs, updateRows } from '../../platform/database/rows.ts'
 import { NO_PHASE } from '../rollout.ts'
 import { appendedTo } from '../rounds/store.ts'
 import { haltTargets, markStopping } from '../stops/store.ts'
+import { type OnItsWay, leavingReason } from '../targets/hops/hops.ts'
 import { encodeStep } from '../targets/timeline.ts'
 import {
   type LosingSite,
@@ -27,7 +28,11 @@ export interface Release {
   readonly nowMs: number
 }
 
-const keyColumns = columnsOf('upgradeTarget', { orgId: 'uuid', upgradeId: 'uuid', deviceId: 'uuid' })
+const targetColumns = columnsOf(
+  'upgradeTarget',
+  { orgId: 'uuid', upgradeId: 'uuid', deviceId: 'uuid', reason: 'text' },
+  { line: 'text' },
+)
 const siteColumns = columnsOf('siteUpgrade', {
   orgId: 'uuid',
   id: 'uuid',
@@ -44,16 +49,23 @@ const siteColumns = columnsOf('siteUpgrade', {
 export async function updateReleased(
   tx: Tx,
   scope: InOrg,
-  targets: readonly ReleasedTarget[],
+  targets: readonly (ReleasedTarget & OnItsWay)[],
   { reason, now, nowMs }: Release,
 ): Promise<void> {
-  const line = encodeStep({ state: 'cancelled', at: now, reason })
-  const keys = targets.map((target) => ({ ...target, orgId: scope.orgId }))
+  const rows = targets.map((target) => {
+    const left = leavingReason(reason, target)
+    return {
+      ...target,
+      orgId: scope.orgId,
+      reason: left,
+      line: encodeStep({ state: 'cancelled', at: now, reason: left }),
+    }
+  })
   await sql`
-    update upgrade_target target set state = 'cancelled', reason = ${reason}, phase = ${NO_PHASE}, download_phase = null,
+    update upgrade_target target set state = 'cancelled', reason = released.reason, phase = ${NO_PHASE}, download_phase = null,
       entered_at = ${now}::timestamptz, entered_ms = ${nowMs}::float8,
-      timeline = ${appendedTo(sql`target.timeline`, sql`${line}::text`)}
-    from ${rowsAs('released', keyColumns, keys)}
+      timeline = ${appendedTo(sql`target.timeline`, sql`released.line`)}
+    from ${rowsAs('released', targetColumns, rows)}
     where target.org_id = released.org_id and target.upgrade_id = released.upgrade_id and target.device_id = released.device_id
   `.execute(tx)
   const changes = planRelease(await listLosing(tx, scope, targets), targets)

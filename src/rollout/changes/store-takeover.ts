@@ -11,7 +11,7 @@ export async function listTakeable(
 ): Promise<readonly TakenTarget[]> {
   const { rows } = await sql<TakenTarget>`
     select active.device_id, target.mac, active.upgrade_id, active.org_upgrade_id, target.phase, target.download_phase,
-      target.staged, target.fetched, target.state
+      target.staged, target.fetched, target.state, target.target_version, target.path, target.attempt
     from device_upgrade active
     join upgrade_target target on target.org_id = active.org_id and target.upgrade_id = active.upgrade_id
       and target.device_id = active.device_id

@@ -2,6 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it } from 'vitest'
 import { shareUpgradesInFlight } from '../../../src/devices/commands/store-upgrades.ts'
 import { findImageUser } from '../../../src/firmware/store.ts'
+import { excludeDevices } from '../../../src/upgrades/changes/exclude-devices.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../../src/upgrades/changes/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../../src/upgrades/targets/store.ts'
@@ -181,6 +182,20 @@ it('an upgrade that is cancelled leaves a device at the version that it has got 
     reason: `stopped on its way, at ${MIDDLE}`,
   })
   expect(statusOf(await read(id))).toEqual(['cancelled', 'cancelled'])
+  await expectConsistent(rollout.ctx)
+})
+
+it('a device that is excluded between two versions says at which one it stays', async () => {
+  const { id } = await create({ version: NEW, strategy: 'big_bang' })
+  await install(devices, MIDDLE)
+  const [first, ...others] = devices
+  await excludeDevices(rollout.ctx, rollout.org.scope, { id, macs: [first?.mac ?? ''], note: 'the rack moves' })
+  const reason = `excluded by ${rollout.org.scope.actor.name}: the rack moves; stopped on its way, at ${MIDDLE}`
+  const detail = await detailOf(id, first)
+  expect(detail).toMatchObject({ status: 'cancelled', reason })
+  expect(detail.timeline).toContainEqual(expect.objectContaining({ cause: reason }))
+  await install(others, NEW)
+  expect(countAll(await read(id))).toEqual({ upgraded: 3, cancelled: 1 })
   await expectConsistent(rollout.ctx)
 })
 

@@ -67,15 +67,33 @@ export function hopInstead(target: TargetNow, stopping: boolean, decision: Targe
 }
 
 /** A device that was to go on from the version of an earlier hop stays there, unless it is cancelled for a reason of its own. */
-function stopBefore({ targetVersion, path, attempt }: TargetNow, decision: TargetDecision): TargetDecision {
+function stopBefore(target: TargetNow, decision: TargetDecision): TargetDecision {
   if (decision.kind !== 'move' || decision.to !== 'cancelled' || decision.reason !== undefined) return decision
-  if (attempt === 0 || path === null) return decision
-  const done = path[path.findIndex(({ version }) => version === targetVersion) - 1]
-  return done === undefined ? decision : stopAt(done.version)
+  const reached = reachedVersion(target)
+  return reached === null ? decision : stopAt(reached)
+}
+
+/** A target with the way of its device to the requested version. */
+export type OnItsWay = Pick<TargetNow, 'targetVersion' | 'path' | 'attempt'>
+
+/** Returns the version of an earlier hop from which the device was to go on; null: it has installed none. */
+function reachedVersion({ targetVersion, path, attempt }: OnItsWay): string | null {
+  if (attempt === 0 || path === null) return null
+  return path[path.findIndex(({ version }) => version === targetVersion) - 1]?.version ?? null
+}
+
+/** Returns why a device left its upgrade, and where it stays if it was on its way. */
+export function leavingReason(reason: string, target: OnItsWay): string {
+  const reached = reachedVersion(target)
+  return reached === null ? reason : `${reason}; ${stoppedText(reached)}`
+}
+
+function stoppedText(version: string): string {
+  return `stopped on its way, at ${version}`
 }
 
 function stopAt(version: string): TargetDecision {
-  return { kind: 'move', to: 'cancelled', reason: `stopped on its way, at ${version}` }
+  return { kind: 'move', to: 'cancelled', reason: stoppedText(version) }
 }
 
 /**
