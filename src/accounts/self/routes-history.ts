@@ -1,23 +1,25 @@
 import { self } from '../../http/at.ts'
+import { searchOf } from '../../http/lists/declare-search.ts'
 import { setPageHeaders } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { presentSearch } from '../../http/lists/search.ts'
+import { selfLogSorts } from '../../orgs/audit-log/filters.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { AccountParts } from '../parts.ts'
+import { selfLogFilters } from './log-filters.ts'
 import { person } from './person.ts'
 import { listLoginFailures, listSelfLogs } from './store-history.ts'
 import {
   FailuresReply,
-  SelfLogsQuery,
   SelfLogsReply,
   UsageReply,
-  parseSelfLogs,
   presentFailures,
   presentSelfLog,
   presentUsage,
 } from './wire-history.ts'
 
 const tag = 'Accounts'
+const selfLogs = searchOf({ filters: selfLogFilters, sorts: selfLogSorts, usual: '-timestamp' })
 const FAILURES_SINCE_MS = 30 * 86_400_000
 
 /** The history of the caller's account. Source: contract, Self Account and Self Audit Logs. */
@@ -50,10 +52,10 @@ export function selfHistoryOperations({ requestLimits }: AccountParts): Operatio
       method: 'GET',
       tag: 'Self Audit Logs',
       at: person('/self/logs'),
-      query: SelfLogsQuery,
+      query: selfLogs.query,
       reply: SelfLogsReply,
       run: async (ctx, { scope: caller, query, url, reply }) => {
-        const search = parseSelfLogs(query, ctx.clock.now())
+        const search = selfLogs.parse(query, ctx.clock.now())
         const found = await listSelfLogs(ctx.db, caller, search)
         setPageHeaders(reply, search, found)
         return {

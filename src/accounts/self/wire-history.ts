@@ -1,17 +1,12 @@
 import { type Static, Type } from 'typebox'
 import type { Selectable } from 'kysely'
 import { actorName } from '../../access/principal.ts'
-import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
-import { parsePage } from '../../http/lists/lists.ts'
 import { NO_ID, Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { parseSort, parseTimeRange, sortParameter, pagedSearchQuery } from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { LoginFailureTable } from '../tables.ts'
 import type { RequestUsage } from '../../access/request-limits.ts'
 import type { Person } from './person.ts'
-import { selfLogSorts } from '../../orgs/audit-log/filters.ts'
-import { selfLogFilters } from './log-filters.ts'
-import type { SelfLog, SelfLogSearch } from './store-history.ts'
+import type { SelfLog } from './store-history.ts'
 
 export const FailuresReply = named(
   'LoginFailures',
@@ -57,22 +52,6 @@ export const UsageReply = named(
 
 export function presentUsage({ requests, requestLimit, secondsLeft }: RequestUsage): Static<typeof UsageReply> {
   return { requests, request_limit: requestLimit, seconds: secondsLeft }
-}
-
-export const SelfLogsQuery = Type.Object({
-  ...pagedSearchQuery,
-  ...filterQuery(selfLogFilters),
-  sort: sortParameter(selfLogSorts, '-timestamp'),
-})
-
-/** @throws AppError invalid naming the field. */
-export function parseSelfLogs(query: Static<typeof SelfLogsQuery>, now: Date): SelfLogSearch {
-  return {
-    ...parseTimeRange(query, now),
-    ...parsePage(query),
-    conditions: parseFilters(selfLogFilters, query),
-    sort: parseSort(query.sort ?? '-timestamp'),
-  }
 }
 
 const IdOrNone = Type.String({ format: 'uuid', description: `${NO_ID} for none` })

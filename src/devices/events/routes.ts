@@ -3,16 +3,7 @@ import { countOperation, searchOperation } from '../../http/lists/list-operation
 import { presentPage } from '../../http/lists/lists.ts'
 import type { Operation } from '../../http/operation.ts'
 import { countEvents, searchEvents } from './store.ts'
-import {
-  EventReply,
-  OrgEventsCount,
-  OrgEventsSearch,
-  SiteEventsCount,
-  SiteEventsSearch,
-  parseDeviceEventCount,
-  parseDeviceEventSearch,
-  presentEvent,
-} from './wire.ts'
+import { EventReply, deviceEventCount, deviceEventSearch, presentEvent } from './wire.ts'
 
 const tag = { org: 'Orgs Devices', site: 'Sites Devices' } as const
 
@@ -26,9 +17,8 @@ export const deviceEventOperations: Operation[] = [
     },
     tag,
     at: orgSitesAndSite('/devices/events/search', { needs: 'read' }),
-    query: { org: OrgEventsSearch, site: SiteEventsSearch },
+    ...deviceEventSearch,
     item: EventReply,
-    parse: parseDeviceEventSearch,
     run: async (ctx, { scope, search }) =>
       presentPage(await searchEvents(ctx.db, scope, { ...search, page: search }), presentEvent),
   }),
@@ -40,8 +30,7 @@ export const deviceEventOperations: Operation[] = [
     },
     tag,
     at: orgSitesAndSite('/devices/events/count', { needs: 'read' }),
-    query: { org: OrgEventsCount, site: SiteEventsCount },
-    parse: parseDeviceEventCount,
+    ...deviceEventCount,
     run: (ctx, { scope, search }) => countEvents(ctx.db, scope, search),
   }),
 ].flat()

@@ -1,16 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { SitesScope } from '../../access/scope.ts'
-import { filterQuery } from '../../http/lists/filters.ts'
-import { type Page } from '../../http/lists/lists.ts'
-import { parseEventCount, parseEventSearch } from '../../http/lists/place-filters.ts'
+import { placeCountOf, placeSearchOf } from '../../http/lists/declare-search.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import {
-  type TimeRange,
-  distinctParameter,
-  sortParameter,
-  countQuery,
-  pagedSearchQuery,
-} from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { macOfDeviceId } from '../device.ts'
 import {
@@ -22,53 +13,43 @@ import {
   siteEventCounts,
   siteEventFilters,
 } from './filters.ts'
-import type { EventCountQuery, EventSearch, FoundEvent } from './store.ts'
+import type { FoundEvent } from './store.ts'
 
-const search = {
-  ...pagedSearchQuery,
+const search = placeSearchOf({
+  org: orgEventFilters,
+  site: siteEventFilters,
+  // A site's search finds devices of every type.
+  defaults: { org: { device_type: 'ap' } },
+  sorts: eventSorts,
+  usual: '-timestamp',
+})
+const more = {
   last_by: Type.Optional(
     Type.Enum([...eventSorts], { description: 'a field: only the last event of each of its values is found' }),
   ),
-  sort: sortParameter(eventSorts, '-timestamp'),
+}
+const query = {
+  org: Type.Object({ ...search.query.org.properties, ...more }),
+  site: Type.Object({ ...search.query.site.properties, ...more }),
+}
+type EventQuery = Static<typeof query.org> | Static<typeof query.site>
+
+/** Source: contract, `searchOrgDeviceEvents` and `searchSiteDeviceEvents`. */
+export const deviceEventSearch = {
+  query,
+  parse: (asked: EventQuery, now: Date, scope: SitesScope) => ({
+    ...search.parse(asked, now, scope),
+    lastBy: asked.last_by ?? null,
+  }),
 }
 
-/** Source: contract, `searchSiteDeviceEvents`. */
-export const SiteEventsSearch = Type.Object({ ...search, ...filterQuery(siteEventFilters) })
-
-/** Source: contract, `searchOrgDeviceEvents`. */
-export const OrgEventsSearch = Type.Object({ ...search, ...filterQuery(orgEventFilters) })
-
-type AnySearch = Static<typeof OrgEventsSearch> | Static<typeof SiteEventsSearch>
-
-/** A site's search finds devices of every type. */
-const searchFilters = { org: orgEventFilters, site: siteEventFilters, orgDefaults: { device_type: 'ap' } }
-
-/** @throws AppError invalid naming the field. */
-export function parseDeviceEventSearch(query: AnySearch, now: Date, scope: SitesScope): EventSearch & TimeRange & Page {
-  return { ...parseEventSearch(searchFilters, query, { now, scope }), lastBy: query.last_by ?? null }
-}
-
-const countFilters = { org: orgCountFilters, site: siteCountFilters }
-
-/** Source: contract, `countOrgDeviceEvents`. */
-export const OrgEventsCount = Type.Object({
-  ...countQuery,
-  ...filterQuery(orgCountFilters),
-  distinct: distinctParameter(orgEventCounts, 'model'),
+/** Source: contract, `countOrgDeviceEvents` and `countSiteDeviceEvents`. */
+export const deviceEventCount = placeCountOf({
+  org: orgCountFilters,
+  site: siteCountFilters,
+  counts: { org: orgEventCounts, site: siteEventCounts },
+  usual: 'model',
 })
-/** Source: contract, `countSiteDeviceEvents`. */
-export const SiteEventsCount = Type.Object({
-  ...countQuery,
-  ...filterQuery(siteCountFilters),
-  distinct: distinctParameter(siteEventCounts, 'model'),
-})
-
-type AnyCount = Static<typeof OrgEventsCount> | Static<typeof SiteEventsCount>
-
-/** @throws AppError invalid naming the field. */
-export function parseDeviceEventCount(query: AnyCount, now: Date, scope: SitesScope): EventCountQuery & TimeRange {
-  return parseEventCount(countFilters, query, { now, scope, usual: 'model' })
-}
 
 /** Source: contract, `response_events_devices`. */
 export const EventReply = named(

@@ -3,16 +3,7 @@ import { countOperation, searchOperation } from '../../http/lists/list-operation
 import { presentPage } from '../../http/lists/lists.ts'
 import type { Operation } from '../../http/operation.ts'
 import { countDevices, searchDevices } from './store.ts'
-import {
-  DeviceHitReply,
-  OrgDevicesCount,
-  OrgDevicesSearch,
-  SiteDevicesCount,
-  SiteDevicesSearch,
-  parseCount,
-  parseSearch,
-  presentHit,
-} from './wire.ts'
+import { DeviceHitReply, deviceCount, deviceSearch, presentHit } from './wire.ts'
 
 const tag = { org: 'Orgs Devices', site: 'Sites Devices' } as const
 
@@ -26,11 +17,10 @@ export const deviceSearchOperations: Operation[] = [
     },
     tag,
     at: orgSitesAndSite('/devices/search', { needs: 'read' }),
-    query: { org: OrgDevicesSearch, site: SiteDevicesSearch },
+    ...deviceSearch,
     item: DeviceHitReply,
     // Only a range that ends in the past limits the devices, which costs more than reading all of them.
     keepsRange: false,
-    parse: parseSearch,
     run: async (ctx, { scope, search }) => {
       const now = ctx.clock.now()
       return presentPage(await searchDevices(ctx.db, scope, { ...search, page: search }), (hit) => presentHit(hit, now))
@@ -44,8 +34,7 @@ export const deviceSearchOperations: Operation[] = [
     },
     tag,
     at: orgSitesAndSite('/devices/count', { needs: 'read' }),
-    query: { org: OrgDevicesCount, site: SiteDevicesCount },
-    parse: parseCount,
+    ...deviceCount,
     run: (ctx, { scope, search }) => countDevices(ctx.db, scope, search),
   }),
 ].flat()

@@ -1,53 +1,44 @@
 import { type Static, Type } from 'typebox'
 import type { SitesScope } from '../../access/scope.ts'
-import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
-import { type Page, parsePage } from '../../http/lists/lists.ts'
-import { parsePlaceFilters } from '../../http/lists/place-filters.ts'
+import { placeCountOf, placeSearchOf } from '../../http/lists/declare-search.ts'
+import { parseTimeRange } from '../../http/lists/search.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import {
-  type TimeRange,
-  distinctParameter,
-  parseSort,
-  parseTimeRange,
-  sortParameter,
-  countQuery,
-  pagedSearchQuery,
-} from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import {
   orgCountFilters,
   orgCounts,
   orgSearchFilters,
   searchSorts,
-  summaryFields,
   siteCountFilters,
   siteCounts,
   siteSearchFilters,
+  summaryFields,
 } from './filters.ts'
-import type { DeviceCount, DeviceHit, DeviceSearch } from './store.ts'
+import type { DeviceHit } from './store.ts'
 
-const search = { ...pagedSearchQuery, sort: sortParameter(searchSorts, '-timestamp') }
-
-/** Source: contract, `searchOrgDevices`. */
-export const OrgDevicesSearch = Type.Object({ ...search, ...filterQuery(orgSearchFilters) })
-/** Source: contract, `searchSiteDevices`. */
-export const SiteDevicesSearch = Type.Object({
-  ...search,
-  ...filterQuery(siteSearchFilters),
-  desc_sort: Type.Optional(Type.Enum([...searchSorts], { description: 'as `sort` with a minus' })),
+const search = placeSearchOf({
+  org: orgSearchFilters,
+  site: siteSearchFilters,
+  defaults: { org: { type: 'ap' }, site: { type: 'ap' } },
+  sorts: searchSorts,
+  usual: '-timestamp',
 })
+const query = {
+  org: search.query.org,
+  site: Type.Object({
+    ...search.query.site.properties,
+    desc_sort: Type.Optional(Type.Enum([...searchSorts], { description: 'as `sort` with a minus' })),
+  }),
+}
+type SearchQuery = Static<typeof query.org> & Pick<Static<typeof query.site>, 'desc_sort'>
 
-type SearchQuery = Static<typeof OrgDevicesSearch> & Pick<Static<typeof SiteDevicesSearch>, 'desc_sort'>
-
-/** @throws AppError invalid naming the field. */
-export function parseSearch(query: SearchQuery, now: Date): DeviceSearch & TimeRange & Page {
-  return {
-    ...parseTimeRange(query, now),
-    ...parsePage(query),
-    conditions: parseFilters(orgSearchFilters, { type: 'ap', ...query }),
-    createdUntil: untilOf(query.end, now),
-    sort: parseSort(query.desc_sort === undefined ? (query.sort ?? '-timestamp') : `-${query.desc_sort}`),
-  }
+/** Source: contract, `searchOrgDevices` and `searchSiteDevices`. */
+export const deviceSearch = {
+  query,
+  parse: ({ desc_sort: field, ...others }: SearchQuery, now: Date, scope: SitesScope) => ({
+    ...search.parse(field === undefined ? others : { ...others, sort: `-${field}` }, now, scope),
+    createdUntil: untilOf(others.end, now),
+  }),
 }
 
 /**
@@ -60,32 +51,22 @@ function untilOf(text: string | undefined, now: Date): Date | null {
   return end < now ? end : null
 }
 
-const countFilters = { org: orgCountFilters, site: siteCountFilters, orgDefaults: { type: 'ap' } }
-
-/** Source: contract, `countOrgDevices`. */
-export const OrgDevicesCount = Type.Object({
-  ...countQuery,
-  ...filterQuery(orgCountFilters),
-  distinct: distinctParameter(orgCounts, 'model'),
+const count = placeCountOf({
+  org: orgCountFilters,
+  site: siteCountFilters,
+  defaults: { org: { type: 'ap' } },
+  counts: { org: orgCounts, site: siteCounts },
+  usual: 'model',
 })
-/** Source: contract, `countSiteDevices`. */
-export const SiteDevicesCount = Type.Object({
-  ...countQuery,
-  ...filterQuery(siteCountFilters),
-  distinct: distinctParameter(siteCounts, 'model'),
-})
+type CountQuery = Static<typeof count.query.org> | Static<typeof count.query.site>
 
-type AnyCount = Static<typeof OrgDevicesCount> | Static<typeof SiteDevicesCount>
-
-/** @throws AppError invalid naming the field. */
-export function parseCount(query: AnyCount, now: Date, scope: SitesScope): DeviceCount & TimeRange {
-  return {
-    ...parseTimeRange(query, now),
-    conditions: parsePlaceFilters(countFilters, query, scope),
-    createdUntil: untilOf(query.end, now),
-    distinct: query.distinct ?? 'model',
-    limit: parsePage(query).limit,
-  }
+/** Source: contract, `countOrgDevices` and `countSiteDevices`. */
+export const deviceCount = {
+  query: count.query,
+  parse: (asked: CountQuery, now: Date, scope: SitesScope) => ({
+    ...count.parse(asked, now, scope),
+    createdUntil: untilOf(asked.end, now),
+  }),
 }
 
 /** Source: contract, `response_search_devices`. */

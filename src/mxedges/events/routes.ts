@@ -1,18 +1,14 @@
 import { orgSitesAndSite } from '../../http/at.ts'
+import { countOf, searchOf } from '../../http/lists/declare-search.ts'
 import { countOperation } from '../../http/lists/list-operation.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { presentSearch } from '../../http/lists/search.ts'
+import { countFilters, counts, eventSorts, searchFilters } from './filters.ts'
 import { countEvents, searchEvents } from './store.ts'
-import {
-  EventCountQuery,
-  EventSearchQuery,
-  EventSearchReply,
-  parseEventCount,
-  parseEventSearch,
-  presentEvent,
-} from './wire.ts'
+import { EventSearchReply, presentEvent } from './wire.ts'
 
 const tag = { org: 'Orgs MxEdges', site: 'Sites MxEdges' } as const
+const eventSearch = searchOf({ filters: searchFilters, sorts: eventSorts, usual: '-timestamp' })
 
 /** Events of edge appliances. Source: contract, Orgs MxEdges and Sites MxEdges. */
 export const mxedgeEventOperations: Operation[] = [
@@ -26,10 +22,10 @@ export const mxedgeEventOperations: Operation[] = [
     method: 'GET',
     tag,
     at: orgSitesAndSite('/mxedges/events/search', { needs: 'read' }),
-    query: EventSearchQuery,
+    query: eventSearch.query,
     reply: EventSearchReply,
     run: async (ctx, { scope, query, url }) => {
-      const search = parseEventSearch(query, ctx.clock.now())
+      const search = eventSearch.parse(query, ctx.clock.now())
       const found = await searchEvents(ctx.db, scope, { ...search, page: search })
       return { ...presentSearch(found, presentEvent, { search, url }), page: search.page }
     },
@@ -43,8 +39,7 @@ export const mxedgeEventOperations: Operation[] = [
     },
     tag,
     at: orgSitesAndSite('/mxedges/events/count', { needs: 'read' }),
-    query: EventCountQuery,
-    parse: parseEventCount,
+    ...countOf({ filters: countFilters, counts, usual: 'mxedge_id' }),
     run: (ctx, { scope, search: count }) => countEvents(ctx.db, scope, count),
   }),
 ].flat()

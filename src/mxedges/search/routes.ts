@@ -1,10 +1,11 @@
 import { orgSites } from '../../http/at.ts'
+import { countOf, searchOf } from '../../http/lists/declare-search.ts'
 import { countOperation, searchOperation } from '../../http/lists/list-operation.ts'
 import type { Operation } from '../../http/operation.ts'
 import { presentMany } from '../stats/routes.ts'
 import { StatsReply } from '../stats/wire.ts'
+import { countFilters, counts, searchFilters, searchSorts } from './filters.ts'
 import { countMxedges, searchMxedges } from './store.ts'
-import { MxedgeCountQuery, MxedgeSearchQuery, parseMxedgeCount, parseMxedgeSearch } from './wire.ts'
 
 const tag = 'Orgs MxEdges'
 
@@ -15,9 +16,9 @@ export const mxedgeSearchOperations: Operation[] = [
     summary: 'Search the edge appliances of an organization',
     tag,
     at: orgSites('/mxedges/search', { needs: 'read' }),
-    query: MxedgeSearchQuery,
+    // The search finds present appliances whatever the time range: there is no history.
+    ...searchOf({ filters: searchFilters, sorts: searchSorts, usual: 'timestamp' }),
     item: StatsReply,
-    parse: parseMxedgeSearch,
     run: async (ctx, { scope, search }) =>
       presentMany(ctx, scope, await searchMxedges(ctx.db, scope, { ...search, page: search })),
   }),
@@ -26,8 +27,7 @@ export const mxedgeSearchOperations: Operation[] = [
     summary: 'Count the edge appliances of an organization by a field',
     tag,
     at: orgSites('/mxedges/count', { needs: 'read' }),
-    query: MxedgeCountQuery,
-    parse: parseMxedgeCount,
+    ...countOf({ filters: countFilters, counts, usual: 'model' }),
     run: (ctx, { scope, search: count }) => countMxedges(ctx.db, scope, count),
   }),
 ].flat()

@@ -1,26 +1,18 @@
 import { Type } from 'typebox'
 import { alarmDefinitions } from '../../events/alarms/alarm-types.ts'
 import { orgSitesAndSite, self } from '../../http/at.ts'
+import { placeCountOf, placeSearchOf } from '../../http/lists/declare-search.ts'
 import { countOperation, searchOperation } from '../../http/lists/list-operation.ts'
 import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid, named } from '../../http/schemas.ts'
 import { acknowledge, unacknowledge } from './ack-alarms.ts'
+import { alarmCounts, alarmSorts, orgAlarmFilters, siteAlarmFilters } from './filters.ts'
 import { countAlarms, searchAlarms } from './store.ts'
-import {
-  AckBody,
-  AlarmReply,
-  NoteBody,
-  OrgAlarmCountQuery,
-  OrgAlarmsQuery,
-  SiteAlarmCountQuery,
-  SiteAlarmsQuery,
-  parseAlarmCount,
-  parseAlarms,
-  presentAlarm,
-} from './wire.ts'
+import { AckBody, AlarmReply, NoteBody, presentAlarm } from './wire.ts'
 
 const tag = { org: 'Orgs Alarms', site: 'Sites Alarms' } as const
+const filters = { org: orgAlarmFilters, site: siteAlarmFilters }
 const one = { alarm_id: Uuid }
 const twins = <Org extends string, Site extends string>(ofOrg: Org, ofSite: Site) => ({ org: ofOrg, site: ofSite })
 
@@ -33,9 +25,8 @@ export const alarmOperations: Operation[] = [
     summary: twins('Search the alarms of an organization', 'Search the alarms of a site'),
     tag,
     at: orgSitesAndSite('/alarms/search', { needs: 'read' }),
-    query: { org: OrgAlarmsQuery, site: SiteAlarmsQuery },
+    ...placeSearchOf({ ...filters, sorts: alarmSorts, usual: '-timestamp' }),
     item: AlarmReply,
-    parse: parseAlarms,
     run: async (ctx, { scope, search }) =>
       presentPage(await searchAlarms(ctx.db, scope, { ...search, page: search }), presentAlarm),
   }),
@@ -44,8 +35,7 @@ export const alarmOperations: Operation[] = [
     summary: twins('Count the alarms of an organization by a field', 'Count the alarms of a site by a field'),
     tag,
     at: orgSitesAndSite('/alarms/count', { needs: 'read' }),
-    query: { org: OrgAlarmCountQuery, site: SiteAlarmCountQuery },
-    parse: parseAlarmCount,
+    ...placeCountOf({ ...filters, counts: { org: alarmCounts, site: alarmCounts }, usual: 'type' }),
     run: (ctx, { scope, search }) => countAlarms(ctx.db, scope, search),
   }),
   operation({

@@ -1,52 +1,8 @@
 import { type Static, Type } from 'typebox'
-import type { SitesScope } from '../../access/scope.ts'
 import { alarmSeverities, alarms } from '../../events/alarms/alarm-types.ts'
-import { filterQuery } from '../../http/lists/filters.ts'
-import { type Page, parsePage } from '../../http/lists/lists.ts'
-import { parsePlaceFilters } from '../../http/lists/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import {
-  type TimeRange,
-  distinctParameter,
-  parseSort,
-  parseTimeRange,
-  sortParameter,
-  countQuery,
-  pagedSearchQuery,
-} from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
-import { alarmCounts, alarmSorts, orgAlarmFilters, siteAlarmFilters } from './filters.ts'
-import type { AlarmCountQuery, AlarmSearch, FoundAlarm } from './store.ts'
-
-const placeFilters = { org: orgAlarmFilters, site: siteAlarmFilters }
-const search = { ...pagedSearchQuery, sort: sortParameter(alarmSorts, '-timestamp') }
-const count = { ...countQuery, distinct: distinctParameter(alarmCounts, 'type') }
-
-export const OrgAlarmsQuery = Type.Object({ ...search, ...filterQuery(orgAlarmFilters) })
-export const SiteAlarmsQuery = Type.Object({ ...search, ...filterQuery(siteAlarmFilters) })
-export const OrgAlarmCountQuery = Type.Object({ ...count, ...filterQuery(orgAlarmFilters) })
-export const SiteAlarmCountQuery = Type.Object({ ...count, ...filterQuery(siteAlarmFilters) })
-
-type AnySearch = Static<typeof OrgAlarmsQuery> | Static<typeof SiteAlarmsQuery>
-type AnyCount = Static<typeof OrgAlarmCountQuery> | Static<typeof SiteAlarmCountQuery>
-
-export function parseAlarms(query: AnySearch, now: Date, scope: SitesScope): AlarmSearch & TimeRange & Page {
-  return {
-    ...parseTimeRange(query, now),
-    ...parsePage(query),
-    conditions: parsePlaceFilters(placeFilters, query, scope),
-    sort: parseSort(query.sort ?? '-timestamp'),
-  }
-}
-
-export function parseAlarmCount(query: AnyCount, now: Date, scope: SitesScope): AlarmCountQuery & TimeRange {
-  return {
-    ...parseTimeRange(query, now),
-    conditions: parsePlaceFilters(placeFilters, query, scope),
-    distinct: query.distinct ?? 'type',
-    limit: parsePage(query).limit,
-  }
-}
+import type { FoundAlarm } from './store.ts'
 
 const Texts = Type.Array(Type.String())
 

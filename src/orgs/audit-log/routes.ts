@@ -1,9 +1,11 @@
 import { orgSites } from '../../http/at.ts'
+import { countOf, searchOf } from '../../http/lists/declare-search.ts'
 import { countOperation, searchOperation } from '../../http/lists/list-operation.ts'
 import { pageHeaders, presentPage, setPageHeaders } from '../../http/lists/lists.ts'
 import type { Operation } from '../../http/operation.ts'
+import { logCounts, logFilters, logSorts } from './filters.ts'
 import { countAuditLog, listAuditLog } from './store.ts'
-import { LogReply, LogsCountQuery, LogsQuery, parseLogsCountQuery, parseLogsQuery, presentLog } from './wire.ts'
+import { LogReply, presentLog } from './wire.ts'
 
 const tag = 'Orgs Logs'
 
@@ -21,10 +23,9 @@ export const auditLogOperations: Operation[] = [
       summary,
       tag,
       at: orgSites(path, { needs: 'read' }),
-      query: LogsQuery,
+      ...searchOf({ filters: logFilters, sorts: logSorts, usual: '-timestamp' }),
       item: LogReply,
       headers: pageHeaders,
-      parse: parseLogsQuery,
       run: async (ctx, { scope, search, reply }) => {
         const found = await listAuditLog(ctx.db, scope, search)
         setPageHeaders(reply, search, found)
@@ -37,8 +38,7 @@ export const auditLogOperations: Operation[] = [
     summary: 'Count the audit log of an organization by a field',
     tag,
     at: orgSites('/logs/count', { needs: 'read' }),
-    query: LogsCountQuery,
-    parse: parseLogsCountQuery,
+    ...countOf({ filters: logFilters, counts: logCounts, usual: 'admin_name' }),
     run: (ctx, { scope, search }) => countAuditLog(ctx.db, scope, search),
   }),
 ].flat()

@@ -1,30 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
-import { parsePage } from '../../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import {
-  distinctParameter,
-  parseSort,
-  parseTimeRange,
-  sortParameter,
-  countQuery,
-  pagedSearchQuery,
-} from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
-import { logCounts, logFilters, logSorts } from './filters.ts'
-import type { AuditCount, AuditFilter, AuditRecord, AuditSearch } from './store.ts'
-
-export const LogsQuery = Type.Object({
-  ...pagedSearchQuery,
-  ...filterQuery(logFilters),
-  sort: sortParameter(logSorts, '-timestamp'),
-})
-
-export const LogsCountQuery = Type.Object({
-  ...countQuery,
-  ...filterQuery(logFilters),
-  distinct: distinctParameter(logCounts, 'admin_name'),
-})
+import type { AuditRecord } from './store.ts'
 
 export const LogReply = named(
   'AuditLog',
@@ -45,24 +22,6 @@ export const LogReply = named(
     timestamp: Timestamp,
   }),
 )
-
-/** @throws AppError invalid naming the field. */
-export function parseLogsQuery(query: Static<typeof LogsQuery>, now: Date): AuditSearch {
-  return { ...parseFilter(query, now), ...parsePage(query), sort: parseSort(query.sort ?? '-timestamp') }
-}
-
-/** @throws AppError invalid naming the field. */
-export function parseLogsCountQuery(query: Static<typeof LogsCountQuery>, now: Date): AuditCount {
-  return {
-    ...parseFilter(query, now),
-    distinct: query.distinct ?? 'admin_name',
-    limit: parsePage(query).limit,
-  }
-}
-
-function parseFilter(query: Omit<Static<typeof LogsCountQuery>, 'distinct'>, now: Date): AuditFilter {
-  return { ...parseTimeRange(query, now), conditions: parseFilters(logFilters, query) }
-}
 
 export function presentLog(record: AuditRecord): Static<typeof LogReply> {
   return {

@@ -1,26 +1,22 @@
+import { Type } from 'typebox'
 import { systemEventTypes } from '../../events/system-event-types.ts'
 import { org, orgAndSite, self } from '../../http/at.ts'
 import { EventTypesReply } from '../../http/event-types.ts'
+import { placeCountOf, placeSearchOf, searchOf } from '../../http/lists/declare-search.ts'
 import { countOperation, searchOperation } from '../../http/lists/list-operation.ts'
 import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
+import { anyDistinctParameter } from '../../http/lists/search.ts'
+import { eventFilters, eventSorts, orgCounts, siteCounts, systemFilters, systemSorts } from './filters.ts'
 import { countEvents, searchEvents } from './store.ts'
-import {
-  OrgEventReply,
-  OrgEventsQuery,
-  OrgSystemCountQuery,
-  OrgSystemQuery,
-  SiteSystemCountQuery,
-  SiteSystemQuery,
-  SystemEventReply,
-  parseOrgEvents,
-  parseSystemCount,
-  parseSystemEvents,
-  presentOrgEvent,
-  presentSystemEvent,
-} from './wire.ts'
+import { OrgEventReply, SystemEventReply, presentOrgEvent, presentSystemEvent } from './wire.ts'
 
 const tag = { org: 'Orgs Events', site: 'Sites Events' } as const
+const placeFilters = { org: systemFilters, site: eventFilters }
+
+const fields: readonly string[] = orgCounts
+const { query, parse } = placeCountOf({ ...placeFilters, counts: { org: fields, site: siteCounts }, usual: 'type' })
+const ofOrg = Type.Object({ ...query.org.properties, distinct: anyDistinctParameter(orgCounts, 'type') })
 
 /** Events of the service itself. Source: contract, Orgs Events, Sites Events and Constants Events. */
 export const systemEventOperations: Operation[] = [
@@ -29,11 +25,10 @@ export const systemEventOperations: Operation[] = [
     summary: 'Search the events that concern an organization itself',
     tag: tag.org,
     at: org('/events/search', { needs: 'read' }),
-    query: OrgEventsQuery,
+    ...searchOf({ filters: eventFilters, sorts: eventSorts, usual: '-timestamp' }),
     item: OrgEventReply,
-    parse: parseOrgEvents,
     run: async (ctx, { scope, search }) =>
-      presentPage(await searchEvents(ctx.db, scope, { ...search, page: search }), presentOrgEvent),
+      presentPage(await searchEvents(ctx.db, scope, { ...search, isOfOrg: true, page: search }), presentOrgEvent),
   }),
   searchOperation({
     id: { org: 'searchOrgSystemEvents', site: 'searchSiteSystemEvents' },
@@ -43,9 +38,8 @@ export const systemEventOperations: Operation[] = [
     },
     tag,
     at: orgAndSite('/events/system/search', { needs: 'read' }),
-    query: { org: OrgSystemQuery, site: SiteSystemQuery },
+    ...placeSearchOf({ ...placeFilters, sorts: systemSorts, usual: '-timestamp' }),
     item: SystemEventReply,
-    parse: parseSystemEvents,
     run: async (ctx, { scope, search }) =>
       presentPage(await searchEvents(ctx.db, scope, { ...search, page: search }), presentSystemEvent),
   }),
@@ -57,8 +51,8 @@ export const systemEventOperations: Operation[] = [
     },
     tag,
     at: orgAndSite('/events/system/count', { needs: 'read' }),
-    query: { org: OrgSystemCountQuery, site: SiteSystemCountQuery },
-    parse: parseSystemCount,
+    query: { org: ofOrg, site: query.site },
+    parse,
     run: (ctx, { scope, search }) => countEvents(ctx.db, scope, search),
   }),
   operation({

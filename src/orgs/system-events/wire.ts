@@ -1,80 +1,8 @@
 import { type Static, Type } from 'typebox'
-import type { SitesScope } from '../../access/scope.ts'
-import { systemEvents } from '../../events/system-event-types.ts'
-import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
-import { type Page, parsePage } from '../../http/lists/lists.ts'
-import { parseEventCount, parseEventSearch } from '../../http/lists/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import {
-  type TimeRange,
-  anyDistinctParameter,
-  distinctParameter,
-  parseSort,
-  parseTimeRange,
-  sortParameter,
-  countQuery,
-  pagedSearchQuery,
-} from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
-import { eventFilters, eventSorts, orgCounts, siteCounts, systemFilters, systemSorts } from './filters.ts'
-import type { EventCountQuery, EventSearch, FoundEvent } from './store.ts'
-
-const placeFilters = { org: systemFilters, site: eventFilters }
-
-/** Source: contract, `searchOrgEvents`. */
-export const OrgEventsQuery = Type.Object({
-  ...pagedSearchQuery,
-  ...filterQuery(eventFilters),
-  sort: sortParameter(eventSorts, '-timestamp'),
-})
-
-export function parseOrgEvents(query: Static<typeof OrgEventsQuery>, now: Date): EventSearch & TimeRange & Page {
-  return {
-    ...parseTimeRange(query, now),
-    ...parsePage(query),
-    conditions: parseFilters(eventFilters, query),
-    isOfOrg: true,
-    sort: parseSort(query.sort ?? '-timestamp'),
-  }
-}
-
-/** Source: contract, `searchOrgSystemEvents`. */
-export const OrgSystemQuery = Type.Object({
-  ...pagedSearchQuery,
-  ...filterQuery(systemFilters),
-  sort: sortParameter(systemSorts, '-timestamp'),
-})
-
-/** Source: contract, `searchSiteSystemEvents`. */
-export const SiteSystemQuery = Type.Object({
-  ...pagedSearchQuery,
-  ...filterQuery(eventFilters),
-  sort: sortParameter(systemSorts, '-timestamp'),
-})
-
-type AnySearch = Static<typeof OrgSystemQuery> | Static<typeof SiteSystemQuery>
-
-export function parseSystemEvents(query: AnySearch, now: Date, scope: SitesScope): EventSearch & TimeRange & Page {
-  return parseEventSearch(placeFilters, query, { now, scope })
-}
-
-export const OrgSystemCountQuery = Type.Object({
-  ...countQuery,
-  ...filterQuery(systemFilters),
-  distinct: anyDistinctParameter(orgCounts, 'type'),
-})
-
-export const SiteSystemCountQuery = Type.Object({
-  ...countQuery,
-  ...filterQuery(eventFilters),
-  distinct: distinctParameter(siteCounts, 'type'),
-})
-
-type AnyCount = Static<typeof OrgSystemCountQuery> | Static<typeof SiteSystemCountQuery>
-
-export function parseSystemCount(query: AnyCount, now: Date, scope: SitesScope): EventCountQuery & TimeRange {
-  return parseEventCount(placeFilters, query, { now, scope, usual: 'type' })
-}
+import { systemEvents } from '../../events/system-event-types.ts'
+import type { FoundEvent } from './store.ts'
 
 const Severity = Type.Enum(['info', 'warn', 'critical'])
 

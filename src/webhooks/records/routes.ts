@@ -1,18 +1,13 @@
 import { orgAndSite } from '../../http/at.ts'
+import { countOf, searchOf } from '../../http/lists/declare-search.ts'
 import { countOperation, searchOperation } from '../../http/lists/list-operation.ts'
 import { presentPage } from '../../http/lists/lists.ts'
 import type { Operation } from '../../http/operation.ts'
 import { Uuid } from '../../http/schemas.ts'
 import { getWebhook } from '../store.ts'
+import { deliveryCounts, deliveryFilters, deliverySorts } from './delivery-filters.ts'
 import { countDeliveries, searchDeliveries } from './store.ts'
-import {
-  DeliveryCountQuery,
-  DeliveryReply,
-  DeliverySearchQuery,
-  parseDeliveryCount,
-  parseDeliverySearch,
-  presentDelivery,
-} from './wire.ts'
+import { DeliveryReply, presentDelivery } from './wire.ts'
 
 const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' } as const
 const params = { webhook_id: Uuid }
@@ -28,9 +23,8 @@ export const deliveryOperations: Operation[] = [
     tag,
     at: orgAndSite('/webhooks/:webhook_id/events/search', { needs: 'read' }),
     params,
-    query: DeliverySearchQuery,
+    ...searchOf({ filters: deliveryFilters, sorts: deliverySorts, usual: '-timestamp' }),
     item: DeliveryReply,
-    parse: parseDeliverySearch,
     run: async (ctx, { scope, params: { webhook_id: id }, search }) => {
       await getWebhook(ctx.db, scope, id)
       return presentPage(await searchDeliveries(ctx.db, scope, { ...search, webhookId: id }), presentDelivery)
@@ -45,8 +39,7 @@ export const deliveryOperations: Operation[] = [
     tag,
     at: orgAndSite('/webhooks/:webhook_id/events/count', { needs: 'read' }),
     params,
-    query: DeliveryCountQuery,
-    parse: parseDeliveryCount,
+    ...countOf({ filters: deliveryFilters, counts: deliveryCounts, usual: 'status' }),
     run: async (ctx, { scope, params: { webhook_id: id }, search: count }) => {
       await getWebhook(ctx.db, scope, id)
       return countDeliveries(ctx.db, scope, { ...count, webhookId: id })

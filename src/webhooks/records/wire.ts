@@ -1,31 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
-import { parsePage } from '../../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import {
-  distinctParameter,
-  parseSort,
-  parseTimeRange,
-  sortParameter,
-  countQuery,
-  pagedSearchQuery,
-} from '../../http/lists/search.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { restoreHeaders } from '../requests/recorded-headers.ts'
-import { deliveryCounts, deliveryFilters, deliverySorts } from './delivery-filters.ts'
-import type { DeliveryDistinct, DeliveryFilter, DeliverySearch, FoundDelivery } from './store.ts'
-
-export const DeliverySearchQuery = Type.Object({
-  ...pagedSearchQuery,
-  ...filterQuery(deliveryFilters),
-  sort: sortParameter(deliverySorts, '-timestamp'),
-})
-
-export const DeliveryCountQuery = Type.Object({
-  ...countQuery,
-  ...filterQuery(deliveryFilters),
-  distinct: distinctParameter(deliveryCounts, 'status'),
-})
+import type { FoundDelivery } from './store.ts'
 
 export const DeliveryReply = named(
   'WebhookDelivery',
@@ -54,28 +31,6 @@ export const DeliveryReply = named(
     resp_body: Type.Optional(Type.String()),
   }),
 )
-
-type Filter = Omit<DeliveryFilter, 'webhookId'>
-
-function parseFilter(query: Omit<Static<typeof DeliveryCountQuery>, 'distinct' | 'limit'>, now: Date): Filter {
-  return { ...parseTimeRange(query, now), conditions: parseFilters(deliveryFilters, query) }
-}
-
-/** @throws AppError invalid naming the field. */
-export function parseDeliverySearch(
-  query: Static<typeof DeliverySearchQuery>,
-  now: Date,
-): Omit<DeliverySearch, 'webhookId'> {
-  return { ...parseFilter(query, now), ...parsePage(query), sort: parseSort(query.sort ?? '-timestamp') }
-}
-
-/** @throws AppError invalid naming the field. */
-export function parseDeliveryCount(
-  query: Static<typeof DeliveryCountQuery>,
-  now: Date,
-): Filter & { readonly distinct: DeliveryDistinct; readonly limit: number } {
-  return { ...parseFilter(query, now), limit: parsePage(query).limit, distinct: query.distinct ?? 'status' }
-}
 
 export function presentDelivery(record: FoundDelivery): Static<typeof DeliveryReply> {
   const { siteId, statusCode, error, final, durationMs, nextAttempt, exchange } = record
