@@ -40,6 +40,8 @@ const CONCURRENCY = 2
 const MAX_CONNECTIONS = CONCURRENCY + 1
 const POLL_MS = 10_000
 const STOP_WITHIN_MS = 5000
+/** The end of a task is recorded by one short statement. If it takes longer, the end of the pool waits for it. */
+const RECORD_WITHIN_MS = 2000
 const BACKFILL_MS = 24 * 3600e3
 const AGAIN_MS = 1000
 
@@ -55,6 +57,7 @@ export async function startJobs({ connection, log: parent, tasks }: JobsOptions)
   const lost = (error: Error): void => log.warn({ err: error }, 'database connection lost')
   const pool = openPool({ ...connection, max: MAX_CONNECTIONS }, lost)
   pool.on('connect', (client) => client.on('error', lost))
+  const runs: Runs = new Set()
   /** Null: it has ended by itself. */
   let runner: Runner | null = null
   let restarted = Promise.resolve()
@@ -64,14 +67,14 @@ export async function startJobs({ connection, log: parent, tasks }: JobsOptions)
     events.once('pool:gracefulShutdown', () => {
       if (!signal.aborted) restarted = beginAgain()
     })
-    return run({ ...runnerOptions(tasks, signal), events, pgPool: pool, logger: workerLogger(log) })
+    return run({ ...runnerOptions(tasks, runs, signal), events, pgPool: pool, logger: workerLogger(log) })
   }
 
   /** A runner ends by itself if it can't record the end of a task. Its other tasks end first, and their ends are recorded. */
   async function beginAgain(): Promise<void> {
     const former = runner
     runner = null
-    await former?.promise
+    if (former !== null) await untilEnded(former.promise, runs)
     for (;;) {
       await pause(AGAIN_MS, signal)
       if (signal.aborted) return
@@ -95,13 +98,41 @@ export async function startJobs({ connection, log: parent, tasks }: JobsOptions)
     async stop() {
       stopping.abort()
       await restarted
-      await runner?.stop()
+      if (runner !== null) await untilEnded(runner.stop(), runs)
       await endPool(pool)
     },
   }
 }
 
-function runnerOptions(tasks: readonly Task[], signal: AbortSignal): RunnerOptions {
+/** The tasks that are running. */
+type Runs = Set<Promise<void>>
+
+/**
+ * Waits for the end of a runner: for its tasks as long as they take, and then for a short time. After the end of one task could not
+ * be recorded, graphile-worker miscounts the records in progress, and may wait for them forever; see decision 453.
+ */
+async function untilEnded(ending: Promise<unknown>, runs: Runs): Promise<void> {
+  const ended = new AbortController()
+  const { signal } = ended
+  const untilRecorded = async (): Promise<void> => {
+    do {
+      await Promise.allSettled(runs)
+      await pause(RECORD_WITHIN_MS, signal)
+    } while (runs.size > 0 && !signal.aborted)
+  }
+  try {
+    await Promise.race([ending, untilRecorded()])
+  } finally {
+    ended.abort()
+  }
+}
+
+function runnerOptions(tasks: readonly Task[], runs: Runs, signal: AbortSignal): RunnerOptions {
+  const runTask = (task: Task, payload: unknown): Promise<void> => {
+    const ran = task.run(payload, signal).finally(() => runs.delete(ran))
+    runs.add(ran)
+    return ran
+  }
   return {
     concurrency: CONCURRENCY,
     // The process ends in the order that app/ decides.
@@ -116,7 +147,7 @@ function runnerOptions(tasks: readonly Task[], signal: AbortSignal): RunnerOptio
         failJobBatchDelay: 0,
       },
     },
-    taskList: Object.fromEntries(tasks.map((task) => [task.name, (payload) => task.run(payload, signal)])),
+    taskList: Object.fromEntries(tasks.map((task) => [task.name, (payload) => runTask(task, payload)])),
     parsedCronItems: parseCronItems(
       tasks.flatMap(({ name, cron }) =>
         cron === undefined ? [] : [{ task: name, match: cron, options: { backfillPeriod: BACKFILL_MS } }],
