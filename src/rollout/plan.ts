@@ -84,6 +84,8 @@ export interface PhaseGate {
   readonly wait_for?: GateWait
   /** How long it waits, for a wait by time. */
   readonly minutes?: number
+  /** The next phase does not open before this instant, whatever else it waits for. Absent: there is none. */
+  readonly not_before_s?: number
   /** The URL of a check. */
   readonly url?: string
   /** The person who created the upgrade may not give the approval. Absent: they may. */

@@ -92,6 +92,8 @@ export interface PhaseApproval extends PhaseOf {
   readonly admin_id: string | null
   readonly note: string | null
   readonly at_s: number
+  /** The person has opened the next phase before the instant of its gate. Absent: not so. */
+  readonly early?: true
 }
 
 /** A device's report about its connections in the network. */
@@ -139,8 +141,10 @@ export interface UpgradeHold {
   readonly of?: PhaseOf['of']
   /** It waits for an approval of its start. Absent: it does not. */
   readonly phase?: 0
-  /** How long it waits from then on, in service time. Absent: it does not wait for a time. */
+  /** How long it waits from then on, in service time. Absent: it does not wait for so long. */
   readonly wait_ms?: number
+  /** The instant for which it waits. Absent: it waits for none. */
+  readonly not_before_s?: number
   /** How many further people must approve, if more than one must. */
   readonly missing?: number
   readonly since_s: number

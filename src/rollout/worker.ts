@@ -15,6 +15,7 @@ import { decidePartly, postponeRead } from './rounds/decide-partly.ts'
 import { type UnfinishedRead, decidePortion } from './rounds/decide-portion.ts'
 import { type RolloutOptions, openCount } from './rollout.ts'
 import { leavesMuchGarbage } from './rounds/decide-garbage.ts'
+import { expediteWaits } from './gates/store-checks.ts'
 import { countRounds } from './metrics.ts'
 import { listWitnesses, updateGrace } from './grace/store.ts'
 import {
@@ -70,7 +71,8 @@ export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
 
 /**
  * Makes site upgrades due whose due times are wrong: after a start all of them, since a dead process may have leases;
- * after a change of the wall clock against service time those that wait for their start.
+ * after a change of the wall clock against service time those that wait for their start. Either concerns gates that wait for an
+ * instant too.
  * @param lastMs The last result; null at first.
  * @returns By how much the wall clock is ahead of service time.
  */
@@ -79,6 +81,7 @@ export async function followWallClock(ctx: Context, lastMs: number | null): Prom
   const offsetMs = ctx.clock.now().getTime() - nowMs
   if (lastMs !== null && Math.abs(offsetMs - lastMs) < CLOCK_STEP_MS) return lastMs
   await expediteSiteUpgrades(ctx.db, nowMs, lastMs === null ? 'all' : 'queued')
+  await expediteWaits(ctx.db, nowMs)
   return offsetMs
 }
 

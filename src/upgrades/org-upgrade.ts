@@ -97,6 +97,8 @@ export interface UpgradeRequest {
   readonly start: RequestedTime | null
   /** Null: with the start. */
   readonly reboot: RequestedTime | null
+  /** The instants before which phases do not begin. */
+  readonly notBefore: readonly RequestedTime[]
   /** Devices begin only within them; null: within those of their site; empty: at any time. */
   readonly windows: readonly MaintenanceWindow[] | null
   /** Devices of other upgrades that have not begun with them are taken over. */

@@ -64,6 +64,9 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     },
     start: parseDateTime('start_datetime', body.start_datetime) ?? parseEpoch('start_time', body.start_time),
     reboot: parseDateTime('reboot_datetime', body.reboot_datetime) ?? parseEpoch('reboot_at', body.reboot_at),
+    notBefore: gates.phase_gates.flatMap(
+      ({ not_before: notBefore }, index) => parseEpoch(`phase_gates.${index}.not_before`, notBefore) ?? [],
+    ),
     windows: parseWindows(body.maintenance_windows),
     supersede: body.supersede ?? false,
     includeNew: body.include_new === true ? selection : null,

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { textOf } from '../http/texts.ts'
 import { MAX_EPOCH_S, epochS } from '../platform/time/clock.ts'
-import { START_PHASE, type UpgradeHold, type UpgradeNote } from '../rollout/rollout.ts'
+import type { UpgradeNote } from '../rollout/rollout.ts'
 import { buckets } from './buckets.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
 import { DEFAULT_CLUSTER_SIZE } from './planning/plan-p2p.ts'
@@ -10,6 +10,7 @@ import type { OrgUpgradeItem } from './store.ts'
 import { decideWholeStatus } from './decide-whole-status.ts'
 import { previewFields } from './previews/wire.ts'
 import { ApprovalsReply, presentApproval } from './changes/wire-approve.ts'
+import { heldField, presentHeldNote, presentHold } from './wire-hold.ts'
 import { limitsOfAll } from './wire-limits.ts'
 import { includeField, supersedeField, windowFields } from './wire-extensions.ts'
 import { fieldsOf, strategies } from './strategies/index.ts'
@@ -122,29 +123,7 @@ export const TargetsReply = named(
 /** Fields of a site upgrade that it has at times. */
 export const stateFields = {
   /** Present while no new command is sent. Ours: the interface has no upgrade that waits for a person. */
-  held: Type.Optional(
-    named(
-      'UpgradeHold',
-      Type.Object({
-        by: Type.Enum(['approval', 'check', 'gate', 'time', 'user'], {
-          description:
-            'what it waits for: an approval, a check, a person at a gate, a time, or the person who has paused it',
-        }),
-        reason: Type.String(),
-        phase_of: Type.Optional(
-          Type.Literal('downloads', { description: 'present at a gate between phases of the downloads' }),
-        ),
-        until: Type.Optional(
-          Type.Number({ description: 'about when the time ends; time in which the service is down does not count' }),
-        ),
-        approvals_missing: Type.Optional(
-          Type.Integer({ description: 'how many further people must approve, if more than one must' }),
-        ),
-        phase: Type.Optional(Type.Literal(START_PHASE, { description: 'present while its start waits' })),
-        timestamp: Timestamp,
-      }),
-    ),
-  ),
+  held: heldField,
   /** Why it stopped before its end. */
   stop_reason: Type.Optional(Type.String()),
 }
@@ -285,23 +264,6 @@ export function presentState({
     ...(hold !== null && { held: presentHold(hold) }),
     ...(stopReason !== null && { stop_reason: stopReason }),
   }
-}
-
-function presentHold({ by, reason, of, phase, missing, wait_ms: waitMs, since_s: sinceS }: UpgradeHold) {
-  return {
-    by,
-    reason,
-    ...(of !== undefined && { phase_of: of }),
-    ...(phase !== undefined && { phase }),
-    ...(waitMs !== undefined && { until: sinceS + waitMs / 1000 }),
-    ...(missing !== undefined && { approvals_missing: missing }),
-    timestamp: sinceS,
-  }
-}
-
-/** Published clients don't know `held`: for them a note explains why the upgrade waits. */
-export function presentHeldNote(hold: UpgradeHold | null): { reason: string }[] {
-  return hold === null ? [] : [{ reason: `held: ${hold.reason}` }]
 }
 
 /** Presents the notes of a site upgrade, with the reasons why it waits and why devices failed. */

@@ -86,6 +86,7 @@ function createWorld(
     current: 2,
     gatePassed: 1,
     approved: [],
+    hurried: [],
     pending: {},
     failures: countOf(targets),
     upgraded: {},

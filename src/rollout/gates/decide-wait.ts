@@ -1,5 +1,8 @@
 import { counted } from '../../platform/counted.ts'
+import { greatestOf } from '../../platform/extremes.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { wordsOf } from './decide-hold.ts'
+import type { Now } from '../site-upgrade-now.ts'
 import { type OrgPhasePlan, type PhaseGate, START_PHASE, type StartGate, type UpgradeHold } from '../rollout.ts'
 
 /** The state of the gates of a whole upgrade. */
@@ -13,6 +16,8 @@ interface Gates {
   readonly gatePassed: number
   /** The phases that people have approved, once for each of the people. */
   readonly approved: readonly number[]
+  /** The phases after which people have opened the next one before its instant. */
+  readonly hurried: readonly number[]
 }
 
 /** The gate before the first phase. */
@@ -45,7 +50,7 @@ function findApprovalWait(gate: StartGate, given: number, what: string): Wait | 
   return { by: 'approval', reason, ...((gate.approvals ?? 1) > 1 && { missing }) }
 }
 
-type Wait = Pick<UpgradeHold, 'by' | 'reason' | 'missing' | 'wait_ms'>
+export type Wait = Pick<UpgradeHold, 'by' | 'reason' | 'missing' | 'wait_ms' | 'not_before_s'>
 
 /** A gate that waits for an event. */
 type WaitingGate = PhaseGate & Required<Pick<PhaseGate, 'wait_for'>>
@@ -64,24 +69,37 @@ export function findWaitingGate(phase: number, { sizes, gates }: Pick<Gates, 'si
 
 /**
  * Returns what the gate after a phase waits for although enough of its devices were upgraded; null: the next phase may
- * open.
+ * open. An approval may be given before the instant of the gate, and a check is called after it.
  * @param phase The phase that has ended, from 1.
  */
-export function findWait(phase: number, { of, sizes, gates, gatePassed, approved }: Gates): Wait | null {
+export function findWait(phase: number, state: Gates, now: Date): Wait | null {
+  const { of, sizes, gates, gatePassed, approved } = state
+  const ended = endOf(phase, { of, isEmptied: gates?.[phase - 1]?.emptied === true })
+  const notBeforeS = findInstant(phase, state, now)
+  // The instant is the earliest start of the next phase, so it applies after a phase without devices too.
+  const instant = notBeforeS === null ? null : waitForTime(ended, { notBeforeS })
   const gate = findWaitingGate(phase, { sizes, gates })
-  if (gate === null) return null
-  const ended = endOf(phase, { of, isEmptied: gate.emptied === true })
+  if (gate === null) return instant
+  const isPassed = gatePassed >= phase
   switch (gate.wait_for) {
     case 'pause':
-      return gatePassed >= phase ? null : { by: 'gate', reason: `${ended}, after which a pause was requested` }
+      return isPassed ? null : { by: 'gate', reason: `${ended}, after which a pause was requested` }
     case 'check':
-      return gatePassed >= phase ? null : { by: 'check', reason: waitForCheck(ended) }
+      return instant ?? (isPassed ? null : { by: 'check', reason: waitForCheck(ended) })
     case 'time':
-      return gatePassed >= phase ? null : waitForTime(ended, gate)
+      return isPassed || gate.minutes === undefined
+        ? instant
+        : waitForTime(ended, { minutes: gate.minutes, notBeforeS })
     case 'approval':
       // Resuming the upgrade after too many failures is not an approval.
-      return findApprovalWait(gate, countApproved(approved, phase), `${ended} and`)
+      return findApprovalWait(gate, countApproved(approved, phase), `${ended} and`) ?? instant
   }
+}
+
+/** Returns the instant before which the phase after this one may not open; null: there is none, or it is over. */
+function findInstant(phase: number, { gates, hurried }: Gates, now: Date): number | null {
+  const notBeforeS = gates?.[phase - 1]?.not_before_s ?? null
+  return notBeforeS === null || notBeforeS <= epochS(now) || hurried.includes(phase) ? null : notBeforeS
 }
 
 const MINUTE_MS = 60_000
@@ -91,12 +109,42 @@ export function waitMsOf(gate: PhaseGate | null): number {
   return gate?.wait_for === 'time' ? (gate.minutes ?? 0) * MINUTE_MS : 0
 }
 
-function waitForTime(ended: string, gate: PhaseGate): Wait {
+/** Returns the last instant before which the gates before a phase keep it closed; 0: there is none. */
+export function instantMsBefore(phase: number, gates: OrgPhasePlan['gates']): number {
+  const before = (gates ?? []).slice(0, phase - 1)
+  return Math.max(0, greatestOf(before.map((gate) => 1000 * (gate?.not_before_s ?? 0))))
+}
+
+/** True if a gate lets the next phase wait for a time, or until an instant. */
+export function hasTime(gates: OrgPhasePlan['gates']): boolean {
+  return gates?.some((gate) => waitMsOf(gate) > 0 || gate?.not_before_s !== undefined) ?? false
+}
+
+interface TimeOf {
+  readonly minutes?: number
+  readonly notBeforeS: number | null
+}
+
+function waitForTime(ended: string, { minutes, notBeforeS }: TimeOf): Wait {
+  const times = [
+    ...(minutes === undefined ? [] : [`for ${counted(minutes, 'minute')}`]),
+    ...(notBeforeS === null ? [] : [`until ${new Date(notBeforeS * 1000).toISOString()}`]),
+  ]
   return {
     by: 'time',
-    reason: `${ended} and waits for ${counted(gate.minutes ?? 0, 'minute')}`,
-    wait_ms: waitMsOf(gate),
+    reason: `${ended} and waits ${times.join(' and ')}`,
+    ...(minutes !== undefined && { wait_ms: minutes * MINUTE_MS }),
+    ...(notBeforeS !== null && { not_before_s: notBeforeS }),
   }
+}
+
+/** Returns when the wait for a time ends, in service time: an instant is one of the wall clock, and a time is not. */
+export function waitEndMs(
+  { since_ms: sinceMs, wait_ms: waitMs = 0, not_before_s: notBeforeS }: UpgradeHold,
+  { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
+): number {
+  const instantMs = notBeforeS === undefined ? 0 : nowMs + notBeforeS * 1000 - now.getTime()
+  return Math.max(sinceMs + waitMs, instantMs)
 }
 
 /** @param isEmptied It has lost all its devices, to other upgrades or because people excluded them. */

@@ -9,10 +9,10 @@ import { appendUpgradeChange } from '../events/append-events.ts'
 import { noteUpgrades } from '../events/note-upgrades.ts'
 import { type CheckVerdict, decideCheck } from './decide-check.ts'
 import { wordsOf } from './decide-hold.ts'
-import { endOf, waitForCheck } from './decide-wait.ts'
+import { endOf, waitEndMs, waitForCheck } from './decide-wait.ts'
 import { presentPhase } from '../phases/present-phase.ts'
-import { type DueCheck, claimChecks, lockWaiting, replaceHold, updateCheckDue } from './store-checks.ts'
-import { resumeSiteUpgrades } from './store-hold.ts'
+import { type DueCheck, claimChecks, endHold, lockWaiting, replaceHold, updateCheckDue } from './store-checks.ts'
+import { releaseGates, resumeSiteUpgrades } from './store-hold.ts'
 import { insertApproval } from '../phases/store.ts'
 import type { UpgradeHold } from '../rollout.ts'
 
@@ -93,7 +93,7 @@ async function askCheck(
   { check, signal }: { readonly check: DueCheck; readonly signal: AbortSignal },
 ): Promise<void> {
   const { orgId, id, url, attempt, total, upgraded, failed } = check
-  if (url === null) return applyTo(ctx, check, { kind: 'open', note: null })
+  if (url === null) return endWait(ctx, check)
   const question = { org_id: orgId, upgrade_id: id, ...phaseOf(check), total, upgraded, failed }
   const result = await outbound.send({
     url,
@@ -123,6 +123,19 @@ async function applyTo(ctx: Context, check: DueCheck, verdict: CheckVerdict): Pr
   })
 }
 
+/** Ends a wait for a time. If the clock was set back meanwhile, its instant may still be ahead. */
+async function endWait(ctx: Context, check: DueCheck): Promise<void> {
+  const scope = systemScope('rollout', check.orgId)
+  await inTx(ctx, async (tx) => {
+    const hold = await lockWaiting(tx, scope, check)
+    if (hold === null) return
+    const at = { now: ctx.clock.now(), nowMs: ctx.serviceClock.nowMs() }
+    const endMs = waitEndMs(hold, at)
+    await updateCheckDue(tx, scope, check.id, endMs > at.nowMs ? endMs : null)
+    if (endMs <= at.nowMs) await openGate(tx, scope, { check, by: 'time', note: null, ...at })
+  })
+}
+
 function phaseOf({ phase, of }: DueCheck) {
   return presentPhase({ phase, of: of ?? undefined })
 }
@@ -143,7 +156,7 @@ async function applyVerdict(
   const { id, phase } = check
   await updateCheckDue(tx, scope, id, verdict.kind === 'retry' ? nowMs + verdict.afterMs : null)
   if (verdict.kind === 'hold') return holdForPerson(tx, scope, { check, hold, reason: verdict.reason, now })
-  if (verdict.kind === 'open') return openGate(tx, scope, { check, note: verdict.note, now, nowMs })
+  if (verdict.kind === 'open') return openGate(tx, scope, { check, by: 'check', note: verdict.note, now, nowMs })
   const ended = endOf(phase, { of: hold.of, isEmptied: check.isEmptied })
   await replaceHold(tx, scope, id, { ...hold, reason: waitForCheck(ended, verdict.failure) })
   noteUpgrades(tx, scope, [{ orgUpgradeId: id, id: null }])
@@ -171,6 +184,7 @@ async function holdForPerson(
 
 interface OpenedGate {
   readonly check: DueCheck
+  readonly by: keyof typeof openings
   readonly note: string | null
   readonly now: Date
   readonly nowMs: number
@@ -182,19 +196,17 @@ const openings = {
   time: { type: 'UPGRADE_WAIT_ENDED', message: (phase: string) => `The wait after ${phase} ended` },
 } as const
 
-async function openGate(tx: Tx, scope: OrgScope, { check, note, now, nowMs }: OpenedGate): Promise<void> {
-  const { id, phase, of, url } = check
-  const by = url === null ? 'time' : 'check'
-  await insertApproval(tx, scope, id, {
-    phase,
-    ...(of !== null && { of }),
-    by,
-    name: by,
-    admin_id: null,
-    note,
-    at_s: epochS(now),
-  })
-  await resumeSiteUpgrades(tx, scope, id, nowMs)
+async function openGate(tx: Tx, scope: OrgScope, { check, by, note, now, nowMs }: OpenedGate): Promise<void> {
+  const { id, phase, of } = check
+  if (by === 'time' && check.waitFor !== 'time') {
+    // The gate has a further condition: it is evaluated again, now that its instant is over.
+    await endHold(tx, scope, id)
+    await releaseGates(tx, scope, id, nowMs)
+  } else {
+    const opening = { phase, ...(of !== null && { of }), by, name: by, admin_id: null, note, at_s: epochS(now) }
+    await insertApproval(tx, scope, id, opening)
+    await resumeSiteUpgrades(tx, scope, id, nowMs)
+  }
   const { type, message } = openings[by]
   const opened = { type, upgrade_id: id, ...phaseOf(check), ...(note !== null && { note }) } as const
   const words = `${wordsOf(of ?? undefined).phase} ${phase} of upgrade ${id}`

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { type Db, type Tx, json } from '../../platform/database/db.ts'
-import type { UpgradeHold } from '../rollout.ts'
+import type { GateWait, UpgradeHold } from '../rollout.ts'
 
 /** A check that is due, or a wait that has ended. */
 export interface DueCheck {
@@ -11,7 +11,9 @@ export interface DueCheck {
   readonly phase: number
   /** Null: of the reboots. */
   readonly of: 'downloads' | null
-  /** Null: it waits for nothing but a time. */
+  /** What the gate waits for, besides its instant. */
+  readonly waitFor: GateWait
+  /** Null: the upgrade waits for a time now. */
   readonly url: string | null
   /** The phase has lost all its devices. */
   readonly isEmptied: boolean
@@ -62,19 +64,20 @@ export async function claimChecks(
       from due where upgrade.org_id = due.org_id and upgrade.id = due.id
       returning upgrade.*
     ), asked as (
-      select org_id, id, 'downloads' as of, (downloads->>'current')::integer as phase, download_plan as plan,
+      select org_id, id, hold, 'downloads' as of, (downloads->>'current')::integer as phase, download_plan as plan,
         downloads->'downloaded' as upgraded, downloads->'failures' as failures
       from claimed where hold->>'of' = 'downloads'
       union all
-      select org_id, id, null, current_phase, phase_plan, upgraded_by_phase, failures_by_phase
+      select org_id, id, hold, null, current_phase, phase_plan, upgraded_by_phase, failures_by_phase
       from claimed where hold->>'of' is null
     )
-    select org_id, id, of, phase, plan->'gates'->(phase - 1)->>'url' as url,
+    select org_id, id, of, phase, plan->'gates'->(phase - 1)->>'wait_for' as wait_for,
+      case when hold->>'by' = 'check' then plan->'gates'->(phase - 1)->>'url' end as url,
       coalesce((plan->'gates'->(phase - 1)->>'emptied')::boolean, false) as is_emptied, (hold->>'since_ms')::float8 as since_ms,
       check_attempts as attempt, (plan->'phase_sizes'->>(phase - 1))::integer as total,
       coalesce((upgraded->>phase::text)::integer, 0) as upgraded,
       coalesce((failures->>phase::text)::integer, 0) as failed, check_due_ms is not null as is_wanted
-    from asked join (select org_id, id, hold, check_attempts, check_due_ms from claimed) claim using (org_id, id)
+    from asked join (select org_id, id, check_attempts, check_due_ms from claimed) claim using (org_id, id)
   `.execute(db)
   return rows.filter(({ isWanted }) => isWanted)
 }
@@ -109,6 +112,22 @@ export async function updateCheckDue(tx: Tx, scope: OrgScope, id: string, dueMs:
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()
+}
+
+/** Ends the pause of the upgrade. The caller has locked it, and ends those of its site upgrades. */
+export async function endHold(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+  await tx.updateTable('orgUpgrade').set({ hold: null }).where('orgId', '=', scope.orgId).where('id', '=', id).execute()
+}
+
+/**
+ * Makes waits for an instant due, whose ends in service time are wrong after the wall clock has been set, or the service was down.
+ * Those that are not over are postponed to their ends.
+ */
+export async function expediteWaits(db: Db, nowMs: number): Promise<void> {
+  await sql`
+    update org_upgrade set check_due_ms = ${nowMs}
+    where check_due_ms > ${nowMs} and hold->>'by' = 'time' and hold->>'not_before_s' is not null
+  `.execute(db)
 }
 
 /** Replaces why the upgrade and its site upgrades are paused. The caller has locked the organization upgrade. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { planned } from '../../../test/support/fleets/targets.ts'
 import { type OrgPhases, countOrgPhases, decideOrgPhases } from './decide-org-phases.ts'
 import type { Step } from '../rounds/decide-step.ts'
-import { type TargetState, isInFlight, isTerminal } from '../rollout.ts'
+import { type PhaseGate, type TargetState, isInFlight, isTerminal } from '../rollout.ts'
 import type { TargetNow } from '../targets/target.ts'
 
 const at = { now: new Date('2026-03-01T00:00:00Z'), nowMs: 1000 }
@@ -15,7 +15,7 @@ const limited = (failures: number) => ({ max_failures: failures, max_failure_per
 function phasesOf(sizes: readonly number[], more: Partial<OrgPhases> = {}): OrgPhases {
   const pending = Object.fromEntries(sizes.map((size, index) => [index + 1, size]))
   const gates = sizes.map(() => tolerating(5))
-  const rest = { gates, current: 1, gatePassed: 0, approved: [], failures: {}, upgraded: {} }
+  const rest = { gates, current: 1, gatePassed: 0, approved: [], hurried: [], failures: {}, upgraded: {} }
   return { sizes, ...rest, pending, hold: null, stopping: null, ...more }
 }
 
@@ -170,6 +170,49 @@ describe('a gate that waits for a person', () => {
     expect(done({ gates, gatePassed: 1 })).toMatchObject({ current: 2, hold: null })
   })
 
+  describe('with an instant', () => {
+    const nowS = at.now.getTime() / 1000
+    const url = 'http://check.test'
+    const gatesOf = (gate: Partial<PhaseGate>, inS = 60) => [
+      { ...tolerating(5), ...gate, not_before_s: nowS + inS },
+      tolerating(5),
+    ]
+    const instant = { by: 'time', reason: 'phase 1 ended and waits until 2026-03-01T00:01:00.000Z' }
+    const approval = { by: 'approval', reason: 'phase 1 ended and waits for an approval' }
+
+    test.each<[string, Partial<PhaseGate>, Partial<OrgPhases>, object | null]>([
+      ['waits for it', { wait_for: 'time' }, {}, { ...instant, not_before_s: nowS + 60 }],
+      ['also where a person resumed it after failures', { wait_for: 'time' }, { gatePassed: 1 }, instant],
+      ['unless a person opened the next phase before it', { wait_for: 'time' }, { hurried: [1] }, null],
+      ['which is that of one phase', { wait_for: 'time' }, { hurried: [2] }, instant],
+      [
+        'waits for its minutes as well',
+        { wait_for: 'time', minutes: 30 },
+        {},
+        {
+          ...{ by: 'time', wait_ms: 1_800_000, not_before_s: nowS + 60 },
+          reason: 'phase 1 ended and waits for 30 minutes and until 2026-03-01T00:01:00.000Z',
+        },
+      ],
+      ['waits for its approval first', { wait_for: 'approval' }, {}, approval],
+      ['waits after its approval', { wait_for: 'approval' }, { approved: [1] }, instant],
+      ['waits after its approval and failures', { wait_for: 'approval' }, { approved: [1], gatePassed: 1 }, instant],
+      ['waits before its check', { wait_for: 'check', url }, {}, instant],
+      ['waits where a person took the place of its check', { wait_for: 'check', url }, { gatePassed: 1 }, instant],
+      ['waits after an empty phase', { wait_for: 'approval' }, { sizes: [0, 3] }, instant],
+      ['waits after failures', { wait_for: 'time' }, { upgraded: {} }, { by: 'gate' }],
+    ])('%s', (_, gate, more, hold) => {
+      const decided = done({ gates: gatesOf(gate), ...more })
+      expect(decided).toMatchObject(hold === null ? { current: 2, hold } : { current: 1, hold })
+    })
+
+    test('waits no longer once it is over', () => {
+      expect(done({ gates: gatesOf({ wait_for: 'time' }, 0) })).toMatchObject({ current: 2, hold: null })
+      expect(done({ gates: gatesOf({ wait_for: 'check', url }, 0) })).toMatchObject({ hold: { by: 'check' } })
+      expect(done({ gates: gatesOf({ wait_for: 'approval' }, 0) })).toMatchObject({ hold: approval })
+    })
+  })
+
   test('pauses the upgrade until a person resumes it', () => {
     const gates = waitsFor('pause')
     expect(done({ gates })).toMatchObject({ current: 1, hold: { by: 'gate' } })
@@ -184,29 +227,36 @@ describe('a gate that waits for a person', () => {
 
   test('never opens a phase whose gate waits, whatever happens', () => {
     const needed = fc.array(fc.constantFrom(1, 2, 3, 'time' as const, undefined), { minLength: 4, maxLength: 4 })
+    const phase = fc.integer({ min: 1, max: 4 })
+    const inS = fc.array(fc.constantFrom(undefined, -1, 0, 1), { minLength: 4, maxLength: 4 })
+    const nowS = at.now.getTime() / 1000
     const sizes = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 4, maxLength: 4 })
     fc.assert(
       fc.property(
-        needed,
-        sizes,
-        fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 8 }),
-        fc.integer({ min: 0, max: 4 }),
-        (waits, phases, approved, passed) => {
+        fc.record({
+          ...{ waits: needed, phases: sizes, instants: inS },
+          approved: fc.array(phase, { maxLength: 8 }),
+          hurried: fc.array(phase, { maxLength: 4 }),
+          passed: fc.integer({ min: 0, max: 4 }),
+        }),
+        ({ waits, phases, approved, hurried, instants, passed }) => {
           const counts = Object.fromEntries(phases.map((size, index) => [index + 1, size]))
           const world = phasesOf(phases, {
-            gates: waits.map((approvals) =>
-              approvals === 'time'
-                ? { ...tolerating(5), wait_for: approvals, minutes: 1 }
-                : approvals === undefined
-                  ? tolerating(5)
-                  : { ...tolerating(5), wait_for: 'approval' as const, approvals },
-            ),
+            gates: waits.map((approvals, index) => ({
+              ...tolerating(5),
+              ...(approvals === 'time' && { wait_for: approvals, minutes: 1 }),
+              ...(typeof approvals === 'number' && { wait_for: 'approval' as const, approvals }),
+              ...(instants[index] !== undefined && { not_before_s: nowS + instants[index] }),
+            })),
             pending: {},
             upgraded: counts,
             approved,
+            hurried,
             gatePassed: passed,
           })
           const { current } = decideOrgPhases(world, at)
+          for (const [index, inS] of instants.entries())
+            if (index + 1 < current && (inS ?? 0) > 0) expect(hurried).toContain(index + 1)
           for (const [index, wait] of waits.entries())
             if (index + 1 < current && wait === 'time' && (phases[index] ?? 0) > 0)
               expect(passed).toBeGreaterThan(index)

@@ -2,7 +2,7 @@ import { epochS } from '../../platform/time/clock.ts'
 import { addDownloads, listDownloadMoves } from './decide-downloads.ts'
 import { findHoldReason, wordsOf } from '../gates/decide-hold.ts'
 import type { Now } from '../site-upgrade-now.ts'
-import { findWait } from '../gates/decide-wait.ts'
+import { type Wait, findWait } from '../gates/decide-wait.ts'
 import { type Step, countByPhase, isHardFailure, isSuccess } from '../rounds/decide-step.ts'
 import type { CountsByPhase, FailuresByPhase } from '../stops/decide-stop.ts'
 import { type OrgPhasePlan, type TargetState, type UpgradeHold, isInFlight } from '../rollout.ts'
@@ -23,6 +23,8 @@ export interface OrgPhases {
   readonly gatePassed: number
   /** The phases that people have approved, once for each of the people. */
   readonly approved: readonly number[]
+  /** The phases after which people have opened the next one before its instant. */
+  readonly hurried: readonly number[]
   /** Targets that the gate waits for, by phase: those in flight, planned or downloaded, also at sites yet to start. */
   readonly pending: CountsByPhase
   readonly failures: FailuresByPhase
@@ -78,21 +80,18 @@ export function decideOrgPhases(counted: OrgPhases, { now, nowMs }: Pick<Now, 'n
   if (counted.hold !== null || counted.stopping !== null) return { ...unchanged, current }
   // A phase without targets passes immediately.
   while (current < sizes.length && isSettled(counted, current)) {
-    const hold = findHold(counted, current)
+    const hold = findHold(counted, current, now)
     if (hold !== null) return { ...unchanged, current, hold: { ...hold, since_s: epochS(now), since_ms: nowMs } }
     current += 1
   }
   return { ...unchanged, current }
 }
 
-function findHold(
-  phases: OrgPhases,
-  current: number,
-): Pick<UpgradeHold, 'by' | 'reason' | 'of' | 'missing' | 'wait_ms'> | null {
+function findHold(phases: OrgPhases, current: number, now: Date): (Wait & Pick<UpgradeHold, 'of'>) | null {
   const { of, sizes, gates, gatePassed, failures, upgraded } = phases
   const plan = { phase_sizes: sizes, gates }
   const reason = gatePassed >= current ? null : findHoldReason(current, { failures, upgraded }, plan, wordsOf(of))
-  const hold = reason === null ? findWait(current, phases) : { by: 'gate' as const, reason }
+  const hold = reason === null ? findWait(current, phases, now) : { by: 'gate' as const, reason }
   return hold && { ...hold, ...(of && { of }) }
 }
 

@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import type { OrgPhases, OrgPhasesChange } from './decide-org-phases.ts'
-import { firstCheck, listApproved } from './store.ts'
+import { firstCheck, listApproved, listHurried } from './store.ts'
 import type { OrgUpgradeTable } from '../tables.ts'
 
 /** Null if the downloads have no phases that are shares of the whole upgrade. */
@@ -25,6 +25,7 @@ export function orgDownloadsOf({
     failures,
     upgraded: downloaded,
     approved: listApproved(approvals, 'downloads'),
+    hurried: listHurried(approvals, 'downloads'),
   }
   return { of: 'downloads', sizes: plan.phase_sizes, gates: plan.gates, ...counters, hold, stopping }
 }

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { type Tx, json } from '../../platform/database/db.ts'
 import type { OrgUpgradeTable, PhaseApproval, PhaseOf, UpgradeHold } from '../tables.ts'
+import { waitEndMs } from '../gates/decide-wait.ts'
 import type { OrgPhases, OrgPhasesChange } from './decide-org-phases.ts'
 
 type OrgPhasesRow = Pick<
@@ -27,6 +28,7 @@ export function orgPhasesOf(row: OrgPhasesRow): OrgPhases | null {
     current: row.currentPhase,
     gatePassed,
     approved: listApproved(approvals, undefined),
+    hurried: listHurried(approvals, undefined),
     pending: row.pendingByPhase,
     failures: row.failuresByPhase,
     upgraded: row.upgradedByPhase,
@@ -40,9 +42,17 @@ export function listApproved(approvals: readonly PhaseApproval[], kind: PhaseOf[
   return approvals.flatMap(({ phase, of, by }) => (by === 'approval' && of === kind ? [phase] : []))
 }
 
+/** Lists the phases of one kind after which people have opened the next one before its instant. */
+export function listHurried(approvals: readonly PhaseApproval[], kind: PhaseOf['of']): number[] {
+  return approvals.flatMap(({ phase, of, early }) => (early === true && of === kind ? [phase] : []))
+}
+
 /** The columns of an upgrade that begins to wait for a check, which is called immediately, or for a time. */
 export function firstCheck(hold: UpgradeHold | null) {
-  if (hold?.by === 'time') return { checkDueMs: hold.since_ms + (hold.wait_ms ?? 0), checkAttempts: 0 }
+  if (hold?.by === 'time') {
+    const began = { now: new Date(hold.since_s * 1000), nowMs: hold.since_ms }
+    return { checkDueMs: waitEndMs(hold, began), checkAttempts: 0 }
+  }
   return hold?.by === 'check' ? { checkDueMs: hold.since_ms, checkAttempts: 0 } : {}
 }
 

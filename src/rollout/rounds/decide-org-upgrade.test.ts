@@ -50,7 +50,7 @@ function create({ sites, percent, isStaged, limits, firstDownloads, approved }: 
   const fleet = worlds.flatMap((world) => world.fleet)
   const sizes = Array.from({ length: PHASES }, (_, index) => inPhase(fleet, index + 1).length)
   const gates = sizes.map(() => ({ max_failures: null, max_failure_percentage: percent, min_upgraded: 1 }))
-  const phases = { sizes, gates, current: 1, gatePassed: 0, approved: [], failures: {}, upgraded: {} }
+  const phases = { sizes, gates, current: 1, gatePassed: 0, approved: [], hurried: [], failures: {}, upgraded: {} }
   const pending = Object.fromEntries(sizes.map((size, index) => [index + 1, size]))
   return {
     sites: worlds,

@@ -58,7 +58,7 @@ export async function approveOrgUpgrade(
     const { name, adminId } = scope.actor
     const approval = { ...waiting, by: 'approval', name, admin_id: adminId, note, at_s: epochS(at) } as const
     await insertApproval(tx, scope, id, approval)
-    const wait = findNextWait(org, waiting)
+    const wait = findFurtherApprovals(org, waiting, at)
     if (wait === null) await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())
     else if (org.hold !== null) await replaceHold(tx, scope, id, { ...org.hold, ...wait })
     const approved = {
@@ -75,11 +75,13 @@ export async function approveOrgUpgrade(
   })
 }
 
-/** Returns what the phase still waits for after one more approval; null: nothing. */
-function findNextWait({ start, phases, downloads }: OrgUpgradeNow, { phase, of }: PhaseOf) {
+/** Returns the wait of the phase for further approvals after one more; null: it needs none. */
+function findFurtherApprovals({ start, phases, downloads }: OrgUpgradeNow, { phase, of }: PhaseOf, now: Date) {
   if (phase === START_PHASE) return findStartWait(start && { ...start, given: start.given + 1 })
   const concerned = of === 'downloads' ? downloads : phases
-  return concerned && findWait(phase, { ...concerned, approved: [...concerned.approved, phase] })
+  const wait = concerned && findWait(phase, { ...concerned, approved: [...concerned.approved, phase] }, now)
+  // The engine lets an approved phase wait for its instant.
+  return wait?.by === 'approval' ? wait : null
 }
 
 interface Approved {

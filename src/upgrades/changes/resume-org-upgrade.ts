@@ -38,7 +38,8 @@ export async function resumeOrgUpgrade(
     const atGate = org?.hold?.by === 'gate' || org?.hold?.by === 'check' || org?.hold?.by === 'time'
     if (atGate && phase) {
       const { name, adminId } = scope.actor
-      const approval = { ...phase, by: 'resume', name, admin_id: adminId, note: null } as const
+      const early = org.hold?.not_before_s !== undefined && { early: true as const }
+      const approval = { ...phase, by: 'resume', name, admin_id: adminId, note: null, ...early } as const
       await insertApproval(tx, scope, id, { ...approval, at_s: epochS(at) })
     }
     const resumed = { type: 'UPGRADE_RESUMED', ...place, message: `Resume upgrade ${id}` } as const

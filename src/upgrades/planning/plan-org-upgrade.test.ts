@@ -3,7 +3,7 @@ import { candidateOf, catalogEntry } from '../../../test/support/fleets/candidat
 import { type StartTime, parseStartTime } from './plan-start.ts'
 import type { RequestedTime, RequestedVersion } from '../org-upgrade.ts'
 import { type UpgradeDevice, planDevicesInSteps, summarizeVersions } from './plan-org-upgrade.ts'
-import { planTimes } from './plan-times.ts'
+import * as planning from './plan-times.ts'
 import { atOnce } from '../../platform/queues/next-turn.ts'
 
 const now = new Date('2026-06-13T12:00:00Z')
@@ -15,6 +15,12 @@ function at(text: string, field = 'start_datetime'): RequestedTime {
   const time: StartTime | null = parseStartTime(text)
   if (time === null) throw new Error(text)
   return { field, time }
+}
+
+type Requested = Partial<Parameters<typeof planning.planTimes>[0]>
+
+function planTimes(requested: Requested, sites: Parameters<typeof planning.planTimes>[1], now: Date) {
+  return planning.planTimes({ start: null, reboot: null, notBefore: [], ...requested }, sites, now)
 }
 
 describe('times', () => {
@@ -36,6 +42,18 @@ describe('times', () => {
     )
     const local = { start: at('2026-06-14T03:00'), reboot: at('2026-06-14T02:59', 'reboot_datetime') }
     expect(() => planTimes(local, [berlin], now)).toThrow('is 2026-06-14T02:59:00.000, before start_datetime')
+  })
+
+  test('a phase before the start, or in the past, is refused', () => {
+    const notBefore = [at('2026-06-15T00:00:00Z', 'phase_gates.1.not_before')]
+    expect(() => planTimes({ start: at('2026-06-16T00:00:00Z'), notBefore }, [berlin, tokyo], now)).toThrow(
+      'Invalid field phase_gates.1.not_before: is 2026-06-15T00:00:00.000Z, before start_datetime, which is 2026-06-16T00:00:00.000Z',
+    )
+    // It is before the start at one of the sites only.
+    expect(planTimes({ start: at('2026-06-15T01:00'), notBefore }, [berlin, tokyo], now).size).toBe(2)
+    expect(() => planTimes({ notBefore }, [berlin], new Date('2026-06-15T00:05:01Z'))).toThrow(
+      'Invalid field phase_gates.1.not_before: is 2026-06-15T00:00:00.000Z, more than 5 minutes ago',
+    )
   })
 
   test('a reboot that is before the start at some sites is one at the start there, which is noted', () => {

@@ -16,16 +16,17 @@ export interface SiteTimes {
 /**
  * When each site starts and reboots, by its own clocks.
  * A local time that has passed at some of the sites means "now" there, and is noted.
- * @throws AppError invalid for an instant in the past, for a local time that has passed at all sites, and for a reboot
- *   that is before the start at all sites.
+ * @throws AppError invalid for an instant in the past, for a local time that has passed at all sites, and for a reboot or a
+ *   phase that would be before the start at all sites.
  */
 export function planTimes(
-  { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
+  { start, reboot, notBefore }: Pick<UpgradeRequest, 'start' | 'reboot' | 'notBefore'>,
   sites: readonly UpgradeSite[],
   now: Date,
 ): Map<string, SiteTimes> {
-  for (const requested of [start, reboot]) if (requested !== null) refusePast(requested, sites, now)
-  if (start !== null && reboot !== null) refuseReversed({ start, reboot }, sites)
+  const later = [...(reboot === null ? [] : [reboot]), ...notBefore]
+  for (const requested of start === null ? later : [start, ...later]) refusePast(requested, sites, now)
+  if (start !== null) for (const requested of later) refuseReversed(requested, start, sites)
   return resolveTimes({ start, reboot }, sites, now)
 }
 
@@ -59,21 +60,16 @@ function refusePast({ field, time }: RequestedTime, sites: readonly UpgradeSite[
   throw invalidField(field, `has gone by already at ${named.join(', ')}${more}`)
 }
 
-interface BothTimes {
-  readonly start: RequestedTime
-  readonly reboot: RequestedTime
-}
-
-function refuseReversed({ start, reboot }: BothTimes, sites: readonly UpgradeSite[]): void {
-  if (sites.length === 0 || !sites.every((site) => isReversed({ start, reboot }, site))) return
-  const [given, least] = [reboot, start].map(({ time }) => describeTime(time))
-  throw invalidField(reboot.field, `is ${given}, before ${start.field}, which is ${least}`)
+function refuseReversed(later: RequestedTime, start: RequestedTime, sites: readonly UpgradeSite[]): void {
+  if (sites.length === 0 || !sites.every((site) => isReversed(later, start, site))) return
+  const [given, least] = [later, start].map(({ time }) => describeTime(time))
+  throw invalidField(later.field, `is ${given}, before ${start.field}, which is ${least}`)
 }
 
 /** A local time and an instant may stand in this order at some of the sites only. */
-function isReversed({ start, reboot }: BothTimes, { timezone }: UpgradeSite): boolean {
+function isReversed(later: RequestedTime, start: RequestedTime, { timezone }: UpgradeSite): boolean {
   const zone = findZone(timezone) ?? utcZone
-  return resolveStartTime(reboot.time, zone) < resolveStartTime(start.time, zone)
+  return resolveStartTime(later.time, zone) < resolveStartTime(start.time, zone)
 }
 
 function describeTime(time: StartTime): string {
@@ -90,7 +86,7 @@ function notePast(
     return [{ reason: `${requested.field} has gone by already in the time zone ${site.timezone}: ${instead}` }]
   }
   const immediately = 'the devices reboot as soon as they have their firmware'
-  const reversed = start !== null && reboot !== null && isReversed({ start, reboot }, site)
+  const reversed = start !== null && reboot !== null && isReversed(reboot, start, site)
   return [
     ...note(start, 'the site starts now'),
     ...(reversed

@@ -77,6 +77,22 @@ test('the next phase of the whole upgrade waits for the time of the gate, after 
   expect([minutes(beginsAbout('a', 2)), minutes(endsAbout)]).toEqual([500, 508])
 })
 
+test('a phase begins at the instant of a gate before it, unless the phases before take longer, or an empty one has it', () => {
+  const gateAt = (inMinutes: number) => ({
+    ...{ max_failures: null, max_failure_percentage: 5, min_upgraded: 1, wait_for: 'time' as const },
+    not_before_s: now.getTime() / 1000 + 60 * inMinutes,
+  })
+  const places = [
+    ['a', 'ap', 1],
+    ['a', 'ap', 3],
+  ] as const
+  const begins = (...gates: OrgPhasePlan['gates'] & {}) =>
+    minutes(estimate(places, { phasePlan: { phase_sizes: [1, 0, 1], gates } }).beginsAbout('a', 3))
+  expect(begins(gateAt(60), null, null)).toBe(60)
+  expect(begins(null, gateAt(60), null)).toBe(60)
+  expect(begins(gateAt(5), null, null)).toBe(8)
+})
+
 const gates: OrgPhasePlan = { phase_sizes: [], gates: null }
 const endOf = (...given: Parameters<typeof estimate>) => minutes(estimate(...given).endsAbout)
 

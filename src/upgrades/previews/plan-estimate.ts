@@ -5,7 +5,7 @@ import { findOpening } from '../../orgs/windows/windows.ts'
 import { type Steps, visitInSteps } from '../../platform/queues/next-turn.ts'
 import { canStage } from '../../rollout/targets/steps/decide-order.ts'
 import { rebootTimeoutMs } from '../../rollout/targets/steps/decide-window.ts'
-import { waitMsOf } from '../../rollout/gates/decide-wait.ts'
+import { instantMsBefore, waitMsOf } from '../../rollout/gates/decide-wait.ts'
 import { type OrgPhasePlan, defaultRolloutOptions } from '../../rollout/rollout.ts'
 import type { NewSiteUpgrade, NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 
@@ -131,8 +131,9 @@ function* estimatePhasesInSteps(
   const keyOf = (upgradeId: string, phase: number): string => `${upgradeId} ${phase}`
   const byPhase = [...Map.groupBy(planned, ({ target }) => phaseOf(target))].toSorted(([a], [b]) => a - b)
   yield
-  let gateMs = 0
+  let endedMs = 0
   for (const [phase, members] of byPhase) {
+    const gateMs = Math.max(endedMs, instantMsBefore(phase, whole?.gates ?? null))
     let endMs = gateMs
     for (const [upgradeId, some] of Map.groupBy(members, ({ target }) => target.upgradeId)) {
       const opensMs = Math.max(siteEnds.get(upgradeId) ?? 0, gateMs, greatestOf(some.map(startOf)))
@@ -143,7 +144,7 @@ function* estimatePhasesInSteps(
       endMs = Math.max(endMs, span.endMs)
       yield
     }
-    if (whole !== null) gateMs = endMs + waitMsOf(whole.gates?.[phase - 1] ?? null)
+    if (whole !== null) endedMs = endMs + waitMsOf(whole.gates?.[phase - 1] ?? null)
   }
   const beginsAbout: Begins = (upgradeId, phase) => {
     const beginMs = begins.get(keyOf(upgradeId, phase))

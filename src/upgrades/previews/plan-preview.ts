@@ -1,4 +1,4 @@
-import { findStartWait, waitMsOf } from '../../rollout/gates/decide-wait.ts'
+import { findStartWait, hasTime } from '../../rollout/gates/decide-wait.ts'
 import type { StartGate, UpgradeHop, UpgradePlan } from '../../rollout/rollout.ts'
 import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { addMs } from '../../platform/time/clock.ts'
@@ -118,7 +118,7 @@ function planPreviewPhases(
   const bySite = new Map(sites.map((site) => [site.id, site]))
   const planned = targets.filter((target) => target.state === 'planned' && phaseOf(target) !== null)
   const byPhase = Map.groupBy(planned, phaseOf)
-  const waits = gates?.some((gate) => waitMsOf(gate) > 0) ?? false
+  const waits = hasTime(gates)
   let done = 0
   return Array.from({ length: count }, (_, index) => {
     const members = byPhase.get(index + 1) ?? []

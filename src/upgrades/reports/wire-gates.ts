@@ -26,6 +26,9 @@ export const GateReply = named(
         Type.Literal(true, { description: 'a person other than the one who created the upgrade gives the approval' }),
       ),
       minutes: Type.Optional(Type.Integer({ description: 'how long the next phase waits, for a time' })),
+      not_before: Type.Optional(
+        Type.Integer({ description: 'the next phase does not begin before it, in seconds since 1970' }),
+      ),
       approvals: Type.Optional(Type.Integer({ description: 'how many different people must approve; absent: one' })),
       approved_by: Type.Optional(
         Type.Array(OpeningReply, { description: 'the people who have approved, if several must' }),
@@ -96,6 +99,7 @@ export function presentGate({ gates, approvals, phase, of, openPhase }: Reported
     ...(share !== undefined && { min_success_percentage: share }),
     ...(waitFor !== undefined && { wait_for: waitFor }),
     ...(gate.minutes !== undefined && { minutes: gate.minutes }),
+    ...(gate.not_before_s !== undefined && { not_before: gate.not_before_s }),
     ...presentApprovers(gate, given),
     passed: openPhase > phase,
     ...presentOpenings(approvals, {

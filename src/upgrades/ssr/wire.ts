@@ -9,13 +9,13 @@ import { previewFields } from '../previews/wire.ts'
 import {
   NotesReply,
   SiteUpgradesReply,
-  presentHeldNote,
   presentNote,
   presentSiteUpgrades,
   presentState,
   presentWait,
   stateFields,
 } from '../wire.ts'
+import { presentHeldNote } from '../wire-hold.ts'
 import { parseWindows } from '../wire-parse.ts'
 import { includeField, supersedeField, windowFields } from '../wire-extensions.ts'
 import { bigBang } from '../strategies/big-bang.ts'
@@ -97,6 +97,7 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
       health: false,
       start: instantOf('start_time', start),
       reboot: instantOf('reboot_at', reboot),
+      notBefore: [],
       document: { ...body, channel },
     },
   }

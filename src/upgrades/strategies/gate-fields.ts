@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { named } from '../../http/schemas.ts'
 import { parseCallable } from '../../platform/assert-callable.ts'
 import { invalidField } from '../../platform/errors.ts'
+import { MAX_EPOCH_S } from '../../platform/time/clock.ts'
 import { type GateWait, type PhaseGate, type PhaseScope, START_PHASE, type StartGate } from '../../rollout/rollout.ts'
 
 /** The kind of phase, if the downloads have separate phases. */
@@ -25,13 +26,21 @@ export const gateField = Type.Optional(
         phase_of: Type.Optional(PhaseKind),
         wait_for: Type.Enum(['approval', 'check', 'pause', 'time'], {
           description:
-            'approval: until somebody approves the phase; pause: until somebody resumes the upgrade; check: until the answer of url; time: for minutes, or until somebody resumes the upgrade',
+            'approval: until somebody approves the phase; pause: until somebody resumes the upgrade; check: until the answer of url; time: for minutes, until not_before, or until somebody resumes the upgrade',
         }),
         minutes: Type.Optional(
           Type.Integer({
             minimum: 1,
             maximum: 43_200,
             description: 'For time. How long the next phase waits; time in which the service is down does not count',
+          }),
+        ),
+        not_before: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: MAX_EPOCH_S,
+            description:
+              'For a time, an approval or a check, in seconds since 1970. The next phase does not begin before it; a check is not called before it',
           }),
         ),
         url: Type.Optional(Type.String({ minLength: 1, maxLength: 2000, description: 'For a check' })),
@@ -56,7 +65,7 @@ export const gateField = Type.Optional(
 )
 
 type Gate = NonNullable<Static<typeof gateField>>[number]
-type Wait = Pick<PhaseGate, 'wait_for' | 'minutes' | 'url' | 'prevent_self_approval' | 'approvals'>
+type Wait = Pick<PhaseGate, 'wait_for' | 'minutes' | 'not_before_s' | 'url' | 'prevent_self_approval' | 'approvals'>
 
 interface GatedPhases {
   /** Gates of other phases are left out. */
@@ -80,7 +89,7 @@ export function parseGates(
     )
   const waits = new Map<number, Wait>()
   for (const [index, gate] of meant) {
-    const { phase, wait_for, url, minutes } = gate
+    const { phase, wait_for, url } = gate
     const field = `phase_gates.${index}.phase`
     if (phase >= phases)
       throw invalidField(
@@ -91,10 +100,11 @@ export function parseGates(
     waits.set(phase, {
       wait_for,
       ...parseUrl(`phase_gates.${index}.url`, wait_for, url),
-      ...parseMinutes(`phase_gates.${index}.minutes`, wait_for, minutes),
+      ...parseTime(`phase_gates.${index}`, gate),
       ...parseApprovers(`phase_gates.${index}`, gate),
     })
   }
+  refuseReversed(meant)
   return waits
 }
 
@@ -103,7 +113,7 @@ export function parseStartGate(gates: Static<typeof gateField> = []): StartGate 
   const [found, other] = [...gates.entries()].filter(([, { phase }]) => phase === START_PHASE)
   if (found === undefined) return null
   const [index, gate] = found
-  const { wait_for: waitFor, phase_of: of, url, minutes } = gate
+  const { wait_for: waitFor, phase_of: of, url } = gate
   const field = `phase_gates.${index}`
   if (other !== undefined)
     throw invalidField(`phase_gates.${other[0]}.phase`, 'is 0, which another gate of phase_gates already has')
@@ -115,7 +125,10 @@ export function parseStartGate(gates: Static<typeof gateField> = []): StartGate 
       `is given with phase 0, the start, which is neither of downloads nor of reboots`,
     )
   parseUrl(`${field}.url`, waitFor, url)
-  parseMinutes(`${field}.minutes`, waitFor, minutes)
+  const { not_before: notBefore, ...untimed } = gate
+  parseTime(field, untimed)
+  if (notBefore !== undefined)
+    throw invalidField(`${field}.not_before`, 'is given with phase 0, the start, whose time is start_time')
   return parseApprovers(field, gate)
 }
 
@@ -134,14 +147,39 @@ function parseApprovers(
   return { ...(another && { prevent_self_approval: true }), ...(approvals > 1 && { approvals }) }
 }
 
-function parseMinutes(field: string, waitFor: GateWait, minutes: number | undefined): Pick<PhaseGate, 'minutes'> {
-  if (waitFor === 'time') {
-    if (minutes === undefined) throw invalidField(field, 'is required with wait_for time')
-    return { minutes }
+function parseTime(
+  field: string,
+  { wait_for: waitFor, minutes, not_before: notBefore }: Pick<Gate, 'wait_for' | 'minutes' | 'not_before'>,
+): Pick<PhaseGate, 'minutes' | 'not_before_s'> {
+  if (waitFor === 'time' && minutes === undefined && notBefore === undefined)
+    throw invalidField(`${field}.minutes`, 'is required with wait_for time, unless not_before is given')
+  if (waitFor !== 'time' && minutes !== undefined)
+    throw invalidField(`${field}.minutes`, `is given with wait_for ${waitFor}, but only a wait for a time has them`)
+  if (waitFor === 'pause' && notBefore !== undefined)
+    throw invalidField(
+      `${field}.not_before`,
+      'is given with wait_for pause, but a pause ends when somebody resumes the upgrade',
+    )
+  return { ...(minutes !== undefined && { minutes }), ...(notBefore !== undefined && { not_before_s: notBefore }) }
+}
+
+/** @throws AppError invalid for a phase that could begin before an earlier one. */
+function refuseReversed(gates: readonly (readonly [number, Gate])[]): void {
+  const timed = gates
+    .flatMap(([index, { phase, not_before: atS }]) => (atS === undefined ? [] : [{ index, phase, atS }]))
+    .toSorted((a, b) => a.phase - b.phase)
+  for (const [place, { index, atS }] of timed.entries()) {
+    const before = timed[place - 1]
+    if (before !== undefined && atS < before.atS)
+      throw invalidField(
+        `phase_gates.${index}.not_before`,
+        `is ${isoOf(atS)}, before that of the gate after phase ${before.phase}, which is ${isoOf(before.atS)}`,
+      )
   }
-  if (minutes !== undefined)
-    throw invalidField(field, `is given with wait_for ${waitFor}, but only a wait for a time has them`)
-  return {}
+}
+
+function isoOf(epochS: number): string {
+  return new Date(epochS * 1000).toISOString()
 }
 
 function parseUrl(field: string, waitFor: GateWait, url: string | undefined): Pick<PhaseGate, 'url'> {

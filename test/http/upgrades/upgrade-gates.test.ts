@@ -10,6 +10,7 @@ const harness = createUpgradesHarness()
 const { post, get, call } = harness
 
 const canary = { all_sites: true, strategy: 'canary', canary_phases: [20, 50, 100] }
+const IN_2100_S = Date.UTC(2100, 0, 1) / 1000
 const check = (url: string) => ({ ...canary, phase_gates: [{ phase: 1, wait_for: 'check', url }] })
 
 it.each([
@@ -48,6 +49,35 @@ it.each([
     { ...canary, phase_gates: [{ phase: 1, wait_for: 'pause', minutes: 5 }] },
     'phase_gates.0.minutes',
     'is given with wait_for pause',
+  ],
+  [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'time', not_before: 0 }] }, 'phase_gates.0.not_before', ''],
+  [
+    { ...canary, phase_gates: [{ phase: 1, wait_for: 'time', not_before: 1_700_000_000 }] },
+    'phase_gates.0.not_before',
+    'is 2023-11-14T22:13:20.000Z, more than 5 minutes ago',
+  ],
+  [
+    { ...canary, phase_gates: [{ phase: 1, wait_for: 'pause', not_before: IN_2100_S }] },
+    'phase_gates.0.not_before',
+    'is given with wait_for pause',
+  ],
+  [
+    { phase_gates: [{ phase: 0, wait_for: 'approval', not_before: IN_2100_S }] },
+    'phase_gates.0.not_before',
+    'is given with phase 0, the start, whose time is start_time',
+  ],
+  [
+    { ...canary, phase_gates: [2, 1].map((phase) => ({ phase, wait_for: 'time', not_before: IN_2100_S - phase })) },
+    'phase_gates.0.not_before',
+    'is 2099-12-31T23:59:58.000Z, before that of the gate after phase 1, which is 2099-12-31T23:59:59.000Z',
+  ],
+  [
+    {
+      ...{ ...canary, start_time: IN_2100_S },
+      phase_gates: [{ phase: 1, wait_for: 'approval', not_before: IN_2100_S - 1 }],
+    },
+    'phase_gates.0.not_before',
+    'is 2099-12-31T23:59:59.000Z, before start_time, which is 2100-01-01T00:00:00.000Z',
   ],
   [{ ...canary, phase_gates: [{ phase: 1 }] }, 'phase_gates.0', ''],
   [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'approval', approvals: 6 }] }, 'phase_gates.0.approvals', ''],
@@ -200,6 +230,18 @@ it('a wait for a time shows until when it waits, and a preview has it in its tim
   expect((await get('')).body[0].held).toMatchObject({ by: 'time', until: 480 * 60, timestamp: 0 })
 })
 
+it('a gate shows the instant for which it waits, and a plan keeps it', async () => {
+  const gate = { phase: 1, wait_for: 'approval', not_before: IN_2100_S }
+  const { body: plan } = await post({ ...canary, phase_gates: [gate], dry_run: true })
+  expect(plan.phases[1].sites[0].begins_about).toBe(IN_2100_S)
+  const { body } = await post({ plan_id: plan.plan_id })
+  expect((await get(`/${body.id}/report`)).body.phases[0].gate).toMatchObject({
+    ...{ wait_for: 'approval', not_before: IN_2100_S },
+  })
+  await hold(body.id, { by: 'time', reason: 'phase 1 ended and waits', not_before_s: IN_2100_S })
+  expect((await get('')).body[0].held).toMatchObject({ by: 'time', until: IN_2100_S })
+})
+
 it('a gate may need the approvals of several people, each of whom counts once', async () => {
   const gate = { phase: 0, wait_for: 'approval', approvals: 2 }
   const { body } = await post({ ...canary, phase_gates: [gate, { ...gate, phase: 1 }] })
@@ -265,7 +307,10 @@ async function addAdmin(): Promise<TestOrg> {
 }
 
 /** Pauses an upgrade and its site upgrades as the engine does. */
-async function hold(id: string, how: Pick<UpgradeHold, 'by' | 'reason' | 'of' | 'wait_ms'>): Promise<void> {
+async function hold(
+  id: string,
+  how: Pick<UpgradeHold, 'by' | 'reason' | 'of' | 'wait_ms' | 'not_before_s'>,
+): Promise<void> {
   const { db } = harness.server.ctx
   const held = json({ ...how, since_s: 0, since_ms: 0 })
   await db.updateTable('orgUpgrade').set({ hold: held }).where('id', '=', id).execute()

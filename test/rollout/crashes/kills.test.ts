@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { NEW, OLD } from '../../support/fleets/fleet.ts'
 import { databaseState } from '../../support/database/database-state.ts'
 import { type Change, type KilledProcesses, prepareKills } from '../../support/servers/kill-at-commit.ts'
+import { approveOrgUpgrade } from '../../../src/upgrades/changes/approve-org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../../src/upgrades/changes/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../../src/upgrades/changes/resume-org-upgrade.ts'
 import { expectConsistent } from '../expect-consistent.ts'
@@ -109,6 +110,25 @@ const cases: readonly Case[] = [
     table: 'site_upgrade',
     async prepare() {
       const id = await begun({ ...canary, phase_gates: [{ phase: 1, wait_for: 'time', minutes: 5 }] })
+      await rollout.play()
+      rollout.clock.advance(300_000)
+      return id
+    },
+    audit: ['The wait after phase 1 of upgrade ended'],
+    events: ['UPGRADE_WAIT_ENDED'],
+    becomes: { upgraded: 2, planned: 2 },
+    ends: { upgraded: 4 },
+    commands: [1, 1, 1, 1],
+  },
+  {
+    name: 'the instant of a gate with an approval',
+    change: 'wait',
+    table: 'site_upgrade',
+    async prepare() {
+      const notBefore = rollout.clock.now().getTime() / 1000 + 300
+      const id = await begun({ ...canary, phase_gates: [{ phase: 1, wait_for: 'approval', not_before: notBefore }] })
+      await rollout.play()
+      await approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, phase: 1, note: null })
       await rollout.play()
       rollout.clock.advance(300_000)
       return id

@@ -3,10 +3,13 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type OutboundHttp, createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
 import { createGateChecks } from '../../../src/rollout/gates/gate-checks.worker.ts'
+import { followWallClock } from '../../../src/rollout/worker.ts'
+import { approveOrgUpgrade } from '../../../src/upgrades/changes/approve-org-upgrade.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../../src/upgrades/changes/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../../src/upgrades/changes/resume-org-upgrade.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
+import type { Reply } from '../../support/fleets/fleet.ts'
 import { subscribe } from '../subscribe.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { countAll, useRollout } from '../harness.ts'
@@ -76,6 +79,83 @@ it('the answer of the check opens the next phase at all sites, and the record sh
   })
   await ask()
   expect(asked).toHaveLength(1)
+})
+
+const MINUTE_MS = 60e3
+
+/** Its second phase may not begin for an hour. */
+async function createTimed(gate: Omit<PhaseGate, 'phase'>, reply?: () => Reply): Promise<string> {
+  const notBefore = rollout.clock.now().getTime() / 1000 + 3600
+  const phase_gates = [{ phase: 1, not_before: notBefore, ...gate }]
+  const { id } = await rollout.create({ ...quarter, max_failure_percentage: 60, phase_gates })
+  await rollout.play(reply)
+  return id
+}
+
+const quarter: OrgUpgradeBody = { reboot_strategy: 'canary', canary_phases: [25, 100] }
+type PhaseGate = NonNullable<OrgUpgradeBody['phase_gates']>[number]
+
+async function passed(ms: number): Promise<void> {
+  rollout.clock.advance(ms)
+  await ask()
+  await rollout.play()
+}
+
+const waiting = { counts: { upgraded: 2, planned: 6 }, hold: { by: 'time' } }
+
+it('an approved phase waits for its instant', async () => {
+  const id = await createTimed({ wait_for: 'approval' })
+  expect(await read(id)).toMatchObject({ ...waiting, hold: { by: 'approval' } })
+  await approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, phase: 1, note: null })
+  await rollout.play()
+  const reason = 'phase 1 ended and waits until 2026-03-01T13:00:00.000Z'
+  expect(await read(id)).toMatchObject({ ...waiting, hold: { by: 'time', reason } })
+  await passed(58 * MINUTE_MS)
+  expect(await read(id)).toMatchObject(waiting)
+  await passed(2 * MINUTE_MS)
+  // The approval has opened it.
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, hold: null, approvals: [{ by: 'approval' }] })
+})
+
+it('a check is called at the instant of its gate', async () => {
+  const id = await createTimed({ wait_for: 'check', url: checkUrl() })
+  await passed(58 * MINUTE_MS)
+  expect(await read(id)).toMatchObject(waiting)
+  await passed(2 * MINUTE_MS)
+  expect(await read(id)).toMatchObject({ ...waiting, hold: { by: 'check' } })
+  expect(asked).toEqual([])
+  await passed(0)
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'check' }] })
+})
+
+it('a person may open a phase before its instant, but not by resuming it after failures', async () => {
+  const id = await createTimed({ wait_for: 'time', minutes: 30 }, () => 'keeps_old')
+  expect((await read(id)).hold).toMatchObject({ by: 'gate' })
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await rollout.play()
+  const { hold } = await read(id)
+  expect(hold).toMatchObject({ by: 'time', not_before_s: Date.UTC(2026, 2, 1, 13) / 1000 })
+  expect(hold?.wait_ms).toBeUndefined()
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { failed: 2, upgraded: 6 }, hold: null })
+})
+
+it('a gate waits for the later of its minutes and its instant, whatever the clock does', async () => {
+  const id = await createTimed({ wait_for: 'time', minutes: 70 })
+  const { ctx } = rollout
+  const dueMs = async () => {
+    const query = ctx.db.selectFrom('orgUpgrade').select('checkDueMs').where('id', '=', id)
+    return (await query.executeTakeFirstOrThrow()).checkDueMs
+  }
+  const due = await dueMs()
+  // A service that starts examines all waits again, as after a change of the clock.
+  await followWallClock(ctx, null)
+  expect(await dueMs()).toBe(ctx.serviceClock.nowMs())
+  await passed(60 * MINUTE_MS)
+  expect([await dueMs(), await read(id)]).toMatchObject([due, waiting])
+  await passed(10 * MINUTE_MS)
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'time' }] })
 })
 
 async function createWaiting(): Promise<string> {
