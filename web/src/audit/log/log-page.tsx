@@ -8,6 +8,7 @@ import { counted } from '../../display/texts/counted.ts'
 import { MoreButton } from '../../display/layout/more-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
+import { Table } from '../../display/layout/table.tsx'
 import { ViewerTime } from '../../display/times/time.tsx'
 import { type Site, useSites } from '../../orgs/sites.ts'
 import { Row, RowName, RowSummary } from '../../display/layout/row.tsx'
@@ -144,26 +145,15 @@ function LogLine({ orgId, entry, site }: LogLineProps) {
       {differences.length > 0 && (
         <details>
           <RowSummary>Before and after</RowSummary>
-          <div className="table-scroller">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Field</th>
-                  <th scope="col">Before</th>
-                  <th scope="col">After</th>
-                </tr>
-              </thead>
-              <tbody>
-                {differences.map(({ field, before, after }) => (
-                  <tr key={field}>
-                    <th scope="row">{field}</th>
-                    <td className="value">{before ?? '–'}</td>
-                    <td className="value">{after ?? '–'}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            rows={differences}
+            keyOf={({ field }) => field}
+            columns={[
+              { title: 'Field', renderCell: ({ field }) => field },
+              { title: 'Before', cellClassName: 'value', renderCell: ({ before }) => before ?? '–' },
+              { title: 'After', cellClassName: 'value', renderCell: ({ after }) => after ?? '–' },
+            ]}
+          />
         </details>
       )}
     </Row>

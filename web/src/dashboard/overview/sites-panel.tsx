@@ -4,6 +4,7 @@ import { FIRST_ROWS, MoreRows } from '../../display/layout/more-rows.tsx'
 import { useMay } from '../../accounts/self.ts'
 import { EmptyState } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
+import { Table } from '../../display/layout/table.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { ShareBar } from '../../display/share-bar.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
@@ -31,25 +32,28 @@ export function SitesPanel({ orgId }: { readonly orgId: string }) {
           return (
             <>
               <SitesMap orgId={orgId} sites={known} rows={rows} />
-              <div className="table-scroller">
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">Site</th>
-                      <th scope="col">State</th>
-                      <th scope="col">Devices</th>
-                      <th scope="col" className="wide">
-                        Local time
-                      </th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {rows.slice(0, limit).map((row) => (
-                      <SiteLine key={row.site.id} orgId={orgId} row={row} />
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <Table
+                rows={rows.slice(0, limit)}
+                keyOf={({ site }) => site.id}
+                columns={[
+                  {
+                    title: 'Site',
+                    renderCell: ({ site }) => (
+                      <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId: site.id }} className="name">
+                        {site.name}
+                      </Link>
+                    ),
+                  },
+                  { title: 'State', renderCell: (row) => <SiteState row={row} /> },
+                  { title: 'Devices', cellClassName: 'bar-cell', renderCell: (row) => <SiteBar row={row} /> },
+                  {
+                    title: 'Local time',
+                    className: 'wide',
+                    cellClassName: 'muted',
+                    renderCell: ({ site }) => <LocalTime zone={site.timezone} />,
+                  },
+                ]}
+              />
               <MoreRows total={rows.length} limit={limit} noun="site" onMore={setLimit} />
               <MoreSites orgId={orgId} />
             </>
@@ -60,37 +64,29 @@ export function SitesPanel({ orgId }: { readonly orgId: string }) {
   )
 }
 
-function SiteLine({ orgId, row: { site, total, away } }: { readonly orgId: string; readonly row: SiteRow }) {
-  const now = useNow(10_000)
+function SiteState({ row: { total, away } }: { readonly row: SiteRow }) {
+  if (total === 0) return <StateMark tone="idle">Empty</StateMark>
+  if (away === 0) return <StateMark tone="good">All connected</StateMark>
+  return <StateMark tone="bad">{`${grouped(away)} away`}</StateMark>
+}
+
+function SiteBar({ row: { site, total, away } }: { readonly row: SiteRow }) {
   return (
-    <tr>
-      <th scope="row">
-        <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId: site.id }} className="name">
-          {site.name}
-        </Link>
-      </th>
-      <td>
-        {total === 0 ? (
-          <StateMark tone="idle">Empty</StateMark>
-        ) : away === 0 ? (
-          <StateMark tone="good">All connected</StateMark>
-        ) : (
-          <StateMark tone="bad">{`${grouped(away)} away`}</StateMark>
-        )}
-      </td>
-      <td className="bar-cell">
-        <span>{grouped(total)}</span>
-        <ShareBar
-          label={site.name}
-          shares={[
-            { name: 'connected', tone: 'good', count: total - away },
-            { name: 'disconnected', tone: 'bad', count: away },
-          ]}
-        />
-      </td>
-      <td className="wide muted">{timeOfDay(now, site.timezone)}</td>
-    </tr>
+    <>
+      <span>{grouped(total)}</span>
+      <ShareBar
+        label={site.name}
+        shares={[
+          { name: 'connected', tone: 'good', count: total - away },
+          { name: 'disconnected', tone: 'bad', count: away },
+        ]}
+      />
+    </>
   )
+}
+
+function LocalTime({ zone }: { readonly zone: string }) {
+  return timeOfDay(useNow(10_000), zone)
 }
 
 function MoreSites({ orgId }: { readonly orgId: string }) {

@@ -1,4 +1,5 @@
 import { Panel } from '../../display/layout/panel.tsx'
+import { Table } from '../../display/layout/table.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import type { Member, Port, Radio, Report } from '../report.ts'
 
@@ -16,40 +17,18 @@ export function DeviceHardware({ report: { radios, members, ports } }: { readonl
 function Radios({ radios }: { readonly radios: readonly Radio[] }) {
   return (
     <Panel title="Radios">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Band</th>
-            <th scope="col" className="number">
-              Channel
-            </th>
-            <th scope="col" className="number">
-              Width
-            </th>
-            <th scope="col" className="number">
-              Power
-            </th>
-            <th scope="col" className="wide number">
-              Noise
-            </th>
-            <th scope="col" className="number">
-              Clients
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {radios.map(({ band, channel, widthMhz, powerDbm, noiseDbm, clients }) => (
-            <tr key={band}>
-              <th scope="row">{band}</th>
-              <td className="number">{channel ?? '–'}</td>
-              <td className="number">{withUnit(widthMhz, 'MHz')}</td>
-              <td className="number">{withUnit(powerDbm, 'dBm')}</td>
-              <td className="wide number">{withUnit(noiseDbm, 'dBm')}</td>
-              <td className="number">{clients ?? '–'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        rows={radios}
+        keyOf={({ band }) => band}
+        columns={[
+          { title: 'Band', renderCell: ({ band }) => band },
+          { title: 'Channel', className: 'number', renderCell: ({ channel }) => channel ?? '–' },
+          { title: 'Width', className: 'number', renderCell: ({ widthMhz }) => withUnit(widthMhz, 'MHz') },
+          { title: 'Power', className: 'number', renderCell: ({ powerDbm }) => withUnit(powerDbm, 'dBm') },
+          { title: 'Noise', className: 'wide number', renderCell: ({ noiseDbm }) => withUnit(noiseDbm, 'dBm') },
+          { title: 'Clients', className: 'number', renderCell: ({ clients }) => clients ?? '–' },
+        ]}
+      />
     </Panel>
   )
 }
@@ -57,26 +36,16 @@ function Radios({ radios }: { readonly radios: readonly Radio[] }) {
 function Members({ members }: { readonly members: readonly Member[] }) {
   return (
     <Panel title="Members" aside={members.length}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Member</th>
-            <th scope="col">Model</th>
-            <th scope="col">Serial</th>
-            <th scope="col">Version</th>
-          </tr>
-        </thead>
-        <tbody>
-          {members.map(({ index, model, serial, version }) => (
-            <tr key={index}>
-              <th scope="row">{index}</th>
-              <td>{model ?? '–'}</td>
-              <td className="mono">{serial ?? '–'}</td>
-              <td>{version ?? '–'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        rows={members}
+        keyOf={({ index }) => index}
+        columns={[
+          { title: 'Member', renderCell: ({ index }) => index },
+          { title: 'Model', renderCell: ({ model }) => model ?? '–' },
+          { title: 'Serial', cellClassName: 'mono', renderCell: ({ serial }) => serial ?? '–' },
+          { title: 'Version', renderCell: ({ version }) => version ?? '–' },
+        ]}
+      />
     </Panel>
   )
 }
@@ -84,32 +53,19 @@ function Members({ members }: { readonly members: readonly Member[] }) {
 function Ports({ ports }: { readonly ports: readonly Port[] }) {
   return (
     <Panel title="Ports" aside={`${ports.filter(({ isUp }) => isUp).length} of ${ports.length} up`}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Port</th>
-            <th scope="col">Link</th>
-            <th scope="col" className="number">
-              Speed
-            </th>
-            <th scope="col" className="number">
-              Errors in
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {ports.map(({ name, isUp, speedMbps, errorsIn }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>
-                <StateMark tone={isUp ? 'good' : 'idle'}>{isUp ? 'Up' : 'Down'}</StateMark>
-              </td>
-              <td className="number">{withUnit(speedMbps, 'Mbit/s')}</td>
-              <td className="number">{errorsIn ?? '–'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        rows={ports}
+        keyOf={({ name }) => name}
+        columns={[
+          { title: 'Port', renderCell: ({ name }) => name },
+          {
+            title: 'Link',
+            renderCell: ({ isUp }) => <StateMark tone={isUp ? 'good' : 'idle'}>{isUp ? 'Up' : 'Down'}</StateMark>,
+          },
+          { title: 'Speed', className: 'number', renderCell: ({ speedMbps }) => withUnit(speedMbps, 'Mbit/s') },
+          { title: 'Errors in', className: 'number', renderCell: ({ errorsIn }) => errorsIn ?? '–' },
+        ]}
+      />
     </Panel>
   )
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { OperatorApi } from '../../api/operator.ts'
 import { Panel } from '../../display/layout/panel.tsx'
+import { Table } from '../../display/layout/table.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { sizeText } from '../../display/texts/size.ts'
 import type { StorageStatus } from './answers.ts'
@@ -49,34 +50,16 @@ function Storage({ storage: { firmware, pictures, support, orgs, disk } }: { rea
       </ul>
       <p className="plan-line muted">{sizeText(disk.reserve_bytes)} of the disk stay free: no upload may use them.</p>
       {orgs.length > 0 && (
-        <div className="table-scroller">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Organization</th>
-                <th scope="col" className="number">
-                  Firmware
-                </th>
-                <th scope="col" className="number">
-                  Pictures
-                </th>
-                <th scope="col" className="number">
-                  Support files
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {orgs.map(({ id, name, firmware_bytes: images, picture_bytes: photos, support_bytes: files }) => (
-                <tr key={id}>
-                  <th scope="row">{name}</th>
-                  <td className="number">{sizeText(images)}</td>
-                  <td className="number">{sizeText(photos)}</td>
-                  <td className="number">{sizeText(files)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          rows={orgs}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: 'Organization', renderCell: ({ name }) => name },
+            { title: 'Firmware', className: 'number', renderCell: ({ firmware_bytes: bytes }) => sizeText(bytes) },
+            { title: 'Pictures', className: 'number', renderCell: ({ picture_bytes: bytes }) => sizeText(bytes) },
+            { title: 'Support files', className: 'number', renderCell: ({ support_bytes: bytes }) => sizeText(bytes) },
+          ]}
+        />
       )}
     </>
   )

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { Fragment } from 'react'
 import { counted } from '../../display/texts/counted.ts'
 import { Panel } from '../../display/layout/panel.tsx'
+import { Table } from '../../display/layout/table.tsx'
 import { SiteTime, ViewerTime } from '../../display/times/time.tsx'
 import { type Site, sharedZone } from '../../orgs/sites.ts'
 import { type UpgradeKind, kinds } from '../overview.ts'
@@ -119,39 +120,34 @@ function Phases({ draft, plan, sites }: PlanPanelProps) {
           }))}
         />
       )}
-      <div className="table-scroller">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Phase</th>
-              <th scope="col" className="number">
-                {text}
-              </th>
-              <th scope="col">
-                {kind === 'mxedge' ? 'Begin, and the steps of each' : 'Sites, with the time at which each begins'}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {[...plan.phases.entries()].map(([index, phase]) => (
-              <tr key={index}>
-                <th scope="row">
-                  {index + 1} <span className="muted">up to {phase.percent} %</span>
-                </th>
-                <td className="number">{phase.total}</td>
-                <td>
-                  {phase.total === 0 && <span className="muted">None</span>}
-                  {kind === 'mxedge' ? (
-                    <PhaseAppliances phase={phase} />
-                  ) : (
-                    <PhaseSites phase={phase} sites={sites} unit={unit} />
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        rows={[...plan.phases.entries()]}
+        keyOf={([index]) => index}
+        columns={[
+          {
+            title: 'Phase',
+            renderCell: ([index, { percent }]) => (
+              <>
+                {index + 1} <span className="muted">up to {percent} %</span>
+              </>
+            ),
+          },
+          { title: text, className: 'number', renderCell: ([, { total }]) => total },
+          {
+            title: kind === 'mxedge' ? 'Begin, and the steps of each' : 'Sites, with the time at which each begins',
+            renderCell: ([, phase]) => (
+              <>
+                {phase.total === 0 && <span className="muted">None</span>}
+                {kind === 'mxedge' ? (
+                  <PhaseAppliances phase={phase} />
+                ) : (
+                  <PhaseSites phase={phase} sites={sites} unit={unit} />
+                )}
+              </>
+            ),
+          },
+        ]}
+      />
     </>
   )
 }

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { FIRST_ROWS, MoreRows } from '../../../display/layout/more-rows.tsx'
 import { Panel } from '../../../display/layout/panel.tsx'
+import { Table } from '../../../display/layout/table.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
 import { grouped } from '../../../display/texts/counted.ts'
 import { SiteTimeOfDay } from '../../../display/times/time.tsx'
@@ -26,6 +27,7 @@ export function SitePanel({ orgId, report, upgrade, sites }: SitePanelProps) {
   const planned = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.start_time]))
   const waits = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.waits_until]))
   const startOf = (site: ReportedSite): number | undefined => site.started_at ?? planned.get(site.site_id)
+  const zoneOf = (siteId: string): string | undefined => sites?.get(siteId)?.timezone
   const rows = order(report.sites)
   const spans = spanSites(
     rows.map((site) => ({ siteId: site.site_id, start: startOf(site), end: site.ended_at })),
@@ -33,84 +35,103 @@ export function SitePanel({ orgId, report, upgrade, sites }: SitePanelProps) {
   )
   return (
     <Panel title="Sites" aside={report.sites.length}>
-      <div className="table-scroller">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Site</th>
-              <th scope="col">State</th>
-              <th scope="col">Upgraded</th>
-              <th scope="col" className="wide">
-                Longest outage
-              </th>
-              <th scope="col">Start</th>
-              <th scope="col" className="wide">
-                Time
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, limit).map((site) => {
-              const { tone, text } = upgradeStates[site.status]
+      <Table
+        rows={rows.slice(0, limit)}
+        keyOf={({ site_id: id }) => id}
+        columns={[
+          { title: 'Site', renderCell: (site) => <SiteName orgId={orgId} site={site} sites={sites} /> },
+          {
+            title: 'State',
+            renderCell: ({ site_id: id, status }) => (
+              <>
+                <StateMark tone={upgradeStates[status].tone}>{upgradeStates[status].text}</StateMark>
+                <OpeningTime at={waits.get(id)} zone={zoneOf(id)} />
+              </>
+            ),
+          },
+          {
+            title: 'Upgraded',
+            renderCell: (site) => (
+              <>
+                <span className="unbroken">
+                  {grouped(site.upgraded)} of {grouped(site.total)}
+                </span>{' '}
+                <Failures orgId={orgId} upgradeId={report.upgrade_id} site={site} />
+              </>
+            ),
+          },
+          {
+            title: 'Longest outage',
+            className: 'wide',
+            renderCell: ({ downtime }) => (downtime.devices === 0 ? '–' : duration(downtime.longest)),
+          },
+          {
+            title: 'Start',
+            renderCell: (site) => {
               const start = startOf(site)
-              const opensAt = waits.get(site.site_id)
-              const zone = sites?.get(site.site_id)?.timezone
-              return (
-                <tr key={site.site_id}>
-                  <th scope="row">
-                    {sites?.has(site.site_id) === true ? (
-                      <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId: site.site_id }} className="name">
-                        {site.site_name}
-                      </Link>
-                    ) : (
-                      <span className="name">{site.site_name ?? 'A deleted site'}</span>
-                    )}
-                  </th>
-                  <td>
-                    <StateMark tone={tone}>{text}</StateMark>
-                    {opensAt !== undefined && (
-                      <span className="muted">
-                        {' '}
-                        · its window opens <SiteTimeOfDay at={opensAt} zone={zone} />
-                      </span>
-                    )}
-                  </td>
-                  <td>
-                    <span className="unbroken">
-                      {grouped(site.upgraded)} of {grouped(site.total)}
-                    </span>{' '}
-                    {site.failed > 0 && (
-                      <strong className="bad">
-                        ·{' '}
-                        <Link
-                          to="/orgs/$orgId/upgrades/$upgradeId"
-                          params={{ orgId, upgradeId: report.upgrade_id }}
-                          search={{ state: 'failed', at: site.site_id, site: site.site_id }}
-                          hash="devices"
-                          aria-label={`${grouped(site.failed)} failed at ${site.site_name ?? 'a deleted site'}`}
-                        >
-                          {grouped(site.failed)} failed
-                        </Link>
-                      </strong>
-                    )}
-                  </td>
-                  <td className="wide">{site.downtime.devices === 0 ? '–' : duration(site.downtime.longest)}</td>
-                  <td>{start === undefined ? '–' : <SiteTimeOfDay at={start} zone={zone} />}</td>
-                  <td className="wide">
-                    <SpanBar span={spans.get(site.site_id)} tone={tone} />
-                  </td>
-                </tr>
-              )
-            })}
-          </tbody>
-        </table>
-      </div>
+              return start === undefined ? '–' : <SiteTimeOfDay at={start} zone={zoneOf(site.site_id)} />
+            },
+          },
+          {
+            title: 'Time',
+            className: 'wide',
+            renderCell: ({ site_id: id, status }) => <SpanBar span={spans.get(id)} tone={upgradeStates[status].tone} />,
+          },
+        ]}
+      />
       <MoreRows total={rows.length} limit={limit} noun="site" onMore={setLimit} />
     </Panel>
   )
 }
 
 type ReportedSite = Report['sites'][number]
+
+interface SiteNameProps extends Pick<SitePanelProps, 'orgId' | 'sites'> {
+  readonly site: ReportedSite
+}
+
+function SiteName({ orgId, site: { site_id: siteId, site_name: name }, sites }: SiteNameProps) {
+  if (sites?.has(siteId) !== true) return <span className="name">{name ?? 'A deleted site'}</span>
+  return (
+    <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId }} className="name">
+      {name}
+    </Link>
+  )
+}
+
+function OpeningTime({ at, zone }: { readonly at: number | undefined; readonly zone: string | undefined }) {
+  if (at === undefined) return null
+  return (
+    <span className="muted">
+      {' '}
+      · its window opens <SiteTimeOfDay at={at} zone={zone} />
+    </span>
+  )
+}
+
+interface FailuresProps {
+  readonly orgId: string
+  readonly upgradeId: string
+  readonly site: ReportedSite
+}
+
+function Failures({ orgId, upgradeId, site: { site_id: siteId, site_name: name, failed } }: FailuresProps) {
+  if (failed === 0) return null
+  return (
+    <strong className="bad">
+      ·{' '}
+      <Link
+        to="/orgs/$orgId/upgrades/$upgradeId"
+        params={{ orgId, upgradeId }}
+        search={{ state: 'failed', at: siteId, site: siteId }}
+        hash="devices"
+        aria-label={`${grouped(failed)} failed at ${name ?? 'a deleted site'}`}
+      >
+        {grouped(failed)} failed
+      </Link>
+    </strong>
+  )
+}
 
 /** Puts sites with failures first, then those that are under way. */
 function order(sites: readonly ReportedSite[]): readonly ReportedSite[] {
