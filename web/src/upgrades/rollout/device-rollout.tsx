@@ -23,7 +23,7 @@ import type { TargetSearch } from './targets/target-search.ts'
 import { TimelinePanel } from './timeline/timeline-panel.tsx'
 import { timelineOf } from './timeline/timeline.ts'
 import { useRollout } from './use-rollout.ts'
-import { type State, awaitedText, verdictOf } from './verdict.ts'
+import { type State, awaitedText, nextPhaseText, verdictOf } from './verdict.ts'
 
 interface DeviceRolloutProps {
   readonly place: UpgradePlace
@@ -78,7 +78,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
           {hold.reason}
           {hold.until !== undefined && (
             <>
-              , until about <ViewerTime at={hold.until} />
+              . {nextPhaseText(report, hold)} begins about <ViewerTime at={hold.until} />
             </>
           )}
           {bar !== null && `. ${bar}`}

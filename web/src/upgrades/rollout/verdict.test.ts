@@ -5,6 +5,7 @@ import {
   awaitedText,
   budgetText,
   heldPhaseOf,
+  nextPhaseText,
   openPhaseOf,
   stopWaitingEffect,
   verdictOf,
@@ -57,6 +58,8 @@ it('names the phase of the downloads at one of their gates', () => {
   const hold: Hold = { ...holdBy('approval'), phase_of: 'downloads' }
   expect(verdictOf({ report, hold, stopReason: null })).toBe('Waits in download phase 1 of 2: 0 of 100 upgraded')
   expect(heldPhaseOf(report, hold)).toEqual({ phases: downloads, phase: 1, words: 'download phase' })
+  expect(nextPhaseText(report, hold)).toBe('Download phase 2')
+  expect(nextPhaseText(report, holdBy('time'))).toBe('Phase 2')
   expect(heldPhaseOf(report, holdBy('approval'))).toMatchObject({ phase: 1, words: 'phase' })
 })
 

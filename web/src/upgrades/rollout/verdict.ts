@@ -46,6 +46,12 @@ export function heldPhaseOf({ phases, downloads }: Pick<Report, 'phases' | 'down
   return { phases: downloads, phase: openPhaseOf({ phases: downloads }) ?? 1, words: 'download phase' }
 }
 
+/** Returns the phase for which the upgrade waits, such as "Phase 2". */
+export function nextPhaseText(report: Pick<Report, 'phases' | 'downloads'>, hold: Hold): string {
+  const { phase, words } = heldPhaseOf(report, hold)
+  return sentence(`${words} ${grouped(phase + 1)}`)
+}
+
 function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }

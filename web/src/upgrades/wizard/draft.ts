@@ -110,6 +110,8 @@ export interface Draft {
   readonly gate?: Gate
   /** The minutes between phases without an approval, as typed; absent: the next one follows at once. */
   readonly soak?: string
+  /** When the phases after the first one begin at the earliest, on the viewer's clock; empty: as soon as they may. */
+  readonly times?: readonly string[]
   /** Absent: anyone who may. */
   readonly approver?: Approver
   /** Absent: one. */
@@ -162,6 +164,9 @@ const texts = [
   'most',
 ] as const
 
+/** Only so many phases have a field for their time. */
+export const MAX_TIMES = 8
+
 /** Keeps the known fields of a draft; an address that was typed by hand may contain anything. */
 export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
   const given = texts.flatMap((name) => {
@@ -170,7 +175,7 @@ export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
     const text = typeof value === 'number' ? String(value) : value
     return typeof text === 'string' ? [[name, text] as const] : []
   })
-  const lists = (['ids', 'sites', 'models'] as const).flatMap((name) => {
+  const lists = (['ids', 'sites', 'models', 'times'] as const).flatMap((name) => {
     const value: unknown = search[name]
     return Array.isArray(value) ? [[name, value.filter((item) => typeof item === 'string')] as const] : []
   })

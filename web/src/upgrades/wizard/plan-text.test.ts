@@ -47,6 +47,10 @@ it('says what else a draft has chosen, before the start as well', () => {
     'Goes on after phase 1 once 2 people have approved it.',
     'Waits for 480 minutes after each of the phases 2 to 3.',
   ])
+  expect(optionTexts({ phases: '10 50', gate: 'first', times: ['', '2099-01-01T04:00'] })).toEqual([
+    'Goes on after phase 1 once a person has approved it.',
+    expect.stringMatching(/^Phase 3 begins on 0?1 Jan 2099, 04:00:00 .* at the earliest\.$/),
+  ])
   expect(optionTexts({ phases: '1 10', begin: 'approved', gate: 'each' })).toEqual([
     'Begins once a person has approved it.',
     'Goes on after each of the phases 1 to 2 once a person has approved it.',

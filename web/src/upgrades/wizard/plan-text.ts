@@ -1,4 +1,5 @@
 import { counted } from '../../display/texts/counted.ts'
+import { clockTime } from '../../display/times/times.ts'
 import { windowTexts } from '../../orgs/maintenance-windows.ts'
 import { kinds } from '../overview.ts'
 import { type Draft, type Part, settle } from './draft.ts'
@@ -35,13 +36,18 @@ export function optionTexts(draft: Draft): readonly string[] {
   ]
 }
 
-/** Phases with the same gate follow each other. */
+/** Phases with the same gate follow each other, except those that only have a time. */
 function gateTexts(gates: readonly PhaseGate[]): readonly string[] {
-  const groups = Map.groupBy(gates, ({ phase, wait_for: wait }) => (phase === 0 ? 'start' : wait))
-  return [...groups.values()].flatMap((group) => {
+  const waiting = gates.filter(({ wait_for: wait, minutes }) => wait !== 'time' || minutes !== undefined)
+  const groups = Map.groupBy(waiting, ({ phase, wait_for: wait }) => (phase === 0 ? 'start' : wait))
+  const texts = [...groups.values()].flatMap((group) => {
     const [gate] = group
     return gate === undefined ? [] : [gateText(gate, group.at(-1)?.phase ?? gate.phase)]
   })
+  const times = gates.flatMap(({ phase, not_before: at }) =>
+    at === undefined ? [] : [`Phase ${phase + 1} begins on ${clockTime(at)} at the earliest.`],
+  )
+  return [...texts, ...times]
 }
 
 /** @param last The last of the phases with this gate. */

@@ -64,6 +64,22 @@ it('waits for a time after the phases without an approval', () => {
   expect(deviceBody({ strategy: 'serial', soak: '480' })).not.toHaveProperty('phase_gates')
 })
 
+it('gives phases the earliest times of their fields, and a gate for them where there is none', () => {
+  const time = (hour: number) => ({ not_before: new Date(2099, 0, 1, hour).getTime() / 1000 })
+  const draft = { phases: '10 50 100', times: ['2099-01-01T03:00', '2099-01-01T04:00'] }
+  expect(deviceBody({ ...draft, gate: 'first' }).phase_gates).toEqual([
+    { phase: 1, wait_for: 'approval', ...time(3) },
+    { phase: 2, wait_for: 'time', ...time(4) },
+  ])
+  expect(deviceBody({ ...draft, times: ['', '2099-01-01T04:00'], soak: '5' }).phase_gates).toEqual([
+    { phase: 1, wait_for: 'time', minutes: 5 },
+    { phase: 2, wait_for: 'time', minutes: 5, ...time(4) },
+  ])
+  // What the fields of another strategy or of more phases had has no effect.
+  expect(deviceBody({ ...draft, strategy: 'serial' })).not.toHaveProperty('phase_gates')
+  expect(deviceBody({ ...draft, phases: '50' }).phase_gates).toHaveLength(1)
+})
+
 it('waits for approval before it begins, with any strategy', () => {
   const start = { phase: 0, wait_for: 'approval' }
   for (const strategy of strategies) expect(deviceBody({ strategy, begin: 'approved' }).phase_gates).toEqual([start])

@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/client.ts'
 import { windowsIn } from '../../orgs/maintenance-windows.ts'
-import { type Draft, type SettledDraft, forms, mayInclude, numbersIn, percentsOf, settle } from './draft.ts'
+import { type Draft, MAX_TIMES, type SettledDraft, forms, mayInclude, numbersIn, percentsOf, settle } from './draft.ts'
 
 type DeviceRequest = Schemas['OrgUpgradeCreate']
 export type PhaseGate = Schemas['UpgradePhaseGate']
@@ -144,22 +144,30 @@ export function gatesIn(draft: Draft): readonly PhaseGate[] {
 
 /** Phase 0 stands for the start. */
 function gatesOf(settled: SettledDraft): Pick<DeviceRequest, 'phase_gates'> {
-  const { begin, approver, people, strategy, soak } = settled
-  const between = strategy === 'canary' ? phasesBetween(settled) : []
-  const gated = [...(begin === undefined ? [] : [0]), ...between.filter((phase) => isApproved(settled, phase))]
-  const timed = isGiven(soak) ? between.filter((phase) => !isApproved(settled, phase)) : []
-  if (gated.length + timed.length === 0) return {}
-  const by = {
-    ...(approver !== undefined && { prevent_self_approval: true }),
-    ...(people !== undefined && { approvals: Number(people) }),
-  }
-  const gateAfter = (phase: number) => ({ phase, wait_for: 'approval' as const, ...by })
-  const waitAfter = (phase: number) => ({ phase, wait_for: 'time' as const, minutes: Number(soak) })
-  return { phase_gates: [...gated.map(gateAfter), ...timed.map(waitAfter)] }
+  const between = settled.strategy === 'canary' ? phasesBetween(settled) : []
+  const phases = [...(settled.begin === undefined ? [] : [0]), ...between]
+  const gates = phases.flatMap((phase) => gateAfter(settled, phase) ?? [])
+  return gates.length === 0 ? {} : { phase_gates: gates }
+}
+
+/** Null: the next phase waits for nothing. */
+function gateAfter(settled: SettledDraft, phase: number): PhaseGate | null {
+  const { approver, people, soak, times = [] } = settled
+  const time = phase > MAX_TIMES ? undefined : times[phase - 1]
+  const begins = isGiven(time) ? { not_before: epochOf(time) } : {}
+  if (phase === 0 || isApproved(settled, phase))
+    return {
+      ...{ phase, wait_for: 'approval' },
+      ...(approver !== undefined && { prevent_self_approval: true }),
+      ...(people !== undefined && { approvals: Number(people) }),
+      ...begins,
+    }
+  if (!isGiven(soak) && !isGiven(time)) return null
+  return { phase, wait_for: 'time', ...(isGiven(soak) && { minutes: Number(soak) }), ...begins }
 }
 
 /** Returns the phases that another one follows. */
-function phasesBetween(settled: SettledDraft): readonly number[] {
+export function phasesBetween(settled: SettledDraft): readonly number[] {
   return percentsOf(settled)
     .slice(1)
     .map((_, index) => index + 1)

@@ -8,11 +8,14 @@ import {
   type Gate,
   type SettledDraft,
   type Strategy,
+  MAX_TIMES,
   forms,
   peopleCounts,
   settle,
 } from './draft.ts'
 import { PhaseDrawing } from './phase-drawing.tsx'
+import { gatesIn, phasesBetween } from './request.ts'
+import { ViewerTimeInput } from './viewer-time-input.tsx'
 
 /** A change of a draft; undefined removes a field. */
 export type DraftChange = { readonly [Name in keyof Draft]?: Draft[Name] | undefined }
@@ -119,7 +122,7 @@ function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
           { value: '', label: 'Without an approval' },
           { value: 'approved', label: 'After an approval' },
         ]}
-        error={errorOf('phase_gates.minutes') === null ? errorOf('phase_gates') : null}
+        error={errorOf('phase_gates.minutes', 'phase_gates.not_before') === null ? errorOf('phase_gates') : null}
         onChange={({ currentTarget: { value } }) => onChange({ begin: value === '' ? undefined : (value as Begin) })}
       />
       {strategy === 'canary' && (
@@ -156,6 +159,7 @@ function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
           onChange={({ currentTarget: { value } }) => onChange({ soak: value === '' ? undefined : value })}
         />
       )}
+      {strategy === 'canary' && <PhaseTimes draft={draft} errorOf={errorOf} onChange={onChange} />}
       {hasGate && (
         <NativeSelect
           label="People who must agree"
@@ -168,4 +172,24 @@ function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
       )}
     </>
   )
+}
+
+/** When each phase after the first one begins at the earliest. */
+function PhaseTimes({ draft, errorOf, onChange }: WizardFieldsProps) {
+  const { times = [], ...settled } = settle(draft)
+  const gates = gatesIn(draft)
+  const timed = phasesBetween(settled).slice(0, MAX_TIMES)
+  return timed.map((phase) => (
+    <ViewerTimeInput
+      key={phase}
+      label={`Phase ${phase + 1} begins not before`}
+      empty="as soon as it may"
+      value={times[phase - 1]}
+      error={errorOf(`phase_gates.${gates.findIndex((gate) => gate.phase === phase)}.not_before`)}
+      onChange={(value = '') => {
+        const changed = timed.map((one) => (one === phase ? value : (times[one - 1] ?? '')))
+        onChange({ times: changed.every((time) => time === '') ? undefined : changed })
+      }}
+    />
+  ))
 }

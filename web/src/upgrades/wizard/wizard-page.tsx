@@ -45,10 +45,11 @@ export function WizardPage() {
   })
   const fields = useFocusOnRefusal<HTMLDivElement>(refusal)
   // Fields of the page stand for those of each gate.
-  const path = problem === null ? null : (fieldPathIn(problem.message)?.replaceAll(/\.\d+/g, '') ?? null)
+  const exact = problem === null ? null : fieldPathIn(problem.message)
+  const path = exact?.replaceAll(/\.\d+/g, '') ?? null
   const field = path?.split('.', 1)[0] ?? null
   const errorOf = (...fields: readonly string[]): string | null =>
-    problem !== null && fields.some((one) => one === field || one === path) ? problem.message : null
+    problem !== null && fields.some((one) => [field, path, exact].includes(one)) ? problem.message : null
   const change = (changed: DraftChange): void =>
     void navigate({ search: (current) => withoutAbsent({ ...current, ...changed }), replace: true })
   const title = (

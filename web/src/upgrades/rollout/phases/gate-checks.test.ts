@@ -26,6 +26,17 @@ it('names the time for which the next phase waits', () => {
   expect(holdTextOf({ by: 'time' }, timed)).toBe('waits for the time to pass')
 })
 
+it('names the instant before which the next phase does not begin', () => {
+  const rulesOf = (gate: Exclude<Parameters<typeof checkGate>[0]['gate'], undefined>) =>
+    checkGate({ ...phase, total: 0, gate: { not_before: 1_790_000_000, passed: false, ...gate } }).map(
+      ({ rule }) => rule,
+    )
+  const instant = expect.stringMatching(/^not before 21 Sept/)
+  expect(rulesOf({ wait_for: 'time' })).toEqual([instant])
+  expect(rulesOf({ wait_for: 'time', minutes: 5 })).toEqual(['5 minutes pass', instant])
+  expect(rulesOf({ wait_for: 'approval' })).toEqual(['an approval', instant])
+})
+
 it('names the people who have approved, where several must', () => {
   const given = [{ by: 'approval' as const, name: 'Ada', timestamp: 1 }]
   const check = (more: object) => checkGate({ ...phase, total: 0, gate: { ...gate, approvals: 2, ...more } })

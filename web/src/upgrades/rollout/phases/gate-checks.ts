@@ -1,4 +1,5 @@
 import { counted, grouped } from '../../../display/texts/counted.ts'
+import { clockTime } from '../../../display/times/times.ts'
 import type { Hold, Report } from '../../upgrade.ts'
 
 type Phase = Report['phases'][number]
@@ -68,14 +69,20 @@ function checkNumbers(gate: Gate, { total, failed, upgraded, ended_at: endedAt }
 
 /** Returns what the gate waits for besides the results of the phase. */
 export function checkWait(gate: Gate): readonly GateCheck[] {
-  const { wait_for: wait, minutes, prevent_self_approval: byAnother, approvals, approved_by: given = [], passed } = gate
+  const { wait_for: wait, minutes, not_before: notBefore, passed } = gate
+  const { prevent_self_approval: byAnother, approvals, approved_by: given = [] } = gate
   if (wait === undefined) return []
   const several = `${approvals} approvals by ${byAnother ? 'people other than the creator' : 'different people'}`
   const alone = minutes === undefined ? waits[wait].rule : `${counted(minutes, 'minute')} pass`
   const rule = approvals !== undefined ? several : byAnother ? BY_ANOTHER : alone
   const open =
     given.length === 0 ? waits[wait].open : `${given.length} given, by ${given.map(({ name }) => name).join(', ')}`
-  return [{ rule, value: passed ? 'done' : open, isMet: passed === true }]
+  const isOpen = passed === true
+  const event = { rule, value: isOpen ? 'done' : open, isMet: isOpen }
+  if (notBefore === undefined) return [event]
+  const time = { rule: `not before ${clockTime(notBefore)}`, value: isOpen ? 'done' : 'not yet', isMet: isOpen }
+  // Some gates wait for nothing but their instant.
+  return wait === 'time' && minutes === undefined ? [time] : [event, time]
 }
 
 /** Returns the gates that lie between two phases, in the order of the phases. */
