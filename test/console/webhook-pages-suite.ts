@@ -25,6 +25,8 @@ export function testWebhookPages(demo: () => Demo): void {
     await page.getByText('No webhooks here').waitFor()
     await expectAccessible(page)
     await page.getByRole('link', { name: 'New webhook' }).first().click()
+    // The list, which stays until the script of the form has arrived, has a field of this name too.
+    await page.getByRole('heading', { name: 'New webhook' }).waitFor()
     await page.getByLabel('Name', { exact: true }).fill('Tickets')
     await page.getByLabel('Address').fill('no address')
     await page.getByLabel('Secret', { exact: true }).fill('a secret of the two')
