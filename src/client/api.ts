@@ -119,7 +119,7 @@ function parseAnswer(status: number, text: string, what: string): Json {
 export function refusal(status: number, detail: string, what: string): CommandError {
   const outcome = status === 401 ? 'signedOut' : status >= 500 ? 'unavailable' : 'refused'
   const hint = outcome === 'signedOut' ? ' (signalbox login signs in)' : ''
-  return new CommandError(outcome, `${detail}${hint} (${what}: ${status})`)
+  return new CommandError(outcome, `${detail}${hint} (${what}: ${status})`, status)
 }
 
 function parseJson(text: string): Json {

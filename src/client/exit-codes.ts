@@ -15,9 +15,12 @@ export type Outcome = keyof typeof exitCodes
 /** Ends a command with a line for the person who runs it. */
 export class CommandError extends Error {
   readonly outcome: Outcome
+  /** That of the answer that refused a request; null: there was none. */
+  readonly status: number | null
 
-  constructor(outcome: Outcome, message: string) {
+  constructor(outcome: Outcome, message: string, status: number | null = null) {
     super(message)
     this.outcome = outcome
+    this.status = status
   }
 }

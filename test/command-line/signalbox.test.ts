@@ -219,6 +219,16 @@ describe('upgrades', () => {
       err: expect.stringMatching(/3 of 3 devices were not upgraded: cancelled by \S+\n$/),
     })
 
+    expect((await here('plan', NEW, '--strategy', 'serial')).out).toMatch(/^3 devices would be upgraded/)
+    const { plan_id: planId } = JSON.parse((await here('plan', NEW, '--json')).out)
+    const made = await here('start', NEW, '--plan', planId)
+    expect(made.out).toMatch(/^upgrade \S+ began: 3 devices\n$/)
+    const [, madeId = ''] = made.out.split(' ')
+    expect((await upgrade('show', madeId)).out).toMatch(/\nBerlin /)
+    expect(await ofOrg('start', NEW)).toMatchObject({ code: 4, err: expect.stringMatching(/: 403\)\n$/) })
+    await here('cancel', madeId)
+    await advance()
+
     const state = { hasEnded: false }
     const second = upgrade('start', NEW, '--watch').finally(() => (state.hasEnded = true))
     while (!state.hasEnded) {

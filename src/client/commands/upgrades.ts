@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { type Api, type Json, type JsonObject, listAll, objectOf, rowsOf } from '../api.ts'
-import { textOf } from '../output.ts'
+import { type Api, listAll, objectOf, rowsOf } from '../api.ts'
 import type { Session } from '../session.ts'
-import { type AddCommands, type Pair, collect, collectPairs, query, wholeNumber, wholeNumbers } from './command.ts'
+import { type AddCommands, query, wholeNumber } from './command.ts'
 import { findSite, siteNames } from './find.ts'
 import { type FoundUpgrade, assertAction, findUpgrade, upgradeKinds } from './upgrade-kinds.ts'
 import { hasEnded } from './upgrade-progress.ts'
+import { type PlanOptions, planned, requestUpgrade, startUpgrade } from './upgrade-request.ts'
 import {
   appliancesText,
   listText,
@@ -27,17 +27,6 @@ interface ListOptions extends SiteOption {
   readonly held?: true
   readonly limit: number
   readonly page: number
-}
-
-interface PlanOptions {
-  readonly site?: readonly string[]
-  readonly type?: string
-  readonly model?: readonly string[]
-  readonly strategy?: string
-  readonly phases?: readonly number[]
-  readonly maxFailures?: number
-  readonly start?: string
-  readonly set?: readonly Pair[]
 }
 
 interface ApproveOptions extends SiteOption {
@@ -80,9 +69,9 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
 
   planned(upgrade, 'plan <version>', 'show what an upgrade would do, and change nothing').action(
     async (version: string, options: PlanOptions, command: Command) => {
-      const { session, api, orgId, path } = await enter(open, command)
-      const plan = await api.post(path, { ...(await bodyOf(api, orgId, { version, options })), dry_run: true })
-      session.output.show(plan, () => planText(objectOf(plan), session.width))
+      const { session, api, orgId } = await enter(open, command)
+      const { answer } = await requestUpgrade(api, orgId, { version, options, more: { dry_run: true } })
+      session.output.show(answer, () => planText(answer, session.width))
     },
   )
 
@@ -90,15 +79,12 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .option('--plan <id>', 'start exactly what was planned: refused if the devices have changed since')
     .option('--watch', 'show the progress until the upgrade has ended')
     .action(async (version: string, options: PlanOptions & { plan?: string; watch?: true }, command: Command) => {
-      const { session, api, orgId, channel, path } = await enter(open, command)
-      const body = await bodyOf(api, orgId, { version, options })
-      const made = objectOf(
-        await api.post(path, { ...body, ...(options.plan !== undefined && { plan_id: options.plan }) }),
-      )
+      const { session, api, orgId } = await enter(open, command)
+      const more = options.plan === undefined ? {} : { plan_id: options.plan }
+      const { made, watched } = await startUpgrade(api, orgId, { version, options, more })
       if (options.watch !== true) return session.output.show(made, () => startText(made))
       session.output.tell(startText(made))
-      const id = textOf(made['id'])
-      await watchUpgrade(session, api, { kind: 'device', id, channel, path: `${path}/${encodeURIComponent(id)}` })
+      await watchUpgrade(session, api, watched)
     })
 
   upgrade
@@ -208,18 +194,12 @@ interface Entered {
   readonly session: Session
   readonly api: Api
   readonly orgId: string
-  /** The channel of the organization's upgrades of devices. */
-  readonly channel: string
-  /** Their path. */
-  readonly path: string
 }
 
 async function enter(open: (command: Command) => Session, command: Command): Promise<Entered> {
   const session = open(command)
   const api = await session.connect()
-  const orgId = await session.orgId(api)
-  const channel = `/orgs/${orgId}/devices/upgrade`
-  return { session, api, orgId, channel, path: `/api/v1${channel}` }
+  return { session, api, orgId: await session.orgId(api) }
 }
 
 /** @returns Also the organization or the site, if one is named, as the beginning of a path. */
@@ -227,53 +207,10 @@ async function enterPlace(
   open: (command: Command) => Session,
   command: Command,
   site: string | undefined,
-): Promise<Pick<Entered, 'session' | 'api' | 'orgId'> & { readonly place: string; readonly siteId: string | null }> {
-  const { session, api, orgId } = await enter(open, command)
-  if (site === undefined) return { session, api, orgId, place: `/orgs/${orgId}`, siteId: null }
+): Promise<Entered & { readonly place: string; readonly siteId: string | null }> {
+  const entered = await enter(open, command)
+  const { api, orgId } = entered
+  if (site === undefined) return { ...entered, place: `/orgs/${orgId}`, siteId: null }
   const siteId = await findSite(api, orgId, site)
-  return { session, api, orgId, place: `/sites/${siteId}`, siteId }
-}
-
-/** Adds a command with the options that choose devices and a strategy. */
-function planned(upgrade: Command, usage: string, description: string): Command {
-  return upgrade
-    .command(usage)
-    .description(description)
-    .option('--site <name or id>', 'only devices of this site; repeat it for several. Default: all sites', collect)
-    .option('--type <type>', 'ap, switch or gateway')
-    .option('--model <model>', 'only devices of this model; repeat it for several', collect)
-    .option('--strategy <strategy>', 'big_bang, serial, canary or rrm')
-    .option('--phases <shares>', 'cumulative shares of the canary phases in percent, such as 1,10,50,100', wholeNumbers)
-    .option('--max-failures <percent>', 'stop once more than this percentage has failed', wholeNumber)
-    .option('--start <time>', 'in the time zone of each site, such as 2026-12-01T02:00:00')
-    .option('--set <field=value>', 'any other field of the request, its value as JSON or text; repeat it', collectPairs)
-}
-
-async function bodyOf(
-  api: Api,
-  orgId: string,
-  { version, options }: { readonly version: string; readonly options: PlanOptions },
-): Promise<JsonObject> {
-  const { site, type, model, strategy, phases, maxFailures, start, set = [] } = options
-  const siteIds: string[] = []
-  for (const named of site ?? []) siteIds.push(await findSite(api, orgId, named))
-  return {
-    ...(site === undefined ? { all_sites: true } : { site_ids: siteIds }),
-    versions: [{ version }],
-    ...(type !== undefined && { device_type: type }),
-    ...(model !== undefined && { models: [...model] }),
-    ...(strategy !== undefined && { reboot_strategy: strategy }),
-    ...(phases !== undefined && { canary_phases: [...phases] }),
-    ...(maxFailures !== undefined && { max_failure_percentage: maxFailures }),
-    ...(start !== undefined && { start_datetime: start }),
-    ...Object.fromEntries(set.map(([name, value]) => [name, jsonOrText(value)])),
-  }
-}
-
-function jsonOrText(value: string): Json {
-  try {
-    return JSON.parse(value) as Json
-  } catch {
-    return value
-  }
+  return { ...entered, place: `/sites/${siteId}`, siteId }
 }
