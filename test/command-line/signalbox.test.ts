@@ -301,9 +301,9 @@ describe('upgrades of other kinds', () => {
       status: 200,
     })
     const { id } = await upgradeBoxes(server, { mxedge_ids: [box], versions: { tunterm: '2.0.0' } })
-    // An upgrade of the organization has no part at the site.
+    // One of the organization belongs to the only site of its appliances.
     expect(await json('upgrade', 'list', '--kind', 'mxedge', '--site', siteId)).toMatchObject([{ id }])
-    expect(await signalbox(['upgrade', 'show', id, '--site', siteId])).toMatchObject({ code: 4 })
+    expect(await json('upgrade', 'show', id, '--site', siteId)).toMatchObject({ id, targets: [{ mxedge_id: box }] })
     expect(await json('upgrade', 'list', '--kind', 'mxedge')).toEqual([
       expect.objectContaining({ id, kind: 'mxedge', version: 'tunterm 2.0.0', sites: null, targets: 1 }),
     ])

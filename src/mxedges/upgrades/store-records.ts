@@ -11,6 +11,7 @@ import { type Reader, type Tx, anyOf, json, noneOf } from '../../platform/databa
 import { notFound } from '../../platform/errors.ts'
 import { awaitedCount } from './store-awaited.ts'
 import { upgradeNotes } from './store-joining-failures.ts'
+import { siteOf } from './store-place.ts'
 import { terminalStates } from './upgrade.ts'
 import type { MxedgeUpgradeTable, MxedgeUpgradeTargetTable } from '../tables.ts'
 
@@ -18,11 +19,11 @@ export type MxedgeUpgrade = Selectable<MxedgeUpgradeTable>
 export type MxedgeUpgradeItem = Omit<MxedgeUpgrade, 'released' | 'notes' | 'joining' | 'includeDueMs' | 'includeAfter'>
 export type MxedgeUpgradeTarget = Selectable<MxedgeUpgradeTargetTable>
 
-/** Selects the upgrades of the organization, or those of the site where the scope is that of a site. */
+/** Selects the upgrades of the organization, or those that belong to the site where the scope is that of a site. */
 function selectUpgrades(reader: Reader, scope: SitesScope) {
   const siteId = siteIdOf(scope)
   const all = reader.selectFrom('mxedgeUpgrade').where('orgId', '=', scope.orgId)
-  return siteId === null ? all : all.where('siteId', '=', siteId)
+  return siteId === null ? all : all.where(siteOf('mxedge_upgrade'), '=', siteId)
 }
 
 /** Lists upgrades, the newest first. The request of one is bounded but for its ids, which are omitted, as its notes. */
@@ -31,13 +32,14 @@ export function listUpgrades(reader: Reader, scope: SitesScope, page: Page): Pro
   return pageOf<MxedgeUpgradeItem>(reader, { hits, direction: 'desc', sizes: smallRows }, page)
 }
 
-/** Lists upgrades as listUpgrades() does. */
+/** Lists upgrades as listUpgrades() does, with the sites to which they belong. */
 export function listUpgradesById(
   reader: Reader,
   scope: SitesScope,
   ids: readonly string[],
-): Promise<MxedgeUpgradeItem[]> {
-  return selectItems(reader, scope).where('id', '=', anyOf(ids)).orderBy('id').execute()
+): Promise<(MxedgeUpgradeItem & { readonly place: string | null })[]> {
+  const items = selectItems(reader, scope).select(siteOf('mxedge_upgrade').as('place'))
+  return items.where('id', '=', anyOf(ids)).orderBy('id').execute()
 }
 
 function selectItems(reader: Reader, scope: SitesScope) {

@@ -1,4 +1,4 @@
-import type { PlaceScope } from '../../access/scope.ts'
+import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import { type MxedgeUpgradeChangeType, appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
 import {
   type MxedgeUpgrade,
@@ -96,7 +96,7 @@ async function changeUpgrade(
     const upgrade = await lockUpgrade(tx, scope, id)
     if (!concerns(upgrade)) return
     await change(tx, upgrade)
-    const { siteId } = upgrade
+    const siteId = upgrade.siteId ?? siteIdOf(scope)
     const facts = { id, siteId, type: type(upgrade), message: message(upgrade) }
     await appendMxedgeUpgradeChange(tx, scope, { ...facts, at: ctx.clock.now() })
     wakeAfterCommit(tx, 'mxedges')

@@ -1,4 +1,4 @@
-import type { PlaceScope } from '../../access/scope.ts'
+import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import { cancelQueuedById } from '../../mxedges/commands/store-cancel.ts'
 import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
 import { findExclusionRefusal } from '../../mxedges/upgrades/decide-exclusion.ts'
@@ -48,7 +48,7 @@ export function excludeMxedges(
       id,
       type: 'UPGRADE_MXEDGES_EXCLUDED',
       message: `Exclude ${counted(released.length, 'edge appliance')} from upgrade ${id}`,
-      siteId: upgrade.siteId,
+      siteId: upgrade.siteId ?? siteIdOf(scope),
       after: {
         ...presentMxedgeIds(released.map(({ mxedgeId }) => mxedgeId)),
         ...(note !== null && { reason: note }),

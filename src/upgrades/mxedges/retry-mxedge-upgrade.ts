@@ -1,4 +1,4 @@
-import type { PlaceScope } from '../../access/scope.ts'
+import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
 import { lockImages } from '../../firmware/store.ts'
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
@@ -55,7 +55,7 @@ export function retryMxedgeUpgrade(
       id,
       type: 'UPGRADE_RETRIED',
       message: `Retry ${counted(retried.length, 'failed edge appliance')} of upgrade ${id}`,
-      siteId: upgrade.siteId,
+      siteId: upgrade.siteId ?? siteIdOf(scope),
       after: presentMxedgeIds(retried.map(({ mxedgeId }) => mxedgeId)),
       at: now,
     })

@@ -17,9 +17,8 @@ export const mxedgeUpgradeStream: StreamPart = {
       kind: 'mxedge_upgrade',
       async read(ctx, scope, ids) {
         const upgrades = await listUpgradesById(ctx.db, scope, ids)
-        return upgrades.map((upgrade) => {
-          const { siteId } = upgrade
-          const ofSite = siteId === null ? [] : [`/sites/${siteId}${path}`]
+        return upgrades.map(({ place, ...upgrade }) => {
+          const ofSite = place === null ? [] : [`/sites/${place}${path}`]
           return { channels: [`/orgs/${scope.orgId}${path}`, ...ofSite], data: presentMxedgeUpgradeItem(upgrade) }
         })
       },

@@ -1,4 +1,4 @@
-import type { PlaceScope } from '../../access/scope.ts'
+import { type PlaceScope, coversOrg } from '../../access/scope.ts'
 import { deleteTargets, replaceUpgrade } from '../../mxedges/upgrades/store-create.ts'
 import { lockUpgrade } from '../../mxedges/upgrades/store-records.ts'
 import { lockUnfinishedUpgrades } from '../../mxedges/upgrades/store-takeover.ts'
@@ -13,7 +13,8 @@ import type { MxedgeUpgradeRequest } from './request.ts'
 /**
  * Changes an upgrade that has not begun, and plans it again.
  * @param parse Parses the changed request.
- * @throws AppError not_found; conflict once it has begun or was cancelled; invalid as for a new one.
+ * @throws AppError not_found; conflict once it has begun or was cancelled; invalid as for a new one, and at a site for one of the
+ *   organization, whose request may select appliances of any site.
  */
 export async function updateMxedgeUpgrade(
   ctx: Context,
@@ -32,6 +33,11 @@ export async function updateMxedgeUpgrade(
     // It may take over appliances of other upgrades, which all transactions lock in the same order.
     await lockUnfinishedUpgrades(tx, scope)
     const { status, stopping, siteId, request: before } = await lockUpgrade(tx, scope, id)
+    if (siteId === null && !coversOrg(scope))
+      throw new AppError(
+        'invalid',
+        "The upgrade can't be changed at this site, because it was created in the organization: this needs access to it",
+      )
     if (status !== 'queued' || stopping !== null)
       throw new AppError('conflict', `The upgrade is ${stopping ?? status}; only one that is queued can be changed`)
     await deleteTargets(tx, scope, id)

@@ -17,6 +17,8 @@ interface CommonFields {
   readonly hold: UpgradeHold | null
   /** Why it stops or has stopped before its end. */
   readonly stopReason: string | null
+  /** At a site: it also concerns others, or those that are created later. False in an organization. */
+  readonly hasOtherSites: boolean
 }
 
 interface DeviceOverview extends CommonFields {
@@ -24,8 +26,6 @@ interface DeviceOverview extends CommonFields {
   /** Empty where the version depends on the model. */
   readonly targetVersion: string
   readonly sites: number
-  /** At a site: it also concerns others, or those that are created later. False in an organization. */
-  readonly hasOtherSites: boolean
   /** States without devices may be missing. */
   readonly counts: Partial<TargetCounts>
 }

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type InOrg, type PlaceScope, siteIdOf } from '../../access/scope.ts'
+import { siteOf } from '../../mxedges/upgrades/store-place.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
@@ -18,7 +19,7 @@ interface Listed {
 
 /**
  * Lists the upgrades of all kinds, or of one, the newest first: ids contain the time of their creation. At a site they are
- * those with devices or edge appliances of it, and have only these.
+ * those with devices or edge appliances of it, and have only these. Those of appliances that were created there stay there.
  */
 export function listOverviews(
   reader: Reader,
@@ -45,6 +46,9 @@ function hitsAtSite({ orgId }: InOrg, siteId: string, { kind, isHeld }: Filter):
       join org_upgrade upgrade on upgrade.org_id = part.org_id and upgrade.id = part.org_upgrade_id
       where part.org_id = ${orgId} and part.site_id = ${siteId} and (${kind}::text is null or upgrade.kind = ${kind})
       and ${isHeld ? waits('part') : sql`true`})
+    union (select upgrade.id from mxedge_upgrade upgrade
+      where upgrade.org_id = ${orgId} and upgrade.site_id = ${siteId} and coalesce(${kind}, 'mxedge') = 'mxedge'
+      and ${isHeld ? waits('upgrade') : sql`true`})
     union (select upgrade.id from mxedge
       join mxedge_upgrade_target target on target.org_id = mxedge.org_id and target.mxedge_id = mxedge.id
       join mxedge_upgrade upgrade on upgrade.org_id = target.org_id and upgrade.id = target.upgrade_id
@@ -101,12 +105,19 @@ function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
     select upgrade.id, 'mxedge', upgrade.plan->>'strategy', null, coalesce(upgrade.request->'versions', '{}'),
       upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, array[upgrade.status],
       upgrade.finished_at is null, upgrade.hold,
-      case when upgrade.stopping is not null then upgrade.stop_reason end, null, false, ${siteId === null ? sql`upgrade.counts` : countsOfAppliances(siteId)}
+      case when upgrade.stopping is not null then upgrade.stop_reason end, null, ${siteId === null ? sql`false, upgrade.counts` : ofSite(siteId)}
     from page join mxedge_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id`
 }
 
 function isAt(column: RawBuilder<unknown>, siteId: string | null): RawBuilder<boolean> {
   return siteId === null ? sql`true` : sql`${column} = ${siteId}`
+}
+
+/** Whether `upgrade` of appliances concerns others than a site, and its counts: of all that it has, or of those that are there now. */
+function ofSite(siteId: string): RawBuilder<unknown> {
+  const place = siteOf('upgrade')
+  return sql`${place} is distinct from ${siteId},
+    case when ${place} = ${siteId} then upgrade.counts else ${countsOfAppliances(siteId)} end`
 }
 
 /** The appliances of `upgrade` that are at a site now, by state. */

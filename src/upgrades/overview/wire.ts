@@ -45,7 +45,7 @@ export const UpgradeOverviewReply = named(
     other_sites: Type.Optional(
       Type.Literal(true, {
         description:
-          'at a site: the upgrade of devices or SSR routers also concerns other sites, or those that are created later. The site can cancel its part and exclude devices, and nothing else',
+          'at a site: the upgrade also concerns other sites, or those that are created later. The site can cancel its part of devices or SSR routers and exclude some of them, and nothing else',
       }),
     ),
     created_time: Timestamp,
@@ -99,6 +99,7 @@ export function presentOverview(upgrade: UpgradeOverview): Static<typeof Upgrade
     ...presentState({ hold, stopReason, waitsUntil: null }),
     strategy,
     ...presentTarget(upgrade),
+    ...(upgrade.hasOtherSites && { other_sites: true }),
     created_time: epochS(createdAt),
     ...(startAt !== null && { start_time: Math.floor(epochS(startAt)) }),
     counts,
@@ -107,8 +108,8 @@ export function presentOverview(upgrade: UpgradeOverview): Static<typeof Upgrade
 
 function presentTarget(upgrade: UpgradeOverview) {
   if (upgrade.kind !== 'mxedge') {
-    const { targetVersion, sites, hasOtherSites } = upgrade
-    return { target_version: targetVersion, sites, ...(hasOtherSites && { other_sites: true as const }) }
+    const { targetVersion, sites } = upgrade
+    return { target_version: targetVersion, sites }
   }
   const { versions, distro } = upgrade
   return {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { uploadPackage } from '../../edge/upgrades/packages.ts'
-import { addBox, upgrade as upgradeBoxes } from '../../edge/upgrades/upgrade-world.ts'
+import { addBox, playUpgrades, upgrade as upgradeBoxes } from '../../edge/upgrades/upgrade-world.ts'
 import { addSite } from '../../support/fleets/devices.ts'
 import type { Answer, TestServer } from '../../support/servers/server.ts'
 import { startSsrWorld } from './ssr-world.ts'
@@ -113,12 +113,48 @@ describe('the list of upgrades of all kinds', () => {
     const { body, headers } = await at(siteId)
     expect(headers.get('x-page-total')).toBe('2')
     expect(body).toMatchObject([
-      { id: ofBoxes, kind: 'mxedge', counts: { queued: 1, total: 1 } },
+      { id: ofBoxes, kind: 'mxedge', other_sites: true, counts: { queued: 1, total: 1 } },
       { id: ofRouters, kind: 'ssr', sites: 1, other_sites: true, counts: { queued: 2, total: 2 } },
     ])
     expect((await at(siteId, '?kind=ssr')).body).toEqual([body[1]])
     expect((await at(siteId, '?kind=mxedge')).body).toEqual([body[0]])
     expect((await at(siteId, '?kind=device')).body).toEqual([])
     expect((await all(`/${ofRouters}`)).body).toMatchObject({ sites: 2, counts: { total: 4 } })
+  })
+
+  test('of appliances that are at one site alone is changed there as one that was created there, wherever they are later', async () => {
+    const [here, there] = [await addSite(server), await addSite(server)]
+    const box = await addBox(server)
+    const assign = (site_id: string) =>
+      server.call('POST', `/orgs/${server.org.orgId}/mxedges/assign`, { body: { mxedge_ids: [box], site_id } })
+    await assign(here)
+    const versions = { tunterm: '2.0.0' }
+    const { id } = await upgradeBoxes(server, { mxedge_ids: [box], versions })
+    const boxes = `/sites/${here}/mxedges/upgrade`
+    const listed = async (site: string) => (await server.call('GET', `/sites/${site}/upgrades`)).body
+    expect(await listed(here)).toEqual([expect.objectContaining({ id, counts: expect.objectContaining({ total: 1 }) })])
+    expect((await listed(here))[0]).not.toHaveProperty('other_sites')
+    expect((await server.call('GET', boxes)).body).toMatchObject([{ id }])
+    expect(await server.call('PUT', `${boxes}/${id}`, { body: { versions } })).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('it was created in the organization') },
+    })
+    expect(await server.call('POST', `${boxes}/${id}/pause`)).toMatchObject({ status: 200 })
+    expect((await listed(here))[0]).toMatchObject({ held: { by: 'user' } })
+    const { body: log } = await server.call('GET', `/orgs/${server.org.orgId}/logs?limit=1`)
+    expect(log.results[0]).toMatchObject({ site_id: here, after: { id, type: 'UPGRADE_PAUSED' } })
+    await server.call('POST', `${boxes}/${id}/cancel`)
+    await playUpgrades(server, [], server.org.orgId)
+    const { body: made } = await server.call('POST', boxes, { body: { versions } })
+    await assign(there)
+    expect(await listed(here)).toMatchObject([{ id: made.id, counts: { total: 1 } }])
+    expect((await listed(here))[0]).not.toHaveProperty('other_sites')
+    expect((await listed(there)).map((one: AnyJson) => [one.id, one.other_sites])).toEqual([
+      [made.id, true],
+      [id, undefined],
+    ])
+    expect(await server.call('POST', `/sites/${there}/mxedges/upgrade/${made.id}/pause`)).toMatchObject({ status: 404 })
+    const joins = await upgradeBoxes(server, { versions, include_new: true, supersede: true })
+    expect((await listed(there))[0]).toMatchObject({ id: joins.id, other_sites: true })
   })
 })

@@ -88,4 +88,6 @@ it('sends a site its own upgrades, and nothing to callers who may not list them'
   await world.call('POST', `${channel}/${body.id}/cancel`)
   await play()
   await nextAsListed(client, channel, ({ status }) => status === 'cancelled')
+  const { id } = await upgrade(world, { mxedge_ids, versions: { tunterm: '2.0.0' } })
+  await nextAsListed(client, channel, (data) => data.id === id)
 })
