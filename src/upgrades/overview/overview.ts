@@ -15,6 +15,8 @@ interface CommonFields {
   readonly isRunning: boolean
   /** Why it waits; null unless it runs and waits. */
   readonly hold: UpgradeHold | null
+  /** When the first maintenance window opens that it waits for; null: it waits for none. */
+  readonly waitsUntil: Date | null
   /** Why it stops or has stopped before its end. */
   readonly stopReason: string | null
   /** At a site: it also concerns others, or those that are created later. False in an organization. */

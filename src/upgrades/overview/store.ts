@@ -88,12 +88,13 @@ function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
   const siteId = siteIdOf(scope)
   return sql`
     select upgrade.id, upgrade.kind, upgrade.strategy, upgrade.target_version, null::jsonb as versions, null::text as distro,
-      upgrade.created_at, whole.start_at, whole.statuses, whole.is_running, whole.hold, whole.stop_reason, whole.sites,
+      upgrade.created_at, whole.start_at, whole.statuses, whole.is_running, whole.hold, whole.stop_reason, whole.waits_until, whole.sites,
       ${siteId === null ? sql`false` : concernsOthers(siteId)} as has_other_sites, counted.counts
     from page join org_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id
     cross join lateral (
       select min(part.start_at) as start_at, coalesce(bool_or(part.finished_at is null), false) as is_running,
         coalesce(array_agg(distinct part.status), '{}') as statuses, count(*)::integer as sites,
+        min(part.waits_until) filter (where part.finished_at is null) as waits_until,
         (array_agg(part.hold order by part.id) filter (where part.finished_at is null and part.hold is not null))[1] as hold,
         case when bool_or(part.finished_at is null)
           then (array_agg(part.stop_reason order by part.id) filter (where part.stopping is not null and part.finished_at is null))[1]
@@ -105,7 +106,7 @@ function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
     select upgrade.id, 'mxedge', upgrade.plan->>'strategy', null, coalesce(upgrade.request->'versions', '{}'),
       upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, array[upgrade.status],
       upgrade.finished_at is null, upgrade.hold,
-      case when upgrade.stopping is not null then upgrade.stop_reason end, null, ${siteId === null ? sql`false, upgrade.counts` : ofSite(siteId)}
+      case when upgrade.stopping is not null then upgrade.stop_reason end, upgrade.waits_until, null, ${siteId === null ? sql`false, upgrade.counts` : ofSite(siteId)}
     from page join mxedge_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id`
 }
 

@@ -6,7 +6,7 @@ import type { MxedgeTargetState } from '../../mxedges/upgrades/upgrade.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { TargetState } from '../../rollout/rollout.ts'
 import { decideWholeStatus } from '../decide-whole-status.ts'
-import { presentState, stateFields } from '../wire.ts'
+import { presentState, stateFields, waitField } from '../wire.ts'
 import { type UpgradeOverview, overviewKinds } from './overview.ts'
 import { keysOf, recordOf } from '../../platform/records.ts'
 
@@ -33,6 +33,7 @@ export const UpgradeOverviewReply = named(
       description: 'queued: nothing has begun',
     }),
     ...stateFields,
+    ...waitField,
     strategy: Type.String(),
     target_version: Type.Optional(
       Type.String({ description: 'of devices and SSR routers; empty where it depends on the model' }),
@@ -90,13 +91,13 @@ const countedAs: Readonly<Record<TargetState | MxedgeTargetState, Exclude<keyof 
 }
 
 export function presentOverview(upgrade: UpgradeOverview): Static<typeof UpgradeOverviewReply> {
-  const { id, kind, strategy, isRunning, statuses, createdAt, startAt, hold, stopReason } = upgrade
+  const { id, kind, strategy, isRunning, statuses, createdAt, startAt } = upgrade
   const counts = presentCounts(upgrade)
   return {
     id,
     kind,
     status: decideWholeStatus({ runs: isRunning, statuses, hasResults: counts.success + counts.failed > 0 }),
-    ...presentState({ hold, stopReason, waitsUntil: null }),
+    ...presentState(upgrade),
     strategy,
     ...presentTarget(upgrade),
     ...(upgrade.hasOtherSites && { other_sites: true }),

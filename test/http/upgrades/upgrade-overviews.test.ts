@@ -91,6 +91,11 @@ describe('the list of upgrades of all kinds', () => {
       .execute()
     expect(await waiting(`/orgs/${server.org.orgId}`)).toEqual([ofDevices, ofBox])
     expect(await waiting(site)).toEqual([ofDevices])
+    const opens = { waitsUntil: new Date(1_893_456_000_000) }
+    await server.ctx.db.updateTable('siteUpgrade').set(opens).where('orgUpgradeId', '=', ofDevices).execute()
+    await server.ctx.db.updateTable('mxedgeUpgrade').set(opens).where('id', '=', ofBox).execute()
+    for (const path of [`/orgs/${server.org.orgId}/upgrades/${ofBox}`, `${site}/upgrades/${ofDevices}`])
+      expect((await server.call('GET', path)).body).toMatchObject({ waits_until: 1_893_456_000 })
     await server.call('POST', `/orgs/${server.org.orgId}/mxedges/assign`, {
       body: { mxedge_ids: [box], site_id: siteId },
     })
