@@ -35,7 +35,11 @@ export function targetText({ name, mac }: { readonly mac: string; readonly name?
 }
 
 /** Returns the reason of a target, after why its device was or is being restored; undefined if it has none. */
-export function reasonOf({ reason, restoring = false, restore_reason: cause }: Target): string | undefined {
+export function reasonOf({
+  reason,
+  restoring = false,
+  restore_reason: cause,
+}: Pick<Target, 'reason' | 'restoring' | 'restore_reason'>): string | undefined {
   if (restoring) return `${reason}: is being restored`
   return cause === undefined ? reason : `${cause}: ${reason}`
 }

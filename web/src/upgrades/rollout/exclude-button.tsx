@@ -1,10 +1,25 @@
 import { TextInput } from '@mantine/core'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { exclusionEffect, skippedText } from './exclusion.ts'
 
 /** @param left Says what was not excluded; null: nothing. With what was excluded, the button and its dialog go. */
 export type ExclusionDone = (left: string | null) => Promise<void>
+
+/** @returns What the last exclusion has left as it was, and what the buttons of a list call. */
+export function useExclusion(onDone: () => Promise<void>): readonly [note: ReactNode, excluded: ExclusionDone] {
+  const [left, setLeft] = useState<string | null>(null)
+  const note = left !== null && (
+    <p className="problem" role="alert">
+      {left}
+    </p>
+  )
+  const excluded: ExclusionDone = (text) => {
+    setLeft(text)
+    return onDone()
+  }
+  return [note, excluded]
+}
 
 interface ExcludeButtonProps {
   readonly action: string

@@ -1,11 +1,14 @@
 import { counted } from '../../display/texts/counted.ts'
 import type { Effect } from '../../display/forms/effect.ts'
-import { type Report, type Target, type TargetStatus, isRunning, waitingStates } from '../upgrade.ts'
+import { type Target, type TargetStatus, isRunning, waitingStates } from '../upgrade.ts'
 
 const excludable: ReadonlySet<TargetStatus> = new Set(waitingStates)
 
 /** Returns those of the targets that a person may exclude. An upgrade that has ended changes none any more. */
-export function excludableOf({ status }: Pick<Report, 'status'>, targets: readonly Target[]): readonly Target[] {
+export function excludableOf<T extends Pick<Target, 'status'>>(
+  { status }: { readonly status: string },
+  targets: readonly T[],
+): readonly T[] {
   return isRunning(status) ? targets.filter((target) => excludable.has(target.status)) : []
 }
 

@@ -1,11 +1,10 @@
 import { TextInput } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/texts/counted.ts'
-import type { Effect } from '../../display/forms/effect.ts'
-import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { type Upgrade, awaitedOf, countsOf, waitingStates } from '../upgrade.ts'
 import { kinds } from '../overview.ts'
+import { ActionButtons, type Offer } from './action-buttons.tsx'
 import { type UpgradePlace, changeUpgrade, retryUpgrade } from './calls.ts'
 import { approvalEffect, pauseEffect, resumeEffect, retryEffect, sharedEffect, startEffect } from './effects.ts'
 import { type Action, type State, actionsOf, heldPhaseOf, isBeforeStart, stopWaitingEffect } from './verdict.ts'
@@ -18,16 +17,6 @@ interface RolloutActionsProps {
   readonly isBarred: boolean
   readonly onDone: () => Promise<void>
 }
-
-type Offer = {
-  readonly title: string
-  readonly fields?: ReactNode
-  readonly onOpen?: () => void
-  readonly run: () => Promise<unknown>
-} & (
-  | { readonly effect: string; readonly isDestructive?: false }
-  | { readonly effect: Effect; readonly isDestructive: true }
-)
 
 /** The possible actions on the upgrade; each button states its effect. */
 export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone }: RolloutActionsProps) {
@@ -111,18 +100,6 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
     },
   }
   const { status, failed } = report
-  return actionsOf(place.kind, { ...state, status, failed, awaited, isBarred }).map((action) => {
-    const { title, run, ...offer } = offers[action]
-    return (
-      <ConfirmButton
-        key={action}
-        action={title}
-        {...offer}
-        run={async () => {
-          await run()
-          await onDone()
-        }}
-      />
-    )
-  })
+  const actions = actionsOf(place.kind, { ...state, status, failed, awaited, isBarred })
+  return <ActionButtons actions={actions} offers={offers} onDone={onDone} />
 }

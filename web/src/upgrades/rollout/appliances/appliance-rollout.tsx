@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useMay } from '../../../accounts/self.ts'
+import { type Api, answerOf, useServer } from '../../../api/client.ts'
 import { ProblemNote, Skeleton } from '../../../display/layout/notices.tsx'
 import { PageTitle } from '../../../display/layout/page-title.tsx'
 import { counted } from '../../../display/texts/counted.ts'
@@ -11,7 +12,7 @@ import { stateOf } from '../../upgrade.ts'
 import { PhaseWindow } from '../phases/phase-window.tsx'
 import { awaitedText } from '../verdict.ts'
 import { TimelinePanel } from '../timeline/timeline-panel.tsx'
-import { ApplianceActions } from './appliance-actions.tsx'
+import { ApplianceActions, type ApplianceCalls } from './appliance-actions.tsx'
 import { ApplianceTargets } from './appliance-targets.tsx'
 import { applianceTimeline } from './appliance-timeline.ts'
 import { type ApplianceUpgrade, applianceVerdict, countAppliances, isExcludable } from './appliance.ts'
@@ -24,6 +25,7 @@ const SHOWN = 100
 export function ApplianceRollout(place: AppliancePlace) {
   const { orgId, upgradeId } = place
   const { upgrade, targets, log, problem, refresh } = useApplianceRollout(place)
+  const { api } = useServer()
   const mayWrite = useMay('write', { orgId })
   if (upgrade === undefined || targets === undefined)
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
@@ -48,7 +50,7 @@ export function ApplianceRollout(place: AppliancePlace) {
             Upgrades
           </Link>
         }
-        actions={mayWrite && <ApplianceActions place={place} upgrade={upgrade} onDone={refresh} />}
+        actions={mayWrite && <ApplianceActions upgrade={upgrade} calls={callsOf(api, place)} onDone={refresh} />}
       >
         <StateMark tone={tone}>{text}</StateMark>
         <span>{kinds.mxedge.text}</span>
@@ -75,6 +77,15 @@ export function ApplianceRollout(place: AppliancePlace) {
       )}
     </>
   )
+}
+
+function callsOf(api: Api, { orgId, upgradeId }: AppliancePlace): ApplianceCalls {
+  const params = { path: { org_id: orgId, upgrade_id: upgradeId } }
+  const path = '/api/v1/orgs/{org_id}/mxedges/upgrade/{upgrade_id}'
+  return {
+    change: (change) => answerOf(api.POST(`${path}/${change}`, { params })),
+    retry: () => answerOf(api.POST(`${path}/retry`, { params, body: {} })),
+  }
 }
 
 interface NotesPanelProps {

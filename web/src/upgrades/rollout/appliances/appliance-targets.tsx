@@ -1,5 +1,4 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import { causeText } from '../../../display/texts/cause-text.ts'
 import { EmptyState } from '../../../display/layout/notices.tsx'
 import { Panel } from '../../../display/layout/panel.tsx'
@@ -7,7 +6,7 @@ import { RowHead, RowScope } from '../../../display/layout/row.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
 import { stepText } from '../../appliance-step.ts'
 import { type ApplianceTarget, applianceStates, orderTargets } from './appliance.ts'
-import type { ExclusionDone } from '../exclude-button.tsx'
+import { useExclusion } from '../exclude-button.tsx'
 import { ExcludeAppliance } from './exclude-appliance.tsx'
 import type { AppliancePlace } from './use-appliance-rollout.ts'
 
@@ -25,20 +24,12 @@ const SHOWN = 200
 /** The appliances of an upgrade with their steps, failures first. */
 export function ApplianceTargets({ place, targets, excludable, onDone }: ApplianceTargetsProps) {
   const { orgId } = place
-  const [left, setLeft] = useState<string | null>(null)
-  const excluded: ExclusionDone = (text) => {
-    setLeft(text)
-    return onDone()
-  }
+  const [note, excluded] = useExclusion(onDone)
   // Without any, the column would only take the room of the others.
   const hasCauses = targets.some(({ reason }) => reason !== undefined)
   return (
     <Panel title="Appliances" aside={targets.length}>
-      {left !== null && (
-        <p className="problem" role="alert">
-          {left}
-        </p>
-      )}
+      {note}
       {targets.length === 0 && <EmptyState title="No appliance is to be upgraded" />}
       {targets.length > 0 && (
         <div className="table-scroller">

@@ -26,7 +26,7 @@ export function orderTargets(targets: readonly ApplianceTarget[]): readonly Appl
 
 /** True until the appliance installs or has ended in the upgrade. */
 export function isExcludable(
-  { status }: Pick<ApplianceUpgrade, 'status'>,
+  { status }: { readonly status: string },
   target: Pick<ApplianceTarget, 'status'>,
 ): boolean {
   return isRunning(status) && ['queued', 'downloading', 'downloaded'].includes(target.status)

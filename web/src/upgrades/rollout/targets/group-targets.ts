@@ -35,12 +35,17 @@ export function groupTargets(targets: readonly Target[]): readonly TargetGroup[]
 
 const rank = new Map(targetStatuses.map((status, index) => [status, index]))
 
+/** Orders devices as groupTargets() does their states. */
+export function orderByState<T extends Pick<Target, 'status'>>(targets: readonly T[]): readonly T[] {
+  return targets.toSorted((one, other) => (rank.get(one.status) ?? 0) - (rank.get(other.status) ?? 0))
+}
+
 /** Returns the selected devices, in the order of their groups. */
 export function selectTargets(targets: readonly Target[], { state, cause }: TargetSearch): readonly Target[] {
-  return targets
-    .filter(
+  return orderByState(
+    targets.filter(
       (target) =>
         (state === undefined || target.status === state) && (cause === undefined || causeOf(target) === cause),
-    )
-    .toSorted((one, other) => (rank.get(one.status) ?? 0) - (rank.get(other.status) ?? 0))
+    ),
+  )
 }

@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useMemo, useRef, useState } from 'react'
+import { useMemo, useRef } from 'react'
 import { macText } from '../../../devices/device.ts'
 import { counted, grouped } from '../../../display/texts/counted.ts'
 import { capital } from '../../../display/texts/capital.ts'
@@ -14,7 +14,7 @@ import { kinds } from '../../overview.ts'
 import { causeText } from '../../../display/texts/cause-text.ts'
 import { groupTargets, selectTargets, targetsAt } from './group-targets.ts'
 import type { UpgradePlace } from '../calls.ts'
-import type { ExclusionDone } from '../exclude-button.tsx'
+import { type ExclusionDone, useExclusion } from '../exclude-button.tsx'
 import { excludableOf } from '../exclusion.ts'
 import { ExcludeTargets } from './exclude-targets.tsx'
 import { TargetTimeline } from './target-timeline.tsx'
@@ -44,11 +44,7 @@ export function TargetPanel({ place, report, search, sites, mayWrite, onDone }: 
   const targets = useMemo(() => selectTargets(known, search), [known, search])
   const excludable = useMemo(() => (mayWrite ? excludableOf(report, targets) : []), [mayWrite, report, targets])
   const isChosen = search.state !== undefined || search.at !== undefined
-  const [left, setLeft] = useState<string | null>(null)
-  const excluded: ExclusionDone = (text) => {
-    setLeft(text)
-    return onDone()
-  }
+  const [note, excluded] = useExclusion(onDone)
   const siteNames = useMemo(
     () => new Map(report.sites.map(({ site_id: id, site_name: name = 'A deleted site' }) => [id, name])),
     [report.sites],
@@ -86,11 +82,7 @@ export function TargetPanel({ place, report, search, sites, mayWrite, onDone }: 
           </GroupLink>
         ))}
       </nav>
-      {left !== null && (
-        <p className="problem" role="alert">
-          {left}
-        </p>
-      )}
+      {note}
       {isChosen && excludable.length > 0 && excludable.length <= MAX_EXCLUDED && (
         <p className="plan-line">
           <ExcludeTargets
