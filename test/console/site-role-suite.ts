@@ -1,7 +1,13 @@
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
+import { uploadPackage } from '../edge/upgrades/packages.ts'
+import { addBox } from '../edge/upgrades/upgrade-world.ts'
 import { NEW, seedOrg } from '../support/fleets/fleet.ts'
 import { addPerson, addPrivilege } from '../support/people.ts'
+import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
+import { macText } from './upgrades-suite.ts'
 import type { ConsoleWorld } from './world.ts'
 
 /** What a person with a role in a single site changes there. */
@@ -34,11 +40,44 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
       const { body: record } = await server.call('GET', `${upgrades}/${made.upgrade_id}`, { as: owner })
       expect(record.stop_reason).toContain(person.email)
       // The other actions concern all sites of an upgrade.
-      const both = { version: NEW, site_ids: others.map(({ id }) => id) }
-      await server.call('POST', `/orgs/${owner.orgId}/devices/upgrade`, { body: both, as: owner })
+      const both = { version: NEW, site_ids: others.map(({ id }) => id), start_datetime: '2096-01-01T00:00:00' }
+      const { body: whole } = await server.call('POST', `/orgs/${owner.orgId}/devices/upgrade`, {
+        body: both,
+        as: owner,
+      })
+      await server.call('POST', `/orgs/${owner.orgId}/devices/upgrade/${whole.id}/pause`, { as: owner })
       await page.goto(`/orgs/${owner.orgId}/sites/${others[0]?.id}`)
       await panel.getByRole('button', { name: 'Cancel…' }).waitFor()
       expect(await panel.getByRole('button').allTextContents()).toEqual(['Cancel…'])
+      await panel.getByText(`Paused by ${owner.email}`).waitFor()
+      await panel.getByText('Devices', { exact: true }).click()
+      const { mac = '' } = others[0]?.devices[0] ?? {}
+      await panel.getByRole('button', { name: `Exclude… ${macText(mac)}` }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Note for the record').fill('the rack moves')
+      await dialog.getByRole('button', { name: 'Exclude', exact: true }).click()
+      await panel.getByText(/^excluded by .+: the rack moves$/i).waitFor()
+      await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
+      await uploadPackage(server, '2.0.0', { org: owner })
+      const boxes = [
+        await addBox(server, { org: owner, body: { name: 'Edge one' } }),
+        await addBox(server, { org: owner }),
+      ]
+      const assigned = { mxedge_ids: boxes, site_id: others[0]?.id }
+      await server.call('POST', `/orgs/${owner.orgId}/mxedges/assign`, { body: assigned, as: owner })
+      await server.call('POST', `/orgs/${owner.orgId}/mxedges/upgrade`, {
+        body: { mxedge_ids: boxes, versions: { tunterm: '2.0.0' } },
+        as: owner,
+      })
+      await page.reload()
+      await panel.getByText('Appliances', { exact: true }).click()
+      await panel.getByRole('button', { name: 'Exclude… Edge one' }).click()
+      await dialog.getByRole('button', { name: 'Exclude', exact: true }).click()
+      await panel.getByText(/^excluded by /i).waitFor()
+      await panel.getByRole('button', { name: 'Pause…' }).click()
+      await dialog.getByRole('button', { name: 'Pause', exact: true }).click()
+      await panel.getByText(`Paused by ${person.email}`).waitFor()
+      await expectAccessible(page)
       await context.close()
     },
   )

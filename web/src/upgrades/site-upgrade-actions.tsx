@@ -1,28 +1,50 @@
 import { useQuery } from '@tanstack/react-query'
 import { useSelf } from '../accounts/self.ts'
 import { type Api, answerOf, useServer } from '../api/client.ts'
-import { ConfirmButton } from '../display/forms/confirm-button.tsx'
 import { ProblemNote } from '../display/layout/notices.tsx'
 import { counted } from '../display/texts/counted.ts'
-import { type Overview, type UpgradeKind, kinds, standingOf } from './overview.ts'
+import { type Overview, kinds, standingOf } from './overview.ts'
+import { ActionButtons, type Offer } from './rollout/action-buttons.tsx'
+import { ApplianceActions } from './rollout/appliances/appliance-actions.tsx'
 import { barOf } from './rollout/approver.ts'
-import { reportOf } from './rollout/calls.ts'
+import { type RolloutKind, reportOf } from './rollout/calls.ts'
 import { pauseEffect, resumeEffect, retryEffect, sharedEffect } from './rollout/effects.ts'
-import { actionsOf, heldPhaseOf, isBeforeStart } from './rollout/verdict.ts'
+import { type Action, actionsOf, heldPhaseOf, isBeforeStart } from './rollout/verdict.ts'
 import { cancelEffect, unfinishedOf } from './site-effects.ts'
 import type { Hold, Report } from './upgrade.ts'
 
-/** The kinds whose part at a site can be changed there. */
-type SiteKind = Exclude<UpgradeKind, 'mxedge'>
-
 interface SiteUpgradeActionsProps {
   readonly siteId: string
-  readonly upgrade: Overview & { readonly kind: SiteKind }
+  readonly upgrade: Overview
   readonly onDone: () => Promise<void>
 }
 
-/** The possible actions on the part of an upgrade at a site, for people whose role at the site does not reach the whole. */
+/** The possible actions on an upgrade at a site, for people whose role there does not reach the whole organization. */
 export function SiteUpgradeActions({ siteId, upgrade, onDone }: SiteUpgradeActionsProps) {
+  const { api } = useServer()
+  const { id, kind, other_sites: concernsOthers = false } = upgrade
+  if (kind !== 'mxedge') return <PartActions siteId={siteId} upgrade={{ ...upgrade, kind }} onDone={onDone} />
+  if (concernsOthers) return null
+  const params = { path: { site_id: siteId, upgrade_id: id } }
+  const path = '/api/v1/sites/{site_id}/mxedges/upgrade/{upgrade_id}'
+  return (
+    <ApplianceActions
+      upgrade={upgrade}
+      calls={{
+        change: (change) => answerOf(api.POST(`${path}/${change}`, { params })),
+        retry: () => answerOf(api.POST(`${path}/retry`, { params, body: {} })),
+      }}
+      onDone={onDone}
+    />
+  )
+}
+
+interface PartActionsProps extends SiteUpgradeActionsProps {
+  readonly upgrade: Overview & { readonly kind: RolloutKind }
+}
+
+/** Those on the part of an upgrade of devices or routers. */
+function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
   const { api } = useServer()
   const self = useSelf()
   const { id, kind, counts, other_sites: concernsOthers = false } = upgrade
@@ -45,48 +67,48 @@ export function SiteUpgradeActions({ siteId, upgrade, onDone }: SiteUpgradeActio
   const possible = actionsOf(kind, { ...standing, failed, awaited: 0, isBarred })
   // The others concern the upgrade as a whole.
   const offered = concernsOthers ? possible.filter((action) => action === 'cancel') : possible
-  const change = (name: 'pause' | 'resume' | 'cancel') => answerOf(api.POST(`${path}/${name}`, { params })).then(onDone)
-  const approve = (phase: number, { phase_of }: Hold) => {
-    const body = { phase: isBeforeStart(hold) ? 0 : phase, ...(phase_of !== undefined && { phase_of }) }
-    return answerOf(api.POST('/api/v1/sites/{site_id}/devices/upgrade/{upgrade_id}/approve', { params, body })).then(
-      onDone,
-    )
+  const change = (name: 'pause' | 'resume' | 'cancel') => answerOf(api.POST(`${path}/${name}`, { params }))
+  const offers: Readonly<Partial<Record<Action, Offer>>> = {
+    pause: { title: 'Pause', effect: pauseEffect(waiting, null), run: () => change('pause') },
+    resume: { title: 'Resume', effect: resumeEffect(waiting, hold), run: () => change('resume') },
+    approve: {
+      title: 'Approve',
+      effect: sharedEffect(`The upgrade waits: ${hold?.reason ?? ''}. It continues with up to ${waiting}.`, hold),
+      run: () => approve(api, params.path, { report: report.data, hold }),
+    },
+    cancel: { title: 'Cancel', isDestructive: true, effect: cancelEffect(counts, unit), run: () => change('cancel') },
+    retry: {
+      title: 'Retry',
+      effect: retryEffect(failed, unit),
+      run: () => answerOf(api.POST(`${path}/retry`, { params, body: {} })),
+    },
   }
   return (
     <>
-      {offered.includes('pause') && (
-        <ConfirmButton action="Pause" effect={pauseEffect(waiting, null)} run={() => change('pause')} />
-      )}
-      {offered.includes('resume') && (
-        <ConfirmButton action="Resume" effect={resumeEffect(waiting, hold)} run={() => change('resume')} />
-      )}
       {bar !== null && <span className="muted">{bar}</span>}
       <ProblemNote problem={report.error} />
-      {offered.includes('approve') && hold !== null && report.data !== undefined && (
-        <ConfirmButton
-          action="Approve"
-          effect={sharedEffect(`The upgrade waits: ${hold.reason}. It continues with up to ${waiting}.`, hold)}
-          run={() => approve(heldPhaseOf(report.data, hold).phase, hold)}
-        />
-      )}
-      {offered.includes('cancel') && (
-        <ConfirmButton action="Cancel" isDestructive effect={cancelEffect(counts, unit)} run={() => change('cancel')} />
-      )}
-      {offered.includes('retry') && (
-        <ConfirmButton
-          action="Retry"
-          effect={retryEffect(failed, unit)}
-          run={() => answerOf(api.POST(`${path}/retry`, { params, body: {} })).then(onDone)}
-        />
-      )}
+      <ActionButtons actions={offered} offers={offers} onDone={onDone} />
     </>
   )
 }
 
-async function getSiteReport(
-  api: Api,
-  path: { readonly site_id: string; readonly upgrade_id: string },
-): Promise<Report> {
+interface PartPath {
+  readonly site_id: string
+  readonly upgrade_id: string
+}
+
+interface Awaited {
+  readonly report: Report | undefined
+  readonly hold: Hold | null
+}
+
+async function approve(api: Api, path: PartPath, { report, hold }: Awaited): Promise<unknown> {
+  const phase = report === undefined || isBeforeStart(hold) ? 0 : heldPhaseOf(report, hold).phase
+  const body = { phase, ...(hold?.phase_of !== undefined && { phase_of: hold.phase_of }) }
+  return answerOf(api.POST('/api/v1/sites/{site_id}/devices/upgrade/{upgrade_id}/approve', { params: { path }, body }))
+}
+
+async function getSiteReport(api: Api, path: PartPath): Promise<Report> {
   const params = { path, query: { devices: false } }
   return reportOf(await answerOf(api.GET('/api/v1/sites/{site_id}/devices/upgrade/{upgrade_id}/report', { params })))
 }

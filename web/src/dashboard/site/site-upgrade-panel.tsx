@@ -7,8 +7,9 @@ import { QueryView } from '../../display/layout/query-view.tsx'
 import { ShareBar } from '../../display/share-bar.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
-import { type Overview, goalText, kinds, sharesOf, standingOf } from '../../upgrades/overview.ts'
+import { type Overview, goalText, kinds, noteOf, sharesOf, standingOf } from '../../upgrades/overview.ts'
 import { SiteUpgradeActions } from '../../upgrades/site-upgrade-actions.tsx'
+import { SiteTargets } from '../../upgrades/site-targets.tsx'
 import { UpgradeLink } from '../../upgrades/upgrade-link.tsx'
 import { stateOf } from '../../upgrades/upgrade.ts'
 import { OVERVIEW_MS } from '../use-counts.ts'
@@ -68,6 +69,9 @@ function SiteUpgrade({ orgId, siteId, upgrade, zone }: SiteUpgradeProps) {
   const mayChangeWhole = useMay('write', { orgId })
   const mayChange = useMay('write', { orgId, siteId }) && !mayChangeWhole
   const { tone, text } = stateOf(standingOf(upgrade))
+  const done = () => queries.invalidateQueries({ queryKey: ['site upgrades', siteId] })
+  // Only the organization has the record of an upgrade of appliances that concerns other sites.
+  const hasTargets = !mayChangeWhole && (kind !== 'mxedge' || upgrade.other_sites === undefined)
   return (
     <Row>
       <div className="log-head">
@@ -81,24 +85,46 @@ function SiteUpgrade({ orgId, siteId, upgrade, zone }: SiteUpgradeProps) {
           </RowName>
         )}
       </div>
-      <p className="image-line">
-        <StateMark tone={tone}>{text}</StateMark>
-        <span>
-          {counts.success} of {counts.total} upgraded
-          {counts.skipped > 0 && `, ${counts.skipped} skipped`}
-          {counts.failed > 0 && <strong className="bad"> · {counts.failed} failed</strong>}
-        </span>
-      </p>
-      <ShareBar label={kinds[kind].text} shares={sharesOf(counts)} />
-      {mayChange && kind !== 'mxedge' && (
-        <div className="panel-buttons">
-          <SiteUpgradeActions
-            siteId={siteId}
-            upgrade={{ ...upgrade, kind }}
-            onDone={() => queries.invalidateQueries({ queryKey: ['site upgrades', siteId] })}
-          />
-        </div>
-      )}
+      <div className="site-upgrade">
+        <p className="image-line">
+          <StateMark tone={tone}>{text}</StateMark>
+          <span>
+            {counts.success} of {counts.total} upgraded
+            {counts.skipped > 0 && `, ${counts.skipped} skipped`}
+            {counts.failed > 0 && <strong className="bad"> · {counts.failed} failed</strong>}
+          </span>
+        </p>
+        <ShareBar label={kinds[kind].text} shares={sharesOf(counts)} />
+        <WaitNote upgrade={upgrade} zone={zone} />
+        {mayChange && (
+          <div className="panel-buttons">
+            <SiteUpgradeActions siteId={siteId} upgrade={upgrade} onDone={done} />
+          </div>
+        )}
+      </div>
+      {hasTargets && <SiteTargets siteId={siteId} upgrade={upgrade} mayChange={mayChange} onDone={done} />}
     </Row>
+  )
+}
+
+/** Why the upgrade waits or was stopped, and until when it waits. */
+function WaitNote({ upgrade, zone }: Pick<SiteUpgradeProps, 'upgrade' | 'zone'>) {
+  const { held, waits_until: opensAt, stop_reason: stopReason } = upgrade
+  const note = noteOf(upgrade)
+  if (note === undefined)
+    return opensAt === undefined ? null : (
+      <p>
+        Waits for a maintenance window, which opens <SiteTime at={opensAt} zone={zone} />
+      </p>
+    )
+  return (
+    <p>
+      {note}
+      {stopReason === undefined && held?.until !== undefined && (
+        <>
+          , until about <SiteTime at={held.until} zone={zone} />
+        </>
+      )}
+    </p>
   )
 }
