@@ -23,6 +23,8 @@ interface FormCase {
   readonly call: string
   /** The name of a field of the request, and the label under which the form shows it; absent: it shows all refusals in one place. */
   readonly refused?: readonly [name: string, label: string]
+  /** How the server refuses what contradicts a change of somebody else; absent: there is no such refusal. */
+  readonly conflict?: string
 }
 
 const picture = { name: 'kept.png', mimeType: 'image/png', buffer: Buffer.from('no picture') }
@@ -57,6 +59,8 @@ export const forms: Readonly<Record<string, FormCase | string>> = {
     action: 'Delete your account',
     call: '**/api/v1/self',
     refused: ['password', 'Your password'],
+    // Other buttons of this kind delete images, sites and organizations, and start plans.
+    conflict: 'Upgrade 1 uses this image',
   },
   'orgs/settings/settings-page.tsx': {
     who: 'admin',
@@ -107,6 +111,7 @@ export const forms: Readonly<Record<string, FormCase | string>> = {
     action: 'Upload',
     call: '**/firmware?*',
     refused: ['models', 'Models'],
+    conflict: 'AP45 has version 1.0 from another image: delete that first',
   },
   'maps/map/picture-panel.tsx': {
     who: 'admin',
@@ -169,19 +174,17 @@ export async function answerChanges(
 
 /** Expects that a form keeps its content and the focus when the server fails, and leads to the field that the server refuses. */
 export async function expectKept(page: Page, form: FormCase): Promise<void> {
-  const { field, text = 'Kept', fillOthers, action, call, refused } = form
+  const { field, text = 'Kept', fillOthers, action, call, refused, conflict } = form
   const input = page.getByLabel(field, { exact: true }).first()
   await input.fill(text)
   await fillOthers?.(page)
   const button = page.getByRole('button', { name: action, exact: true })
   const detail = `Invalid field ${refused?.[0] ?? 'unknown'}: is refused`
   const focused = page.locator(':focus')
-  for (const [status, answer] of [
-    [500, 'The server answered 500.'],
-    [400, detail],
-  ] as const) {
+  const conflicts = conflict === undefined ? [] : ([[409, conflict]] as const)
+  for (const [status, answer] of [[500, 'The server answered 500.'], ...conflicts, [400, detail]] as const) {
     const sent = await answerChanges(page, call, (route) =>
-      route.fulfill({ status, json: status === 400 ? { detail } : {} }),
+      route.fulfill({ status, json: status === 500 ? {} : { detail: answer } }),
     )
     await button.focus()
     await page.keyboard.press('Enter')
