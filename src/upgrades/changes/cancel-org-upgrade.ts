@@ -1,12 +1,8 @@
 import type { PlaceScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
-import { wakeAfterCommit } from '../../platform/database/wakes.ts'
-import { isSearching } from '../../rollout/changes/store-inclusion.ts'
-import { appendEndOfSearch, appendUpgradeChange } from '../../rollout/events/append-events.ts'
-import { presentInFlight } from '../../rollout/events/present-named.ts'
 import type { UpgradeKind } from '../../rollout/rollout.ts'
-import { stopSiteUpgrades } from '../../rollout/stops/store.ts'
+import { cancelUpgrade } from '../../rollout/stops/cancel-upgrade.ts'
 import { lockChanged } from './lock-changed.ts'
 
 /**
@@ -25,21 +21,9 @@ export async function cancelOrgUpgrade(
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     const { id, part, place } = await lockChanged(tx, scope, { id: named, kind })
-    const wasSearching = await isSearching(tx, scope, { orgUpgradeId: id, only: part?.id ?? null })
-    const { siteUpgrades, inFlight } = await stopSiteUpgrades(tx, scope, id, {
-      becomes: 'cancelled',
-      reason: `cancelled by ${scope.actor.name}`,
-      at,
-      nowMs: ctx.serviceClock.nowMs(),
-      ...(part !== null && { only: [part.id] }),
-    })
-    if (siteUpgrades === 0) {
-      if (wasSearching) await appendEndOfSearch(tx, scope, { upgradeId: id, siteId: part?.siteId ?? null, at })
-      return
-    }
     const message = part === null ? `Cancel upgrade ${id}` : `Cancel site upgrade ${part.id}`
-    const after = { ...(part !== null && { site_upgrade_id: part.id }), ...presentInFlight(inFlight) }
-    await appendUpgradeChange(tx, scope, { type: 'UPGRADE_CANCELLED', ...place, message, after }, at)
-    wakeAfterCommit(tx, 'rollouts')
+    const change = { type: 'UPGRADE_CANCELLED', ...place, message } as const
+    const reason = `cancelled by ${scope.actor.name}`
+    await cancelUpgrade(tx, scope, { id, part, reason, at, nowMs: ctx.serviceClock.nowMs(), change })
   })
 }
