@@ -22,6 +22,7 @@ import { defaultMxedgeUpgradeOptions } from '../mxedges/upgrades/options.ts'
 import { startMxedgeUpgrades } from '../mxedges/upgrades/worker.ts'
 import type { TimeReading } from '../platform/time/service-clock.ts'
 import { defaultRolloutOptions } from '../rollout/rollout.ts'
+import { startEnds } from '../rollout/stops/end-upgrades.worker.ts'
 import { startGateChecks } from '../rollout/gates/gate-checks.worker.ts'
 import { startInclusions } from '../upgrades/include-new.worker.ts'
 import { startMxedgeInclusions } from '../upgrades/mxedges/include-new.worker.ts'
@@ -101,6 +102,8 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
   closing.add('rollouts', () => rollouts.stop())
   const checks = startGateChecks(ctx, parts.outbound)
   closing.add('checks of upgrades', () => checks.stop())
+  const ends = startEnds(ctx)
+  closing.add('ends of upgrades', () => ends.stop())
   const inclusions = startInclusions(ctx)
   closing.add('devices that join upgrades', () => inclusions.stop())
   const edgeOptions = { ...defaultMxedgeUpgradeOptions, soakMs: config.rolloutSoakMs }

@@ -14,6 +14,7 @@ export const upgradeEventTypes = {
   UPGRADE_DEVICES_EXCLUDED: 'A person has excluded devices',
   UPGRADE_DEVICES_JOINED: 'Further devices have joined the upgrade',
   UPGRADE_CANCELLED: 'A person has cancelled the upgrade, at all sites or at one',
+  UPGRADE_END_REACHED: 'The upgrade has stopped at its end time',
   UPGRADE_STOPPED: 'Too many failures have stopped the upgrade, at all sites or at one',
   UPGRADE_SITE_ENDED: 'The upgrade has ended at a site',
   UPGRADE_ENDED: 'The upgrade has ended at all sites',

@@ -36,6 +36,7 @@ const worlds = fc.record({
   rollback: fc.boolean(),
   successPercent: fc.constantFrom(undefined, 60),
   windows: fc.constantFrom(undefined, undefined, undefined, [{ start: '00:02', end: '00:20' }]),
+  endS: fc.constantFrom(undefined, undefined, 60, 150, 600),
   rank: fc.constantFrom(
     undefined,
     (place: number) => 1 + (place % 2),
@@ -126,6 +127,13 @@ test('outside of the windows nothing begins, and no reboot that would not end in
       const needMs = order === 'stage' ? 0 : defaultRolloutOptions.rebootTimeoutMs.ap
       expect(findOpening(plan.windows, 'UTC', { fromMs, needMs })).toBe(fromMs)
     }
+  })
+})
+
+test('from the end of an upgrade on nothing begins; restores do', () => {
+  always(({ plan }, { now }, { orders }) => {
+    if (now.getTime() / 1000 >= (plan.ends_s ?? Infinity))
+      expect(orders.filter((order) => order !== 'restore_backup')).toEqual([])
   })
 })
 

@@ -36,6 +36,8 @@ export interface UpgradePlan {
   /** Targets without those that were skipped when planning: the base of the percentage. */
   readonly planned: number
   readonly timezone: string
+  /** No device begins from then on. Absent: there is no such instant. */
+  readonly ends_s?: number
   /** Devices begin only within them. Absent: at any time. */
   readonly windows?: readonly MaintenanceWindow[]
 }

@@ -33,6 +33,8 @@ export interface NewOrgUpgrade {
   readonly joining: Readonly<Record<string, unknown>> | null
   /** When it looks for them, in service time; null: never. */
   readonly includeDueMs: number | null
+  /** When it stops by itself; null: never. */
+  readonly endsAt: Date | null
   readonly createdAt: Date
 }
 

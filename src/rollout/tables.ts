@@ -41,6 +41,8 @@ export interface OrgUpgradeTable {
   hold: Json<UpgradeHold> | null
   stopping: Generated<'failed' | 'cancelled' | null>
   approvals: DefaultJson<readonly PhaseApproval[]>
+  /** When it stops by itself; null: never, or it has done so. */
+  endsAt: Date | null
   /** The next call of the check of the gate that pauses the upgrade, or the end of its wait; service time. */
   checkDueMs: number | null
   checkAttempts: Generated<number>

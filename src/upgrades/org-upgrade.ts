@@ -99,6 +99,8 @@ export interface UpgradeRequest {
   readonly reboot: RequestedTime | null
   /** The instants before which phases do not begin. */
   readonly notBefore: readonly RequestedTime[]
+  /** No device begins from then on; null: there is no such instant. */
+  readonly endsAt: Date | null
   /** Devices begin only within them; null: within those of their site; empty: at any time. */
   readonly windows: readonly MaintenanceWindow[] | null
   /** Devices of other upgrades that have not begun with them are taken over. */

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { MAX_EPOCH_S } from '../platform/time/clock.ts'
 import { MaintenanceWindows } from '../orgs/windows/wire.ts'
 
 /** Signalbox's own field of requests for upgrades. */
@@ -8,6 +9,18 @@ export const windowFields = {
     description:
       'devices begin only within them, on the clocks of each site; missing: those of the settings of each site; empty: at any time',
   }),
+}
+
+/** Signalbox's own field of requests for upgrades. Clients that always send a number send 0 for none. */
+export const endField = {
+  end_time: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_EPOCH_S,
+      description:
+        'epoch seconds; no device begins from then on, and the upgrade stops as if it was cancelled; 0: none',
+    }),
+  ),
 }
 
 /** Signalbox's own field of requests for upgrades. */

@@ -67,6 +67,7 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     notBefore: gates.phase_gates.flatMap(
       ({ not_before: notBefore }, index) => parseEpoch(`phase_gates.${index}.not_before`, notBefore) ?? [],
     ),
+    endsAt: parseEnd(body.end_time),
     windows: parseWindows(body.maintenance_windows),
     supersede: body.supersede ?? false,
     includeNew: body.include_new === true ? selection : null,
@@ -78,6 +79,11 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
 export function parseWindows(windows: readonly MaintenanceWindow[] | undefined): readonly MaintenanceWindow[] | null {
   refuseEndless('maintenance_windows', windows ?? [])
   return windows ?? null
+}
+
+/** Null: it has no end. */
+export function parseEnd(epochS = 0): Date | null {
+  return epochS === 0 ? null : new Date(epochS * 1000)
 }
 
 function unsupported(field: string): AppError {

@@ -12,7 +12,7 @@ import { previewFields } from './previews/wire.ts'
 import { ApprovalsReply, presentApproval } from './changes/wire-approve.ts'
 import { heldField, presentHeldNote, presentHold } from './wire-hold.ts'
 import { limitsOfAll } from './wire-limits.ts'
-import { includeField, supersedeField, windowFields } from './wire-extensions.ts'
+import { endField, includeField, supersedeField, windowFields } from './wire-extensions.ts'
 import { fieldsOf, strategies } from './strategies/index.ts'
 import type { Strategies } from './strategies/strategy.ts'
 
@@ -73,6 +73,7 @@ export const commonFields = {
   ...previewFields,
   ...limitsOfAll,
   ...windowFields,
+  ...endField,
   ...supersedeField,
   ...includeField,
 }

@@ -192,7 +192,10 @@ function commandOf(
   if (order === 'restore_backup') return { ...command, kind: order, params: { ...(version !== null && { version }) } }
   const { device } = target
   // The gateway sends no command that has expired, so nothing begins too late where the engine looks only later.
-  const expiresAt = device === null || closesAt === null ? null : sendBy(order, device, { closesAt, options })
+  const byWindow = device === null || closesAt === null ? [] : [sendBy(order, device, { closesAt, options })]
+  const { ends_s: endsS } = siteUpgrade.plan
+  const byEnd = endsS === undefined ? [] : [new Date(1000 * endsS)]
+  const [expiresAt = null] = [...byWindow, ...byEnd].toSorted((a, b) => a.getTime() - b.getTime())
   const carrier = expiresAt !== null && expiresAt <= now ? null : target.carrier
   return {
     ...command,

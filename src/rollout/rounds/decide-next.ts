@@ -55,7 +55,8 @@ export function decideNext(siteUpgrade: SiteUpgradeNow, at: Now, capacity = unli
     ...at,
     beginMs,
     stopping: siteUpgrade.stopping !== null,
-    held: siteUpgrade.hold !== null,
+    // The stop that follows needs a moment, and a service that was down has not made it yet.
+    held: siteUpgrade.hold !== null || hasEnded(siteUpgrade.plan, at.now),
     ...partsOf(siteUpgrade),
     rebootMs: rebootMs(siteUpgrade, at),
     openedMs: siteUpgrade.phaseOpenedMs,
@@ -109,6 +110,10 @@ function stopWith(siteUpgrade: SiteUpgradeNow, reason: string, at: Now): SiteUpg
     capacity: unlimited,
   }
   return advance(stopped, decideTargets(stopped, rules), at)
+}
+
+function hasEnded({ ends_s: endsS }: UpgradePlan, now: Date): boolean {
+  return endsS !== undefined && endsS <= epochS(now)
 }
 
 /** Returns the part of the upgrade that each device performs. */

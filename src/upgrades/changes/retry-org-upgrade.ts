@@ -3,6 +3,7 @@ import { type PlaceScope, coversOrg } from '../../access/scope.ts'
 import { assignDevices } from '../../devices/commands/store-upgrades.ts'
 import { lockImages } from '../../firmware/store.ts'
 import type { Context } from '../../platform/context.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError, invalidField, notFound } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
@@ -41,7 +42,7 @@ interface Wanted {
 /**
  * Retries failed devices of an upgrade, running or ended, as another run of their targets. Without a failed device
  * nothing changes.
- * @throws AppError as lockWhole(); invalid for a device that has not failed, and if the remaining failures exceed a limit,
+ * @throws AppError as lockWhole(); invalid after the end of the upgrade, for a device that has not failed, and if the remaining failures exceed a limit,
  *   which would immediately stop the upgrade again. Nothing is changed then.
  */
 export function retryOrgUpgrade(
@@ -56,6 +57,7 @@ export function retryOrgUpgrade(
     const [org] = await lockOrgUpgrades(tx, scope, [id])
     if (org === undefined) throw notFound(id)
     const sites = await lockRetriedSites(tx, scope, id)
+    refuseEnded(sites, now)
     const siteUpgradeIds = sites.map((site) => site.id)
     const wanted = await listRetriable(tx, scope, { siteUpgradeIds, macs })
     if (macs !== null) refuseNotFailed(macs, wanted)
@@ -75,6 +77,16 @@ export function retryOrgUpgrade(
     wakeAfterCommit(tx, 'rollouts')
     return { retried: retried.length, skipped }
   })
+}
+
+/** @throws AppError invalid for an upgrade whose end is reached: all its sites have the same. */
+function refuseEnded([site]: readonly RetriedSite[], now: Date): void {
+  const endsS = site?.plan.ends_s
+  if (endsS !== undefined && endsS <= epochS(now))
+    throw new AppError(
+      'invalid',
+      `The upgrade can't be retried: its end_time, ${new Date(1000 * endsS).toISOString()}, is over`,
+    )
 }
 
 function refuseNotFailed(macs: readonly string[], found: readonly RetriableTarget[]): void {

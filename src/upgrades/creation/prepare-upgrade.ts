@@ -27,6 +27,7 @@ import {
   refuseUnknownDevices,
   refuseUnknownSites,
 } from '../planning/plan-org-upgrade.ts'
+import { refuseEnd } from '../planning/plan-end.ts'
 import { planTimes } from '../planning/plan-times.ts'
 import { listDistinctImages, listImages } from '../planning/plan-hops.ts'
 import { refuseP2p } from '../planning/plan-p2p.ts'
@@ -61,6 +62,7 @@ export async function prepareUpgrade(
   await refuseUnknownModels(tx, scope, request)
   const siteIds = sites.map(({ id }) => id)
   const times = addWindows(request, planTimes(request, sites, now), await listWindows(tx, scope, siteIds))
+  refuseEnd(request, times, now)
   const candidates = await listCandidates(tx, scope, siteIds)
   refuseUnknownDevices(request, candidates)
   const decided = await inTurns(planDevicesInSteps(request, candidates, await listVersions(tx, scope)))

@@ -1,3 +1,4 @@
+import { epochS } from '../../platform/time/clock.ts'
 import { canStage } from '../../rollout/targets/steps/decide-order.ts'
 import type { DownloadPlan, UpgradePlan } from '../../rollout/rollout.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
@@ -31,7 +32,7 @@ export function planLaterSites(request: UpgradeRequest, parts: Omit<PlanParts, '
 }
 
 export function presentPlan(request: UpgradeRequest, sitePlan: PlanParts): UpgradePlan {
-  const { strategy, only, snapshot, rollback, health } = request
+  const { strategy, only, snapshot, rollback, health, endsAt } = request
   const { phases, times, scopes, ranks, maxFailurePercentage } = sitePlan
   const downloads = presentDownloads(request, sitePlan)
   const p2p = planSiteP2p(request, sitePlan)
@@ -53,6 +54,7 @@ export function presentPlan(request: UpgradeRequest, sitePlan: PlanParts): Upgra
     ...(health && { health }),
     planned: countPlaced(phases),
     timezone: times.timezone,
+    ...(endsAt !== null && { ends_s: epochS(endsAt) }),
     ...(times.windows.length > 0 && { windows: times.windows }),
   }
 }

@@ -185,7 +185,7 @@ function planOrg(
     laterSites,
   }: OrgInputs,
 ): NewOrgUpgrade {
-  const { kind, strategy, versions, p2p, document, includeNew } = request
+  const { kind, strategy, versions, p2p, document, includeNew, endsAt } = request
   return {
     id,
     kind,
@@ -201,6 +201,7 @@ function planOrg(
     notes: [...noteNothingSelected(siteUpgrades.length, plans.length), ...notes, ...noteTaken(taken)],
     joining: includeNew && encodeJoining({ ...request, phasing }, { selection: includeNew, laterSites }),
     includeDueMs: includeNew && nowMs + INCLUDE_MS,
+    endsAt,
     createdAt: now,
   }
 }

@@ -51,7 +51,14 @@ function estimate(
   const sites = [...new Set(places.map(([site]) => site))].map(siteOf)
   const org: NewUpgrade['org'] = {
     ...{ id: 'u', kind: 'device', request: {}, strategy: 'canary', targetVersion: '2.0', force: false, notes: [] },
-    ...{ enableP2p: false, maxFailurePercentage: null, planned: places.length, joining: null, includeDueMs: null },
+    ...{
+      enableP2p: false,
+      maxFailurePercentage: null,
+      planned: places.length,
+      joining: null,
+      includeDueMs: null,
+      endsAt: null,
+    },
     ...{ createdAt: now, phasePlan, downloadPlan },
   }
   return atOnce(planEstimateInSteps({ org, sites, targets }, devices))

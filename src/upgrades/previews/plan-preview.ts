@@ -3,6 +3,7 @@ import type { StartGate, UpgradeHop, UpgradePlan } from '../../rollout/rollout.t
 import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import { type Steps, visitInSteps } from '../../platform/queues/next-turn.ts'
+import { noteEnd } from '../planning/plan-end.ts'
 import type { PhasingPlan } from '../planning/plan-downloads.ts'
 import { type Estimate, type TimedDevice, planEstimateInSteps } from './plan-estimate.ts'
 import { type NamedDevice, PREVIEW_MS, type PreviewNote, type PreviewPhase, type UpgradePreview } from './preview.ts'
@@ -14,12 +15,14 @@ export interface PreviewFacts {
   readonly phasing: Pick<PhasingPlan, 'phasing' | 'downloads'>
   /** Null: it begins without an approval. */
   readonly startGate: StartGate | null
+  /** Null: it does not end by itself. */
+  readonly endsAt: Date | null
 }
 
 /** Describes an upgrade that is not started. */
 export function* planPreviewInSteps(
   upgrade: NewUpgrade,
-  { devices, phasing, startGate }: PreviewFacts,
+  { devices, phasing, startGate, endsAt }: PreviewFacts,
 ): Steps<UpgradePreview> {
   const { org, sites } = upgrade
   const targets: NewTarget[] = []
@@ -64,7 +67,11 @@ export function* planPreviewInSteps(
     endsAbout: estimate.endsAbout,
     notes: [
       ...noteStart(startGate),
-      ...org.notes.map(({ reason }) => ({ siteId: null, device: null, reason })),
+      ...[...noteEnd(endsAt, estimate.endsAbout), ...org.notes].map(({ reason }) => ({
+        siteId: null,
+        device: null,
+        reason,
+      })),
       ...siteNotes.flatMap(({ siteId, mac, reason }): PreviewNote[] => {
         if (mac === undefined) return [{ siteId, device: null, reason }]
         return chosen.has(mac) ? [{ siteId, device: { mac, name: names.get(mac) ?? null }, reason }] : []

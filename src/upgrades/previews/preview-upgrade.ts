@@ -50,6 +50,7 @@ async function insertPlan(
     devices: prepared.candidates,
     phasing: planPhasing(request, prepared.plans),
     startGate: request.startGate,
+    endsAt: request.endsAt,
   }
   const preview = await inTurns(planPreviewInSteps(upgrade, facts))
   const { planId: id, expiresAt } = preview

@@ -85,6 +85,7 @@ const previewInSteps = (upgrade: NewUpgrade, devices: readonly Given[]) =>
     devices: devices.map(candidate),
     phasing: { phasing: big, downloads: null },
     startGate: null,
+    endsAt: null,
   })
 const previewOf = (...given: Parameters<typeof previewInSteps>) => atOnce(previewInSteps(...given))
 const encodePlan = (upgrade: NewUpgrade) => atOnce(encodePlanInSteps(upgrade))

@@ -25,6 +25,8 @@ export interface ReportedUpgrade {
   readonly currentDownloads: number | null
   /** Null: it begins without an approval. */
   readonly startGate: StartGate | null
+  /** Epoch seconds; null: it does not end by itself. */
+  readonly endS: number | null
   /** The approvals of the whole upgrade, in order. */
   readonly approvals: readonly PhaseApproval[]
 }

@@ -25,6 +25,7 @@ export async function getReported(
       sql<number | null>`(request->>'failure_budget')::integer`.as('failureBudget'),
       'approvals',
       startGate.as('startGate'),
+      endTime.as('endS'),
       sql<ReportedUpgrade['gates']>`nullif(phase_plan->'gates', 'null')`.as('gates'),
       sql<ReportedUpgrade['gates']>`nullif(download_plan->'gates', 'null')`.as('downloadGates'),
       sql<number | null>`(downloads->>'current')::integer`.as('currentDownloads'),
@@ -36,6 +37,9 @@ export async function getReported(
   if (upgrade === undefined) throw notFound(id)
   return { ...upgrade, siteUpgradeId: null }
 }
+
+/** Clients send 0 for none. */
+const endTime = sql<number | null>`nullif((request->>'end_time')::float8, 0)`
 
 /** @throws AppError not_found, also for one of another site or kind. */
 export async function getReportedOfSite(
@@ -61,6 +65,7 @@ export async function getReportedOfSite(
       sql<number | null>`(site_upgrade.downloads->>'current')::integer`.as('currentDownloads'),
       'orgUpgrade.approvals',
       startGate.as('startGate'),
+      endTime.as('endS'),
     ])
     .where('siteUpgrade.orgId', '=', scope.orgId)
     .where('siteUpgrade.siteId', '=', scope.siteId)

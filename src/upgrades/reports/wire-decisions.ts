@@ -17,6 +17,7 @@ const decisionTypes = [
   'UPGRADE_DEVICES_EXCLUDED',
   'UPGRADE_DEVICES_JOINED',
   'UPGRADE_CANCELLED',
+  'UPGRADE_END_REACHED',
   'UPGRADE_STOPPED',
 ] as const satisfies readonly UpgradeEventType[]
 const isDecision: ReadonlySet<UpgradeEventType> = new Set(decisionTypes)

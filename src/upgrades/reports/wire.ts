@@ -107,6 +107,7 @@ const summaryFields = {
   left_out: Type.Array(Type.Object({ reason: Type.String(), devices: Devices }), {
     description: 'Why devices that were selected are not among those of the upgrade',
   }),
+  end_time: Type.Optional(Type.Number({ description: 'when the upgrade stops by itself' })),
   /** Present if the start needs an approval. */
   start_gate: Type.Optional(GateReply),
   phases: Type.Array(named('UpgradeReportPhase', Type.Object(phaseFields))),
@@ -159,6 +160,7 @@ export function presentSummary(summary: ReportSummary): Static<typeof SummaryRep
     target_version: upgrade.targetVersion,
     created_at: epochS(upgrade.createdAt),
     ...timesOf(started?.timestamp ?? null, ended),
+    ...(upgrade.endS !== null && { end_time: upgrade.endS }),
     total: sum(({ total }) => total),
     upgraded,
     failed,

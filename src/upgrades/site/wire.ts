@@ -24,7 +24,7 @@ import {
   waitField,
 } from '../wire.ts'
 import { siteUpgradeFilters, statuses } from './filters.ts'
-import { supersedeField, windowFields } from '../wire-extensions.ts'
+import { endField, supersedeField, windowFields } from '../wire-extensions.ts'
 import type { SiteUpgradeDetail, SiteUpgradeItem } from './site-upgrade.ts'
 import type { DeviceUpgrade } from './upgrade-device.ts'
 
@@ -57,7 +57,7 @@ export type SiteUpgradeBody = Static<typeof SiteUpgradeBody>
 /** Source: contract, `device_upgrade`. */
 export const DeviceUpgradeBody = named(
   'DeviceUpgradeCreate',
-  Type.Object({ version: Version, ...rebootFields, ...previewFields, ...windowFields, ...supersedeField }),
+  Type.Object({ version: Version, ...rebootFields, ...previewFields, ...windowFields, ...endField, ...supersedeField }),
 )
 
 /** Without a version, the latest one. Source: contract, `upgradeOrgJsiDevice`. */

@@ -16,8 +16,8 @@ import {
   stateFields,
 } from '../wire.ts'
 import { presentHeldNote } from '../wire-hold.ts'
-import { parseWindows } from '../wire-parse.ts'
-import { includeField, supersedeField, windowFields } from '../wire-extensions.ts'
+import { parseEnd, parseWindows } from '../wire-parse.ts'
+import { endField, includeField, supersedeField, windowFields } from '../wire-extensions.ts'
 import { bigBang } from '../strategies/big-bang.ts'
 import { serial } from '../strategies/serial.ts'
 import type { SsrRequest } from './create-ssr-upgrade.ts'
@@ -32,6 +32,7 @@ const commonFields = {
   channel: Type.Optional(Type.Enum([...channels], { default: DEFAULT_CHANNEL })),
   ...previewFields,
   ...windowFields,
+  ...endField,
   ...supersedeField,
   start_time: Type.Optional(
     Type.Integer({ minimum: -1, maximum: MAX_EPOCH_S, description: 'epoch seconds; 0: now; -1: no download' }),
@@ -98,6 +99,7 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
       start: instantOf('start_time', start),
       reboot: instantOf('reboot_at', reboot),
       notBefore: [],
+      endsAt: parseEnd(body.end_time),
       document: { ...body, channel },
     },
   }

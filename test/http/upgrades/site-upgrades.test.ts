@@ -182,6 +182,8 @@ describe('an upgrade of a device', () => {
     expect(await upgrade(0, sent)).toMatchObject({ status: 200, body: answer('starting') })
     const later = Math.floor(Date.now() / 1000) + 3600
     expect((await upgrade(0, { version: NEW, start_time: later }, 1)).body).toEqual(answer('scheduled'))
+    const refusal = { detail: expect.stringContaining('Invalid field end_time: is 1970-') }
+    expect(await upgrade(0, { version: NEW, end_time: 1 }, 1)).toMatchObject({ status: 400, body: refusal })
     await fleet.disconnect([device(0, 2)])
     expect((await upgrade(0, { version: NEW }, 2)).body).toEqual(answer('scheduled'))
     expect((await upgrade(1, { version: OLD })).body).toEqual(answer('success'))

@@ -244,6 +244,7 @@ describe('a request that cannot take effect', () => {
   const wrong: readonly (readonly [string, string, object])[] = [
     ['reboot_at', 'with neither a download nor a reboot', { start_time: -1, reboot_at: -1 }],
     ['reboot_at', 'before start_time', { start_time: nowS() + 900, reboot_at: nowS() + 800 }],
+    ['end_time', 'but devices begin at', { start_time: nowS() + 900, end_time: nowS() + 800 }],
     ['start_time', 'more than 5 minutes ago', { start_time: nowS() - 900 }],
     ['reboot_at', 'more than 5 minutes ago', { reboot_at: nowS() - 900 }],
     ['start_time', '', { start_time: -2 }],

@@ -57,6 +57,22 @@ describe('fields', () => {
     expect(body.upgrades.map((site: { upgrade: { notes: unknown } }) => site.upgrade.notes)).toEqual([[], [{ reason }]])
   })
 
+  it('has an end in the plans of its sites, a preview that may exceed it, and the report', async () => {
+    const end = { all_sites: true, version: NEW, end_time: 4_000_000_000 }
+    const { body: plan } = await post({ ...end, dry_run: true })
+    expect(plan.notes).toEqual([])
+    const late = { ...end, start_time: 3_999_999_900, dry_run: true }
+    expect((await post(late)).body.notes).toMatchObject([{ reason: expect.stringContaining('its end_time, 2096-') }])
+    const { body } = await post({ plan_id: plan.plan_id })
+    expect(await siteUpgrades()).toMatchObject([
+      { plan: { ends_s: 4_000_000_000 } },
+      { plan: { ends_s: 4_000_000_000 } },
+    ])
+    expect((await harness.get(`/${body.id}/report`)).body).toMatchObject({ end_time: 4_000_000_000 })
+    const { body: endless } = await post({ all_sites: true, version: NEW, end_time: 0 })
+    expect((await harness.get(`/${endless.id}/report`)).body.end_time).toBeUndefined()
+  })
+
   it('notes a percentage of failures that has no effect, once', async () => {
     const reason = 'max_failure_percentage has no effect with the strategy big_bang'
     const { body } = await post({ all_sites: true, max_failure_percentage: 20 })
@@ -160,6 +176,9 @@ describe('fields', () => {
     [{ reboot_at: 1 }, 'reboot_at', 'more than 5 minutes ago'],
     [{ start_time: 4_000_000_000, reboot_at: 3_999_999_999 }, 'reboot_at', 'before start_time, which is 2096-'],
     [{ start_time: -1 }, 'start_time', ''],
+    [{ end_time: -1 }, 'end_time', ''],
+    [{ end_time: 1 }, 'end_time', 'is 1970-01-01T00:00:01.000Z, but devices begin at '],
+    [{ start_time: 4_000_000_000, end_time: 4_000_000_000 }, 'end_time', 'but devices begin at 2096-'],
     [{ start_time: 1.5 }, 'start_time', ''],
     [{ all_sites: 'yes' }, 'all_sites', ''],
     [{ site_ids: ['x'] }, 'site_ids.0', ''],

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { noCapabilities } from '../../../src/devices/commands/capabilities.ts'
+import { endUpgrades } from '../../../src/rollout/stops/end-upgrades.worker.ts'
 import { stopSiteUpgrades } from '../../../src/rollout/stops/store.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
@@ -52,6 +53,17 @@ describe('an upgrade with include_new', () => {
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 6 })
     await look()
     expect(await searches(id)).toBe(false)
+  })
+
+  it('takes in no device after its end time', async () => {
+    await rollout.seed([3, 1])
+    const { id } = await begin({ end_time: rollout.clock.now().getTime() / 1000 + 600 })
+    rollout.clock.advance(600_000)
+    await endUpgrades(rollout.ctx)
+    await move(rollout.devices(1), 0)
+    await look()
+    await rollout.play()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2, cancelled: 1 })
   })
 
   it('no longer notes why it left out a device that it takes in', async () => {

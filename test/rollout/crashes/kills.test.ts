@@ -140,6 +140,21 @@ const cases: readonly Case[] = [
     commands: [1, 1, 1, 1],
   },
   {
+    name: 'the end time',
+    change: 'end',
+    table: 'site_upgrade',
+    async prepare() {
+      const id = await begun({ ...canary, end_time: rollout.clock.now().getTime() / 1000 + 300 })
+      rollout.clock.advance(300_000)
+      return id
+    },
+    audit: ['Upgrade ended at its end_time, 2026-03-01T12:05:00.000Z'],
+    events: ['UPGRADE_END_REACHED'],
+    becomes: { dl_requested: 2, planned: 2 },
+    ends: { cancelled: 4 },
+    commands: [],
+  },
+  {
     name: 'a retry',
     change: 'retry',
     table: 'upgrade_target',

@@ -64,7 +64,9 @@ function intervene(
   rounds: number,
   { cancelAtRound = Infinity, pauseAtRounds = [], exclusions = [] }: Omit<Interventions, 'onRound'>,
 ): void {
-  if (rounds === cancelAtRound && world.siteUpgrade.stopping === null)
+  // The worker that stops an upgrade at its end comes a moment after it.
+  const endsS = world.siteUpgrade.plan.ends_s ?? Infinity
+  if ((rounds === cancelAtRound || world.now.getTime() / 1000 > endsS + 2) && world.siteUpgrade.stopping === null)
     world.siteUpgrade = { ...world.siteUpgrade, stopping: 'cancelled' }
   for (const { round: at, place } of exclusions) if (at === rounds) exclude(world, place)
   const { hold, stopping } = world.siteUpgrade

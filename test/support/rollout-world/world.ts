@@ -31,6 +31,8 @@ export interface WorldOptions {
   readonly successPercent?: number | undefined
   /** In UTC; the world begins at midnight. Missing: devices begin at any time. */
   readonly windows?: readonly MaintenanceWindow[] | undefined
+  /** When the upgrade ends, in seconds after the first round. Missing: never. */
+  readonly endS?: number | undefined
 }
 
 const DOWNLOAD_PHASES = 3
@@ -111,6 +113,7 @@ export function createWorld(
     planned: fleet.length,
     timezone: 'UTC',
     ...(more.windows !== undefined && { windows: more.windows }),
+    ...(more.endS !== undefined && { ends_s: start.getTime() / 1000 + more.endS }),
   }
   const siteUpgrade: World['siteUpgrade'] = {
     ...running,

@@ -19,6 +19,7 @@ export type Change =
   | 'retry'
   | 'exclude'
   | 'cancel'
+  | 'end'
   | 'supersede'
   | 'include'
   | 'wait'

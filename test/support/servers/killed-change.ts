@@ -11,6 +11,7 @@ import { createSecrets } from '../../../src/platform/secrets.ts'
 import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
 import { createGateChecks } from '../../../src/rollout/gates/gate-checks.worker.ts'
 import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
+import { endUpgrades } from '../../../src/rollout/stops/end-upgrades.worker.ts'
 import { advanceRollouts, followWallClock } from '../../../src/rollout/worker.ts'
 import { approveOrgUpgrade } from '../../../src/upgrades/changes/approve-org-upgrade.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
@@ -38,6 +39,7 @@ const changes: Record<Change, Act> = {
     const macs = targets.map(({ mac }) => mac)
     return excludeDevices(ctx, scopeOf(subject), { id: subject.id, macs, note: null })
   },
+  end: (ctx) => endUpgrades(ctx),
   cancel: (ctx, subject) => cancelOrgUpgrade(ctx, scopeOf(subject), subject.id),
   supersede: (ctx, subject) =>
     createOrgUpgrade(ctx, scopeOf(subject), parseOrgUpgrade({ all_sites: true, supersede: true })),

@@ -1,0 +1,106 @@
+import { beforeEach, expect, it } from 'vitest'
+import { endUpgrades } from '../../src/rollout/stops/end-upgrades.worker.ts'
+import { pauseOrgUpgrade } from '../../src/upgrades/changes/pause-org-upgrade.ts'
+import { retryOrgUpgrade } from '../../src/upgrades/changes/retry-org-upgrade.ts'
+import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
+import { expectConsistent } from './expect-consistent.ts'
+import { countAll, statusOf, useRollout } from './harness.ts'
+
+const rollout = useRollout()
+beforeEach(() => rollout.seed([4]))
+
+const HOUR_MS = 3600e3
+const reason = 'ended at its end_time, 2026-03-01T13:00:00.000Z'
+
+async function create(body: OrgUpgradeBody = {}): Promise<string> {
+  const endTime = (rollout.clock.now().getTime() + HOUR_MS) / 1000
+  return (await rollout.create({ end_time: endTime, ...body })).id
+}
+
+async function end(): Promise<void> {
+  await endUpgrades(rollout.ctx)
+  await rollout.play()
+  await expectConsistent(rollout.ctx)
+}
+
+async function read(id: string) {
+  const upgrade = await rollout.read(id)
+  const [site] = upgrade.siteUpgrades
+  return { status: statusOf(upgrade), counts: countAll(upgrade), reason: site?.stopReason, hold: site?.hold }
+}
+
+/** The types of the events of the upgrade as a whole. */
+async function eventsOf(id: string): Promise<string[]> {
+  const rows = rollout.ctx.db.selectFrom('upgradeEvent').select('event').where('orgUpgradeId', '=', id).orderBy('id')
+  return (await rows.execute()).map(({ event }) => event.type)
+}
+
+it('from its end on an upgrade begins no device, and devices that install the version finish', async () => {
+  const id = await create({ strategy: 'serial' })
+  await rollout.advance()
+  // The first device restarts with the version.
+  await rollout.fleet.answer()
+  rollout.clock.advance(HOUR_MS)
+  await rollout.advance()
+  // The engine begins nothing although nothing has stopped the upgrade yet, such as after an outage of the service.
+  expect((await read(id)).counts).toMatchObject({ planned: 3 })
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ status: ['upgrading'], counts: { upgraded: 1, planned: 3 } })
+  await end()
+  expect(await read(id)).toEqual({ status: ['cancelled'], counts: { upgraded: 1, cancelled: 3 }, reason, hold: null })
+  expect(await eventsOf(id)).toContain('UPGRADE_END_REACHED')
+  await endUpgrades(rollout.ctx)
+  expect((await eventsOf(id)).filter((type) => type === 'UPGRADE_END_REACHED')).toHaveLength(1)
+})
+
+it('a command that the gateway has not sent by the end is never sent', async () => {
+  await create()
+  await rollout.advance()
+  const commands = await rollout.ctx.db.selectFrom('deviceCommand').select('expiresAt').execute()
+  expect(commands).toHaveLength(4)
+  for (const { expiresAt } of commands) expect(expiresAt).toEqual(new Date('2026-03-01T13:00:00Z'))
+})
+
+it('an upgrade does not end before, and one that has finished keeps its status', async () => {
+  const id = await create()
+  rollout.clock.advance(HOUR_MS - 30_000)
+  await endUpgrades(rollout.ctx)
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ status: ['completed'], counts: { upgraded: 4 } })
+  rollout.clock.advance(HOUR_MS)
+  await end()
+  expect(await read(id)).toMatchObject({ status: ['completed'], counts: { upgraded: 4 }, reason: null })
+  expect(await eventsOf(id)).not.toContain('UPGRADE_END_REACHED')
+})
+
+it.each([
+  ['an approval', { phase_gates: [{ phase: 0, wait_for: 'approval' as const }] }],
+  ['its window', { maintenance_windows: [{ start: '12:30', end: '12:50' }] }],
+  ['its start', { start_time: Date.UTC(2026, 2, 1, 12, 59) / 1000 }],
+])('the end of an upgrade that waits for %s', async (_, body) => {
+  const id = await create(body)
+  await rollout.advance()
+  rollout.clock.advance(HOUR_MS)
+  await end()
+  expect(await read(id)).toEqual({ status: ['cancelled'], counts: { cancelled: 4 }, reason, hold: null })
+})
+
+it('the end of a paused upgrade', async () => {
+  const id = await create({ strategy: 'serial' })
+  await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  rollout.clock.advance(HOUR_MS)
+  await end()
+  expect(await read(id)).toMatchObject({ status: ['cancelled'], counts: { cancelled: 4 }, reason, hold: null })
+})
+
+it('failed devices can be retried until the end', async () => {
+  const id = await create({ strategy: 'big_bang' })
+  const retry = () => retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: null })
+  await rollout.play(() => 'keeps_old')
+  expect((await retry()).retried).toBe(4)
+  await rollout.play(() => 'keeps_old')
+  rollout.clock.advance(HOUR_MS)
+  await expect(retry()).rejects.toThrow("The upgrade can't be retried: its end_time, 2026-03-01T13:00:00.000Z, is over")
+  await end()
+  expect(await read(id)).toMatchObject({ status: ['failed'], counts: { failed: 4 } })
+})
