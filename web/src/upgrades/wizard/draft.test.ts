@@ -19,6 +19,7 @@ it('reads any address, and its own again', () => {
           'gate',
           'approver',
           'soak',
+          'end',
           'times',
           'people',
           'phases',

@@ -94,6 +94,8 @@ export interface Draft {
   readonly part?: Part
   /** Of routers, on the viewer's clock; absent: as soon as they have downloaded. */
   readonly reboot?: string
+  /** Of devices and routers, on the viewer's clock; absent: it does not end by itself. */
+  readonly end?: string
   /** Absent: what is in another upgrade stays there. */
   readonly takeover?: Takeover
   /** Absent: what joins later is not upgraded. */
@@ -156,6 +158,7 @@ const texts = [
   'distro',
   'start',
   'reboot',
+  'end',
   'windows',
   'phases',
   'soak',

@@ -24,8 +24,10 @@ export function optionTexts(draft: Draft): readonly string[] {
   const { kind, body } = requestOf(draft)
   const { unit } = kinds[kind]
   const windows = body.maintenance_windows
+  const end = kind === 'mxedge' ? undefined : body.end_time
   return [
     ...gateTexts(gatesIn(draft)),
+    ...(end === undefined ? [] : [`Ends on ${clockTime(end)}: each ${unit} that has not begun by then is left.`]),
     ...(body.supersede === true ? [`Takes over each ${unit} that another upgrade has not begun with.`] : []),
     ...(body.include_new === true ? [`Until it ends, each ${unit} that joins later is upgraded too.`] : []),
     ...(windows === undefined

@@ -80,6 +80,13 @@ it('gives phases the earliest times of their fields, and a gate for them where t
   expect(deviceBody({ ...draft, phases: '50' }).phase_gates).toHaveLength(1)
 })
 
+it('ends upgrades of devices and routers at a time', () => {
+  const end = '2099-01-01T04:00'
+  const time = { end_time: new Date(2099, 0, 1, 4).getTime() / 1000 }
+  for (const kind of ['device', 'ssr'] as const) expect(requestOf({ kind, end }).body).toMatchObject(time)
+  expect(requestOf({ kind: 'mxedge', end }).body).not.toHaveProperty('end_time')
+})
+
 it('waits for approval before it begins, with any strategy', () => {
   const start = { phase: 0, wait_for: 'approval' }
   for (const strategy of strategies) expect(deviceBody({ strategy, begin: 'approved' }).phase_gates).toEqual([start])

@@ -54,6 +54,7 @@ function deviceRequest(settled: SettledDraft): DeviceRequest {
     versions: [version],
     ...(isGiven(start) && { start_datetime: start }),
     ...commonFieldsOf(settled),
+    ...endOf(settled),
     reboot_strategy: strategy,
     ...limitsOf(settled),
     ...gatesOf(settled),
@@ -72,6 +73,7 @@ function routerRequest(settled: SettledDraft, memberIds: readonly string[]): Sch
     version,
     ...timesOf(settled),
     ...commonFieldsOf(settled),
+    ...endOf(settled),
     strategy: strategy === 'serial' ? 'serial' : 'big_bang',
   }
 }
@@ -98,6 +100,10 @@ function applianceRequest(settled: SettledDraft): Schemas['MxedgeUpgradeCreate']
     strategy: strategy === 'rrm' ? 'canary' : strategy,
     ...limitsOf(settled),
   }
+}
+
+function endOf({ end }: SettledDraft) {
+  return isGiven(end) && { end_time: epochOf(end) }
 }
 
 /** Returns the fields that upgrades of all kinds have, and only those that differ from the defaults. */
