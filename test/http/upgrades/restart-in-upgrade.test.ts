@@ -3,15 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { recordCommandsSent, sweepCommands } from '../../../src/devices/commands/record-commands.ts'
 import { recordRecovery } from '../../../src/devices/sessions/record-recovery.ts'
 import type { TargetState } from '../../../src/rollout/tables.ts'
-import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
-import { advanceRollouts } from '../../../src/rollout/worker.ts'
 import { releaseDevices } from '../../support/fleets/device-upgrades.ts'
-import { type Fleet, type SeededDevice, type SeededOrg, createFleet, seedOrg } from '../../support/fleets/fleet.ts'
+import type { Fleet, SeededDevice, SeededOrg } from '../../support/fleets/fleet.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
-
-const options = { ...defaultRolloutOptions, soakMs: 0 }
+import { addFleet, advanceAll } from './served-fleet.ts'
 
 let clock: TestClock
 let server: TestServer
@@ -30,18 +27,16 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 beforeEach(async () => {
-  admin = await server.addOrg()
-  org = await seedOrg(server.ctx, [{ devices: 1 }], admin.orgId)
+  ;({ admin, org, fleet } = await addFleet(server, [{ devices: 1 }]))
   const [only] = org.sites[0]?.devices ?? []
   if (only === undefined) throw new Error('no device')
   device = only
-  fleet = createFleet(server.ctx, [org])
   await fleet.connect([device])
 })
 
 const advance = async (): Promise<void> => {
   clock.advance(1)
-  await advanceRollouts(server.ctx, options, new AbortController().signal)
+  await advanceAll(server)
 }
 const devicePath = () => `/sites/${org.sites[0]?.id}/devices/${device.id}`
 const restart = (body: unknown = {}): Promise<Answer> =>

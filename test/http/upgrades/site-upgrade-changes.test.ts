@@ -1,12 +1,11 @@
 // What a person with a role at one site may change of its upgrades, and see of them.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
-import { advanceRollouts } from '../../../src/rollout/worker.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
-import { type Fleet, NEW, type Replies, type SeededOrg, createFleet, seedOrg } from '../../support/fleets/fleet.ts'
+import { type Fleet, NEW, type SeededOrg } from '../../support/fleets/fleet.ts'
 import { addPrivilege } from '../../support/people.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
+import { addFleet, playAll } from './served-fleet.ts'
 import { routerCapabilities } from './ssr-world.ts'
 
 let clock: TestClock
@@ -22,9 +21,8 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 beforeEach(async () => {
-  admin = await server.addOrg()
   const router = { model: 'SSR120', type: 'gateway', capabilities: routerCapabilities } as const
-  org = await seedOrg(server.ctx, [{ devices: 2 }, { devices: 2 }, { devices: 2, ...router }], admin.orgId)
+  ;({ admin, org, fleet } = await addFleet(server, [{ devices: 2 }, { devices: 2 }, { devices: 2, ...router }]))
   local = await server.addOrg('Local')
   for (const site_id of [siteId(0), siteId(2)])
     await addPrivilege(
@@ -32,7 +30,6 @@ beforeEach(async () => {
       { orgId: admin.orgId, adminId: local.adminId },
       { scope: 'site', role: 'write', site_id },
     )
-  fleet = createFleet(server.ctx, [org])
   await fleet.connect(org.sites.flatMap((site) => site.devices))
 })
 
@@ -51,14 +48,8 @@ async function start(body: object = {}): Promise<string> {
 }
 
 /** Runs the engine until no device gets a further command. */
-async function play(outcome: 'upgrades' | 'keeps_old' = 'upgrades'): Promise<void> {
-  const reply: Replies = (_device, _attempt, { kind }) => (kind === 'stage' ? 'does' : outcome)
-  for (let quiet = 0; quiet < 3;) {
-    await advanceRollouts(server.ctx, { ...defaultRolloutOptions, soakMs: 0 }, new AbortController().signal)
-    quiet = (await fleet.answer(reply)) === 0 ? quiet + 1 : 0
-    clock.advance(1000)
-  }
-}
+const play = (outcome: 'upgrades' | 'keeps_old' = 'upgrades'): Promise<void> =>
+  playAll({ server, fleet, clock }, () => outcome)
 
 describe('a person with a role at one site', () => {
   it('approves, pauses and resumes an upgrade of the site, which the audit log and the webhooks of the site get', async () => {

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
-import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
-import { advanceRollouts } from '../../../src/rollout/worker.ts'
-import { type Fleet, MODEL, NEW, OLD, type SeededOrg, createFleet, seedOrg } from '../../support/fleets/fleet.ts'
+import { type Fleet, MODEL, NEW, OLD, type SeededOrg } from '../../support/fleets/fleet.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
+import { addFleet, advanceAll } from './served-fleet.ts'
 
 let server: TestServer
 let admin: TestOrg
@@ -14,13 +13,11 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 beforeEach(async () => {
-  admin = await server.addOrg()
   const seeds = [
     { devices: 3, name: 'Berlin' },
     { devices: 2, name: 'Tokyo', model: 'SW24', type: 'switch' },
   ] as const
-  org = await seedOrg(server.ctx, seeds, admin.orgId)
-  fleet = createFleet(server.ctx, [org])
+  ;({ admin, org, fleet } = await addFleet(server, seeds))
   await fleet.connect(devices())
 })
 
@@ -35,10 +32,7 @@ const call = (method: 'GET' | 'POST', path: string, body?: unknown): Promise<Ans
   server.call(method, path, { body, as: admin })
 const upgrades = (index: number, suffix = ''): string => `${site(index)}/devices/upgrade${suffix}`
 
-async function advance(): Promise<void> {
-  const options = { ...defaultRolloutOptions, soakMs: 0 }
-  await advanceRollouts(server.ctx, options, new AbortController().signal)
-}
+const advance = (): Promise<void> => advanceAll(server)
 
 describe('an upgrade of a site', () => {
   it('is carried out, and read and listed with the state of its devices', async () => {

@@ -1,18 +1,10 @@
 // Pauses, retries and exclusions of upgrades of SSR routers.
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
-import { advanceRollouts } from '../../../src/rollout/worker.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
-import {
-  type Fleet,
-  type Replies,
-  type SeededDevice,
-  type SeededOrg,
-  createFleet,
-  seedOrg,
-} from '../../support/fleets/fleet.ts'
+import { type Fleet, type SeededDevice, type SeededOrg } from '../../support/fleets/fleet.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
+import { addFleet, playAll } from './served-fleet.ts'
 import { routerCapabilities } from './ssr-world.ts'
 
 let clock: TestClock
@@ -27,13 +19,11 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 beforeEach(async () => {
-  admin = await server.addOrg()
   const seed = { devices: 2, model: 'SSR120', type: 'gateway', capabilities: routerCapabilities } as const
-  org = await seedOrg(server.ctx, [seed], admin.orgId)
+  ;({ admin, org, fleet } = await addFleet(server, [seed]))
   const [first, second] = org.sites[0]?.devices ?? []
   if (first === undefined || second === undefined) throw new Error('no routers')
   routers = [first, second]
-  fleet = createFleet(server.ctx, [org])
   await fleet.connect(routers)
 })
 
@@ -51,15 +41,8 @@ async function upgrade(body: object = {}): Promise<string> {
 }
 
 /** Runs the engine until no router gets a further command. Every router downloads what it is commanded to. */
-async function play(reboot: (router: SeededDevice) => 'upgrades' | 'keeps_old' = () => 'upgrades'): Promise<void> {
-  const reply: Replies = (router, _attempt, { kind }) => (kind === 'stage' ? 'does' : reboot(router))
-  const options = { ...defaultRolloutOptions, soakMs: 0 }
-  for (let quiet = 0; quiet < 3;) {
-    await advanceRollouts(server.ctx, options, new AbortController().signal)
-    quiet = (await fleet.answer(reply)) === 0 ? quiet + 1 : 0
-    clock.advance(1000)
-  }
-}
+const play = (reboot: (router: SeededDevice) => 'upgrades' | 'keeps_old' = () => 'upgrades'): Promise<void> =>
+  playAll({ server, fleet, clock }, reboot)
 
 const reboots = () => routers.map(({ id }) => fleet.flashes.get(id) ?? 0)
 

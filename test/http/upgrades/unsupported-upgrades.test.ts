@@ -2,8 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
 import { junosDriver } from '../../../src/gateway/netconf/driver.ts'
 import { connectDevice } from '../../support/fleets/devices.ts'
-import { type SeededOrg, NEW, seedOrg } from '../../support/fleets/fleet.ts'
+import { NEW, type SeededOrg } from '../../support/fleets/fleet.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
+import { addFleet } from './served-fleet.ts'
 
 const reason =
   "the firmware of an SRX1500 cluster is not upgraded from here, because its preparations can't be checked: upgrade it on the gateway itself"
@@ -28,12 +29,11 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 beforeEach(async () => {
-  admin = await server.addOrg()
   const seeds = [
     { devices: 1, name: 'Berlin', model: 'SRX1500', type: 'gateway' },
     { devices: 1, name: 'Tokyo' },
   ] as const
-  org = await seedOrg(server.ctx, seeds, admin.orgId)
+  ;({ admin, org } = await addFleet(server, seeds))
   await connectDevice(server.ctx, cluster().mac, { type: 'gateway', model: 'SRX1500', capabilities })
 })
 

@@ -1,17 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
-import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
-import { advanceRollouts } from '../../../src/rollout/worker.ts'
-import {
-  type Fleet,
-  type Reply,
-  type SeededDevice,
-  type SeededOrg,
-  createFleet,
-  seedOrg,
-} from '../../support/fleets/fleet.ts'
+import { type Fleet, type Reply, type SeededDevice, type SeededOrg } from '../../support/fleets/fleet.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
+import { addFleet, advanceAll } from './served-fleet.ts'
 
 const able: DeviceCapabilities = {
   commands: ['restart', 'upgrade', 'snapshot'],
@@ -32,13 +24,11 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 beforeEach(async () => {
-  admin = await server.addOrg()
   const seeds = [
     { devices: 1, model: SWITCH, type: 'switch', capabilities: able },
     { devices: 1, name: 'Stock' },
   ] as const
-  org = await seedOrg(server.ctx, seeds, admin.orgId)
-  fleet = createFleet(server.ctx, [org])
+  ;({ admin, org, fleet } = await addFleet(server, seeds))
 })
 
 const call = (method: 'GET' | 'POST', path: string, body?: unknown) => server.call(method, path, { body, as: admin })
@@ -52,7 +42,7 @@ const connect = () => fleet.connect([device(0), device(1)])
 
 async function advance(): Promise<void> {
   clock.advance(1000)
-  await advanceRollouts(server.ctx, { ...defaultRolloutOptions, soakMs: 0 }, new AbortController().signal)
+  await advanceAll(server)
 }
 
 /** Upgrades the switch until its snapshot has been requested; returns the path of the upgrade. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
-import { type SeededOrg, type SiteSeed, createFleet, seedOrg } from '../../support/fleets/fleet.ts'
+import type { Fleet, SeededOrg, SiteSeed } from '../../support/fleets/fleet.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
+import { addFleet } from './served-fleet.ts'
 
 export const seeds: readonly SiteSeed[] = [
   { devices: 3, name: 'Berlin', timezone: 'Europe/Berlin' },
@@ -23,9 +24,9 @@ export function createUpgradesHarness() {
   })
   afterAll(() => server.close())
   beforeEach(async () => {
-    admin = await server.addOrg()
-    org = await seedOrg(server.ctx, seeds, admin.orgId)
-    await createFleet(server.ctx, [org]).connect(org.sites.flatMap((site) => site.devices))
+    let fleet: Fleet
+    ;({ admin, org, fleet } = await addFleet(server, seeds))
+    await fleet.connect(org.sites.flatMap((site) => site.devices))
     path = `/orgs/${admin.orgId}/devices/upgrade`
   })
 
