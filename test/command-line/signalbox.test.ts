@@ -147,6 +147,8 @@ describe('upgrades', () => {
     expect((await upgrade('plan', ...what, '--set', windows)).out).toMatch(
       /\nnote: Devices begin only in the maintenance windows of the request: daily 01:00-05:00 .*\nstart it by --plan /,
     )
+    const gates = 'phase_gates=[{"phase":1,"wait_for":"time","not_before":4000000000}]'
+    expect((await upgrade('plan', ...what, '--set', gates)).out).toMatch(/\n2 .* 2096-10-02/)
     const { id } = await found('start', ...what, '--plan', plan.plan_id)
     for (const [action, out] of [
       ['pause', `upgrade ${id} paused\n`],

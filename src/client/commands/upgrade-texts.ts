@@ -60,9 +60,12 @@ export function startText(upgrade: JsonObject): string {
   ].join('\n')
 }
 
-/** Infinity without any site. */
+/** Infinity without any site. A phase of a plan that waits for a window or a gate begins later than its sites start. */
 function firstStart(sites: readonly JsonObject[]): number {
-  return sites.reduce((first, { start_time: start }) => Math.min(first, Number(start)), Infinity)
+  return sites.reduce(
+    (first, { start_time: start, begins_about: begins = start }) => Math.min(first, Number(begins)),
+    Infinity,
+  )
 }
 
 function startOf(sites: readonly JsonObject[]): string {
