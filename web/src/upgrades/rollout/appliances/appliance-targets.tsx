@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { causeText } from '../../../display/texts/cause-text.ts'
 import { EmptyState } from '../../../display/layout/notices.tsx'
 import { Panel } from '../../../display/layout/panel.tsx'
-import { RowHead, RowScope } from '../../../display/layout/row.tsx'
+import { type Column, Table } from '../../../display/layout/table.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
 import { stepText } from '../../appliance-step.ts'
 import { type ApplianceTarget, applianceStates, orderTargets } from './appliance.ts'
@@ -32,62 +32,54 @@ export function ApplianceTargets({ place, targets, excludable, onDone }: Applian
       {note}
       {targets.length === 0 && <EmptyState title="No appliance is to be upgraded" />}
       {targets.length > 0 && (
-        <div className="table-scroller">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Appliance</th>
-                <th scope="col">State</th>
-                <th scope="col" className="wide">
-                  Phase
-                </th>
-                <th scope="col">Steps</th>
-                {hasCauses && <th scope="col">Cause</th>}
-                {excludable.size > 0 && <th scope="col">Action</th>}
-              </tr>
-            </thead>
-            <tbody>
-              {orderTargets(targets)
-                .slice(0, SHOWN)
-                .map((target) => {
-                  const { mxedge_id: id, name, status, phase, steps, reason } = target
-                  return (
-                    <RowScope key={id}>
-                      <tr>
-                        <RowHead>
-                          <Link to="/orgs/$orgId/edges/$mxedgeId" params={{ orgId, mxedgeId: id }} className="name">
-                            {name}
-                          </Link>
-                        </RowHead>
-                        <td>
-                          <StateMark tone={applianceStates[status].tone}>{applianceStates[status].text}</StateMark>
-                        </td>
-                        <td className="wide">{phase ?? '–'}</td>
-                        <td>
-                          {steps.map((step) => (
-                            <div key={stepText(step)}>
-                              {stepText(step)}
-                              {step.done && <span className="muted"> · done</span>}
-                            </div>
-                          ))}
-                        </td>
-                        {hasCauses && <td>{reason === undefined ? '' : causeText(reason)}</td>}
-                        {excludable.size > 0 && (
-                          <td>
-                            {excludable.has(target) && (
-                              <ExcludeAppliance place={place} target={target} onDone={excluded} />
-                            )}
-                          </td>
-                        )}
-                      </tr>
-                    </RowScope>
-                  )
-                })}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          rows={orderTargets(targets).slice(0, SHOWN)}
+          keyOf={({ mxedge_id: id }) => id}
+          columns={[
+            {
+              title: 'Appliance',
+              renderCell: ({ mxedge_id: id, name }) => (
+                <Link to="/orgs/$orgId/edges/$mxedgeId" params={{ orgId, mxedgeId: id }} className="name">
+                  {name}
+                </Link>
+              ),
+            },
+            {
+              title: 'State',
+              renderCell: ({ status }) => (
+                <StateMark tone={applianceStates[status].tone}>{applianceStates[status].text}</StateMark>
+              ),
+            },
+            { title: 'Phase', className: 'wide', renderCell: ({ phase }) => phase ?? '–' },
+            { title: 'Steps', renderCell: ({ steps }) => <Steps steps={steps} /> },
+            ...(hasCauses ? [causeColumn] : []),
+            ...(excludable.size > 0
+              ? [
+                  {
+                    title: 'Action',
+                    renderCell: (target: ApplianceTarget) =>
+                      excludable.has(target) && <ExcludeAppliance place={place} target={target} onDone={excluded} />,
+                  },
+                ]
+              : []),
+          ]}
+        />
       )}
       {targets.length > SHOWN && <p className="plan-line muted">and {targets.length - SHOWN} more appliances</p>}
     </Panel>
   )
+}
+
+const causeColumn: Column<ApplianceTarget> = {
+  title: 'Cause',
+  renderCell: ({ reason }) => (reason === undefined ? '' : causeText(reason)),
+}
+
+function Steps({ steps }: Pick<ApplianceTarget, 'steps'>) {
+  return steps.map((step) => (
+    <div key={stepText(step)}>
+      {stepText(step)}
+      {step.done && <span className="muted"> · done</span>}
+    </div>
+  ))
 }
