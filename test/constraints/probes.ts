@@ -165,16 +165,13 @@ function textOf(schema: Schema, index: number): string {
   return 'pattern' in schema ? number : number.slice(-Math.max(1, Number(schema['minLength'] ?? 1)))
 }
 
-/** Lists of thousands of items need the same samples for many fields, and a sample of a pattern takes a millisecond. */
-const samples = new Map<string, string>()
+/** Reading a pattern takes milliseconds, and lists need thousands of samples. */
+const readPatterns = new Map<string, fc.Arbitrary<string>>()
 
 function sampleOf(pattern: string, index: number): string {
-  const key = `${index} ${pattern}`
-  const known = samples.get(key)
-  if (known !== undefined) return known
-  const made = String(fc.sample(fc.stringMatching(new RegExp(pattern, 'u')), { seed: 1 + index, numRuns: 1 })[0])
-  samples.set(key, made)
-  return made
+  const texts = readPatterns.get(pattern) ?? fc.stringMatching(new RegExp(pattern, 'u'))
+  readPatterns.set(pattern, texts)
+  return String(fc.sample(texts, { seed: 1 + index, numRuns: 1 })[0])
 }
 
 function alternativesOf(schema: Schema): Schema[] {
