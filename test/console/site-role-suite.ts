@@ -32,6 +32,8 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
       const panel = page.getByRole('region', { name: 'Upgrades' })
       for (const action of ['Approve', 'Cancel']) {
         await panel.getByRole('button', { name: `${action}…` }).click()
+        if (action === 'Approve')
+          await page.getByRole('dialog').getByLabel('Note for the record').fill('after the fair')
         await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
         await panel.getByRole('button', { name: `${action}…` }).waitFor({ state: 'detached' })
         if (action === 'Approve')
@@ -39,6 +41,8 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
       }
       const { body: record } = await server.call('GET', `${upgrades}/${made.upgrade_id}`, { as: owner })
       expect(record.stop_reason).toContain(person.email)
+      const { body: report } = await server.call('GET', `${upgrades}/${made.upgrade_id}/report`, { as: owner })
+      expect(report.start_gate.approved_by).toMatchObject([{ note: 'after the fair' }])
       // The other actions concern all sites of an upgrade.
       const both = { version: NEW, site_ids: others.map(({ id }) => id), start_datetime: '2096-01-01T00:00:00' }
       const { body: whole } = await server.call('POST', `/orgs/${owner.orgId}/devices/upgrade`, {

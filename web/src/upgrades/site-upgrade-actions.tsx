@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { useSelf } from '../accounts/self.ts'
 import { type Api, answerOf, useServer } from '../api/client.ts'
 import { ProblemNote } from '../display/layout/notices.tsx'
@@ -8,6 +9,7 @@ import { ActionButtons, type Offer } from './rollout/action-buttons.tsx'
 import { ApplianceActions } from './rollout/appliances/appliance-actions.tsx'
 import { barOf } from './rollout/approver.ts'
 import { type RolloutKind, reportOf } from './rollout/calls.ts'
+import { MAX_APPROVAL_NOTE, NoteField } from './rollout/note-field.tsx'
 import { pauseEffect, resumeEffect, retryEffect, sharedEffect } from './rollout/effects.ts'
 import { type Action, actionsOf, heldPhaseOf, isBeforeStart } from './rollout/verdict.ts'
 import { cancelEffect, unfinishedOf } from './site-effects.ts'
@@ -46,6 +48,7 @@ interface PartActionsProps extends SiteUpgradeActionsProps {
 /** Those on the part of an upgrade of devices or routers. */
 function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
   const { api } = useServer()
+  const [note, setNote] = useState('')
   const self = useSelf()
   const { id, kind, counts, other_sites: concernsOthers = false } = upgrade
   const { failed } = counts
@@ -74,7 +77,9 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
     approve: {
       title: 'Approve',
       effect: sharedEffect(`The upgrade waits: ${hold?.reason ?? ''}. It continues with up to ${waiting}.`, hold),
-      run: () => approve(api, params.path, { report: report.data, hold }),
+      fields: <NoteField note={note} onChange={setNote} maxLength={MAX_APPROVAL_NOTE} />,
+      onOpen: () => setNote(''),
+      run: () => approve(api, params.path, { report: report.data, hold, note }),
     },
     cancel: { title: 'Cancel', isDestructive: true, effect: cancelEffect(counts, unit), run: () => change('cancel') },
     retry: {
@@ -100,11 +105,16 @@ interface PartPath {
 interface Awaited {
   readonly report: Report | undefined
   readonly hold: Hold | null
+  readonly note: string
 }
 
-async function approve(api: Api, path: PartPath, { report, hold }: Awaited): Promise<unknown> {
+async function approve(api: Api, path: PartPath, { report, hold, note }: Awaited): Promise<unknown> {
   const phase = report === undefined || isBeforeStart(hold) ? 0 : heldPhaseOf(report, hold).phase
-  const body = { phase, ...(hold?.phase_of !== undefined && { phase_of: hold.phase_of }) }
+  const body = {
+    phase,
+    ...(hold?.phase_of !== undefined && { phase_of: hold.phase_of }),
+    ...(note !== '' && { note }),
+  }
   return answerOf(api.POST('/api/v1/sites/{site_id}/devices/upgrade/{upgrade_id}/approve', { params: { path }, body }))
 }
 

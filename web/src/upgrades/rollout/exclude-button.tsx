@@ -1,7 +1,7 @@
-import { TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
 import { exclusionEffect, skippedText } from './exclusion.ts'
+import { NoteField } from './note-field.tsx'
 
 /** @param left Says what was not excluded; null: nothing. With what was excluded, the button and its dialog go. */
 export type ExclusionDone = (left: string | null) => Promise<void>
@@ -40,14 +40,7 @@ export function ExcludeButton({ action, count, unit, name, exclude, onDone }: Ex
       action={action}
       isDestructive
       effect={exclusionEffect(count, unit, name)}
-      fields={
-        <TextInput
-          label="Note for the record"
-          value={note}
-          onChange={({ currentTarget: { value } }) => setNote(value)}
-          maxLength={200}
-        />
-      }
+      fields={<NoteField note={note} onChange={setNote} maxLength={200} />}
       onOpen={() => setNote('')}
       run={async () => {
         const { skipped } = await exclude(note)

@@ -1,4 +1,3 @@
-import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/texts/counted.ts'
@@ -6,6 +5,7 @@ import { type Upgrade, awaitedOf, countsOf, waitingStates } from '../upgrade.ts'
 import { kinds } from '../overview.ts'
 import { ActionButtons, type Offer } from './action-buttons.tsx'
 import { type UpgradePlace, changeUpgrade, retryUpgrade } from './calls.ts'
+import { MAX_APPROVAL_NOTE, NoteField } from './note-field.tsx'
 import { approvalEffect, pauseEffect, resumeEffect, retryEffect, sharedEffect, startEffect } from './effects.ts'
 import { type Action, type State, actionsOf, heldPhaseOf, isBeforeStart, stopWaitingEffect } from './verdict.ts'
 
@@ -51,14 +51,7 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
     approve: {
       title: beforeStart ? 'Approve the start' : `Approve ${held.words} ${held.phase}`,
       effect: sharedEffect(beforeStart ? startEffect(report, waiting) : approvalEffect(held, waiting), hold),
-      fields: (
-        <TextInput
-          label="Note for the record"
-          value={note}
-          onChange={({ currentTarget: { value } }) => setNote(value)}
-          maxLength={1000}
-        />
-      ),
+      fields: <NoteField note={note} onChange={setNote} maxLength={MAX_APPROVAL_NOTE} />,
       onOpen: () => setNote(''),
       run: () =>
         answerOf(
