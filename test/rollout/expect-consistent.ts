@@ -17,6 +17,11 @@ function isRelease(reason: string | null): boolean {
   return reason === REMOVED || reason === NOT_REBOOTED || /^(?:taken over by upgrade|excluded by) /.test(reason ?? '')
 }
 
+/** Those that only had to download count, too. */
+function isSuccess({ state }: { readonly state: TargetState }): boolean {
+  return state === 'upgraded' || state === 'staged'
+}
+
 /** Asserts the invariants of all upgrades in every committed state. */
 export async function expectConsistent({ db }: Context): Promise<void> {
   const siteUpgrades = await db
@@ -40,10 +45,7 @@ export async function expectConsistent({ db }: Context): Promise<void> {
     expect(released).toBeLessThanOrEqual(gone.length)
     // Another upgrade may have taken over targets that a stop would have ended.
     if (stopping === null && stopReason === null) expect(released).toBe(counts.cancelled)
-    const upgraded = Map.groupBy(
-      mine.filter(({ state }) => state === 'upgraded'),
-      ({ phase }) => String(phase),
-    )
+    const upgraded = Map.groupBy(mine.filter(isSuccess), ({ phase }) => String(phase))
     expect(upgradedByPhase).toEqual(Object.fromEntries([...upgraded].map(([phase, some]) => [phase, some.length])))
     if (downloads !== null) expectDownloads(downloads, mine)
   }
@@ -85,7 +87,7 @@ export async function expectConsistent({ db }: Context): Promise<void> {
         ({ state, reason }) => state === 'rolling_back' || (state === 'failed' && reason !== 'offline'),
       )
       expect(upgrade.failuresByPhase[index + 1] ?? 0).toBe(failed.length)
-      const upgraded = inPhase.filter(({ state }) => state === 'upgraded')
+      const upgraded = inPhase.filter(isSuccess)
       expect(upgrade.upgradedByPhase[index + 1] ?? 0).toBe(upgraded.length)
     }
     const early = all.filter(({ phase, attempt }) => phase > upgrade.currentPhase && attempt > 0)
