@@ -94,7 +94,10 @@ export interface PhaseGate {
   readonly prevent_self_approval?: true
   /** How many different people must approve. Absent: one. */
   readonly approvals?: number
-  /** The phase has lost all its devices: the next one still waits for the event. Absent: it has not. */
+  /**
+   * The phase has no devices, and the next one waits for the event nevertheless: it has lost them all, or the first devices of the
+   * upgrade have joined the last phase. Absent: neither.
+   */
   readonly emptied?: true
 }
 

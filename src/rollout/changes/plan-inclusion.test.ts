@@ -108,4 +108,25 @@ describe('devices that join', () => {
     expect(plan?.ranked).toBe(true)
     expect(placesOf({}, {}).plan).not.toHaveProperty('ranked')
   })
+
+  test.each([
+    ['wait behind each gate that waits for an event if no device came before them', [0, 0, 0], true],
+    ['change no gate if phases before them have devices', [0, 1, 0], undefined],
+  ])('%s', (_, sizes, emptied) => {
+    const waiting: PhaseGate = { ...gate, wait_for: 'approval' }
+    const phases = {
+      sizes,
+      gates: [waiting, gate, waiting],
+      pending: {},
+      failures: {},
+      upgraded: {},
+      approved: [],
+      hurried: [],
+    }
+    const given = { ...org, phases: { ...phases, current: 1, gatePassed: 0, hold: null, stopping: null } }
+    const how = { joins: 'last_phase', downloadsJoin: 'last_phase', ranks: new Map(), nowMs: NOW_MS } as const
+    const planned = planInclusion(given, [site({ phase_sizes: sizes })], { devices: joining, ...how })
+    const marked = { ...waiting, ...(emptied && { emptied }) }
+    expect(planned.phases).toMatchObject({ gates: [marked, gate, waiting], pending: { 3: 3 } })
+  })
 })

@@ -1,7 +1,7 @@
 import { canStage } from '../targets/steps/decide-order.ts'
 import type { OrgUpgradeNow } from '../rounds/decide-org-upgrade.ts'
 import type { ContinuedSite } from '../site-upgrade-now.ts'
-import type { UpgradeHold, UpgradeHop, UpgradePlan } from '../rollout.ts'
+import type { PhaseGate, UpgradeHold, UpgradeHop, UpgradePlan } from '../rollout.ts'
 import type { Candidate } from '../store-candidates.ts'
 import type { NewTarget } from '../store-create.ts'
 import type { CountsByPhase } from '../stops/decide-stop.ts'
@@ -43,7 +43,11 @@ export interface InclusionPlan {
   readonly targets: readonly NewTarget[]
   readonly planned: number
   /** Null: each site has its own phases. */
-  readonly phases: { readonly sizes: readonly number[]; readonly pending: CountsByPhase } | null
+  readonly phases: {
+    readonly sizes: readonly number[]
+    readonly gates: UpgradePlan['gates']
+    readonly pending: CountsByPhase
+  } | null
   /** The same for the phases of the downloads. */
   readonly downloads: InclusionPlan['phases']
 }
@@ -175,12 +179,24 @@ export function addToPhases<P extends Pick<UpgradePlan, 'phase_sizes' | 'gates'>
 }
 
 function addToLast(
-  { sizes, pending }: NonNullable<IncludingOrg['phases']>,
+  { sizes, gates, pending }: NonNullable<IncludingOrg['phases']>,
   count: number,
 ): NonNullable<InclusionPlan['phases']> {
   const last = sizes.length
+  const isFirst = count > 0 && sizes.every((size) => size === 0)
   return {
     sizes: [...sizes.slice(0, -1), (sizes.at(-1) ?? 0) + count],
+    gates: isFirst ? markEmptied(gates, last) : gates,
     pending: { ...pending, [last]: (pending[last] ?? 0) + count },
   }
+}
+
+/**
+ * The first devices of an upgrade are in its last phase, and no other device shows the version before. So the gates before it
+ * wait for their event, though their phases have no devices.
+ */
+function markEmptied(gates: UpgradePlan['gates'], last: number): UpgradePlan['gates'] {
+  const mark = (gate: PhaseGate | null, index: number): PhaseGate | null =>
+    gate?.wait_for === undefined || index + 1 === last ? gate : { ...gate, emptied: true }
+  return gates?.map(mark) ?? null
 }

@@ -54,17 +54,21 @@ export async function insertIncluded(
     .set({
       planned: plan.planned,
       ...(phases !== null && {
-        phasePlan: sql`jsonb_set(phase_plan, '{phase_sizes}', ${JSON.stringify(phases.sizes)}::jsonb)`,
+        phasePlan: sql`phase_plan || ${planText(phases)}::jsonb`,
         pendingByPhase: json(phases.pending),
       }),
       ...(downloads !== null && {
-        downloadPlan: sql`jsonb_set(download_plan, '{phase_sizes}', ${JSON.stringify(downloads.sizes)}::jsonb)`,
+        downloadPlan: sql`download_plan || ${planText(downloads)}::jsonb`,
         downloads: sql`jsonb_set(downloads, '{pending}', ${JSON.stringify(downloads.pending)}::jsonb)`,
       }),
     })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()
+}
+
+function planText({ sizes, gates }: NonNullable<InclusionPlan['phases']>): string {
+  return JSON.stringify({ phase_sizes: sizes, gates })
 }
 
 /** Deletes the notes that say why the plan left out devices that are now targets. They may be those of another site. */

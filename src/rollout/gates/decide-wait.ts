@@ -57,7 +57,8 @@ type WaitingGate = PhaseGate & Required<Pick<PhaseGate, 'wait_for'>>
 
 /**
  * Returns the gate after a phase if it waits for an event. A phase that was planned without devices waits for nothing. One
- * that lost all its devices waits, because nothing has shown yet that the next one may open.
+ * that lost all its devices waits, because nothing has shown yet that the next one may open, as do those before the first devices
+ * of an upgrade that has got them later.
  * @param phase From 1.
  */
 export function findWaitingGate(phase: number, { sizes, gates }: Pick<Gates, 'sizes' | 'gates'>): WaitingGate | null {
@@ -147,12 +148,12 @@ export function waitEndMs(
   return Math.max(sinceMs + waitMs, instantMs)
 }
 
-/** @param isEmptied It has lost all its devices, to other upgrades or because people excluded them. */
+/** @param isEmptied See PhaseGate.emptied. */
 export function endOf(
   phase: number,
   { of, isEmptied }: { readonly of: UpgradeHold['of']; readonly isEmptied: boolean },
 ): string {
-  return `${wordsOf(of).phase} ${phase} ${isEmptied ? 'lost all its devices' : 'ended'}`
+  return `${wordsOf(of).phase} ${phase} ${isEmptied ? 'has no devices' : 'ended'}`
 }
 
 /** @param ended See endOf(). @param failure What the last call of the check gave, if it was not a decision. */

@@ -15,7 +15,7 @@ export interface DueCheck {
   readonly waitFor: GateWait
   /** Null: the upgrade waits for a time now. */
   readonly url: string | null
-  /** The phase has lost all its devices. */
+  /** See PhaseGate.emptied. */
   readonly isEmptied: boolean
   /** The start of the pause to which the check belongs, in service time. */
   readonly sinceMs: number

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
+import { approveOrgUpgrade } from '../../../src/upgrades/changes/approve-org-upgrade.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
+import { resumeOrgUpgrade } from '../../../src/upgrades/changes/resume-org-upgrade.ts'
 import type { DeviceCapabilities } from '../../../src/devices/tables.ts'
 import { json } from '../../../src/platform/database/db.ts'
 import type { UpgradeNote } from '../../../src/rollout/rollout.ts'
@@ -42,6 +44,28 @@ describe('an upgrade that awaits devices of others', () => {
     expect((await rollout.read(id)).siteUpgrades).toMatchObject([{ status: 'completed', notes: [] }])
     await look()
     expect(await searches(id)).toBe(false)
+  })
+
+  it.each([
+    ['approval', 'approval'],
+    ['pause', 'gate'],
+  ] as const)('that has got none before lets them wait for the %s that its first phase demands', async (wait, by) => {
+    await rollout.seed([2])
+    const { ctx, org } = rollout
+    const other = await rollout.create()
+    const phase_gates = [{ phase: 1, wait_for: wait }]
+    const { id } = await rollout.create({ include_new: true, strategy: 'canary', canary_phases: [50], phase_gates })
+    await cancelOrgUpgrade(ctx, org.scope, other.id)
+    await rollout.advance()
+    await look()
+    await rollout.play()
+    expect(await countOfUpgrade(id)).toEqual({ planned: 2 })
+    const reason = expect.stringMatching(/^phase 1 has no devices/) as string
+    expect((await rollout.read(id)).siteUpgrades).toMatchObject([{ status: 'queued', hold: { by, reason } }])
+    if (wait === 'approval') await approveOrgUpgrade(ctx, org.scope, { id, phase: 1, note: null })
+    else await resumeOrgUpgrade(ctx, org.scope, id)
+    await rollout.play()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2 })
   })
 
   it('waits for devices of other upgrades after it has ended with its own, until it has looked at them or is cancelled', async () => {
