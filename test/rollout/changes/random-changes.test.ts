@@ -1,0 +1,337 @@
+// Random changes by people during upgrades of a fleet that fails at random, with the real engine and database.
+import fc from 'fast-check'
+import { expect, it, vi } from 'vitest'
+import { assignDevices } from '../../../src/devices/inventory/assign-devices.ts'
+import { AppError } from '../../../src/platform/errors.ts'
+import { inTx } from '../../../src/platform/database/db.ts'
+import { START_PHASE, isInFlight, isTerminal } from '../../../src/rollout/rollout.ts'
+import { followWallClock } from '../../../src/rollout/worker.ts'
+import { approveOrgUpgrade } from '../../../src/upgrades/changes/approve-org-upgrade.ts'
+import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
+import { excludeDevices } from '../../../src/upgrades/changes/exclude-devices.ts'
+import { pauseOrgUpgrade } from '../../../src/upgrades/changes/pause-org-upgrade.ts'
+import { resumeOrgUpgrade } from '../../../src/upgrades/changes/resume-org-upgrade.ts'
+import { retryOrgUpgrade } from '../../../src/upgrades/changes/retry-org-upgrade.ts'
+import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
+import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
+import { NEW, OLD, type Replies, type Reply, type SeededDevice } from '../../support/fleets/fleet.ts'
+import { expectConsistent } from '../expect-consistent.ts'
+import { useRollout } from '../harness.ts'
+
+/** Each run commits some hundred transactions. */
+vi.setConfig({ testTimeout: 300_000 })
+
+/** They take some seconds; SIGNALBOX_TEST_RUNS tries more. */
+const DEFAULT_RUNS = 2
+
+const rollout = useRollout()
+const DEVICES = 6
+const twoSteps = {
+  commands: ['stage', 'activate', 'upgrade', 'restore_backup'],
+  restart_members: [],
+  restart_nodes: [],
+  backup_version: OLD,
+} as const
+const oneStep = { ...twoSteps, commands: ['upgrade', 'restore_backup'] } as const
+
+const gates = fc.constantFrom<NonNullable<OrgUpgradeBody['phase_gates']>>(
+  [{ phase: START_PHASE, wait_for: 'approval' }],
+  [{ phase: 1, wait_for: 'approval' }],
+  [{ phase: 1, wait_for: 'pause' }],
+)
+const limits = fc.record(
+  {
+    version: fc.constantFrom(NEW, OLD),
+    force: fc.boolean(),
+    supersede: fc.boolean(),
+    include_new: fc.boolean(),
+    rollback_on_failure: fc.boolean(),
+    max_in_flight: fc.constantFrom(1, 2),
+    max_downloads_per_site: fc.constant(1),
+    failure_budget: fc.constantFrom(0, 2),
+  },
+  { requiredKeys: ['version'] },
+)
+const bodies = fc.tuple(
+  limits,
+  fc.oneof(
+    fc.record({ strategy: fc.constantFrom('big_bang', 'serial') }),
+    fc.record({
+      strategy: fc.constant('canary'),
+      canary_phases: fc.constantFrom<number[]>([50, 100], [20, 60, 100]),
+      max_failure_percentage: fc.constantFrom(30, 100),
+      phase_gates: gates,
+    }),
+  ),
+)
+
+const some = fc.uniqueArray(fc.nat(DEVICES - 1), { minLength: 1, maxLength: 3 })
+const which = fc.nat(2)
+/** `which`: the upgrade, counted from the newest one. */
+const changes = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('create' as const), body: bodies }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      does: fc.constantFrom('pause', 'resume', 'approve', 'retry', 'cancel' as const),
+      which,
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('exclude' as const), which, some }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('move' as const), some, site: fc.nat(1) }) },
+)
+const replies = fc.array(
+  fc.constantFrom<Reply>(
+    'upgrades',
+    'upgrades',
+    'upgrades',
+    'keeps_old',
+    'refuses',
+    'refuses_content',
+    'loses_early',
+    'dies',
+  ),
+  { minLength: DEVICES, maxLength: DEVICES },
+)
+const events = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ does: fc.constant('round' as const), replies }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('wait' as const), minutes: fc.constantFrom(1, 20, 600) }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('switch' as const), some }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('restart' as const) }) },
+)
+const steps = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: fc.tuple(changes) },
+    { weight: 4, arbitrary: fc.tuple(events) },
+    { weight: 1, arbitrary: fc.tuple(changes, changes) },
+    { weight: 1, arbitrary: fc.tuple(changes, fc.record({ does: fc.constant('advance' as const) })) },
+  ),
+  { minLength: 15, maxLength: 25, size: 'max' },
+)
+type Change = typeof changes extends fc.Arbitrary<infer T> ? T : never
+type Step = (typeof steps extends fc.Arbitrary<(infer T)[]> ? T : never)[number]
+
+/** The fleet as it is, whatever the service knows of it. */
+interface Truth {
+  readonly devices: readonly SeededDevice[]
+  readonly firmware: Map<string, string>
+  readonly online: Set<string>
+  /** By upgrade, device, version and run: how often the device has installed it. */
+  readonly installs: Map<string, number>
+  /** The newest upgrade is first. */
+  readonly ids: string[]
+}
+
+/** Counts an installation by the command that has caused it. */
+async function install(truth: Truth, commandId: string): Promise<void> {
+  const { db } = rollout.ctx
+  const found = await db
+    .selectFrom('deviceCommand as command')
+    .innerJoin('upgradeTarget as target', (join) =>
+      join.onRef('target.upgradeId', '=', 'command.siteUpgradeId').onRef('target.deviceId', '=', 'command.deviceId'),
+    )
+    .select(['target.upgradeId', 'target.deviceId', 'target.run', 'command.version'])
+    .where('command.id', '=', commandId)
+    .executeTakeFirstOrThrow()
+  const key = Object.values(found).join(' ')
+  truth.installs.set(key, (truth.installs.get(key) ?? 0) + 1)
+}
+
+/** A device does what its reply says, as far as it fits the command. */
+function repliesOf(truth: Truth, given: readonly Reply[]): Replies {
+  return async (device, _, { id, kind, params }) => {
+    const reply = given[truth.devices.indexOf(device)] ?? 'upgrades'
+    if (kind === 'stage') return reply === 'refuses' || reply === 'refuses_content' ? reply : 'does'
+    const before = truth.firmware.get(device.id) ?? OLD
+    const wanted = 'version' in params ? (params.version ?? OLD) : OLD
+    // The connection would be back with the old version.
+    if (reply === 'loses_early') return before === OLD ? reply : 'refuses'
+    if (reply === 'refuses' || reply === 'refuses_content') return reply
+    if (kind !== 'restore_backup') await install(truth, id)
+    const firmware = reply === 'keeps_old' && kind !== 'restore_backup' ? before : wanted
+    truth.firmware.set(device.id, firmware)
+    if (reply === 'dies') truth.online.delete(device.id)
+    if (reply === 'dies') return reply
+    return firmware === NEW ? 'upgrades' : 'keeps_old'
+  }
+}
+
+async function holdOf(id: string) {
+  const query = rollout.ctx.db.selectFrom('orgUpgrade').select(['hold', 'currentPhase']).where('id', '=', id)
+  return query.executeTakeFirstOrThrow()
+}
+
+async function approve(id: string): Promise<void> {
+  const { hold, currentPhase } = await holdOf(id)
+  await approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, phase: hold?.phase ?? currentPhase, note: null })
+}
+
+/** @throws AppError where the change is refused. */
+async function change(truth: Truth, step: Change): Promise<void> {
+  const { ctx, org } = rollout
+  if (step.does === 'create') {
+    const [limit, strategy] = step.body
+    const created = await rollout.create({ ...limit, ...strategy })
+    truth.ids.unshift(created.id)
+    return
+  }
+  const macs = 'some' in step ? step.some.flatMap((place) => truth.devices[place]?.mac ?? []) : []
+  if (step.does === 'move') {
+    const to = { siteId: org.sites[step.site]?.id ?? '', noReassign: false, settings: {}, at: ctx.clock.now() }
+    await inTx(ctx, (tx) => assignDevices(tx, org.scope, { names: { macs, serials: [] }, ...to }))
+    return
+  }
+  const id = truth.ids[step.which]
+  if (id === undefined) return
+  if (step.does === 'pause') await pauseOrgUpgrade(ctx, org.scope, id)
+  if (step.does === 'resume') await resumeOrgUpgrade(ctx, org.scope, id)
+  if (step.does === 'approve') await approve(id)
+  if (step.does === 'retry') await retryOrgUpgrade(ctx, org.scope, { id, macs: null })
+  if (step.does === 'cancel') await cancelOrgUpgrade(ctx, org.scope, id)
+  if (step.does === 'exclude') await excludeDevices(ctx, org.scope, { id, macs, note: null })
+}
+
+/** A round of the engine and its neighbors, before which enough time passes for boots to be noticed. */
+async function round(truth: Truth, given: readonly Reply[] = []): Promise<void> {
+  rollout.clock.advance(30_000)
+  await rollout.advance()
+  await includeAll(rollout.ctx)
+  await rollout.fleet.answer(repliesOf(truth, given))
+}
+
+async function connect(truth: Truth, devices: readonly SeededDevice[]): Promise<void> {
+  for (const device of devices) {
+    truth.online.add(device.id)
+    await rollout.fleet.connect([device], truth.firmware.get(device.id) ?? OLD)
+  }
+}
+
+async function perform(truth: Truth, step: Step): Promise<void> {
+  const { clock, ctx, fleet } = rollout
+  switch (step.does) {
+    case 'advance':
+      return rollout.advance()
+    case 'round':
+      return round(truth, step.replies)
+    case 'wait':
+      clock.advance(step.minutes * 60_000)
+      return rollout.advance()
+    case 'switch': {
+      const chosen = truth.devices.filter((_, place) => step.some.includes(place))
+      const gone = chosen.filter(({ id }) => truth.online.has(id))
+      await fleet.disconnect(gone)
+      for (const { id } of gone) truth.online.delete(id)
+      return connect(
+        truth,
+        chosen.filter((device) => !gone.includes(device)),
+      )
+    }
+    case 'restart':
+      await fleet.markSessionsLost()
+      await followWallClock(ctx, null)
+      return connect(
+        truth,
+        truth.devices.filter(({ id }) => truth.online.has(id)),
+      )
+    case 'create':
+    case 'move':
+    case 'pause':
+    case 'resume':
+    case 'approve':
+    case 'retry':
+    case 'cancel':
+    case 'exclude':
+      // A refusal is an answer; anything else is a fault of the service.
+      return change(truth, step).catch((error: unknown) => {
+        if (!(error instanceof AppError)) throw error
+      })
+  }
+}
+
+/** The commands that each paused upgrade has sent, without those that restore devices. */
+async function commandsOfHeld(): Promise<ReadonlyMap<string, number>> {
+  const held = await rollout.ctx.db
+    .selectFrom('orgUpgrade')
+    .select(['id', 'hold'])
+    .where('hold', 'is not', null)
+    .execute()
+  const sent = await rollout.ctx.db
+    .selectFrom('deviceCommand as command')
+    .innerJoin('siteUpgrade as part', 'part.id', 'command.siteUpgradeId')
+    .select(['part.orgUpgradeId', 'command.id'])
+    .where('command.kind', '<>', 'restore_backup')
+    .execute()
+  return new Map(
+    held.map(({ id, hold }) => [`${id} since ${hold?.since_ms}`, sent.filter((one) => one.orgUpgradeId === id).length]),
+  )
+}
+
+async function expectLimits(): Promise<void> {
+  const upgrades = await rollout.ctx.db.selectFrom('orgUpgrade').select(['id', 'request']).execute()
+  const targets = await rollout.ctx.db
+    .selectFrom('upgradeTarget as target')
+    .innerJoin('siteUpgrade as part', 'part.id', 'target.upgradeId')
+    .select(['part.orgUpgradeId', 'part.finishedAt', 'target.state'])
+    .execute()
+  for (const { id, request } of upgrades) {
+    const mine = targets.filter(({ orgUpgradeId }) => orgUpgradeId === id)
+    const { max_in_flight: limit = Infinity }: OrgUpgradeBody = request
+    expect(mine.filter(({ state }) => isInFlight(state)).length).toBeLessThanOrEqual(limit)
+    expect(mine.filter(({ state, finishedAt }) => finishedAt !== null && !isTerminal(state))).toEqual([])
+  }
+}
+
+/** The devices obey, people open what waits, and time passes: each upgrade must end. */
+async function finish(truth: Truth): Promise<void> {
+  await connect(
+    truth,
+    truth.devices.filter(({ id }) => !truth.online.has(id)),
+  )
+  for (let rounds = 0; rounds < 120; rounds += 1) {
+    await round(truth)
+    const left = await rollout.ctx.db
+      .selectFrom('siteUpgrade')
+      .select('orgUpgradeId')
+      .where('finishedAt', 'is', null)
+      .execute()
+    if (left.length === 0) return
+    for (const id of new Set(left.map(({ orgUpgradeId }) => orgUpgradeId))) {
+      const { hold } = await holdOf(id)
+      if (hold?.by === 'approval') await approve(id)
+      else await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    }
+    if (rounds > 5) rollout.clock.advance(600_000)
+  }
+  throw new Error('an upgrade does not end')
+}
+
+it('whatever people do meanwhile, upgrades keep their limits, install once, end, and leave their devices free', async () => {
+  const counts = { upgrades: 0, installs: 0 }
+  async function play(given: readonly (readonly Step[])[]): Promise<void> {
+    const devices = await rollout.seed([
+      { devices: DEVICES / 2, capabilities: oneStep },
+      { devices: DEVICES / 2, capabilities: twoSteps },
+    ])
+    const [firmware, online] = [new Map<string, string>(), new Set(devices.map(({ id }) => id))]
+    const truth: Truth = { devices, firmware, online, installs: new Map(), ids: [] }
+    for (const step of given) {
+      const before = await commandsOfHeld()
+      await Promise.all(step.map((one) => perform(truth, one)))
+      await expectConsistent(rollout.ctx)
+      await expectLimits()
+      for (const [held, commands] of await commandsOfHeld()) expect(commands).toBe(before.get(held) ?? commands)
+    }
+    await finish(truth)
+    await expectConsistent(rollout.ctx)
+    expect([...truth.installs].filter(([, times]) => times > 1)).toEqual([])
+    const busy = rollout.ctx.db.selectFrom('deviceUpgrade').select('deviceId').where('upgradeId', 'is not', null)
+    expect(await busy.execute()).toEqual([])
+    counts.upgrades += truth.ids.length
+    counts.installs += truth.installs.size
+  }
+  // A failed run leaves upgrades behind, with which no shorter one can be tried.
+  const numRuns = Number(process.env['SIGNALBOX_TEST_RUNS'] ?? DEFAULT_RUNS)
+  await fc.assert(fc.asyncProperty(steps, play), { numRuns, endOnFailure: true })
+  expect(counts.upgrades).toBeGreaterThan(numRuns)
+  expect(counts.installs).toBeGreaterThan(numRuns)
+})
