@@ -11,6 +11,7 @@ import {
 import { OFFLINE, noCounts } from '../rollout.ts'
 
 const NOW_MS = 5_000_000
+const at = { now: new Date('2026-03-01T12:00:00Z'), nowMs: NOW_MS }
 
 interface World {
   readonly org: RetriedOrg
@@ -131,7 +132,7 @@ describe('a retry', () => {
   test('leaves counters that equal a recount', () => {
     fc.assert(
       fc.property(worlds, ({ org, sites, retried, left }) => {
-        const plan = planRetry(org, sites, retried, NOW_MS)
+        const plan = planRetry(org, sites, retried, at)
         for (const { id, counts, hardFailures, downloads } of plan.sites) {
           const mine = left.filter(({ upgradeId }) => upgradeId === id)
           expect(some(hardFailures)).toEqual(countOf(mine))
@@ -156,7 +157,7 @@ describe('a retry', () => {
   test('lets each site with a retried device go on, in the phase of the whole upgrade, and touches no other', () => {
     fc.assert(
       fc.property(worlds, ({ org, sites, retried }) => {
-        const plan = planRetry(org, sites, retried, NOW_MS)
+        const plan = planRetry(org, sites, retried, at)
         expect(new Set(plan.sites.map(({ id }) => id))).toEqual(new Set(retried.map(({ upgradeId }) => upgradeId)))
         for (const { currentPhase, status } of plan.sites) {
           expect(status).toBe('upgrading')
@@ -172,13 +173,13 @@ const one: FailedTarget = { upgradeId: '0', phase: 1, downloadPhase: null, hadIm
 
 test('no count of downloads becomes negative where an earlier release has not counted the device', () => {
   const { org, sites } = createWorld([], { finished: [true], scope: 'org' })
-  const plan = planRetry(org, sites, [{ ...one, downloadPhase: 1 }], NOW_MS)
+  const plan = planRetry(org, sites, [{ ...one, downloadPhase: 1 }], at)
   expect([plan.org.downloads?.downloaded, plan.sites[0]?.downloads?.downloaded]).toEqual([{ 1: 0 }, { 1: 0 }])
 })
 
 test('a pause at a gate ends, and its time does not count for absent devices; the gate is not passed', () => {
   const { org, sites } = createWorld([one], { finished: [false], scope: 'org', hold: gate })
-  const plan = planRetry(org, sites, [one], NOW_MS)
+  const plan = planRetry(org, sites, [one], at)
   expect(plan).toMatchObject({ releasesAll: true, org: { hold: null, phases: { current: 2, gatePassed: 1 } } })
   expect(plan.sites).toMatchObject([{ hold: null, phaseOpenedMs: 1_000_000 + (NOW_MS - 3_000_000) }])
 })
@@ -186,28 +187,30 @@ test('a pause at a gate ends, and its time does not count for absent devices; th
 test("a person's pause stays, also at a site that goes on", () => {
   const hold = { ...gate, by: 'user' } as const
   const { org, sites } = createWorld([one], { finished: [true, false], scope: 'org', hold })
-  const plan = planRetry(org, sites, [one], NOW_MS)
+  const plan = planRetry(org, sites, [one], at)
   expect(plan).toMatchObject({ releasesAll: false, org: { hold }, sites: [{ hold }] })
 })
 
 test('an upgrade that has ended goes on after its last phase, and is not paused any more', () => {
   const { org, sites } = createWorld([one], { finished: [true, true], scope: 'org', hold: { ...gate, by: 'user' } })
-  const plan = planRetry(org, sites, [one], NOW_MS)
+  const plan = planRetry(org, sites, [one], at)
   expect(plan.org).toMatchObject({ hold: null, phases: { current: 3, gatePassed: 3 } })
   expect(plan.sites).toMatchObject([{ currentPhase: 3, phaseOpenedMs: NOW_MS, hold: null }])
 })
 
-describe('an upgrade that has ended and has gates with approvals', () => {
+describe('an upgrade that has ended and has gates with approvals or instants', () => {
   const approval = {
     ...{ max_failures: null, max_failure_percentage: null, min_upgraded: 0 },
     wait_for: 'approval',
   } as const
+  const NOW_S = at.now.getTime() / 1000
+  const inAMinute = { ...approval, wait_for: 'time' as const, not_before_s: NOW_S + 60 }
   const openAfter = (phase: number, changes: Partial<NonNullable<RetriedOrg['phases']>>) => {
     const target = { ...one, phase, downloadPhase: phase }
     const { org, sites } = createWorld([target], { finished: [true], scope: 'org' })
     const phases = org.phases && { ...org.phases, gates: [approval, approval, null], ...changes }
     const downloads = phases && ({ ...phases, of: 'downloads' } as const)
-    const plan = planRetry({ ...org, phases, downloads }, sites, [target], NOW_MS)
+    const plan = planRetry({ ...org, phases, downloads }, sites, [target], at)
     expect(plan.sites[0]?.currentPhase).toBe(plan.org.phases?.current)
     return [plan.org.phases?.current, plan.org.downloads?.current]
   }
@@ -236,6 +239,9 @@ describe('an upgrade that has ended and has gates with approvals', () => {
       { gates: [{ ...approval, wait_for: 'pause' as const }, null, null] },
       3,
     ],
+    ['up to one with an instant', 3, { gates: [null, inAMinute, null] }, 2],
+    ['over one whose instant is past', 3, { gates: [{ ...inAMinute, not_before_s: NOW_S }, null, null] }, 3],
+    ['over one whose instant a person did not wait for', 2, { gates: [inAMinute, null, null], hurried: [1] }, 3],
   ])('goes on %s', (_, phase, changes, open) => {
     expect(openAfter(phase, changes)).toEqual([open, open])
   })
@@ -244,7 +250,7 @@ describe('an upgrade that has ended and has gates with approvals', () => {
 test('failures that a retry leaves may exceed a limit', () => {
   const failures = Array.from({ length: 4 }, () => ({ ...one }))
   const { org, sites } = createWorld(failures, { finished: [true], scope: 'org', percent: 5 })
-  const limitOf = (count: number) => findRetryLimit(org, sites, planRetry(org, sites, failures.slice(0, count), NOW_MS))
+  const limitOf = (count: number) => findRetryLimit(org, sites, planRetry(org, sites, failures.slice(0, count), at))
   expect(limitOf(2)).toBe('more than 5 % of 30 devices failed')
   expect(limitOf(3)).toBeNull()
 })
@@ -252,7 +258,7 @@ test('failures that a retry leaves may exceed a limit', () => {
 test('failures that a retry leaves may exceed the budget of all sites', () => {
   const failures = Array.from({ length: 4 }, () => ({ ...one }))
   const { org, sites } = createWorld(failures, { finished: [true], scope: 'org', budget: 1 })
-  const limitOf = (count: number) => findRetryLimit(org, sites, planRetry(org, sites, failures.slice(0, count), NOW_MS))
+  const limitOf = (count: number) => findRetryLimit(org, sites, planRetry(org, sites, failures.slice(0, count), at))
   expect(limitOf(2)).toBe('more than 1 failure in all sites, the failure_budget')
   expect(limitOf(3)).toBeNull()
 })
@@ -261,7 +267,7 @@ test('failures that a retry leaves at other sites may exceed the limit of all si
   const others = Array.from({ length: 4 }, () => ({ ...one, upgradeId: '1' }))
   const limitOf = (left: readonly FailedTarget[]) => {
     const { org, sites } = createWorld([one, ...left], { finished: [true, true], scope: 'org', percent: 5 })
-    return findRetryLimit(org, sites, planRetry(org, sites, [one], NOW_MS))
+    return findRetryLimit(org, sites, planRetry(org, sites, [one], at))
   }
   expect(limitOf(others)).toBe('more than 5 % of 60 devices in all sites failed')
   expect(limitOf(others.slice(1))).toBeNull()
@@ -274,7 +280,7 @@ test('failures that a retry leaves may exceed the limit of a phase of the downlo
   const gate = { max_failures: 1, max_failure_percentage: null, min_upgraded: 0 }
   const limited = { ...org, downloads: { ...org.downloads, gates: [gate] } }
   const limitOf = (count: number) =>
-    findRetryLimit(limited, sites, planRetry(limited, sites, failures.slice(0, count), NOW_MS))
+    findRetryLimit(limited, sites, planRetry(limited, sites, failures.slice(0, count), at))
   expect(limitOf(1)).toBe('more than 1 failure in download phase 1')
   expect(limitOf(2)).toBeNull()
 })

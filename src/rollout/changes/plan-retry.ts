@@ -5,10 +5,10 @@ import {
   exceedsPercentage,
   type CountsByPhase,
 } from '../stops/decide-stop.ts'
-import type { ContinuedSite } from '../site-upgrade-now.ts'
+import type { ContinuedSite, Now } from '../site-upgrade-now.ts'
 import type { OrgPhases } from '../phases/decide-org-phases.ts'
 import { ofDownloads } from '../gates/decide-hold.ts'
-import { countApproved, countMissing, findWaitingGate } from '../gates/decide-wait.ts'
+import { countApproved, countMissing, findInstant, findWaitingGate } from '../gates/decide-wait.ts'
 import type { OrgUpgradeNow } from '../rounds/decide-org-upgrade.ts'
 import { isHardReason } from '../rounds/decide-step.ts'
 import type { SiteDownloads, UpgradeHold } from '../rollout.ts'
@@ -116,23 +116,23 @@ export function planRetry(
   org: RetriedOrg,
   sites: readonly RetriedSite[],
   retried: readonly FailedTarget[],
-  nowMs: number,
+  at: Pick<Now, 'now' | 'nowMs'>,
 ): RetryPlan {
   const bySite = Map.groupBy(retried, ({ upgradeId }) => upgradeId)
   const isOver = sites.every(({ finishedAt }) => finishedAt !== null)
   const hold = isOver || org.hold?.by !== 'user' ? null : org.hold
   const phases =
     org.phases &&
-    retryPhases(org.phases, isOver, {
+    retryPhases(org.phases, isOver ? at.now : null, {
       pending: addByPhase(org.phases.pending, retried, 1),
       failures: addByPhase(org.phases.failures, retried.filter(isHard), -1),
     })
-  const downloads = org.downloads && retryDownloads(org.downloads, isOver, retried)
+  const downloads = org.downloads && retryDownloads(org.downloads, isOver ? at.now : null, retried)
   const open = { phase: phases?.current ?? null, downloadPhase: downloads?.current ?? null }
   return {
     sites: sites.flatMap((site) => {
       const mine = bySite.get(site.id)
-      return mine === undefined ? [] : [retrySite(site, mine, { nowMs, hold, open })]
+      return mine === undefined ? [] : [retrySite(site, mine, { nowMs: at.nowMs, hold, open })]
     }),
     org: { hardFailures: org.hardFailures - retried.filter(isHard).length, hold, phases, downloads },
     releasesAll: (org.phases !== null || org.downloads !== null) && org.hold !== null && org.hold.by !== 'user',
@@ -141,31 +141,39 @@ export function planRetry(
 
 /**
  * Once the upgrade has ended, absent devices are given up as after its last phase, and no phase waits for another one but
- * behind an approval that nobody has given.
+ * behind an approval that nobody has given, or an instant.
+ * @param endedNow The present time of an upgrade that has ended; null: it runs.
  */
 function retryPhases(
-  { sizes, gates, current, gatePassed, approved }: OrgPhases,
-  isOver: boolean,
+  phases: OrgPhases,
+  endedNow: Date | null,
   counts: Pick<RetriedPhases, 'pending' | 'failures'>,
 ): RetriedPhases {
-  if (!isOver) return { current, gatePassed, ...counts }
+  const { sizes, gates, current, gatePassed, approved } = phases
+  if (endedNow === null) return { current, gatePassed, ...counts }
   const waiting = Object.entries(counts.pending).flatMap(([phase, count]) => (count > 0 ? [Number(phase)] : []))
   const last = waiting.reduce((latest, phase) => Math.max(latest, phase), 0)
-  const unapproved = sizes.findIndex((_size, index) => {
+  const closed = sizes.findIndex((_size, index) => {
     const phase = index + 1
-    const gate = phase < last ? findWaitingGate(phase, { sizes, gates }) : null
+    if (phase >= last) return false
+    if (findInstant(phase, phases, endedNow) !== null) return true
+    const gate = findWaitingGate(phase, { sizes, gates })
     return gate?.wait_for === 'approval' && countMissing(gate, countApproved(approved, phase)) > 0
   })
-  return { current: unapproved < 0 ? sizes.length : unapproved + 1, gatePassed: sizes.length, ...counts }
+  return { current: closed < 0 ? sizes.length : closed + 1, gatePassed: sizes.length, ...counts }
 }
 
 function inDownloadPhase({ downloadPhase: phase }: FailedTarget): { readonly phase: number }[] {
   return phase === null ? [] : [{ phase }]
 }
 
-function retryDownloads(downloads: OrgPhases, isOver: boolean, retried: readonly FailedTarget[]): RetriedDownloads {
+function retryDownloads(
+  downloads: OrgPhases,
+  endedNow: Date | null,
+  retried: readonly FailedTarget[],
+): RetriedDownloads {
   const { pending, failures, upgraded: downloaded } = downloads
-  const phases = retryPhases(downloads, isOver, {
+  const phases = retryPhases(downloads, endedNow, {
     pending: addByPhase(pending, retried.flatMap(inDownloadPhase), 1),
     failures,
   })

@@ -98,7 +98,11 @@ export function findWait(phase: number, state: Gates, now: Date): Wait | null {
 }
 
 /** Returns the instant before which the phase after this one may not open; null: there is none, or it is over. */
-function findInstant(phase: number, { gates, hurried }: Gates, now: Date): number | null {
+export function findInstant(
+  phase: number,
+  { gates, hurried }: Pick<Gates, 'gates' | 'hurried'>,
+  now: Date,
+): number | null {
   const notBeforeS = gates?.[phase - 1]?.not_before_s ?? null
   return notBeforeS === null || notBeforeS <= epochS(now) || hurried.includes(phase) ? null : notBeforeS
 }

@@ -63,7 +63,7 @@ export function retryOrgUpgrade(
     if (macs !== null) refuseNotFailed(macs, wanted)
     const { retried, skipped } = await reserve(tx, scope, { wanted, sites, orgUpgradeId: id, now })
     if (retried.length === 0) return { retried: 0, skipped }
-    const plan = planRetry(org, sites, retried, nowMs)
+    const plan = planRetry(org, sites, retried, { now, nowMs })
     const limit = findRetryLimit(org, sites, plan)
     if (limit !== null) throw new AppError('invalid', `The upgrade would stop again at once: ${limit}`)
     await insertTargetRuns(tx, scope, retried, { by: scope.actor.name, now, nowMs })

@@ -85,3 +85,18 @@ describe.each(['org', 'site'] as const)('with phases of the %s', (scope) => {
     expect(countAll(await rollout.read(id))).toEqual({ upgraded: 2 })
   })
 })
+
+it('a retry of an upgrade that has ended leaves a phase closed before its instant', async () => {
+  await rollout.seed([switches(4)])
+  const [first] = rollout.devices()
+  const { id } = await rollout.create({
+    ...{ download_strategy: 'big_bang', reboot_strategy: 'canary', canary_phases: [25, 100], failure_budget: 1 },
+    phase_gates: [{ phase: 1, wait_for: 'time', not_before: rollout.clock.now().getTime() / 1000 + 3600 }],
+  })
+  await play((device, attempt) => (device.id === first?.id && attempt === 1 ? 'does' : 'refuses_content'))
+  expect(countAll(await rollout.read(id))).toEqual({ cancelled: 1, failed: 3 })
+  await retry(id)
+  await play(() => 'does')
+  // The one that reboots is in the first phase.
+  expect(countAll(await rollout.read(id))).toEqual({ cancelled: 1, rebooting: 1, downloaded: 2 })
+})
