@@ -13,6 +13,7 @@ import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { MODEL, NEW, OLD, type SeededDevice } from '../../support/fleets/fleet.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { countAll, countOf, statusOf, useRollout } from '../harness.ts'
+import { subscribe } from '../subscribe.ts'
 import { MIDDLE, seedHop } from './hop-images.ts'
 
 const rollout = useRollout()
@@ -186,6 +187,7 @@ it('an upgrade that is cancelled leaves a device at the version that it has got 
 })
 
 it('a device that is excluded between two versions says at which one it stays', async () => {
+  await subscribe(rollout)
   const { id } = await create({ version: NEW, strategy: 'big_bang' })
   await install(devices, MIDDLE)
   const [first, ...others] = devices
@@ -194,6 +196,8 @@ it('a device that is excluded between two versions says at which one it stays', 
   const detail = await detailOf(id, first)
   expect(detail).toMatchObject({ status: 'cancelled', reason })
   expect(detail.timeline).toContainEqual(expect.objectContaining({ cause: reason }))
+  const events = await rollout.ctx.db.selectFrom('webhookOutbox').select('event').execute()
+  expect(events).toContainEqual({ event: expect.objectContaining({ type: 'UPGRADE_DEVICE_CANCELLED', reason }) })
   await install(others, NEW)
   expect(countAll(await read(id))).toEqual({ upgraded: 3, cancelled: 1 })
   await expectConsistent(rollout.ctx)
