@@ -54,6 +54,19 @@ it('from its end on an upgrade begins no device, and devices that install the ve
   expect(await due.executeTakeFirstOrThrow()).toEqual({ endsAt: null })
 })
 
+it('a device that has only downloaded the version by the end does not restart', async () => {
+  const commands = ['stage', 'activate'] as const
+  const capabilities = { commands: [...commands], restart_members: [], restart_nodes: [] }
+  await rollout.seed([{ devices: 2, type: 'switch', model: 'EX4100', capabilities }])
+  const gate = { phase: 1, wait_for: 'approval' as const }
+  const id = await create({ reboot_strategy: 'canary', canary_phases: [50], phase_gates: [gate] })
+  await rollout.play((_, attempt) => (attempt === 1 ? 'does' : 'upgrades'))
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 1, downloaded: 1 }, hold: { by: 'approval' } })
+  rollout.clock.advance(HOUR_MS)
+  await end()
+  expect(await read(id)).toEqual({ status: ['cancelled'], counts: { upgraded: 1, cancelled: 1 }, reason, hold: null })
+})
+
 it('a command that the gateway has not sent by the end is never sent', async () => {
   await create()
   await rollout.advance()
