@@ -50,17 +50,25 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
         as: owner,
       })
       await server.call('POST', `/orgs/${owner.orgId}/devices/upgrade/${whole.id}/pause`, { as: owner })
+      await page.clock.install()
       await page.goto(`/orgs/${owner.orgId}/sites/${others[0]?.id}`)
       await panel.getByRole('button', { name: 'Cancel…' }).waitFor()
       expect(await panel.getByRole('button').allTextContents()).toEqual(['Cancel…'])
       await panel.getByText(`Paused by ${owner.email}`).waitFor()
       await panel.getByText('Devices', { exact: true }).click()
-      const { mac = '' } = others[0]?.devices[0] ?? {}
-      await panel.getByRole('button', { name: `Exclude… ${macText(mac)}` }).click()
+      const [one, other] = others[0]?.devices ?? []
+      await panel.getByRole('button', { name: `Exclude… ${macText(one?.mac ?? '')}` }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('Note for the record').fill('the rack moves')
       await dialog.getByRole('button', { name: 'Exclude', exact: true }).click()
       await panel.getByText(/^excluded by .+: the rack moves$/i).waitFor()
+      // The open list follows what others do.
+      await server.call('POST', `/orgs/${owner.orgId}/devices/upgrade/${whole.id}/exclude`, {
+        body: { macs: [other?.mac] },
+        as: owner,
+      })
+      await page.clock.runFor(10_000)
+      await panel.locator('details').getByText(`excluded by ${owner.email}`).waitFor()
       await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
       await uploadPackage(server, '2.0.0', { org: owner })
       const boxes = [
@@ -81,6 +89,8 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
       await panel.getByRole('button', { name: 'Pause…' }).click()
       await dialog.getByRole('button', { name: 'Pause', exact: true }).click()
       await panel.getByText(`Paused by ${person.email}`).waitFor()
+      await expectAccessible(page)
+      await page.setViewportSize({ width: 390, height: 844 })
       await expectAccessible(page)
       await context.close()
     },

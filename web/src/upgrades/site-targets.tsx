@@ -20,6 +20,8 @@ interface SiteTargetsProps {
 /** A site may have thousands of devices; those that say most come first. */
 const SHOWN = 200
 
+const READ_AGAIN_MS = 10_000
+
 /** What an upgrade does with each device of a site, for people who can't open the page of the upgrade. */
 export function SiteTargets({ siteId, upgrade, mayChange, onDone }: SiteTargetsProps) {
   const { api } = useServer()
@@ -30,6 +32,7 @@ export function SiteTargets({ siteId, upgrade, mayChange, onDone }: SiteTargetsP
     queryKey: ['site upgrades', siteId, 'targets', upgrade.id],
     queryFn: () => listSiteTargets(api, siteId, upgrade),
     enabled: isOpen,
+    refetchInterval: READ_AGAIN_MS,
   })
   return (
     <details onToggle={({ currentTarget: { open } }) => setOpen(open)}>
