@@ -11,6 +11,7 @@ import { ApplianceFields } from './appliance-fields.tsx'
 import type { ChooseFieldsProps } from './choose-fields.ts'
 import { CommonFields } from './common-fields.tsx'
 import { type Part, settle } from './draft.ts'
+import type { WizardFieldsProps } from './strategy-panel.tsx'
 import { useDeviceCatalog, useRouterCatalog } from './use-catalog.ts'
 import { VersionSelect } from './version-select.tsx'
 import { ViewerTimeInput } from './viewer-time-input.tsx'
@@ -44,7 +45,8 @@ export function ChoosePanel(props: ChooseFieldsProps) {
   )
 }
 
-function DeviceFields({ orgId, draft, errorOf, onChange }: ChooseFieldsProps) {
+function DeviceFields({ orgId, ...fields }: ChooseFieldsProps) {
+  const { draft, errorOf, onChange } = fields
   const { version, type, start = '' } = settle(draft)
   const catalog = useDeviceCatalog(orgId, type)
   const models = useValues(orgId, 'model')
@@ -96,6 +98,7 @@ function DeviceFields({ orgId, draft, errorOf, onChange }: ChooseFieldsProps) {
         error={errorOf('start_datetime')}
         onChange={({ currentTarget: { value } }) => onChange({ start: value })}
       />
+      <EndField {...fields} />
       <Textarea
         label="Rules"
         description="Only devices that one of these lines fits, such as match_name[0:3]=lab, match_model=EAP102"
@@ -108,7 +111,8 @@ function DeviceFields({ orgId, draft, errorOf, onChange }: ChooseFieldsProps) {
   )
 }
 
-function RouterFields({ orgId, members, draft, errorOf, onChange }: ChooseFieldsProps) {
+function RouterFields({ orgId, members, ...fields }: ChooseFieldsProps) {
+  const { draft, errorOf, onChange } = fields
   const { version, part, start, reboot } = settle(draft)
   const catalog = useRouterCatalog(orgId)
   return (
@@ -158,6 +162,20 @@ function RouterFields({ orgId, members, draft, errorOf, onChange }: ChooseFields
           onChange={(time) => onChange({ reboot: time })}
         />
       )}
+      <EndField {...fields} />
     </>
+  )
+}
+
+/** When an upgrade of devices or routers stops, whatever it has done by then. */
+function EndField({ draft, errorOf, onChange }: WizardFieldsProps) {
+  return (
+    <ViewerTimeInput
+      label="Ends"
+      empty="when it has upgraded all"
+      value={draft.end}
+      error={errorOf('end_time')}
+      onChange={(end) => onChange({ end })}
+    />
   )
 }

@@ -1,11 +1,10 @@
 import { NativeSelect, Textarea } from '@mantine/core'
 import { type Hours, mayInclude, settle } from './draft.ts'
 import type { WizardFieldsProps } from './strategy-panel.tsx'
-import { ViewerTimeInput } from './viewer-time-input.tsx'
 
 /** What upgrades of all kinds have: what else they upgrade, and within which hours. */
 export function CommonFields({ draft, errorOf, onChange }: WizardFieldsProps) {
-  const { kind, takeover, inclusion, hours, windows = '', end } = settle(draft)
+  const { takeover, inclusion, hours, windows = '' } = settle(draft)
   const windowsError = errorOf('maintenance_windows')
   return (
     <>
@@ -50,15 +49,6 @@ export function CommonFields({ draft, errorOf, onChange }: WizardFieldsProps) {
           value={windows}
           error={windowsError}
           onChange={({ currentTarget: { value } }) => onChange({ windows: value === '' ? undefined : value })}
-        />
-      )}
-      {kind !== 'mxedge' && (
-        <ViewerTimeInput
-          label="Ends"
-          empty="when it has upgraded all"
-          value={end}
-          error={errorOf('end_time')}
-          onChange={(value) => onChange({ end: value })}
         />
       )}
     </>

@@ -150,16 +150,6 @@ function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
           }
         />
       )}
-      {strategy === 'canary' && (
-        <TextInput
-          label="Wait between phases (minutes)"
-          description="Where the next phase needs no approval"
-          value={soak ?? ''}
-          error={errorOf('phase_gates.minutes')}
-          onChange={({ currentTarget: { value } }) => onChange({ soak: value === '' ? undefined : value })}
-        />
-      )}
-      {strategy === 'canary' && <PhaseTimes draft={draft} errorOf={errorOf} onChange={onChange} />}
       {hasGate && (
         <NativeSelect
           label="People who must agree"
@@ -170,6 +160,16 @@ function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
           }
         />
       )}
+      {strategy === 'canary' && (
+        <TextInput
+          label="Wait between phases (minutes)"
+          description="Where the next phase needs no approval"
+          value={soak ?? ''}
+          error={errorOf('phase_gates.minutes')}
+          onChange={({ currentTarget: { value } }) => onChange({ soak: value === '' ? undefined : value })}
+        />
+      )}
+      {strategy === 'canary' && <PhaseTimes draft={draft} errorOf={errorOf} onChange={onChange} />}
     </>
   )
 }
