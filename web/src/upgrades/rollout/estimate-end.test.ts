@@ -28,6 +28,17 @@ it('moves on with a phase that takes longer', () => {
   expect(estimateEnd(running, 500)).toBe(600)
 })
 
+it('counts the times of gates, and no time after the end of the upgrade', () => {
+  const gateAfter = (phase: number, gate: object) =>
+    phases.map((one) => (one.phase === phase ? { ...one, gate: { wait_for: 'time' as const, ...gate } } : one))
+  const endWith = (gated: typeof phases, end: object = {}) =>
+    estimateEnd({ ...running, report: { phases: gated, status: 'running', ...end } }, 120)
+  expect(endWith(gateAfter(3, { minutes: 2 }))).toBe(420)
+  expect(endWith(gateAfter(3, { not_before: 5000 }))).toBe(5100)
+  expect(endWith(gateAfter(1, { minutes: 2, not_before: 5000 }))).toBe(300)
+  expect(endWith(phases, { end_time: 250 })).toBe(250)
+})
+
 it('does not guess', () => {
   expect(estimateEnd({ ...running, report: { phases: phases.slice(2), status: 'running' } }, 120)).toBeNull()
   expect(estimateEnd({ ...running, report: { phases, status: 'completed' } }, 120)).toBeNull()
