@@ -10,8 +10,8 @@ import { ApplianceActions } from './rollout/appliances/appliance-actions.tsx'
 import { barOf } from './rollout/approver.ts'
 import { type RolloutKind, reportOf } from './rollout/calls.ts'
 import { MAX_APPROVAL_NOTE, NoteField } from './rollout/note-field.tsx'
-import { pauseEffect, resumeEffect, retryEffect, sharedEffect } from './rollout/effects.ts'
-import { type Action, actionsOf, heldPhaseOf, isBeforeStart } from './rollout/verdict.ts'
+import { earliestText, pauseEffect, resumeEffect, retryEffect, sharedEffect } from './rollout/effects.ts'
+import { type Action, actionsOf, heldGateOf, heldPhaseOf, isBeforeStart } from './rollout/verdict.ts'
 import { cancelEffect, unfinishedOf } from './site-effects.ts'
 import type { Hold, Report } from './upgrade.ts'
 
@@ -58,13 +58,15 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
   const waiting = counted(unfinishedOf(counts), unit)
   const path = `/api/v1/sites/{site_id}${kinds[kind].path}/{upgrade_id}` as const
   const params = { path: { site_id: siteId, upgrade_id: id } }
-  const isAwaited = hold?.by === 'approval' && standing.stopReason === null && !concernsOthers
-  // It has the phase that waits, and the people who have approved it.
+  const isAtGate = hold?.by === 'approval' || hold?.by === 'gate'
+  const isAwaited = isAtGate && kind === 'device' && standing.stopReason === null && !concernsOthers
+  // It has the phase that waits, its gate, and the people who have approved it.
   const report = useQuery({
     queryKey: ['site upgrades', siteId, id, hold],
     queryFn: () => getSiteReport(api, params.path),
     enabled: isAwaited,
   })
+  const gate = report.data && heldGateOf(report.data, hold)
   const bar = isAwaited && report.data !== undefined ? barOf({ report: report.data, hold }, self) : null
   const isBarred = report.data === undefined || bar !== null
   const possible = actionsOf(kind, { ...standing, failed, awaited: 0, isBarred })
@@ -73,10 +75,13 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
   const change = (name: 'pause' | 'resume' | 'cancel') => answerOf(api.POST(`${path}/${name}`, { params }))
   const offers: Readonly<Partial<Record<Action, Offer>>> = {
     pause: { title: 'Pause', effect: pauseEffect(waiting, null), run: () => change('pause') },
-    resume: { title: 'Resume', effect: resumeEffect(waiting, hold), run: () => change('resume') },
+    resume: { title: 'Resume', effect: resumeEffect(waiting, hold, gate), run: () => change('resume') },
     approve: {
       title: 'Approve',
-      effect: sharedEffect(`The upgrade waits: ${hold?.reason ?? ''}. It continues with up to ${waiting}.`, hold),
+      effect: sharedEffect(
+        `The upgrade waits: ${hold?.reason ?? ''}. It continues with up to ${waiting}${earliestText(gate)}.`,
+        hold,
+      ),
       fields: <NoteField note={note} onChange={setNote} maxLength={MAX_APPROVAL_NOTE} />,
       onOpen: () => setNote(''),
       run: () => approve(api, params.path, { report: report.data, hold, note }),

@@ -1,7 +1,7 @@
 import type { Self } from '../../accounts/self.ts'
 import { counted } from '../../display/texts/counted.ts'
 import type { Report } from '../upgrade.ts'
-import { type State, heldPhaseOf, isBeforeStart } from './verdict.ts'
+import { type State, heldGateOf } from './verdict.ts'
 
 type Source = Pick<Report, 'decisions' | 'phases' | 'downloads' | 'start_gate'>
 
@@ -27,8 +27,7 @@ export function barOf(
   viewer: Viewer | undefined,
 ): string | null {
   if (hold?.by !== 'approval' || viewer === undefined) return null
-  const { phases, phase } = heldPhaseOf(report, hold)
-  const gate = isBeforeStart(hold) ? report.start_gate : phases.find((one) => one.phase === phase)?.gate
+  const gate = heldGateOf(report, hold)
   const missing = hold.approvals_missing ?? 1
   const isGiven = gate?.approved_by?.some((approval) => isOf(viewer, approval)) ?? false
   if (isGiven)

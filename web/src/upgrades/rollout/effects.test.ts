@@ -1,6 +1,14 @@
 import { expect, it } from 'vitest'
 import type { Hold } from '../upgrade.ts'
-import { approvalEffect, pauseEffect, resumeEffect, retryEffect, sharedEffect, startEffect } from './effects.ts'
+import {
+  approvalEffect,
+  earliestText,
+  pauseEffect,
+  resumeEffect,
+  retryEffect,
+  sharedEffect,
+  startEffect,
+} from './effects.ts'
 
 const holdBy = (by: Hold['by']): Hold => ({ by, reason: 'too many failures', timestamp: 30 })
 
@@ -24,6 +32,17 @@ it('says before an approval how many devices of the phase failed', () => {
     '1 of the 2,000 devices of phase 1 failed. Opens the next phase: 2,000 devices.',
   )
   expect(approvalEffect({ ...held, phase: 2 }, 10)).toBe('Opens the next phase: 10 devices.')
+})
+
+it('says that no decision at a gate opens the next phase before its time', () => {
+  const gate = { wait_for: 'approval', passed: false, not_before: 4_000_000_000 } as const
+  const phases = [1, 2].map((phase) => ({ phase, total: 2, failed: 0, gate }))
+  const earliest = expect.stringMatching(/2 devices, on 0[23] Oct 2096, .+ at the earliest\.$/)
+  expect(approvalEffect({ phases, phase: 1, words: 'phase' }, 10)).toEqual(earliest)
+  expect(resumeEffect('2 devices', holdBy('gate'), gate)).toEqual(earliest)
+  // A resume during the wait for the time ends it.
+  expect(resumeEffect('2 devices', holdBy('time'), gate)).toMatch(/2 devices\.$/)
+  expect(earliestText({ not_before: 30 })).toBe('')
 })
 
 it('says before the approval of the start what begins', () => {

@@ -1,4 +1,5 @@
 import { counted, grouped } from '../../display/texts/counted.ts'
+import { clockTime } from '../../display/times/times.ts'
 import type { Hold, Report } from '../upgrade.ts'
 import type { HeldPhase } from './verdict.ts'
 
@@ -12,11 +13,21 @@ export function pauseEffect(waiting: string, going: string | null): string {
   return going === null ? text : `${text} ${going}`
 }
 
-/** Returns what it means to resume an upgrade. @param waiting As in pauseEffect(). */
-export function resumeEffect(waiting: string, hold: Hold | null): string {
-  return hold?.by === 'user'
-    ? `The upgrade continues with the ${waiting} still to be upgraded.`
-    : `The upgrade waits: ${hold?.reason ?? ''}. Resuming opens the next phase all the same, for up to ${waiting}.`
+/** A gate, as far as it has a time that no decision shortens. */
+type Timed = { readonly not_before?: number } | undefined
+
+/** Returns what it means to resume an upgrade. @param waiting As in pauseEffect(). @param gate The one at which it waits. */
+export function resumeEffect(waiting: string, hold: Hold | null, gate?: Timed): string {
+  if (hold?.by === 'user') return `The upgrade continues with the ${waiting} still to be upgraded.`
+  // It ends a wait for the instant itself.
+  const earliest = hold?.by === 'time' ? '' : earliestText(gate)
+  return `The upgrade waits: ${hold?.reason ?? ''}. Resuming opens the next phase all the same, for up to ${waiting}${earliest}.`
+}
+
+/** Returns from when on a decision at a gate has its effect, as the end of a sentence; empty: at once. */
+export function earliestText(gate: Timed, nowMs = Date.now()): string {
+  const at = gate?.not_before ?? 0
+  return at * 1000 > nowMs ? `, on ${clockTime(at)} at the earliest` : ''
 }
 
 /** Returns what it means to retry failed devices, which restart. */
@@ -28,7 +39,7 @@ export function retryEffect(failed: number, unit: string): string {
 export function approvalEffect({ phases, phase, words }: HeldPhase, waiting: number): string {
   const held = phases.find((one) => one.phase === phase)
   const next = phases.find((one) => one.phase === phase + 1)
-  const opens = `Opens the next phase: ${counted(next?.total ?? waiting, 'device')}.`
+  const opens = `Opens the next phase: ${counted(next?.total ?? waiting, 'device')}${earliestText(held?.gate)}.`
   if (held === undefined || held.failed === 0) return opens
   return `${grouped(held.failed)} of the ${counted(held.total, 'device')} of ${words} ${phase} failed. ${opens}`
 }

@@ -7,7 +7,15 @@ import { ActionButtons, type Offer } from './action-buttons.tsx'
 import { type UpgradePlace, changeUpgrade, retryUpgrade } from './calls.ts'
 import { MAX_APPROVAL_NOTE, NoteField } from './note-field.tsx'
 import { approvalEffect, pauseEffect, resumeEffect, retryEffect, sharedEffect, startEffect } from './effects.ts'
-import { type Action, type State, actionsOf, heldPhaseOf, isBeforeStart, stopWaitingEffect } from './verdict.ts'
+import {
+  type Action,
+  type State,
+  actionsOf,
+  heldGateOf,
+  heldPhaseOf,
+  isBeforeStart,
+  stopWaitingEffect,
+} from './verdict.ts'
 
 interface RolloutActionsProps {
   readonly place: UpgradePlace
@@ -45,7 +53,7 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
     },
     resume: {
       title: 'Resume',
-      effect: resumeEffect(counted(waiting, unit), hold),
+      effect: resumeEffect(counted(waiting, unit), hold, heldGateOf(report, hold)),
       run: () => changeUpgrade(api, place, 'resume'),
     },
     approve: {

@@ -46,6 +46,13 @@ export function heldPhaseOf({ phases, downloads }: Pick<Report, 'phases' | 'down
   return { phases: downloads, phase: openPhaseOf({ phases: downloads }) ?? 1, words: 'download phase' }
 }
 
+/** Returns the gate at which the upgrade waits; undefined: none. */
+export function heldGateOf(report: Pick<Report, 'phases' | 'downloads' | 'start_gate'>, hold: Hold | null) {
+  if (isBeforeStart(hold)) return report.start_gate
+  const { phases, phase } = heldPhaseOf(report, hold)
+  return phases.find((one) => one.phase === phase)?.gate
+}
+
 /** Returns the phase for which the upgrade waits, such as "Phase 2". */
 export function nextPhaseText(report: Pick<Report, 'phases' | 'downloads'>, hold: Hold): string {
   const { phase, words } = heldPhaseOf(report, hold)
