@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { checkGate, gatesBetween, holdTextOf } from './gate-checks.ts'
+import { checkGate, checkWait, gatesBetween, holdTextOf } from './gate-checks.ts'
 
 const gate = { max_failure_percentage: 5, min_upgraded: 1, wait_for: 'approval', passed: false } as const
 const phase = { phase: 1, total: 10, upgraded: 9, failed: 1, under_way: 0, cancelled: 0, gate }
@@ -35,6 +35,27 @@ it('names the instant before which the next phase does not begin', () => {
   expect(rulesOf({ wait_for: 'time' })).toEqual([instant])
   expect(rulesOf({ wait_for: 'time', minutes: 5 })).toEqual(['5 minutes pass', instant])
   expect(rulesOf({ wait_for: 'approval' })).toEqual(['an approval', instant])
+})
+
+it('says at a gate with an instant which of its two conditions is met', () => {
+  const timed = { ...gate, not_before: 4_000_000_000 }
+  const opened_by = { by: 'approval', name: 'Ada', timestamp: 1 } as const
+  const metOf = (more: object, nowMs?: number) =>
+    checkWait({ ...timed, ...more }, nowMs).map(({ value, isMet }) => [value, isMet])
+  expect(metOf({})).toEqual([
+    ['not given yet', false],
+    ['not yet', false],
+  ])
+  expect(metOf({ opened_by })).toEqual([
+    ['1 given, by Ada', true],
+    ['not yet', false],
+  ])
+  expect(metOf({}, 4_000_000_000_000)).toEqual([
+    ['not given yet', false],
+    ['done', true],
+  ])
+  const checked = { ...phase, failed: 0, gate: { ...gate, wait_for: 'check', not_before: 1_000_000_000 } } as const
+  expect(holdTextOf({ by: 'gate' }, checked)).toBe('refused by its check')
 })
 
 it('names the people who have approved, where several must', () => {

@@ -67,10 +67,12 @@ function checkNumbers(gate: Gate, { total, failed, upgraded, ended_at: endedAt }
   })
 }
 
-/** Returns what the gate waits for besides the results of the phase. */
-export function checkWait(gate: Gate): readonly GateCheck[] {
+/** Returns what the gate waits for besides the results of the phase. An approval may be given before the instant of the gate. */
+export function checkWait(gate: Gate, nowMs = Date.now()): readonly GateCheck[] {
   const { wait_for: wait, minutes, not_before: notBefore, passed } = gate
-  const { prevent_self_approval: byAnother, approvals, approved_by: given = [] } = gate
+  const { prevent_self_approval: byAnother, approvals, opened_by: opening } = gate
+  const isApproved = opening?.by === 'approval'
+  const { approved_by: given = isApproved ? [opening] : [] } = gate
   if (wait === undefined) return []
   const several = `${approvals} approvals by ${byAnother ? 'people other than the creator' : 'different people'}`
   const alone = minutes === undefined ? waits[wait].rule : `${counted(minutes, 'minute')} pass`
@@ -78,9 +80,10 @@ export function checkWait(gate: Gate): readonly GateCheck[] {
   const open =
     given.length === 0 ? waits[wait].open : `${given.length} given, by ${given.map(({ name }) => name).join(', ')}`
   const isOpen = passed === true
-  const event = { rule, value: isOpen ? 'done' : open, isMet: isOpen }
+  const event = { rule, value: isOpen ? 'done' : open, isMet: isOpen || isApproved }
   if (notBefore === undefined) return [event]
-  const time = { rule: `not before ${clockTime(notBefore)}`, value: isOpen ? 'done' : 'not yet', isMet: isOpen }
+  const isOver = isOpen || notBefore * 1000 <= nowMs
+  const time = { rule: `not before ${clockTime(notBefore)}`, value: isOver ? 'done' : 'not yet', isMet: isOver }
   // Some gates wait for nothing but their instant.
   return wait === 'time' && minutes === undefined ? [time] : [event, time]
 }
