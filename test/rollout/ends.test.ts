@@ -107,6 +107,18 @@ it('the end of a paused upgrade', async () => {
   expect(await read(id)).toMatchObject({ status: ['cancelled'], counts: { cancelled: 4 }, reason, hold: null })
 })
 
+it('the end of an upgrade that only awaits devices of another one, which the audit log explains', async () => {
+  await rollout.create({ start_time: Date.UTC(2026, 2, 2) / 1000 })
+  const id = await create({ include_new: true })
+  rollout.clock.advance(HOUR_MS)
+  await end()
+  expect(await read(id)).toMatchObject({ status: ['completed'], reason: null })
+  const records = rollout.ctx.db.selectFrom('auditLog').select('message').where('message', 'like', 'Cancel%')
+  expect(await records.execute()).toEqual([
+    { message: `Cancel the search of upgrade ${id} for further devices: ${reason}` },
+  ])
+})
+
 it('failed devices can be retried until the end', async () => {
   const id = await create({ strategy: 'big_bang' })
   const retry = () => retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: null })

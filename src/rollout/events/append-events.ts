@@ -73,6 +73,14 @@ export async function appendUpgradeChange(
   return auditId
 }
 
+interface EndedSearch {
+  readonly upgradeId: string
+  readonly siteId?: string | null
+  /** Missing: a person has ended it, whom the record names. */
+  readonly reason: string | undefined
+  readonly at: Date
+}
+
 /**
  * Appends the audit record of a cancellation that stopped nothing, but ended the search of an upgrade for further devices. It has
  * no event: the status of the upgrade stays what it is.
@@ -80,8 +88,9 @@ export async function appendUpgradeChange(
 export async function appendEndOfSearch(
   tx: Tx,
   scope: InOrg,
-  { upgradeId, siteId = null, at }: { readonly upgradeId: string; readonly siteId?: string | null; readonly at: Date },
+  { upgradeId, siteId = null, reason, at }: EndedSearch,
 ): Promise<void> {
-  const message = `Cancel the search of upgrade ${upgradeId} for further devices`
+  const why = reason === undefined ? '' : `: ${reason}`
+  const message = `Cancel the search of upgrade ${upgradeId} for further devices${why}`
   await appendAudit(tx, scope, { message, siteId, after: { upgrade_id: upgradeId }, at })
 }

@@ -26,7 +26,8 @@ export async function cancelUpgrade(tx: Tx, scope: InOrg, { id, part, change, ..
   const only = part !== null && { only: [part.id] }
   const { siteUpgrades, inFlight } = await stopSiteUpgrades(tx, scope, id, { becomes: 'cancelled', ...stop, ...only })
   if (siteUpgrades === 0) {
-    if (wasSearching) await appendEndOfSearch(tx, scope, { upgradeId: id, siteId: part?.siteId ?? null, at })
+    const { reason } = change
+    if (wasSearching) await appendEndOfSearch(tx, scope, { upgradeId: id, siteId: part?.siteId ?? null, reason, at })
     return
   }
   const after = { ...(part !== null && { site_upgrade_id: part.id }), ...presentInFlight(inFlight) }
