@@ -1,10 +1,13 @@
-// Random changes by people during upgrades of a fleet that fails at random, with the real engine and database.
+// Random changes by people during upgrades of a fleet that fails at random, with the real engine and database. Some upgrades have times.
 import fc from 'fast-check'
-import { expect, it, vi } from 'vitest'
+import { afterAll, expect, it, vi } from 'vitest'
 import { assignDevices } from '../../../src/devices/inventory/assign-devices.ts'
 import { AppError } from '../../../src/platform/errors.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
+import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
+import { createGateChecks } from '../../../src/rollout/gates/gate-checks.worker.ts'
 import { START_PHASE, isInFlight, isTerminal } from '../../../src/rollout/rollout.ts'
+import { endUpgrades } from '../../../src/rollout/stops/end-upgrades.worker.ts'
 import { followWallClock } from '../../../src/rollout/worker.ts'
 import { approveOrgUpgrade } from '../../../src/upgrades/changes/approve-org-upgrade.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
@@ -25,6 +28,8 @@ vi.setConfig({ testTimeout: 300_000 })
 const DEFAULT_RUNS = 2
 
 const rollout = useRollout()
+const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: false })
+afterAll(() => outbound.close())
 const DEVICES = 6
 const twoSteps = {
   commands: ['stage', 'activate', 'upgrade', 'restore_backup'],
@@ -34,10 +39,14 @@ const twoSteps = {
 } as const
 const oneStep = { ...twoSteps, commands: ['upgrade', 'restore_backup'] } as const
 
+/** Times are in seconds after the creation; see atTimes(). */
 const gates = fc.constantFrom<NonNullable<OrgUpgradeBody['phase_gates']>>(
   [{ phase: START_PHASE, wait_for: 'approval' }],
   [{ phase: 1, wait_for: 'approval' }],
   [{ phase: 1, wait_for: 'pause' }],
+  [{ phase: 1, wait_for: 'time', minutes: 30 }],
+  [{ phase: 1, wait_for: 'time', not_before: 300 }],
+  [{ phase: 1, wait_for: 'approval', not_before: 36_000 }],
 )
 const limits = fc.record(
   {
@@ -49,6 +58,7 @@ const limits = fc.record(
     max_in_flight: fc.constantFrom(1, 2),
     max_downloads_per_site: fc.constant(1),
     failure_budget: fc.constantFrom(0, 2),
+    end_time: fc.constantFrom(300, 36_000),
   },
   { requiredKeys: ['version'] },
 )
@@ -166,12 +176,26 @@ async function approve(id: string): Promise<void> {
   await approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, phase: hold?.phase ?? currentPhase, note: null })
 }
 
+function atTimes({ end_time: end, phase_gates: phaseGates, ...body }: OrgUpgradeBody): OrgUpgradeBody {
+  const nowS = rollout.clock.now().getTime() / 1000
+  return {
+    ...body,
+    ...(end !== undefined && { end_time: nowS + end }),
+    ...(phaseGates !== undefined && {
+      phase_gates: phaseGates.map(({ not_before: instant, ...gate }) => ({
+        ...gate,
+        ...(instant !== undefined && { not_before: nowS + instant }),
+      })),
+    }),
+  }
+}
+
 /** @throws AppError where the change is refused. */
 async function change(truth: Truth, step: Change): Promise<void> {
   const { ctx, org } = rollout
   if (step.does === 'create') {
     const [limit, strategy] = step.body
-    const created = await rollout.create({ ...limit, ...strategy })
+    const created = await rollout.create(atTimes({ ...limit, ...strategy }))
     truth.ids.unshift(created.id)
     return
   }
@@ -196,6 +220,8 @@ async function round(truth: Truth, given: readonly Reply[] = []): Promise<void> 
   rollout.clock.advance(30_000)
   await rollout.advance()
   await includeAll(rollout.ctx)
+  await Promise.all(await createGateChecks(rollout.ctx, outbound).begin(new AbortController().signal))
+  await endUpgrades(rollout.ctx)
   await rollout.fleet.answer(repliesOf(truth, given))
 }
 
@@ -281,6 +307,26 @@ async function expectLimits(): Promise<void> {
   }
 }
 
+/** No device is commanded after the end of its upgrade, nor before the instant of its phase, unless a person has opened it. */
+async function expectTimes(): Promise<void> {
+  const commands = await rollout.ctx.db
+    .selectFrom('deviceCommand as command')
+    .innerJoin('siteUpgrade as part', 'part.id', 'command.siteUpgradeId')
+    .innerJoin('orgUpgrade as upgrade', 'upgrade.id', 'part.orgUpgradeId')
+    .innerJoin('upgradeTarget as target', (join) =>
+      join.onRef('target.upgradeId', '=', 'part.id').onRef('target.deviceId', '=', 'command.deviceId'),
+    )
+    .select(['command.kind', 'command.createdAt', 'target.phase', 'part.plan', 'upgrade.phasePlan', 'approvals'])
+    .where('command.kind', '<>', 'restore_backup')
+    .execute()
+  for (const { kind, createdAt, phase, plan, phasePlan, approvals } of commands) {
+    const atS = createdAt.getTime() / 1000
+    expect(atS).toBeLessThan(plan.ends_s ?? Infinity)
+    const instant = phasePlan?.gates?.[phase - 2]?.not_before_s ?? 0
+    if (kind !== 'stage' && !approvals.some(({ early }) => early)) expect(atS).toBeGreaterThanOrEqual(instant)
+  }
+}
+
 /** The devices obey, people open what waits, and time passes: each upgrade must end. */
 async function finish(truth: Truth): Promise<void> {
   await connect(
@@ -319,6 +365,7 @@ it('whatever people do meanwhile, upgrades keep their limits, install once, end,
       await Promise.all(step.map((one) => perform(truth, one)))
       await expectConsistent(rollout.ctx)
       await expectLimits()
+      await expectTimes()
       for (const [held, commands] of await commandsOfHeld()) expect(commands).toBe(before.get(held) ?? commands)
     }
     await finish(truth)
