@@ -51,10 +51,14 @@ async function createPartition(tx: Tx, table: string, day: Date): Promise<void> 
   const caughtIn = sql.table(`${table}_default`)
   const partition = sql.table(name)
   await sql`create table ${partition} (like ${parent} including defaults including constraints)`.execute(tx)
-  await sql`
+  const moveRows = sql`
     with moved as (delete from ${caughtIn} where created_at >= ${from} and created_at < ${to} returning *)
     insert into ${partition} select * from moved
-  `.execute(tx)
+  `
+  await moveRows.execute(tx)
+  // The attachment fails if the default partition has a row of the day, such as one of a writer for which its lock waits.
+  await sql`lock table ${caughtIn} in access exclusive mode`.execute(tx)
+  await moveRows.execute(tx)
   await sql`alter table ${parent} attach partition ${partition} for values from (${from}) to (${to})`.execute(tx)
 }
 

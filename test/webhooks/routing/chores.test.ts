@@ -1,11 +1,13 @@
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Db } from '../../../src/platform/database/db.ts'
 import { preparePartitions } from '../../../src/platform/database/partitions.ts'
 import { keptDays } from '../../../src/webhooks/partitions.ts'
 import { sweepLanes } from '../../../src/webhooks/tasks.ts'
 import { useNewDatabases } from '../../support/database/lent-databases.ts'
 import { refuseRow } from '../../support/database/refuse-row.ts'
+import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { type Harness, createHarness } from '../harness.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 
@@ -30,10 +32,10 @@ async function partitions(table: string): Promise<string[]> {
   return rows.map(({ name }) => name.replace(`${table}_`, ''))
 }
 
-async function addDelivery(createdAt: Date): Promise<void> {
+async function addDelivery(createdAt: Date, db: Db = harness.ctx.db): Promise<void> {
   const { orgId } = harness.scope
   const id = uuidv7()
-  await harness.ctx.db
+  await db
     .insertInto('webhookDelivery')
     .values({
       orgId,
@@ -51,7 +53,7 @@ async function addDelivery(createdAt: Date): Promise<void> {
     })
     .execute()
   const exchange = { reqHeaders: '{}', reqPayload: '{}', respHeaders: null, respBody: null, remoteAddress: null }
-  await harness.ctx.db
+  await db
     .insertInto('webhookBody')
     .values({ orgId, deliveryId: id, createdAt, ...exchange })
     .execute()
@@ -91,6 +93,17 @@ describe('preparePartitions', () => {
     await preparePartitions(harness.ctx, keptDays)
     expect(await placesOf('webhook_delivery')).toEqual(['20261120', '20261120', '20261121'])
     expect(await placesOf('webhook_body')).toEqual(['20261120', '20261120', '20261121'])
+  })
+
+  it('moves rows that are being written, too', async () => {
+    const preparing = await harness.ctx.db.transaction().execute(async (writer) => {
+      await addDelivery(clock.now(), writer)
+      const started = preparePartitions(harness.ctx, keptDays)
+      await untilWaiting(harness, 1)
+      return { started }
+    })
+    await preparing.started
+    expect(await placesOf('webhook_delivery')).toEqual(['20261120'])
   })
 
   it('keeps deliveries for thirty days and bodies for seven', { timeout: 120_000 }, async () => {
