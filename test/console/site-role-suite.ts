@@ -20,7 +20,7 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
       const owner = await server.addOrg('Gated')
       const seeds = ['Bergen', 'Voss', 'Odda'].map((name) => ({ devices: 2, name }))
       const [site, ...others] = (await seedOrg(server.ctx, seeds, owner.orgId)).sites
-      const body = { version: NEW, phase_gates: [{ phase: 0, wait_for: 'approval', approvals: 2 }] }
+      const body = { version: NEW, phase_gates: [{ phase: 0, wait_for: 'approval', approvals: 3 }] }
       const upgrades = `/sites/${site?.id}/devices/upgrade`
       const { body: made } = await server.call('POST', upgrades, { body, as: owner })
       const person = await addPerson(server, [])
@@ -29,11 +29,18 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
       for (const one of [site, others[0]])
         await addPrivilege(server, at, { scope: 'site', role: 'write', site_id: one?.id ?? '' })
       const { page, context } = await server.enter(person, `/orgs/${owner.orgId}/sites/${site?.id}`)
+      await page.clock.install()
+      await page.reload()
       const panel = page.getByRole('region', { name: 'Upgrades' })
       for (const action of ['Approve', 'Cancel']) {
         await panel.getByRole('button', { name: `${action}…` }).click()
-        if (action === 'Approve')
+        if (action === 'Approve') {
           await page.getByRole('dialog').getByLabel('Note for the record').fill('after the fair')
+          // The dialog stays while another person approves.
+          await server.call('POST', `${upgrades}/${made.upgrade_id}/approve`, { body: { phase: 0 }, as: owner })
+          await page.clock.runFor(10_000)
+          await panel.getByText(/2 of 3 approvals/).waitFor()
+        }
         await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
         await panel.getByRole('button', { name: `${action}…` }).waitFor({ state: 'detached' })
         if (action === 'Approve')
@@ -42,7 +49,7 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
       const { body: record } = await server.call('GET', `${upgrades}/${made.upgrade_id}`, { as: owner })
       expect(record.stop_reason).toContain(person.email)
       const { body: report } = await server.call('GET', `${upgrades}/${made.upgrade_id}/report`, { as: owner })
-      expect(report.start_gate.approved_by).toMatchObject([{ note: 'after the fair' }])
+      expect(report.start_gate.approved_by).toMatchObject([{ name: expect.any(String) }, { note: 'after the fair' }])
       // The other actions concern all sites of an upgrade.
       const both = { version: NEW, site_ids: others.map(({ id }) => id), start_datetime: '2096-01-01T00:00:00' }
       const { body: whole } = await server.call('POST', `/orgs/${owner.orgId}/devices/upgrade`, {
@@ -50,7 +57,6 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
         as: owner,
       })
       await server.call('POST', `/orgs/${owner.orgId}/devices/upgrade/${whole.id}/pause`, { as: owner })
-      await page.clock.install()
       await page.goto(`/orgs/${owner.orgId}/sites/${others[0]?.id}`)
       await panel.getByRole('button', { name: 'Cancel…' }).waitFor()
       expect(await panel.getByRole('button').allTextContents()).toEqual(['Cancel…'])

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useSelf } from '../accounts/self.ts'
 import { type Api, answerOf, useServer } from '../api/client.ts'
@@ -65,6 +65,8 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
     queryKey: ['site upgrades', siteId, id, hold],
     queryFn: () => getSiteReport(api, params.path),
     enabled: isAwaited,
+    // Otherwise an open dialog would go, with what was typed there, when another person approves.
+    placeholderData: keepPreviousData,
   })
   const gate = report.data && heldGateOf(report.data, hold)
   const bar = isAwaited && report.data !== undefined ? barOf({ report: report.data, hold }, self) : null
