@@ -46,6 +46,13 @@ export function reasonOf({
 
 export const targetStatuses: readonly TargetStatus[] = keysOf(targetStates)
 
+const rank = new Map(targetStatuses.map((status, index) => [status, index]))
+
+/** Orders devices by their states, failures first. */
+export function orderByState<T extends Pick<Target, 'status'>>(targets: readonly T[]): readonly T[] {
+  return targets.toSorted((one, other) => (rank.get(one.status) ?? 0) - (rank.get(other.status) ?? 0))
+}
+
 /** The states of devices that the upgrade has yet to change. */
 export const waitingStates = [
   'scheduled',

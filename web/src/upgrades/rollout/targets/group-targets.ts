@@ -1,4 +1,4 @@
-import { type Target, type TargetStatus, reasonOf, targetStatuses } from '../../upgrade.ts'
+import { type Target, type TargetStatus, orderByState, reasonOf, targetStatuses } from '../../upgrade.ts'
 import type { TargetSearch } from './target-search.ts'
 
 /** Devices in one state; those that failed or were left out are grouped by the cause, too. */
@@ -31,13 +31,6 @@ export function groupTargets(targets: readonly Target[]): readonly TargetGroup[]
       .map(([cause, { length: count }]) => ({ status, cause, count }))
       .toSorted((one, other) => other.count - one.count)
   })
-}
-
-const rank = new Map(targetStatuses.map((status, index) => [status, index]))
-
-/** Orders devices as groupTargets() does their states. */
-export function orderByState<T extends Pick<Target, 'status'>>(targets: readonly T[]): readonly T[] {
-  return targets.toSorted((one, other) => (rank.get(one.status) ?? 0) - (rank.get(other.status) ?? 0))
 }
 
 /** Returns the selected devices, in the order of their groups. */
