@@ -1,7 +1,7 @@
 import { type Api, allPagesOf, answerOf, pageOf } from '../api/client.ts'
 import { type Overview, kinds } from './overview.ts'
-import { applianceStates, isExcludable, orderTargets } from './rollout/appliances/appliance.ts'
-import { excludableOf } from './rollout/exclusion.ts'
+import { applianceStates, isExcludable, orderTargets } from './appliance.ts'
+import { excludableOf } from './exclusion.ts'
 import { type Words, orderByState, reasonOf, targetStates, targetText } from './upgrade.ts'
 
 /** A device, a router or an appliance of an upgrade at a site. */

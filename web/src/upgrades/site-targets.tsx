@@ -7,7 +7,7 @@ import { StateMark } from '../display/state-mark.tsx'
 import { capital } from '../display/texts/capital.ts'
 import { causeText } from '../display/texts/cause-text.ts'
 import { type Overview, kinds } from './overview.ts'
-import { ExcludeButton, useExclusion } from './rollout/exclude-button.tsx'
+import { ExcludeButton, useExclusion } from './exclude-button.tsx'
 import { excludeAtSite, listSiteTargets } from './site-target-calls.ts'
 
 interface SiteTargetsProps {

@@ -1,6 +1,6 @@
 import { counted, grouped } from '../../display/texts/counted.ts'
 import { type Report, type Upgrade, isRunning } from '../upgrade.ts'
-import type { State } from './verdict.ts'
+import type { State } from '../verdict.ts'
 
 const RECENT_MINUTES = 10
 

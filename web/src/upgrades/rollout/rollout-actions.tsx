@@ -3,10 +3,10 @@ import { answerOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/texts/counted.ts'
 import { type Upgrade, awaitedOf, countsOf, waitingStates } from '../upgrade.ts'
 import { kinds } from '../overview.ts'
-import { ActionButtons, type Offer } from './action-buttons.tsx'
-import { type UpgradePlace, changeUpgrade, retryUpgrade } from './calls.ts'
-import { MAX_APPROVAL_NOTE, NoteField } from './note-field.tsx'
-import { approvalEffect, pauseEffect, resumeEffect, retryEffect, sharedEffect, startEffect } from './effects.ts'
+import { ActionButtons, type Offer } from '../action-buttons.tsx'
+import { type UpgradePlace, changeUpgrade, retryUpgrade } from '../calls.ts'
+import { MAX_APPROVAL_NOTE, NoteField } from '../note-field.tsx'
+import { approvalEffect, pauseEffect, resumeEffect, retryEffect, sharedEffect, startEffect } from '../effects.ts'
 import {
   type Action,
   type State,
@@ -15,7 +15,7 @@ import {
   heldPhaseOf,
   isBeforeStart,
   stopWaitingEffect,
-} from './verdict.ts'
+} from '../verdict.ts'
 
 interface RolloutActionsProps {
   readonly place: UpgradePlace

@@ -3,7 +3,7 @@ import { useServer } from '../../api/client.ts'
 import { type UpgradeChange, applyChange } from '../apply-change.ts'
 import type { Report } from '../upgrade.ts'
 import { refetchType, useLiveUpgrades } from '../use-live-upgrades.ts'
-import { type UpgradePlace, getRecord, getReport } from './calls.ts'
+import { type UpgradePlace, getRecord, getReport } from '../calls.ts'
 
 /**
  * The report and the record of an upgrade, kept up to date while it runs. Until the devices of a large upgrade have

@@ -1,9 +1,9 @@
 import type { Schemas } from '../../../api/client.ts'
 import { counted } from '../../../display/texts/counted.ts'
 import { isRunning, upgradeStates } from '../../upgrade.ts'
-import type { PhaseCounts } from '../phases/phase-counts.ts'
+import type { PhaseCounts } from '../../phase-counts.ts'
 import { type TimelineEntry, timesOf } from '../timeline/timeline.ts'
-import type { ApplianceUpgrade } from './appliance.ts'
+import type { ApplianceUpgrade } from '../../appliance.ts'
 
 type Logged = Pick<Schemas['AuditLog'], 'timestamp' | 'admin_id' | 'admin_name' | 'message' | 'after'>
 type Lived = Pick<ApplianceUpgrade, 'id' | 'status' | 'created_time' | 'finished_time'>

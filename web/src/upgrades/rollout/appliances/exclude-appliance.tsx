@@ -1,7 +1,7 @@
 import { answerOf, useServer } from '../../../api/client.ts'
 import { kinds } from '../../overview.ts'
-import { ExcludeButton, type ExclusionDone } from '../exclude-button.tsx'
-import type { ApplianceTarget } from './appliance.ts'
+import { ExcludeButton, type ExclusionDone } from '../../exclude-button.tsx'
+import type { ApplianceTarget } from '../../appliance.ts'
 import type { AppliancePlace } from './use-appliance-rollout.ts'
 
 interface ExcludeApplianceProps {

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type Api, type Schemas, allPagesOf, answerOf, pageOf, useServer } from '../../../api/client.ts'
 import { refetchType, useLiveUpgrades } from '../../use-live-upgrades.ts'
-import type { ApplianceTarget, ApplianceUpgrade } from './appliance.ts'
+import type { ApplianceTarget, ApplianceUpgrade } from '../../appliance.ts'
 
 export interface AppliancePlace {
   readonly orgId: string

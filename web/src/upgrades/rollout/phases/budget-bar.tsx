@@ -1,5 +1,5 @@
 import type { Report } from '../../upgrade.ts'
-import { budgetText } from '../verdict.ts'
+import { budgetText } from '../../verdict.ts'
 
 /** How many of the tolerated failures are used up; nothing where no number of failures stops the upgrade. */
 export function BudgetBar({ report }: { readonly report: Report }) {

@@ -5,11 +5,11 @@ import { useNow } from '../../../display/times/use-now.ts'
 import type { Hold, Report } from '../../upgrade.ts'
 import { BudgetBar } from './budget-bar.tsx'
 import { type GateCheck, checkGate, checkWait, gatesBetween, holdTextOf } from './gate-checks.ts'
-import { countPhases } from './phase-counts.ts'
+import { countPhases } from '../../phase-counts.ts'
 import { PhaseWindow } from './phase-window.tsx'
 import { failurePaceOf } from '../outlook.ts'
 import { strategyText } from '../strategy-text.ts'
-import { isBeforeStart, openPhaseOf } from '../verdict.ts'
+import { isBeforeStart, openPhaseOf } from '../../verdict.ts'
 
 const MAX_GATES = 4
 

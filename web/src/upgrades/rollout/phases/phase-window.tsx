@@ -2,7 +2,7 @@ import { grouped } from '../../../display/texts/counted.ts'
 import { duration } from '../../../display/times/times.ts'
 import { useNow } from '../../../display/times/use-now.ts'
 import { type PhaseSegment, PhaseSegments } from '../../phase-segments.tsx'
-import type { PhaseCounts } from './phase-counts.ts'
+import type { PhaseCounts } from '../../phase-counts.ts'
 
 /** A serial upgrade has a phase for each device: this many are shown, from the last ended one on. */
 const MAX_PHASES = 12

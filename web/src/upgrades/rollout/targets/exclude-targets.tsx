@@ -1,6 +1,6 @@
 import { useServer } from '../../../api/client.ts'
-import { type UpgradePlace, excludeDevices } from '../calls.ts'
-import { ExcludeButton, type ExclusionDone } from '../exclude-button.tsx'
+import { type UpgradePlace, excludeDevices } from '../../calls.ts'
+import { ExcludeButton, type ExclusionDone } from '../../exclude-button.tsx'
 import { kinds } from '../../overview.ts'
 import type { Target } from '../../upgrade.ts'
 

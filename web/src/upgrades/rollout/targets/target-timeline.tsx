@@ -7,7 +7,7 @@ import { useFocusReturn } from '../../../display/forms/focus.ts'
 import { QueryView } from '../../../display/layout/query-view.tsx'
 import { SiteTime } from '../../../display/times/time.tsx'
 import { causeText } from '../../../display/texts/cause-text.ts'
-import { type UpgradePlace, getTarget } from '../calls.ts'
+import { type UpgradePlace, getTarget } from '../../calls.ts'
 import { stepText } from './step-text.ts'
 
 interface TargetTimelineProps {

@@ -1,7 +1,7 @@
 import { grouped } from '../../../display/texts/counted.ts'
 import { type Report, isRunning, upgradeStates } from '../../upgrade.ts'
-import type { PhaseCounts } from '../phases/phase-counts.ts'
-import { lastOpenedOf } from '../verdict.ts'
+import type { PhaseCounts } from '../../phase-counts.ts'
+import { lastOpenedOf } from '../../verdict.ts'
 
 type Decision = Report['decisions'][number]
 

@@ -1,6 +1,6 @@
-import { counted, grouped } from '../../display/texts/counted.ts'
-import { clockTime } from '../../display/times/times.ts'
-import type { Hold, Report } from '../upgrade.ts'
+import { counted, grouped } from '../display/texts/counted.ts'
+import { clockTime } from '../display/times/times.ts'
+import type { Hold, Report } from './upgrade.ts'
 import type { HeldPhase } from './verdict.ts'
 
 /**

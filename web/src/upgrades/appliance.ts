@@ -1,6 +1,6 @@
-import type { Schemas } from '../../../api/client.ts'
-import { type Words, isRunning } from '../../upgrade.ts'
-import type { PhaseCounts } from '../phases/phase-counts.ts'
+import type { Schemas } from '../api/client.ts'
+import { type Words, isRunning } from './upgrade.ts'
+import type { PhaseCounts } from './phase-counts.ts'
 
 export type ApplianceUpgrade = Schemas['MxedgeUpgrade']
 export type ApplianceTarget = Schemas['MxedgeUpgradeTarget']

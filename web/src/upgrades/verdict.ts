@@ -1,6 +1,6 @@
-import { counted, grouped } from '../../display/texts/counted.ts'
-import type { UpgradeKind } from '../overview.ts'
-import { type Hold, type Report, type Standing, isRunning } from '../upgrade.ts'
+import { counted, grouped } from '../display/texts/counted.ts'
+import type { UpgradeKind } from './overview.ts'
+import { type Hold, type Report, type Standing, isRunning } from './upgrade.ts'
 
 export interface State extends Omit<Standing, 'status'> {
   readonly report: Report

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Hold, Report } from '../upgrade.ts'
+import type { Hold, Report } from './upgrade.ts'
 import {
   actionsOf,
   awaitedText,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Hold, Report } from '../upgrade.ts'
+import type { Hold, Report } from './upgrade.ts'
 import { barOf } from './approver.ts'
 
 const hold: Hold = { by: 'approval', reason: 'phase 1 ended', approvals_missing: 1, timestamp: 30 }

@@ -1,6 +1,6 @@
-import { counted } from '../../display/texts/counted.ts'
-import type { Effect } from '../../display/forms/effect.ts'
-import { type Target, type TargetStatus, isRunning, waitingStates } from '../upgrade.ts'
+import { counted } from '../display/texts/counted.ts'
+import type { Effect } from '../display/forms/effect.ts'
+import { type Target, type TargetStatus, isRunning, waitingStates } from './upgrade.ts'
 
 const excludable: ReadonlySet<TargetStatus> = new Set(waitingStates)
 

@@ -1,8 +1,8 @@
-import { counted } from '../../../display/texts/counted.ts'
-import { standingOf } from '../../overview.ts'
-import { ActionButtons } from '../action-buttons.tsx'
-import { pauseEffect, resumeEffect } from '../effects.ts'
-import { actionsOf, stopWaitingEffect } from '../verdict.ts'
+import { counted } from '../display/texts/counted.ts'
+import { standingOf } from './overview.ts'
+import { ActionButtons } from './action-buttons.tsx'
+import { pauseEffect, resumeEffect } from './effects.ts'
+import { actionsOf, stopWaitingEffect } from './verdict.ts'
 import type { ApplianceUpgrade } from './appliance.ts'
 
 export interface ApplianceCalls {

@@ -1,6 +1,6 @@
-import type { Self } from '../../accounts/self.ts'
-import { counted } from '../../display/texts/counted.ts'
-import type { Report } from '../upgrade.ts'
+import type { Self } from '../accounts/self.ts'
+import { counted } from '../display/texts/counted.ts'
+import type { Report } from './upgrade.ts'
 import { type State, heldGateOf } from './verdict.ts'
 
 type Source = Pick<Report, 'decisions' | 'phases' | 'downloads' | 'start_gate'>

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
-import type { Effect } from '../../display/forms/effect.ts'
-import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
+import type { Effect } from '../display/forms/effect.ts'
+import { ConfirmButton } from '../display/forms/confirm-button.tsx'
 import type { Action } from './verdict.ts'
 
 /** The button of an action, which states its effect. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { effectText } from '../../display/forms/effect.ts'
-import type { Target, TargetStatus } from '../upgrade.ts'
+import { effectText } from '../display/forms/effect.ts'
+import type { Target, TargetStatus } from './upgrade.ts'
 import { excludableOf, exclusionEffect, skippedText } from './exclusion.ts'
 
 const target = (mac: string, status: TargetStatus): Target => ({ mac, site_id: 's', status })

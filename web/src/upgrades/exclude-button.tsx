@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import { ConfirmButton } from '../../display/forms/confirm-button.tsx'
+import { ConfirmButton } from '../display/forms/confirm-button.tsx'
 import { exclusionEffect, skippedText } from './exclusion.ts'
 import { NoteField } from './note-field.tsx'
 

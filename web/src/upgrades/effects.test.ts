@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Hold } from '../upgrade.ts'
+import type { Hold } from './upgrade.ts'
 import {
   approvalEffect,
   earliestText,

@@ -1,5 +1,5 @@
-import { type Report, isRunning } from '../../upgrade.ts'
-import { lastOpenedOf, openPhaseOf } from '../verdict.ts'
+import { type Report, isRunning } from './upgrade.ts'
+import { lastOpenedOf, openPhaseOf } from './verdict.ts'
 
 /** A phase with the number of its devices in each state. */
 export interface PhaseCounts {

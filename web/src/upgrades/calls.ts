@@ -1,6 +1,6 @@
-import { type Api, type Schemas, answerOf } from '../../api/client.ts'
-import { type UpgradeKind, kinds } from '../overview.ts'
-import type { Report, Upgrade } from '../upgrade.ts'
+import { type Api, type Schemas, answerOf } from '../api/client.ts'
+import { type UpgradeKind, kinds } from './overview.ts'
+import type { Report, Upgrade } from './upgrade.ts'
 
 /** The kinds of upgrades that the engine of devices carries out. Their operations have the same bodies and answers. */
 export type RolloutKind = Exclude<UpgradeKind, 'mxedge'>
