@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { DeviceSearch } from '../devices/list/device-search.ts'
+import type { DeviceSearch } from '../devices/device-search.ts'
 import { ProblemNote } from '../display/layout/notices.tsx'
 import { Row, RowName, useRowLabel } from '../display/layout/row.tsx'
 import { ShareBar } from '../display/share-bar.tsx'

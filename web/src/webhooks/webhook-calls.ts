@@ -1,5 +1,5 @@
 import { type Api, type Page, type Schemas, answerOf, pageOf } from '../api/client.ts'
-import type { DeliverySearch } from './webhook/delivery-search.ts'
+import type { DeliverySearch } from './delivery-search.ts'
 import type { Health, ParkedMessage, Webhook, WebhookFilter, WebhookPlace } from './webhook.ts'
 
 export type WebhookBody = Schemas['WebhookUpdate']

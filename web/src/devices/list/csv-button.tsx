@@ -6,7 +6,7 @@ import { csvOf } from '../../display/texts/csv.ts'
 import { ProblemNote } from '../../display/layout/notices.tsx'
 import type { Site } from '../../orgs/sites.ts'
 import { macText } from '../device.ts'
-import { type DeviceSearch, inventoryQuery } from './device-search.ts'
+import { type DeviceSearch, inventoryQuery } from '../device-search.ts'
 
 interface CsvButtonProps {
   readonly orgId: string

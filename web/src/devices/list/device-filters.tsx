@@ -7,7 +7,7 @@ import { type Site, siteChoices } from '../../orgs/sites.ts'
 import { capital } from '../../display/texts/capital.ts'
 import { deviceTypes } from '../device.ts'
 import { useValues } from '../use-values.ts'
-import { type DeviceSearch, filtersOf } from './device-search.ts'
+import { type DeviceSearch, filtersOf } from '../device-search.ts'
 
 interface DeviceFiltersProps {
   readonly orgId: string

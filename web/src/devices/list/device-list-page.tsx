@@ -12,7 +12,7 @@ import { ColumnChoice } from './column-choice.tsx'
 import { columnsIn } from './columns.ts'
 import { CsvButton } from './csv-button.tsx'
 import { DeviceFilters } from './device-filters.tsx'
-import { type DeviceSearch, filtersOf, inventoryQuery } from './device-search.ts'
+import { type DeviceSearch, filtersOf, inventoryQuery } from '../device-search.ts'
 import { DeviceTable } from './device-table.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/devices')

@@ -9,7 +9,7 @@ import { deviceTypes, macText, stateOf } from '../device.ts'
 import { parseReport } from '../report.ts'
 import type { DeviceStats } from '../use-live-devices.ts'
 import type { Column, ColumnKey } from './columns.ts'
-import type { DeviceSort } from './device-search.ts'
+import type { DeviceSort } from '../device-search.ts'
 
 type Row = Schemas['InventoryHit']
 

@@ -14,7 +14,7 @@ import { useNow } from '../../display/times/use-now.ts'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
 import { type Delivery, type WebhookPlace, latestAttempts, resultText } from '../webhook.ts'
 import { SHOWN, describePages, nextLimit } from './delivery-pages.ts'
-import type { DeliverySearch } from './delivery-search.ts'
+import type { DeliverySearch } from '../delivery-search.ts'
 import { Row, RowName, RowSummary, useRowLabel } from '../../display/layout/row.tsx'
 
 interface DeliveryPanelProps {
