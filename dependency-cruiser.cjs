@@ -114,6 +114,12 @@ module.exports = {
       { path: '^web/src/([^/]+)/([^/]+)/' },
       { path: '^web/src/[^/]+/[^/]+/', pathNot: '^web/src/($1/$2|display/[^/]+)/' },
     ),
+    // What several pages share is at the root of their noun.
+    rule(
+      'noun-knows-no-page',
+      { path: '^web/src/(?!app/)[^/]+/[^/]+$' },
+      { path: '^web/src/[^/]+/[^/]+/', pathNot: '^web/src/display/' },
+    ),
     rule(
       'page-is-opened-by-the-router',
       { path: '^web/src/', pathNot: '^web/src/app/router\\.tsx$' },
