@@ -28,11 +28,7 @@ export interface Release {
   readonly nowMs: number
 }
 
-const targetColumns = columnsOf(
-  'upgradeTarget',
-  { orgId: 'uuid', upgradeId: 'uuid', deviceId: 'uuid', reason: 'text' },
-  { line: 'text' },
-)
+const keyColumns = columnsOf('upgradeTarget', { orgId: 'uuid', upgradeId: 'uuid', deviceId: 'uuid' })
 const siteColumns = columnsOf('siteUpgrade', {
   orgId: 'uuid',
   id: 'uuid',
@@ -52,22 +48,9 @@ export async function updateReleased(
   targets: readonly (ReleasedTarget & OnItsWay)[],
   { reason, now, nowMs }: Release,
 ): Promise<void> {
-  const rows = targets.map((target) => {
-    const left = leavingReason(reason, target)
-    return {
-      ...target,
-      orgId: scope.orgId,
-      reason: left,
-      line: encodeStep({ state: 'cancelled', at: now, reason: left }),
-    }
-  })
-  await sql`
-    update upgrade_target target set state = 'cancelled', reason = released.reason, phase = ${NO_PHASE}, download_phase = null,
-      entered_at = ${now}::timestamptz, entered_ms = ${nowMs}::float8,
-      timeline = ${appendedTo(sql`target.timeline`, sql`released.line`)}
-    from ${rowsAs('released', targetColumns, rows)}
-    where target.org_id = released.org_id and target.upgrade_id = released.upgrade_id and target.device_id = released.device_id
-  `.execute(tx)
+  // They are few: the versions at which devices stay.
+  for (const [left, some] of Map.groupBy(targets, (target) => leavingReason(reason, target)))
+    await updateTargets(tx, scope, some, { reason: left, now, nowMs })
   const changes = planRelease(await listLosing(tx, scope, targets), targets)
   await updateSites(tx, scope, changes, { reason, nowMs })
   const stopped: string[] = []
@@ -83,6 +66,23 @@ export async function updateReleased(
     if (done.length > 0) await endSites(tx, scope, { ids: done, nowMs })
   }
   await haltTargets(tx, scope, { groups: [stopped], at: now })
+}
+
+async function updateTargets(
+  tx: Tx,
+  scope: InOrg,
+  targets: readonly ReleasedTarget[],
+  { reason, now, nowMs }: Release,
+): Promise<void> {
+  const line = encodeStep({ state: 'cancelled', at: now, reason })
+  const keys = targets.map((target) => ({ ...target, orgId: scope.orgId }))
+  await sql`
+    update upgrade_target target set state = 'cancelled', reason = ${reason}, phase = ${NO_PHASE}, download_phase = null,
+      entered_at = ${now}::timestamptz, entered_ms = ${nowMs}::float8,
+      timeline = ${appendedTo(sql`target.timeline`, sql`${line}::text`)}
+    from ${rowsAs('released', keyColumns, keys)}
+    where target.org_id = released.org_id and target.upgrade_id = released.upgrade_id and target.device_id = released.device_id
+  `.execute(tx)
 }
 
 /** Makes the engine end site upgrades without remaining devices, also where they are paused. */
