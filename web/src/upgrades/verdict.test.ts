@@ -89,6 +89,8 @@ it('offers what makes sense', () => {
   expect(actionsOf('device', { ...running, hold: holdBy('approval') })).toEqual(['approve', 'cancel'])
   expect(actionsOf('device', { ...running, hold: holdBy('approval'), isBarred: true })).toEqual(['cancel'])
   expect(actionsOf('device', failed)).toEqual(['retry'])
+  expect(actionsOf('device', { ...failed, endTime: 4_000_000_000 })).toEqual(['retry'])
+  expect(actionsOf('device', { ...failed, endTime: 1_000_000_000 })).toEqual([])
   expect(actionsOf('device', { ...running, status: 'completed', failed: 0 })).toEqual([])
   for (const kind of ['ssr', 'mxedge'] as const) {
     expect(actionsOf(kind, paused)).toEqual(['resume', 'cancel'])

@@ -132,6 +132,8 @@ interface Offering extends Standing {
   readonly isBarred?: boolean
   /** The number of devices of other upgrades that it awaits. */
   readonly awaited: number
+  /** When it stops by itself, in epoch seconds: nothing can be retried after it. Absent: never. */
+  readonly endTime?: number | undefined
 }
 
 /** Returns the actions that make sense now, as far as upgrades of this kind have them. */
@@ -139,9 +141,10 @@ export function actionsOf(kind: UpgradeKind, standing: Offering): readonly Actio
   return sensibleActions(standing).filter((action) => actions[kind].includes(action))
 }
 
-function sensibleActions({ status, failed, awaited, hold, stopReason, isBarred = false }: Offering): readonly Action[] {
+function sensibleActions(offering: Offering): readonly Action[] {
+  const { status, failed, awaited, hold, stopReason, isBarred = false, endTime = Infinity } = offering
   if (!isRunning(status)) {
-    const retry: readonly Action[] = failed > 0 ? ['retry'] : []
+    const retry: readonly Action[] = failed > 0 && endTime * 1000 > Date.now() ? ['retry'] : []
     return awaited > 0 ? [...retry, 'stopWaiting'] : retry
   }
   if (stopReason !== null) return []

@@ -100,7 +100,7 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
       run: () => changeUpgrade(api, place, 'cancel'),
     },
   }
-  const { status, failed } = report
-  const actions = actionsOf(place.kind, { ...state, status, failed, awaited, isBarred })
+  const { status, failed, end_time: endTime } = report
+  const actions = actionsOf(place.kind, { ...state, status, failed, awaited, isBarred, endTime })
   return <ActionButtons actions={actions} offers={offers} onDone={onDone} />
 }
