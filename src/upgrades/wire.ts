@@ -82,16 +82,22 @@ export function strategyOf(registry: Strategies) {
   return Type.Enum(Object.keys(registry).toSorted())
 }
 
-/** The schema of the body, with the names and the fields of these strategies. */
-export function orgUpgradeBodyOf<S extends Strategies>(registry: S) {
+/** The strategies of downloads and reboots. */
+export function strategyFieldsOf(registry: Strategies) {
   const downloads = Object.values(registry).filter(({ onlyReboots }) => onlyReboots !== true)
   const names = downloads.map(({ name }) => name).toSorted()
-  const Strategy = strategyOf(registry)
+  return {
+    download_strategy: Type.Optional(Type.Enum(names, { default: 'big_bang' })),
+    reboot_strategy: Type.Optional(strategyOf(registry)),
+  }
+}
+
+/** The schema of the body, with the names and the fields of these strategies. */
+export function orgUpgradeBodyOf<S extends Strategies>(registry: S) {
   return Type.Object({
     ...commonFields,
-    download_strategy: Type.Optional(Type.Enum(names, { default: 'big_bang' })),
-    reboot_strategy: Type.Optional(Strategy),
-    strategy: Type.Optional(Type.Enum(Strategy.enum, { deprecated: true })),
+    ...strategyFieldsOf(registry),
+    strategy: Type.Optional(Type.Enum(strategyOf(registry).enum, { deprecated: true })),
     ...fieldsOf(registry),
   })
 }

@@ -50,7 +50,7 @@ interface Requested {
  * it at the site.
  */
 export async function requestUpgrade(api: Api, orgId: string, { version, options, more }: Wanted): Promise<Requested> {
-  const { site: named, strategy, ...rest } = options
+  const { site: named, ...rest } = options
   const siteIds: string[] = []
   for (const site of named ?? []) siteIds.push(await findSite(api, orgId, site))
   const [siteId] = siteIds
@@ -59,15 +59,14 @@ export async function requestUpgrade(api: Api, orgId: string, { version, options
     return { place, answer: objectOf(answer) }
   }
   const fields = fieldsOf(version, rest)
-  const ofStrategy = (field: string): JsonObject => (strategy === undefined ? {} : { [field]: strategy })
   const where = named === undefined ? { all_sites: true } : { site_ids: siteIds }
   try {
-    return await post(`/orgs/${orgId}`, { ...where, ...ofStrategy('reboot_strategy'), ...fields })
+    return await post(`/orgs/${orgId}`, { ...where, ...fields })
   } catch (error) {
     const isForbidden = error instanceof CommandError && error.status === 403
     if (!isForbidden || siteId === undefined || siteIds.length > 1) throw error
     // There, only access points restart unless the request says so.
-    return post(`/sites/${siteId}`, { reboot: true, ...ofStrategy('strategy'), ...fields })
+    return post(`/sites/${siteId}`, { reboot: true, ...fields })
   }
 }
 
@@ -91,12 +90,13 @@ export async function startUpgrade(api: Api, orgId: string, wanted: Wanted): Pro
   return { made: { ...objectOf(await api.get(watched.path)), id: watched.id }, watched }
 }
 
-function fieldsOf(version: string, options: Omit<PlanOptions, 'site' | 'strategy'>): JsonObject {
-  const { type, model, phases, maxFailures, start, set = [] } = options
+function fieldsOf(version: string, options: Omit<PlanOptions, 'site'>): JsonObject {
+  const { type, model, strategy, phases, maxFailures, start, set = [] } = options
   return {
     versions: [{ version }],
     ...(type !== undefined && { device_type: type }),
     ...(model !== undefined && { models: [...model] }),
+    ...(strategy !== undefined && { reboot_strategy: strategy }),
     ...(phases !== undefined && { canary_phases: [...phases] }),
     ...(maxFailures !== undefined && { max_failure_percentage: maxFailures }),
     ...(start !== undefined && { start_datetime: start }),

@@ -20,6 +20,7 @@ import {
   presentState,
   presentTargets,
   stateFields,
+  strategyFieldsOf,
   strategyOf,
   waitField,
 } from '../wire.ts'
@@ -48,6 +49,7 @@ export const SiteUpgradeBody = named(
     device_ids: Type.Optional(Type.Array(Uuid, { maxItems: 10_000 })),
     version: Type.Optional(Version),
     strategy: Type.Optional(Type.Enum(strategyOf(strategies).enum, { default: 'big_bang' })),
+    ...strategyFieldsOf(strategies),
     ...rebootFields,
     ...fieldsOf(strategies),
   }),

@@ -35,6 +35,14 @@ const upgrades = (index: number, suffix = ''): string => `${site(index)}/devices
 const advance = (): Promise<void> => advanceAll(server)
 
 describe('an upgrade of a site', () => {
+  it('takes the strategies of downloads and reboots, as an upgrade of the organization does', async () => {
+    const separate = { strategy: 'serial', download_strategy: 'big_bang', reboot_strategy: 'canary' }
+    const { body } = await call('POST', upgrades(0), { ...separate, version: NEW })
+    expect((await call('GET', upgrades(0, `/${body.upgrade_id}`))).body.strategy).toBe('canary')
+    const { body: refusal } = await call('POST', upgrades(0), { download_strategy: 'rrm', version: NEW })
+    expect(refusal.detail).toContain('download_strategy')
+  })
+
   it('is carried out, and read and listed with the state of its devices', async () => {
     const asked = { strategy: 'canary', canary_phases: [50, 100], max_failures: [1, 0], p2p_cluster_size: 10 }
     const { status, body } = await call('POST', upgrades(0), { ...asked, version: NEW })
