@@ -10,6 +10,8 @@ interface CommonFields {
   readonly createdAt: Date
   /** When its first site begins; null if it has none. */
   readonly startAt: Date | null
+  /** When it stops by itself, in epoch seconds; null: never. */
+  readonly endS: number | null
   /** Each status of its sites once. */
   readonly statuses: readonly UpgradeStatus[]
   readonly isRunning: boolean

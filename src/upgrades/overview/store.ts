@@ -6,6 +6,7 @@ import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
+import { endTime } from '../reports/store.ts'
 import { concernsOthers, isNamed } from '../site/store.ts'
 import { countsOfSites } from '../store.ts'
 import type { OverviewKind, UpgradeOverview } from './overview.ts'
@@ -88,7 +89,7 @@ function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
   const siteId = siteIdOf(scope)
   return sql`
     select upgrade.id, upgrade.kind, upgrade.strategy, upgrade.target_version, null::jsonb as versions, null::text as distro,
-      upgrade.created_at, whole.start_at, whole.statuses, whole.is_running, whole.hold, whole.stop_reason, whole.waits_until, whole.sites,
+      upgrade.created_at, whole.start_at, ${endTime} as end_s, whole.statuses, whole.is_running, whole.hold, whole.stop_reason, whole.waits_until, whole.sites,
       ${siteId === null ? sql`false` : concernsOthers(siteId)} as has_other_sites, counted.counts
     from page join org_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id
     cross join lateral (
@@ -104,7 +105,7 @@ function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
     cross join lateral (${countsOfSites(isAt(sql`part.site_id`, siteId))}) counted
     union all
     select upgrade.id, 'mxedge', upgrade.plan->>'strategy', null, coalesce(upgrade.request->'versions', '{}'),
-      upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, array[upgrade.status],
+      upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, null, array[upgrade.status],
       upgrade.finished_at is null, upgrade.hold,
       case when upgrade.stopping is not null then upgrade.stop_reason end, upgrade.waits_until, null, ${siteId === null ? sql`false, upgrade.counts` : ofSite(siteId)}
     from page join mxedge_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id`

@@ -51,6 +51,7 @@ export const UpgradeOverviewReply = named(
     ),
     created_time: Timestamp,
     start_time: Type.Optional(Type.Integer({ description: 'when the first site begins' })),
+    end_time: Type.Optional(Type.Number({ description: 'when the upgrade stops by itself' })),
     counts: named(
       'UpgradeOverviewCounts',
       Type.Object({
@@ -91,7 +92,7 @@ const countedAs: Readonly<Record<TargetState | MxedgeTargetState, Exclude<keyof 
 }
 
 export function presentOverview(upgrade: UpgradeOverview): Static<typeof UpgradeOverviewReply> {
-  const { id, kind, strategy, isRunning, statuses, createdAt, startAt } = upgrade
+  const { id, kind, strategy, isRunning, statuses, createdAt, startAt, endS } = upgrade
   const counts = presentCounts(upgrade)
   return {
     id,
@@ -103,6 +104,7 @@ export function presentOverview(upgrade: UpgradeOverview): Static<typeof Upgrade
     ...(upgrade.hasOtherSites && { other_sites: true }),
     created_time: epochS(createdAt),
     ...(startAt !== null && { start_time: Math.floor(epochS(startAt)) }),
+    ...(endS !== null && { end_time: endS }),
     counts,
   }
 }

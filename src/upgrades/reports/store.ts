@@ -38,8 +38,8 @@ export async function getReported(
   return { ...upgrade, siteUpgradeId: null }
 }
 
-/** Clients send 0 for none. */
-const endTime = sql<number | null>`nullif((request->>'end_time')::float8, 0)`
+/** When an upgrade stops by itself, in epoch seconds, as requested; null: never, for which clients also send 0. */
+export const endTime = sql<number | null>`nullif((request->>'end_time')::float8, 0)`
 
 /** @throws AppError not_found, also for one of another site or kind. */
 export async function getReportedOfSite(

@@ -36,7 +36,8 @@ describe('the list of upgrades of all kinds', () => {
     // One more than the page has.
     await upgrade({})
     const { id: ofRouters } = (await upgrade({ strategy: 'serial' })).body
-    const later = { site_ids: [siteId], versions: [{ version: '6.3.0' }], start_time: nowS() + 1000 }
+    const times = { start_time: nowS() + 1000, end_time: nowS() + 90_000 }
+    const later = { site_ids: [siteId], versions: [{ version: '6.3.0' }], ...times }
     const { id: ofDevices } = (await server.call('POST', `/orgs/${server.org.orgId}/devices/upgrade`, { body: later }))
       .body
     const versions = { tunterm: '2.0.0' }
@@ -52,7 +53,7 @@ describe('the list of upgrades of all kinds', () => {
         versions: { mxagent: 'current', tunterm: '2.0.0' },
         counts: { queued: 1, total: 1 },
       },
-      { id: ofDevices, kind: 'device', target_version: '6.3.0', sites: 1, start_time: later.start_time },
+      { id: ofDevices, kind: 'device', target_version: '6.3.0', sites: 1, ...times },
       { id: ofRouters, kind: 'ssr', target_version: '6.2.0' },
     ])
     expect(body[2]).toEqual({

@@ -71,7 +71,7 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
   const gate = report.data && heldGateOf(report.data, hold)
   const bar = isAwaited && report.data !== undefined ? barOf({ report: report.data, hold }, self) : null
   const isBarred = report.data === undefined || bar !== null
-  const possible = actionsOf(kind, { ...standing, failed, awaited: 0, isBarred })
+  const possible = actionsOf(kind, { ...standing, failed, awaited: 0, isBarred, endTime: upgrade.end_time })
   // The others concern the upgrade as a whole.
   const offered = concernsOthers ? possible.filter((action) => action === 'cancel') : possible
   const change = (name: 'pause' | 'resume' | 'cancel') => answerOf(api.POST(`${path}/${name}`, { params }))
