@@ -52,6 +52,8 @@ type Step =
   | 'advance'
   | 'disable'
   | 'restart'
+  | 'move'
+  | 'rotate'
 const steps: readonly Step[] = [
   'commit',
   'commit of the site',
@@ -62,6 +64,8 @@ const steps: readonly Step[] = [
   'advance',
   'disable',
   'restart',
+  'move',
+  'rotate',
 ]
 const options = fc.record(
   { order: fc.constantFrom('webhook', 'device'), rate_limit: fc.constant({ messages: 100, per: 'second' }) },
@@ -72,7 +76,7 @@ it('whatever happens, each committed event reaches each webhook of its place, si
   const siteId = await harness.addSite('Depot')
   const other = await harness.addOrg()
   const receivers: Receiver[] = []
-  const script = fc.array(fc.constantFrom(...steps), { minLength: 4, maxLength: 10 })
+  const script = fc.array(fc.constantFrom(...steps), { minLength: 10, maxLength: 25, size: 'max' })
   await fc.assert(
     fc.asyncProperty(script, options, async (script, more) => {
       const [ofOrg, ofSite, foreign] = [await startReceiver(), await startReceiver(), await startReceiver()]
@@ -81,6 +85,9 @@ it('whatever happens, each committed event reaches each webhook of its place, si
       const { id: orgHook } = await harness.addWebhook(hook(ofOrg.url))
       const { id: siteHook } = await harness.addWebhook(hook(ofSite.url), siteId)
       await harness.addWebhook(hook(foreign.url), null, other)
+      const change = (body: Record<string, unknown>) =>
+        updateWebhook(harness.ctx, harness.scope, { id: orgHook, body, outbound: harness.outbound })
+      const secrets = [secret]
       let workers = await harness.start()
       const committed = { org: [] as string[], site: [] as string[], all: [] as string[] }
       let count = 0
@@ -100,18 +107,21 @@ it('whatever happens, each committed event reaches each webhook of its place, si
         if (step === 'throttle') ofOrg.answer(status(429, { 'Retry-After': '30' }))
         if (step === 'answer') for (const receiver of [ofOrg, ofSite]) receiver.answer(status(200))
         if (step === 'advance') clock.advance(45_000)
+        if (step === 'move') await change({ url: `${ofOrg.url}/${count}` })
+        if (step === 'rotate') {
+          secrets.unshift(`${secret} ${count}`)
+          await change({ secret: secrets[0], secret_overlap_s: 0 })
+        }
         if (step === 'disable') {
           // It is disabled only after everything has been routed: a disabled webhook gets no events.
           await waitUntil('routed', async () => {
+            // By the rate limit, an event may wait for its turn.
+            clock.advance(100)
+            harness.wake()
             const rows = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
             return rows.length === 0
           })
-          for (const enabled of [false, true])
-            await updateWebhook(harness.ctx, harness.scope, {
-              id: orgHook,
-              body: { enabled },
-              outbound: harness.outbound,
-            })
+          for (const enabled of [false, true]) await change({ enabled })
         }
         if (step === 'restart') {
           await workers.stop()
@@ -136,7 +146,9 @@ it('whatever happens, each committed event reaches each webhook of its place, si
         for (const table of ['webhook_message', 'webhook_parked_message'] as const)
           expect(await storedEvents(id, table)).toEqual([])
       for (const receiver of [ofOrg, ofSite]) {
-        for (const message of receiver.received) expect(signaturesOf(message, secret)).toEqual(allValid)
+        // Each has the signatures of one of the secrets, and the site's webhook has a single one.
+        for (const message of receiver.received)
+          expect(secrets.map((known) => signaturesOf(message, known))).toContainEqual(allValid)
         const byId = Map.groupBy(receiver.received, ({ headers }) => headers['webhook-id'])
         for (const same of byId.values()) expect(new Set(same.map(({ raw }) => raw.toString())).size).toBe(1)
         for (const message of receiver.received) expect(message.topic).toBe('audits')
@@ -150,7 +162,7 @@ it('whatever happens, each committed event reaches each webhook of its place, si
       await harness.ctx.db.deleteFrom('webhook').execute()
       for (const receiver of receivers.splice(0)) await receiver.kill()
     }),
-    { numRuns: 3, endOnFailure: true },
+    { numRuns: 5, endOnFailure: true },
   )
 }, 120_000)
 
