@@ -108,18 +108,18 @@ function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
       upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, null, array[upgrade.status],
       upgrade.finished_at is null, upgrade.hold,
       case when upgrade.stopping is not null then upgrade.stop_reason end, upgrade.waits_until, null, ${siteId === null ? sql`false, upgrade.counts` : ofSite(siteId)}
-    from page join mxedge_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id`
+    from page join mxedge_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id
+    ${siteId === null ? sql`` : sql`cross join lateral (select ${siteOf('upgrade')} as site_id offset 0) place`}`
 }
 
 function isAt(column: RawBuilder<unknown>, siteId: string | null): RawBuilder<boolean> {
   return siteId === null ? sql`true` : sql`${column} = ${siteId}`
 }
 
-/** Whether `upgrade` of appliances concerns others than a site, and its counts: of all that it has, or of those that are there now. */
+/** Whether `upgrade` of appliances belongs to another `place` than a site, and its counts: of all that it has, or of those that are there now. */
 function ofSite(siteId: string): RawBuilder<unknown> {
-  const place = siteOf('upgrade')
-  return sql`${place} is distinct from ${siteId},
-    case when ${place} = ${siteId} then upgrade.counts else ${countsOfAppliances(siteId)} end`
+  return sql`place.site_id is distinct from ${siteId},
+    case when place.site_id = ${siteId} then upgrade.counts else ${countsOfAppliances(siteId)} end`
 }
 
 /** The appliances of `upgrade` that are at a site now, by state. */

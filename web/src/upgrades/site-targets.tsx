@@ -8,6 +8,7 @@ import { capital } from '../display/texts/capital.ts'
 import { causeText } from '../display/texts/cause-text.ts'
 import { type Overview, kinds } from './overview.ts'
 import { ExcludeButton, useExclusion } from './exclude-button.tsx'
+import { isRunning } from './upgrade.ts'
 import { excludeAtSite, listSiteTargets } from './site-target-calls.ts'
 
 interface SiteTargetsProps {
@@ -32,7 +33,7 @@ export function SiteTargets({ siteId, upgrade, mayChange, onDone }: SiteTargetsP
     queryKey: ['site upgrades', siteId, 'targets', upgrade.id],
     queryFn: () => listSiteTargets(api, siteId, upgrade),
     enabled: isOpen,
-    refetchInterval: READ_AGAIN_MS,
+    refetchInterval: isRunning(upgrade.status) && READ_AGAIN_MS,
   })
   return (
     <details onToggle={({ currentTarget: { open } }) => setOpen(open)}>
