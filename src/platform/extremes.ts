@@ -14,3 +14,8 @@ export function greatestOf(values: Iterable<number>): number {
   for (const value of values) greatest = Math.max(greatest, value)
   return greatest
 }
+
+/** The earliest of some instants; null: there is none. */
+export function earliest(dates: readonly (Date | null)[]): Date | null {
+  return dates.reduce((first, date) => (date !== null && (first === null || date < first) ? date : first), null)
+}

@@ -14,9 +14,13 @@ import { OrgEventReply, SystemEventReply, presentOrgEvent, presentSystemEvent } 
 const tag = { org: 'Orgs Events', site: 'Sites Events' } as const
 const placeFilters = { org: systemFilters, site: eventFilters }
 
-const fields: readonly string[] = orgCounts
-const { query, parse } = placeCountOf({ ...placeFilters, counts: { org: fields, site: siteCounts }, usual: 'type' })
-const ofOrg = Type.Object({ ...query.org.properties, distinct: anyDistinctParameter(orgCounts, 'type') })
+const anyFields: readonly string[] = orgCounts
+const count = placeCountOf({ ...placeFilters, counts: { org: anyFields, site: siteCounts }, usual: 'type' })
+/** The contract lets the count of an organization name any field. */
+const orgCountQuery = Type.Object({
+  ...count.query.org.properties,
+  distinct: anyDistinctParameter(orgCounts, 'type'),
+})
 
 /** Events of the service itself. Source: contract, Orgs Events, Sites Events and Constants Events. */
 export const systemEventOperations: Operation[] = [
@@ -51,8 +55,8 @@ export const systemEventOperations: Operation[] = [
     },
     tag,
     at: orgAndSite('/events/system/count', { needs: 'read' }),
-    query: { org: ofOrg, site: query.site },
-    parse,
+    query: { org: orgCountQuery, site: count.query.site },
+    parse: count.parse,
     run: (ctx, { scope, search }) => countEvents(ctx.db, scope, search),
   }),
   operation({

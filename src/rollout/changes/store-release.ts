@@ -48,7 +48,7 @@ export async function updateReleased(
   targets: readonly (ReleasedTarget & OnItsWay)[],
   { reason, now, nowMs }: Release,
 ): Promise<void> {
-  // They are few: the versions at which devices stay.
+  // There are few reasons, because devices stay at few versions.
   for (const [left, some] of Map.groupBy(targets, (target) => leavingReason(reason, target)))
     await updateTargets(tx, scope, some, { reason: left, now, nowMs })
   const changes = planRelease(await listLosing(tx, scope, targets), targets)

@@ -10,6 +10,7 @@ import {
 import { type UpgradeCommand, insertUpgradeCommands } from '../../devices/commands/store-upgrade-commands.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
 import type { Tx } from '../../platform/database/db.ts'
+import { earliest } from '../../platform/extremes.ts'
 import { appendUpgradeChange } from '../events/append-events.ts'
 import { type StoppedByFailures, appendStops, stopFailed } from '../stops/apply-stops.ts'
 import { appendRoundEnds, appendRoundProgress, placeOf } from '../events/append-round-events.ts'
@@ -192,10 +193,9 @@ function commandOf(
   if (order === 'restore_backup') return { ...command, kind: order, params: { ...(version !== null && { version }) } }
   const { device } = target
   // The gateway sends no command that has expired, so nothing begins too late where the engine looks only later.
-  const byWindow = device === null || closesAt === null ? [] : [sendBy(order, device, { closesAt, options })]
+  const byWindow = device === null || closesAt === null ? null : sendBy(order, device, { closesAt, options })
   const { ends_s: endsS } = siteUpgrade.plan
-  const byEnd = endsS === undefined ? [] : [new Date(1000 * endsS)]
-  const [expiresAt = null] = [...byWindow, ...byEnd].toSorted((a, b) => a.getTime() - b.getTime())
+  const expiresAt = earliest([byWindow, endsS === undefined ? null : new Date(1000 * endsS)])
   const carrier = expiresAt !== null && expiresAt <= now ? null : target.carrier
   return {
     ...command,

@@ -42,8 +42,8 @@ interface Wanted {
 /**
  * Retries failed devices of an upgrade, running or ended, as another run of their targets. Without a failed device
  * nothing changes.
- * @throws AppError as lockWhole(); invalid after the end of the upgrade, for a device that has not failed, and if the remaining failures exceed a limit,
- *   which would immediately stop the upgrade again. Nothing is changed then.
+ * @throws AppError as lockWhole(); invalid after the end of the upgrade, for a device that has not failed, and if the remaining
+ *   failures exceed a limit, which would immediately stop the upgrade again. Nothing is changed then.
  */
 export function retryOrgUpgrade(
   ctx: Context,

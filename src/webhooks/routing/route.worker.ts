@@ -1,6 +1,7 @@
 import { isQueuedEvent } from '../../events/store.ts'
 import type { SetAsideEvent } from '../../events/store-outbox.ts'
 import type { Context } from '../../platform/context.ts'
+import { earliest } from '../../platform/extremes.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { isPassingError } from '../../platform/database/database-errors.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
@@ -10,15 +11,7 @@ import { decideFloor, isSearchDue } from './planning/decide-search.ts'
 import type { DirectDelivery } from '../delivery/direct-delivery.ts'
 import { type WebhookLimits, defaultWebhookLimits } from '../limits/limits.ts'
 import { createOrgRooms } from './org-rooms.ts'
-import {
-  type Knowledge,
-  type Pass,
-  type Routed,
-  createKnowledge,
-  earliest,
-  isAwaited,
-  passOn,
-} from './known/knowledge.ts'
+import { type Knowledge, type Pass, type Routed, createKnowledge, isAwaited, passOn } from './known/knowledge.ts'
 import { createKnownEvents, queueOf } from './known/known-events.ts'
 import { routeKnown } from './known/route-known.ts'
 import { type Round, routeFound } from './route-round.ts'

@@ -115,7 +115,3 @@ export function passOn({ known, sendNow }: Knowledge, waiting: readonly WaitingQ
   for (const id of passed.passedIds) known.withdraw(id)
   return passed
 }
-
-export function earliest(dates: readonly (Date | null)[]): Date | null {
-  return dates.reduce((first, date) => (date !== null && (first === null || date < first) ? date : first), null)
-}

@@ -1,6 +1,7 @@
 import type { Context } from '../../../platform/context.ts'
 import { FIRST_EVENTS, decideRoundSize } from '../planning/decide-round-size.ts'
-import { type Knowledge, type NextEvents, type Routed, earliest, isAwaited, passOn } from './knowledge.ts'
+import { earliest } from '../../../platform/extremes.ts'
+import { type Knowledge, type NextEvents, type Routed, isAwaited, passOn } from './knowledge.ts'
 import { type Round, routeFound } from '../route-round.ts'
 import { type FoundQueues, findQueuesOf } from '../store.ts'
 
