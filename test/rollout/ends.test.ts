@@ -3,6 +3,7 @@ import { endUpgrades } from '../../src/rollout/stops/end-upgrades.worker.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/changes/pause-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/changes/retry-org-upgrade.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
+import { permitRows, refuseRow } from '../support/database/refuse-row.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, statusOf, useRollout } from './harness.ts'
 
@@ -73,6 +74,24 @@ it('a command that the gateway has not sent by the end is never sent', async () 
   const commands = await rollout.ctx.db.selectFrom('deviceCommand').select('expiresAt').execute()
   expect(commands).toHaveLength(4)
   for (const { expiresAt } of commands) expect(expiresAt).toEqual(new Date('2026-03-01T13:00:00Z'))
+})
+
+it('an upgrade that cannot be ended delays no later end, and is tried again after a pause', async () => {
+  const ids = [await create(), await create({ end_time: rollout.clock.now().getTime() / 1000 + 3601, supersede: true })]
+  await refuseRow(rollout.ctx, { table: 'org_upgrade', on: 'update', column: 'id', value: String(ids[0]) })
+  rollout.clock.advance(HOUR_MS + 1000)
+  const ends = { restingUntilMs: new Map<string, number>(), maxAtOnce: 1 }
+  const due = rollout.ctx.db.selectFrom('orgUpgrade').select('id').where('endsAt', 'is not', null)
+  // The first round fails, and the second one gets past the failure.
+  for (const left of [ids, [ids[0]]]) {
+    expect(await endUpgrades(rollout.ctx, ends)).toBe(true)
+    expect((await due.orderBy('endsAt').execute()).map(({ id }) => id)).toEqual(left)
+  }
+  await permitRows(rollout.ctx, 'org_upgrade')
+  expect(await endUpgrades(rollout.ctx, ends)).toBe(false)
+  rollout.clock.advance(10_000)
+  await endUpgrades(rollout.ctx, ends)
+  expect(await due.execute()).toEqual([])
 })
 
 it('an upgrade does not end before, and one that has finished keeps its status', async () => {

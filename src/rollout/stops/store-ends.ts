@@ -1,5 +1,5 @@
 import type { OrgScope } from '../../access/scope.ts'
-import type { Db, Tx } from '../../platform/database/db.ts'
+import { type Db, type Tx, anyOf } from '../../platform/database/db.ts'
 
 /** An upgrade whose end is reached. */
 export interface DueEnd {
@@ -7,12 +7,16 @@ export interface DueEnd {
   readonly id: string
 }
 
-/** Lists upgrades whose end is reached, the earliest first. */
-export function listDueEnds(db: Db, now: Date, limit: number): Promise<DueEnd[]> {
+/** Lists upgrades whose end is reached, the earliest first. @param except Ids of those that are left out. */
+export function listDueEnds(
+  db: Db,
+  { now, except, limit }: { readonly now: Date; readonly except: readonly string[]; readonly limit: number },
+): Promise<DueEnd[]> {
   return db
     .selectFrom('orgUpgrade')
     .select(['orgId', 'id'])
     .where('endsAt', '<=', now)
+    .where((where) => where.not(where('id', '=', anyOf(except))))
     .orderBy('endsAt')
     .limit(limit)
     .execute()
