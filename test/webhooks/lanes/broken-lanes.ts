@@ -2,8 +2,9 @@ import { sql } from 'kysely'
 import type { Harness } from '../harness.ts'
 
 /**
- * Counts lanes that count too few messages, that would never be served, or with a message that claims would not find. A lane may
- * count messages that are gone until it is released, and after a crash until the next sweep.
+ * Counts lanes that count too few messages, that would never be served, or with a message that claims would not find. Nobody claims
+ * the lane of a webhook whose messages are fetched. A lane may count messages that are gone until it is released, and after a crash
+ * until the next sweep.
  */
 export async function countBrokenLanes({ ctx }: Harness): Promise<number> {
   const { rows } = await sql<{ broken: number }>`
@@ -11,8 +12,8 @@ export async function countBrokenLanes({ ctx }: Harness): Promise<number> {
       cross join lateral (
         select count(*) as messages, min(due_at) as first_due_at from webhook_message m
         where m.org_id = l.org_id and m.webhook_id = l.webhook_id) m
-    where l.pending < m.messages or (m.messages > 0 and w.enabled and l.next_at is null and l.lease_until is null)
-      or m.first_due_at < l.due_from
+    where l.pending < m.messages or (not l.pulled and (
+      (m.messages > 0 and w.enabled and l.next_at is null and l.lease_until is null) or m.first_due_at < l.due_from))
   `.execute(ctx.db)
   return rows[0]?.broken ?? -1
 }

@@ -18,6 +18,7 @@ import { updateWebhook } from '../../../../src/webhooks/update-webhook.ts'
 import { type TestClock, createTestClock } from '../../../support/test-clock.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { type Harness, createHarness } from '../../harness.ts'
+import { countBrokenLanes } from '../../lanes/broken-lanes.ts'
 import { type Received, allValid, signaturesOf, startReceiver } from '../../receiver.ts'
 
 const MIB = 1024 * 1024
@@ -76,6 +77,7 @@ it('hands out messages with the same ids and bytes until they are acknowledged, 
     clock.advance(10)
   }
   expect(await lane(id)).toMatchObject({ nextAt: null, leaseUntil: null })
+  expect(await countBrokenLanes(harness)).toBe(0)
   const first = await pull(id, 0n, 2)
   expect(first.messages.map((message) => eventOf(message).message)).toEqual(['one', 'two'])
   for (const message of first.messages) {
