@@ -2,7 +2,12 @@ import { beforeEach, expect, it } from 'vitest'
 import { endUpgrades } from '../../src/rollout/stops/end-upgrades.worker.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/changes/pause-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/changes/retry-org-upgrade.ts'
-import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
+import { getOverview } from '../../src/upgrades/overview/store.ts'
+import { presentOverview } from '../../src/upgrades/overview/wire.ts'
+import { readReport } from '../../src/upgrades/reports/read-report.ts'
+import { getReported } from '../../src/upgrades/reports/store.ts'
+import { presentSummary } from '../../src/upgrades/reports/wire.ts'
+import { type OrgUpgradeBody, presentOrgUpgrade } from '../../src/upgrades/wire.ts'
 import { permitRows, refuseRow } from '../support/database/refuse-row.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, statusOf, useRollout } from './harness.ts'
@@ -74,6 +79,45 @@ it('a command that the gateway has not sent by the end is never sent', async () 
   const commands = await rollout.ctx.db.selectFrom('deviceCommand').select('expiresAt').execute()
   expect(commands).toHaveLength(4)
   for (const { expiresAt } of commands) expect(expiresAt).toEqual(new Date('2026-03-01T13:00:00Z'))
+})
+
+it('an upgrade whose devices all finish after its end has its results, and no reason of a stop', async () => {
+  await rollout.seed([2, 1])
+  const id = await create({ strategy: 'big_bang' })
+  await rollout.advance()
+  await rollout.fleet.answer()
+  rollout.clock.advance(HOUR_MS)
+  await endUpgrades(rollout.ctx)
+  const { ctx, org } = rollout
+  const look = async () => {
+    const summary = presentSummary(
+      (await readReport(ctx.db, org.scope, await getReported(ctx.db, org.scope, id))).summary,
+    )
+    const { upgrades } = presentOrgUpgrade(await rollout.read(id))
+    return {
+      overview: presentOverview(await getOverview(ctx.db, org.scope, id)),
+      report: { ...summary, reasons: summary.sites.map((site) => site.reason) },
+      reasons: upgrades.map(({ upgrade }) => upgrade.stop_reason),
+    }
+  }
+  expect(await look()).toMatchObject({
+    overview: { status: 'running', stop_reason: reason },
+    report: { status: 'running', reasons: [reason, reason] },
+    reasons: [reason, reason],
+  })
+  await end()
+  const ended = await look()
+  expect(ended).toMatchObject({
+    overview: { status: 'completed', counts: { success: 3, total: 3 } },
+    report: { status: 'completed', upgraded: 3, reasons: [undefined, undefined] },
+    reasons: [undefined, undefined],
+  })
+  expect(ended.overview).not.toHaveProperty('stop_reason')
+  expect(ended.report.decisions.map(({ type, reason: why }) => [type, why])).toEqual([
+    ['UPGRADE_CREATED', undefined],
+    ['UPGRADE_END_REACHED', reason],
+  ])
+  expect((await eventsOf(id)).slice(-3)).toEqual(['UPGRADE_SITE_ENDED', 'UPGRADE_SITE_ENDED', 'UPGRADE_ENDED'])
 })
 
 it('an upgrade that cannot be ended delays no later end, and is tried again after a pause', async () => {
