@@ -195,7 +195,7 @@ const statusOf: Readonly<Record<MxedgeUpgradeTarget['state'], TargetStatus>> = {
 }
 
 export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typeof MxedgeUpgradeItemReply> {
-  const { orgId, id, siteId, status, plan, currentPhase, startAt, createdAt, finishedAt } = upgrade
+  const { orgId, id, siteId, status, stopping, plan, currentPhase, startAt, createdAt, finishedAt } = upgrade
   const request = upgrade.request as MxedgeUpgradeBody
   const { distro, canary_phases: phases, max_failures: failures } = request
   const limit = request.max_failure_percentage ?? plan.max_failure_percentage ?? undefined
@@ -220,7 +220,8 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
     phase: currentPhase,
     phase_sizes: [...plan.phase_sizes],
     counts: presentCounts(upgrade),
-    ...presentState(upgrade),
+    // While failed appliances are retried, the row keeps the reason for which the others were cancelled.
+    ...presentState({ ...upgrade, stopReason: stopping === null ? null : upgrade.stopReason }),
     created_time: epochS(createdAt),
     ...(finishedAt !== null && { finished_time: epochS(finishedAt) }),
   }

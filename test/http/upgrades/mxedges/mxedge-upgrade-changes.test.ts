@@ -80,10 +80,12 @@ describe('a retry', () => {
     const { id } = await upgrade(given.world, given.tunterm({ strategy: 'serial', max_failure_percentage: 0 }))
     const [first] = await given.idsBy(id, 'queued')
     await given.play([first])
-    expect(await find(given.world, id)).toMatchObject({ status: 'failed', counts: { failed: 1, cancelled: 2 } })
+    const stopped = { status: 'failed', counts: { failed: 1, cancelled: 2 }, stop_reason: expect.any(String) }
+    expect(await find(given.world, id)).toMatchObject(stopped)
     expect((await given.act(id, 'retry')).body).toEqual({ retried: 1, skipped: [] })
+    expect(await find(given.world, id)).not.toHaveProperty('stop_reason')
     await given.play()
-    expect(await find(given.world, id)).toMatchObject({ status: 'failed', counts: { success: 1, cancelled: 2 } })
+    expect(await find(given.world, id)).toMatchObject({ ...stopped, counts: { success: 1, cancelled: 2 } })
   })
 
   test('is refused where the failures that remain would stop the upgrade at once', async () => {
