@@ -50,7 +50,7 @@ export async function markStopping(tx: Tx, scope: InOrg, orgUpgradeId: string, s
   if (only !== null) update = update.where('id', '=', anyOf(only))
   const stopped = await update.returning('id').execute()
   if (becomes === 'cancelled') await closeSiteUpgrades(tx, scope, { orgUpgradeId, only })
-  // An org upgrade goes on as long as one of its site upgrades does.
+  // An org upgrade goes on as long as one of its site upgrades runs or, after a cancellation at a site, may await devices there.
   await tx
     .updateTable('orgUpgrade')
     .set({ stopping: becomes, hold: null })
@@ -65,14 +65,17 @@ export async function markStopping(tx: Tx, scope: InOrg, orgUpgradeId: string, s
             .select('siteUpgrade.id')
             .where('siteUpgrade.orgId', '=', scope.orgId)
             .where('siteUpgrade.orgUpgradeId', '=', orgUpgradeId)
-            .where('siteUpgrade.finishedAt', 'is', null)
-            .where('siteUpgrade.stopping', 'is', null),
+            .where('siteUpgrade.stopping', 'is', null)
+            .where(becomes === 'cancelled' ? runsOrSearches : sql<boolean>`site_upgrade.finished_at is null`),
         ),
       ),
     )
     .execute()
   return stopped.map(({ id }) => id)
 }
+
+const runsOrSearches = sql<boolean>`(site_upgrade.finished_at is null
+  or (not site_upgrade.closed and org_upgrade.include_due_ms is not null))`
 
 /** Returns which of the organization upgrades have a site upgrade that runs and was not stopped. */
 export async function listRunning(

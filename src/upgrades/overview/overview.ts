@@ -21,6 +21,8 @@ interface CommonFields {
   readonly waitsUntil: Date | null
   /** Why it stops or has stopped before its end. */
   readonly stopReason: string | null
+  /** The number of devices or edge appliances of other upgrades that it awaits, also after its end. */
+  readonly awaited: number
   /** At a site: it also concerns others, or those that are created later. False in an organization. */
   readonly hasOtherSites: boolean
 }

@@ -4,8 +4,10 @@ import { siteOf } from '../../mxedges/upgrades/store-place.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
+import { awaitedCount as awaitedAppliances } from '../../mxedges/upgrades/store-awaited.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
+import { awaitedCount } from '../../rollout/changes/store-awaited.ts'
 import { endTime } from '../reports/store.ts'
 import { concernsOthers, isNamed } from '../site/store.ts'
 import { countsOfSites } from '../store.ts'
@@ -82,7 +84,8 @@ export async function getOverview(reader: Reader, scope: PlaceScope, id: string)
 
 /**
  * The upgrades whose ids are in `page`, as far as they are in the scope. While an upgrade runs, only its running sites count
- * for `stop_reason`: one that was stopped earlier keeps its reason when devices of other sites are retried.
+ * for `stop_reason`, and all of them must stop: one that was stopped earlier keeps its reason when devices of other sites are
+ * retried, and one that stops alone leaves the others as they are.
  */
 function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
   const { orgId } = scope
@@ -90,7 +93,8 @@ function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
   return sql`
     select upgrade.id, upgrade.kind, upgrade.strategy, upgrade.target_version, null::jsonb as versions, null::text as distro,
       upgrade.created_at, whole.start_at, ${endTime} as end_s, whole.statuses, whole.is_running, whole.hold, whole.stop_reason, whole.waits_until, whole.sites,
-      ${siteId === null ? sql`false` : concernsOthers(siteId)} as has_other_sites, counted.counts
+      ${siteId === null ? sql`false` : concernsOthers(siteId)} as has_other_sites, counted.counts,
+      ${awaitedIn(siteId)} as awaited
     from page join org_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id
     cross join lateral (
       select min(part.start_at) as start_at, coalesce(bool_or(part.finished_at is null), false) as is_running,
@@ -98,7 +102,8 @@ function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
         min(part.waits_until) filter (where part.finished_at is null) as waits_until,
         (array_agg(part.hold order by part.id) filter (where part.finished_at is null and part.hold is not null))[1] as hold,
         case when bool_or(part.finished_at is null)
-          then (array_agg(part.stop_reason order by part.id) filter (where part.stopping is not null and part.finished_at is null))[1]
+          then case when bool_and(part.stopping is not null) filter (where part.finished_at is null)
+            then (array_agg(part.stop_reason order by part.id) filter (where part.finished_at is null))[1] end
           else (array_agg(part.stop_reason order by part.id) filter (where part.stopping is not null))[1] end as stop_reason
       from site_upgrade part where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id
         and ${isAt(sql`part.site_id`, siteId)}) whole
@@ -107,13 +112,21 @@ function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
     select upgrade.id, 'mxedge', upgrade.plan->>'strategy', null, coalesce(upgrade.request->'versions', '{}'),
       upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, null, array[upgrade.status],
       upgrade.finished_at is null, upgrade.hold,
-      case when upgrade.stopping is not null then upgrade.stop_reason end, upgrade.waits_until, null, ${siteId === null ? sql`false, upgrade.counts` : ofSite(siteId)}
+      case when upgrade.stopping is not null then upgrade.stop_reason end, upgrade.waits_until, null, ${siteId === null ? sql`false, upgrade.counts` : ofSite(siteId)},
+      (select ${awaitedAppliances} from mxedge_upgrade where mxedge_upgrade.org_id = upgrade.org_id and mxedge_upgrade.id = upgrade.id)
     from page join mxedge_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id
     ${siteId === null ? sql`` : sql`cross join lateral (select ${siteOf('upgrade')} as site_id offset 0) place`}`
 }
 
 function isAt(column: RawBuilder<unknown>, siteId: string | null): RawBuilder<boolean> {
   return siteId === null ? sql`true` : sql`${column} = ${siteId}`
+}
+
+/** The number of devices that `upgrade` awaits. Nearly all upgrades await none, whose sites are not read. */
+function awaitedIn(siteId: string | null): RawBuilder<number> {
+  return sql`case when upgrade.include_due_ms is null or upgrade.stopping is not null then 0 else (
+    select coalesce(sum(${awaitedCount}), 0)::integer from site_upgrade where site_upgrade.org_id = upgrade.org_id
+      and site_upgrade.org_upgrade_id = upgrade.id and ${isAt(sql`site_upgrade.site_id`, siteId)}) end`
 }
 
 /** Whether `upgrade` of appliances belongs to another `place` than a site, and its counts: of all that it has, or of those that are there now. */

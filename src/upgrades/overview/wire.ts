@@ -6,7 +6,7 @@ import type { MxedgeTargetState } from '../../mxedges/upgrades/upgrade.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { TargetState } from '../../rollout/rollout.ts'
 import { decideWholeStatus } from '../decide-whole-status.ts'
-import { presentState, stateFields, waitField } from '../wire.ts'
+import { awaitedField, presentAwaited, presentState, stateFields, waitField } from '../wire.ts'
 import { type UpgradeOverview, overviewKinds } from './overview.ts'
 import { keysOf, recordOf } from '../../platform/records.ts'
 
@@ -34,6 +34,7 @@ export const UpgradeOverviewReply = named(
     }),
     ...stateFields,
     ...waitField,
+    ...awaitedField('devices or edge appliances'),
     strategy: Type.String(),
     target_version: Type.Optional(
       Type.String({ description: 'of devices and SSR routers; empty where it depends on the model' }),
@@ -99,6 +100,7 @@ export function presentOverview(upgrade: UpgradeOverview): Static<typeof Upgrade
     kind,
     status: decideWholeStatus({ runs: isRunning, statuses, hasResults: counts.success + counts.failed > 0 }),
     ...presentState(upgrade),
+    ...presentAwaited(upgrade.awaited),
     strategy,
     ...presentTarget(upgrade),
     ...(upgrade.hasOtherSites && { other_sites: true }),

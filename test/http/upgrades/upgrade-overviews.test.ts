@@ -126,6 +126,29 @@ describe('the list of upgrades of all kinds', () => {
     expect((await at(siteId, '?kind=mxedge')).body).toEqual([body[0]])
     expect((await at(siteId, '?kind=device')).body).toEqual([])
     expect((await all(`/${ofRouters}`)).body).toMatchObject({ sites: 2, counts: { total: 4 } })
+    await server.call('POST', `/sites/${siteId}/ssr/upgrade/${ofRouters}/cancel`)
+    expect((await at(siteId, '?kind=ssr')).body[0].stop_reason).toContain('cancelled by')
+    // The other site goes on.
+    expect((await all(`/${ofRouters}`)).body).not.toHaveProperty('stop_reason')
+  })
+
+  test('counts what an upgrade awaits, at a site only of its part, which stops waiting there', async () => {
+    const away = await addSite(server)
+    await upgradeAt([siteId, away], { start_time: nowS() + 1000 })
+    const joining = { site_ids: [siteId, away], versions: [{ version: '6.3.0' }], include_new: true }
+    const { id } = (await server.call('POST', `/orgs/${server.org.orgId}/devices/upgrade`, { body: joining })).body
+    const atSite = () => server.call('GET', `/sites/${siteId}/upgrades/${id}`)
+    expect((await all(`/${id}`)).body).toMatchObject({ awaited: 4 })
+    expect((await atSite()).body).toMatchObject({ awaited: 2, other_sites: true })
+    await server.call('POST', `/sites/${siteId}/devices/upgrade/${id}/cancel`)
+    expect((await atSite()).body).not.toHaveProperty('awaited')
+    expect((await all(`/${id}`)).body).toMatchObject({ awaited: 2 })
+    await uploadPackage(server, '2.2.0')
+    const mxedge_ids = [await addBox(server)]
+    const versions = { tunterm: '2.2.0' }
+    await upgradeBoxes(server, { mxedge_ids, versions, start_time: nowS() + 1000 })
+    const ofBoxes = await upgradeBoxes(server, { versions, include_new: true })
+    expect((await all(`/${ofBoxes.id}`)).body.awaited).toBeGreaterThan(0)
   })
 
   test('of appliances that are at one site alone is changed there as one that was created there, wherever they are later', async () => {

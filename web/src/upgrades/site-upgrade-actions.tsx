@@ -11,7 +11,7 @@ import { barOf } from './approver.ts'
 import { type RolloutKind, reportOf } from './calls.ts'
 import { MAX_APPROVAL_NOTE, NoteField } from './note-field.tsx'
 import { earliestText, pauseEffect, resumeEffect, retryEffect, sharedEffect } from './effects.ts'
-import { type Action, actionsOf, heldGateOf, heldPhaseOf, isBeforeStart } from './verdict.ts'
+import { type Action, actionsOf, heldGateOf, heldPhaseOf, isBeforeStart, stopWaitingEffect } from './verdict.ts'
 import { cancelEffect, unfinishedOf } from './site-effects.ts'
 import type { Hold, Report } from './upgrade.ts'
 
@@ -45,12 +45,15 @@ interface PartActionsProps extends SiteUpgradeActionsProps {
   readonly upgrade: Overview & { readonly kind: RolloutKind }
 }
 
+/** What a site may do with its part of an upgrade that also concerns other sites. */
+const ofPart: ReadonlySet<Action> = new Set(['cancel', 'stopWaiting'])
+
 /** Those on the part of an upgrade of devices or routers. */
 function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
   const { api } = useServer()
   const [note, setNote] = useState('')
   const self = useSelf()
-  const { id, kind, counts, other_sites: concernsOthers = false } = upgrade
+  const { id, kind, counts, awaited = 0, other_sites: concernsOthers = false } = upgrade
   const { failed } = counts
   const { unit } = kinds[kind]
   const standing = standingOf(upgrade)
@@ -71,9 +74,9 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
   const gate = report.data && heldGateOf(report.data, hold)
   const bar = isAwaited && report.data !== undefined ? barOf({ report: report.data, hold }, self) : null
   const isBarred = report.data === undefined || bar !== null
-  const possible = actionsOf(kind, { ...standing, failed, awaited: 0, isBarred, endTime: upgrade.end_time })
+  const possible = actionsOf(kind, { ...standing, failed, awaited, isBarred, endTime: upgrade.end_time })
   // The others concern the upgrade as a whole.
-  const offered = concernsOthers ? possible.filter((action) => action === 'cancel') : possible
+  const offered = concernsOthers ? possible.filter((action) => ofPart.has(action)) : possible
   const change = (name: 'pause' | 'resume' | 'cancel') => answerOf(api.POST(`${path}/${name}`, { params }))
   const offers: Readonly<Partial<Record<Action, Offer>>> = {
     pause: { title: 'Pause', effect: pauseEffect(waiting, null), run: () => change('pause') },
@@ -89,6 +92,7 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
       run: () => approve(api, params.path, { report: report.data, hold, note }),
     },
     cancel: { title: 'Cancel', isDestructive: true, effect: cancelEffect(counts, unit), run: () => change('cancel') },
+    stopWaiting: { title: 'Stop waiting', effect: stopWaitingEffect(awaited, unit), run: () => change('cancel') },
     retry: {
       title: 'Retry',
       effect: retryEffect(failed, unit),

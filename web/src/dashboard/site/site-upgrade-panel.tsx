@@ -12,6 +12,7 @@ import { SiteUpgradeActions } from '../../upgrades/site-upgrade-actions.tsx'
 import { SiteTargets } from '../../upgrades/site-targets.tsx'
 import { UpgradeLink } from '../../upgrades/upgrade-link.tsx'
 import { stateOf } from '../../upgrades/upgrade.ts'
+import { awaitedText } from '../../upgrades/verdict.ts'
 import { OVERVIEW_MS } from '../use-counts.ts'
 import { Row, RowName } from '../../display/layout/row.tsx'
 
@@ -68,6 +69,7 @@ function SiteUpgrade({ orgId, siteId, upgrade, zone }: SiteUpgradeProps) {
   // The pages have the buttons of those who may change the whole upgrade.
   const mayChangeWhole = useMay('write', { orgId })
   const mayChange = useMay('write', { orgId, siteId }) && !mayChangeWhole
+  const awaited = awaitedText(upgrade.awaited ?? 0, kinds[kind].unit)
   const { tone, text } = stateOf(standingOf(upgrade))
   const done = () => queries.invalidateQueries({ queryKey: ['site upgrades', siteId] })
   // Only the organization has the record of an upgrade of appliances that concerns other sites.
@@ -96,6 +98,7 @@ function SiteUpgrade({ orgId, siteId, upgrade, zone }: SiteUpgradeProps) {
         </p>
         <ShareBar label={kinds[kind].text} shares={sharesOf(counts)} />
         <WaitNote upgrade={upgrade} zone={zone} />
+        {awaited !== null && <p>{awaited}</p>}
         {mayChange && (
           <div className="panel-buttons">
             <SiteUpgradeActions siteId={siteId} upgrade={upgrade} onDone={done} />
