@@ -50,6 +50,14 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
       expect(record.stop_reason).toContain(person.email)
       const { body: report } = await server.call('GET', `${upgrades}/${made.upgrade_id}/report`, { as: owner })
       expect(report.start_gate.approved_by).toMatchObject([{ name: expect.any(String) }, { note: 'after the fair' }])
+      const later = { version: NEW, start_datetime: '2096-01-01T00:00:00' }
+      for (const more of [later, { version: NEW, include_new: true, reboot: true }])
+        await server.call('POST', upgrades, { body: more, as: owner })
+      await page.clock.runFor(10_000)
+      await panel.getByText('This upgrade awaits 2 devices that are in other upgrades.').waitFor()
+      await panel.getByRole('button', { name: 'Stop waiting…' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Stop waiting' }).click()
+      await panel.getByText(/awaits/).waitFor({ state: 'detached' })
       // The other actions concern all sites of an upgrade.
       const both = { version: NEW, site_ids: others.map(({ id }) => id), start_datetime: '2096-01-01T00:00:00' }
       const { body: whole } = await server.call('POST', `/orgs/${owner.orgId}/devices/upgrade`, {
@@ -73,7 +81,6 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
         body: { macs: [other?.mac] },
         as: owner,
       })
-      await page.clock.runFor(10_000)
       await panel.locator('details').getByText(`excluded by ${owner.email}`).waitFor()
       await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
       await uploadPackage(server, '2.0.0', { org: owner })

@@ -25,11 +25,8 @@ export function orderTargets(targets: readonly ApplianceTarget[]): readonly Appl
 }
 
 /** True until the appliance installs or has ended in the upgrade. */
-export function isExcludable(
-  { status }: { readonly status: string },
-  target: Pick<ApplianceTarget, 'status'>,
-): boolean {
-  return isRunning(status) && ['queued', 'downloading', 'downloaded'].includes(target.status)
+export function isWaiting({ status }: Pick<ApplianceTarget, 'status'>): boolean {
+  return ['queued', 'downloading', 'downloaded'].includes(status)
 }
 
 type Standing = Pick<ApplianceUpgrade, 'status' | 'phase' | 'phase_sizes'>

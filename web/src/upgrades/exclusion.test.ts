@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { effectText } from '../display/forms/effect.ts'
 import type { Target, TargetStatus } from './upgrade.ts'
-import { excludableOf, exclusionEffect, skippedText } from './exclusion.ts'
+import { begins, excludableOf, exclusionEffect, skippedText } from './exclusion.ts'
 
 const target = (mac: string, status: TargetStatus): Target => ({ mac, site_id: 's', status })
 
@@ -12,8 +12,17 @@ it('devices are excluded until they install, and while the upgrade runs', () => 
     target('3', 'reboot_in_progress'),
     target('4', 'failed'),
   ]
-  expect(excludableOf({ status: 'upgrading' }, targets).map(({ mac }) => mac)).toEqual(['1', '2'])
-  expect(excludableOf({ status: 'cancelled' }, targets)).toEqual([])
+  const sites = [{ site_id: 's' }]
+  expect(excludableOf({ status: 'upgrading', sites }, targets).map(({ mac }) => mac)).toEqual(['1', '2'])
+  expect(excludableOf({ status: 'cancelled', sites }, targets)).toEqual([])
+})
+
+it('devices are not excluded from what stops anyway', () => {
+  const targets = [target('1', 'scheduled'), { ...target('2', 'scheduled'), site_id: 'other' }]
+  const parts = [{ site_id: 's', reason: 'cancelled by Ada' }, { site_id: 'other' }]
+  expect(excludableOf({ status: 'running', sites: parts }, targets).map(({ mac }) => mac)).toEqual(['2'])
+  expect(begins({ status: 'upgrading' })).toBe(true)
+  expect(begins({ status: 'upgrading', stop_reason: 'cancelled by Ada' })).toBe(false)
 })
 
 it('the effect says how many are excluded, or which one', () => {

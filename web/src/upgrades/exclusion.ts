@@ -1,15 +1,36 @@
 import { counted } from '../display/texts/counted.ts'
 import type { Effect } from '../display/forms/effect.ts'
-import { type Target, type TargetStatus, isRunning, waitingStates } from './upgrade.ts'
+import { type Report, type Target, type TargetStatus, isRunning, waitingStates } from './upgrade.ts'
 
-const excludable: ReadonlySet<TargetStatus> = new Set(waitingStates)
+const waiting: ReadonlySet<TargetStatus> = new Set(waitingStates)
 
-/** Returns those of the targets that a person may exclude. An upgrade that has ended changes none any more. */
-export function excludableOf<T extends Pick<Target, 'status'>>(
-  { status }: { readonly status: string },
+/** True until the device installs or has ended in the upgrade. */
+export function isWaiting({ status }: Pick<Target, 'status'>): boolean {
+  return waiting.has(status)
+}
+
+/** True if an upgrade still begins with what waits: one that stops or has ended changes nothing more. */
+export function begins({
+  status,
+  stop_reason: stopReason,
+}: {
+  readonly status: string
+  readonly stop_reason?: string
+}): boolean {
+  return isRunning(status) && stopReason === undefined
+}
+
+/** The part of an upgrade at a site, and why it was stopped. */
+type Part = Pick<Report['sites'][number], 'site_id' | 'reason'>
+
+/** Returns those of the targets that a person may exclude, because the upgrade would change them. */
+export function excludableOf<T extends Pick<Target, 'status' | 'site_id'>>(
+  { status, sites }: { readonly status: string; readonly sites: readonly Part[] },
   targets: readonly T[],
 ): readonly T[] {
-  return isRunning(status) ? targets.filter((target) => excludable.has(target.status)) : []
+  if (!isRunning(status)) return []
+  const stopped = new Set(sites.flatMap(({ site_id: id, reason }) => (reason === undefined ? [] : [id])))
+  return targets.filter((target) => isWaiting(target) && !stopped.has(target.site_id))
 }
 
 /** @param unit What one of them is called. @param name The name of the only one. */

@@ -1,7 +1,7 @@
 import { type Api, allPagesOf, answerOf, pageOf } from '../api/client.ts'
 import { type Overview, kinds } from './overview.ts'
-import { applianceStates, isExcludable, orderTargets } from './appliance.ts'
-import { excludableOf } from './exclusion.ts'
+import { applianceStates, isWaiting as isApplianceWaiting, orderTargets } from './appliance.ts'
+import { isWaiting } from './exclusion.ts'
 import { type Words, orderByState, reasonOf, targetStates, targetText } from './upgrade.ts'
 
 /** A device, a router or an appliance of an upgrade at a site. */
@@ -11,14 +11,19 @@ export interface SiteTarget {
   readonly name: string
   readonly state: Words
   readonly reason: string | undefined
-  readonly isExcludable: boolean
+  /** True until it installs or has ended in the upgrade. */
+  readonly isWaiting: boolean
 }
 
 /** The most that one page of a list has. */
 const PAGE = 1000
 
 /** Lists what an upgrade does at a site, failures first. */
-export async function listSiteTargets(api: Api, siteId: string, upgrade: Overview): Promise<readonly SiteTarget[]> {
+export async function listSiteTargets(
+  api: Api,
+  siteId: string,
+  upgrade: Pick<Overview, 'id' | 'kind'>,
+): Promise<readonly SiteTarget[]> {
   const { kind } = upgrade
   const path = { site_id: siteId, upgrade_id: upgrade.id }
   const paramsOf = (page: number) => ({ path, query: { limit: PAGE, page } })
@@ -28,13 +33,12 @@ export async function listSiteTargets(api: Api, siteId: string, upgrade: Overvie
     )
     return orderTargets(targets).map((target) => {
       const { mxedge_id: id, name, status, reason } = target
-      return { id, name, state: applianceStates[status], reason, isExcludable: isExcludable(upgrade, target) }
+      return { id, name, state: applianceStates[status], reason, isWaiting: isApplianceWaiting(target) }
     })
   }
   const targets = await allPagesOf((page) =>
     pageOf(api.GET(`/api/v1/sites/{site_id}${kinds[kind].path}/{upgrade_id}/targets`, { params: paramsOf(page) })),
   )
-  const excludable = new Set(excludableOf(upgrade, targets))
   return orderByState(targets).map((target) => {
     const { mac, status } = target
     const reason = reasonOf(target)
@@ -43,7 +47,7 @@ export async function listSiteTargets(api: Api, siteId: string, upgrade: Overvie
       name: targetText(target),
       state: targetStates[status],
       reason,
-      isExcludable: excludable.has(target),
+      isWaiting: isWaiting(target),
     }
   })
 }

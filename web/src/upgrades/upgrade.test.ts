@@ -12,6 +12,12 @@ it('ignores why other sites were stopped while the failed devices of one are ret
   )
 })
 
+it('is not stopped where only a part of it stops', () => {
+  const stops = { status: 'upgrading', stop_reason: 'cancelled by Ada' }
+  expect(stopReasonOf(upgradeOf(stops, { status: 'upgrading' }))).toBeNull()
+  expect(stopReasonOf(upgradeOf(stops, stops))).toBe('cancelled by Ada')
+})
+
 it('says that a device is being restored, or why it was', () => {
   const target = { mac: '5c5b35000001', site_id: 'site', status: 'reboot_in_progress', reason: 'unstable' } as Target
   expect(reasonOf(target)).toBe('unstable')

@@ -98,11 +98,13 @@ function holdText({ by }: Pick<Hold, 'by'>): string {
 }
 
 /**
- * Returns why an upgrade was stopped; null if it was not. While it runs, only its running parts count: a part that was
- * stopped earlier keeps its reason when devices of other sites are retried.
+ * Returns why an upgrade was stopped; null if it was not. While it runs, only its running parts count, and all of them must
+ * stop: a part that was stopped earlier keeps its reason when devices of other sites are retried, and a part that stops alone
+ * leaves the others as they are.
  */
 export function stopReasonOf({ upgrades }: Upgrade): string | null {
   const running = upgrades.filter(({ upgrade }) => isRunning(upgrade.status))
+  if (running.some(({ upgrade }) => upgrade.stop_reason === undefined)) return null
   const parts = running.length > 0 ? running : upgrades
   return parts.find(({ upgrade }) => upgrade.stop_reason !== undefined)?.upgrade.stop_reason ?? null
 }

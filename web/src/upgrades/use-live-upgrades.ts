@@ -10,8 +10,15 @@ interface Options {
   readonly read: () => Promise<unknown>
 }
 
-/** Keeps what a page shows of upgrades of these kinds up to date with the server. */
-export function useLiveUpgrades(orgId: string, watched: readonly UpgradeKind[], options: Options): void {
+/**
+ * Keeps what a page shows of upgrades of these kinds up to date with the server.
+ * @param place The path of the organization, or of the one site, whose upgrades they are.
+ */
+export function useLiveUpgrades(
+  place: `/${'orgs' | 'sites'}/${string}`,
+  watched: readonly UpgradeKind[],
+  options: Options,
+): void {
   const { stream } = useServer()
   const current = useRef(options)
   useEffect(() => {
@@ -21,7 +28,7 @@ export function useLiveUpgrades(orgId: string, watched: readonly UpgradeKind[], 
   useEffect(() => {
     const refresher = createRefresher({ refresh: () => timed(current.current.read), schedule })
     const ends = (names.split(' ') as UpgradeKind[]).map((kind) =>
-      stream.subscribe(`/orgs/${orgId}${kinds[kind].path}`, {
+      stream.subscribe(`${place}${kinds[kind].path}`, {
         onData(data) {
           if (current.current.onChange(data)) refresher.request()
         },
@@ -33,7 +40,13 @@ export function useLiveUpgrades(orgId: string, watched: readonly UpgradeKind[], 
       for (const end of ends) end()
       refresher.stop()
     }
-  }, [names, orgId, stream])
+  }, [names, place, stream])
+}
+
+/** Returns the id of the upgrade that a message of the stream is about; those about edge appliances are whole records. */
+export function upgradeIdIn(data: unknown): string | undefined {
+  const { upgrade_id: upgradeId, id } = data as { readonly upgrade_id?: string; readonly id?: string }
+  return upgradeId ?? id
 }
 
 const schedule = (run: () => void, ms: number): void => void setTimeout(run, ms)

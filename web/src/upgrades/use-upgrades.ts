@@ -15,7 +15,7 @@ interface Shown {
 /** The upgrades of an organization, the latest first, by pages. They are kept up to date. */
 export function useUpgrades(orgId: string, shown: Shown) {
   const queries = useQueryClient()
-  useLiveUpgrades(orgId, shown.kind === undefined ? upgradeKinds : [shown.kind], {
+  useLiveUpgrades(`/orgs/${orgId}`, shown.kind === undefined ? upgradeKinds : [shown.kind], {
     onChange: () => true,
     read: () => queries.invalidateQueries({ queryKey: ['upgrades', orgId], refetchType: refetchType() }),
   })

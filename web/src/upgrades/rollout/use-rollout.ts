@@ -39,7 +39,7 @@ export function useRollout(place: UpgradePlace) {
       queries.invalidateQueries({ queryKey: recordKey, ...options }),
     ])
   }
-  useLiveUpgrades(orgId, [kind], {
+  useLiveUpgrades(`/orgs/${orgId}`, [kind], {
     onChange(data) {
       const change = data as UpgradeChange
       if (change.upgrade_id !== upgradeId) return false

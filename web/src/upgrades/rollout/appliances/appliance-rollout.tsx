@@ -10,12 +10,13 @@ import { ViewerTime } from '../../../display/times/time.tsx'
 import { goalText, kinds, standingOf } from '../../overview.ts'
 import { stateOf } from '../../upgrade.ts'
 import { PhaseWindow } from '../phases/phase-window.tsx'
+import { begins } from '../../exclusion.ts'
 import { awaitedText } from '../../verdict.ts'
 import { TimelinePanel } from '../timeline/timeline-panel.tsx'
 import { ApplianceActions, type ApplianceCalls } from '../../appliance-actions.tsx'
 import { ApplianceTargets } from './appliance-targets.tsx'
 import { applianceTimeline } from './appliance-timeline.ts'
-import { type ApplianceUpgrade, applianceVerdict, countAppliances, isExcludable } from '../../appliance.ts'
+import { type ApplianceUpgrade, applianceVerdict, countAppliances, isWaiting } from '../../appliance.ts'
 import { type AppliancePlace, useApplianceRollout } from './use-appliance-rollout.ts'
 
 /** An upgrade may have a note for each of thousands of appliances. */
@@ -32,7 +33,7 @@ export function ApplianceRollout(place: AppliancePlace) {
   const names = new Map(targets.map(({ mxedge_id: id, name }) => [id, name]))
   const awaited = awaitedText(upgrade.awaited ?? 0, kinds.mxedge.unit)
   const phases = countAppliances(upgrade, targets)
-  const excludable = new Set(mayWrite ? targets.filter((target) => isExcludable(upgrade, target)) : [])
+  const excludable = new Set(mayWrite && begins(upgrade) ? targets.filter(isWaiting) : [])
   const { tone, text } = stateOf(standingOf(upgrade))
   const timeline = (
     <div>

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type Api, type Schemas, allPagesOf, answerOf, pageOf, useServer } from '../../../api/client.ts'
-import { refetchType, useLiveUpgrades } from '../../use-live-upgrades.ts'
-import type { ApplianceTarget, ApplianceUpgrade } from '../../appliance.ts'
+import { refetchType, upgradeIdIn, useLiveUpgrades } from '../../use-live-upgrades.ts'
+import type { ApplianceTarget } from '../../appliance.ts'
 
 export interface AppliancePlace {
   readonly orgId: string
@@ -35,11 +35,8 @@ export function useApplianceRollout({ orgId, upgradeId }: AppliancePlace) {
       queries.invalidateQueries({ queryKey: logKey, ...options }),
     ])
   }
-  useLiveUpgrades(orgId, ['mxedge'], {
-    onChange(data) {
-      const { id } = data as ApplianceUpgrade
-      return id === upgradeId
-    },
+  useLiveUpgrades(`/orgs/${orgId}`, ['mxedge'], {
+    onChange: (data) => upgradeIdIn(data) === upgradeId,
     read: () => refresh(refetchType()),
   })
   return {
