@@ -5,6 +5,7 @@ import {
   type MaintenanceWindow,
   describeWindows,
   findClosing,
+  findNextTime,
   findOpening,
   longestMs,
   minutesOf,
@@ -20,6 +21,40 @@ function open(windows: readonly MaintenanceWindow[], zone: string, from: string,
 }
 
 const night: MaintenanceWindow = { days: ['sat'], start: '22:00', end: '04:00' }
+
+describe('findNextTime', () => {
+  const next = (daily: Parameters<typeof findNextTime>[0], zone: string, after: string) =>
+    new Date(findNextTime(daily, zone, Date.parse(after))).toISOString()
+
+  test.each([
+    // 2026-06-13 is a Saturday. Berlin is two hours ahead of UTC.
+    ['later on the day', undefined, '2026-06-13T10:00:00Z', '2026-06-13T12:30:00.000Z'],
+    ['not at the instant itself', undefined, '2026-06-13T12:30:00Z', '2026-06-14T12:30:00.000Z'],
+    ['on the next of its days', ['wed', 'fri'], '2026-06-13T10:00:00Z', '2026-06-17T12:30:00.000Z'],
+    ['a week later', ['sat'], '2026-06-13T12:30:00Z', '2026-06-20T12:30:00.000Z'],
+    ['on the day of the site', ['sun'], '2026-06-13T22:30:00Z', '2026-06-14T12:30:00.000Z'],
+  ] as const)('is %s', (_, days, after, expected) => {
+    expect(next({ days: days && [...days], time: '14:30' }, 'Europe/Berlin', after)).toBe(expected)
+  })
+
+  test.each([
+    [
+      'that clocks are set forward over is the moment of that change',
+      '02:30',
+      '2026-03-08T07:00:00.000Z',
+      '2026-03-09T06:30:00.000Z',
+    ],
+    ['at which clocks are set forward is that moment', '02:00', '2026-03-08T07:00:00.000Z', '2026-03-09T06:00:00.000Z'],
+  ])('a time %s', (_, time, first, second) => {
+    expect(next({ time }, 'America/New_York', '2026-03-08T05:00:00Z')).toBe(first)
+    expect(next({ time }, 'America/New_York', first)).toBe(second)
+  })
+
+  test('a time that clocks show twice is the first one, and once', () => {
+    expect(next({ time: '01:30' }, 'America/New_York', '2026-11-01T04:00:00Z')).toBe('2026-11-01T05:30:00.000Z')
+    expect(next({ time: '01:30' }, 'America/New_York', '2026-11-01T05:30:00Z')).toBe('2026-11-02T06:30:00.000Z')
+  })
+})
 
 describe('findOpening', () => {
   test.each([

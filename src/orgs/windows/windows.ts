@@ -63,12 +63,37 @@ interface Span {
   readonly toMs: number
 }
 
+/** A time of day on certain days. */
+export interface DailyTime extends Pick<MaintenanceWindow, 'days'> {
+  /** `HH:MM`. */
+  readonly time: string
+}
+
+/**
+ * Returns the first instant after `afterMs` at which the clock of a site reaches the time; see instantOf().
+ * @param zone The name of an IANA zone.
+ */
+export function findNextTime({ days, time }: DailyTime, zone: string, afterMs: number): number {
+  const clock = IANAZone.create(zone)
+  const yesterday = Math.floor((afterMs + clock.offset(afterMs) * MINUTE_MS) / DAY_MS) - 1
+  for (let day = yesterday; ; day += 1) {
+    if (!isOn(days, day)) continue
+    const atMs = instantOf(day * DAY_MS + minutesOf(time) * MINUTE_MS, clock)
+    if (atMs > afterMs) return atMs
+  }
+}
+
 /** @param day Days since 1970-01-01 on the clock. */
-function spansOf(windows: readonly MaintenanceWindow[], day: number, clock: IANAZone): Span[] {
+function isOn(days: MaintenanceWindow['days'], day: number): boolean {
   // 1970-01-01 was a Thursday.
   const weekday = weekdays[(((day + 3) % 7) + 7) % 7]
+  return days === undefined || days.some((name) => name === weekday)
+}
+
+/** @param day Days since 1970-01-01 on the clock. */
+function spansOf(windows: readonly MaintenanceWindow[], day: number, clock: IANAZone): Span[] {
   return windows
-    .filter(({ days }) => days === undefined || days.some((name) => name === weekday))
+    .filter(({ days }) => isOn(days, day))
     .map(({ start, end }) => {
       const startMs = day * DAY_MS + minutesOf(start) * MINUTE_MS
       const endMs = day * DAY_MS + minutesOf(end) * MINUTE_MS + (minutesOf(end) <= minutesOf(start) ? DAY_MS : 0)
