@@ -103,7 +103,14 @@ export function systemScopeOf(
   worker: Worker,
   { orgId, siteId }: { readonly orgId: string; readonly siteId: string | null },
 ): PlaceScope {
-  if (siteId === null) return systemScope(worker, orgId)
+  return siteId === null ? systemScope(worker, orgId) : systemSiteScope(worker, { orgId, siteId })
+}
+
+/** Like systemScope(), for one site. */
+export function systemSiteScope(
+  worker: Worker,
+  { orgId, siteId }: { readonly orgId: string; readonly siteId: string },
+): SiteScope {
   return grant({ orgId, siteId, siteIds: [siteId], actor: systemActor(worker) } as const)
 }
 

@@ -68,6 +68,7 @@ import { mxedgeStream } from '../mxedges/routes-channels.ts'
 import { mxedgeSupport } from '../mxedges/support/store.ts'
 import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
+import { autoUpgradeOperations } from '../upgrades/automatic/routes.ts'
 import { upgradeOperations } from '../upgrades/routes.ts'
 import { ssrUpgradeOperations } from '../upgrades/ssr/routes.ts'
 import { upgradeChangeOperations } from '../upgrades/changes/routes.ts'
@@ -177,6 +178,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...firmwareOperations(storage.firmwareFiles, [findCommandWithImage, findMxedgeUpgradeWithImage]),
     ...upgradeOverviewOperations,
     ...upgradeOperations(outbound),
+    ...autoUpgradeOperations,
     ...upgradeTargetOperations,
     ...upgradeReportOperations,
     ...siteUpgradeOperations(outbound),

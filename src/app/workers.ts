@@ -24,6 +24,7 @@ import type { TimeReading } from '../platform/time/service-clock.ts'
 import { defaultRolloutOptions } from '../rollout/rollout.ts'
 import { startEnds } from '../rollout/stops/end-upgrades.worker.ts'
 import { startGateChecks } from '../rollout/gates/gate-checks.worker.ts'
+import { startAutoUpgrades } from '../upgrades/automatic/auto-upgrade.worker.ts'
 import { startInclusions } from '../upgrades/include-new.worker.ts'
 import { startMxedgeInclusions } from '../upgrades/mxedges/include-new.worker.ts'
 import { startRollouts } from '../rollout/worker.ts'
@@ -106,6 +107,8 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
   closing.add('ends of upgrades', () => ends.stop())
   const inclusions = startInclusions(ctx)
   closing.add('devices that join upgrades', () => inclusions.stop())
+  const automatic = startAutoUpgrades(ctx)
+  closing.add('automatic upgrades', () => automatic.stop())
   const edgeOptions = { ...defaultMxedgeUpgradeOptions, soakMs: config.rolloutSoakMs }
   const edgeUpgrades = startMxedgeUpgrades(ctx, edgeOptions)
   closing.add('upgrades of edge appliances', () => edgeUpgrades.stop())

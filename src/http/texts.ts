@@ -35,6 +35,10 @@ const forms = {
     refusal: 'must be the cursor of an answer, which is a text of digits',
   },
   timeOfDay: { pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', refusal: 'must be a time of day such as 02:30' },
+  timeOfDayOrAny: {
+    pattern: '^(([01][0-9]|2[0-3]):[0-5][0-9]|any)$',
+    refusal: 'must be a time of day such as 02:30, or any',
+  },
   endOfDay: {
     pattern: '^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$',
     refusal: 'must be a time of day such as 02:30, or 24:00',

@@ -1,3 +1,5 @@
+import type { GeneratedAlways } from 'kysely'
+import type { Document } from '../platform/json/document.ts'
 import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 
 declare module '../platform/database/schema.ts' {
@@ -11,6 +13,8 @@ declare module '../platform/database/schema.ts' {
 export interface OrgSettingTable {
   orgId: string
   doc: DocumentColumn
+  /** The field of the document, which statements read without the rest. */
+  autoUpgrade: GeneratedAlways<Document | null>
   createdAt: Date
   modifiedAt: Date
 }
@@ -28,6 +32,8 @@ export interface SiteSettingTable {
   orgId: string
   siteId: string
   doc: DocumentColumn
+  /** As in OrgSettingTable. */
+  autoUpgrade: GeneratedAlways<Document | null>
   createdAt: Date
   modifiedAt: Date
 }

@@ -18,12 +18,16 @@ import {
 } from './setting.ts'
 import type { MaintenanceWindow } from '../windows/windows.ts'
 
-export type Setting = Selectable<OrgSettingTable>
-export type SiteSetting = Selectable<SiteSettingTable>
+export type Setting = Omit<Selectable<OrgSettingTable>, 'autoUpgrade'>
+export type SiteSetting = Omit<Selectable<SiteSettingTable>, 'autoUpgrade'>
 
 /** Undefined while the organization has no settings. */
 export async function findSetting(reader: Reader, scope: InOrg): Promise<Setting | undefined> {
-  return reader.selectFrom('orgSetting').selectAll().where('orgId', '=', scope.orgId).executeTakeFirst()
+  return reader
+    .selectFrom('orgSetting')
+    .select(['orgId', 'doc', 'createdAt', 'modifiedAt'])
+    .where('orgId', '=', scope.orgId)
+    .executeTakeFirst()
 }
 
 /**

@@ -30,7 +30,7 @@ function everySite(scope: SitesScope): RawBuilder<unknown> {
   })
   const settings = sql`
     select site.id, site.org_id, site.name, site.timezone, left(site.doc ->> 'country_code', 100) as country_code, site.modified_at,
-      coalesce(own.doc, '{}') as setting, coalesce(own.doc -> 'auto_upgrade', of_org.doc -> 'auto_upgrade') as auto_upgrade
+      coalesce(own.doc, '{}') as setting, coalesce(own.auto_upgrade, of_org.auto_upgrade) as auto_upgrade
     from site
       left join site_setting own on own.org_id = site.org_id and own.site_id = site.id
       left join org_setting of_org on of_org.org_id = site.org_id

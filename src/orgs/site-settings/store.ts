@@ -7,7 +7,7 @@ import type { SiteSetting } from '../org-settings/store.ts'
 export async function findSiteSetting(reader: Reader, scope: SiteScope): Promise<SiteSetting | undefined> {
   return reader
     .selectFrom('siteSetting')
-    .selectAll()
+    .select(['orgId', 'siteId', 'doc', 'createdAt', 'modifiedAt'])
     .where('orgId', '=', scope.orgId)
     .where('siteId', '=', scope.siteId)
     .executeTakeFirst()

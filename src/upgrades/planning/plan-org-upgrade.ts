@@ -2,7 +2,7 @@ import { AppError, invalidField } from '../../platform/errors.ts'
 import type { Steps } from '../../platform/queues/next-turn.ts'
 import { type NamedVersion, isReportOf } from '../../firmware/version-identity.ts'
 import { planHops } from './plan-hops.ts'
-import { findTooLow } from './plan-lowest.ts'
+import { findHigher, findTooLow } from './plan-lowest.ts'
 import { isSelected, type Selectable } from './plan-selection.ts'
 import { type CatalogEntry, findVersion, resolveVersion, versionLabels } from './plan-versions.ts'
 import { canStage } from '../../rollout/targets/steps/decide-order.ts'
@@ -43,10 +43,16 @@ export function decideDevice<D extends UpgradeDevice>(
 /** Decides about a device that is to get the version of the entry. @param catalog The versions for its model. */
 export function decideEntry<D extends UpgradeDevice>(
   device: D,
-  { entry, force }: { readonly entry: CatalogEntry; readonly force: boolean },
+  {
+    entry,
+    force,
+    keepsHigher = false,
+  }: { readonly entry: CatalogEntry; readonly force: boolean; readonly keepsHigher?: boolean },
   catalog: readonly CatalogEntry[],
 ): DevicePlan<D> {
   if (runs(device, entry) && !force) return { kind: 'skip', device, entry, force }
+  const higher = keepsHigher ? findHigher(device, entry, catalog) : null
+  if (higher !== null) return { kind: 'leave_out', device, reason: higher }
   if (device.upgradeRefusal !== null) return { kind: 'leave_out', device, reason: device.upgradeRefusal }
   const reason = findTooLow(device, entry, catalog)
   if (reason === null) return { kind: 'upgrade', device, entry, force }

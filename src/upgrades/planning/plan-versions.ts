@@ -16,12 +16,14 @@ export interface VersionChoice {
   readonly force: boolean
   /** The choices after this one cover the models for which the catalog lacks its version. */
   readonly isAlternative?: boolean
+  /** Devices that run a higher version than that of a label keep theirs. */
+  readonly keepsHigher?: boolean
 }
 
 export const versionLabels: ReadonlySet<string> = new Set(['latest', 'suggested', 'stable', 'beta', 'alpha'])
 
 export type ResolvedVersion =
-  | { readonly kind: 'found'; readonly entry: CatalogEntry; readonly force: boolean }
+  | { readonly kind: 'found'; readonly entry: CatalogEntry; readonly force: boolean; readonly keepsHigher?: true }
   /** `reason` is for people. */
   | { readonly kind: 'none'; readonly reason: string }
 
@@ -37,7 +39,8 @@ export function resolveVersion(
     const wanted = choice.modelVersion.get(device.model) ?? choice.version
     if (wanted === null) continue
     const entry = findVersion(catalog, device.model, wanted)
-    if (entry !== undefined) return { kind: 'found', entry, force: choice.force }
+    const keepsHigher = choice.keepsHigher === true && versionLabels.has(wanted)
+    if (entry !== undefined) return { kind: 'found', entry, force: choice.force, ...(keepsHigher && { keepsHigher }) }
     missing ??= `no firmware ${wanted} for model ${device.model}`
     if (choice.isAlternative !== true) break
   }

@@ -1,0 +1,33 @@
+import { type AutoUpgrade, nextAutoUpgrade } from '../../orgs/windows/auto-upgrade.ts'
+import { findZone, utcZone } from '../planning/plan-start.ts'
+import type { VersionsByModel } from './tables.ts'
+
+/** The automatic upgrades of a site. */
+export interface AutoUpgradeSite {
+  readonly orgId: string
+  readonly siteId: string
+  /** The name of an IANA zone, or of none. */
+  readonly timezone: string
+  /** The setting of the site, or else of its organization. */
+  readonly rule: AutoUpgrade
+  /** When they are due; null: the time must be computed, because the setting or the zone is new. */
+  readonly dueAt: Date | null
+  /** The versions of the last one if it has failed, else null. */
+  readonly failed: VersionsByModel | null
+}
+
+/** The automatic upgrades of a site for people. */
+export interface AutoUpgradeState {
+  /** Null: they are turned off. */
+  readonly nextAt: Date | null
+  readonly lastAt: Date | null
+  /** The last site upgrade that began. */
+  readonly upgradeId: string | null
+  /** Why none began the last time. */
+  readonly reason: string | null
+}
+
+/** Returns when the automatic upgrades of a site are due after an instant. */
+export function nextTimeOf({ rule, timezone }: Pick<AutoUpgradeSite, 'rule' | 'timezone'>, after: Date): Date {
+  return nextAutoUpgrade(rule, (findZone(timezone) ?? utcZone).name, after)
+}

@@ -1,0 +1,85 @@
+import { type SiteScope, systemSiteScope } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/database/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { type Poller, startPoller } from '../../platform/time/poller.ts'
+import { inCreationTx } from '../creation/in-creation-tx.ts'
+import { type AutoUpgradeSite, nextTimeOf } from './auto-upgrade.ts'
+import { LATE_MS, findIdleReason, requestOf, versionsOf } from './plan-auto-upgrade.ts'
+import { listConnectedAps, listDueSites, updateRun, upsertTime } from './store.ts'
+
+/** Times of day have minutes. */
+const INTERVAL_MS = 60_000
+const SITES_PER_PORTION = 100
+
+/** Begins the upgrades that the setting `auto_upgrade` demands of sites. Any number of processes may run it. */
+export function startAutoUpgrades(ctx: Context): Poller {
+  return startPoller({
+    name: 'automatic upgrades',
+    ctx,
+    intervalMs: INTERVAL_MS,
+    async work(signal) {
+      await beginAutoUpgrades(ctx, signal)
+      return null
+    },
+  })
+}
+
+/** Begins all upgrades that are due. A site that fails is tried again by the next call, and holds up no other one. */
+export async function beginAutoUpgrades(ctx: Context, signal = new AbortController().signal): Promise<void> {
+  for (let after: string | null = null; !signal.aborted;) {
+    const sites = await listDueSites(ctx.db, { now: ctx.clock.now(), after, limit: SITES_PER_PORTION })
+    for (const site of sites) {
+      if (signal.aborted) return
+      try {
+        await visit(ctx, site)
+      } catch (error) {
+        ctx.log.error({ err: error, site_id: site.siteId }, 'the automatic upgrade of a site could not begin')
+      }
+    }
+    after = sites.at(-1)?.siteId ?? null
+    if (sites.length < SITES_PER_PORTION) return
+  }
+}
+
+async function visit(ctx: Context, site: AutoUpgradeSite): Promise<void> {
+  const scope = systemSiteScope('rollout', site)
+  const at = ctx.clock.now()
+  const nextAt = nextTimeOf(site, at)
+  const { dueAt } = site
+  if (dueAt === null) return inTx(ctx, (tx) => upsertTime(tx, scope, { ...site, dueAt: nextAt }))
+  const run = { dueAt, at, nextAt }
+  const reason =
+    at.getTime() - dueAt.getTime() > LATE_MS ? 'the service was down' : await begin(ctx, scope, { site, run })
+  if (reason === null) return
+  await inTx(ctx, (tx) => updateRun(tx, scope, { ...run, result: { reason } }))
+}
+
+interface Due {
+  readonly site: AutoUpgradeSite
+  readonly run: { readonly dueAt: Date; readonly at: Date; readonly nextAt: Date }
+}
+
+/** Rolls the upgrade back. */
+class Idle extends Error {}
+
+/** @returns Why no upgrade has begun; null: one has, here or in another process. */
+async function begin(ctx: Context, scope: SiteScope, { site, run }: Due): Promise<string | null> {
+  const deviceIds = await listConnectedAps(ctx.db, scope)
+  if (deviceIds.size === 0) return 'no access point is connected'
+  try {
+    await inCreationTx(ctx, scope, async (tx, create) => {
+      const created = await create(requestOf({ ...site, deviceIds, endsAt: run.nextAt }))
+      const idle = findIdleReason(created, site.failed)
+      if (idle !== null) throw new Idle(idle)
+      const [upgrade] = created.sites
+      if (upgrade === undefined) throw new Idle('the site was deleted')
+      const result = { upgradeId: upgrade.id, versions: versionsOf(created) }
+      if (!(await updateRun(tx, scope, { ...run, result }))) throw new Idle('another process has begun it')
+    })
+    return null
+  } catch (error) {
+    if (error instanceof Idle || (error instanceof AppError && error.code === 'invalid')) return error.message
+    throw error
+  }
+}

@@ -1,0 +1,12 @@
+import type { SiteScope } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import { type AutoUpgradeState, nextTimeOf } from './auto-upgrade.ts'
+import { findAutoUpgrade } from './store.ts'
+
+/** Returns when the access points of the site are upgraded by its settings, and what came of the last time. */
+export async function getAutoUpgrade({ db, clock }: Context, scope: SiteScope): Promise<AutoUpgradeState> {
+  const found = await findAutoUpgrade(db, scope)
+  if (found === undefined) return { nextAt: null, lastAt: null, upgradeId: null, reason: null }
+  const { dueAt, ranAt: lastAt, upgradeId, reason } = found
+  return { nextAt: dueAt ?? nextTimeOf(found, clock.now()), lastAt, upgradeId, reason }
+}

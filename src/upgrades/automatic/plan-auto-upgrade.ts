@@ -1,0 +1,107 @@
+import { counted } from '../../platform/counted.ts'
+import type { AutoUpgrade } from '../../orgs/windows/auto-upgrade.ts'
+import { epochS } from '../../platform/time/clock.ts'
+import type { RequestedVersion, UpgradeRequest } from '../org-upgrade.ts'
+import type { Planned } from '../planning/plan-targets.ts'
+import { rrm } from '../strategies/rrm.ts'
+import type { VersionsByModel } from './tables.ts'
+
+/** A server that was down at the time begins an upgrade so much later at most. Source: the published interface says "within an hour". */
+export const LATE_MS = 3600e3
+
+/** The part of a site's setting that an upgrade carries out, and for which of its devices. */
+export interface WantedUpgrade {
+  readonly siteId: string
+  readonly rule: AutoUpgrade
+  readonly deviceIds: ReadonlySet<string>
+  /** The time of the next one, at which this one ends. */
+  readonly endsAt: Date
+}
+
+/**
+ * Returns the request that carries out the setting. A version that the catalog lacks for one model does not refuse it for the
+ * others, and devices keep what is higher than a label.
+ */
+export function requestOf({ siteId, rule, deviceIds, endsAt }: WantedUpgrade): UpgradeRequest {
+  const { version = 'stable', custom_versions: ofModels = {} } = rule
+  const ofAll = version === 'custom' ? null : version
+  const choice: RequestedVersion = {
+    field: null,
+    firmwareType: 'ap',
+    version: ofAll,
+    modelVersion: new Map(Object.entries(ofModels)),
+    force: false,
+    keepsHigher: true,
+  }
+  const phasing = rrm.parse({})
+  return {
+    kind: 'device',
+    planId: null,
+    only: null,
+    siteIds: [siteId],
+    selection: { ids: deviceIds, type: 'ap', models: null, rules: null },
+    models: [],
+    versions: [choice],
+    reboots: true,
+    snapshot: false,
+    rollback: false,
+    health: false,
+    strategy: rrm.name,
+    strategyField: 'strategy',
+    startGate: null,
+    phasing: { ...phasing, notes: [...phasing.notes, note] },
+    downloads: null,
+    p2p: null,
+    start: null,
+    reboot: null,
+    notBefore: [],
+    endsAt,
+    windows: null,
+    supersede: false,
+    includeNew: null,
+    document: {
+      device_type: 'ap',
+      versions: [{ firmware_type: 'ap', ...(ofAll !== null && { version: ofAll }), model_version: ofModels }],
+      strategy: rrm.name,
+      end_time: epochS(endsAt),
+    },
+  }
+}
+
+const note = { reason: "Begun by auto_upgrade in the site's or its organization's settings" }
+
+/** What is planned for the devices of a site. */
+export interface PlannedDevices {
+  readonly plans: readonly Planned[]
+  /** Ids of the devices that other upgrades keep. */
+  readonly busy: ReadonlySet<string>
+}
+
+/** Returns the versions that devices get, by model. */
+export function versionsOf({ plans, busy }: PlannedDevices): VersionsByModel {
+  return Object.fromEntries(
+    plans.flatMap((plan) =>
+      plan.kind === 'upgrade' && !busy.has(plan.device.id) ? [[plan.device.model, plan.entry.version]] : [],
+    ),
+  )
+}
+
+/** Reasons are shown to people, who need no list of all models. */
+const MAX_REASONS = 3
+
+/**
+ * Returns why no upgrade begins; null: it begins.
+ * @param failed The versions of the last one if it has failed: the same ones would fail again, at each time.
+ */
+export function findIdleReason(planned: PlannedDevices, failed: VersionsByModel | null): string | null {
+  const { plans, busy } = planned
+  const versions = Object.entries(versionsOf(planned))
+  if (versions.length > 0) {
+    const isRepeated = failed !== null && versions.every(([model, version]) => failed[model] === version)
+    return isRepeated ? 'the last one failed, and the versions are the same' : null
+  }
+  if (busy.size > 0) return `other upgrades have ${counted(busy.size, 'access point')}`
+  const reasons = new Set(plans.flatMap((plan) => (plan.kind === 'leave_out' ? [plan.reason] : [])))
+  if (reasons.size === 0) return 'each connected access point runs its version'
+  return [...reasons].slice(0, MAX_REASONS).join('; ')
+}

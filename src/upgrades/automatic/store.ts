@@ -1,0 +1,118 @@
+import { sql } from 'kysely'
+import type { SiteScope } from '../../access/scope.ts'
+import { type Reader, type Tx, json } from '../../platform/database/db.ts'
+import type { AutoUpgrade } from '../../orgs/windows/auto-upgrade.ts'
+import type { AutoUpgradeSite } from './auto-upgrade.ts'
+import type { VersionsByModel } from './tables.ts'
+
+/** The sites whose settings, or else those of their organization, turn automatic upgrades on. */
+const enabled = sql`
+  select org_id, site_id, auto_upgrade as rule from site_setting where auto_upgrade @> '{"enabled": true}'
+  union all
+  select of_org.org_id, site.id, of_org.auto_upgrade
+  from org_setting of_org
+    join site on site.org_id = of_org.org_id
+    left join site_setting own on own.org_id = site.org_id and own.site_id = site.id
+  where of_org.auto_upgrade @> '{"enabled": true}' and own.auto_upgrade is null`
+
+/**
+ * Lists sites whose automatic upgrades are due, or whose time must be computed, in the order of their ids.
+ * @param after The last site of the portion before.
+ */
+export async function listDueSites(
+  reader: Reader,
+  { now, after, limit }: { readonly now: Date; readonly after: string | null; readonly limit: number },
+): Promise<AutoUpgradeSite[]> {
+  const { rows } = await sql<AutoUpgradeSite>`
+    select site.org_id, site.id as site_id, site.timezone, enabled.rule,
+      case when auto.rule = enabled.rule and auto.timezone = site.timezone then auto.due_at end as due_at,
+      case when auto.rule = enabled.rule and part.status = 'failed' then auto.versions end as failed
+    from (${enabled}) enabled
+      join site on site.org_id = enabled.org_id and site.id = enabled.site_id
+      left join site_auto_upgrade auto on auto.org_id = site.org_id and auto.site_id = site.id
+      left join site_upgrade part on part.org_id = auto.org_id and part.id = auto.upgrade_id
+    where (auto.due_at <= ${now} or auto.rule is distinct from enabled.rule or auto.timezone is distinct from site.timezone)
+      and (${after}::uuid is null or site.id > ${after})
+    order by site.id
+    limit ${limit}`.execute(reader)
+  return rows
+}
+
+/** Sets when the automatic upgrades of a site are due; what was before with another setting is forgotten. */
+export async function upsertTime(
+  tx: Tx,
+  { orgId, siteId }: SiteScope,
+  { rule, timezone, dueAt }: { readonly rule: AutoUpgrade; readonly timezone: string; readonly dueAt: Date },
+): Promise<void> {
+  const fresh = { rule: json(rule), timezone, dueAt, ranAt: null, upgradeId: null, versions: null, reason: null }
+  await tx
+    .insertInto('siteAutoUpgrade')
+    .values({ orgId, siteId, ...fresh })
+    .onConflict((conflict) => conflict.columns(['orgId', 'siteId']).doUpdateSet(fresh))
+    .execute()
+}
+
+/** What came of the time at which upgrades were due. */
+export interface AutoUpgradeRun {
+  readonly dueAt: Date
+  readonly at: Date
+  readonly nextAt: Date
+  /** The site upgrade that began, or why none did. */
+  readonly result: { readonly upgradeId: string; readonly versions: VersionsByModel } | { readonly reason: string }
+}
+
+/** @returns False: another process has done it, or the setting has changed. */
+export async function updateRun(
+  tx: Tx,
+  scope: SiteScope,
+  { dueAt, at, nextAt, result }: AutoUpgradeRun,
+): Promise<boolean> {
+  const begun = 'upgradeId' in result ? { upgradeId: result.upgradeId, versions: json(result.versions) } : {}
+  const reason = 'reason' in result ? result.reason : null
+  const { numUpdatedRows } = await tx
+    .updateTable('siteAutoUpgrade')
+    .set({ dueAt: nextAt, ranAt: at, reason, ...begun })
+    .where('orgId', '=', scope.orgId)
+    .where('siteId', '=', scope.siteId)
+    .where('dueAt', '=', dueAt)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Lists the ids of the access points of the site that are connected. */
+export async function listConnectedAps(reader: Reader, scope: SiteScope): Promise<Set<string>> {
+  const rows = await reader
+    .selectFrom('device')
+    .innerJoin('deviceStatus as status', (on) =>
+      on.onRef('status.orgId', '=', 'device.orgId').onRef('status.deviceId', '=', 'device.id'),
+    )
+    .select('device.id')
+    .where('device.orgId', '=', scope.orgId)
+    .where('device.siteId', '=', scope.siteId)
+    .where('device.type', '=', 'ap')
+    .where('status.connected', '=', true)
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** The setting that applies in the site, and what is recorded about its upgrades; undefined where no setting applies. */
+export async function findAutoUpgrade(reader: Reader, scope: SiteScope): Promise<FoundAutoUpgrade | undefined> {
+  const { rows } = await sql<FoundAutoUpgrade>`
+    select enabled.rule, site.timezone, auto.due_at, auto.ran_at, auto.upgrade_id, auto.reason
+    from (${enabled}) enabled
+      join site on site.org_id = enabled.org_id and site.id = enabled.site_id
+      left join site_auto_upgrade auto on auto.org_id = site.org_id and auto.site_id = site.id
+        and auto.rule = enabled.rule and auto.timezone = site.timezone
+    where site.org_id = ${scope.orgId} and site.id = ${scope.siteId}`.execute(reader)
+  return rows[0]
+}
+
+export interface FoundAutoUpgrade {
+  readonly rule: AutoUpgrade
+  readonly timezone: string
+  /** Null, as the others: the time was not computed yet. */
+  readonly dueAt: Date | null
+  readonly ranAt: Date | null
+  readonly upgradeId: string | null
+  readonly reason: string | null
+}

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type TestServer, startTestServer } from '../../support/servers/server.ts'
+
+let server: TestServer
+let site: string
+beforeAll(async () => {
+  server = await startTestServer()
+  const created = await server.call('POST', `/orgs/${server.org.orgId}/sites`, {
+    body: { name: 'Berlin', timezone: 'Europe/Berlin' },
+  })
+  site = `/sites/${created.body.id}`
+})
+afterAll(() => server.close())
+
+it('shows the next automatic upgrade of the example of the manual', async () => {
+  expect((await server.call('GET', `${site}/auto_upgrade`)).body).toEqual({ enabled: false })
+  const manual = readFileSync(new URL('../../../docs/upgrades.md', import.meta.url), 'utf8')
+  const [, example = ''] = /automatic-upgrades\.test\.ts writes it -->\n```json\n(.*?)```/s.exec(manual) ?? []
+  const { status } = await server.call('PUT', `${site}/setting`, { body: JSON.parse(example) })
+  expect(status).toBe(200)
+  const { body } = await server.call('GET', `${site}/auto_upgrade`)
+  expect(body).toEqual({ enabled: true, next_time: expect.any(Number) })
+  const local = new Intl.DateTimeFormat('en-GB', {
+    timeZone: 'Europe/Berlin',
+    weekday: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  })
+  expect(local.format(new Date(body.next_time * 1000))).toBe('Sun 03:00')
+})
+
+it.each([
+  ['time_of_day', '3 am', 'must be a time of day such as 02:30, or any'],
+  ['day_of_week', 'sunday', 'any, mon, tue'],
+  ['version', 'newest', 'beta, custom, stable'],
+  ['custom_versions', { AP45: 2 }, 'AP45'],
+  ['enabled', 'yes', 'boolean'],
+])('refuses a wrong %s', async (field, value, expected) => {
+  for (const place of [site, `/orgs/${server.org.orgId}`]) {
+    const { status, body } = await server.call('PUT', `${place}/setting`, {
+      body: { auto_upgrade: { [field]: value } },
+    })
+    expect(status).toBe(400)
+    expect(body.detail).toContain(`auto_upgrade.${field}`)
+    expect(body.detail).toContain(expected)
+  }
+})

@@ -1,0 +1,240 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { systemSiteScope } from '../../src/access/scope.ts'
+import { updateSetting } from '../../src/orgs/org-settings/update-setting.ts'
+import { updateSiteSetting } from '../../src/orgs/site-settings/update-site-setting.ts'
+import type { AutoUpgrade } from '../../src/orgs/windows/auto-upgrade.ts'
+import { endUpgrades } from '../../src/rollout/stops/end-upgrades.worker.ts'
+import { beginAutoUpgrades } from '../../src/upgrades/automatic/auto-upgrade.worker.ts'
+import { getAutoUpgrade } from '../../src/upgrades/automatic/get-auto-upgrade.ts'
+import { MODEL, NEW, OLD } from '../support/fleets/fleet.ts'
+import { expectConsistent } from './expect-consistent.ts'
+import { useRollout } from './harness.ts'
+
+// It is Sunday, 12:00 UTC.
+const rollout = useRollout()
+const HOUR_MS = 3600e3
+const DAY_MS = 24 * HOUR_MS
+const MONDAY = new Date('2026-03-02T02:00:00Z')
+
+const toNew: AutoUpgrade = { enabled: true, version: 'custom', custom_versions: { [MODEL]: NEW } }
+
+function scopeOf(site = 0) {
+  const { scope, sites } = rollout.org
+  return systemSiteScope('operator', { orgId: scope.orgId, siteId: sites[site]?.id ?? '' })
+}
+
+const set = (setting: AutoUpgrade | null, site = 0) =>
+  updateSiteSetting(rollout.ctx, scopeOf(site), { auto_upgrade: setting })
+const begin = () => beginAutoUpgrades(rollout.ctx)
+const state = (site = 0) => getAutoUpgrade(rollout.ctx, scopeOf(site))
+
+/** Lets the time come, and what begins then run to its end. */
+async function pass(ms: number): Promise<void> {
+  rollout.clock.advance(ms)
+  await endUpgrades(rollout.ctx)
+  await begin()
+  await rollout.play()
+  await expectConsistent(rollout.ctx)
+}
+
+/** Site upgrades in the order of their creation. */
+async function upgrades() {
+  const rows = rollout.ctx.db
+    .selectFrom('siteUpgrade')
+    .innerJoin('orgUpgrade as whole', 'whole.id', 'siteUpgrade.orgUpgradeId')
+  return rows
+    .select([
+      'siteUpgrade.id',
+      'siteUpgrade.siteId',
+      'status',
+      'total',
+      'whole.targetVersion',
+      'whole.notes',
+      'whole.endsAt',
+    ])
+    .orderBy('siteUpgrade.id')
+    .execute()
+}
+
+/** Until Monday, 02:00. */
+const NIGHT_MS = MONDAY.getTime() - Date.parse('2026-03-01T12:00:00Z')
+
+describe('the access points of a site with auto_upgrade', () => {
+  beforeEach(async () => {
+    await rollout.seed([2, 1, { devices: 1, type: 'switch', model: MODEL }])
+  })
+
+  it('are upgraded at its time, once, and the others are not', async () => {
+    await set(toNew)
+    await begin()
+    expect(await state()).toEqual({ nextAt: MONDAY, lastAt: null, upgradeId: null, reason: null })
+    rollout.clock.advance(NIGHT_MS - 1)
+    await begin()
+    expect(await upgrades()).toEqual([])
+    rollout.clock.advance(1)
+    await Promise.all([begin(), begin()])
+    const next = new Date(MONDAY.getTime() + DAY_MS)
+    const [upgrade, ...more] = await upgrades()
+    expect(more).toEqual([])
+    const note = { reason: "Begun by auto_upgrade in the site's or its organization's settings" }
+    expect(upgrade).toMatchObject({ siteId: scopeOf().siteId, total: 2, targetVersion: NEW, endsAt: next })
+    expect(upgrade?.notes).toContainEqual(note)
+    await rollout.play()
+    expect(await upgrades()).toMatchObject([{ status: 'completed' }])
+    expect(await state()).toEqual({ nextAt: next, lastAt: MONDAY, upgradeId: upgrade?.id, reason: null })
+    const audit = rollout.ctx.db
+      .selectFrom('auditLog')
+      .select(['adminName', 'siteId'])
+      .where('message', 'like', 'Upgrade 2%')
+    expect(await audit.execute()).toEqual([{ adminName: 'rollout', siteId: scopeOf().siteId }])
+    await pass(DAY_MS)
+    expect(await upgrades()).toHaveLength(1)
+    expect(await state()).toMatchObject({
+      upgradeId: upgrade?.id,
+      reason: 'each connected access point runs its version',
+    })
+  })
+
+  it('are upgraded by the setting of the organization, unless the site has its own', async () => {
+    await updateSetting(rollout.ctx, rollout.org.scope, { auto_upgrade: toNew })
+    await set({ enabled: false }, 1)
+    await begin()
+    expect((await state(1)).nextAt).toBeNull()
+    await pass(NIGHT_MS)
+    expect((await upgrades()).map(({ siteId }) => siteId)).toEqual([scopeOf().siteId])
+    // A switch is no access point.
+    expect(await state(2)).toMatchObject({ lastAt: MONDAY, reason: 'no access point is connected' })
+    await set({ ...toNew, day_of_week: 'wed', time_of_day: '14:30' }, 1)
+    expect((await state(1)).nextAt).toEqual(new Date('2026-03-04T14:30:00Z'))
+  })
+
+  it('are upgraded when they are connected, if no other upgrade has them', async () => {
+    const [first, second] = rollout.devices(0)
+    if (first === undefined || second === undefined) throw new Error('no devices')
+    await set(toNew)
+    await rollout.fleet.disconnect([second])
+    await begin()
+    await pass(NIGHT_MS)
+    expect(await upgrades()).toMatchObject([{ total: 1, status: 'completed' }])
+    await rollout.fleet.connect([second])
+    const { id } = await rollout.create({ start_time: (rollout.clock.now().getTime() + 2 * DAY_MS) / 1000 })
+    await pass(DAY_MS)
+    expect(await state()).toMatchObject({ reason: 'other upgrades have 1 access point' })
+    expect((await rollout.read(id)).siteUpgrades[0]).toMatchObject({ status: 'queued' })
+  })
+
+  it('begin within the maintenance windows of the site', async () => {
+    await updateSiteSetting(rollout.ctx, scopeOf(), {
+      auto_upgrade: toNew,
+      maintenance_windows: [{ start: '05:00', end: '06:00' }],
+    })
+    await begin()
+    await pass(NIGHT_MS)
+    expect(await upgrades()).toMatchObject([{ status: 'queued' }])
+    await pass(3 * HOUR_MS)
+    expect(await upgrades()).toMatchObject([{ status: 'completed' }])
+  })
+
+  it('begin up to an hour late if the service was down', async () => {
+    await set(toNew)
+    await begin()
+    rollout.clock.advance(NIGHT_MS + HOUR_MS + 1)
+    await begin()
+    expect(await state()).toMatchObject({ reason: 'the service was down', upgradeId: null })
+    rollout.clock.advance(DAY_MS - 1)
+    await begin()
+    expect(await upgrades()).toMatchObject([{ status: 'queued' }])
+  })
+
+  it('are upgraded from another time on once the setting or the zone has changed', async () => {
+    await set(toNew)
+    await begin()
+    await set({ ...toNew, time_of_day: '13:00' })
+    await begin()
+    expect((await state()).nextAt).toEqual(new Date('2026-03-01T13:00:00Z'))
+    const site = { timezone: 'Asia/Kathmandu' }
+    await rollout.ctx.db.updateTable('site').set(site).where('id', '=', scopeOf().siteId).execute()
+    await begin()
+    expect((await state()).nextAt).toEqual(new Date('2026-03-02T07:15:00Z'))
+    await set(null)
+    await pass(2 * DAY_MS)
+    expect(await upgrades()).toEqual([])
+  })
+
+  it('end with the next time, and what is left is upgraded then', async () => {
+    await set(toNew)
+    await begin()
+    rollout.clock.advance(NIGHT_MS)
+    await begin()
+    await rollout.fleet.disconnect(rollout.devices(0))
+    await pass(DAY_MS)
+    expect(await upgrades()).toMatchObject([{ status: 'cancelled' }])
+    await rollout.fleet.connect(rollout.devices(0))
+    await pass(DAY_MS)
+    expect((await upgrades()).map(({ status }) => status)).toEqual(['cancelled', 'completed'])
+  })
+})
+
+describe('the versions of automatic upgrades', () => {
+  const OTHER = 'AP41'
+  beforeEach(async () => {
+    await rollout.seed([{ devices: 2 }])
+  })
+
+  async function tag(version: string, name: string): Promise<void> {
+    await rollout.ctx.db.updateTable('firmwareVersion').set({ tag: name }).where('version', '=', version).execute()
+  }
+
+  it('are those of a label, and a device with a higher one keeps it', async () => {
+    const [first] = rollout.devices(0)
+    if (first === undefined) throw new Error('no device')
+    await rollout.fleet.connect([first], '3.0.0')
+    await tag(NEW, 'stable')
+    await set({ enabled: true })
+    await begin()
+    await pass(NIGHT_MS)
+    const [upgrade] = await upgrades()
+    expect(upgrade).toMatchObject({ status: 'completed', total: 1, targetVersion: NEW })
+    await pass(DAY_MS)
+    expect(await state()).toMatchObject({ reason: 'runs 3.0.0, which is higher than 2.0.0' })
+  })
+
+  it('lower a device if they are named by model', async () => {
+    await rollout.fleet.connect(rollout.devices(), NEW)
+    await set({ enabled: true, version: 'stable', custom_versions: { [MODEL]: OLD } })
+    await begin()
+    rollout.clock.advance(NIGHT_MS)
+    await begin()
+    expect(await upgrades()).toMatchObject([{ status: 'queued', total: 2, targetVersion: OLD }])
+  })
+
+  it('may be missing for a model', async () => {
+    await set({ enabled: true, version: 'custom', custom_versions: { [MODEL]: NEW, [OTHER]: '9.9' } })
+    await begin()
+    await pass(NIGHT_MS)
+    expect(await upgrades()).toMatchObject([{ status: 'completed', total: 2 }])
+    await set({ enabled: true })
+    await begin()
+    await pass(DAY_MS)
+    expect(await state()).toMatchObject({ reason: `no firmware stable for model ${MODEL}` })
+  })
+
+  it('are not tried again after they have failed, until they change', async () => {
+    await tag(NEW, 'stable')
+    await set({ enabled: true })
+    await begin()
+    rollout.clock.advance(NIGHT_MS)
+    await begin()
+    await rollout.play(() => 'refuses_content')
+    expect(await upgrades()).toMatchObject([{ status: 'failed' }])
+    await pass(DAY_MS)
+    expect(await upgrades()).toHaveLength(1)
+    expect(await state()).toMatchObject({ reason: 'the last one failed, and the versions are the same' })
+    const mended = { version: '2.0.1' }
+    await rollout.ctx.db.updateTable('firmwareVersion').set(mended).where('version', '=', NEW).execute()
+    rollout.clock.advance(DAY_MS)
+    await begin()
+    expect(await upgrades()).toMatchObject([{ status: 'failed' }, { status: 'queued', targetVersion: '2.0.1' }])
+    expect(await state()).toMatchObject({ reason: null })
+  })
+})
