@@ -141,7 +141,10 @@ function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly
     appliance: exists
       ? {
           link: linkOf(connected === true, isConnected),
-          connectedMs: isConnected && connectedAt !== null ? nowMs - (now.getTime() - connectedAt.getTime()) : null,
+          connectedMs:
+            isConnected && connectedAt !== null && connectedAt <= now
+              ? nowMs - (now.getTime() - connectedAt.getTime())
+              : null,
           isReplaced,
           hasLeft,
           clusterId,

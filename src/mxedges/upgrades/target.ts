@@ -6,7 +6,7 @@ import type { MxedgeStep, MxedgeTargetState } from './upgrade.ts'
 /** Times in `...Ms` are service time here and below. */
 export interface ApplianceNow {
   readonly link: DeviceLink
-  /** When its connection was opened; null without one. */
+  /** When its connection was opened; null without one, or if the wall clock was set back to before that. */
   readonly connectedMs: number | null
   /** True if another appliance may register, or has registered, in its place since the upgrade was planned. */
   readonly isReplaced: boolean
