@@ -1,7 +1,6 @@
 import { systemScope } from '../../access/scope.ts'
 import { skipLockedRows } from '../../devices/sessions/skip-locked.ts'
 import { appendMxedgeEvents } from '../../events/append-mxedge.ts'
-import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTxByKeys } from '../../platform/database/db.ts'
 import { markMxedgeCommandsLost } from '../commands/store.ts'
@@ -68,7 +67,7 @@ export async function recordMxedgeNodeLost(ctx: Context, nodeId: string): Promis
 export async function sweepLostMxedges(ctx: Context): Promise<void> {
   for (const nodeId of await listDeadNodes(ctx.db)) await recordMxedgeNodeLost(ctx, nodeId)
   const at = ctx.clock.now()
-  const lost = await listLostSessions(ctx.db, addMs(at, -GRACE_MS))
+  const lost = await listLostSessions(ctx.db, at, GRACE_MS)
   if (lost.length === 0) return
   await closeUnlocked(ctx, { keys: lost, isRepeated: false }, async (tx, free) =>
     appendDown(tx, await closeSessions(tx, free, at), at),

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { rowsAs, columnsOf } from '../../platform/database/rows.ts'
 import type { Mxedge } from '../mxedge.ts'
@@ -193,12 +194,15 @@ export async function listDeadNodes(reader: Reader): Promise<string[]> {
   return rows.map(({ nodeId }) => nodeId)
 }
 
-/** Lists sessions that were lost before `before` and whose appliances have not reconnected. */
-export function listLostSessions(reader: Reader, before: Date): Promise<MxedgeSessionKey[]> {
+/**
+ * Lists sessions that were lost more than `graceMs` ago and whose appliances have not reconnected. A loss as far in the future
+ * was recorded before the clock was set back.
+ */
+export function listLostSessions(reader: Reader, at: Date, graceMs: number): Promise<MxedgeSessionKey[]> {
   return reader
     .selectFrom('mxedgeSession')
     .select(['mxedgeId', 'epoch'])
     .where('connected', '=', true)
-    .where('lostAt', '<', before)
+    .where((lost) => lost.or([lost('lostAt', '<', addMs(at, -graceMs)), lost('lostAt', '>', addMs(at, graceMs))]))
     .execute()
 }
