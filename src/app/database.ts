@@ -57,9 +57,9 @@ async function openPostgres(config: Config, log: Logger, closing: Closing): Prom
     return postgres.stop(withinMs)
   }
   closing.add('postgres', stop, RESERVES_MS.postgres)
-  const ended = postgres.exited.then((exit) => {
+  const ended = postgres.exited.then((reason) => {
     if (stopping) return new Promise<string>(() => {})
-    return `the embedded PostgreSQL ended (${JSON.stringify(exit)})`
+    return `the embedded PostgreSQL ended: ${reason}`
   })
   return { connection: { ...postgres.connection }, ended }
 }

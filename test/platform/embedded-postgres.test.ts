@@ -125,7 +125,7 @@ test('stop ends the sessions and the process, and the rows are preserved', async
   const ended = new Promise((resolve) => session.on('error', resolve))
   await session.connect()
   await first.stop()
-  expect(await first.exited).toEqual({ code: 0, signal: null })
+  expect(await first.exited).toBe('code 0')
   await ended
   const second = await startEmbeddedPostgres({ dataDir: path, log })
   onTestFinished(() => second.stop())
@@ -136,7 +136,7 @@ test('exited reports a database that died, and a start recovers it', async () =>
   const { path, server } = await startExisting()
   await query(server, 'create table t as select 42 as n')
   process.kill(await postmasterPid(path), 'SIGKILL')
-  expect(await server.exited).toEqual({ code: null, signal: 'SIGKILL' })
+  expect(await server.exited).toBe('signal SIGKILL')
   // The process id in its lock files now belongs to another process.
   const pidFile = join(path, 'postgres/cluster/postmaster.pid')
   await writeFile(pidFile, (await readFile(pidFile, 'utf8')).replace(/^\d+/, String(process.ppid)))
@@ -149,7 +149,7 @@ test('an orphan of an earlier run is stopped gracefully', async () => {
   const { path, server } = await startExisting()
   // Returns null, or the process id while this process has not reaped it yet.
   await stopOrphan(join(path, 'postgres/cluster'), log)
-  expect(await server.exited).toEqual({ code: 0, signal: null })
+  expect(await server.exited).toBe('code 0')
 })
 
 test('a cluster whose creation was interrupted is created again', async () => {

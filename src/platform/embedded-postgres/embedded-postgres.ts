@@ -8,12 +8,10 @@ import { adoptCluster, makeHome, prepareCluster } from './cluster.ts'
 import { connectWhenReady, ensureDatabase } from './database.ts'
 import { planLaunch } from './launch.ts'
 import { stopOrphan } from './orphan.ts'
-import { type Exit, type Postmaster, runPostmaster } from './postmaster.ts'
+import { type Postmaster, runPostmaster } from './postmaster.ts'
 import { SOCKET_PORT, makeSocketDir, planSocketDir, quoteSocketDir, removeSocketDir } from './socket.ts'
 import { AppError } from '../errors.ts'
 import type { Logger } from '../log.ts'
-
-export type { Exit } from './postmaster.ts'
 
 export interface EmbeddedPostgresOptions {
   /** The caller has locked the folder (openDataDir), so any PostgreSQL that runs on it is an orphan and is stopped. */
@@ -41,8 +39,8 @@ export interface EmbeddedPostgres {
    * then. Default 30 s.
    */
   stop(withinMs?: number): Promise<void>
-  /** Resolves when the process ends, for any reason. Never rejects. */
-  readonly exited: Promise<Exit>
+  /** Resolves with the reason when the process ends. Never rejects. */
+  readonly exited: Promise<string>
 }
 
 const APPLICATION = 'signalbox'
