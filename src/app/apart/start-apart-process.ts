@@ -159,8 +159,8 @@ function refuseAll(pending: Iterable<Pending>): void {
 }
 
 function send({ child }: Pick<Running, 'child'>, message: ToApart): void {
-  // If it has ended, that refuses the requests.
-  child.send(message, () => undefined)
+  // If it has ended or could not be started, that refuses the requests. Without a file to spare it has not even a channel.
+  if (child.connected) child.send(message, () => undefined)
 }
 
 /** @param onDone Called when the process has answered all requests. */

@@ -43,8 +43,8 @@ function runOnce(job: DecoderJob, withinMs: number): Promise<DecoderEnd> {
   const id = (started += 1)
   return new Promise((resolve, reject) => {
     current.running.set(id, { resolve, reject })
-    // An error is followed by the end of the process, which rejects.
-    current.process.send({ id, job, withinMs } satisfies DecoderStart, () => undefined)
+    // An error is followed by the end of the process, which rejects; so is a start without a file to spare for the channel.
+    if (current.process.connected) current.process.send({ id, job, withinMs } satisfies DecoderStart, () => undefined)
   })
 }
 

@@ -87,10 +87,10 @@ export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options):
   let degree: keyof typeof flags = 'none'
   let countLinks = (): number => 0
   let links = noneRecently
-  let last = measure()
+  let last = measure(0)
 
   function decide(): void {
-    const now = measure()
+    const now = measure(last.residentMb)
     links = decideRecentMost(links, { value: countLinks(), nowMs: now.nowMs }, CLOSED_LINK_MS)
     const moment = { nowMs: now.nowMs, residentMb: Math.max(0, now.residentMb - recentMostOf(links) * LINK_MB) }
     some = decideSaving(some, moment)
@@ -113,7 +113,7 @@ export function saveMemory({ started, leastLimitMb = LEAST_LIMIT_MB }: Options):
   decide()
   const end = (): void => {
     // What the start has taken does not count as load.
-    last = measure()
+    last = measure(last.residentMb)
     idleness = idle
   }
   started.then((count) => {
@@ -131,10 +131,19 @@ interface Measurement {
   readonly nowMs: number
 }
 
-function measure(): Measurement {
+/** @param formerMb The last measurement of the memory. */
+function measure(formerMb: number): Measurement {
   const { user, system } = process.cpuUsage()
-  const residentMb = process.memoryUsage.rss() / 1024 ** 2
-  return { residentMb, cpuMs: (user + system) / 1000, nowMs: performance.now() }
+  return { residentMb: measureResidentMb() ?? formerMb, cpuMs: (user + system) / 1000, nowMs: performance.now() }
+}
+
+/** @returns Null if the process has as many files open as it may: the system shows its memory in a file. */
+function measureResidentMb(): number | null {
+  try {
+    return process.memoryUsage.rss() / 1024 ** 2
+  } catch {
+    return null
+  }
 }
 
 function isSameFlag(option: string): boolean {
