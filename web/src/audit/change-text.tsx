@@ -2,15 +2,17 @@ import { Link, linkOptions } from '@tanstack/react-router'
 import { useMay } from '../accounts/self.ts'
 import { useSites } from '../orgs/sites.ts'
 import { type LogEntry, type Subject, subjectOf } from './subject.ts'
+import { localText } from '../display/times/local-text.ts'
 
 /** The message of an entry; it leads to the page of what the change is about. */
 export function ChangeText({ orgId, entry }: { readonly orgId: string; readonly entry: LogEntry }) {
   const sites = useSites(orgId).data
   const mayReadOrg = useMay('read', { orgId })
   const subject = subjectOf(entry, (siteId) => sites?.has(siteId) === true)
+  const text = localText(entry.message)
   // Roles in single sites do not reach the pages of upgrades.
-  if (subject === null || (subject.kind === 'upgrade' && !mayReadOrg)) return entry.message
-  return <Link {...pageOf(orgId, subject)}>{entry.message}</Link>
+  if (subject === null || (subject.kind === 'upgrade' && !mayReadOrg)) return text
+  return <Link {...pageOf(orgId, subject)}>{text}</Link>
 }
 
 function pageOf(orgId: string, subject: Subject) {

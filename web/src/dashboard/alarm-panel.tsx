@@ -7,6 +7,7 @@ import { type Schemas, answerOf, useServer } from '../api/client.ts'
 import { EmptyState, ProblemNote } from '../display/layout/notices.tsx'
 import { Panel } from '../display/layout/panel.tsx'
 import { QueryView } from '../display/layout/query-view.tsx'
+import { localText } from '../display/times/local-text.ts'
 import { StateMark } from '../display/state-mark.tsx'
 import { grouped } from '../display/texts/counted.ts'
 import { showText } from '../display/texts/show-text.ts'
@@ -141,7 +142,8 @@ function AlarmRow({ orgId, alarm }: { readonly orgId: string; readonly alarm: Al
 
 /** Leads to the upgrade or the webhook that it is about. */
 function AlarmText({ orgId, alarm }: { readonly orgId: string; readonly alarm: Alarm }) {
-  const { text, upgrade_id: upgradeId, webhook_id: webhookId, site_id: site } = alarm
+  const { upgrade_id: upgradeId, webhook_id: webhookId, site_id: site } = alarm
+  const text = localText(alarm.text)
   if (upgradeId !== undefined)
     return (
       <Link to="/orgs/$orgId/upgrades/$upgradeId" params={{ orgId, upgradeId }}>

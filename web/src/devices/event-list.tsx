@@ -4,6 +4,7 @@ import { type Schemas, answerOf, useServer } from '../api/client.ts'
 import { EmptyState } from '../display/layout/notices.tsx'
 import { SiteTime } from '../display/times/time.tsx'
 import { macText } from './device.ts'
+import { localText } from '../display/times/local-text.ts'
 
 type DeviceEvent = Schemas['DeviceEvent']
 
@@ -36,7 +37,7 @@ export function EventList({ events, zone, orgId }: EventListProps) {
               </Link>
             </p>
           )}
-          {textOf(event) !== '' && <p>{textOf(event)}</p>}
+          {textOf(event) !== '' && <p>{localText(textOf(event), zone)}</p>}
         </li>
       ))}
     </ol>

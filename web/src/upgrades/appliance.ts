@@ -1,6 +1,8 @@
 import type { Schemas } from '../api/client.ts'
 import { type Words, isRunning } from './upgrade.ts'
 import type { PhaseCounts } from './phase-counts.ts'
+import { capital } from '../display/texts/capital.ts'
+import { localText } from '../display/times/local-text.ts'
 
 export type ApplianceUpgrade = Schemas['MxedgeUpgrade']
 export type ApplianceTarget = Schemas['MxedgeUpgradeTarget']
@@ -74,7 +76,7 @@ export function applianceVerdict(
     (part) => part !== false,
   )
   const progress = [`${success} of ${total} upgraded`, ...others].join(', ')
-  if (stopReason !== undefined) return `${progress}. ${stopReason.charAt(0).toUpperCase()}${stopReason.slice(1)}`
+  if (stopReason !== undefined) return `${progress}. ${capital(localText(stopReason))}`
   if (!isRunning(status)) return progress
   if (status === 'queued' && held === undefined) return `Not begun: ${progress}`
   const place = `hase ${phase} of ${sizes.length}: ${progress}`

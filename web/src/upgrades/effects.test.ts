@@ -23,6 +23,8 @@ it('says before a pause, a resume and a retry whom they concern', () => {
   expect(resumeEffect('2 routers', holdBy('gate'))).toBe(
     'The upgrade waits: too many failures. Resuming opens the next phase all the same, for up to 2 routers.',
   )
+  const until = { ...holdBy('time'), reason: 'phase 1 ended and waits until 2025-12-01T02:00:00.000Z' }
+  expect(resumeEffect('2 routers', until)).toMatch(/waits until \d\d \w+ 2025, [^Z]+ \S+\. Resuming/)
   expect(retryEffect(1, 'router')).toBe('Upgrades and restarts the 1 failed router again.')
 })
 

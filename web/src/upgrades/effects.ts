@@ -2,6 +2,7 @@ import { counted, grouped } from '../display/texts/counted.ts'
 import { clockTime } from '../display/times/times.ts'
 import type { Hold, Report } from './upgrade.ts'
 import type { HeldPhase } from './verdict.ts'
+import { localText } from '../display/times/local-text.ts'
 
 /**
  * Returns what it means to pause an upgrade.
@@ -21,7 +22,12 @@ export function resumeEffect(waiting: string, hold: Hold | null, gate?: Timed): 
   if (hold?.by === 'user') return `The upgrade continues with the ${waiting} still to be upgraded.`
   // It ends a wait for the instant itself.
   const earliest = hold?.by === 'time' ? '' : earliestText(gate)
-  return `The upgrade waits: ${hold?.reason ?? ''}. Resuming opens the next phase all the same, for up to ${waiting}${earliest}.`
+  return `The upgrade waits: ${waitText(hold)}. Resuming opens the next phase all the same, for up to ${waiting}${earliest}.`
+}
+
+/** Returns why an upgrade waits, for a sentence. */
+export function waitText(hold: Hold | null): string {
+  return localText(hold?.reason ?? '')
 }
 
 /** Returns from when on a decision at a gate has its effect, as the end of a sentence; empty: at once. */

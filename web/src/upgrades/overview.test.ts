@@ -33,6 +33,8 @@ it('says why an upgrade waits or was stopped', () => {
   ]
   const failed = 'More than 5 % of 6 devices failed'
   expect(words).toEqual(['Phase 1 ended and waits for an approval', failed, undefined, undefined])
+  const ended = { status: 'cancelled', stop_reason: 'ended at its end_time, 2025-12-01T02:00:00.000Z' } as const
+  expect(noteOf(ended, 'Asia/Tokyo')).toBe('Ended at its end_time, 01 Dec 2025, 11:00:00 GMT+9')
 })
 
 it('shows every device in its bar once', () => {

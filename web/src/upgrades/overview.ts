@@ -3,6 +3,7 @@ import type { Share } from '../display/share-bar.tsx'
 import { capital } from '../display/texts/capital.ts'
 import { type Standing, isRunning } from './upgrade.ts'
 import { keysOf } from '../display/keys-of.ts'
+import { localText } from '../display/times/local-text.ts'
 
 /** An upgrade of any kind, as a row of the list of all kinds. */
 export type Overview = Schemas['UpgradeOverview']
@@ -61,10 +62,16 @@ export function standingOf({
   return { status, hold: held, stopReason }
 }
 
-/** Returns why an upgrade waits, or was stopped; undefined if it proceeds, or has ended as planned. */
-export function noteOf({ status, held, stop_reason: stopReason }: Pick<Overview, 'status' | 'held' | 'stop_reason'>) {
+/**
+ * Returns why an upgrade waits, or was stopped; undefined if it proceeds, or has ended as planned.
+ * @param zone That of its times. Default: the zone of the viewer.
+ */
+export function noteOf(
+  { status, held, stop_reason: stopReason }: Pick<Overview, 'status' | 'held' | 'stop_reason'>,
+  zone?: string,
+) {
   const reason = stopReason ?? (isRunning(status) ? held?.reason : undefined)
-  return reason === undefined ? undefined : capital(reason)
+  return reason === undefined ? undefined : capital(localText(reason, zone))
 }
 
 /** Returns the parts of an upgrade, in the order in which its bar shows them. */

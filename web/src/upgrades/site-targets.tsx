@@ -14,6 +14,7 @@ import { refetchType, upgradeIdIn, useLiveUpgrades } from './use-live-upgrades.t
 
 interface SiteTargetsProps {
   readonly siteId: string
+  readonly zone: string | undefined
   readonly upgrade: Overview
   readonly mayChange: boolean
   readonly onDone: () => Promise<void>
@@ -33,7 +34,7 @@ export function SiteTargets(props: SiteTargetsProps) {
   )
 }
 
-function TargetList({ siteId, upgrade, mayChange, onDone }: SiteTargetsProps) {
+function TargetList({ siteId, zone, upgrade, mayChange, onDone }: SiteTargetsProps) {
   const { api } = useServer()
   const queries = useQueryClient()
   const [note, excluded] = useExclusion(onDone)
@@ -57,7 +58,7 @@ function TargetList({ siteId, upgrade, mayChange, onDone }: SiteTargetsProps) {
                 <Row key={id} className="image-line">
                   <RowName>{name}</RowName>
                   <StateMark tone={state.tone}>{state.text}</StateMark>
-                  {reason !== undefined && <span>{causeText(reason)}</span>}
+                  {reason !== undefined && <span>{causeText(reason, zone)}</span>}
                   {mayExclude && isWaiting && (
                     <ExcludeButton
                       action="Exclude"

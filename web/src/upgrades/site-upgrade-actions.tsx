@@ -10,7 +10,7 @@ import { ApplianceActions } from './appliance-actions.tsx'
 import { barOf } from './approver.ts'
 import { type RolloutKind, reportOf } from './calls.ts'
 import { MAX_APPROVAL_NOTE, NoteField } from './note-field.tsx'
-import { earliestText, pauseEffect, resumeEffect, retryEffect, sharedEffect } from './effects.ts'
+import { earliestText, pauseEffect, resumeEffect, retryEffect, sharedEffect, waitText } from './effects.ts'
 import { type Action, actionsOf, heldGateOf, heldPhaseOf, isBeforeStart, stopWaitingEffect } from './verdict.ts'
 import { cancelEffect, unfinishedOf } from './site-effects.ts'
 import type { Hold, Report } from './upgrade.ts'
@@ -84,7 +84,7 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
     approve: {
       title: 'Approve',
       effect: sharedEffect(
-        `The upgrade waits: ${hold?.reason ?? ''}. It continues with up to ${waiting}${earliestText(gate)}.`,
+        `The upgrade waits: ${waitText(hold)}. It continues with up to ${waiting}${earliestText(gate)}.`,
         hold,
       ),
       fields: <NoteField note={note} onChange={setNote} maxLength={MAX_APPROVAL_NOTE} />,

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Hold, Report } from './upgrade.ts'
+import { capital } from '../display/texts/capital.ts'
+import { localText } from '../display/times/local-text.ts'
 import {
   actionsOf,
   awaitedText,
@@ -47,6 +49,12 @@ it.each([
   ],
 ])('says how it stands', (report, hold, verdict) => {
   expect(verdictOf({ report, hold, stopReason: null })).toBe(verdict)
+})
+
+it('has the times of a stop on the clock of the viewer', () => {
+  const stopReason = 'ended at its end_time, 2025-12-01T02:00:00.000Z'
+  expect(verdictOf({ report: reportOf({}), hold: null, stopReason })).toContain(`. ${localText(capital(stopReason))}`)
+  expect(localText(stopReason)).not.toContain('Z')
 })
 
 it('names the phase of the downloads at one of their gates', () => {

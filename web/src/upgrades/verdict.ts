@@ -1,6 +1,7 @@
 import { counted, grouped } from '../display/texts/counted.ts'
 import type { UpgradeKind } from './overview.ts'
 import { type Hold, type Report, type Standing, isRunning } from './upgrade.ts'
+import { localText } from '../display/times/local-text.ts'
 
 export interface State extends Omit<Standing, 'status'> {
   readonly report: Report
@@ -17,7 +18,7 @@ export function verdictOf({ report, hold, stopReason }: State): string {
         : `, ${grouped(failed)} failed`
   const others = skipped > 0 ? `, ${grouped(skipped)} skipped` : ''
   const progress = `${grouped(upgraded)} of ${grouped(total)} upgraded${others}${failures}`
-  if (stopReason !== null) return `${progress}. ${sentence(stopReason)}`
+  if (stopReason !== null) return `${progress}. ${sentence(localText(stopReason))}`
   if (!isRunning(status)) return progress
   const open = openPhaseOf(report)
   const phase = open === null ? 'Not begun' : `Phase ${grouped(open)} of ${grouped(report.phases.length)}`

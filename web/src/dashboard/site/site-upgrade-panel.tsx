@@ -105,7 +105,7 @@ function SiteUpgrade({ orgId, siteId, upgrade, zone }: SiteUpgradeProps) {
           </div>
         )}
       </div>
-      {hasTargets && <SiteTargets siteId={siteId} upgrade={upgrade} mayChange={mayChange} onDone={done} />}
+      {hasTargets && <SiteTargets siteId={siteId} zone={zone} upgrade={upgrade} mayChange={mayChange} onDone={done} />}
     </Row>
   )
 }
@@ -113,7 +113,7 @@ function SiteUpgrade({ orgId, siteId, upgrade, zone }: SiteUpgradeProps) {
 /** Why the upgrade waits or was stopped, and until when it waits. */
 function WaitNote({ upgrade, zone }: Pick<SiteUpgradeProps, 'upgrade' | 'zone'>) {
   const { held, waits_until: opensAt, stop_reason: stopReason } = upgrade
-  const note = noteOf(upgrade)
+  const note = noteOf(upgrade, zone)
   if (note === undefined)
     return opensAt === undefined ? null : (
       <p>

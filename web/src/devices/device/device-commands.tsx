@@ -58,7 +58,7 @@ function CommandLine({ siteId, command, zone }: CommandLineProps) {
         <span className="log-what">{commandText(command)}</span>
         <StateMark tone={tone}>{text}</StateMark>
       </div>
-      {command.reason !== undefined && <p>{causeText(command.reason)}</p>}
+      {command.reason !== undefined && <p>{causeText(command.reason, zone)}</p>}
       <p>
         <RowName>
           <SiteTime at={command.created_time} zone={zone} />

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Problem } from '../../api/problem.ts'
 import type { LoadFailure } from './load-failure.ts'
+import { localText } from '../times/local-text.ts'
 
 /** Explains why a list is empty, and what to do next. */
 export function EmptyState({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
@@ -23,7 +24,7 @@ export function ProblemNote({ problem }: { readonly problem: Error | null }) {
 }
 
 function textOf(problem: Error): string {
-  return problem instanceof Problem ? problem.message : 'The page has met a defect. Load it again.'
+  return problem instanceof Problem ? localText(problem.message) : 'The page has met a defect. Load it again.'
 }
 
 interface LoadNoteProps {

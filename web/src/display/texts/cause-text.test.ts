@@ -40,6 +40,12 @@ test('the cause of a restore stands before what came of it', () => {
   )
 })
 
+test('the times of a cause are on one clock', () => {
+  expect(causeText('ended at its end_time, 2025-12-01T02:00:00.000Z', 'Asia/Tokyo')).toBe(
+    'ended at its end_time, 01 Dec 2025, 11:00:00 GMT+9',
+  )
+})
+
 test.each(['ERROR: no space: 3 MB missing', 'download failed: timeout', 'refused: 5', 'Attempt 2: offline: no\nroute'])(
   'the words of a device stay: %j',
   (cause) => {

@@ -1,3 +1,5 @@
+import { localText } from '../times/local-text.ts'
+
 /**
  * Why the engine ends the upgrade of a device, or why the end of a command is unknown. Devices that refuse do so in their
  * own words.
@@ -40,9 +42,10 @@ const around =
 /**
  * Returns a cause in words. What it is the cause of may stand before or after it: `Attempt 1: connection_lost`,
  * `unstable: rolled_back`.
+ * @param zone That of its times. Default: the zone of the viewer.
  */
-export function causeText(cause: string): string {
-  return cause.replace(around, (whole: string, before = '', only = '', after?: string) => {
+export function causeText(cause: string, zone?: string): string {
+  return localText(cause, zone).replace(around, (whole: string, before = '', only = '', after?: string) => {
     const known = words.get(only)
     if (known === undefined) return whole
     return after === undefined ? `${before}${known}` : `${before}${known}: ${words.get(after) ?? after}`

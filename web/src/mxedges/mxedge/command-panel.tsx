@@ -47,7 +47,7 @@ export function CommandPanel({ orgId, mxedgeId, zone }: CommandPanelProps) {
                     <span className="log-what">{textOf(command)}</span>
                     <StateMark tone={commandWords[command.status].tone}>{commandWords[command.status].text}</StateMark>
                   </div>
-                  {command.reason !== undefined && <p>{causeText(command.reason)}</p>}
+                  {command.reason !== undefined && <p>{causeText(command.reason, zone)}</p>}
                   <p>
                     <SiteTime at={command.created_time} zone={zone} />
                     {command.progress?.percent !== undefined && ` · ${command.progress.percent} %`}

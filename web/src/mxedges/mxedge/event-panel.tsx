@@ -4,6 +4,7 @@ import { EmptyState } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
+import { localText } from '../../display/times/local-text.ts'
 
 const SHOWN = 20
 
@@ -46,7 +47,7 @@ export function EventPanel({ orgId, mxedgeId, zone }: EventPanelProps) {
                     <span className="log-what">{nameOf(event.type)}</span>
                     <SiteTime at={event.timestamp} zone={zone} />
                   </div>
-                  {event.text !== undefined && <p>{event.text}</p>}
+                  {event.text !== undefined && <p>{localText(event.text, zone)}</p>}
                 </li>
               ))}
             </ol>

@@ -24,6 +24,7 @@ import { TimelinePanel } from './timeline/timeline-panel.tsx'
 import { timelineOf } from './timeline/timeline.ts'
 import { useRollout } from './use-rollout.ts'
 import { type State, awaitedText, nextPhaseText, verdictOf } from '../verdict.ts'
+import { localText } from '../../display/times/local-text.ts'
 
 interface DeviceRolloutProps {
   readonly place: UpgradePlace
@@ -80,7 +81,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
       </PageTitle>
       {hold !== null && (
         <p className="note">
-          {hold.reason}
+          {localText(hold.reason)}
           {hold.until !== undefined && (
             <>
               . {nextPhaseText(report, hold)} begins about <ViewerTime at={hold.until} />

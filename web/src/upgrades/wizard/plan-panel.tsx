@@ -11,6 +11,7 @@ import { type Draft, settle } from './draft.ts'
 import { optionTexts, planText } from './plan-text.ts'
 import { gatesIn } from './request.ts'
 import { type NamedMember, type Plan, type PlanChanges, type PlanNote, groupByReason } from './plan.ts'
+import { localText } from '../../display/times/local-text.ts'
 
 /** A phase of a large organization has hundreds of sites. */
 const MAX_SITES = 12
@@ -43,7 +44,7 @@ export function PlanPanel({ orgId, draft, plan, sites }: PlanPanelProps & { read
       {plan.notes.map(({ siteId, reason }) => (
         <p className="plan-line" key={`${siteId} ${reason}`}>
           {kind !== 'mxedge' && `${siteId === undefined ? 'All sites' : (sites?.get(siteId)?.name ?? siteId)}: `}
-          {reason}
+          {localText(reason, sites?.get(siteId ?? '')?.timezone)}
         </p>
       ))}
       {plan.noted.length > 0 && (
@@ -209,7 +210,7 @@ function ReasonList({ notes, unit }: { readonly notes: readonly PlanNote[]; read
     <ul>
       {groupByReason(notes).map(({ reason, members }) => (
         <li key={reason}>
-          {counted(members.length, unit)}: {reason}{' '}
+          {counted(members.length, unit)}: {localText(reason)}{' '}
           <span className="muted">
             {members.slice(0, MAX_MEMBERS).map((member, index) => (
               <Fragment key={member.id}>
@@ -242,7 +243,7 @@ export function PlanChangesNote({ changes, sites }: { readonly changes: PlanChan
         {shown.map(({ member, siteId, reason }) => (
           <li key={`${member?.id} ${siteId} ${reason}`}>
             {member === undefined ? (sites?.get(siteId ?? '')?.name ?? siteId) : <MemberName member={member} />}{' '}
-            {reason}
+            {localText(reason, sites?.get(siteId ?? '')?.timezone)}
           </li>
         ))}
         {changes.total > shown.length && <li>and {changes.total - shown.length} more</li>}

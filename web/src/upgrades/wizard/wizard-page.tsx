@@ -17,6 +17,7 @@ import { type UpgradeRequest, requestOf } from './request.ts'
 import { type DraftChange, StrategyPanel } from './strategy-panel.tsx'
 import { useMembers } from './use-members.ts'
 import { usePlan } from './use-plan.ts'
+import { localText } from '../../display/times/local-text.ts'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/upgrades/new')
 
@@ -49,7 +50,7 @@ export function WizardPage() {
   const path = exact?.replaceAll(/\.\d+/g, '') ?? null
   const field = path?.split('.', 1)[0] ?? null
   const errorOf = (...fields: readonly string[]): string | null =>
-    problem !== null && fields.some((one) => [field, path, exact].includes(one)) ? problem.message : null
+    problem !== null && fields.some((one) => [field, path, exact].includes(one)) ? localText(problem.message) : null
   const change = (changed: DraftChange): void =>
     void navigate({ search: (current) => withoutAbsent({ ...current, ...changed }), replace: true })
   const title = (

@@ -18,6 +18,7 @@ import { ApplianceTargets } from './appliance-targets.tsx'
 import { applianceTimeline } from './appliance-timeline.ts'
 import { type ApplianceUpgrade, applianceVerdict, countAppliances, isWaiting } from '../../appliance.ts'
 import { type AppliancePlace, useApplianceRollout } from './use-appliance-rollout.ts'
+import { localText } from '../../../display/times/local-text.ts'
 
 /** An upgrade may have a note for each of thousands of appliances. */
 const SHOWN = 100
@@ -62,7 +63,7 @@ export function ApplianceRollout(place: AppliancePlace) {
           </span>
         )}
       </PageTitle>
-      {upgrade.held !== undefined && <p className="note">{upgrade.held.reason}</p>}
+      {upgrade.held !== undefined && <p className="note">{localText(upgrade.held.reason)}</p>}
       {awaited !== null && <p className="note">{awaited}</p>}
       <Panel title="Phases" aside={upgrade.strategy.replaceAll('_', ' ')}>
         <PhaseWindow phases={phases} open={upgrade.phase} isGatePassed={() => undefined} />
@@ -108,7 +109,7 @@ function NotesPanel({ orgId, upgrade: { notes }, names }: NotesPanelProps) {
                 {name ?? names.get(id) ?? 'Appliance'}
               </Link>
             )}{' '}
-            {reason}
+            {localText(reason)}
           </li>
         ))}
       </ul>

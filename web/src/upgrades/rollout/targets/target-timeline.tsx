@@ -51,7 +51,7 @@ export function TargetTimeline({ place, mac, title, zone, device, onClose }: Tar
                     </span>
                     <SiteTime at={step.timestamp} zone={zone} />
                   </div>
-                  {step.cause !== '' && <p>{causeText(step.cause)}</p>}
+                  {step.cause !== '' && <p>{causeText(step.cause, zone)}</p>}
                 </li>
               ))}
             </ol>

@@ -1,6 +1,7 @@
 import { Panel } from '../../../display/layout/panel.tsx'
 import { Ago } from '../../../display/times/time.tsx'
 import type { TimelineEntry } from './timeline.ts'
+import { localText } from '../../../display/times/local-text.ts'
 
 /** A canary upgrade may have a hundred phases. */
 const SHOWN = 100
@@ -13,10 +14,10 @@ export function TimelinePanel({ entries }: { readonly entries: readonly Timeline
         {entries.slice(0, SHOWN).map(({ at, what, detail }, index) => (
           <li key={`${at}-${entries.length - index}`}>
             <div className="log-head">
-              <span className="log-what">{what}</span>
+              <span className="log-what">{localText(what)}</span>
               <Ago at={at} />
             </div>
-            {detail !== '' && <p>{detail}</p>}
+            {detail !== '' && <p>{localText(detail)}</p>}
           </li>
         ))}
       </ol>
