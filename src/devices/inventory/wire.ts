@@ -7,6 +7,7 @@ import { epochS } from '../../platform/time/clock.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import type { AssignRequest } from './assign-devices.ts'
 import type { DeviceType } from '../device.ts'
+import { isSsrModel } from '../registry/models.ts'
 import type { ManifestItem } from '../registry/plan-import.ts'
 import type { Claimable, ClaimPlan, ClaimedByCode, RefusedCode } from './plan-claim.ts'
 import type { ChangeReport, DeviceNames } from './select-devices.ts'
@@ -49,6 +50,9 @@ export const InventoryItemReply = named(
     deviceprofile_id: Type.Optional(Type.String({ description: 'as set by a person' })),
     vc_mac: Type.Optional(Type.String()),
     connected: Type.Boolean(),
+    ssr: Type.Optional(
+      Type.Literal(true, { description: 'an SSR router, which upgrades of SSR routers accept; ours' }),
+    ),
     adopted: Type.Boolean({ description: 'false: devices are claimed by their codes' }),
     jsi: Type.Boolean({ description: 'false: there is no other service that manages devices' }),
     hostname: Type.Optional(Type.String({ description: 'as the device names itself' })),
@@ -73,6 +77,7 @@ export function presentInventory(
     ...(item.deviceprofileId !== null && { deviceprofile_id: item.deviceprofileId }),
     ...(vcMac !== null && { vc_mac: vcMac }),
     connected,
+    ...(item.type === 'gateway' && isSsrModel(item.model) && { ssr: true as const }),
     adopted: false,
     jsi: false,
     ...hardwareOf(item),

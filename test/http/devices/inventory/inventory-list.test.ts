@@ -42,6 +42,15 @@ describe('list', () => {
       expect((await list(query)).body, query).toEqual([])
   })
 
+  it('marks SSR routers among the gateways', async () => {
+    const ofModel = async (model: string) => {
+      const { mac } = await claimNewDevice(server, { model })
+      return (await list(`mac=${mac}`)).body
+    }
+    expect(await ofModel('SSR120')).toMatchObject([{ type: 'gateway', ssr: true }])
+    expect((await ofModel('SRX320'))[0]).not.toHaveProperty('ssr')
+  })
+
   it('lists the members of a Virtual Chassis on request', async () => {
     const device = await claimNewDevice(server, { model: 'EX4400-24P' })
     const mac = device.mac

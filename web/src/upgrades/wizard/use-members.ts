@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Api, allPagesOf, answerOf, pageOf, useServer } from '../../api/client.ts'
+import { type Api, allPagesOf, pageOf, useServer } from '../../api/client.ts'
 import { macText } from '../../devices/device.ts'
 import type { Choice } from '../../display/forms/choices.ts'
 import type { UpgradeKind } from '../overview.ts'
@@ -18,25 +18,16 @@ export function useMembers(orgId: string, kind: UpgradeKind) {
   })
 }
 
-/** Source: the service, which knows routers by the names of their models. */
-const ssrModel = /^(ssr|session-?smart)/i
-
 /** Routers in no site can't be upgraded. */
 async function listRouters(api: Api, orgId: string): Promise<readonly Choice[]> {
   const path = { org_id: orgId }
-  const query = { distinct: 'model', type: 'gateway' } as const
-  const { results } = await answerOf(
-    api.GET('/api/v1/orgs/{org_id}/inventory/count', { params: { path, query: { ...query, limit: PAGE } } }),
-  )
-  const models = results.flatMap(({ model }) => (typeof model === 'string' && ssrModel.test(model) ? [model] : []))
-  const byModel = models.map((model) =>
-    allPagesOf((page) =>
-      pageOf(api.GET('/api/v1/orgs/{org_id}/inventory', { params: { path, query: { model, limit: PAGE, page } } })),
+  const gateways = await allPagesOf((page) =>
+    pageOf(
+      api.GET('/api/v1/orgs/{org_id}/inventory', { params: { path, query: { type: 'gateway', limit: PAGE, page } } }),
     ),
   )
-  return (await Promise.all(byModel))
-    .flat()
-    .filter(({ site_id: siteId }) => siteId !== undefined)
+  return gateways
+    .filter(({ ssr, site_id: siteId }) => ssr === true && siteId !== undefined)
     .map(({ id, name, mac, model }) => ({ value: id, label: `${name || macText(mac)} (${model})` }))
 }
 
