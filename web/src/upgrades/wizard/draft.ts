@@ -167,9 +167,6 @@ const texts = [
   'most',
 ] as const
 
-/** Only so many phases have a field for their time. */
-export const MAX_TIMES = 8
-
 /** Keeps the known fields of a draft; an address that was typed by hand may contain anything. */
 export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
   const given = texts.flatMap((name) => {

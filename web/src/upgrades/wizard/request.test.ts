@@ -75,6 +75,13 @@ it('gives phases the earliest times of their fields, and a gate for them where t
     { phase: 1, wait_for: 'time', minutes: 5 },
     { phase: 2, wait_for: 'time', minutes: 5, ...time(4) },
   ])
+  // A canary upgrade may have a phase for each percent.
+  const all = Array.from({ length: 100 }, (_, index) => index + 1)
+  const last = {
+    phases: all.join(' '),
+    times: all.slice(1).map((percent) => (percent === 100 ? '2099-01-01T03:00' : '')),
+  }
+  expect(deviceBody(last).phase_gates).toEqual([{ phase: 99, wait_for: 'time', ...time(3) }])
   // What the fields of another strategy or of more phases had has no effect.
   expect(deviceBody({ ...draft, strategy: 'serial' })).not.toHaveProperty('phase_gates')
   expect(deviceBody({ ...draft, phases: '50' }).phase_gates).toHaveLength(1)

@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/client.ts'
 import { windowsIn } from '../../orgs/maintenance-windows.ts'
-import { type Draft, MAX_TIMES, type SettledDraft, forms, mayInclude, numbersIn, percentsOf, settle } from './draft.ts'
+import { type Draft, type SettledDraft, forms, mayInclude, numbersIn, percentsOf, settle } from './draft.ts'
 
 type DeviceRequest = Schemas['OrgUpgradeCreate']
 export type PhaseGate = Schemas['UpgradePhaseGate']
@@ -159,7 +159,7 @@ function gatesOf(settled: SettledDraft): Pick<DeviceRequest, 'phase_gates'> {
 /** Null: the next phase waits for nothing. */
 function gateAfter(settled: SettledDraft, phase: number): PhaseGate | null {
   const { approver, people, soak, times = [] } = settled
-  const time = phase > MAX_TIMES ? undefined : times[phase - 1]
+  const time = times[phase - 1]
   const begins = isGiven(time) ? { not_before: epochOf(time) } : {}
   if (phase === 0 || isApproved(settled, phase))
     return {

@@ -8,7 +8,6 @@ import {
   type Gate,
   type SettledDraft,
   type Strategy,
-  MAX_TIMES,
   forms,
   peopleCounts,
   settle,
@@ -178,7 +177,7 @@ function Approvals({ draft, errorOf, onChange }: WizardFieldsProps) {
 function PhaseTimes({ draft, errorOf, onChange }: WizardFieldsProps) {
   const { times = [], ...settled } = settle(draft)
   const gates = gatesIn(draft)
-  const timed = phasesBetween(settled).slice(0, MAX_TIMES)
+  const timed = phasesBetween(settled)
   return timed.map((phase) => (
     <ViewerTimeInput
       key={phase}
