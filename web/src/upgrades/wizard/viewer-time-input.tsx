@@ -1,4 +1,5 @@
 import { TextInput } from '@mantine/core'
+import { clockChangeText } from '../../display/times/clock-change.ts'
 
 interface ViewerTimeInputProps {
   readonly label: string
@@ -11,11 +12,12 @@ interface ViewerTimeInputProps {
 
 /** A time on the clock of the viewer, for requests that take an instant. */
 export function ViewerTimeInput({ label, empty, value = '', error, onChange }: ViewerTimeInputProps) {
+  const change = clockChangeText(value)
   return (
     <TextInput
       type="datetime-local"
       label={label}
-      description={`In your time zone; empty: ${empty}`}
+      description={`In your time zone; empty: ${empty}${change === null ? '' : `. ${change}`}`}
       value={value}
       error={error}
       onChange={({ currentTarget }) => onChange(currentTarget.value === '' ? undefined : currentTarget.value)}
