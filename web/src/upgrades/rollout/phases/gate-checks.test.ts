@@ -23,6 +23,7 @@ it('compares each rule of a gate with its present value', () => {
 it('names the time for which the next phase waits', () => {
   const timed = { ...phase, total: 0, gate: { wait_for: 'time', minutes: 480, passed: false } } as const
   expect(checkGate(timed)).toEqual([{ rule: '480 minutes pass', value: 'not yet', isMet: false }])
+  expect(checkGate({ ...timed, gate: { ...timed.gate, minutes: 1 } })).toMatchObject([{ rule: '1 minute passes' }])
   expect(holdTextOf({ by: 'time' }, timed)).toBe('waits for the time to pass')
 })
 

@@ -75,7 +75,7 @@ export function checkWait(gate: Gate, nowMs = Date.now()): readonly GateCheck[] 
   const { approved_by: given = isApproved ? [opening] : [] } = gate
   if (wait === undefined) return []
   const several = `${approvals} approvals by ${byAnother ? 'people other than the creator' : 'different people'}`
-  const alone = minutes === undefined ? waits[wait].rule : `${counted(minutes, 'minute')} pass`
+  const alone = minutes === undefined ? waits[wait].rule : counted(minutes, 'minute passes', 'minutes pass')
   const rule = approvals !== undefined ? several : byAnother ? BY_ANOTHER : alone
   const open =
     given.length === 0 ? waits[wait].open : `${given.length} given, by ${given.map(({ name }) => name).join(', ')}`
