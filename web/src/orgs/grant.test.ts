@@ -18,7 +18,7 @@ test('a grant of a form becomes the privilege of a request, and the other way', 
 })
 
 test('a privilege says where it holds', () => {
-  const sites = new Map([['berlin', { name: 'Berlin' } as Site]])
+  const sites = new Map([['berlin', { label: 'Berlin' } as Site]])
   expect(privilegeText(privilege, sites)).toBe('Observer')
   expect(privilegeText(at, sites)).toBe('Network admin of Berlin')
   expect(privilegeText(at, undefined)).toBe('Network admin of a site')

@@ -37,7 +37,7 @@ export function grantOf(privileges: readonly Pick<Privilege, 'role' | 'site_id'>
 
 /** Returns the text of a grant, such as "Observer of Berlin" or "Observer of the whole organization". */
 export function grantText({ role, siteId }: Grant, sites: ReadonlyMap<string, Site> | undefined): string {
-  const place = siteId === '' ? 'the whole organization' : (sites?.get(siteId)?.name ?? 'a site')
+  const place = siteId === '' ? 'the whole organization' : (sites?.get(siteId)?.label ?? 'a site')
   return `${roleWords[role].label} of ${place}`
 }
 
@@ -54,6 +54,6 @@ export function privilegeText(
   const { label } = roleWords[role]
   if (scope === 'org') return label
   if (scope === 'orgsites') return `${label} of all sites`
-  if (scope === 'site') return `${label} of ${sites?.get(siteId ?? '')?.name ?? 'a site'}`
+  if (scope === 'site') return `${label} of ${sites?.get(siteId ?? '')?.label ?? 'a site'}`
   return `${label} of ${groups.length === 1 ? 'a site group' : `${groups.length} site groups`}`
 }

@@ -5,7 +5,7 @@ import type { Site } from './sites.ts'
 
 interface NewSiteFormProps {
   readonly orgId: string
-  readonly onCreated: (site: Site) => unknown
+  readonly onCreated: (site: Pick<Site, 'id'>) => unknown
 }
 
 /** Creates a site; by default it is where the viewer is. */

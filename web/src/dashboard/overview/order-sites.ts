@@ -1,7 +1,7 @@
 import type { Site } from '../../orgs/sites.ts'
 
 export interface SiteRow {
-  readonly site: Pick<Site, 'id' | 'name' | 'timezone'>
+  readonly site: Pick<Site, 'id' | 'label' | 'timezone'>
   readonly total: number
   readonly away: number
 }
@@ -14,5 +14,5 @@ export function orderSites(
 ): readonly SiteRow[] {
   return sites
     .map((site) => ({ site, total: all.get(site.id) ?? 0, away: away.get(site.id) ?? 0 }))
-    .toSorted((one, other) => other.away - one.away || one.site.name.localeCompare(other.site.name, 'en'))
+    .toSorted((one, other) => other.away - one.away || one.site.label.localeCompare(other.site.label, 'en'))
 }

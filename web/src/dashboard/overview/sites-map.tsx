@@ -77,7 +77,7 @@ function Mark({ orgId, cluster: { x, y }, rows, isNamed }: MarkProps) {
   const away = rows.reduce((sum, row) => sum + row.away, 0)
   const total = rows.reduce((sum, row) => sum + row.total, 0)
   // The name begins with the visible label.
-  const name = rows.length === 1 ? first.site.name : `${first.site.name} +${counted(rows.length - 1, 'more site')}`
+  const name = rows.length === 1 ? first.site.label : `${first.site.label} +${counted(rows.length - 1, 'more site')}`
   const text = `${name}: ${awayText({ away, total })}`
   const shared = {
     ...{ className: 'site-mark state', 'data-tone': toneOf({ away, total }), 'aria-label': text, title: text },
@@ -87,7 +87,9 @@ function Mark({ orgId, cluster: { x, y }, rows, isNamed }: MarkProps) {
   const label = (
     <>
       <span className="state-dot" aria-hidden="true" />
-      {isNamed && <span aria-hidden="true">{rows.length === 1 ? name : `${first.site.name} +${rows.length - 1}`}</span>}
+      {isNamed && (
+        <span aria-hidden="true">{rows.length === 1 ? name : `${first.site.label} +${rows.length - 1}`}</span>
+      )}
     </>
   )
   if (rows.length === 1)
@@ -112,7 +114,7 @@ function Mark({ orgId, cluster: { x, y }, rows, isNamed }: MarkProps) {
                 data-tone={toneOf(row)}
               >
                 <span className="state-dot" aria-hidden="true" />
-                <span>{row.site.name}</span>
+                <span>{row.site.label}</span>
               </Link>
               <span className="muted">{awayText(row)}</span>
             </li>

@@ -40,7 +40,7 @@ export function SitesPanel({ orgId }: { readonly orgId: string }) {
                     title: 'Site',
                     renderCell: ({ site }) => (
                       <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId: site.id }} className="name">
-                        {site.name}
+                        {site.label}
                       </Link>
                     ),
                   },
@@ -75,7 +75,7 @@ function SiteBar({ row: { site, total, away } }: { readonly row: SiteRow }) {
     <>
       <span>{grouped(total)}</span>
       <ShareBar
-        label={site.name}
+        label={site.label}
         shares={[
           { name: 'connected', tone: 'good', count: total - away },
           { name: 'disconnected', tone: 'bad', count: away },

@@ -82,7 +82,7 @@ export function DeviceTable({ orgId, rows, total, live, sites, sort, columns, on
                 row={row}
                 stats={live.get(row.mac)}
                 columns={columns}
-                siteName={row.site_id === undefined ? undefined : sites?.get(row.site_id)?.name}
+                siteName={row.site_id === undefined ? undefined : sites?.get(row.site_id)?.label}
                 place={{ index, start }}
               />
             )

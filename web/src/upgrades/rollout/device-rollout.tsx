@@ -132,7 +132,7 @@ function NextWindow({ ahead, sites }: NextWindowProps) {
   return (
     <span>
       {ahead.text} <SiteTimeOfDay at={ahead.firstAt} zone={site?.timezone} />
-      {site !== undefined && ` at ${site.name}`}
+      {site !== undefined && ` at ${site.label}`}
     </span>
   )
 }

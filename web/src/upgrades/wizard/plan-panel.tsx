@@ -43,7 +43,7 @@ export function PlanPanel({ orgId, draft, plan, sites }: PlanPanelProps & { read
       )}
       {plan.notes.map(({ siteId, reason }) => (
         <p className="plan-line" key={`${siteId} ${reason}`}>
-          {kind !== 'mxedge' && `${siteId === undefined ? 'All sites' : (sites?.get(siteId)?.name ?? siteId)}: `}
+          {kind !== 'mxedge' && `${siteId === undefined ? 'All sites' : (sites?.get(siteId)?.label ?? siteId)}: `}
           {localText(reason, sites?.get(siteId ?? '')?.timezone)}
         </p>
       ))}
@@ -177,7 +177,7 @@ function PhaseSites({ phase, sites, unit }: PhaseSitesProps) {
     <ul className="plan-sites">
       {phase.sites.slice(0, MAX_SITES).map(({ id, count, begins }) => (
         <li key={id}>
-          {sites?.get(id)?.name ?? id} <span className="muted">{counted(count, unit)}, from </span>
+          {sites?.get(id)?.label ?? id} <span className="muted">{counted(count, unit)}, from </span>
           <SiteTime at={begins} zone={sites?.get(id)?.timezone} />
         </li>
       ))}
@@ -242,7 +242,7 @@ export function PlanChangesNote({ changes, sites }: { readonly changes: PlanChan
       <ul>
         {shown.map(({ member, siteId, reason }) => (
           <li key={`${member?.id} ${siteId} ${reason}`}>
-            {member === undefined ? (sites?.get(siteId ?? '')?.name ?? siteId) : <MemberName member={member} />}{' '}
+            {member === undefined ? (sites?.get(siteId ?? '')?.label ?? siteId) : <MemberName member={member} />}{' '}
             {localText(reason, sites?.get(siteId ?? '')?.timezone)}
           </li>
         ))}
