@@ -178,7 +178,15 @@ export function testPages(demo: () => Demo): void {
     await page.reload()
     await page.getByRole('dialog').getByText('3.1.0 → 3.2.0').waitFor()
     await page.getByRole('dialog').getByText('upgraded', { exact: true }).waitFor()
-    await page.keyboard.press('Escape')
+    await page.goBack()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    for (const leave of [() => page.goBack(), () => page.keyboard.press('Escape')]) {
+      await page.getByRole('button', { name: 'tokyo-ap-eap102-2' }).click()
+      await page.getByRole('dialog').getByText('upgraded', { exact: true }).waitFor()
+      await leave()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      expect(page.url()).toMatch(/\/upgrades\/[^?]+$/)
+    }
     await page.getByRole('link', { name: 'Upgrades' }).first().click()
     const row = page.getByRole('listitem').filter({ hasText: '6 upgraded' })
     await row.getByText('Completed').waitFor()

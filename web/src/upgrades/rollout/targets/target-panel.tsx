@@ -1,4 +1,4 @@
-import { Link, useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate, useRouter } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef } from 'react'
 import { macText } from '../../../devices/device.ts'
@@ -32,13 +32,19 @@ interface TargetPanelProps {
 /** The devices by state, failures first and by cause; a choice of them, and the timeline of one. */
 export function TargetPanel({ place, report, search, sites, mayWrite, onDone }: TargetPanelProps) {
   const navigate = useNavigate({ from: '/orgs/$orgId/upgrades/$upgradeId' })
+  const { history } = useRouter()
   const opened = report.devices.find(({ mac }) => mac === search.device)
-  const open = (device: string | undefined): void =>
-    void navigate({
-      search: ({ device: _, ...others }) => ({ ...others, ...(device !== undefined && { device }) }),
-      replace: true,
-      resetScroll: false,
-    })
+  const isOpenedHere = useRef(false)
+  // The way back in the browser closes the dialog, as people expect on a phone, and closing it goes that way.
+  const open = (device: string): void => {
+    isOpenedHere.current = true
+    void navigate({ search: (others) => ({ ...others, device }), resetScroll: false })
+  }
+  const close = (): void => {
+    if (isOpenedHere.current) history.back()
+    else void navigate({ search: ({ device: _, ...others }) => others, replace: true, resetScroll: false })
+    isOpenedHere.current = false
+  }
   const known = useMemo(() => targetsAt(report.devices, search.at), [report.devices, search.at])
   const groups = useMemo(() => groupTargets(known), [known])
   const targets = useMemo(() => selectTargets(known, search), [known, search])
@@ -114,7 +120,7 @@ export function TargetPanel({ place, report, search, sites, mayWrite, onDone }: 
           mac={opened.mac}
           title={opened.name === undefined ? macText(opened.mac) : `${opened.name}, ${macText(opened.mac)}`}
           zone={sites?.get(opened.site_id)?.timezone}
-          onClose={() => open(undefined)}
+          onClose={close}
           device={
             <Link
               to="/orgs/$orgId/sites/$siteId/devices/$mac"
