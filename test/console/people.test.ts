@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { raiseAlarms } from '../../src/events/alarms/store.ts'
 import { inTx } from '../../src/platform/database/db.ts'
@@ -99,6 +100,8 @@ describe.skipIf(noChromium !== null)(
       await page.getByText('No webhooks here').waitFor()
       expect(await page.getByLabel('Place').getByRole('option').allTextContents()).toEqual(['Oslo'])
       expect(await page.getByRole('link', { name: 'New webhook' }).first().getAttribute('href')).toContain(siteId)
+      await page.goto(`${org}/sites/${randomUUID()}`)
+      await page.getByText('Your role does not reach this site').waitFor()
       for (const path of ['upgrades', `upgrades/${upgradeId}`, 'people', 'sso']) {
         await page.goto(`${org}/${path}`)
         await page.getByText('Only roles in the whole organization show this page').waitFor()
@@ -311,7 +314,17 @@ describe.skipIf(noChromium !== null)(
         await page.getByRole('heading', { level: 1 }).waitFor()
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
       }
+      await server.call('POST', `${org}/sites`, { body: { name: 'Long-name '.repeat(6) } })
+      await page.setViewportSize({ width: 1280, height: 844 })
+      await page.goto(org)
+      await page.getByRole('link', { name: 'Long-name' }).first().waitFor()
+      expect(await page.locator('.table-scroller').first().evaluate(isScrolled)).toBe(false)
       await context.close()
     })
   },
 )
+
+/** True if a part of the content is out of view. */
+function isScrolled({ scrollWidth, clientWidth }: { readonly scrollWidth: number; readonly clientWidth: number }) {
+  return scrollWidth > clientWidth
+}

@@ -1,6 +1,7 @@
 import { Link, getRouteApi } from '@tanstack/react-router'
+import { useMay } from '../../accounts/self.ts'
 import { DeletedNote } from '../../display/layout/deleted-note.tsx'
-import { Skeleton } from '../../display/layout/notices.tsx'
+import { EmptyState, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { SiteTimeOfDay } from '../../display/times/time.tsx'
 import { useNow } from '../../display/times/use-now.ts'
@@ -19,8 +20,15 @@ const route = getRouteApi('/signed-in/orgs/$orgId/sites/$siteId')
 export function SitePage() {
   const { orgId, siteId } = route.useParams()
   const sites = useSites(orgId).data
+  const mayReadOrg = useMay('read', { orgId })
   if (sites === undefined) return <Skeleton rows={8} />
   const site = sites.get(siteId)
+  if (site === undefined && !mayReadOrg)
+    return (
+      <EmptyState title="Your role does not reach this site, or there is none">
+        An admin of the organization can change your role.
+      </EmptyState>
+    )
   if (site === undefined) return <DeletedNote orgId={orgId} noun="site" message="Delete Site" />
   const place = { orgId, siteId }
   return (
