@@ -6,7 +6,6 @@ import { listVersions, lockImages } from '../firmware/store.ts'
 import { listWindows } from '../orgs/org-settings/store.ts'
 import type { Context } from '../platform/context.ts'
 import { counted } from '../platform/counted.ts'
-import { epochS } from '../platform/time/clock.ts'
 import { type Tx, inTx } from '../platform/database/db.ts'
 import { type Poller, startPoller } from '../platform/time/poller.ts'
 import { wakeAfterCommit } from '../platform/database/wakes.ts'
@@ -31,6 +30,7 @@ import { deleteAwaited } from '../rollout/changes/store-awaited.ts'
 import { replaceJoiningFailures } from '../rollout/changes/store-joining-failures.ts'
 import { deviceOfCandidate } from '../rollout/store-candidates.ts'
 import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create.ts'
+import { hasEnded } from '../rollout/stops/decide-end.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { noteUnmet } from './planning/note-unmet.ts'
 import { noteJoiningHops } from './planning/plan-hops.ts'
@@ -99,7 +99,7 @@ async function prepare(ctx: Context, { orgId, id, joining: encoded }: DueInclusi
   const open = await listOpenSites(ctx.db, scope, id)
   if (open.length === 0) return endSearch(ctx, scope, id)
   // The stop at the end of the upgrade, which ends the search, needs a moment, and a service that was down has not made it yet.
-  if (open.some(({ endsS }) => endsS !== null && endsS <= epochS(ctx.clock.now()))) return null
+  if (open.some(({ ending }) => hasEnded(ending, ctx.clock.now()))) return null
   const { laterSites } = joining
   const later = laterSites === null ? [] : await planLater(ctx, scope, { id, laterSites })
   return { scope, id, joining, open, later, catalog: await listVersions(ctx.db, scope) }

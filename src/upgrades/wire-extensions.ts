@@ -23,6 +23,11 @@ export const endField = {
   ),
 }
 
+/** The end in answers about an upgrade; missing: it has none. */
+export const endsField = {
+  end_time: Type.Optional(Type.Number({ description: 'when the upgrade stops by itself' })),
+}
+
 /** Signalbox's own field of requests for upgrades. */
 export const supersedeField = {
   supersede: Type.Optional(

@@ -44,8 +44,7 @@ export interface OpenSite {
   readonly siteId: string
   /** Null: at any time. */
   readonly windows: UpgradePlan['windows'] | null
-  /** See UpgradePlan; null: there is no such instant. */
-  readonly endsS: number | null
+  readonly ending: Pick<UpgradePlan, 'ends_s'>
 }
 
 /**
@@ -60,7 +59,7 @@ export async function listOpenSites(reader: Reader, scope: OrgScope, orgUpgradeI
     )
     .select(['siteUpgrade.id', 'siteId', 'siteUpgrade.stopping', 'finishedAt', 'closed'])
     .select(sql<OpenSite['windows']>`plan->'windows'`.as('windows'))
-    .select(sql<OpenSite['endsS']>`(plan->>'ends_s')::float8`.as('endsS'))
+    .select(sql<OpenSite['ending']>`jsonb_strip_nulls(jsonb_build_object('ends_s', plan->'ends_s'))`.as('ending'))
     .where('siteUpgrade.orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
     // A stop concerns sites without devices too, and the phases of a stopped upgrade open no more.

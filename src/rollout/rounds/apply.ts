@@ -12,6 +12,7 @@ import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.t
 import type { Tx } from '../../platform/database/db.ts'
 import { earliest } from '../../platform/extremes.ts'
 import { appendUpgradeChange } from '../events/append-events.ts'
+import { endOf } from '../stops/decide-end.ts'
 import { type StoppedByFailures, appendStops, stopFailed } from '../stops/apply-stops.ts'
 import { appendRoundEnds, appendRoundProgress, placeOf } from '../events/append-round-events.ts'
 import type { Now, SiteUpgradeDecision } from '../site-upgrade-now.ts'
@@ -194,8 +195,7 @@ function commandOf(
   const { device } = target
   // The gateway sends no command that has expired, so nothing begins too late where the engine looks only later.
   const byWindow = device === null || closesAt === null ? null : sendBy(order, device, { closesAt, options })
-  const { ends_s: endsS } = siteUpgrade.plan
-  const expiresAt = earliest([byWindow, endsS === undefined ? null : new Date(1000 * endsS)])
+  const expiresAt = earliest([byWindow, endOf(siteUpgrade.plan)])
   const carrier = expiresAt !== null && expiresAt <= now ? null : target.carrier
   return {
     ...command,

@@ -2,6 +2,7 @@ import { epochS } from '../../platform/time/clock.ts'
 import { type Capacity, limitToCapacity, unlimited } from '../phases/decide-capacity.ts'
 import { countDownloads, haveImages, passDownloadGate } from '../phases/decide-downloads.ts'
 import { findHoldReason, ofDownloads } from '../gates/decide-hold.ts'
+import { hasEnded } from '../stops/decide-end.ts'
 import { type CountsByPhase, type FailuresByPhase, findPhaseStopReason, findStopReason } from '../stops/decide-stop.ts'
 import { decideOutcome, isAnyInFlight, statusOf } from './decide-outcome.ts'
 import { phaseRulesOf } from '../phases/decide-phase-rules.ts'
@@ -110,10 +111,6 @@ function stopWith(siteUpgrade: SiteUpgradeNow, reason: string, at: Now): SiteUpg
     capacity: unlimited,
   }
   return advance(stopped, decideTargets(stopped, rules), at)
-}
-
-function hasEnded({ ends_s: endsS }: UpgradePlan, now: Date): boolean {
-  return endsS !== undefined && endsS <= epochS(now)
 }
 
 /** Returns the part of the upgrade that each device performs. */

@@ -3,6 +3,7 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { cancelUpgrade } from './cancel-upgrade.ts'
+import { endReason } from './decide-end.ts'
 import { type DueEnd, listDueEnds, claimEnd } from './store-ends.ts'
 
 const INTERVAL_MS = 2000
@@ -50,7 +51,7 @@ async function endUpgrade(ctx: Context, { orgId, id }: DueEnd): Promise<void> {
   await inTx(ctx, async (tx) => {
     const endsAt = await claimEnd(tx, scope, id, at)
     if (endsAt === null) return
-    const reason = `ended at its end_time, ${endsAt.toISOString()}`
+    const reason = endReason(endsAt)
     const change = { type: 'UPGRADE_END_REACHED', upgrade_id: id, reason, message: `Upgrade ${id} ${reason}` } as const
     await cancelUpgrade(tx, scope, { id, part: null, reason, at, nowMs: ctx.serviceClock.nowMs(), change })
   })

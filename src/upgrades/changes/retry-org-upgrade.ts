@@ -3,7 +3,6 @@ import { type PlaceScope, coversOrg } from '../../access/scope.ts'
 import { assignDevices } from '../../devices/commands/store-upgrades.ts'
 import { lockImages } from '../../firmware/store.ts'
 import type { Context } from '../../platform/context.ts'
-import { epochS } from '../../platform/time/clock.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError, invalidField, notFound } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
@@ -13,6 +12,7 @@ import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
 import { presentMacs } from '../../rollout/events/present-named.ts'
 import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { lockOrgUpgrades } from '../../rollout/store.ts'
+import { refuseRetryAtEnd } from '../../rollout/stops/decide-end.ts'
 import { releaseGates } from '../../rollout/gates/store-hold.ts'
 import {
   type RetriableTarget,
@@ -57,7 +57,8 @@ export function retryOrgUpgrade(
     const [org] = await lockOrgUpgrades(tx, scope, [id])
     if (org === undefined) throw notFound(id)
     const sites = await lockRetriedSites(tx, scope, id)
-    refuseEnded(sites, now)
+    // All sites have the same end.
+    for (const { plan } of sites.slice(0, 1)) refuseRetryAtEnd(plan, now)
     const siteUpgradeIds = sites.map((site) => site.id)
     const wanted = await listRetriable(tx, scope, { siteUpgradeIds, macs })
     if (macs !== null) refuseNotFailed(macs, wanted)
@@ -77,16 +78,6 @@ export function retryOrgUpgrade(
     wakeAfterCommit(tx, 'rollouts')
     return { retried: retried.length, skipped }
   })
-}
-
-/** @throws AppError invalid for an upgrade whose end is reached: all its sites have the same. */
-function refuseEnded([site]: readonly RetriedSite[], now: Date): void {
-  const endsS = site?.plan.ends_s
-  if (endsS !== undefined && endsS <= epochS(now))
-    throw new AppError(
-      'invalid',
-      `The upgrade can't be retried: its end_time, ${new Date(1000 * endsS).toISOString()}, is over`,
-    )
 }
 
 function refuseNotFailed(macs: readonly string[], found: readonly RetriableTarget[]): void {

@@ -6,6 +6,7 @@ import type { MxedgeTargetState } from '../../mxedges/upgrades/upgrade.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { TargetState } from '../../rollout/rollout.ts'
 import { decideWholeStatus } from '../decide-whole-status.ts'
+import { endsField } from '../wire-extensions.ts'
 import { awaitedField, presentAwaited, presentState, stateFields, waitField } from '../wire.ts'
 import { type UpgradeOverview, overviewKinds } from './overview.ts'
 import { keysOf, recordOf } from '../../platform/records.ts'
@@ -52,7 +53,7 @@ export const UpgradeOverviewReply = named(
     ),
     created_time: Timestamp,
     start_time: Type.Optional(Type.Integer({ description: 'when the first site begins' })),
-    end_time: Type.Optional(Type.Number({ description: 'when the upgrade stops by itself' })),
+    ...endsField,
     counts: named(
       'UpgradeOverviewCounts',
       Type.Object({

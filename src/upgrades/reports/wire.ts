@@ -5,6 +5,7 @@ import { decideWholeStatus } from '../decide-whole-status.ts'
 import { limitOf } from '../previews/plan-preview.ts'
 import { statuses } from '../site/filters.ts'
 import { RestoreReason } from '../targets/wire.ts'
+import { endsField } from '../wire-extensions.ts'
 import { GateReply, presentGate, presentStartGate } from './wire-gates.ts'
 import type { Downtime, ReportSummary, ReportedSite, ReportedUpgrade } from './report.ts'
 import { DecisionReply, presentDecisions } from './wire-decisions.ts'
@@ -107,7 +108,7 @@ const summaryFields = {
   left_out: Type.Array(Type.Object({ reason: Type.String(), devices: Devices }), {
     description: 'Why devices that were selected are not among those of the upgrade',
   }),
-  end_time: Type.Optional(Type.Number({ description: 'when the upgrade stops by itself' })),
+  ...endsField,
   /** Present if the start needs an approval. */
   start_gate: Type.Optional(GateReply),
   phases: Type.Array(named('UpgradeReportPhase', Type.Object(phaseFields))),
