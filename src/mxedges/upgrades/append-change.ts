@@ -11,6 +11,7 @@ export type MxedgeUpgradeChangeType =
   | 'UPGRADE_SEARCH_CANCELLED'
   | 'UPGRADE_HELD'
   | 'UPGRADE_STOPPED'
+  | 'UPGRADE_END_REACHED'
   | 'UPGRADE_RETRIED'
   | 'UPGRADE_CHANGED'
   | 'UPGRADE_MXEDGES_JOINED'
@@ -26,6 +27,11 @@ interface MxedgeUpgradeChange {
   /** Such as `reason`, and `total` of the appliances that it concerns. */
   readonly after?: Readonly<Record<string, unknown>>
   readonly at: Date
+}
+
+/** The beginning of the audit record of a change that only ends the search of an upgrade that has ended. */
+export function endOfSearch(id: string): string {
+  return `Cancel the search of upgrade ${id} for further edge appliances`
 }
 
 /**

@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { OrgScope } from '../../access/scope.ts'
 import { type MxedgeEventInput, appendMxedgeEvents } from '../../events/append-mxedge.ts'
+import { earliest } from '../../platform/extremes.ts'
 import { addMs } from '../../platform/time/clock.ts'
+import { endOf } from '../../rollout/stops/decide-end.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import type { MxedgeOrder } from '../commands/command.ts'
 import { appendMxedgeUpgradeChange } from './append-change.ts'
@@ -41,16 +43,19 @@ export async function applyRounds(
   const ids = rounds.flatMap(({ decision }) => decision.withdrawn)
   await cancelQueuedById(tx, scope, { ids, at: now })
   // The engine withdraws a command that can't be sent; the sweep of the gateway must not get ahead of it.
-  const expiresAt = addMs(now, 2 * options.commandExpiryMs)
-  const placesOf = new Map(rounds.map(({ upgrade }) => [upgrade.id, windowsFinder(upgrade.plan)]))
+  const withdrawnBy = addMs(now, 2 * options.commandExpiryMs)
+  const limits = new Map(
+    rounds.map(({ upgrade: { id, plan } }) => [id, { find: windowsFinder(plan), endsAt: endOf(plan) }]),
+  )
   await insertUpgradeCommands(
     tx,
     scope,
     steps.flatMap((step) => {
-      const place = placesOf.get(step.target.upgradeId)?.(step.target.plannedSiteId) ?? null
+      const { find, endsAt = null } = limits.get(step.target.upgradeId) ?? {}
+      const place = find?.(step.target.plannedSiteId) ?? null
       const closesAt = isBeginning(step) ? sendBy(place, now, needOf(step, options)) : null
-      const times = { createdAt: now, expiresAt: closesAt !== null && closesAt < expiresAt ? closesAt : expiresAt }
-      return commandOf(step, times) ?? []
+      const expiresAt = earliest([closesAt, endsAt, withdrawnBy]) ?? withdrawnBy
+      return commandOf(step, { createdAt: now, expiresAt }) ?? []
     }),
   )
   await updateUpgrades(
@@ -106,7 +111,7 @@ function eventOf({ target, state, reason, step, staged, steps }: Step): MxedgeEv
   return [{ mxedge, type: 'ME_PACKAGE_UPDATE_FAILED', update, text }]
 }
 
-/** Records that a limit has stopped the upgrade, or that a gate pauses it. */
+/** Records that a limit or its end has stopped the upgrade, or that a gate pauses it. */
 async function appendRound(tx: Tx, scope: OrgScope, { upgrade, decision }: DecidedRound, at: Date): Promise<void> {
   const { id, siteId } = upgrade
   const { stopping, stopReason, hold } = decision.upgrade
@@ -114,6 +119,11 @@ async function appendRound(tx: Tx, scope: OrgScope, { upgrade, decision }: Decid
     await appendMxedgeUpgradeChange(tx, scope, {
       ...{ id, siteId, at, type: 'UPGRADE_STOPPED', after: { reason: stopReason } },
       message: `Stop upgrade ${id} of edge appliances: ${stopReason}`,
+    })
+  if (upgrade.stopping === null && stopping === 'cancelled')
+    await appendMxedgeUpgradeChange(tx, scope, {
+      ...{ id, siteId, at, type: 'UPGRADE_END_REACHED', after: { reason: stopReason } },
+      message: `Upgrade ${id} of edge appliances ${stopReason}`,
     })
   if (upgrade.hold === null && hold !== null)
     await appendMxedgeUpgradeChange(tx, scope, {

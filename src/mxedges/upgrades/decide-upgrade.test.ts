@@ -125,6 +125,62 @@ describe('an upgrade', () => {
   })
 })
 
+/** The start of the world. */
+const startS = Date.UTC(2026, 2, 1) / 1000
+const stopReason = 'ended at its end_time, 2026-03-01T00:00:03.000Z'
+
+describe('an upgrade at its end', () => {
+  test('sends no command, and lets those in flight end', () => {
+    const world = newWorld([{ wave: 1 }, { wave: 2 }, { phase: 2 }], { ends_s: startS + 3 })
+    run(world)
+    expect(statesOf(world)).toEqual(['upgraded', 'cancelled', 'cancelled'])
+    expect(world.upgrade).toMatchObject({ status: 'cancelled', stopReason })
+  })
+
+  test('leaves appliances that download or have downloaded, and stops others between their steps', () => {
+    const traits = { canStage: true, services: 3 }
+    const loading = newWorld([traits, { canStage: true, wave: 2 }], { ends_s: startS + 5 })
+    run(loading)
+    expect(statesOf(loading)).toEqual(['cancelled', 'cancelled'])
+    expect(loading.fleet.map(({ effects }) => effects.size)).toEqual([0, 0])
+    const between = newWorld([{ services: 3 }], { ends_s: startS + 3 })
+    run(between)
+    expect(between.fleet[0]).toMatchObject({
+      target: { state: 'cancelled', step: 1 },
+      effects: new Map([['service-0', 1]]),
+    })
+  })
+
+  test('has the results of its appliances if the last ones were in flight, and no reason of a stop', () => {
+    const [good, bad] = (['works', 'refuses'] as const).map((fate) => newWorld([{ fate }], { ends_s: startS + 3 }))
+    for (const world of [good, bad]) if (world !== undefined) run(world)
+    expect(good?.upgrade).toMatchObject({ status: 'completed', stopping: null, stopReason: null })
+    expect(bad?.upgrade).toMatchObject({ status: 'cancelled', stopReason })
+  })
+
+  test.each(['user', 'gate'] as const)('ends the wait for a person: %s', (by) => {
+    const world = newWorld([{}, { phase: 2 }], { ends_s: startS + 3 })
+    world.upgrade = { ...world.upgrade, hold: { by, reason: 'waits', since_s: startS, since_ms: world.nowMs } }
+    world.now = new Date(1000 * (startS + 3))
+    // Only the second one has the appliances of the phases that were not open.
+    for (let rounds = 0; rounds < 2; rounds += 1) round(world)
+    expect(world.upgrade).toMatchObject({ status: 'cancelled', stopReason, hold: null })
+    expect(statesOf(world)).toEqual(['cancelled', 'cancelled'])
+  })
+
+  test('awaits no absent appliance, and no window', () => {
+    const windows = [{ site_id: null, timezone: 'UTC', windows: [{ start: '22:00', end: '23:00' }] }]
+    const worlds = [
+      newWorld([{ fate: 'absent' }], { ends_s: startS + 3 }),
+      newWorld([{}], { ends_s: startS + 3, windows }),
+    ]
+    for (const world of worlds) {
+      run(world)
+      expect(world.upgrade).toMatchObject({ status: 'cancelled', stopReason, waitsUntil: null })
+    }
+  })
+})
+
 const fates: readonly Fate[] = ['works', 'works', 'works', 'refuses', 'loses', 'vanishes', 'ignores', 'absent', 'flaps']
 const member = fc.record({
   phase: fc.integer({ min: 1, max: 3 }),
@@ -138,14 +194,21 @@ const percent = fc.constantFrom(null, 0, 20, 100)
 
 describe('an upgrade of any fleet', () => {
   const traits = fc.record({ cancelAtRound: fc.option(fc.nat(200)), pauseAtRound: fc.option(fc.nat(60)) })
+  const end = fc.constantFrom({}, { ends_s: startS + 10 }, { ends_s: startS + 60 })
   test('ends, in order, with true counts and without a second effect of a step', () => {
     fc.assert(
-      fc.property(fc.array(member, { maxLength: 12 }), percent, traits, (fleet, max_failure_percentage, when) => {
-        const world = newWorld(fleet, { max_failure_percentage })
-        // The run checks the rules in every round.
-        run(world, when)
-        expect(world.upgrade.finishedAt).not.toBeNull()
-      }),
+      fc.property(
+        fc.array(member, { maxLength: 12 }),
+        percent,
+        end,
+        traits,
+        (fleet, max_failure_percentage, ends, when) => {
+          const world = newWorld(fleet, { max_failure_percentage, ...ends })
+          // The run checks the rules in every round.
+          run(world, when)
+          expect(world.upgrade.finishedAt).not.toBeNull()
+        },
+      ),
       { numRuns: 150 },
     )
   })

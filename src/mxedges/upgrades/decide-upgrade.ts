@@ -3,6 +3,7 @@ import { epochS } from '../../platform/time/clock.ts'
 import { findHoldReason } from '../../rollout/gates/decide-hold.ts'
 import { decideOutcome } from '../../rollout/rounds/decide-outcome.ts'
 import { countByPhase, countReleased, isHardFailure, isSuccess } from '../../rollout/rounds/decide-step.ts'
+import { endOf, endReason } from '../../rollout/stops/decide-end.ts'
 import { type CountsByPhase, type FailuresByPhase, findStopReason } from '../../rollout/stops/decide-stop.ts'
 import type { UpgradeHold } from '../../rollout/rollout.ts'
 import { wallOf } from '../../rollout/targets/steps/decide-window.ts'
@@ -76,12 +77,19 @@ export function decideUpgrade<T extends MxedgeTargetNow>(
   // An upgrade that has begun continues, even if the clock is set back behind its start.
   if (upgrade.stopping === null && upgrade.phaseOpenedMs === null && waitMs > 0)
     return { steps: [], withdrawn: [], upgrade: changed(upgrade, {}), isDue: false }
-  const begun = { ...upgrade, status: 'upgrading' as const, phaseOpenedMs: upgrade.phaseOpenedMs ?? at.nowMs }
+  const begun = stopAtEnd({ ...upgrade, status: 'upgrading', phaseOpenedMs: upgrade.phaseOpenedMs ?? at.nowMs }, at.now)
   const round = decideTargets(begun, at)
-  const reason = upgrade.stopping === null ? findStopReason(round.hardFailures, upgrade.plan) : null
+  const reason = begun.stopping === null ? findStopReason(round.hardFailures, upgrade.plan) : null
   if (reason === null) return finishRound(begun, round, at)
   const stopped = { ...begun, stopping: 'failed' as const, stopReason: reason, hold: null }
   return finishRound(stopped, decideTargets(stopped, at), at)
+}
+
+/** From its end on an upgrade stops as if a person had cancelled it. */
+function stopAtEnd<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, now: Date): MxedgeUpgradeNow<T> {
+  const endsAt = endOf(upgrade.plan)
+  if (endsAt === null || endsAt > now || upgrade.stopping !== null) return upgrade
+  return { ...upgrade, stopping: 'cancelled', stopReason: endReason(endsAt), hold: null }
 }
 
 interface Round<T extends MxedgeTargetNow> extends Pick<

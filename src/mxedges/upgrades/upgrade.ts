@@ -92,6 +92,8 @@ export interface MxedgeUpgradePlan {
   readonly max_failure_percentage: number | null
   /** Targets without those that were skipped when planning: the base of the percentage. */
   readonly planned: number
+  /** No appliance begins from then on, in epoch seconds. Absent: there is no such instant. */
+  readonly ends_s?: number
   /** The windows of each site with maintenance windows. Absent: none has any. */
   readonly windows?: readonly PlaceWindows[]
 }

@@ -62,7 +62,7 @@ export async function prepareUpgrade(
   await refuseUnknownModels(tx, scope, request)
   const siteIds = sites.map(({ id }) => id)
   const times = addWindows(request, planTimes(request, sites, now), await listWindows(tx, scope, siteIds))
-  refuseEnd(request, times, now)
+  refuseEnd(request, [...times.values()], now)
   const candidates = await listCandidates(tx, scope, siteIds)
   refuseUnknownDevices(request, candidates)
   const decided = await inTurns(planDevicesInSteps(request, candidates, await listVersions(tx, scope)))

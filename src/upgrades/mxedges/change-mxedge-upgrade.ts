@@ -1,5 +1,9 @@
 import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
-import { type MxedgeUpgradeChangeType, appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
+import {
+  type MxedgeUpgradeChangeType,
+  appendMxedgeUpgradeChange,
+  endOfSearch,
+} from '../../mxedges/upgrades/append-change.ts'
 import {
   type MxedgeUpgrade,
   closeSearch,
@@ -23,8 +27,7 @@ export function cancelMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string)
   return changeUpgrade(ctx, scope, {
     id,
     type: ({ finishedAt }) => (finishedAt === null ? 'UPGRADE_CANCELLED' : 'UPGRADE_SEARCH_CANCELLED'),
-    message: ({ finishedAt }) =>
-      finishedAt === null ? messageOf('Cancel', id) : `Cancel the search of upgrade ${id} for further edge appliances`,
+    message: ({ finishedAt }) => (finishedAt === null ? messageOf('Cancel', id) : endOfSearch(id)),
     concerns: ({ finishedAt, stopping, includeDueMs }) =>
       stopping === null && (finishedAt === null || includeDueMs !== null),
     change: (tx, upgrade) =>

@@ -9,7 +9,7 @@ import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import { type NewTarget, type NewUpgrade, insertUpgrade, lockCandidates } from '../../mxedges/upgrades/store-create.ts'
 import { withoutKinds } from '../../mxedges/upgrades/notes.ts'
 import { type TakenAppliance, listTakeable, lockUnfinishedUpgrades } from '../../mxedges/upgrades/store-takeover.ts'
-import { noCounts } from '../../mxedges/upgrades/upgrade.ts'
+import { type PlaceWindows, noCounts } from '../../mxedges/upgrades/upgrade.ts'
 import { listWindows } from '../../orgs/org-settings/store.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
@@ -18,6 +18,7 @@ import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError, invalidField, notFound } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { noteTaken } from '../../rollout/changes/plan-takeover.ts'
+import { refuseEnd } from '../planning/plan-end.ts'
 import { PAST_TOLERANCE_MS } from '../planning/plan-start.ts'
 import { INCLUDE_MS } from '../org-upgrade.ts'
 import { listTimezones } from '../store.ts'
@@ -112,6 +113,11 @@ export async function planUpgrade(
   })
   const { plan: phases, targets, notes } = planMxedgeUpgrade(request, chosen, id)
   const plan = places.length === 0 ? phases : { ...phases, windows: places }
+  refuseEarlyEnd(
+    request,
+    new Map(candidates.map(({ siteId }) => [siteId, placeOf.get(siteId)])),
+    startAt > now ? startAt : now,
+  )
   await shareImages(tx, scope, targets)
   const skipped = targets.length - plan.planned
   const upgraded = new Set(targets.flatMap(({ reason, appliance }) => (reason === null ? [appliance.id] : [])))
@@ -132,6 +138,19 @@ export async function planUpgrade(
     targets: targets.map(newTargetOf),
   }
   return { upgrade, targets, taken }
+}
+
+/** @param places The windows of each site with appliances. @param startAt When they begin. */
+function refuseEarlyEnd(
+  { endsAt }: Pick<MxedgeUpgradeRequest, 'endsAt'>,
+  places: ReadonlyMap<string | null, Pick<PlaceWindows, 'timezone' | 'windows'> | undefined>,
+  startAt: Date,
+): void {
+  const atAnyTime = { timezone: 'UTC', windows: [] }
+  const times = [...places.values()].map(({ timezone, windows } = atAnyTime) => {
+    return { timezone, windows, rebootAt: startAt }
+  })
+  refuseEnd({ endsAt, notBefore: [], units: 'edge appliances' }, times, startAt)
 }
 
 export function newTargetOf({ appliance, reason, ...target }: PlannedTarget): NewTarget {

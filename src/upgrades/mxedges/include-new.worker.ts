@@ -1,5 +1,5 @@
 import { type OrgScope, systemScope } from '../../access/scope.ts'
-import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
+import { appendMxedgeUpgradeChange, endOfSearch } from '../../mxedges/upgrades/append-change.ts'
 import { listPackages } from '../../firmware/packages/store.ts'
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import { lockCandidates } from '../../mxedges/upgrades/store-create.ts'
@@ -22,6 +22,7 @@ import { counted } from '../../platform/counted.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
+import { endOf, endReason, hasEnded } from '../../rollout/stops/decide-end.ts'
 import { presentMxedgeIds } from '../../rollout/events/present-named.ts'
 import { type DueSearch, type Looked, type Portion, concerningJoining, searchAll } from '../search-joining.ts'
 import { appendTargetEvents, listPlaces, newTargetOf, shareImages } from './create-mxedge-upgrade.ts'
@@ -76,13 +77,36 @@ interface Prepared {
 
 async function prepare(ctx: Context, { orgId, id }: DueSearch): Promise<Prepared | null> {
   const scope = systemScope('rollout', orgId)
+  const at = ctx.clock.now()
   const isSearching = await inTx(ctx, async (tx) => {
     const upgrade = await lockIncluding(tx, scope, id)
-    if (upgrade === undefined) await mxedgeSearches.end(tx, scope, id)
-    return upgrade !== undefined
+    if (upgrade !== undefined && !hasEnded(upgrade.plan, at)) return true
+    await mxedgeSearches.end(tx, scope, id)
+    if (upgrade !== undefined) await appendEndOfSearch(tx, scope, { upgrade, at })
+    return false
   })
   if (!isSearching) return null
   return { scope, id, catalog: await listPackages(ctx.db, scope) }
+}
+
+/** The engine records the end of an upgrade that runs. */
+async function appendEndOfSearch(
+  tx: Tx,
+  scope: OrgScope,
+  { upgrade: { id, siteId, plan, finishedAt }, at }: { readonly upgrade: MxedgeUpgrade; readonly at: Date },
+): Promise<void> {
+  const endsAt = endOf(plan)
+  if (endsAt === null || finishedAt === null) return
+  const reason = endReason(endsAt)
+  const message = `${endOfSearch(id)}: ${reason}`
+  await appendMxedgeUpgradeChange(tx, scope, {
+    id,
+    siteId,
+    type: 'UPGRADE_SEARCH_CANCELLED',
+    message,
+    after: { reason },
+    at,
+  })
 }
 
 async function passBy(
@@ -107,7 +131,8 @@ async function includeNew(
 ): Promise<Looked | null> {
   await shareOrg(tx, scope)
   const upgrade = await lockIncluding(tx, scope, id)
-  if (upgrade?.joining == null) return null
+  // The end may have come since the search began.
+  if (upgrade?.joining == null || hasEnded(upgrade.plan, ctx.clock.now())) return null
   const found = await listJoining(tx, upgrade, portion)
   const { ids, last, skipped } = found
   const filter = { siteId: upgrade.siteId, ids }

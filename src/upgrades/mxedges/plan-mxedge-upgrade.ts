@@ -1,5 +1,6 @@
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import type { MxedgeStep, MxedgeUpgradeNote, MxedgeUpgradePlan } from '../../mxedges/upgrades/upgrade.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { NO_PHASE } from '../../rollout/rollout.ts'
 import { planAtOnce } from '../planning/plan-phases.ts'
 import type { TargetFacts } from '../strategies/strategy.ts'
@@ -36,7 +37,7 @@ export interface MxedgePlan {
  * @param upgradeId The same id and appliances give the same plan.
  */
 export function planMxedgeUpgrade(
-  { strategy, phasing, notes }: Pick<MxedgeUpgradeRequest, 'strategy' | 'phasing' | 'notes'>,
+  { strategy, phasing, endsAt, notes }: Pick<MxedgeUpgradeRequest, 'strategy' | 'phasing' | 'endsAt' | 'notes'>,
   planned: readonly PlannedMxedge[],
   upgradeId: string,
 ): MxedgePlan {
@@ -64,6 +65,7 @@ export function planMxedgeUpgrade(
       gates: gates.some((gate) => gate !== null) ? gates : null,
       max_failure_percentage: phasing.maxFailurePercentage,
       planned: chosen.length,
+      ...(endsAt !== null && { ends_s: epochS(endsAt) }),
     },
     targets: [...targets, ...skipped],
     notes: [...notes, ...phasing.notes, ...skipped.map(noteSkipped), ...chosen.flatMap(noteServices)],

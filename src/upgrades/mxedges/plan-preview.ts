@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
 import type { MxedgeStep, MxedgeUpgradePlan } from '../../mxedges/upgrades/upgrade.ts'
+import { endOf } from '../../rollout/stops/decide-end.ts'
 import { addMs } from '../../platform/time/clock.ts'
+import { noteEnd } from '../planning/plan-end.ts'
 import { limitOf, phaseLimitOf } from '../previews/plan-preview.ts'
 import { PREVIEW_MS } from '../previews/preview.ts'
 import { planMxedgeEstimate } from './plan-estimate.ts'
@@ -64,7 +66,10 @@ export function planMxedgePreview(
     stopsAfterFailures: limitOf(plan.max_failure_percentage, plan.planned),
     endsAbout: estimate.endsAbout,
     // Those of skipped appliances would say the same as `skipped`.
-    notes: notes.filter(({ mxedge_id: id }) => !skippedIds.has(id)),
+    notes: [
+      ...noteEnd(endOf(plan), estimate.endsAbout, 'edge appliances'),
+      ...notes.filter(({ mxedge_id: id }) => !skippedIds.has(id)),
+    ],
   }
 }
 

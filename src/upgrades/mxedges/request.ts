@@ -19,6 +19,8 @@ export interface MxedgeUpgradeRequest {
   readonly downgrades: ReadonlySet<PackageName>
   /** Null: now. */
   readonly startAt: Date | null
+  /** No appliance begins from then on; null: the upgrade has no such end. */
+  readonly endsAt: Date | null
   /** Appliances begin only within them; null: within those of the settings; empty: at any time. */
   readonly windows: readonly MaintenanceWindow[] | null
   /** Appliances of other upgrades that have not begun with them are taken over. */

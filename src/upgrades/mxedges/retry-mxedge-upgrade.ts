@@ -13,6 +13,7 @@ import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { presentMxedgeIds } from '../../rollout/events/present-named.ts'
+import { refuseRetryAtEnd } from '../../rollout/stops/decide-end.ts'
 import { findStopReason } from '../../rollout/stops/decide-stop.ts'
 import { findRetryRefusal, planReopening } from '../../rollout/changes/plan-retry.ts'
 import type { SkippedAppliance } from './skipped-appliance.ts'
@@ -28,7 +29,7 @@ export interface MxedgeRetry {
  * Retries failed appliances of an upgrade, running or ended, as another run of their targets. They continue with the
  * step that failed. Without a failed appliance nothing changes.
  * @param mxedgeIds Null: all failed appliances.
- * @throws AppError not_found; invalid for an appliance that has not failed, and if the remaining failures exceed a
+ * @throws AppError not_found; invalid after the end of the upgrade, for an appliance that has not failed, and if the remaining failures exceed a
  *   limit, which would immediately stop the upgrade again. Nothing is changed then.
  */
 export function retryMxedgeUpgrade(
@@ -41,6 +42,7 @@ export function retryMxedgeUpgrade(
   return inTx(ctx, async (tx) => {
     await shareOrg(tx, scope)
     const upgrade = await lockUpgrade(tx, scope, id)
+    refuseRetryAtEnd(upgrade.plan, now)
     const wanted = await listRetriable(tx, upgrade, mxedgeIds)
     if (mxedgeIds !== null) refuseNotFailed(mxedgeIds, wanted)
     const { retried, skipped } = await selectPossible(tx, scope, { upgrade, wanted })

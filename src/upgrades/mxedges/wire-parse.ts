@@ -4,7 +4,7 @@ import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { commonStrategies } from '../strategies/index.ts'
 import type { Strategy } from '../strategies/strategy.ts'
-import { parseWindows } from '../wire-parse.ts'
+import { parseEnd, parseWindows } from '../wire-parse.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 import type { MxedgeUpgradeBody } from './wire.ts'
 
@@ -29,6 +29,7 @@ export function parseMxedgeUpgrade(body: MxedgeUpgradeBody): MxedgeUpgradeReques
     downgrades: new Set(downgrades.map(([service]) => service)),
     // Clients that always send a number send 0 for "now".
     startAt: start_time === undefined || start_time === 0 ? null : new Date(start_time * 1000),
+    endsAt: parseEnd(body.end_time),
     windows: parseWindows(body.maintenance_windows),
     supersede: body.supersede ?? false,
     includeNew: parseInclusion(body),

@@ -19,7 +19,7 @@ import { fieldsOf, commonStrategies } from '../strategies/index.ts'
 import { previewFields } from '../previews/wire.ts'
 import { MaintenanceWindows } from '../../orgs/windows/wire.ts'
 import { EpochS, awaitedField, presentAwaited, presentState, stateFields, waitField } from '../wire.ts'
-import { supersedeField, windowFields } from '../wire-extensions.ts'
+import { endField, endsField, supersedeField, windowFields } from '../wire-extensions.ts'
 import { keysOf, recordOf } from '../../platform/records.ts'
 
 const { canary_phases, max_failures, max_failure_percentage } = fieldsOf(commonStrategies)
@@ -55,6 +55,7 @@ const fields = {
   max_failure_percentage,
   start_time: Type.Optional(EpochS),
   ...windowFields,
+  ...endField,
   ...supersedeField,
   include_new: Type.Optional(
     Type.Boolean({
@@ -100,6 +101,7 @@ const itemFields = {
   max_failures: Type.Optional(Type.Array(Type.Integer())),
   max_failure_percentage: Type.Optional(Type.Integer()),
   start_time: Type.Integer(),
+  ...endsField,
   supersede: Type.Optional(Type.Boolean()),
   include_new: Type.Optional(Type.Boolean()),
   maintenance_windows: Type.Optional(MaintenanceWindows),
@@ -214,6 +216,7 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
     ...(failures !== undefined && { max_failures: failures }),
     ...(limit !== undefined && { max_failure_percentage: limit }),
     start_time: Math.floor(epochS(startAt)),
+    ...(plan.ends_s !== undefined && { end_time: plan.ends_s }),
     ...(request.supersede !== undefined && { supersede: request.supersede }),
     ...(request.include_new !== undefined && { include_new: request.include_new }),
     ...(request.maintenance_windows !== undefined && { maintenance_windows: request.maintenance_windows }),

@@ -110,7 +110,7 @@ function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
     cross join lateral (${countsOfSites(isAt(sql`part.site_id`, siteId))}) counted
     union all
     select upgrade.id, 'mxedge', upgrade.plan->>'strategy', null, coalesce(upgrade.request->'versions', '{}'),
-      upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, null, array[upgrade.status],
+      upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, ${endTime}, array[upgrade.status],
       upgrade.finished_at is null, upgrade.hold,
       case when upgrade.stopping is not null then upgrade.stop_reason end, upgrade.waits_until, null, ${siteId === null ? sql`false, upgrade.counts` : ofSite(siteId)},
       (select ${awaitedAppliances} from mxedge_upgrade where mxedge_upgrade.org_id = upgrade.org_id and mxedge_upgrade.id = upgrade.id)

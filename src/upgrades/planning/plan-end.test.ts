@@ -8,11 +8,10 @@ const night = { ...site, windows: [{ start: '22:00', end: '04:00' }] }
 const later = { ...site, rebootAt: at('15T00:00') }
 
 function refusalOf(endsAt: Date | null, sites: readonly (typeof site | typeof night)[], phase?: Date): string | null {
-  const times = new Map(sites.map((one, index) => [String(index), one]))
   const field = 'phase_gates.0.not_before'
   const notBefore = phase === undefined ? [] : [{ field, time: { kind: 'instant' as const, at: phase } }]
   try {
-    refuseEnd({ endsAt, notBefore }, times, now)
+    refuseEnd({ endsAt, notBefore }, sites, now)
     return null
   } catch (error) {
     return String(error)

@@ -9,6 +9,7 @@ import {
   isTerminal,
   noCounts,
 } from '../../../src/mxedges/upgrades/upgrade.ts'
+import { epochS } from '../../../src/platform/time/clock.ts'
 import { appliance, command, options, step, target } from './mxedge-targets.ts'
 
 /**
@@ -272,6 +273,7 @@ function checkRound(world: World): void {
     expect(beginsFinder(upgrade.plan, world)(each.plannedSiteId)(needMs)).toBeLessThanOrEqual(world.nowMs)
   }
   if (commanded.length > 0) {
+    expect(epochS(world.now)).toBeLessThan(upgrade.plan.ends_s ?? Infinity)
     expect([upgrade.hold, upgrade.stopping, world.upgrade.stopping]).toEqual([null, null, null])
     for (const { phase, wave } of commanded) {
       expect(phase).toBeLessThanOrEqual(upgrade.currentPhase)

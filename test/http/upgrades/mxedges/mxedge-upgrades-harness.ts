@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { sweepFirmwareFiles } from '../../../../src/firmware/storage/storage.ts'
+import type { Clock } from '../../../../src/platform/time/clock.ts'
 import { uploadPackage } from '../../../edge/upgrades/packages.ts'
 import { addBox, pathOf, playUpgrades, targetsOf } from '../../../edge/upgrades/upgrade-world.ts'
 import { type Answer, type TestServer, startTestServer } from '../../../support/servers/server.ts'
@@ -19,12 +20,12 @@ export interface MxedgeUpgrades {
   play(refusing?: readonly (string | undefined)[]): Promise<void>
 }
 
-/** Sets up a server with packages for the tests of a file. */
-export function useMxedgeUpgrades(): MxedgeUpgrades {
+/** Sets up a server with packages for the tests of a file. @param clock By default that of the machine. */
+export function useMxedgeUpgrades(clock?: Clock): MxedgeUpgrades {
   let world: TestServer
   let boxes: string[]
   beforeAll(async () => {
-    world = await startTestServer()
+    world = await startTestServer(clock)
     await sweepFirmwareFiles(world.ctx, { dir: join(world.dataDir, 'firmware') })
     for (const version of ['2.0.0', '3.0.0']) await uploadPackage(world, version, { query: 'package=tunterm' })
   })
