@@ -34,6 +34,7 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
       // It was on the clocks of the sites.
       expect(await page.getByLabel('Start').inputValue()).toBe('')
       await page.getByLabel('tunterm').selectOption('2.0.0')
+      await page.getByLabel('Ends', { exact: true }).fill('2099-01-01T03:00')
       await page.getByLabel('Strategy', { exact: true }).selectOption('Canary')
       for (const label of ['Begins', 'Approval']) expect(await page.getByLabel(label).count()).toBe(0)
       await page.getByLabel('Upgraded after each phase (%)').fill('50, 10')
@@ -63,6 +64,7 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
       const table = page.getByRole('region', { name: 'Appliances' })
       await table.getByText('tunterm 1.0.0 → 2.0.0').nth(1).waitFor()
       await page.getByText(/^starts \S/).waitFor()
+      await page.getByText(/^Ends on \S/).waitFor()
       expect(await table.getByRole('columnheader', { name: 'Cause' }).count()).toBe(0)
       await expectAccessible(page)
       await press(page, 'Pause')

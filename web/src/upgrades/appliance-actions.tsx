@@ -11,7 +11,7 @@ export interface ApplianceCalls {
 }
 
 interface ApplianceActionsProps {
-  readonly upgrade: Parameters<typeof standingOf>[0] & Pick<ApplianceUpgrade, 'counts' | 'awaited'>
+  readonly upgrade: Parameters<typeof standingOf>[0] & Pick<ApplianceUpgrade, 'counts' | 'awaited' | 'end_time'>
   readonly calls: ApplianceCalls
   readonly onDone: () => Promise<void>
 }
@@ -19,7 +19,7 @@ interface ApplianceActionsProps {
 /** The possible actions on an upgrade of appliances, at whatever place; each button states its effect. */
 export function ApplianceActions({ upgrade, calls, onDone }: ApplianceActionsProps) {
   const standing = standingOf(upgrade)
-  const { counts, awaited = 0 } = upgrade
+  const { counts, awaited = 0, end_time: endTime } = upgrade
   const { queued, upgrading, success, failed } = counts
   const waiting = counted(queued, 'appliance')
   const going =
@@ -29,7 +29,7 @@ export function ApplianceActions({ upgrade, calls, onDone }: ApplianceActionsPro
   const cancel = () => calls.change('cancel')
   return (
     <ActionButtons
-      actions={actionsOf('mxedge', { ...standing, failed, awaited })}
+      actions={actionsOf('mxedge', { ...standing, failed, awaited, endTime })}
       onDone={onDone}
       offers={{
         pause: { title: 'Pause', effect: pauseEffect(waiting, going), run: () => calls.change('pause') },

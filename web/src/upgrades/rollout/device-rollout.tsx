@@ -8,9 +8,10 @@ import { SiteTimeOfDay, ViewerTime } from '../../display/times/time.tsx'
 import { useNow } from '../../display/times/use-now.ts'
 import { type Site, sharedZone, useSites } from '../../orgs/sites.ts'
 import { goalText, kinds } from '../overview.ts'
-import { type Upgrade, awaitedOf, holdOf, isRunning, stateOf, stopReasonOf } from '../upgrade.ts'
+import { type Upgrade, awaitedOf, holdOf, stateOf, stopReasonOf } from '../upgrade.ts'
 import { barOf } from '../approver.ts'
 import type { UpgradePlace } from '../calls.ts'
+import { EndTime } from './end-time.tsx'
 import { estimateEnd } from './estimate-end.ts'
 import { type WindowsAhead, windowsAheadOf } from './outlook.ts'
 import { FloorPanel } from './sites/floor-panel.tsx'
@@ -72,11 +73,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
         <span>{versionText(report)}</span>
         <span aria-live="polite">{verdictOf(state)}</span>
         <EndEstimate state={state} upgrade={upgrade} sites={sites} />
-        {report.end_time !== undefined && isRunning(report.status) && (
-          <span>
-            Ends on <ViewerTime at={report.end_time} />
-          </span>
-        )}
+        <EndTime {...report} />
         <NextWindow ahead={windowsAheadOf(state, upgrade)} sites={sites} />
       </PageTitle>
       {hold !== null && (

@@ -3,6 +3,7 @@ import { ChoiceList } from '../../display/forms/choice-list.tsx'
 import { LoadNote } from '../../display/layout/notices.tsx'
 import type { ChooseFieldsProps } from './choose-fields.ts'
 import { type Channel, type Downgrades, channels, settle } from './draft.ts'
+import { EndField } from './end-field.tsx'
 import { present, usePackages } from './use-packages.ts'
 import { VersionSelect } from './version-select.tsx'
 import { ViewerTimeInput } from './viewer-time-input.tsx'
@@ -37,6 +38,7 @@ export function ApplianceFields(props: ChooseFieldsProps) {
         error={errorOf('start_time')}
         onChange={(time) => onChange({ start: time })}
       />
+      <EndField {...props} />
     </>
   )
 }

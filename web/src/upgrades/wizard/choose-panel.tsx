@@ -11,7 +11,7 @@ import { ApplianceFields } from './appliance-fields.tsx'
 import type { ChooseFieldsProps } from './choose-fields.ts'
 import { CommonFields } from './common-fields.tsx'
 import { type Part, settle } from './draft.ts'
-import type { WizardFieldsProps } from './strategy-panel.tsx'
+import { EndField } from './end-field.tsx'
 import { useDeviceCatalog, useRouterCatalog } from './use-catalog.ts'
 import { VersionSelect } from './version-select.tsx'
 import { ViewerTimeInput } from './viewer-time-input.tsx'
@@ -164,18 +164,5 @@ function RouterFields({ orgId, members, ...fields }: ChooseFieldsProps) {
       )}
       <EndField {...fields} />
     </>
-  )
-}
-
-/** When an upgrade of devices or routers stops, whatever it has done by then. */
-function EndField({ draft, errorOf, onChange }: WizardFieldsProps) {
-  return (
-    <ViewerTimeInput
-      label="Ends"
-      empty="when it has upgraded all"
-      value={draft.end}
-      error={errorOf('end_time')}
-      onChange={(end) => onChange({ end })}
-    />
   )
 }

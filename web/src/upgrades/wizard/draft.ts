@@ -94,7 +94,7 @@ export interface Draft {
   readonly part?: Part
   /** Of routers, on the viewer's clock; absent: as soon as they have downloaded. */
   readonly reboot?: string
-  /** Of devices and routers, on the viewer's clock; absent: it does not end by itself. */
+  /** On the viewer's clock; absent: it does not end by itself. */
   readonly end?: string
   /** Absent: what is in another upgrade stays there. */
   readonly takeover?: Takeover

@@ -51,9 +51,14 @@ it('says what else a draft has chosen, before the start as well', () => {
     'Goes on after phase 1 once a person has approved it.',
     expect.stringMatching(/^Phase 3 begins on 0?1 Jan 2099, 04:00:00 .* at the earliest\.$/),
   ])
-  expect(optionTexts({ end: '2099-01-01T04:00' })).toEqual([
-    expect.stringMatching(/^Ends on 0?1 Jan 2099, 04:00:00 .*: each device that has not begun by then is left\.$/),
-  ])
+  const end = '2099-01-01T04:00'
+  for (const [kind, unit] of [
+    ['device', 'device'],
+    ['mxedge', 'appliance'],
+  ] as const)
+    expect(optionTexts({ kind, end })).toEqual([
+      expect.stringMatching(`^Ends on 0?1 Jan 2099, 04:00:00 .*: each ${unit} that has not begun by then is left\\.$`),
+    ])
   expect(optionTexts({ phases: '1 10', begin: 'approved', gate: 'each' })).toEqual([
     'Begins once a person has approved it.',
     'Goes on after each of the phases 1 to 2 once a person has approved it.',

@@ -23,8 +23,7 @@ export function planText(draft: Draft, { total, phases }: Plan): string {
 export function optionTexts(draft: Draft): readonly string[] {
   const { kind, body } = requestOf(draft)
   const { unit } = kinds[kind]
-  const windows = body.maintenance_windows
-  const end = kind === 'mxedge' ? undefined : body.end_time
+  const { end_time: end, maintenance_windows: windows } = body
   return [
     ...gateTexts(gatesIn(draft)),
     ...(end === undefined ? [] : [`Ends on ${clockTime(end)}: each ${unit} that has not begun by then is left.`]),

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { upgradeKinds } from '../overview.ts'
 import { type Draft, strategies } from './draft.ts'
 import { requestOf, rulesIn } from './request.ts'
 
@@ -87,11 +88,10 @@ it('gives phases the earliest times of their fields, and a gate for them where t
   expect(deviceBody({ ...draft, phases: '50' }).phase_gates).toHaveLength(1)
 })
 
-it('ends upgrades of devices and routers at a time', () => {
+it('ends upgrades of all kinds at a time', () => {
   const end = '2099-01-01T04:00'
   const time = { end_time: new Date(2099, 0, 1, 4).getTime() / 1000 }
-  for (const kind of ['device', 'ssr'] as const) expect(requestOf({ kind, end }).body).toMatchObject(time)
-  expect(requestOf({ kind: 'mxedge', end }).body).not.toHaveProperty('end_time')
+  for (const kind of upgradeKinds) expect(requestOf({ kind, end }).body).toMatchObject(time)
 })
 
 it('waits for approval before it begins, with any strategy', () => {

@@ -54,7 +54,6 @@ function deviceRequest(settled: SettledDraft): DeviceRequest {
     versions: [version],
     ...(isGiven(start) && { start_datetime: start }),
     ...commonFieldsOf(settled),
-    ...endOf(settled),
     reboot_strategy: strategy,
     ...limitsOf(settled),
     ...gatesOf(settled),
@@ -73,7 +72,6 @@ function routerRequest(settled: SettledDraft, memberIds: readonly string[]): Sch
     version,
     ...timesOf(settled),
     ...commonFieldsOf(settled),
-    ...endOf(settled),
     strategy: strategy === 'serial' ? 'serial' : 'big_bang',
   }
 }
@@ -102,14 +100,11 @@ function applianceRequest(settled: SettledDraft): Schemas['MxedgeUpgradeCreate']
   }
 }
 
-function endOf({ end }: SettledDraft) {
-  return isGiven(end) && { end_time: epochOf(end) }
-}
-
 /** Returns the fields that upgrades of all kinds have, and only those that differ from the defaults. */
 function commonFieldsOf(settled: SettledDraft) {
-  const { takeover, inclusion, hours, windows = '' } = settled
+  const { takeover, inclusion, hours, windows = '', end } = settled
   return {
+    ...(isGiven(end) && { end_time: epochOf(end) }),
     ...(hours === 'any' && { maintenance_windows: [] }),
     ...(hours === 'own' && { maintenance_windows: ownWindows(windows) }),
     ...(takeover !== undefined && { supersede: true }),

@@ -9,6 +9,7 @@ import { StateMark } from '../../../display/state-mark.tsx'
 import { ViewerTime } from '../../../display/times/time.tsx'
 import { goalText, kinds, standingOf } from '../../overview.ts'
 import { stateOf } from '../../upgrade.ts'
+import { EndTime } from '../end-time.tsx'
 import { PhaseWindow } from '../phases/phase-window.tsx'
 import { begins } from '../../exclusion.ts'
 import { awaitedText } from '../../verdict.ts'
@@ -62,6 +63,7 @@ export function ApplianceRollout(place: AppliancePlace) {
             starts <ViewerTime at={upgrade.start_time} />
           </span>
         )}
+        <EndTime {...upgrade} />
       </PageTitle>
       {upgrade.held !== undefined && <p className="note">{localText(upgrade.held.reason)}</p>}
       {awaited !== null && <p className="note">{awaited}</p>}

@@ -13,6 +13,7 @@ const wordsOf = (...args: Parameters<typeof applianceTimeline>) =>
 it('lists what the audit log has by its types, between the creation and the end', () => {
   const log = [
     record(9, 'Ada', { type: 'UPGRADE_RETRIED', total: 2 }),
+    record(8.5, null, { type: 'UPGRADE_END_REACHED', reason: 'ended at its end_time' }),
     record(8, null, { type: 'UPGRADE_STOPPED', reason: '2 of 3 failed' }),
     record(7, 'Ada', { type: 'UPGRADE_MXEDGES_TAKEN', total: 1, reason: 'taken over by upgrade u2' }),
     record(6, null, { type: 'UPGRADE_MXEDGES_JOINED', total: 3 }),
@@ -25,6 +26,7 @@ it('lists what the audit log has by its types, between the creation and the end'
   expect(wordsOf({ ...upgrade, status: 'completed', finished_time: 9 }, { log, phases: [] })).toEqual([
     ['Completed', ''],
     ['Retried', 'by Ada · 2 appliances'],
+    ['End reached', 'ended at its end_time'],
     ['Stopped', '2 of 3 failed'],
     ['Appliances taken', 'by Ada · 1 appliance'],
     ['Appliances joined', '3 appliances'],

@@ -1,0 +1,15 @@
+import type { WizardFieldsProps } from './strategy-panel.tsx'
+import { ViewerTimeInput } from './viewer-time-input.tsx'
+
+/** When an upgrade stops, whatever it has done by then. */
+export function EndField({ draft, errorOf, onChange }: WizardFieldsProps) {
+  return (
+    <ViewerTimeInput
+      label="Ends"
+      empty="when it has upgraded all"
+      value={draft.end}
+      error={errorOf('end_time')}
+      onChange={(end) => onChange({ end })}
+    />
+  )
+}
