@@ -17,13 +17,16 @@ const statusOf: Record<ErrorCode, number> = {
 
 /**
  * Turns a thrown error into the interface's error body. An AppError has its own text and status; an error of the HTTP
- * layer (malformed JSON, wrong content type, too large) keeps its 4xx; a failure of the database is a 503; any other
- * error is a defect and answered with 500 and the request's id. Both of these are logged.
+ * layer (malformed JSON, wrong content type, too large) keeps its 4xx; a failure of the database or of the machine is a
+ * 503; any other error is a defect and answered with 500 and the request's id. All but the first two are logged.
  */
 export function replyWithError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const failure = databaseFailureOf(thrown)
   if (failure !== undefined) logDatabaseFailure(request.log, thrown, request.id)
-  const error = failure ?? thrown
+  const fault = failure === undefined ? machineFaultOf(thrown) : undefined
+  if (fault !== undefined)
+    request.log.error({ requestId: request.id, err: thrown }, 'a request was refused: the system failed')
+  const error = failure ?? fault ?? thrown
   if (error instanceof TextError) {
     void reply.code(statusOf[error.code]).type('application/json; charset=utf-8').send(JSON.stringify(error.message))
     return
@@ -56,6 +59,29 @@ export function databaseFailureOf(error: unknown): AppError | undefined {
 
 export function logDatabaseFailure(log: Pick<FastifyBaseLogger, 'error'>, error: unknown, requestId?: string): void {
   log.error({ requestId, err: error }, 'a request was refused: the database failed')
+}
+
+/** What only the operator can mend: the disk, the mount or the owner of the data folder, or a limit of the process. */
+const machineFaults = new Set([
+  'EROFS',
+  'EACCES',
+  'EPERM',
+  'EIO',
+  'ENOSPC',
+  'EDQUOT',
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'EAGAIN',
+])
+
+function machineFaultOf(error: unknown): AppError | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code, syscall } = error as NodeJS.ErrnoException
+  // Without a system call, it is the error of a stream or of a peer.
+  if (syscall === undefined || code === undefined || !machineFaults.has(code)) return undefined
+  const detail = `The server can't use its files (${code}). Please try again later.`
+  return new AppError('unavailable', detail, {}, RETRY_AFTER_S)
 }
 
 /** Typed clients of such operations decode only lists as `reason`. */
