@@ -53,6 +53,7 @@ export async function makeOrgs(server: TestServer, { org_id: orgId = '', site_id
       countOrgAuditLogs: { query: 'distinct=message' },
       getOrgSettings: {},
       updateOrgSettings: { body: { ui_idle_timeout: 30 } },
+      getSiteAutoUpgrade: {},
       getSiteSetting: {},
       updateSiteSettings: { body: { device_updown_threshold: 5 } },
       getSiteSettingDerived: {},
