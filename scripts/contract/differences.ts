@@ -59,6 +59,12 @@ export const differences: readonly Difference[] = [
     why: "Only the owner sees these, in GET /self: admins of one organization do not read a person's telephone numbers",
   },
   {
+    fields: ['id', 'org_id', 'created_time', 'modified_time'].map((name) => `reply.switch.${name}: not there`),
+    operations: ['getSiteSetting', 'updateSiteSettings'],
+    why: 'The settings of switches are a part of those of the site, and no record of their own',
+    isOfNothing: true,
+  },
+  {
     fields: ['reply.conductor_cmd'],
     operations: ['getOrg128TRegistrationCommands'],
     why: 'Routers register by their agent, without a conductor',

@@ -24,7 +24,8 @@ import type { TimeReading } from '../platform/time/service-clock.ts'
 import { defaultRolloutOptions } from '../rollout/rollout.ts'
 import { startEnds } from '../rollout/stops/end-upgrades.worker.ts'
 import { startGateChecks } from '../rollout/gates/gate-checks.worker.ts'
-import { startAutoUpgrades } from '../upgrades/automatic/auto-upgrade.worker.ts'
+import { startOnboarding } from '../upgrades/automatic/onboarding.worker.ts'
+import { startAutoUpgrades } from '../upgrades/automatic/scheduled.worker.ts'
 import { startInclusions } from '../upgrades/include-new.worker.ts'
 import { startMxedgeInclusions } from '../upgrades/mxedges/include-new.worker.ts'
 import { startRollouts } from '../rollout/worker.ts'
@@ -109,6 +110,8 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
   closing.add('devices that join upgrades', () => inclusions.stop())
   const automatic = startAutoUpgrades(ctx)
   closing.add('automatic upgrades', () => automatic.stop())
+  const onboarding = startOnboarding(ctx)
+  closing.add('upgrades of new devices', () => onboarding.stop())
   const edgeOptions = { ...defaultMxedgeUpgradeOptions, soakMs: config.rolloutSoakMs }
   const edgeUpgrades = startMxedgeUpgrades(ctx, edgeOptions)
   closing.add('upgrades of edge appliances', () => edgeUpgrades.stop())

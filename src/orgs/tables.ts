@@ -15,6 +15,8 @@ export interface OrgSettingTable {
   doc: DocumentColumn
   /** The field of the document, which statements read without the rest. */
   autoUpgrade: GeneratedAlways<Document | null>
+  /** The fields `auto_upgrade` of other fields, by their names; see migration 563. */
+  onboarding: GeneratedAlways<Document | null>
   createdAt: Date
   modifiedAt: Date
 }
@@ -32,8 +34,9 @@ export interface SiteSettingTable {
   orgId: string
   siteId: string
   doc: DocumentColumn
-  /** As in OrgSettingTable. */
+  /** These two are as in OrgSettingTable. */
   autoUpgrade: GeneratedAlways<Document | null>
+  onboarding: GeneratedAlways<Document | null>
   createdAt: Date
   modifiedAt: Date
 }

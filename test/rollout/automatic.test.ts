@@ -4,7 +4,7 @@ import { updateSetting } from '../../src/orgs/org-settings/update-setting.ts'
 import { updateSiteSetting } from '../../src/orgs/site-settings/update-site-setting.ts'
 import type { AutoUpgrade } from '../../src/orgs/windows/auto-upgrade.ts'
 import { endUpgrades } from '../../src/rollout/stops/end-upgrades.worker.ts'
-import { beginAutoUpgrades } from '../../src/upgrades/automatic/auto-upgrade.worker.ts'
+import { beginAutoUpgrades } from '../../src/upgrades/automatic/scheduled.worker.ts'
 import { getAutoUpgrade } from '../../src/upgrades/automatic/get-auto-upgrade.ts'
 import { MODEL, NEW, OLD } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
@@ -23,8 +23,7 @@ function scopeOf(site = 0) {
   return systemSiteScope('operator', { orgId: scope.orgId, siteId: sites[site]?.id ?? '' })
 }
 
-const set = (setting: AutoUpgrade | null, site = 0) =>
-  updateSiteSetting(rollout.ctx, scopeOf(site), { auto_upgrade: setting })
+const set = (setting: AutoUpgrade, site = 0) => updateSiteSetting(rollout.ctx, scopeOf(site), { auto_upgrade: setting })
 const begin = () => beginAutoUpgrades(rollout.ctx)
 const state = (site = 0) => getAutoUpgrade(rollout.ctx, scopeOf(site))
 
@@ -76,7 +75,7 @@ describe('the access points of a site with auto_upgrade', () => {
     const next = new Date(MONDAY.getTime() + DAY_MS)
     const [upgrade, ...more] = await upgrades()
     expect(more).toEqual([])
-    const note = { reason: "Begun by auto_upgrade in the site's or its organization's settings" }
+    const note = { reason: 'Begun by auto_upgrade in the settings of the site or its organization' }
     expect(upgrade).toMatchObject({ siteId: scopeOf().siteId, total: 2, targetVersion: NEW, endsAt: next })
     expect(upgrade?.notes).toContainEqual(note)
     await rollout.play()
@@ -156,7 +155,7 @@ describe('the access points of a site with auto_upgrade', () => {
     await rollout.ctx.db.updateTable('site').set(site).where('id', '=', scopeOf().siteId).execute()
     await begin()
     expect((await state()).nextAt).toEqual(new Date('2026-03-02T07:15:00Z'))
-    await set(null)
+    await updateSiteSetting(rollout.ctx, scopeOf(), { '-auto_upgrade': '' })
     await pass(2 * DAY_MS)
     expect(await upgrades()).toEqual([])
   })

@@ -18,8 +18,8 @@ import {
 } from './setting.ts'
 import type { MaintenanceWindow } from '../windows/windows.ts'
 
-export type Setting = Omit<Selectable<OrgSettingTable>, 'autoUpgrade'>
-export type SiteSetting = Omit<Selectable<SiteSettingTable>, 'autoUpgrade'>
+export type Setting = Omit<Selectable<OrgSettingTable>, 'autoUpgrade' | 'onboarding'>
+export type SiteSetting = Omit<Selectable<SiteSettingTable>, 'autoUpgrade' | 'onboarding'>
 
 /** Undefined while the organization has no settings. */
 export async function findSetting(reader: Reader, scope: InOrg): Promise<Setting | undefined> {

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { type Reveal, presentSecrets } from '../secrets/secrets.ts'
-import { AutoUpgradeSetting, MaintenanceWindows } from '../windows/wire.ts'
+import { AutoUpgradeSetting, MaintenanceWindows, onboardingSettings } from '../windows/wire.ts'
 import type { Setting } from './store.ts'
 
 const PasswordPolicy = named(
@@ -44,12 +44,8 @@ const UpdownMinutes = Type.Optional(
 
 /** Fields with an effect that organizations and sites have alike. */
 export const commonSettings = {
-  auto_upgrade: Type.Optional(
-    Type.Union([AutoUpgradeSetting, Type.Null()], {
-      description:
-        'when the service upgrades access points by itself; that of a site replaces that of its organization',
-    }),
-  ),
+  auto_upgrade: Type.Optional(AutoUpgradeSetting),
+  ...onboardingSettings,
   maintenance_windows: Type.Optional(
     Type.Union([MaintenanceWindows, Type.Null()], {
       description: 'devices begin to be upgraded only within them; empty or missing: at any time',

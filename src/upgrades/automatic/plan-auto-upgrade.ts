@@ -1,15 +1,15 @@
 import { counted } from '../../platform/counted.ts'
 import type { AutoUpgrade } from '../../orgs/windows/auto-upgrade.ts'
-import { epochS } from '../../platform/time/clock.ts'
-import type { RequestedVersion, UpgradeRequest } from '../org-upgrade.ts'
+import type { UpgradeRequest } from '../org-upgrade.ts'
 import type { Planned } from '../planning/plan-targets.ts'
 import { rrm } from '../strategies/rrm.ts'
+import { automaticRequest } from './automatic-request.ts'
 import type { VersionsByModel } from './tables.ts'
 
 /** A server that was down at the time begins an upgrade so much later at most. Source: the published interface says "within an hour". */
 export const LATE_MS = 3600e3
 
-/** The part of a site's setting that an upgrade carries out, and for which of its devices. */
+/** A site with its setting, and the access points that are upgraded. */
 export interface WantedUpgrade {
   readonly siteId: string
   readonly rule: AutoUpgrade
@@ -18,57 +18,20 @@ export interface WantedUpgrade {
   readonly endsAt: Date
 }
 
-/**
- * Returns the request that carries out the setting. A version that the catalog lacks for one model does not refuse it for the
- * others, and devices keep what is higher than a label.
- */
-export function requestOf({ siteId, rule, deviceIds, endsAt }: WantedUpgrade): UpgradeRequest {
+/** Returns the request that carries out the setting. */
+export function requestOf({ rule, ...wanted }: WantedUpgrade): UpgradeRequest {
   const { version = 'stable', custom_versions: ofModels = {} } = rule
-  const ofAll = version === 'custom' ? null : version
-  const choice: RequestedVersion = {
-    field: null,
-    firmwareType: 'ap',
-    version: ofAll,
-    modelVersion: new Map(Object.entries(ofModels)),
-    force: false,
-    keepsHigher: true,
-  }
-  const phasing = rrm.parse({})
-  return {
+  return automaticRequest({
+    ...wanted,
     kind: 'device',
-    planId: null,
-    only: null,
-    siteIds: [siteId],
-    selection: { ids: deviceIds, type: 'ap', models: null, rules: null },
-    models: [],
-    versions: [choice],
-    reboots: true,
+    type: 'ap',
+    version: version === 'custom' ? null : version,
+    ofModels,
     snapshot: false,
-    rollback: false,
-    health: false,
-    strategy: rrm.name,
-    strategyField: 'strategy',
-    startGate: null,
-    phasing: { ...phasing, notes: [...phasing.notes, note] },
-    downloads: null,
-    p2p: null,
-    start: null,
-    reboot: null,
-    notBefore: [],
-    endsAt,
-    windows: null,
-    supersede: false,
-    includeNew: null,
-    document: {
-      device_type: 'ap',
-      versions: [{ firmware_type: 'ap', ...(ofAll !== null && { version: ofAll }), model_version: ofModels }],
-      strategy: rrm.name,
-      end_time: epochS(endsAt),
-    },
-  }
+    strategy: { name: rrm.name, phasing: rrm.parse({}) },
+    setting: 'auto_upgrade',
+  })
 }
-
-const note = { reason: "Begun by auto_upgrade in the site's or its organization's settings" }
 
 /** What is planned for the devices of a site. */
 export interface PlannedDevices {

@@ -1,9 +1,12 @@
 import type { Json } from '../../platform/database/json-column.ts'
+import type { OnboardingSetting } from './onboarding.ts'
 import type { AutoUpgrade } from '../../orgs/windows/auto-upgrade.ts'
 
 declare module '../../platform/database/schema.ts' {
   interface Schema {
     siteAutoUpgrade: SiteAutoUpgradeTable
+    onboardingSite: OnboardingSiteTable
+    onboardedDevice: OnboardedDeviceTable
   }
 }
 
@@ -24,3 +27,16 @@ export interface SiteAutoUpgradeTable {
 }
 
 export type VersionsByModel = Readonly<Record<string, string>>
+
+/** A site where such a setting was seen. */
+export interface OnboardingSiteTable {
+  orgId: string
+  siteId: string
+  setting: OnboardingSetting
+}
+
+/** A device that is not new any more. Those of organizations without such a setting are not in it. */
+export interface OnboardedDeviceTable {
+  orgId: string
+  deviceId: string
+}

@@ -15,8 +15,11 @@ export interface SnapshotDevice extends UpgradeDevice {
 type Plans = readonly Pick<DevicePlan<SnapshotDevice>, 'kind' | 'device'>[]
 
 /** @throws AppError invalid if snapshots are requested and no device that is upgraded can take one. */
-export function refuseSnapshot({ snapshot }: Pick<UpgradeRequest, 'snapshot'>, plans: Plans): void {
-  if (!snapshot) return
+export function refuseSnapshot(
+  { snapshot, isAutomatic = false }: Pick<UpgradeRequest, 'snapshot' | 'isAutomatic'>,
+  plans: Plans,
+): void {
+  if (!snapshot || isAutomatic) return
   const upgraded = plans.filter(({ kind }) => kind === 'upgrade')
   const [first] = upgraded
   if (first === undefined || upgraded.some(({ device }) => device.snapshotRefusal === null)) return

@@ -46,3 +46,15 @@ it.each([
     expect(body.detail).toContain(expected)
   }
 })
+
+it.each([
+  ['switch', 'enabled', 'yes', 'boolean'],
+  ['juniper_srx', 'custom_versions', ['SRX345'], 'object'],
+  ['ssr', 'channel', 'newest', 'alpha, beta, stable'],
+])('refuses wrong upgrades of new devices in %s', async (setting, field, value, expected) => {
+  const body = { [setting]: { auto_upgrade: { [field]: value } } }
+  const answer = await server.call('PUT', `${site}/setting`, { body })
+  expect(answer.status).toBe(400)
+  expect(answer.body.detail).toContain(`${setting}.auto_upgrade.${field}`)
+  expect(answer.body.detail).toContain(expected)
+})

@@ -1,0 +1,76 @@
+import type { DeviceType } from '../../events/device-type.ts'
+import { epochS } from '../../platform/time/clock.ts'
+import type { UpgradeKind } from '../../rollout/rollout.ts'
+import type { UpgradeRequest } from '../org-upgrade.ts'
+import type { Phasing } from '../strategies/strategy.ts'
+
+/** An upgrade that a setting demands of devices of a site. */
+export interface AutomaticUpgrade {
+  readonly kind: UpgradeKind
+  readonly siteId: string
+  readonly deviceIds: ReadonlySet<string>
+  readonly type: DeviceType
+  /** The label or version for all models; null: only the models of `ofModels` are upgraded. */
+  readonly version: string | null
+  /** Precedes `version`. */
+  readonly ofModels: Readonly<Record<string, string>>
+  readonly snapshot: boolean
+  readonly strategy: { readonly name: string; readonly phasing: Phasing }
+  /** Null: it has no end. */
+  readonly endsAt: Date | null
+  /** The name of the setting. */
+  readonly setting: string
+}
+
+/**
+ * Returns the request for an upgrade that no person has requested. A version that the catalog lacks for one model does not
+ * refuse it for the others, and devices keep what is higher than a label.
+ */
+export function automaticRequest(upgrade: AutomaticUpgrade): UpgradeRequest {
+  const { kind, siteId, deviceIds, type, version, ofModels, snapshot, strategy, endsAt, setting } = upgrade
+  const firmwareType = type === 'ap' ? 'ap' : 'junos'
+  const note = { reason: `Begun by ${setting} in the settings of the site or its organization` }
+  return {
+    kind,
+    planId: null,
+    only: null,
+    siteIds: [siteId],
+    selection: { ids: deviceIds, type, models: null, rules: null },
+    models: [],
+    versions: [
+      {
+        field: null,
+        firmwareType,
+        version,
+        modelVersion: new Map(Object.entries(ofModels)),
+        force: false,
+        keepsHigher: true,
+      },
+    ],
+    reboots: true,
+    snapshot,
+    rollback: false,
+    health: false,
+    strategy: strategy.name,
+    strategyField: 'strategy',
+    startGate: null,
+    phasing: { ...strategy.phasing, notes: [...strategy.phasing.notes, note] },
+    downloads: null,
+    p2p: null,
+    start: null,
+    reboot: null,
+    notBefore: [],
+    endsAt,
+    windows: null,
+    supersede: false,
+    includeNew: null,
+    isAutomatic: true,
+    document: {
+      device_type: type,
+      versions: [{ firmware_type: firmwareType, ...(version !== null && { version }), model_version: ofModels }],
+      strategy: strategy.name,
+      ...(snapshot && { snapshot }),
+      ...(endsAt !== null && { end_time: epochS(endsAt) }),
+    },
+  }
+}
