@@ -315,7 +315,7 @@ describe.skipIf(noChromium !== null)(
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
       }
       await server.call('POST', `${org}/sites`, { body: { name: 'Long-name '.repeat(6) } })
-      await page.setViewportSize({ width: 1280, height: 844 })
+      await page.setViewportSize({ width: 1100, height: 844 })
       await page.goto(org)
       await page.getByRole('link', { name: 'Long-name' }).first().waitFor()
       expect(await page.locator('.table-scroller').first().evaluate(isScrolled)).toBe(false)
