@@ -106,6 +106,12 @@ export function testPages(demo: () => Demo): void {
     await page.getByText(/^Invalid field end_time: /).waitFor()
     expect(await end.getAttribute('aria-invalid')).toBe('true')
     await end.fill('')
+    // A date without its time has no value, as if nothing had been typed.
+    await end.focus()
+    await page.keyboard.type('01012099')
+    await page.getByRole('button', { name: 'Preview the plan' }).click()
+    await page.locator(':focus').and(end).waitFor()
+    await end.fill('')
     await page.getByLabel('People who must agree').selectOption('1')
     await wait.fill('')
     await page.getByLabel('Approval', { exact: true }).selectOption('After the first phase')

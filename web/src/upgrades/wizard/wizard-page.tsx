@@ -86,7 +86,9 @@ export function WizardPage() {
           {...(plan !== undefined && { variant: 'default' })}
           size="xs"
           isBusy={isPlanning || members.isPending}
-          onClick={previewPlan}
+          onClick={() => {
+            if (isComplete(fields.current)) previewPlan()
+          }}
         >
           {plan === undefined ? 'Preview the plan' : 'Preview again'}
         </Button>
@@ -101,6 +103,11 @@ export function WizardPage() {
       </div>
     </>
   )
+}
+
+/** A time of which a part is missing has no value, as an empty field. The browser leads to it and says so. */
+function isComplete(fields: HTMLElement | null): boolean {
+  return fields?.querySelector<HTMLInputElement>('input:invalid')?.reportValidity() ?? true
 }
 
 function withoutAbsent(change: DraftChange): Draft {
