@@ -33,6 +33,15 @@ it('says before an approval how many devices of the phase failed', () => {
   expect(approvalEffect({ ...held, phase: 1 }, 10)).toBe(
     '1 of the 2,000 devices of phase 1 failed. Opens the next phase: 2,000 devices.',
   )
+  const [first, last] = held.phases
+  const gap = {
+    ...held,
+    phases: [
+      { ...first, total: 1, failed: 0 },
+      { ...last, phase: 4, total: 3 },
+    ],
+  } as typeof held
+  expect(approvalEffect({ ...gap, phase: 1 }, 10)).toBe('Opens the next phase: 3 devices.')
   expect(approvalEffect({ ...held, phase: 2 }, 10)).toBe('Opens the next phase: 10 devices.')
 })
 

@@ -1,7 +1,7 @@
 import { counted, grouped } from '../display/texts/counted.ts'
 import { clockTime } from '../display/times/times.ts'
 import type { Hold, Report } from './upgrade.ts'
-import type { HeldPhase } from './verdict.ts'
+import { type HeldPhase, phaseAfter } from './verdict.ts'
 import { localText } from '../display/times/local-text.ts'
 
 /**
@@ -44,7 +44,7 @@ export function retryEffect(failed: number, unit: string): string {
 /** Returns what it means to approve the phase that is held, with how many of its devices failed. */
 export function approvalEffect({ phases, phase, words }: HeldPhase, waiting: number): string {
   const held = phases.find((one) => one.phase === phase)
-  const next = phases.find((one) => one.phase === phase + 1)
+  const next = phaseAfter(phases, phase)
   const opens = `Opens the next phase: ${counted(next?.total ?? waiting, 'device')}${earliestText(held?.gate)}.`
   if (held === undefined || held.failed === 0) return opens
   return `${grouped(held.failed)} of the ${counted(held.total, 'device')} of ${words} ${phase} failed. ${opens}`

@@ -9,6 +9,7 @@ import {
   heldPhaseOf,
   nextPhaseText,
   openPhaseOf,
+  phaseAfter,
   stopWaitingEffect,
   verdictOf,
 } from './verdict.ts'
@@ -67,8 +68,19 @@ it('names the phase of the downloads at one of their gates', () => {
   expect(verdictOf({ report, hold, stopReason: null })).toBe('Waits in download phase 1 of 2: 0 of 100 upgraded')
   expect(heldPhaseOf(report, hold)).toEqual({ phases: downloads, phase: 1, words: 'download phase' })
   expect(nextPhaseText(report, hold)).toBe('Download phase 2')
-  expect(nextPhaseText(report, holdBy('time'))).toBe('Phase 2')
+  expect(nextPhaseText(report, holdBy('time'))).toBe('Phase 3')
   expect(heldPhaseOf(report, holdBy('approval'))).toMatchObject({ phase: 1, words: 'phase' })
+})
+
+it('keeps the numbers of phases where others have no devices', () => {
+  const [first, second, third] = phases
+  const gap = [first, { ...second, phase: 4 }, { ...third, phase: 9 }] as typeof phases
+  const report = reportOf({ phases: gap, failed: 0 })
+  expect(verdictOf({ report, hold: null, stopReason: null })).toBe('Phase 4 of 9: 3 of 100 upgraded')
+  expect(verdictOf({ report, hold: holdBy('user'), stopReason: null })).toContain('Paused in phase 4 of 9')
+  expect(nextPhaseText(report, holdBy('time'))).toBe('Phase 9')
+  expect(phaseAfter(gap, 1)).toMatchObject({ phase: 4, total: 9 })
+  expect(phaseAfter(gap, 9)).toBeUndefined()
 })
 
 it('counts devices that ran the version already', () => {

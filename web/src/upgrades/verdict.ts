@@ -21,11 +21,25 @@ export function verdictOf({ report, hold, stopReason }: State): string {
   if (stopReason !== null) return `${progress}. ${sentence(localText(stopReason))}`
   if (!isRunning(status)) return progress
   const open = openPhaseOf(report)
-  const phase = open === null ? 'Not begun' : `Phase ${grouped(open)} of ${grouped(report.phases.length)}`
+  const phase = open === null ? 'Not begun' : `Phase ${grouped(open)} of ${grouped(lastPhaseOf(report.phases))}`
   if (hold === null) return `${phase}: ${progress}`
   if (isBeforeStart(hold)) return `Waits before its start: ${progress}`
   const { phases, phase: heldPhase, words } = heldPhaseOf(report, hold)
-  return `${hold.by === 'user' ? 'Paused' : 'Waits'} in ${words} ${grouped(heldPhase)} of ${grouped(phases.length)}: ${progress}`
+  return `${hold.by === 'user' ? 'Paused' : 'Waits'} in ${words} ${grouped(heldPhase)} of ${grouped(lastPhaseOf(phases))}: ${progress}`
+}
+
+interface Numbered {
+  readonly phase: number
+}
+
+/** Returns the number of the last phase. A report has no phases that the plan left empty, and keeps the numbers of the others. */
+function lastPhaseOf(phases: readonly Numbered[]): number {
+  return phases.at(-1)?.phase ?? 0
+}
+
+/** Returns the phase that follows the one of a number; undefined: none does. */
+export function phaseAfter<Phase extends Numbered>(phases: readonly Phase[], number: number): Phase | undefined {
+  return phases.find(({ phase }) => phase > number)
 }
 
 /** True while the upgrade waits for the approval of its start. */
@@ -56,8 +70,8 @@ export function heldGateOf(report: Pick<Report, 'phases' | 'downloads' | 'start_
 
 /** Returns the phase for which the upgrade waits, such as "Phase 2". */
 export function nextPhaseText(report: Pick<Report, 'phases' | 'downloads'>, hold: Hold): string {
-  const { phase, words } = heldPhaseOf(report, hold)
-  return sentence(`${words} ${grouped(phase + 1)}`)
+  const { phases, phase, words } = heldPhaseOf(report, hold)
+  return sentence(`${words} ${grouped(phaseAfter(phases, phase)?.phase ?? phase + 1)}`)
 }
 
 function sentence(text: string): string {

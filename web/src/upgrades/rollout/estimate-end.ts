@@ -29,10 +29,10 @@ export function estimateEnd(
   const mean = durations.reduce((sum, duration) => sum + duration, 0) / durations.length
   const first = Math.max(nowS, open.opened_at + mean)
   const end = phases.reduce(
-    (before, { opened_at: openedAt, total, phase }) =>
+    (before, { opened_at: openedAt, total, phase }, index) =>
       openedAt !== undefined || phase < open.phase
         ? before
-        : earliestAfter(before, phases[phase - 2]) + (total > 0 ? mean : 0),
+        : earliestAfter(before, phases[index - 1]) + (total > 0 ? mean : 0),
     first,
   )
   return Math.min(end, endTime)

@@ -20,7 +20,8 @@ interface PhaseWindowProps {
 /** The phases around the one that is open. */
 export function PhaseWindow({ phases, open, isGatePassed, isStartPassed }: PhaseWindowProps) {
   const now = useNow(1000)
-  const first = Math.max(0, Math.min(open - 2, phases.length - MAX_PHASES))
+  const ended = phases.filter(({ phase }) => phase < open).length
+  const first = Math.max(0, Math.min(ended - 1, phases.length - MAX_PHASES))
   const shown = phases.slice(first, first + MAX_PHASES)
   return (
     <>
