@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { uploadPackage } from '../edge/upgrades/packages.ts'
 import { addBox, playUpgrades, targetsOf, upgrade as upgradeBoxes } from '../edge/upgrades/upgrade-world.ts'
@@ -91,6 +92,20 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
       await playUpgrades(server, [last.mxedge_id], server.org.orgId)
       await page.getByText('1 of 2 upgraded, 1 failed').waitFor()
       await table.getByRole('row').nth(1).getByText('Failed').waitFor()
+      await page.getByRole('button', { name: 'Retry…' }).waitFor()
+      // Nothing can be retried after its end.
+      const setEnd = (endS: number) =>
+        server.ctx.db
+          .updateTable('mxedgeUpgrade')
+          .set({ plan: sql`plan || jsonb_build_object('ends_s', ${endS}::float8)` })
+          .where('id', '=', started)
+          .execute()
+      await setEnd(1)
+      await page.reload()
+      await page.getByText('1 of 2 upgraded, 1 failed').waitFor()
+      expect(await page.getByRole('button', { name: 'Retry…' }).count()).toBe(0)
+      await setEnd(4_000_000_000)
+      await page.reload()
       await press(page, 'Retry')
       await playUpgrades(server, [], server.org.orgId)
       await page.getByText('2 of 2 upgraded').waitFor()

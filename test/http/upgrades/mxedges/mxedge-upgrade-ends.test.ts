@@ -158,13 +158,19 @@ test('after the end no appliance joins, and the audit log explains why an upgrad
   const { id } = await upgrade(given.world, { versions, include_new: true, end_time })
   await given.play()
   expect(await find(given.world, id)).toMatchObject({ status: 'completed', awaited: 3 })
-  clock.advance(HOUR_MS)
   await given.act(other.id, 'cancel')
   await given.play()
+  clock.advance(HOUR_MS - 60_000)
+  // The end comes between the beginning of a search and its look at the appliances, which are free by now.
+  const instants = [clock.now()]
+  const now = () => instants.shift() ?? new Date(1000 * end_time)
+  await includeAllMxedges({ ...given.world.ctx, clock: { now } })
+  expect(await find(given.world, id)).toMatchObject({ status: 'completed', counts: { queued: 0, upgrading: 0 } })
+  clock.advance(HOUR_MS)
   await addBox(given.world)
   await includeAllMxedges(given.world.ctx)
   const after = await find(given.world, id)
-  expect(after).toMatchObject({ status: 'completed' })
+  expect(after).toMatchObject({ status: 'completed', counts: { queued: 0, upgrading: 0 } })
   expect(after).not.toHaveProperty('awaited')
   expect((await recordsOf(id))[0]).toEqual([
     `Cancel the search of upgrade ${id} for further edge appliances: ${reasonOf(end_time)}`,
