@@ -22,7 +22,7 @@ import { renewDeviceCa } from '../gateway/certificates/renew-device-ca.ts'
 import type { Context } from '../platform/context.ts'
 import { createMailer } from '../platform/outbound/mail.ts'
 import { openUnsentMails } from '../platform/outbound/unsent-mails.ts'
-import { migrate } from '../platform/database/migrate.ts'
+import { migrate, migrationsDir } from '../platform/database/migrate.ts'
 import { warnOfOpenFilesLimit } from '../platform/process/open-files.ts'
 import { egressProxyOf } from '../platform/outbound/egress-proxy.ts'
 import { createOutboundHttp } from '../platform/outbound/outbound-http.ts'
@@ -142,7 +142,9 @@ async function startParts(
   const secrets = createSecrets(await loadMasterKey(dataDir.path))
   const operatorKey = (await loadOrMake(join(dataDir.path, 'operator.key'), newOperatorKey)).toString('utf8').trim()
   const database = await openDatabase({ config, log, closing, program: 'server' })
-  await migrate(database.connection).catch((error: unknown) => {
+  await migrate(database.connection, migrationsDir, (_, { number, of }) => {
+    if (number === 1) log.info({ migrations: of }, 'migrating the database')
+  }).catch((error: unknown) => {
     throw explainDatabaseError(config, error)
   })
   if (await renewDeviceCa(dataDir.path, systemClock.now())) log.info('the CA of devices has a new certificate')

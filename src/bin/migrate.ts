@@ -3,7 +3,7 @@ import { createClosing } from '../app/closing.ts'
 import { explainDatabaseError, openDatabase } from '../app/database.ts'
 import { openDataDir } from '../platform/data-dir.ts'
 import { createLog } from '../platform/log.ts'
-import { migrate } from '../platform/database/migrate.ts'
+import { migrate, migrationsDir } from '../platform/database/migrate.ts'
 
 const STOP_WITHIN_MS = 20_000
 
@@ -16,10 +16,12 @@ async function main(): Promise<void> {
     const dataDir = await openDataDir(config.dataDir)
     closing.add('data folder', () => dataDir.release())
     const { connection } = await openDatabase({ config, log, closing, program: 'migrate' })
-    const applied = await migrate(connection).catch((error: unknown) => {
+    const applied = await migrate(connection, migrationsDir, (name, { number, of }) => {
+      process.stdout.write(`migration ${number} of ${of}: ${name}\n`)
+    }).catch((error: unknown) => {
       throw explainDatabaseError(config, error)
     })
-    process.stdout.write(applied.length === 0 ? 'nothing to do\n' : applied.map((name) => `applied ${name}\n`).join(''))
+    process.stdout.write(applied.length === 0 ? 'nothing to do\n' : 'done\n')
   } finally {
     await closing.close({ withinMs: STOP_WITHIN_MS, log })
   }

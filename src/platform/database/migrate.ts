@@ -13,14 +13,22 @@ const LOCK = 7461938
 /** The SQL of the stores requires it. */
 const OLDEST_POSTGRES = 15
 
+/** @param place Counted from 1, of those that this run has to do. */
+type OnBegin = (name: string, place: { readonly number: number; readonly of: number }) => void
+
 /**
  * Migrates the database: runs every new file of `dir`, by name, each in its own transaction together with the record of
  * it.
+ * @param onBegin Called before each of them: on a large database some take minutes.
  * @returns The names that ran; empty if there was nothing to do.
  * @throws AppError `unavailable` when a migration fails, when PostgreSQL is too old, when the database knows a
  *   migration that `dir` lacks (it belongs to a newer release), and when it ran another text under the same name.
  */
-export async function migrate(connection: pg.ClientConfig, dir: string = migrationsDir): Promise<string[]> {
+export async function migrate(
+  connection: pg.ClientConfig,
+  dir: string = migrationsDir,
+  onBegin: OnBegin = () => {},
+): Promise<string[]> {
   const client = new pg.Client(connection)
   // The statement in progress fails, or the next one; an error event without a listener would end the process.
   client.on('error', () => {})
@@ -32,7 +40,10 @@ export async function migrate(connection: pg.ClientConfig, dir: string = migrati
       name text primary key, sha256 text not null, applied_at timestamptz not null default now())`)
     const migrations = await readMigrations(dir)
     const due = await findDue(client, migrations)
-    for (const migration of due) await apply(client, migration)
+    for (const [index, migration] of due.entries()) {
+      onBegin(migration.name, { number: index + 1, of: due.length })
+      await apply(client, migration)
+    }
     return due.map(({ name }) => name)
   } finally {
     await client.end()

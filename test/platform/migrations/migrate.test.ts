@@ -28,6 +28,18 @@ test('a migration runs once, even if several servers start together', async () =
   expect(ran.flat()).toEqual(['9999_more.sql'])
 })
 
+test('each migration is announced before it runs, with its place among those to do', async () => {
+  const { connection } = await openDatabase()
+  const folder = await withMigration('9998_more.sql', 'create table more (id int)')
+  await writeFile(join(folder, '9999_bad.sql'), 'select * from nowhere')
+  const begun: unknown[] = []
+  await expect(migrate(connection, folder, (name, place) => begun.push([name, place]))).rejects.toThrow('9999_bad.sql')
+  expect(begun).toEqual([
+    ['9998_more.sql', { number: 1, of: 2 }],
+    ['9999_bad.sql', { number: 2, of: 2 }],
+  ])
+})
+
 test('a migration that fails leaves nothing behind and reports the reason in one line', async () => {
   const { connection } = await openDatabase()
   const folder = await withMigration('9999_bad.sql', 'create table half (id int); select * from nowhere')
