@@ -4,6 +4,7 @@ import { answerOf, useServer } from '../../api/client.ts'
 import { EmptyState, Skeleton } from '../../display/layout/notices.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
+import { zoneName } from '../../display/times/times.ts'
 import { describeGraph, graphFields, graphText, graphsOf } from './graphs.ts'
 
 /** The library of the charts is loaded with the first of them. */
@@ -31,7 +32,10 @@ export function DeviceGraphs({ siteId, deviceId, zone }: DeviceGraphsProps) {
     refetchInterval: READ_AGAIN_MS,
   })
   return (
-    <Panel title="Last day" aside="10-minute averages">
+    <Panel
+      title="Last day"
+      aside={`10-minute averages${query.data === undefined ? '' : `, ${zoneName(query.dataUpdatedAt / 1000, zone)}`}`}
+    >
       <QueryView query={query} rows={6}>
         {(series) => {
           const graphs = graphsOf(series)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ago, clockTime, duration, nearTime, timeOfDay } from './times.ts'
+import { ago, clockTime, duration, nearTime, timeOfDay, zoneName } from './times.ts'
 
 it.each([
   [0, 'now'],
@@ -32,6 +32,11 @@ it('shows a time in the zone of a site', () => {
   const newYearMs = Date.UTC(2026, 11, 31, 17)
   expect(clockTime(Date.UTC(2026, 11, 31, 14) / 1000, 'Asia/Tokyo', newYearMs)).toBe('31 Dec 2026, 23:00:00 GMT+9')
   expect(clockTime(Date.UTC(2026, 11, 31, 16) / 1000, 'Asia/Tokyo', newYearMs)).toBe('01 Jan, 01:00:00 GMT+9')
+})
+
+it('names a zone as it is called at a time', () => {
+  expect(zoneName(Date.UTC(2026, 0, 1) / 1000, 'America/New_York')).toBe('GMT-5')
+  expect(zoneName(Date.UTC(2026, 6, 1) / 1000, 'America/New_York')).toBe('GMT-4')
 })
 
 it('shows the date of a time that is not near', () => {

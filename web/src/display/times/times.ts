@@ -43,6 +43,12 @@ export function timeOfDay(instantS: number, zone?: string): string {
   return formatterOf(timeParts, zone).format(new Date(instantS * 1000))
 }
 
+/** Returns the name of a zone, or of that of the viewer, at a time, such as "GMT+9". */
+export function zoneName(instantS: number, zone?: string): string {
+  const parts = formatterOf(timeParts, zone).formatToParts(new Date(instantS * 1000))
+  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
+}
+
 const NEAR_S = 12 * 3600
 
 /** Returns the time of day, or the whole time if it is more than half a day away, so that nobody takes it for today's. */

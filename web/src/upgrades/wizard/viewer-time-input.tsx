@@ -13,11 +13,12 @@ interface ViewerTimeInputProps {
 /** A time on the clock of the viewer, for requests that take an instant. */
 export function ViewerTimeInput({ label, empty, value = '', error, onChange }: ViewerTimeInputProps) {
   const change = clockChangeText(value)
+  const { timeZone: zone } = new Intl.DateTimeFormat().resolvedOptions()
   return (
     <TextInput
       type="datetime-local"
       label={label}
-      description={`In your time zone; empty: ${empty}${change === null ? '' : `. ${change}`}`}
+      description={`In your time zone, ${zone}; empty: ${empty}${change === null ? '' : `. ${change}`}`}
       value={value}
       error={error}
       onChange={({ currentTarget }) => onChange(currentTarget.value === '' ? undefined : currentTarget.value)}
