@@ -11,6 +11,7 @@ import { deviceCommands } from './commands/device-commands.ts'
 import type { DeviceLink } from './links/device-link.ts'
 import type { Dispatcher } from './commands/dispatcher.ts'
 import type { SentCommand } from './driver.ts'
+import { createFailureLevel } from './failure-level.ts'
 import { gatherFacts, gatherUnlockedFacts } from './gather-facts.ts'
 import type { LinkRegistry } from './links/link-registry.ts'
 import { startSide } from './links/link-side.ts'
@@ -100,6 +101,7 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
       refusals,
       now,
       monotonicMs,
+      failureLevel: createFailureLevel(monotonicMs),
       report: (report) => reports.add(report),
       listAwaitedRestarts: (deviceId) => awaited.list(deviceId),
       listLostCalls: (deviceId) => lost.list(deviceId),

@@ -10,6 +10,7 @@ import type { ApplianceHello, ApplianceLink } from './links/appliance-link.ts'
 import type { GatewayCounters } from './counters.ts'
 import type { Decode, DeviceLink, Link, LinkEvent, LinkProgress } from './links/device-link.ts'
 import type { SentCommand } from './driver.ts'
+import type { FailureLevel } from './failure-level.ts'
 import type { Refusals } from './admission/refusals.ts'
 
 /** A protocol by which devices connect. */
@@ -61,6 +62,7 @@ export interface LinkHost extends LinkSide<DeviceLink, DeviceFacts, SentCommand>
   readonly now: () => number
   /** Monotonic milliseconds, also of a time in which the gateway did not run. The gateway is late by this clock. */
   readonly monotonicMs: () => number
+  readonly failureLevel: FailureLevel
   /** Records a device's report. If it returns a promise, the link must handle nothing else before it resolves. */
   report(report: SessionReport): Promise<void> | undefined
   /** Lists the restarts of parts of the device that earlier links may have left unfinished. Never rejects. */

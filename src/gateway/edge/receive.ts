@@ -65,7 +65,10 @@ export async function receiveCall<S extends AgentSession<S>>(
     session.refuse(call.id, { code: errorCodes.unknownMethod, message: 'The gateway has no such method' })
   } catch (error) {
     host.counters.add('message_failed')
-    host.ctx.log.error({ err: error, ...session.logged }, 'a message of an agent could not be handled')
+    host.ctx.log[host.failureLevel(error)](
+      { err: error, ...session.logged },
+      'a message of an agent could not be handled',
+    )
     if (call.method === 'hello') session.close('try_again')
   }
 }

@@ -42,7 +42,7 @@ export async function receiveCall(host: UcentralHost, session: Session, { method
     if (method === 'connect') session.closeWith(closeCodes.policy, "connect can't be understood")
   } catch (error) {
     host.counters.add('message_failed')
-    host.ctx.log.error({ err: error, mac: session.mac, method }, 'a message could not be handled')
+    host.ctx.log[host.failureLevel(error)]({ err: error, mac: session.mac, method }, 'a message could not be handled')
     if (method === 'connect') session.close('try_again')
   }
 }
