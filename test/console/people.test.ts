@@ -189,6 +189,8 @@ describe.skipIf(noChromium !== null)(
     it('changes settings, and shows refusals at their fields', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await server.enter(server.org, `${org}/settings`)
       await page.getByLabel('Maintenance windows').fill('sat sun 22:00-04:00')
+      await page.getByLabel('Day', { exact: true }).selectOption('Sunday')
+      await page.getByLabel('Versions of access points, by model').fill('AP45 2.0.0')
       await page.getByLabel('End idle sessions after').fill('1000')
       await page.getByRole('button', { name: 'Save the settings' }).click()
       await page.getByText('Invalid field ui_idle_timeout').waitFor()
@@ -224,6 +226,7 @@ describe.skipIf(noChromium !== null)(
       await status.waitFor({ state: 'detached' })
       expect((await server.call('GET', `${org}/setting`)).body).toMatchObject({
         maintenance_windows: [{ days: ['sat', 'sun'], start: '22:00', end: '04:00' }],
+        auto_upgrade: { day_of_week: 'sun', custom_versions: { AP45: '2.0.0' } },
         ui_idle_timeout: 60,
         password_policy: { min_length: 10 },
       })

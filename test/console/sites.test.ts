@@ -94,9 +94,13 @@ describe.skipIf(noChromium !== null)(
     })
 
     it('leads from the overview to a site, and to its first floor plan', { timeout: WITHIN_MS }, async () => {
+      const body = { auto_upgrade: { enabled: true, time_of_day: '04:20' } }
+      await server.call('PUT', `/sites/${siteId}/setting`, { body })
       await page.getByRole('link', { name: 'Overview' }).click()
       await page.getByRole('link', { name: 'Oslo', exact: true }).click()
       await page.getByRole('heading', { name: 'Oslo' }).waitFor()
+      await page.getByText(/Next automatic upgrade: .*04:20/).waitFor()
+      await server.call('PUT', `/sites/${siteId}/setting`, { body: { '-auto_upgrade': '' } })
       await page.getByText('1 connected, 1 disconnected').waitFor()
       await page.getByRole('region', { name: 'Events' }).getByText('AP connected').waitFor()
       await expectAccessible(page)

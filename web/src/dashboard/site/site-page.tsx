@@ -10,6 +10,7 @@ import { AlarmPanel } from '../alarm-panel.tsx'
 import { ChangePanel } from '../change-panel.tsx'
 import { FleetPanel } from '../fleet-panel.tsx'
 import { VersionPanel } from '../version-panel.tsx'
+import { AutoUpgradeNote } from './auto-upgrade-note.tsx'
 import { MapsPanel } from './maps-panel.tsx'
 import { SiteEventPanel } from './site-event-panel.tsx'
 import { SiteUpgradePanel } from './site-upgrade-panel.tsx'
@@ -72,6 +73,7 @@ function SiteTitle({ orgId, site }: { readonly orgId: string; readonly site: Sit
       <span>
         {site.timezone}, <SiteTimeOfDay at={now} zone={site.timezone} />
       </span>
+      <AutoUpgradeNote siteId={site.id} zone={site.timezone} />
     </PageTitle>
   )
 }

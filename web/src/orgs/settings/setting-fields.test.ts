@@ -39,7 +39,35 @@ test('windows are lines of days and times', () => {
   expect(change('')).toEqual({ maintenance_windows: null })
 })
 
+test('automatic upgrades are days, times and versions by model', () => {
+  const automatic: Setting = {
+    ...setting,
+    auto_upgrade: { enabled: true, version: 'custom', custom_versions: { AP45: '2.0.0', AP41: 'stable' } },
+    switch: { networks: {}, auto_upgrade: { enabled: true, snapshot: true } },
+  }
+  const texts = textsOf(automatic)
+  expect(texts).toMatchObject({
+    ...{ 'auto_upgrade.enabled': 'true', 'auto_upgrade.version': 'custom', 'auto_upgrade.day_of_week': '' },
+    ...{ 'auto_upgrade.custom_versions': 'AP45 2.0.0\nAP41 stable', 'switch.auto_upgrade.enabled': 'true' },
+  })
+  expect(changeOf(texts, automatic)).toEqual({})
+  const change = (changes: Readonly<Record<string, string>>) => changeOf({ ...texts, ...changes }, automatic)
+  expect(change({ 'auto_upgrade.day_of_week': 'sun', 'auto_upgrade.time_of_day': ' 03:30 ' })).toEqual({
+    auto_upgrade: { ...automatic.auto_upgrade, day_of_week: 'sun', time_of_day: '03:30' },
+  })
+  expect(change({ 'auto_upgrade.version': '', 'auto_upgrade.custom_versions': '' })).toEqual({
+    auto_upgrade: { enabled: true },
+  })
+  expect(change({ 'switch.auto_upgrade.custom_versions': 'EX 4100  23.4R2\nEX2300\n' })).toEqual({
+    switch: {
+      networks: {},
+      auto_upgrade: { enabled: true, snapshot: true, custom_versions: { 'EX 4100': '23.4R2', EX2300: '' } },
+    },
+  })
+})
+
 test.each([
+  ['auto_upgrade.custom_versions.EX2300', 'auto_upgrade.custom_versions'],
   ['password_policy.min_length', 'password_policy.min_length'],
   ['maintenance_windows.1.start', 'maintenance_windows'],
   ['password_policy', 'password_policy.enabled'],

@@ -4,17 +4,34 @@ import { type MaintenanceWindow, windowTexts, windowsIn } from '../maintenance-w
 export type Setting = Schemas['OrgSetting']
 type Change = Schemas['OrgSettingUpdate']
 
-type Kind = 'switch' | 'number' | 'windows'
+type Kind = 'switch' | 'number' | 'text' | 'choice' | 'windows' | 'versions'
 
 export interface SettingField {
-  /** The key of the settings, and within a group that of the group. */
-  readonly path: readonly [string] | readonly [string, string]
+  /** The key of the settings, and within groups those of the groups. */
+  readonly path: readonly [string, ...string[]]
   readonly label: string
   readonly description?: string
   readonly kind: Kind
+  /** The values of a choice with their labels; the first, which is empty, stands for the default. */
+  readonly choices?: readonly { readonly value: string; readonly label: string }[]
   /** The value of an empty number; absent: the key is removed. */
   readonly empty?: 0 | null
 }
+
+/** The fields for devices that connect for the first time. @param plural Such as `switches`. */
+const onboardingFields = (key: string, plural: string): readonly SettingField[] => [
+  {
+    path: [key, 'auto_upgrade', 'enabled'],
+    label: `Upgrade new ${plural}`,
+    kind: 'switch',
+  },
+  {
+    path: [key, 'auto_upgrade', 'custom_versions'],
+    label: `Versions of new ${plural}, by model`,
+    description: 'One per line, such as "EX4100-48P 23.4R2-S3"; a label such as "stable" is possible, too',
+    kind: 'versions',
+  },
+]
 
 /** The settings that have an effect, by topic. */
 export const settingGroups: readonly { readonly title: string; readonly fields: readonly SettingField[] }[] = [
@@ -51,6 +68,62 @@ export const settingGroups: readonly { readonly title: string; readonly fields: 
         label: 'For gateways (minutes)',
         description: 'Empty: as for all devices',
         kind: 'number',
+      },
+    ],
+  },
+  {
+    title: 'Automatic upgrades',
+    fields: [
+      { path: ['auto_upgrade', 'enabled'], label: 'Upgrade access points automatically', kind: 'switch' },
+      {
+        path: ['auto_upgrade', 'day_of_week'],
+        label: 'Day',
+        kind: 'choice',
+        choices: [
+          { value: '', label: 'Every day' },
+          { value: 'mon', label: 'Monday' },
+          { value: 'tue', label: 'Tuesday' },
+          { value: 'wed', label: 'Wednesday' },
+          { value: 'thu', label: 'Thursday' },
+          { value: 'fri', label: 'Friday' },
+          { value: 'sat', label: 'Saturday' },
+          { value: 'sun', label: 'Sunday' },
+        ],
+      },
+      {
+        path: ['auto_upgrade', 'time_of_day'],
+        label: 'Time',
+        description: 'Such as 03:30, in the time of each site. Empty: 02:00',
+        kind: 'text',
+      },
+      {
+        path: ['auto_upgrade', 'version'],
+        label: 'Version of access points',
+        kind: 'choice',
+        choices: [
+          { value: '', label: 'Stable' },
+          { value: 'beta', label: 'Beta' },
+          { value: 'custom', label: 'By model only' },
+        ],
+      },
+      {
+        path: ['auto_upgrade', 'custom_versions'],
+        label: 'Versions of access points, by model',
+        description: 'One per line, such as "AP45 2.0.0"',
+        kind: 'versions',
+      },
+      ...onboardingFields('switch', 'switches'),
+      ...onboardingFields('juniper_srx', 'SRX gateways'),
+      ...onboardingFields('ssr', 'SSR routers'),
+      {
+        path: ['ssr', 'auto_upgrade', 'channel'],
+        label: 'Channel of new SSR routers of other models',
+        kind: 'choice',
+        choices: [
+          { value: '', label: 'Stable' },
+          { value: 'beta', label: 'Beta' },
+          { value: 'alpha', label: 'Alpha' },
+        ],
       },
     ],
   },
@@ -115,20 +188,41 @@ export function fieldOfPath(path: string | null): string | null {
 /** Returns the initial content of the form. */
 export function textsOf(setting: Setting): SettingTexts {
   const fields = settingGroups.flatMap((group) => group.fields)
-  return Object.fromEntries(fields.map((field) => [nameOf(field), textOf(field.kind, valueAt(setting, field.path))]))
+  return Object.fromEntries(fields.map((field) => [nameOf(field), textOf(field, valueAt(setting, field.path))]))
 }
 
-function valueAt(setting: Setting, [key, inner]: SettingField['path']): unknown {
-  const value = setting[key]
-  if (inner === undefined) return value
-  return typeof value === 'object' && value !== null ? Reflect.get(value, inner) : undefined
+function valueAt(setting: Setting, path: SettingField['path']): unknown {
+  return path.reduce<unknown>((value, key) => memberOf(value, key), setting)
 }
 
-function textOf(kind: Kind, value: unknown): string {
+function memberOf(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
+}
+
+function textOf({ kind, choices = [] }: SettingField, value: unknown): string {
   if (kind === 'switch') return value === true ? 'true' : ''
   if (kind === 'number') return typeof value === 'number' ? String(value) : ''
+  if (kind === 'text') return typeof value === 'string' ? value : ''
+  if (kind === 'choice') return choices.some((choice) => choice.value === value) ? String(value) : ''
+  if (kind === 'versions') return versionTexts(value).join('\n')
   if (!Array.isArray(value)) return ''
   return windowTexts(value as readonly MaintenanceWindow[]).join('\n')
+}
+
+function versionTexts(value: unknown): string[] {
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).map(([model, version]) => `${model} ${version}`)
+    : []
+}
+
+/** What has no version is left to the server, which names the model. */
+function versionsIn(text: string): Readonly<Record<string, string>> {
+  const lines = text.split('\n').map((line) => line.trim().split(/\s+/))
+  return Object.fromEntries(
+    lines
+      .filter(([model]) => model !== '')
+      .map((words) => (words.length === 1 ? [words.join(), ''] : [words.slice(0, -1).join(' '), words.at(-1) ?? ''])),
+  )
 }
 
 /** Returns the keys that differ. A group is sent whole, because a write replaces it. */
@@ -138,16 +232,16 @@ export function changeOf(texts: SettingTexts, setting: Setting): Change {
   for (const field of settingGroups.flatMap((group) => group.fields)) {
     const name = nameOf(field)
     if (texts[name] === before[name]) continue
-    const [key, inner] = field.path
+    const [key, ...inner] = field.path
     const value = valueOf(field, texts[name] ?? '')
-    if (inner === undefined) changed[key] = value
-    else changed[key] = withField(changed[key] ?? setting[key], inner, value)
+    changed[key] = inner.length === 0 ? value : withField(changed[key] ?? setting[key], inner, value)
   }
   return changed
 }
 
-function withField(group: unknown, name: string, value: unknown): Readonly<Record<string, unknown>> {
-  const { [name]: _, ...others } = (group ?? {}) as Readonly<Record<string, unknown>>
+function withField(group: unknown, [name = '', ...inner]: readonly string[], value: unknown): unknown {
+  const { [name]: present, ...others } = (group ?? {}) as Readonly<Record<string, unknown>>
+  if (inner.length > 0) return { ...others, [name]: withField(present, inner, value) }
   return value === null ? others : { ...others, [name]: value }
 }
 
@@ -155,6 +249,8 @@ function valueOf({ kind, empty = null }: SettingField, text: string): unknown {
   if (kind === 'switch') return text === 'true'
   // Input that is not a number is sent unchanged, and the server refuses it.
   if (kind === 'number') return text.trim() === '' ? empty : Number.isNaN(Number(text)) ? text : Number(text)
+  if (kind === 'text' || kind === 'choice') return text.trim() === '' ? null : text.trim()
+  if (kind === 'versions') return text.trim() === '' ? null : versionsIn(text)
   const windows = windowsIn(text)
   return windows.length === 0 ? null : windows
 }

@@ -1,4 +1,4 @@
-import { TextInput, Textarea } from '@mantine/core'
+import { NativeSelect, TextInput, Textarea } from '@mantine/core'
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
@@ -134,6 +134,10 @@ function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
   )
 }
 
+interface Typed {
+  readonly currentTarget: { readonly value: string }
+}
+
 interface FieldInputProps {
   readonly field: SettingField
   readonly text: string
@@ -141,7 +145,7 @@ interface FieldInputProps {
   readonly onChange: (text: string) => void
 }
 
-function FieldInput({ field: { label, description, kind }, text, error, onChange }: FieldInputProps) {
+function FieldInput({ field: { label, description, kind, choices }, text, error, onChange }: FieldInputProps) {
   if (kind === 'switch')
     return (
       <div className="choice-list" data-refused={error === null ? undefined : true}>
@@ -161,7 +165,8 @@ function FieldInput({ field: { label, description, kind }, text, error, onChange
       </div>
     )
   const shared = { label, value: text, error, ...(description !== undefined && { description }) }
-  if (kind === 'windows')
-    return <Textarea {...shared} rows={3} onChange={({ currentTarget: { value } }) => onChange(value)} />
-  return <TextInput {...shared} inputMode="numeric" onChange={({ currentTarget: { value } }) => onChange(value)} />
+  const typed = { ...shared, onChange: ({ currentTarget: { value } }: Typed) => onChange(value) }
+  if (kind === 'choice') return <NativeSelect {...typed} data={[...(choices ?? [])]} />
+  if (kind === 'windows' || kind === 'versions') return <Textarea {...typed} rows={3} />
+  return <TextInput {...typed} {...(kind === 'number' && { inputMode: 'numeric' })} />
 }
