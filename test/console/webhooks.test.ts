@@ -153,7 +153,7 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await context.close()
   })
 
-  it('breaks a long name where the page is narrow', { timeout: WITHIN_MS }, async () => {
+  it('fits a long name and a long address where the page is narrow', { timeout: WITHIN_MS }, async () => {
     const name = 'W'.repeat(128)
     const id = await world.addWebhook({ name, url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
     const { page, context } = await world.openPage({ width: 390, height: 844 })
@@ -163,6 +163,12 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
       await page.getByRole('link', { name }).waitFor()
       expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(390)
     }
+    const url = `http://127.0.0.1:9/${'a'.repeat(1900)}`
+    await page.goto(`${world.path}/webhooks/${await world.addWebhook({ name: 'Long', url, topics: ['audits'] })}`)
+    const address = page.getByText(url)
+    await address.waitFor()
+    expect((await address.boundingBox())?.height).toBeLessThan(300)
+    await expectAccessible(page)
     await context.close()
   })
 

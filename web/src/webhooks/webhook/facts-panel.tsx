@@ -20,9 +20,10 @@ export function FactsPanel({ webhook, zone }: FactsPanelProps) {
   const { client_cert_expires_time: certificateEnd, former_secrets_until: formerUntil } = webhook
   const [lastFormer] = formerUntil ?? []
   const topics = useTopicsText(webhook)
+  const url = textIn(webhook, 'url')
   const facts: readonly (readonly [string, ReactNode])[] = [
     ['Type', webhook.type],
-    ['Address', textIn(webhook, 'url')],
+    ['Address', url !== '' && <Address url={url} />],
     ['Topics', topics],
     ['Certificate of the receiver', webhook.verify_cert ? 'is checked' : 'is not checked'],
     ['Client certificate', certificateEnd && <Until at={certificateEnd} zone={zone} />],
@@ -37,6 +38,18 @@ export function FactsPanel({ webhook, zone }: FactsPanelProps) {
     <Panel title="Configuration">
       <Facts facts={facts} />
     </Panel>
+  )
+}
+
+/** Longer texts would push the rest of a narrow page away. */
+const LONG = 300
+
+function Address({ url }: { readonly url: string }) {
+  if (url.length <= LONG) return url
+  return (
+    <div className="long-text" tabIndex={0} role="region" aria-label="Address">
+      {url}
+    </div>
   )
 }
 
