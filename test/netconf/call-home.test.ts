@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
+import type { Protocol } from '../../src/gateway/protocol.ts'
 import { type GatewayHarness, claimDevice, createGatewayHarness, newMac } from '../gateway/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { newHostKey, startJunos, testNetconf, untilSession } from './harness.ts'
@@ -206,4 +207,24 @@ test('a cluster restarts its nodes one by one, or both', async () => {
   await untilSession(harness, mac, session.epoch)
   await waitUntil('the boots of both', () => device.booting.length === 0)
   for (const [index, node] of device.chassis.entries()) expect(node.bootedAtMs).toBeGreaterThan(bootedAtMs[index] ?? 0)
+})
+
+test('while the database fails, few of the devices that call again and again are errors in the log', async () => {
+  const log = { ...harness.ctx.log, error: vi.fn(), debug: vi.fn() }
+  const db = new Proxy(harness.ctx.db, {
+    get() {
+      throw new Error('Connection terminated unexpectedly')
+    },
+  })
+  const protocol = testNetconf(harness.ctx)
+  const failing: Protocol = {
+    family: protocol.family,
+    listen: (host) => protocol.listen({ ...host, ctx: { ...host.ctx, db, log } }),
+  }
+  const gateway = await harness.start({ protocols: [failing] })
+  startJunos({ ctx: harness.ctx, orgId: harness.orgId, port: gateway.portOf('junos') })
+  const count = ({ mock }: typeof log.error) =>
+    mock.calls.filter(([, line]) => line === 'a device could not be connected').length
+  await waitUntil('three failures', () => count(log.error) + count(log.debug) >= 3)
+  expect(count(log.error)).toBe(1)
 })

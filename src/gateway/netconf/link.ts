@@ -121,7 +121,8 @@ export class JunosLink implements DeviceLink {
       (error: unknown) => {
         this.#tasks -= 1
         this.#host.counters.add('message_failed')
-        this.#host.ctx.log.error({ err: error, mac: this.mac }, 'a task of a device failed')
+        const level = this.#host.failureLevel(error)
+        this.#host.ctx.log[level]({ err: error, mac: this.mac }, 'a task of a device failed')
         this.close('try_again')
       },
     )

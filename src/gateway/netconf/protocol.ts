@@ -82,7 +82,7 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
       if (error instanceof RefusedError) refuse(error.why, address, error.message.slice(0, 200))
       else {
         refuse('error', address)
-        ctx.log.error({ err: error, address }, 'a device could not be connected')
+        ctx.log[host.failureLevel(error)]({ err: error, address }, 'a device could not be connected')
       }
     } finally {
       callers.leave(socket)
