@@ -60,6 +60,13 @@ export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
 }
 
+const timeOfDay = new RegExp(forms.timeOfDay.pattern)
+
+/** True for a time of day such as 02:30. */
+export function isTimeOfDay(text: string): boolean {
+  return timeOfDay.test(text)
+}
+
 /** Declares a text of a form. The operation may have further conditions that no pattern can state. */
 export function textOf(form: keyof typeof forms, options: TStringOptions = {}): TString {
   return Type.String({ ...options, pattern: forms[form].pattern })

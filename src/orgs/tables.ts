@@ -15,6 +15,8 @@ export interface OrgSettingTable {
   doc: DocumentColumn
   /** The field of the document, which statements read without the rest. */
   autoUpgrade: GeneratedAlways<Document | null>
+  /** Stands for it in comparisons, which would read all of it. */
+  autoUpgradeHash: GeneratedAlways<string | null>
   /** The fields `auto_upgrade` of other fields, by their names; see migration 563. */
   onboarding: GeneratedAlways<Document | null>
   createdAt: Date
@@ -34,8 +36,9 @@ export interface SiteSettingTable {
   orgId: string
   siteId: string
   doc: DocumentColumn
-  /** These two are as in OrgSettingTable. */
+  /** These are as in OrgSettingTable. */
   autoUpgrade: GeneratedAlways<Document | null>
+  autoUpgradeHash: GeneratedAlways<string | null>
   onboarding: GeneratedAlways<Document | null>
   createdAt: Date
   modifiedAt: Date

@@ -160,6 +160,33 @@ describe('the access points of a site with auto_upgrade', () => {
     expect(await upgrades()).toEqual([])
   })
 
+  it.each([
+    { day_of_week: 'Sunday' },
+    { time_of_day: '3:00' },
+    { time_of_day: null },
+    { version: '2.0.0' },
+    { custom_versions: null },
+    { custom_versions: { [MODEL]: 2 } },
+  ])('are not upgraded by a setting from before its values were checked: %j', async (values) => {
+    await updateSiteSetting(rollout.ctx, scopeOf(), { auto_upgrade: { ...toNew, ...values } })
+    await begin()
+    await pass(NIGHT_MS)
+    const reason = `auto_upgrade.${Object.keys(values).join()} in the settings has an impossible value`
+    expect(await state()).toMatchObject({ lastAt: MONDAY, reason, upgradeId: null })
+  })
+
+  it('are upgraded at the right time after the clock was a year ahead', async () => {
+    await set(toNew)
+    const yearMs = 365 * DAY_MS
+    rollout.clock.advance(yearMs)
+    await begin()
+    rollout.clock.advance(-yearMs)
+    expect((await state()).nextAt).toEqual(MONDAY)
+    await begin()
+    await pass(NIGHT_MS)
+    expect(await upgrades()).toMatchObject([{ status: 'completed' }])
+  })
+
   it('end with the next time, and what is left is upgraded then', async () => {
     await set(toNew)
     await begin()

@@ -18,8 +18,9 @@ import {
 } from './setting.ts'
 import type { MaintenanceWindow } from '../windows/windows.ts'
 
-export type Setting = Omit<Selectable<OrgSettingTable>, 'autoUpgrade' | 'onboarding'>
-export type SiteSetting = Omit<Selectable<SiteSettingTable>, 'autoUpgrade' | 'onboarding'>
+type Generated = 'autoUpgrade' | 'autoUpgradeHash' | 'onboarding'
+export type Setting = Omit<Selectable<OrgSettingTable>, Generated>
+export type SiteSetting = Omit<Selectable<SiteSettingTable>, Generated>
 
 /** Undefined while the organization has no settings. */
 export async function findSetting(reader: Reader, scope: InOrg): Promise<Setting | undefined> {

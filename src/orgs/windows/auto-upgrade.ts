@@ -1,4 +1,6 @@
-import { findNextTime, type weekdays } from './windows.ts'
+import { isTimeOfDay } from '../../http/texts.ts'
+import { isObject } from '../../platform/json/is-object.ts'
+import { findNextTime, weekdays } from './windows.ts'
 
 /** The setting `auto_upgrade`, as on the wire: when the access points of a site get which version. */
 export interface AutoUpgrade {
@@ -15,12 +17,42 @@ export interface AutoUpgrade {
 /** The time for `any`, when few people work. */
 export const DEFAULT_TIME_OF_DAY = '02:00'
 
-/** Returns the next time of automatic upgrades after an instant. @param zone The name of an IANA zone. */
+/**
+ * Returns the next time of automatic upgrades after an instant. A wrong day or time counts as `any`; see findWrongField().
+ * @param zone The name of an IANA zone.
+ */
 export function nextAutoUpgrade(
-  { day_of_week: day = 'any', time_of_day: time = 'any' }: AutoUpgrade,
+  { day_of_week: wanted, time_of_day: time }: AutoUpgrade,
   zone: string,
   after: Date,
 ): Date {
-  const days = day === 'any' ? undefined : [day]
-  return new Date(findNextTime({ days, time: time === 'any' ? DEFAULT_TIME_OF_DAY : time }, zone, after.getTime()))
+  const day = weekdays.find((name) => name === wanted)
+  const days = day === undefined ? undefined : [day]
+  const isKnown = typeof time === 'string' && isTimeOfDay(time)
+  return new Date(findNextTime({ days, time: isKnown ? time : DEFAULT_TIME_OF_DAY }, zone, after.getTime()))
+}
+
+const versions: ReadonlySet<unknown> = new Set([undefined, 'beta', 'custom', 'stable'])
+const days: ReadonlySet<unknown> = new Set([undefined, 'any', ...weekdays])
+
+/**
+ * Returns the first field whose value is impossible; null: none. Settings that were stored before their fields were checked may
+ * have any values.
+ */
+export function findWrongField(rule: { readonly [Field in keyof AutoUpgrade]: unknown }): keyof AutoUpgrade | null {
+  const { version, custom_versions: ofModels, day_of_week: day, time_of_day: time = 'any' } = rule
+  if (!versions.has(version)) return 'version'
+  if (!areVersions(ofModels)) return 'custom_versions'
+  if (!days.has(day)) return 'day_of_week'
+  return time === 'any' || (typeof time === 'string' && isTimeOfDay(time)) ? null : 'time_of_day'
+}
+
+/** True if a stored value can be one of the optional `custom_versions`. */
+export function areVersions(value: unknown): boolean {
+  return value === undefined || (isObject(value) && Object.values(value).every(isVersion))
+}
+
+/** True for the text of a label or a version. */
+export function isVersion(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
 }

@@ -4,16 +4,23 @@ import type { VersionsByModel } from './tables.ts'
 
 /** The automatic upgrades of a site. */
 export interface AutoUpgradeSite {
-  readonly orgId: string
   readonly siteId: string
   /** The name of an IANA zone, or of none. */
   readonly timezone: string
   /** The setting of the site, or else of its organization. */
   readonly rule: AutoUpgrade
-  /** When they are due; null: the time must be computed, because the setting or the zone is new. */
+  /** Stands for the setting in comparisons. */
+  readonly ruleHash: string
+  /** When they are due; null: the time must be computed, because the setting or the zone is new, or the clock was set back. */
   readonly dueAt: Date | null
-  /** The versions of the last one if it has failed, else null. */
+  /** The last time; null, as the next ones: there was none with this setting. */
+  readonly ranAt: Date | null
+  /** The last site upgrade that began. */
+  readonly upgradeId: string | null
+  /** Its versions if it has failed. */
   readonly failed: VersionsByModel | null
+  /** Why none began the last time. */
+  readonly reason: string | null
 }
 
 /** The automatic upgrades of a site for people. */

@@ -5,8 +5,9 @@ import { findAutoUpgrade } from './store.ts'
 
 /** Returns when the access points of the site are upgraded by its settings, and what came of the last time. */
 export async function getAutoUpgrade({ db, clock }: Context, scope: SiteScope): Promise<AutoUpgradeState> {
-  const found = await findAutoUpgrade(db, scope)
+  const now = clock.now()
+  const found = await findAutoUpgrade(db, scope, now)
   if (found === undefined) return { nextAt: null, lastAt: null, upgradeId: null, reason: null }
   const { dueAt, ranAt: lastAt, upgradeId, reason } = found
-  return { nextAt: dueAt ?? nextTimeOf(found, clock.now()), lastAt, upgradeId, reason }
+  return { nextAt: dueAt ?? nextTimeOf(found, now), lastAt, upgradeId, reason }
 }

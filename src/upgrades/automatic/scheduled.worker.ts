@@ -1,16 +1,17 @@
 import { type SiteScope, systemSiteScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
+import { findWrongField } from '../../orgs/windows/auto-upgrade.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { inCreationTx } from '../creation/in-creation-tx.ts'
 import { type AutoUpgradeSite, nextTimeOf } from './auto-upgrade.ts'
 import { LATE_MS, findIdleReason, requestOf, versionsOf } from './plan-auto-upgrade.ts'
-import { listConnectedAps, listDueSites, updateRun, upsertTime } from './store.ts'
+import { type SitePlace, findAutoUpgrade, listConnectedAps, listDueSites, updateRun, upsertTime } from './store.ts'
 
 /** Times of day have minutes. */
 const INTERVAL_MS = 60_000
-const SITES_PER_PORTION = 100
+const SITES_PER_PORTION = 1000
 
 /** Begins the upgrades that the setting `auto_upgrade` demands of sites. Any number of processes may run it. */
 export function startAutoUpgrades(ctx: Context): Poller {
@@ -42,9 +43,12 @@ export async function beginAutoUpgrades(ctx: Context, signal = new AbortControll
   }
 }
 
-async function visit(ctx: Context, site: AutoUpgradeSite): Promise<void> {
-  const scope = systemSiteScope('rollout', site)
+async function visit(ctx: Context, place: SitePlace): Promise<void> {
+  const scope = systemSiteScope('rollout', place)
   const at = ctx.clock.now()
+  const site = await findAutoUpgrade(ctx.db, scope, at)
+  // Meanwhile the setting may have been turned off, or another process may have done it.
+  if (site === undefined || (site.dueAt !== null && site.dueAt > at)) return
   const nextAt = nextTimeOf(site, at)
   const { dueAt } = site
   if (dueAt === null) return inTx(ctx, (tx) => upsertTime(tx, scope, { ...site, dueAt: nextAt }))
@@ -65,6 +69,8 @@ class Idle extends Error {}
 
 /** @returns Why no upgrade has begun; null: one has, here or in another process. */
 async function begin(ctx: Context, scope: SiteScope, { site, run }: Due): Promise<string | null> {
+  const wrong = findWrongField(site.rule)
+  if (wrong !== null) return `auto_upgrade.${wrong} in the settings has an impossible value`
   const deviceIds = await listConnectedAps(ctx.db, scope)
   if (deviceIds.size === 0) return 'no access point is connected'
   try {

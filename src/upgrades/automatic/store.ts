@@ -1,19 +1,28 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { SiteScope } from '../../access/scope.ts'
 import { type Reader, type Tx, json } from '../../platform/database/db.ts'
-import type { AutoUpgrade } from '../../orgs/windows/auto-upgrade.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import type { AutoUpgradeSite } from './auto-upgrade.ts'
 import type { VersionsByModel } from './tables.ts'
 
 /** The sites whose settings, or else those of their organization, turn automatic upgrades on. */
 const enabled = sql`
-  select org_id, site_id, auto_upgrade as rule from site_setting where auto_upgrade @> '{"enabled": true}'
+  select org_id, site_id, auto_upgrade as rule, auto_upgrade_hash as rule_hash
+  from site_setting where auto_upgrade @> '{"enabled": true}'
   union all
-  select of_org.org_id, site.id, of_org.auto_upgrade
+  select of_org.org_id, site.id, of_org.auto_upgrade, of_org.auto_upgrade_hash
   from org_setting of_org
     join site on site.org_id = of_org.org_id
     left join site_setting own on own.org_id = site.org_id and own.site_id = site.id
   where of_org.auto_upgrade @> '{"enabled": true}' and own.auto_upgrade is null`
+
+/** True if `auto` has the time for the setting and the zone. The next time is never in more than a week. */
+function isKnown(now: Date): RawBuilder<boolean> {
+  return sql`auto.rule_hash = enabled.rule_hash and auto.timezone = site.timezone and auto.due_at < ${addMs(now, FARTHEST_MS)}`
+}
+
+/** A week, and a change of the clocks. */
+const FARTHEST_MS = 8 * 24 * 3600e3
 
 /**
  * Lists sites whose automatic upgrades are due, or whose time must be computed, in the order of their ids.
@@ -22,29 +31,48 @@ const enabled = sql`
 export async function listDueSites(
   reader: Reader,
   { now, after, limit }: { readonly now: Date; readonly after: string | null; readonly limit: number },
-): Promise<AutoUpgradeSite[]> {
-  const { rows } = await sql<AutoUpgradeSite>`
-    select site.org_id, site.id as site_id, site.timezone, enabled.rule,
-      case when auto.rule = enabled.rule and auto.timezone = site.timezone then auto.due_at end as due_at,
-      case when auto.rule = enabled.rule and part.status = 'failed' then auto.versions end as failed
+): Promise<SitePlace[]> {
+  const { rows } = await sql<SitePlace>`
+    select site.org_id, site.id as site_id
     from (${enabled}) enabled
       join site on site.org_id = enabled.org_id and site.id = enabled.site_id
       left join site_auto_upgrade auto on auto.org_id = site.org_id and auto.site_id = site.id
-      left join site_upgrade part on part.org_id = auto.org_id and part.id = auto.upgrade_id
-    where (auto.due_at <= ${now} or auto.rule is distinct from enabled.rule or auto.timezone is distinct from site.timezone)
+    where (auto.due_at <= ${now} or (${isKnown(now)}) is not true)
       and (${after}::uuid is null or site.id > ${after})
     order by site.id
     limit ${limit}`.execute(reader)
   return rows
 }
 
+export interface SitePlace {
+  readonly orgId: string
+  readonly siteId: string
+}
+
+/** The setting that applies in the site, and what is recorded about its upgrades; undefined where no setting applies. */
+export async function findAutoUpgrade(
+  reader: Reader,
+  scope: SiteScope,
+  now: Date,
+): Promise<AutoUpgradeSite | undefined> {
+  const { rows } = await sql<AutoUpgradeSite>`
+    select site.id as site_id, enabled.rule, enabled.rule_hash, site.timezone, auto.due_at, auto.ran_at, auto.upgrade_id, auto.reason,
+      case when part.status = 'failed' then auto.versions end as failed
+    from (${enabled}) enabled
+      join site on site.org_id = enabled.org_id and site.id = enabled.site_id
+      left join site_auto_upgrade auto on auto.org_id = site.org_id and auto.site_id = site.id and ${isKnown(now)}
+      left join site_upgrade part on part.org_id = auto.org_id and part.id = auto.upgrade_id
+    where site.org_id = ${scope.orgId} and site.id = ${scope.siteId}`.execute(reader)
+  return rows[0]
+}
+
 /** Sets when the automatic upgrades of a site are due; what was before with another setting is forgotten. */
 export async function upsertTime(
   tx: Tx,
   { orgId, siteId }: SiteScope,
-  { rule, timezone, dueAt }: { readonly rule: AutoUpgrade; readonly timezone: string; readonly dueAt: Date },
+  { ruleHash, timezone, dueAt }: Pick<AutoUpgradeSite, 'ruleHash' | 'timezone'> & { readonly dueAt: Date },
 ): Promise<void> {
-  const fresh = { rule: json(rule), timezone, dueAt, ranAt: null, upgradeId: null, versions: null, reason: null }
+  const fresh = { ruleHash, timezone, dueAt, ranAt: null, upgradeId: null, versions: null, reason: null }
   await tx
     .insertInto('siteAutoUpgrade')
     .values({ orgId, siteId, ...fresh })
@@ -93,26 +121,4 @@ export async function listConnectedAps(reader: Reader, scope: SiteScope): Promis
     .where('status.connected', '=', true)
     .execute()
   return new Set(rows.map(({ id }) => id))
-}
-
-/** The setting that applies in the site, and what is recorded about its upgrades; undefined where no setting applies. */
-export async function findAutoUpgrade(reader: Reader, scope: SiteScope): Promise<FoundAutoUpgrade | undefined> {
-  const { rows } = await sql<FoundAutoUpgrade>`
-    select enabled.rule, site.timezone, auto.due_at, auto.ran_at, auto.upgrade_id, auto.reason
-    from (${enabled}) enabled
-      join site on site.org_id = enabled.org_id and site.id = enabled.site_id
-      left join site_auto_upgrade auto on auto.org_id = site.org_id and auto.site_id = site.id
-        and auto.rule = enabled.rule and auto.timezone = site.timezone
-    where site.org_id = ${scope.orgId} and site.id = ${scope.siteId}`.execute(reader)
-  return rows[0]
-}
-
-export interface FoundAutoUpgrade {
-  readonly rule: AutoUpgrade
-  readonly timezone: string
-  /** Null, as the others: the time was not computed yet. */
-  readonly dueAt: Date | null
-  readonly ranAt: Date | null
-  readonly upgradeId: string | null
-  readonly reason: string | null
 }

@@ -1,6 +1,5 @@
 import type { Json } from '../../platform/database/json-column.ts'
 import type { OnboardingSetting } from './onboarding.ts'
-import type { AutoUpgrade } from '../../orgs/windows/auto-upgrade.ts'
 
 declare module '../../platform/database/schema.ts' {
   interface Schema {
@@ -13,8 +12,8 @@ declare module '../../platform/database/schema.ts' {
 export interface SiteAutoUpgradeTable {
   orgId: string
   siteId: string
-  /** The setting and the zone for which the time was computed. */
-  rule: Json<AutoUpgrade>
+  /** The hash of the setting, and the zone, for which the time was computed. */
+  ruleHash: string
   timezone: string
   dueAt: Date
   /** The last time; null: there was none with this setting. */
