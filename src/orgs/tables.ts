@@ -17,7 +17,7 @@ export interface OrgSettingTable {
   autoUpgrade: GeneratedAlways<Document | null>
   /** Stands for it in comparisons, which would read all of it. */
   autoUpgradeHash: GeneratedAlways<string | null>
-  /** The fields `auto_upgrade` of other fields, by their names; see migration 563. */
+  /** Whether `auto_upgrade` in other fields is on, by their names; see migration 564. */
   onboarding: GeneratedAlways<Document | null>
   createdAt: Date
   modifiedAt: Date

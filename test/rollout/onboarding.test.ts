@@ -1,14 +1,19 @@
+import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { systemSiteScope } from '../../src/access/scope.ts'
 import { updateSetting } from '../../src/orgs/org-settings/update-setting.ts'
 import { updateSiteSetting } from '../../src/orgs/site-settings/update-site-setting.ts'
 import { upgradeNewDevices } from '../../src/upgrades/automatic/onboarding.worker.ts'
+import { listNewDevices } from '../../src/upgrades/automatic/store-onboarding.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
+import { untilWaiting } from '../support/database/until-waiting.ts'
 import { NEW, OLD } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { useRollout } from './harness.ts'
 
 const rollout = useRollout()
 const EX = 'EX4100'
+const HOUR_MS = 3600e3
 
 function scopeOf(site: number) {
   const { scope, sites } = rollout.org
@@ -21,6 +26,8 @@ const setSite = (site: number, setting: Readonly<Record<string, unknown>>) =>
 const look = () => upgradeNewDevices(rollout.ctx)
 
 const onlyEx = { switch: { auto_upgrade: { enabled: true, custom_versions: { [EX]: NEW } } } }
+
+const ofSsr = { ssr: { auto_upgrade: { enabled: true, channel: 'beta' } } }
 
 /** In the order of their creation. */
 async function upgrades() {
@@ -44,6 +51,8 @@ describe('a switch that connects for the first time', () => {
   beforeEach(async () => {
     const one = { devices: 2, type: 'switch', model: EX } as const
     await rollout.seed([one, one, { devices: 1 }], { online: false })
+    // The sites are older than the settings.
+    rollout.clock.advance(HOUR_MS)
   })
 
   it('is upgraded once, as the setting demands', async () => {
@@ -81,6 +90,63 @@ describe('a switch that connects for the first time', () => {
     await rollout.fleet.connect([device(0, 1)])
     await look()
     expect(await upgrades()).toMatchObject([{ siteId: scopeOf(0).siteId, total: 1 }])
+  })
+
+  it('is not upgraded if its site had only another of these settings before', async () => {
+    await setOrg(ofSsr)
+    await look()
+    await rollout.fleet.connect([device(0)])
+    await look()
+    await setOrg({ ...ofSsr, ...onlyEx })
+    await look()
+    await look()
+    expect(await upgrades()).toEqual([])
+  })
+
+  it('is upgraded at a site that is new, unlike the setting', async () => {
+    await setOrg(onlyEx)
+    await look()
+    const { ctx, org } = rollout
+    const at = ctx.clock.now()
+    const site = { orgId: org.scope.orgId, id: randomUUID(), name: 'New', timezone: 'UTC', doc: documentText({}) }
+    await ctx.db
+      .insertInto('site')
+      .values({ ...site, createdAt: at, modifiedAt: at })
+      .execute()
+    await ctx.db.updateTable('device').set({ siteId: site.id }).where('id', '=', device(0).id).execute()
+    await rollout.fleet.connect([device(0)])
+    await look()
+    await look()
+    expect(await upgrades()).toMatchObject([{ siteId: site.id, total: 1 }])
+  })
+
+  it('is upgraded although another process upgrades its neighbor at the same moment', async () => {
+    await setOrg(onlyEx)
+    await look()
+    await rollout.fleet.connect([device(0), device(0, 1)])
+    let looking: Promise<unknown> = Promise.resolve()
+    await rollout.ctx.db.transaction().execute(async (tx) => {
+      const { orgId } = rollout.org.scope
+      await tx
+        .insertInto('onboardedDevice')
+        .values({ orgId, deviceId: device(0).id })
+        .execute()
+      looking = look()
+      await untilWaiting(rollout, 1)
+    })
+    await looking
+    await look()
+    expect(await upgrades()).toMatchObject([{ siteId: scopeOf(0).siteId, total: 1 }])
+  })
+
+  it('is not upgraded by a setting with impossible values, which was stored before they were checked', async () => {
+    await setOrg({ switch: { auto_upgrade: { enabled: true, version: 5, custom_versions: [NEW] } } })
+    await look()
+    await rollout.fleet.connect([device(0)])
+    await look()
+    await setOrg(onlyEx)
+    await look()
+    expect(await upgrades()).toEqual([])
   })
 
   it('is not upgraded if it has connected while the setting was turned off', async () => {
@@ -126,17 +192,19 @@ describe('a switch that connects for the first time', () => {
 
 it('gateways follow the settings of their kind', async () => {
   const seed = (model: string) => ({ devices: 1, type: 'gateway', model }) as const
-  await rollout.seed([seed('SRX345'), seed('SSR120'), seed('Gateway-1')], { online: false })
+  await rollout.seed([seed('Gateway-1'), seed('SRX345'), seed('SSR120')], { online: false })
   await rollout.ctx.db.updateTable('firmwareVersion').set({ tag: 'beta' }).where('version', '=', NEW).execute()
   await setOrg({
     juniper_srx: { auto_upgrade: { enabled: true, version: NEW, snapshot: true } },
-    ssr: { auto_upgrade: { enabled: true, channel: 'beta' } },
+    ...ofSsr,
   })
   await look()
   await rollout.fleet.connect(rollout.devices())
+  // Gateways of other kinds have no place in the limit.
+  expect(await listNewDevices(rollout.ctx.db, 1)).toMatchObject([{ deviceIds: [device(1).id] }])
   await look()
   expect(await upgrades()).toMatchObject([
-    { siteId: scopeOf(0).siteId, kind: 'device', total: 1, targetVersion: NEW },
-    { siteId: scopeOf(1).siteId, kind: 'ssr', total: 1, targetVersion: NEW },
+    { siteId: scopeOf(1).siteId, kind: 'device', total: 1, targetVersion: NEW },
+    { siteId: scopeOf(2).siteId, kind: 'ssr', total: 1, targetVersion: NEW },
   ])
 })

@@ -16,7 +16,10 @@ export function typeOfModel(model: string): DeviceType | null {
   return families.find(([pattern]) => pattern.test(name))?.[1] ?? null
 }
 
-const ssr = /^(ssr|session-?smart)/i
+/** The names of models of SSR routers and SRX gateways, for JavaScript and PostgreSQL alike; upper and lower case are the same. */
+export const modelPatterns = { ssr: '^(ssr|session-?smart)', srx: '^v?srx' } as const
+
+const ssr = new RegExp(modelPatterns.ssr, 'i')
 
 /** True for the name of a model of SSR routers (Session Smart Routers). */
 export function isSsrModel(model: string): boolean {

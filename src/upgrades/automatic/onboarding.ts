@@ -1,5 +1,6 @@
 import type { DeviceType } from '../../events/device-type.ts'
-import { isSsrModel } from '../../devices/registry/models.ts'
+import { areVersions, isVersion } from '../../orgs/windows/auto-upgrade.ts'
+import { isObject } from '../../platform/json/is-object.ts'
 
 /** The fields of settings whose `auto_upgrade` concerns devices that connect for the first time. */
 export type OnboardingSetting = 'juniper_srx' | 'ssr' | 'switch'
@@ -16,42 +17,23 @@ export interface Onboarding {
   readonly snapshot?: boolean
 }
 
-/** Returns the setting that concerns a device; null: none does. */
-export function settingOf({
-  type,
-  model,
-}: {
-  readonly type: DeviceType
-  readonly model: string
-}): OnboardingSetting | null {
-  if (type === 'switch') return 'switch'
-  if (type !== 'gateway') return null
-  if (isSsrModel(model)) return 'ssr'
-  return /^v?srx/i.test(model) ? 'juniper_srx' : null
-}
-
-/** A device that is connected at a site with the setting, and was not before. */
-export interface NewDevice {
+/** The new devices of a site that one setting concerns: they are connected there, and were not before. */
+export interface NewDevices {
   readonly orgId: string
   readonly siteId: string
-  readonly id: string
-  readonly type: DeviceType
-  readonly model: string
   readonly setting: OnboardingSetting
-  readonly rule: Onboarding
+  readonly type: DeviceType
+  readonly deviceIds: readonly string[]
 }
 
-/** The new devices of a site that one setting concerns. */
-export interface NewDevices extends Pick<NewDevice, 'orgId' | 'siteId' | 'type' | 'setting' | 'rule'> {
-  readonly deviceIds: ReadonlySet<string>
-}
-
-/** Gathers the devices that are upgraded together. */
-export function groupNewDevices(devices: readonly NewDevice[]): NewDevices[] {
-  const meant = devices.filter((device) => settingOf(device) === device.setting)
-  const groups = Map.groupBy(meant, ({ siteId, setting }) => `${siteId} ${setting}`)
-  return [...groups.values()].flatMap((some) => {
-    const [first] = some
-    return first === undefined ? [] : [{ ...first, deviceIds: new Set(some.map(({ id }) => id)) }]
-  })
+/**
+ * Returns `auto_upgrade` of a field of the settings.
+ * @returns Null: it is turned off, or it was stored before its fields were checked, and one of them has an impossible value.
+ */
+export function onboardingOf(field: unknown): Onboarding | null {
+  const rule = isObject(field) ? field['auto_upgrade'] : null
+  if (!isObject(rule) || rule['enabled'] !== true) return null
+  const { version, channel, custom_versions: versions } = rule
+  const areTexts = [version, channel].every((value) => value === undefined || isVersion(value))
+  return areTexts && areVersions(versions) ? rule : null
 }

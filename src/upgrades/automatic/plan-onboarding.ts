@@ -1,13 +1,18 @@
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { bigBang } from '../strategies/big-bang.ts'
 import { automaticRequest } from './automatic-request.ts'
-import type { NewDevices } from './onboarding.ts'
+import type { NewDevices, Onboarding } from './onboarding.ts'
 
 /** Source: contract, `ssr_upgrade_channel`. */
 const DEFAULT_CHANNEL = 'stable'
 
+interface OnboardingUpgrade extends Pick<NewDevices, 'siteId' | 'setting' | 'type'> {
+  readonly deviceIds: ReadonlySet<string>
+  readonly rule: Onboarding
+}
+
 /** Returns the request for the upgrade of new devices, all at once, because nobody depends on them yet. */
-export function requestOfOnboarding({ siteId, deviceIds, type, setting, rule }: NewDevices): UpgradeRequest {
+export function requestOfOnboarding({ siteId, deviceIds, type, setting, rule }: OnboardingUpgrade): UpgradeRequest {
   const { channel = DEFAULT_CHANNEL, version = setting === 'ssr' ? channel : null } = rule
   return automaticRequest({
     kind: setting === 'ssr' ? 'ssr' : 'device',
