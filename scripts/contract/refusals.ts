@@ -39,6 +39,13 @@ export const refusedValues: readonly RefusedValue[] = [
     why: 'Upgrades start at the local time of a site; `"-timezone": ""` sets UTC',
   },
   {
+    kinds: ['settings of a site'],
+    fields: ['auto_upgrade', 'auto_upgrade.time_of_day'],
+    values: 'any text that is no time of day but `any` or an empty one',
+    words: 'must be a time of day such as 02:30, or any',
+    why: 'Nobody would know when the access points are upgraded',
+  },
+  {
     kinds: ['webhook of an organization', 'webhook of a site'],
     fields: ['url'],
     values: 'an empty text',

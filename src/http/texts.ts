@@ -36,7 +36,7 @@ const forms = {
   },
   timeOfDay: { pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', refusal: 'must be a time of day such as 02:30' },
   timeOfDayOrAny: {
-    pattern: '^(([01][0-9]|2[0-3]):[0-5][0-9]|any)$',
+    pattern: '^(([01][0-9]|2[0-3]):[0-5][0-9]|any|)$',
     refusal: 'must be a time of day such as 02:30, or any',
   },
   endOfDay: {
