@@ -10,7 +10,7 @@ export interface AutoUpgrade {
   /** Precedes `version`. Model -> version or label. */
   readonly custom_versions?: Readonly<Record<string, string>>
   readonly day_of_week?: (typeof weekdays)[number] | 'any'
-  /** `HH:MM` on the clock of the site, or `any`. */
+  /** `HH:MM` on the clock of the site; `any`, or an empty text, which clients write for a missing one. */
   readonly time_of_day?: string
 }
 
@@ -28,8 +28,13 @@ export function nextAutoUpgrade(
 ): Date {
   const day = weekdays.find((name) => name === wanted)
   const days = day === undefined ? undefined : [day]
-  const isKnown = typeof time === 'string' && isTimeOfDay(time)
-  return new Date(findNextTime({ days, time: isKnown ? time : DEFAULT_TIME_OF_DAY }, zone, after.getTime()))
+  return new Date(findNextTime({ days, time: timeOf(time) ?? DEFAULT_TIME_OF_DAY }, zone, after.getTime()))
+}
+
+/** Returns the time of day that a value of the setting stands for; null: it is impossible. */
+function timeOf(value: unknown = 'any'): string | null {
+  if (value === 'any' || value === '') return DEFAULT_TIME_OF_DAY
+  return typeof value === 'string' && isTimeOfDay(value) ? value : null
 }
 
 const versions: ReadonlySet<unknown> = new Set([undefined, 'beta', 'custom', 'stable'])
@@ -40,11 +45,11 @@ const days: ReadonlySet<unknown> = new Set([undefined, 'any', ...weekdays])
  * have any values.
  */
 export function findWrongField(rule: { readonly [Field in keyof AutoUpgrade]: unknown }): keyof AutoUpgrade | null {
-  const { version, custom_versions: ofModels, day_of_week: day, time_of_day: time = 'any' } = rule
+  const { version, custom_versions: ofModels, day_of_week: day, time_of_day: time } = rule
   if (!versions.has(version)) return 'version'
   if (!areVersions(ofModels)) return 'custom_versions'
   if (!days.has(day)) return 'day_of_week'
-  return time === 'any' || (typeof time === 'string' && isTimeOfDay(time)) ? null : 'time_of_day'
+  return timeOf(time) === null ? 'time_of_day' : null
 }
 
 /** True if a stored value can be one of the optional `custom_versions`. */
