@@ -12,7 +12,8 @@ import { useRollout } from './harness.ts'
 
 // It is Sunday, 12:00 UTC.
 const rollout = useRollout()
-const HOUR_MS = 3600e3
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const MONDAY = new Date('2026-03-02T02:00:00Z')
 
@@ -77,7 +78,8 @@ describe('the access points of a site with auto_upgrade', () => {
     const [upgrade, ...more] = await upgrades()
     expect(more).toEqual([])
     const note = { reason: 'Begun by auto_upgrade in the settings of the site or its organization' }
-    expect(upgrade).toMatchObject({ siteId: scopeOf().siteId, total: 2, targetVersion: NEW, endsAt: next })
+    const endsAt = new Date(next.getTime() - MINUTE_MS)
+    expect(upgrade).toMatchObject({ siteId: scopeOf().siteId, total: 2, targetVersion: NEW, endsAt })
     expect(upgrade?.notes).toContainEqual(note)
     await rollout.play()
     expect(await upgrades()).toMatchObject([{ status: 'completed' }])
@@ -188,16 +190,18 @@ describe('the access points of a site with auto_upgrade', () => {
     expect(await upgrades()).toMatchObject([{ status: 'completed' }])
   })
 
-  it('end with the next time, and what is left is upgraded then', async () => {
+  it('end before the next time, and what is left is upgraded then', async () => {
     await set(toNew)
     await begin()
     rollout.clock.advance(NIGHT_MS)
     await begin()
     await rollout.fleet.disconnect(rollout.devices(0))
-    await pass(DAY_MS)
+    await pass(DAY_MS - MINUTE_MS)
     expect(await upgrades()).toMatchObject([{ status: 'cancelled' }])
     await rollout.fleet.connect(rollout.devices(0))
-    await pass(DAY_MS)
+    rollout.clock.advance(MINUTE_MS)
+    await begin()
+    await rollout.play()
     expect((await upgrades()).map(({ status }) => status)).toEqual(['cancelled', 'completed'])
   })
 })

@@ -14,7 +14,7 @@ export interface WantedUpgrade {
   readonly siteId: string
   readonly rule: AutoUpgrade
   readonly deviceIds: ReadonlySet<string>
-  /** The time of the next one, at which this one ends. */
+  /** Shortly before the next one. */
   readonly endsAt: Date
 }
 

@@ -3,6 +3,7 @@ import type { Context } from '../../platform/context.ts'
 import { findWrongField } from '../../orgs/windows/auto-upgrade.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { inCreationTx } from '../creation/in-creation-tx.ts'
 import { type AutoUpgradeSite, nextTimeOf } from './auto-upgrade.ts'
@@ -11,6 +12,8 @@ import { type SitePlace, findAutoUpgrade, listConnectedAps, listDueSites, update
 
 /** Times of day have minutes. */
 const INTERVAL_MS = 60_000
+/** An upgrade ends so long before the next one, which otherwise would find its access points in this one. */
+const BETWEEN_MS = 60_000
 const SITES_PER_PORTION = 1000
 
 /** Begins the upgrades that the setting `auto_upgrade` demands of sites. Any number of processes may run it. */
@@ -75,7 +78,7 @@ async function begin(ctx: Context, scope: SiteScope, { site, run }: Due): Promis
   if (deviceIds.size === 0) return 'no access point is connected'
   try {
     await inCreationTx(ctx, scope, async (tx, create) => {
-      const created = await create(requestOf({ ...site, deviceIds, endsAt: run.nextAt }))
+      const created = await create(requestOf({ ...site, deviceIds, endsAt: addMs(run.nextAt, -BETWEEN_MS) }))
       const idle = findIdleReason(created, site.failed)
       if (idle !== null) throw new Idle(idle)
       const [upgrade] = created.sites
