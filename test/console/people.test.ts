@@ -190,7 +190,7 @@ describe.skipIf(noChromium !== null)(
       const { page, context } = await server.enter(server.org, `${org}/settings`)
       await page.getByLabel('Maintenance windows').fill('sat sun 22:00-04:00')
       await page.getByLabel('Day', { exact: true }).selectOption('Sunday')
-      await page.getByLabel('Versions of access points, by model').fill('AP45 2.0.0')
+      await page.getByLabel('Versions by model').fill('AP45 2.0.0')
       await page.getByLabel('End idle sessions after').fill('1000')
       await page.getByRole('button', { name: 'Save the settings' }).click()
       await page.getByText('Invalid field ui_idle_timeout').waitFor()

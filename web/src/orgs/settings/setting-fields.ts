@@ -18,8 +18,12 @@ export interface SettingField {
   readonly empty?: 0 | null
 }
 
-/** The fields for devices that connect for the first time. @param plural Such as `switches`. */
-const onboardingFields = (key: string, plural: string): readonly SettingField[] => [
+/**
+ * The fields for devices that connect for the first time.
+ * @param plural Such as `switches`.
+ * @param example A model and a version.
+ */
+const onboardingFields = (key: string, plural: string, example: string): readonly SettingField[] => [
   {
     path: [key, 'auto_upgrade', 'enabled'],
     label: `Upgrade new ${plural}`,
@@ -27,8 +31,8 @@ const onboardingFields = (key: string, plural: string): readonly SettingField[] 
   },
   {
     path: [key, 'auto_upgrade', 'custom_versions'],
-    label: `Versions of new ${plural}, by model`,
-    description: 'One per line, such as "EX4100-48P 23.4R2-S3"; a label such as "stable" is possible, too',
+    label: `Versions of new ${plural}`,
+    description: `One per line, such as "${example}"`,
     kind: 'versions',
   },
 ]
@@ -72,9 +76,9 @@ export const settingGroups: readonly { readonly title: string; readonly fields: 
     ],
   },
   {
-    title: 'Automatic upgrades',
+    title: 'Automatic upgrades of access points',
     fields: [
-      { path: ['auto_upgrade', 'enabled'], label: 'Upgrade access points automatically', kind: 'switch' },
+      { path: ['auto_upgrade', 'enabled'], label: 'Upgrade at this time', kind: 'switch' },
       {
         path: ['auto_upgrade', 'day_of_week'],
         label: 'Day',
@@ -98,7 +102,7 @@ export const settingGroups: readonly { readonly title: string; readonly fields: 
       },
       {
         path: ['auto_upgrade', 'version'],
-        label: 'Version of access points',
+        label: 'Version',
         kind: 'choice',
         choices: [
           { value: '', label: 'Stable' },
@@ -108,13 +112,18 @@ export const settingGroups: readonly { readonly title: string; readonly fields: 
       },
       {
         path: ['auto_upgrade', 'custom_versions'],
-        label: 'Versions of access points, by model',
+        label: 'Versions by model',
         description: 'One per line, such as "AP45 2.0.0"',
         kind: 'versions',
       },
-      ...onboardingFields('switch', 'switches'),
-      ...onboardingFields('juniper_srx', 'SRX gateways'),
-      ...onboardingFields('ssr', 'SSR routers'),
+    ],
+  },
+  {
+    title: 'Upgrades of devices that connect for the first time',
+    fields: [
+      ...onboardingFields('switch', 'switches', 'EX4100-48P 23.4R2-S3'),
+      ...onboardingFields('juniper_srx', 'SRX gateways', 'SRX345 23.4R2-S3'),
+      ...onboardingFields('ssr', 'SSR routers', 'SSR120 6.2.5-5'),
       {
         path: ['ssr', 'auto_upgrade', 'channel'],
         label: 'Channel of new SSR routers of other models',
