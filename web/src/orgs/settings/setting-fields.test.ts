@@ -66,6 +66,19 @@ test('automatic upgrades are days, times and versions by model', () => {
   })
 })
 
+test('a group whose secrets are hidden from everyone is not written', () => {
+  const hiding: Setting = {
+    ...setting,
+    api_policy: { no_reveal: true },
+    switch: { radius_config: { auth_servers: [{ host: '10.0.0.1' }] } },
+    ssr: { auto_upgrade: { channel: 'beta' } },
+  }
+  const change = { 'switch.auto_upgrade.enabled': 'true', 'ssr.auto_upgrade.enabled': 'true' }
+  expect(changeOf({ ...textsOf(hiding), ...change }, hiding)).toEqual({
+    ssr: { auto_upgrade: { channel: 'beta', enabled: true } },
+  })
+})
+
 test.each([
   ['auto_upgrade.custom_versions.EX2300', 'auto_upgrade.custom_versions'],
   ['password_policy.min_length', 'password_policy.min_length'],

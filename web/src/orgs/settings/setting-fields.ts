@@ -234,13 +234,23 @@ function versionsIn(text: string): Readonly<Record<string, string>> {
   )
 }
 
+/**
+ * False for a field of a group that may have secrets, while the server hides them from everyone: a write replaces the group, and would
+ * delete them.
+ */
+export function isEditable({ path: [key, ...inner] }: SettingField, setting: Setting): boolean {
+  if (inner.length < 2 || setting.api_policy?.no_reveal !== true) return true
+  const group = setting[key]
+  return typeof group !== 'object' || group === null || Object.keys(group).every((name) => name === inner[0])
+}
+
 /** Returns the keys that differ. A group is sent whole, because a write replaces it. */
 export function changeOf(texts: SettingTexts, setting: Setting): Change {
   const before = textsOf(setting)
   const changed: Record<string, unknown> = {}
   for (const field of settingGroups.flatMap((group) => group.fields)) {
     const name = nameOf(field)
-    if (texts[name] === before[name]) continue
+    if (texts[name] === before[name] || !isEditable(field, setting)) continue
     const [key, ...inner] = field.path
     const value = valueOf(field, texts[name] ?? '')
     changed[key] = inner.length === 0 ? value : withField(changed[key] ?? setting[key], inner, value)

@@ -19,6 +19,7 @@ import {
   type SettingField,
   changeOf,
   fieldOfPath,
+  isEditable,
   nameOf,
   settingGroups,
   textsOf,
@@ -110,16 +111,21 @@ function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
         {settingGroups.map(({ title, fields }) => (
           <Panel key={title} title={title}>
             <div className="wizard-fields">
-              {fields.map((field) => (
-                <FieldInput
-                  key={nameOf(field)}
-                  field={field}
-                  text={texts[nameOf(field)] ?? ''}
-                  error={refused === nameOf(field) ? (mutation.error?.message ?? null) : null}
-                  onChange={(text) => change(nameOf(field), text)}
-                />
-              ))}
+              {fields
+                .filter((field) => isEditable(field, setting))
+                .map((field) => (
+                  <FieldInput
+                    key={nameOf(field)}
+                    field={field}
+                    text={texts[nameOf(field)] ?? ''}
+                    error={refused === nameOf(field) ? (mutation.error?.message ?? null) : null}
+                    onChange={(text) => change(nameOf(field), text)}
+                  />
+                ))}
             </div>
+            {fields.some((field) => !isEditable(field, setting)) && (
+              <p>Further fields can be changed only by the API, because secrets are hidden from everyone.</p>
+            )}
           </Panel>
         ))}
       </fieldset>
