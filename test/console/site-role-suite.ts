@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
+import { beginAutoUpgrades } from '../../src/upgrades/automatic/scheduled.worker.ts'
 import { uploadPackage } from '../edge/upgrades/packages.ts'
 import { addBox } from '../edge/upgrades/upgrade-world.ts'
 import { NEW, seedOrg } from '../support/fleets/fleet.ts'
@@ -53,7 +54,16 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
       const later = { version: NEW, start_datetime: '2096-01-01T00:00:00' }
       for (const more of [later, { version: NEW, include_new: true, reboot: true }])
         await server.call('POST', upgrades, { body: more, as: owner })
+      const auto = { auto_upgrade: { enabled: true, time_of_day: '04:20' } }
+      await server.call('PUT', `/sites/${site?.id}/setting`, { body: auto, as: owner })
+      await beginAutoUpgrades(server.ctx)
+      await server.ctx.db
+        .updateTable('siteAutoUpgrade')
+        .set({ ranAt: new Date('2025-11-30T03:20:00Z'), reason: 'ends at 2025-12-01T03:20:00.000Z' })
+        .where('siteId', '=', site?.id ?? '')
+        .execute()
       await page.clock.runFor(10_000)
+      await page.getByText(/^Next automatic upgrade: .*04:20.*: ends at 01 Dec 2025, /).waitFor()
       await panel.getByText('This upgrade awaits 2 devices that are in other upgrades.').waitFor()
       await panel.getByRole('button', { name: 'Stop waiting…' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Stop waiting' }).click()
