@@ -138,8 +138,7 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
       .action(async (id: string, { site }: SiteOption, command: Command) => {
         const { session, api, found } = await enterAt(open, command, { id, site, action: name })
         const answer = await api.post(`${found.path}/${name}`)
-        const outcome = hasEnded(found.row) ? 'has already ended, nothing changed' : done
-        session.output.show(answer, () => `upgrade ${id} ${outcome}`)
+        session.output.show(answer, () => `upgrade ${id} ${outcomeOf(found, name, done)}`)
       })
 
   upgrade
@@ -170,6 +169,14 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
         return [excluded, ...reasonsText('not excluded', rowsOf(answer['skipped'] ?? []))].join('\n')
       })
     })
+}
+
+function outcomeOf({ kind, row }: FoundUpgrade, action: (typeof actions)[number]['name'], done: string): string {
+  if (!hasEnded(row)) return done
+  const awaited = Number(row['awaited'] ?? 0)
+  return action === 'cancel' && awaited > 0
+    ? `no longer awaits ${targetsText(awaited, kind)} of other upgrades`
+    : 'has already ended, nothing changed'
 }
 
 interface OneAction {
