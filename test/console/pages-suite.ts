@@ -127,6 +127,12 @@ export function testPages(demo: () => Demo): void {
     await page.reload()
     expect(await page.getByLabel('Upgraded after each phase (%)').inputValue()).toBe('50, 100')
     await page.getByRole('button', { name: 'Preview the plan' }).click()
+    await page.getByRole('button', { name: 'Start the upgrade…' }).waitFor()
+    await end.focus()
+    await page.keyboard.type('01012099')
+    await page.getByRole('button', { name: 'Start the upgrade…' }).click()
+    await page.locator(':focus').and(end).waitFor()
+    await end.fill('')
     await page.getByRole('button', { name: 'Start the upgrade…' }).click()
     await page
       .getByRole('dialog')

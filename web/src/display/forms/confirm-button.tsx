@@ -17,6 +17,8 @@ interface ConfirmButtonParts {
   readonly fieldNames?: readonly string[]
   /** The action that the page is for. */
   readonly isPrimary?: boolean
+  /** False: the dialog stays closed, because a field of the page has to be completed first. Default: it opens. */
+  readonly mayOpen?: () => boolean
   /** Resets the further choices. */
   readonly onOpen?: () => void
   readonly run: () => Promise<unknown>
@@ -51,6 +53,7 @@ export function ConfirmButton({
   fieldNames,
   isDestructive = false,
   isPrimary = false,
+  mayOpen,
   onOpen,
   run,
 }: ConfirmButtonProps) {
@@ -70,6 +73,7 @@ export function ConfirmButton({
   const form = useFocusOnRefusal(mutation.error)
   const isAtField = refused !== null && fieldNames?.includes(refused) === true
   const open = (): void => {
+    if (mayOpen?.() === false) return
     mutation.reset()
     onOpen?.()
     isUsed.current = true

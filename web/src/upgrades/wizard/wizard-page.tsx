@@ -97,6 +97,7 @@ export function WizardPage() {
             action="Start the upgrade"
             isPrimary
             effect={startEffect(draft, plan)}
+            mayOpen={() => isComplete(fields.current)}
             run={() => startPlan(plan.id)}
           />
         )}
