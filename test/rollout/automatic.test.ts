@@ -6,6 +6,7 @@ import type { AutoUpgrade } from '../../src/orgs/windows/auto-upgrade.ts'
 import { endUpgrades } from '../../src/rollout/stops/end-upgrades.worker.ts'
 import { beginAutoUpgrades } from '../../src/upgrades/automatic/scheduled.worker.ts'
 import { getAutoUpgrade } from '../../src/upgrades/automatic/get-auto-upgrade.ts'
+import { findAutoUpgrade } from '../../src/upgrades/automatic/store.ts'
 import { MODEL, NEW, OLD } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { useRollout } from './harness.ts'
@@ -176,6 +177,13 @@ describe('the access points of a site with auto_upgrade', () => {
     await pass(NIGHT_MS)
     const reason = `auto_upgrade.${Object.keys(values).join()} in the settings has an impossible value`
     expect(await state()).toMatchObject({ lastAt: MONDAY, reason, upgradeId: null })
+  })
+
+  it('have a setting whose other fields are stored, and not read', async () => {
+    const rule = { ...toNew, day_of_week: 'wed', time_of_day: '14:30' } as const
+    await set({ ...rule, note: 'x'.repeat(100_000) } as AutoUpgrade)
+    const { enabled: _, ...known } = rule
+    expect((await findAutoUpgrade(rollout.ctx.db, scopeOf(), rollout.clock.now()))?.rule).toEqual(known)
   })
 
   it('are upgraded at the right time after the clock was a year ahead', async () => {

@@ -16,6 +16,10 @@ const enabled = sql`
     left join site_setting own on own.org_id = site.org_id and own.site_id = site.id
   where of_org.auto_upgrade @> '{"enabled": true}' and own.auto_upgrade is null`
 
+/** The fields of the setting that have an effect. The others may have a megabyte, which would be parsed for each site. */
+const knownFields = sql`(select coalesce(jsonb_object_agg(name, value), '{}') from jsonb_each(enabled.rule) field (name, value)
+  where name in ('version', 'custom_versions', 'day_of_week', 'time_of_day'))`
+
 /** True if `auto` has the time for the setting and the zone. The next time is never in more than a week. */
 function isKnown(now: Date): RawBuilder<boolean> {
   return sql`auto.rule_hash = enabled.rule_hash and auto.timezone = site.timezone and auto.due_at < ${addMs(now, FARTHEST_MS)}`
@@ -56,7 +60,7 @@ export async function findAutoUpgrade(
   now: Date,
 ): Promise<AutoUpgradeSite | undefined> {
   const { rows } = await sql<AutoUpgradeSite>`
-    select site.id as site_id, enabled.rule, enabled.rule_hash, site.timezone, auto.due_at, auto.ran_at, auto.upgrade_id, auto.reason,
+    select site.id as site_id, ${knownFields} as rule, enabled.rule_hash, site.timezone, auto.due_at, auto.ran_at, auto.upgrade_id, auto.reason,
       case when part.status = 'failed' then auto.versions end as failed
     from (${enabled}) enabled
       join site on site.org_id = enabled.org_id and site.id = enabled.site_id
