@@ -138,6 +138,29 @@ describe('the access points of a site with auto_upgrade', () => {
     expect(await upgrades()).toMatchObject([{ status: 'completed' }])
   })
 
+  it('do not begin if no window opens before the next time', async () => {
+    await updateSiteSetting(rollout.ctx, scopeOf(), {
+      auto_upgrade: toNew,
+      maintenance_windows: [{ days: ['sat'], start: '05:00', end: '06:00' }],
+    })
+    await begin()
+    await pass(NIGHT_MS)
+    expect(await state()).toMatchObject({ reason: 'no maintenance window opens before the next time' })
+    for (const _ of ['tue', 'wed', 'thu', 'fri', 'sat']) await pass(DAY_MS)
+    await pass(3 * HOUR_MS)
+    expect(await upgrades()).toMatchObject([{ status: 'completed' }])
+  })
+
+  it('begin at a time that was less than a minute away when the setting was written', async () => {
+    rollout.clock.advance(30_000)
+    await set({ ...toNew, time_of_day: '12:01' })
+    rollout.clock.advance(45_000)
+    await begin()
+    rollout.clock.advance(60_000)
+    await begin()
+    expect(await upgrades()).toMatchObject([{ status: 'queued' }])
+  })
+
   it('begin up to an hour late if the service was down', async () => {
     await set(toNew)
     await begin()
@@ -252,6 +275,7 @@ describe('the versions of automatic upgrades', () => {
     await begin()
     await pass(NIGHT_MS)
     expect(await upgrades()).toMatchObject([{ status: 'completed', total: 2 }])
+    rollout.clock.advance(HOUR_MS)
     await set({ enabled: true })
     await begin()
     await pass(DAY_MS)

@@ -1,4 +1,5 @@
 import { type AutoUpgrade, nextAutoUpgrade } from '../../orgs/windows/auto-upgrade.ts'
+import { type MaintenanceWindow, findOpening } from '../../orgs/windows/windows.ts'
 import { findZone, utcZone } from '../planning/plan-start.ts'
 import type { VersionsByModel } from './tables.ts'
 
@@ -36,5 +37,19 @@ export interface AutoUpgradeState {
 
 /** Returns when the automatic upgrades of a site are due after an instant. */
 export function nextTimeOf({ rule, timezone }: Pick<AutoUpgradeSite, 'rule' | 'timezone'>, after: Date): Date {
-  return nextAutoUpgrade(rule, (findZone(timezone) ?? utcZone).name, after)
+  return nextAutoUpgrade(rule, zoneOf(timezone), after)
+}
+
+/** True if one of the windows of the site is open in this time. */
+export function opensBefore(
+  { timezone }: Pick<AutoUpgradeSite, 'timezone'>,
+  windows: readonly MaintenanceWindow[],
+  { from, endsAt }: { readonly from: Date; readonly endsAt: Date },
+): boolean {
+  const opensMs = findOpening(windows, zoneOf(timezone), { fromMs: from.getTime(), needMs: 0 })
+  return opensMs !== null && opensMs < endsAt.getTime()
+}
+
+function zoneOf(timezone: string): string {
+  return (findZone(timezone) ?? utcZone).name
 }

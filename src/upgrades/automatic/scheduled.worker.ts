@@ -1,12 +1,13 @@
 import { type SiteScope, systemSiteScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
+import { listWindows } from '../../orgs/org-settings/store.ts'
 import { findWrongField } from '../../orgs/windows/auto-upgrade.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { inCreationTx } from '../creation/in-creation-tx.ts'
-import { type AutoUpgradeSite, nextTimeOf } from './auto-upgrade.ts'
+import { type AutoUpgradeSite, nextTimeOf, opensBefore } from './auto-upgrade.ts'
 import { LATE_MS, findIdleReason, requestOf, versionsOf } from './plan-auto-upgrade.ts'
 import { type SitePlace, findAutoUpgrade, listConnectedAps, listDueSites, updateRun, upsertTime } from './store.ts'
 
@@ -52,9 +53,13 @@ async function visit(ctx: Context, place: SitePlace): Promise<void> {
   const site = await findAutoUpgrade(ctx.db, scope, at)
   // Meanwhile the setting may have been turned off, or another process may have done it.
   if (site === undefined || (site.dueAt !== null && site.dueAt > at)) return
-  const nextAt = nextTimeOf(site, at)
   const { dueAt } = site
-  if (dueAt === null) return inTx(ctx, (tx) => upsertTime(tx, scope, { ...site, dueAt: nextAt }))
+  if (dueAt === null) {
+    // A time that was still to come when a person wrote the setting, after the last look, has not passed.
+    const first = nextTimeOf(site, addMs(at, -INTERVAL_MS))
+    return inTx(ctx, (tx) => upsertTime(tx, scope, { ...site, dueAt: first }))
+  }
+  const nextAt = nextTimeOf(site, at)
   const run = { dueAt, at, nextAt }
   const reason =
     at.getTime() - dueAt.getTime() > LATE_MS ? 'the service was down' : await begin(ctx, scope, { site, run })
@@ -76,9 +81,13 @@ async function begin(ctx: Context, scope: SiteScope, { site, run }: Due): Promis
   if (wrong !== null) return `auto_upgrade.${wrong} in the settings has an impossible value`
   const deviceIds = await listConnectedAps(ctx.db, scope)
   if (deviceIds.size === 0) return 'no access point is connected'
+  const endsAt = addMs(run.nextAt, -BETWEEN_MS)
+  const windows = (await listWindows(ctx.db, scope, [site.siteId])).get(site.siteId)
+  if (windows !== undefined && !opensBefore(site, windows, { from: run.at, endsAt }))
+    return 'no maintenance window opens before the next time'
   try {
     await inCreationTx(ctx, scope, async (tx, create) => {
-      const created = await create(requestOf({ ...site, deviceIds, endsAt: addMs(run.nextAt, -BETWEEN_MS) }))
+      const created = await create(requestOf({ ...site, deviceIds, endsAt }))
       const idle = findIdleReason(created, site.failed)
       if (idle !== null) throw new Idle(idle)
       const [upgrade] = created.sites
