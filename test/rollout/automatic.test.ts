@@ -275,7 +275,7 @@ describe('the versions of automatic upgrades', () => {
     await begin()
     await pass(NIGHT_MS)
     expect(await upgrades()).toMatchObject([{ status: 'completed', total: 2 }])
-    rollout.clock.advance(HOUR_MS)
+    rollout.clock.advance(HOUR_MS / 2)
     await set({ enabled: true })
     await begin()
     await pass(DAY_MS)
