@@ -13,12 +13,16 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-it('shows the next automatic upgrade of the example of the manual', async () => {
+it('shows the next automatic upgrade of the examples of the manual', async () => {
   expect((await server.call('GET', `${site}/auto_upgrade`)).body).toEqual({ enabled: false })
   const manual = readFileSync(new URL('../../../docs/upgrades.md', import.meta.url), 'utf8')
-  const [, example = ''] = /automatic-upgrades\.test\.ts writes it -->\n```json\n(.*?)```/s.exec(manual) ?? []
-  const { status } = await server.call('PUT', `${site}/setting`, { body: JSON.parse(example) })
-  expect(status).toBe(200)
+  const examples = [...manual.matchAll(/automatic-upgrades\.test\.ts writes it -->\n```json\n(.*?)```/gs)]
+  expect(examples).toHaveLength(2)
+  for (const [, example = ''] of examples) {
+    const body = JSON.parse(example)
+    const answer = await server.call('PUT', `${site}/setting`, { body })
+    expect(answer).toMatchObject({ status: 200, body })
+  }
   const { body } = await server.call('GET', `${site}/auto_upgrade`)
   expect(body).toEqual({ enabled: true, next_time: expect.any(Number) })
   const local = new Intl.DateTimeFormat('en-GB', {
