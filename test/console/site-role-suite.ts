@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
-import { beginAutoUpgrades } from '../../src/upgrades/automatic/scheduled.worker.ts'
+import { beginAutoUpgrades } from '../../src/upgrades/automatic/auto-upgrade.worker.ts'
 import { uploadPackage } from '../edge/upgrades/packages.ts'
 import { addBox } from '../edge/upgrades/upgrade-world.ts'
 import { NEW, seedOrg } from '../support/fleets/fleet.ts'

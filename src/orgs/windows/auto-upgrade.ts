@@ -15,7 +15,7 @@ export interface AutoUpgrade {
 }
 
 /** The time for `any`, when few people work. */
-export const DEFAULT_TIME_OF_DAY = '02:00'
+const DEFAULT_TIME_OF_DAY = '02:00'
 
 /**
  * Returns the next time of automatic upgrades after an instant. A wrong day or time counts as `any`; see findWrongField().

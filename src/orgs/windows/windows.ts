@@ -64,7 +64,7 @@ interface Span {
 }
 
 /** A time of day on certain days. */
-export interface DailyTime extends Pick<MaintenanceWindow, 'days'> {
+interface DailyTime extends Pick<MaintenanceWindow, 'days'> {
   /** `HH:MM`. */
   readonly time: string
 }
