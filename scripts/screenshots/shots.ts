@@ -56,6 +56,12 @@ export function demoShots(demo: Demo, { mapId, upgrades, webhookId, ssoId, mxedg
     { name: 'router', path: `${site}/devices/02516eff0001`, text: 'Gateway connected' },
     { name: 'claim', path: `${org}/claim?macs=02516e000001`, text: 'Connected' },
     { name: 'site', path: site, text: 'Ground floor' },
+    {
+      name: 'site-settings',
+      path: `${site}/settings`,
+      text: 'Report outages after',
+      act: (page) => page.getByRole('group', { name: 'Automatic upgrades' }).getByLabel('Own value').check(),
+    },
     { name: 'floor-plan', path: `${site}/maps/${mapId}`, text: '6 on this plan' },
     {
       name: 'floor-plan-device',

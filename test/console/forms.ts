@@ -62,7 +62,7 @@ export const forms: Readonly<Record<string, FormCase | string>> = {
     // Other buttons of this kind delete images, sites and organizations, and start plans.
     conflict: 'Upgrade 1 uses this image',
   },
-  'orgs/settings/settings-page.tsx': {
+  'orgs/setting-form.tsx': {
     who: 'admin',
     path: ({ org }) => `${org}/settings`,
     field: 'End idle sessions after (minutes)',

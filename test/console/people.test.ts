@@ -191,6 +191,8 @@ describe.skipIf(noChromium !== null)(
       await page.getByLabel('Maintenance windows').fill('sat sun 22:00-04:00')
       await page.getByLabel('Day', { exact: true }).selectOption('Sunday')
       await page.getByLabel('Versions by model').fill('AP45 2.0.0')
+      await page.getByLabel('Version of new switches of other models').fill('23.4R2-S3')
+      await page.getByLabel('Take a recovery snapshot of new switches').check()
       await page.getByLabel('End idle sessions after').fill('1000')
       await page.getByRole('button', { name: 'Save the settings' }).click()
       await page.getByText('Invalid field ui_idle_timeout').waitFor()
@@ -227,6 +229,7 @@ describe.skipIf(noChromium !== null)(
       expect((await server.call('GET', `${org}/setting`)).body).toMatchObject({
         maintenance_windows: [{ days: ['sat', 'sun'], start: '22:00', end: '04:00' }],
         auto_upgrade: { day_of_week: 'sun', custom_versions: { AP45: '2.0.0' } },
+        switch: { auto_upgrade: { version: '23.4R2-S3', snapshot: true } },
         ui_idle_timeout: 60,
         password_policy: { min_length: 10 },
       })

@@ -10,6 +10,7 @@ import { picture } from '../maps/pictures.ts'
 import { testApplianceUpgrades } from './appliance-upgrades-suite.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
+import { testSiteSettings } from './site-settings-suite.ts'
 import { macText, testUpgrades } from './upgrades-suite.ts'
 import { type ConsoleWorld, startConsole } from './world.ts'
 
@@ -278,6 +279,7 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('region', { name: 'Floor plans' }).getByRole('link', { name: 'Ground floor' }).waitFor()
     })
 
+    testSiteSettings(() => server)
     testUpgrades(() => ({ server, page }))
     testApplianceUpgrades(() => ({ server, page }))
   },

@@ -141,6 +141,12 @@ const siteRoute = createRoute({
   component: lazyRouteComponent(() => import('../dashboard/site/site-page.tsx'), 'SitePage'),
 })
 
+const siteSettingsRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/sites/$siteId/settings',
+  component: lazyRouteComponent(() => import('../orgs/site-settings/site-settings-page.tsx'), 'SiteSettingsPage'),
+})
+
 const mapRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/sites/$siteId/maps/$mapId',
@@ -262,6 +268,7 @@ const routeTree = rootRoute.addChildren([
       claimRoute,
       deviceRoute,
       siteRoute,
+      siteSettingsRoute,
       mapRoute,
       upgradesRoute,
       wizardRoute,

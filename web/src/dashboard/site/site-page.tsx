@@ -1,10 +1,9 @@
 import { Link, getRouteApi } from '@tanstack/react-router'
-import { useMay } from '../../accounts/self.ts'
-import { DeletedNote } from '../../display/layout/deleted-note.tsx'
-import { EmptyState, Skeleton } from '../../display/layout/notices.tsx'
+import { Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { SiteTimeOfDay } from '../../display/times/time.tsx'
 import { useNow } from '../../display/times/use-now.ts'
+import { MissingSite } from '../../orgs/missing-site.tsx'
 import { type Site, useSites } from '../../orgs/sites.ts'
 import { AlarmPanel } from '../alarm-panel.tsx'
 import { ChangePanel } from '../change-panel.tsx'
@@ -21,16 +20,9 @@ const route = getRouteApi('/signed-in/orgs/$orgId/sites/$siteId')
 export function SitePage() {
   const { orgId, siteId } = route.useParams()
   const sites = useSites(orgId).data
-  const mayReadOrg = useMay('read', { orgId })
   if (sites === undefined) return <Skeleton rows={8} />
   const site = sites.get(siteId)
-  if (site === undefined && !mayReadOrg)
-    return (
-      <EmptyState title="Your role does not reach this site, or there is none">
-        An admin of the organization can change your role.
-      </EmptyState>
-    )
-  if (site === undefined) return <DeletedNote orgId={orgId} noun="site" message="Delete Site" />
+  if (site === undefined) return <MissingSite orgId={orgId} />
   const place = { orgId, siteId }
   return (
     <>
@@ -64,9 +56,14 @@ function SiteTitle({ orgId, site }: { readonly orgId: string; readonly site: Sit
         </Link>
       }
       actions={
-        <Link to="/orgs/$orgId/devices" params={{ orgId }} search={{ site: site.id }} className="link-button">
-          Devices
-        </Link>
+        <>
+          <Link to="/orgs/$orgId/devices" params={{ orgId }} search={{ site: site.id }} className="link-button">
+            Devices
+          </Link>
+          <Link to="/orgs/$orgId/sites/$siteId/settings" params={{ orgId, siteId: site.id }} className="link-button">
+            Settings
+          </Link>
+        </>
       }
     >
       {typeof site.address === 'string' && site.address !== '' && <span>{site.address}</span>}

@@ -1,8 +1,7 @@
-import type { Schemas } from '../../api/client.ts'
-import { type MaintenanceWindow, windowTexts, windowsIn } from '../maintenance-windows.ts'
+import { type MaintenanceWindow, windowTexts, windowsIn } from './maintenance-windows.ts'
 
-export type Setting = Schemas['OrgSetting']
-type Change = Schemas['OrgSettingUpdate']
+/** The settings of an organization or of a site, as the interface has them. */
+export type Setting = Readonly<Record<string, unknown>>
 
 type Kind = 'switch' | 'number' | 'text' | 'choice' | 'windows' | 'versions'
 
@@ -16,6 +15,14 @@ export interface SettingField {
   readonly choices?: readonly { readonly value: string; readonly label: string }[]
   /** The value of an empty number; absent: the key is removed. */
   readonly empty?: 0 | null
+}
+
+/** A panel of the form. */
+export interface SettingGroup {
+  readonly title: string
+  /** True if a site inherits these settings, and may have its own. */
+  readonly isOfSites?: true
+  readonly fields: readonly SettingField[]
 }
 
 /**
@@ -35,12 +42,26 @@ const onboardingFields = (key: string, plural: string, example: string): readonl
     description: `One per line, such as "${example}"`,
     kind: 'versions',
   },
+  {
+    path: [key, 'auto_upgrade', 'version'],
+    label: `Version of new ${plural} of other models`,
+    description: `A version, or a label such as "stable". Empty: ${key === 'ssr' ? 'the channel' : 'they keep theirs'}`,
+    kind: 'text',
+  },
 ]
 
+/** Junos keeps a snapshot of its software, from which a device can recover. */
+const snapshotField = (key: string, plural: string): SettingField => ({
+  path: [key, 'auto_upgrade', 'snapshot'],
+  label: `Take a recovery snapshot of new ${plural}`,
+  kind: 'switch',
+})
+
 /** The settings that have an effect, by topic. */
-export const settingGroups: readonly { readonly title: string; readonly fields: readonly SettingField[] }[] = [
+export const settingGroups: readonly SettingGroup[] = [
   {
     title: 'Upgrades and outages',
+    isOfSites: true,
     fields: [
       {
         path: ['maintenance_windows'],
@@ -77,6 +98,7 @@ export const settingGroups: readonly { readonly title: string; readonly fields: 
   },
   {
     title: 'Automatic upgrades of access points',
+    isOfSites: true,
     fields: [
       { path: ['auto_upgrade', 'enabled'], label: 'Upgrade at this time', kind: 'switch' },
       {
@@ -120,9 +142,12 @@ export const settingGroups: readonly { readonly title: string; readonly fields: 
   },
   {
     title: 'Upgrades of devices that connect for the first time',
+    isOfSites: true,
     fields: [
       ...onboardingFields('switch', 'switches', 'EX4100-48P 23.4R2-S3'),
+      snapshotField('switch', 'switches'),
       ...onboardingFields('juniper_srx', 'SRX gateways', 'SRX345 23.4R2-S3'),
+      snapshotField('juniper_srx', 'SRX gateways'),
       ...onboardingFields('ssr', 'SSR routers', 'SSR120 6.2.5-5'),
       {
         path: ['ssr', 'auto_upgrade', 'channel'],
@@ -179,14 +204,16 @@ export const settingGroups: readonly { readonly title: string; readonly fields: 
   },
 ]
 
+export const settingFields: readonly SettingField[] = settingGroups.flatMap(({ fields }) => fields)
+
 /** The content of the form, by the name of the field; a switch is `true` or empty. */
 export type SettingTexts = Readonly<Record<string, string>>
 
-export const nameOf = ({ path }: SettingField): string => path.join('.')
+export const nameOf = ({ path }: Pick<SettingField, 'path'>): string => path.join('.')
 
 /** Returns the name of the field that shows the refusal of a path; null if none does. */
 export function fieldOfPath(path: string | null): string | null {
-  const names = settingGroups.flatMap(({ fields }) => fields.map(nameOf))
+  const names = settingFields.map(nameOf)
   if (path === null) return null
   // A window has parts, and a group may be refused whole.
   return (
@@ -196,8 +223,7 @@ export function fieldOfPath(path: string | null): string | null {
 
 /** Returns the initial content of the form. */
 export function textsOf(setting: Setting): SettingTexts {
-  const fields = settingGroups.flatMap((group) => group.fields)
-  return Object.fromEntries(fields.map((field) => [nameOf(field), textOf(field, valueAt(setting, field.path))]))
+  return Object.fromEntries(settingFields.map((field) => [nameOf(field), textOf(field, valueAt(setting, field.path))]))
 }
 
 function valueAt(setting: Setting, path: SettingField['path']): unknown {
@@ -234,28 +260,28 @@ function versionsIn(text: string): Readonly<Record<string, string>> {
   )
 }
 
-/**
- * False for a field of a group that may have secrets, while the server hides them from everyone: a write replaces the group, and would
- * delete them.
- */
-export function isEditable({ path: [key, ...inner] }: SettingField, setting: Setting): boolean {
-  if (inner.length < 2 || setting.api_policy?.no_reveal !== true) return true
+/** True for a field of a group that has other members too: a write replaces the group. */
+export function hasOthers({ path: [key, ...inner] }: SettingField, setting: Setting): boolean {
   const group = setting[key]
-  return typeof group !== 'object' || group === null || Object.keys(group).every((name) => name === inner[0])
+  if (inner.length < 2 || typeof group !== 'object' || group === null) return false
+  return !Object.keys(group).every((name) => name === inner[0])
+}
+
+/** Returns the value of a key whose fields have these texts. A group keeps what no field has. */
+export function withTexts(value: unknown, fields: readonly SettingField[], texts: SettingTexts): unknown {
+  return fields.reduce((group, field) => {
+    const [, ...inner] = field.path
+    const written = valueOf(field, texts[nameOf(field)] ?? '')
+    return inner.length === 0 ? written : withField(group, inner, written)
+  }, value)
 }
 
 /** Returns the keys that differ. A group is sent whole, because a write replaces it. */
-export function changeOf(texts: SettingTexts, setting: Setting): Change {
+export function changeOf(texts: SettingTexts, setting: Setting, fields: readonly SettingField[]): Setting {
   const before = textsOf(setting)
-  const changed: Record<string, unknown> = {}
-  for (const field of settingGroups.flatMap((group) => group.fields)) {
-    const name = nameOf(field)
-    if (texts[name] === before[name] || !isEditable(field, setting)) continue
-    const [key, ...inner] = field.path
-    const value = valueOf(field, texts[name] ?? '')
-    changed[key] = inner.length === 0 ? value : withField(changed[key] ?? setting[key], inner, value)
-  }
-  return changed
+  const changed = fields.filter((field) => texts[nameOf(field)] !== before[nameOf(field)])
+  const byKey = Map.groupBy(changed, ({ path: [key] }) => key)
+  return Object.fromEntries([...byKey].map(([key, some]) => [key, withTexts(setting[key], some, texts)]))
 }
 
 function withField(group: unknown, [name = '', ...inner]: readonly string[], value: unknown): unknown {
