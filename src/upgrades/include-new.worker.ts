@@ -43,6 +43,7 @@ import {
   planNotJoined,
 } from './planning/plan-joining.ts'
 import { type LaterSites, planLaterSite, planLaterTimes } from './planning/plan-later-sites.ts'
+import { INCLUDE_MS } from './org-upgrade.ts'
 import { type Looked, type Portion, concerningJoining, searchAll } from './search-joining.ts'
 import { listLaterSites, shareUpgradeSites } from './store.ts'
 import { rankJoining } from './uplinks/rank-joining.ts'
@@ -71,6 +72,7 @@ export function includeAll(ctx: Context, maxDevices = MAX_DEVICES): Promise<bool
       prepare: (upgrade) => prepare(ctx, upgrade),
       look: (prepared, portion) => includeNew(ctx, prepared, portion),
       passBy: (prepared, portion, reason) => passBy(ctx, prepared, { ...portion, reason }),
+      pauseMs: () => INCLUDE_MS,
       update: ({ orgId, id }, next) => deviceSearches.update(ctx.db, systemScope('rollout', orgId), id, next),
     },
     maxDevices,

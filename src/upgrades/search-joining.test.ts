@@ -27,6 +27,7 @@ function slowSearch(ids: readonly string[], { taken, unprepared, failureOf = () 
   const looked = (portion: Portion) => ({ last: devicesOf(portion).at(portion.limit - 1) ?? null })
   const search: JoiningSearch<DueSearch, string> = {
     joins: 'devices',
+    pauseMs: () => 60_000,
     claim: ({ leaseUntilMs }) => {
       const upgrade = due.shift()
       if (upgrade !== undefined) leases.set(upgrade.id, leaseUntilMs)

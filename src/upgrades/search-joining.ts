@@ -2,7 +2,7 @@ import type { Context } from '../platform/context.ts'
 import { isDatabaseError } from '../platform/database/database-errors.ts'
 import { databaseFailure } from '../platform/database/database-failure.ts'
 import { AppError } from '../platform/errors.ts'
-import { INCLUDE_MS, NEXT_LOOK_MS } from './org-upgrade.ts'
+import { NEXT_LOOK_MS } from './org-upgrade.ts'
 
 /**
  * Exceeds the time of one portion: each search has its own lease, which every further portion renews. If a worker dies, another
@@ -61,6 +61,8 @@ export interface JoiningSearch<Due extends DueSearch, Prepared> {
   readonly look: (prepared: Prepared, portion: Portion) => Promise<Looked | null>
   /** Records why the only candidate of a portion can't join. @returns Null if the upgrade has ended. */
   readonly passBy: (prepared: Prepared, portion: Portion, reason: string) => Promise<Looked | null>
+  /** The pause before a search that begins another pass. */
+  readonly pauseMs: (prepared: Prepared) => number
   /**
    * Sets the next search. @param heldUntilMs The end of the lease under which this one searches.
    * @returns False if another worker has the lease by now, or the upgrade searches no longer; nothing is set then.
@@ -150,12 +152,12 @@ async function searchPast<Due extends DueSearch, Prepared>(
     }
     if (looked === null) return true
     after = looked.last
-    if (after === null) return updateIn(INCLUDE_MS)
+    if (after === null) return updateIn(search.pauseMs(prepared))
     left -= size
     size = Math.min(left, size * 2)
     if (left > 0 && !(await updateIn(LEASE_MS))) return false
   }
-  return updateIn(left > 0 ? INCLUDE_MS : NEXT_LOOK_MS)
+  return updateIn(left > 0 ? search.pauseMs(prepared) : NEXT_LOOK_MS)
 }
 
 /** A failure that a candidate has caused. */

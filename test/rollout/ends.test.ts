@@ -95,7 +95,7 @@ it('an upgrade whose devices all finish after its end has its results, and no re
     )
     const { upgrades } = presentOrgUpgrade(await rollout.read(id))
     return {
-      overview: presentOverview(await getOverview(ctx.db, org.scope, id)),
+      overview: presentOverview(await getOverview(ctx.db, org.scope, { id, at: rollout.clock.now() })),
       report: { ...summary, reasons: summary.sites.map((site) => site.reason) },
       reasons: upgrades.map(({ upgrade }) => upgrade.stop_reason),
     }

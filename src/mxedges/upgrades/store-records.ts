@@ -58,11 +58,15 @@ export interface MxedgeUpgradeDetail extends MxedgeUpgrade {
   readonly awaited: number
 }
 
-/** Gets an upgrade, with the appliances that could not join it among its notes. @throws AppError not_found */
-export async function getUpgrade(reader: Reader, scope: SitesScope, id: string): Promise<MxedgeUpgradeDetail> {
+/** Gets an upgrade as it is at an instant, with the appliances that could not join it among its notes. @throws AppError not_found */
+export async function getUpgrade(
+  reader: Reader,
+  scope: SitesScope,
+  { id, at }: { readonly id: string; readonly at: Date },
+): Promise<MxedgeUpgradeDetail> {
   const row = await selectUpgrades(reader, scope)
     .selectAll()
-    .select([upgradeNotes.as('allNotes'), awaitedCount.as('awaited')])
+    .select([upgradeNotes.as('allNotes'), awaitedCount(at).as('awaited')])
     .where('id', '=', id)
     .executeTakeFirst()
   if (row === undefined) throw notFound(id)

@@ -15,7 +15,7 @@ import {
 } from '../../mxedges/upgrades/store-inclusion.ts'
 import { dropLookedAt } from '../../mxedges/upgrades/notes.ts'
 import { replaceJoiningFailures } from '../../mxedges/upgrades/store-joining-failures.ts'
-import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
+import { type MxedgeUpgrade, closeSearch } from '../../mxedges/upgrades/store-records.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { counted } from '../../platform/counted.ts'
@@ -24,6 +24,7 @@ import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { endOf, endReason, hasEnded } from '../../rollout/stops/decide-end.ts'
 import { presentMxedgeIds } from '../../rollout/events/present-named.ts'
+import { INCLUDE_MS } from '../org-upgrade.ts'
 import { type DueSearch, type Looked, type Portion, concerningJoining, searchAll } from '../search-joining.ts'
 import { appendTargetEvents, listPlaces, newTargetOf, shareImages } from './create-mxedge-upgrade.ts'
 import {
@@ -61,6 +62,7 @@ export function includeAllMxedges(ctx: Context, maxAppliances = MAX_APPLIANCES):
       prepare: (upgrade) => prepare(ctx, upgrade),
       look: (prepared, portion) => inTx(ctx, (tx) => includeNew(ctx, tx, prepared, portion)),
       passBy: (prepared, portion, reason) => inTx(ctx, (tx) => passBy(tx, prepared, { ...portion, reason })),
+      pauseMs: ({ endsAt }) => (endsAt === null ? INCLUDE_MS : untilEnd(endsAt, ctx.clock.now())),
       update: ({ orgId, id }, next) => mxedgeSearches.update(ctx.db, systemScope('rollout', orgId), id, next),
     },
     maxAppliances,
@@ -73,20 +75,28 @@ interface Prepared {
   /** The id of the upgrade. */
   readonly id: string
   readonly catalog: Awaited<ReturnType<typeof listPackages>>
+  readonly endsAt: Date | null
+}
+
+/** The search after its end closes the search of an upgrade that only awaits appliances, because the engine has no rounds for it. */
+function untilEnd(endsAt: Date, now: Date): number {
+  return Math.min(INCLUDE_MS, Math.max(0, endsAt.getTime() - now.getTime()))
 }
 
 async function prepare(ctx: Context, { orgId, id }: DueSearch): Promise<Prepared | null> {
   const scope = systemScope('rollout', orgId)
   const at = ctx.clock.now()
-  const isSearching = await inTx(ctx, async (tx) => {
+  const plan = await inTx(ctx, async (tx) => {
     const upgrade = await lockIncluding(tx, scope, id)
-    if (upgrade !== undefined && !hasEnded(upgrade.plan, at)) return true
-    await mxedgeSearches.end(tx, scope, id)
-    if (upgrade !== undefined) await appendEndOfSearch(tx, scope, { upgrade, at })
-    return false
+    if (upgrade !== undefined && !hasEnded(upgrade.plan, at)) return upgrade.plan
+    if (upgrade === undefined) await mxedgeSearches.end(tx, scope, id)
+    else {
+      await closeSearch(tx, upgrade)
+      await appendEndOfSearch(tx, scope, { upgrade, at })
+    }
+    return null
   })
-  if (!isSearching) return null
-  return { scope, id, catalog: await listPackages(ctx.db, scope) }
+  return plan === null ? null : { scope, id, catalog: await listPackages(ctx.db, scope), endsAt: endOf(plan) }
 }
 
 /** The engine records the end of an upgrade that runs. */

@@ -47,7 +47,7 @@ const twins = (what: string) => ({
 })
 
 async function readUpgrade(ctx: Context, scope: PlaceScope, id: string) {
-  const upgrade = await getUpgrade(ctx.db, scope, id)
+  const upgrade = await getUpgrade(ctx.db, scope, { id, at: ctx.clock.now() })
   return presentMxedgeUpgrade(upgrade, await listPhaseTimes(ctx.db, upgrade))
 }
 
@@ -102,7 +102,7 @@ export const mxedgeUpgradeOperations: Operation[] = [
     params,
     item: MxedgeUpgradeTargetReply,
     run: async (ctx, { scope, params: { upgrade_id: id }, page }) => {
-      const upgrade = await getUpgrade(ctx.db, scope, id)
+      const upgrade = await getUpgrade(ctx.db, scope, { id, at: ctx.clock.now() })
       return presentPage(await listUpgradeTargets(ctx.db, upgrade, page), presentMxedgeUpgradeTarget)
     },
   }),

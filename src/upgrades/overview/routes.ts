@@ -22,7 +22,10 @@ export const upgradeOverviewOperations: Operation[] = [
     query: OverviewQuery,
     item: UpgradeOverviewReply,
     run: async (ctx, { scope, query: { kind = null, held = false }, page }) =>
-      presentPage(await listOverviews(ctx.db, scope, { kind, isHeld: held, page }), presentOverview),
+      presentPage(
+        await listOverviews(ctx.db, scope, { kind, isHeld: held, page, at: ctx.clock.now() }),
+        presentOverview,
+      ),
   }),
   operation({
     id: { org: 'getOrgUpgrade', site: 'getSiteUpgrade' },
@@ -35,6 +38,7 @@ export const upgradeOverviewOperations: Operation[] = [
     at: orgAndSite(`${all}/:upgrade_id`, { needs: 'read' }),
     params: { upgrade_id: Uuid },
     reply: UpgradeOverviewReply,
-    run: async (ctx, { scope, params: { upgrade_id: id } }) => presentOverview(await getOverview(ctx.db, scope, id)),
+    run: async (ctx, { scope, params: { upgrade_id: id } }) =>
+      presentOverview(await getOverview(ctx.db, scope, { id, at: ctx.clock.now() })),
   }),
 ].flat()

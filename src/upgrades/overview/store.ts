@@ -18,6 +18,8 @@ interface Listed {
   /** Only upgrades that run and wait. */
   readonly isHeld: boolean
   readonly page: Page
+  /** Upgrades whose `end_time` is over by then await none. */
+  readonly at: Date
 }
 
 /**
@@ -27,11 +29,15 @@ interface Listed {
 export function listOverviews(
   reader: Reader,
   scope: PlaceScope,
-  { kind, isHeld, page }: Listed,
+  { kind, isHeld, page, at }: Listed,
 ): Promise<Paged<UpgradeOverview>> {
   const siteId = siteIdOf(scope)
   const hits = siteId === null ? hitsInOrg(scope, { kind, isHeld }) : hitsAtSite(scope, siteId, { kind, isHeld })
-  return pageOf<UpgradeOverview>(reader, { hits, rows: overviewsIn(scope), direction: 'desc', sizes: smallRows }, page)
+  return pageOf<UpgradeOverview>(
+    reader,
+    { hits, rows: overviewsIn(scope, at), direction: 'desc', sizes: smallRows },
+    page,
+  )
 }
 
 type Filter = Pick<Listed, 'kind' | 'isHeld'>
@@ -71,11 +77,15 @@ function waits(table: 'part' | 'upgrade'): RawBuilder<boolean> {
 }
 
 /** @throws AppError not_found */
-export async function getOverview(reader: Reader, scope: PlaceScope, id: string): Promise<UpgradeOverview> {
+export async function getOverview(
+  reader: Reader,
+  scope: PlaceScope,
+  { id, at }: { readonly id: string; readonly at: Date },
+): Promise<UpgradeOverview> {
   const siteId = siteIdOf(scope)
   const page = siteId === null ? sql`select ${id}::uuid as id` : namedAtSite(scope, siteId, id)
   const { rows } = await sql<UpgradeOverview>`
-    with page as (${page}) ${overviewsIn(scope)}
+    with page as (${page}) ${overviewsIn(scope, at)}
   `.execute(reader)
   const [overview] = rows
   if (overview === undefined) throw notFound(id)
@@ -87,7 +97,7 @@ export async function getOverview(reader: Reader, scope: PlaceScope, id: string)
  * for `stop_reason`, and all of them must stop: one that was stopped earlier keeps its reason when devices of other sites are
  * retried, and one that stops alone leaves the others as they are.
  */
-function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
+function overviewsIn(scope: PlaceScope, at: Date): RawBuilder<unknown> {
   const { orgId } = scope
   const siteId = siteIdOf(scope)
   return sql`
@@ -113,7 +123,7 @@ function overviewsIn(scope: PlaceScope): RawBuilder<unknown> {
       upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, ${endTime}, array[upgrade.status],
       upgrade.finished_at is null, upgrade.hold,
       case when upgrade.stopping is not null then upgrade.stop_reason end, upgrade.waits_until, null, ${siteId === null ? sql`false, upgrade.counts` : ofSite(siteId)},
-      (select ${awaitedAppliances} from mxedge_upgrade where mxedge_upgrade.org_id = upgrade.org_id and mxedge_upgrade.id = upgrade.id)
+      (select ${awaitedAppliances(at)} from mxedge_upgrade where mxedge_upgrade.org_id = upgrade.org_id and mxedge_upgrade.id = upgrade.id)
     from page join mxedge_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id
     ${siteId === null ? sql`` : sql`cross join lateral (select ${siteOf('upgrade')} as site_id offset 0) place`}`
 }

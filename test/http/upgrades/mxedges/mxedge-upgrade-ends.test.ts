@@ -178,3 +178,21 @@ test('after the end no appliance joins, and the audit log explains why an upgrad
     reasonOf(end_time),
   ])
 })
+
+test('an upgrade that has ended awaits no appliance from its end_time on, and its search ends right after that', async () => {
+  const other = await upgrade(given.world, given.tunterm({ start_time: inHours(9) }))
+  const end_time = inHours(1)
+  const { id } = await upgrade(given.world, { versions: { tunterm: '2.0.0' }, include_new: true, end_time })
+  await given.play()
+  clock.advance(HOUR_MS - 30_000)
+  const { ctx } = given.world
+  await ctx.db.updateTable('mxedgeUpgrade').set({ includeDueMs: 0 }).where('id', '=', id).execute()
+  await includeAllMxedges(ctx)
+  for (const shown of [await find(given.world, id), await overviewOf(id)]) expect(shown).toMatchObject({ awaited: 3 })
+  const row = ctx.db.selectFrom('mxedgeUpgrade').select('includeDueMs').where('id', '=', id)
+  const { includeDueMs } = await row.executeTakeFirstOrThrow()
+  expect((includeDueMs ?? Infinity) - ctx.serviceClock.nowMs()).toBeLessThanOrEqual(30_000)
+  clock.advance(30_000)
+  for (const shown of [await find(given.world, id), await overviewOf(id)]) expect(shown).not.toHaveProperty('awaited')
+  await given.act(other.id, 'cancel')
+})
