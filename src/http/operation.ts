@@ -4,6 +4,7 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 import type { Context } from '../platform/context.ts'
 import { acceptedQuery } from './accepted-parameters.ts'
 import { type At, type CallerAt, type Location, type ScopeAt, paramsOf } from './at.ts'
+import { checkChanges } from './bodies/check-changes.ts'
 import { assertNoFields, closeBody, withUnsets } from './bodies/closed-bodies.ts'
 import type { EncodedJson } from './bodies/encode-json.ts'
 import { type RecordName, assertReadOnly, hasReadOnly, isRecordName } from './read-only-fields.ts'
@@ -19,7 +20,7 @@ export interface Operation {
   readonly summary: string
   readonly tag: Tag
   readonly at: Pick<At<unknown>, 'audience' | 'needs' | 'path' | 'beforeSecondFactor'>
-  /** The checks of each request. */
+  /** The checks of each request; that of the body is a part of `run` if `checksOnlyChanges`. */
   readonly schema: {
     readonly params?: TObject
     readonly querystring?: TObject
@@ -37,6 +38,8 @@ export interface Operation {
   readonly locksOnlyItsRecord: boolean
   /** See operation(). */
   readonly readsSite: boolean
+  /** See operation(). */
+  readonly checksOnlyChanges: boolean
   /** The record that it updates; null if it updates none that has read-only fields. */
   readonly updates: { readonly name: RecordName; readonly isReadHere: boolean } | null
   /**
@@ -142,6 +145,11 @@ export function operation<
     readonly locksOnlyItsRecord?: boolean
     /** True if `run` uses the content of its site in the caller, where it is if a token was read together with it. */
     readonly readsSite?: boolean
+    /**
+     * True for an update that accepts the fields of its record with their present values, also those that were stored before
+     * their fields were checked. `run` may get such values.
+     */
+    readonly checksOnlyChanges?: boolean
     readonly run: (ctx: Context, call: Call<L, P, Q, B>) => MaybePromise<Result<R>>
   },
 ): Operation[] {
@@ -177,6 +185,7 @@ interface Declared {
   readonly headers?: TProperties
   readonly locksOnlyItsRecord?: boolean
   readonly readsSite?: boolean
+  readonly checksOnlyChanges?: boolean
   // oxlint-disable-next-line typescript/no-explicit-any -- `operation` has checked that the parts belong together.
   readonly run: (ctx: Context, call: any) => unknown
   // oxlint-disable-next-line typescript/no-explicit-any -- As `run`.
@@ -186,13 +195,14 @@ interface Declared {
 function operationAt(place: At<unknown, unknown>, declared: Declared): Operation {
   const { id, summary, tag, method, params, query, body, errors = {}, run } = declared
   const { reply, mediaType = 'application/json', otherReplies, headers, record } = declared
-  const { locksOnlyItsRecord = false, readsSite = false } = declared
+  const { locksOnlyItsRecord = false, readsSite = false, checksOnlyChanges = false } = declared
   const name = nameOf(reply)
   const updates = isRecordName(name) && (method === 'PUT' || record) ? { name, isReadHere: record !== undefined } : null
   const path = paramsOf(place, params ?? {})
   assertParams(id, place.path, Object.keys(path.properties))
   const accepted = acceptedQuery(id)
   const known = Object.keys(accepted).length === 0 ? query : Type.Object({ ...query?.properties, ...accepted })
+  const checkedBody = body === undefined ? undefined : withUnsets(closeBody(body), method === 'PUT')
   return {
     id,
     method,
@@ -202,21 +212,23 @@ function operationAt(place: At<unknown, unknown>, declared: Declared): Operation
     schema: {
       ...(Object.keys(path.properties).length > 0 && { params: path }),
       ...(known !== undefined && { querystring: known }),
-      ...(body !== undefined && { body: withUnsets(closeBody(body), method === 'PUT') }),
+      ...(checkedBody !== undefined && { body: checkedBody }),
     },
     reply: { content: { [mediaType]: reply, ...otherReplies }, ...(headers !== undefined && { headers }) },
     errors,
     updates,
     locksOnlyItsRecord,
     readsSite,
+    checksOnlyChanges,
     run: async (ctx, request, answer, read) => {
       const { query, body, url } = request
       const params = request.params as Readonly<Record<string, string>> // as the schema has checked them
       const entered = await place.enter(ctx, place.audience === 'nobody' ? undefined : request.caller, params)
       const call = { ...entered, params, query, body, url, request, reply: answer }
       if (declared.body === undefined && method !== 'GET') assertNoFields(body)
-      if (updates !== null && hasReadOnly(updates.name, body))
-        assertReadOnly(updates.name, body, await (record?.(ctx, call) ?? read?.(ctx, request, answer)))
+      const readRecord = async () => record?.(ctx, call) ?? read?.(ctx, request, answer)
+      if (checksOnlyChanges && checkedBody !== undefined) await checkChanges(checkedBody, body, readRecord)
+      if (updates !== null && hasReadOnly(updates.name, body)) assertReadOnly(updates.name, body, await readRecord())
       return run(ctx, call)
     },
   }

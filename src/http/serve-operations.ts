@@ -131,9 +131,10 @@ interface ServedRoute {
 }
 
 function addRoute(http: FastifyInstance, { operation, answer, mayRunApart }: ServedRoute): void {
-  const { method, at: place } = operation
+  const { method, at: place, checksOnlyChanges } = operation
   const { body, ...schema } = operation.schema
-  const checked = body === undefined ? undefined : checkedBodyOf(body)
+  const unchecked = checksOnlyChanges ? Type.Unknown() : undefined
+  const checked = body === undefined ? undefined : (unchecked ?? checkedBodyOf(body))
   http.route({
     method,
     url: place.path,

@@ -190,9 +190,7 @@ describe('the access points of a site with auto_upgrade', () => {
   it.each([
     { day_of_week: 'Sunday' },
     { time_of_day: '3:00' },
-    { time_of_day: null },
     { version: '2.0.0' },
-    { custom_versions: null },
     { custom_versions: { [MODEL]: 2 } },
   ])('are not upgraded by a setting from before its values were checked: %j', async (values) => {
     await updateSiteSetting(rollout.ctx, scopeOf(), { auto_upgrade: { ...toNew, ...values } })
@@ -200,6 +198,18 @@ describe('the access points of a site with auto_upgrade', () => {
     await pass(NIGHT_MS)
     const reason = `auto_upgrade.${Object.keys(values).join()} in the settings has an impossible value`
     expect(await state()).toMatchObject({ lastAt: MONDAY, reason, upgradeId: null })
+  })
+
+  it('are upgraded by a setting whose other fields are null, as without them', async () => {
+    await rollout.ctx.db.updateTable('firmwareVersion').set({ tag: 'stable' }).where('version', '=', NEW).execute()
+    const unset = { version: null, custom_versions: null, day_of_week: null, time_of_day: null }
+    await updateSiteSetting(rollout.ctx, scopeOf(), { auto_upgrade: { enabled: true, ...unset } })
+    await updateSiteSetting(rollout.ctx, scopeOf(1), { auto_upgrade: null })
+    await updateSetting(rollout.ctx, rollout.org.scope, { auto_upgrade: toNew })
+    await begin()
+    await pass(NIGHT_MS)
+    expect(await upgrades()).toMatchObject([{ siteId: scopeOf().siteId, status: 'completed', targetVersion: NEW }])
+    expect(await state(1)).toMatchObject({ nextAt: null })
   })
 
   it('have a setting whose other fields are stored, and not read', async () => {

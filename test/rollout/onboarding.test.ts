@@ -149,6 +149,16 @@ describe('a switch that connects for the first time', () => {
     expect(await upgrades()).toEqual([])
   })
 
+  it('is upgraded by a setting whose other fields are null, as without them', async () => {
+    const versions = { version: null, custom_versions: { [EX]: NEW }, snapshot: null }
+    await setOrg({ switch: { auto_upgrade: { enabled: true, ...versions } } })
+    await setSite(1, { switch: null })
+    await look()
+    await rollout.fleet.connect([device(0), device(1)])
+    await look()
+    expect(await upgrades()).toMatchObject([{ siteId: scopeOf(0).siteId, total: 1, targetVersion: NEW }])
+  })
+
   it('is not upgraded if it has connected while the setting was turned off', async () => {
     await setSite(0, onlyEx)
     await look()

@@ -31,6 +31,7 @@ export const orgSettingOperations: Operation[] = [
     body: SettingBody,
     reply: SettingReply,
     locksOnlyItsRecord: true,
+    checksOnlyChanges: true,
     run: async (ctx, { scope, caller, body }) =>
       present(ctx, caller, { scope, setting: await updateSetting(ctx, scope, body), written: body }),
   }),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { AccessPolicy } from '../../access/decide-policy.ts'
 import { mergeDocument, omitFields } from '../../http/bodies/documents.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
@@ -36,14 +37,15 @@ const MAX_SETTING_BYTES = 1024 * 1024
 
 /**
  * Merges a client's body into the stored settings of an organization or a site, top level only.
- * @param body Has passed the schema of settings.
+ * @param body Has passed the schema of settings, except for fields with their present values.
  * @throws AppError invalid for a protection that would protect nothing, and for a window without an end.
  */
 export function mergeSetting(before: Document, body: Document): Record<string, unknown> {
   const merged = omitFields(mergeDocument(before, body, MAX_SETTING_BYTES), readOnlyOf('OrgSetting'))
-  refuseEndless('maintenance_windows', windowsOf(merged) ?? [])
+  const isNew = (field: string) => !isDeepStrictEqual(merged[field], before[field])
+  if (isNew('maintenance_windows')) refuseEndless('maintenance_windows', windowsOf(merged) ?? [])
   const addresses = memberOf(merged['api_policy'], 'src_ips')
-  if (Array.isArray(addresses) && addresses.length > 0)
+  if (isNew('api_policy') && Array.isArray(addresses) && addresses.length > 0)
     throw invalidField(
       'api_policy.src_ips',
       "can't take effect yet; the organization's tokens have src_ips of their own",

@@ -32,6 +32,7 @@ export const siteSettingOperations: Operation[] = [
     at: site('/setting', { needs: 'write' }),
     body: SiteSettingBody,
     locksOnlyItsRecord: true,
+    checksOnlyChanges: true,
     run: async (ctx, { scope, caller, body }) => {
       await updateSiteSetting(ctx, scope, body)
       return presentOwn(ctx, caller, scope, body)

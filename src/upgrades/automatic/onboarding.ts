@@ -5,7 +5,7 @@ import { isObject } from '../../platform/json/is-object.ts'
 /** The fields of settings whose `auto_upgrade` concerns devices that connect for the first time. */
 export type OnboardingSetting = 'juniper_srx' | 'ssr' | 'switch'
 
-/** `auto_upgrade` in one of these fields, as on the wire. */
+/** `auto_upgrade` in one of these fields, as on the wire, without those that are null. */
 export interface Onboarding {
   readonly enabled?: boolean
   /** A label or a version for all models. */
@@ -31,8 +31,9 @@ export interface NewDevices {
  * @returns Null: it is turned off, or it was stored before its fields were checked, and one of them has an impossible value.
  */
 export function onboardingOf(field: unknown): Onboarding | null {
-  const rule = isObject(field) ? field['auto_upgrade'] : null
-  if (!isObject(rule) || rule['enabled'] !== true) return null
+  const stored = isObject(field) ? field['auto_upgrade'] : null
+  if (!isObject(stored) || stored['enabled'] !== true) return null
+  const rule: Record<string, unknown> = Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== null))
   const { version, channel, custom_versions: versions } = rule
   const areTexts = [version, channel].every((value) => value === undefined || isVersion(value))
   return areTexts && areVersions(versions) ? rule : null

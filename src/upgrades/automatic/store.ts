@@ -16,9 +16,9 @@ const enabled = sql`
     left join site_setting own on own.org_id = site.org_id and own.site_id = site.id
   where of_org.auto_upgrade @> '{"enabled": true}' and own.auto_upgrade is null`
 
-/** The fields of the setting that have an effect. The others may have a megabyte, which would be parsed for each site. */
+/** The fields of the setting that have an effect; null is as none. The others may have a megabyte, which would be parsed for each site. */
 const knownFields = sql`(select coalesce(jsonb_object_agg(name, value), '{}') from jsonb_each(enabled.rule) field (name, value)
-  where name in ('version', 'custom_versions', 'day_of_week', 'time_of_day'))`
+  where name in ('version', 'custom_versions', 'day_of_week', 'time_of_day') and value <> 'null')`
 
 /** True if `auto` has the time for the setting and the zone. The next time is never in more than a week. */
 function isKnown(now: Date): RawBuilder<boolean> {

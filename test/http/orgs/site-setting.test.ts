@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findInstallerSetting } from '../../../src/orgs/org-settings/store.ts'
+import { documentText } from '../../../src/platform/sealing/document-column.ts'
 import { systemScope } from '../../../src/access/scope.ts'
 import { addSite } from '../../support/fleets/devices.ts'
 import { addPerson } from '../../support/people.ts'
@@ -141,6 +142,58 @@ describe('the derived setting of a site', () => {
     expect(JSON.stringify((await put({ vars: {} })).body)).not.toContain('hunter')
     expect((await put({ ssr: all.ssr })).body.ssr).toEqual(all.ssr)
     await put({ api_policy: { no_reveal: false } }, ofOrg())
+  })
+})
+
+describe('settings that were stored before their fields were checked', () => {
+  const stored = {
+    auto_upgrade: { enabled: true, day_of_week: 'Sunday', time_of_day: '3 am' },
+    switch: ['x'],
+    ssr: { auto_upgrade: { enabled: false, channel: null, version: null } },
+    juniper_srx: { auto_upgrade: { custom_versions: { SRX345: 1 } } },
+    maintenance_windows: [{ start: '01:00', end: '01:00' }, null],
+    device_updown_threshold: 999,
+    api_policy: { src_ips: ['192.0.2.0/24'] },
+  }
+
+  it.each(['site', 'org'])('are accepted as they were read, and nothing else is: %s', async (owner) => {
+    const siteId = await addSite(server, `Old ${owner}`)
+    const { orgId } = server.org
+    const [at, doc] = [new Date(), documentText(stored)]
+    const row = { orgId, createdAt: at, modifiedAt: at, doc }
+    const { db } = server.ctx
+    if (owner === 'site')
+      await db
+        .insertInto('siteSetting')
+        .values({ ...row, siteId })
+        .execute()
+    else await db.updateTable('orgSetting').set({ doc }).where('orgId', '=', orgId).execute()
+    const path = owner === 'site' ? `/sites/${siteId}/setting` : ofOrg()
+    const { body: read } = await server.call('GET', path)
+    expect(await put({ ...read, ap_updown_threshold: 5 }, path)).toMatchObject({
+      status: 200,
+      body: { ...stored, ap_updown_threshold: 5 },
+    })
+    expect((await server.call('GET', path)).body).toMatchObject(stored)
+    const { auto_upgrade: auto } = stored
+    for (const [field, body] of [
+      ['auto_upgrade.day_of_week', { ...read, auto_upgrade: { ...auto, enabled: false } }],
+      ['auto_upgrade.version', { ...read, auto_upgrade: { ...auto, version: null } }],
+      ['switch', { ...read, switch: ['y'] }],
+      ['ssr.auto_upgrade.enabled', { ssr: { auto_upgrade: { enabled: null, channel: null } } }],
+      ['maintenance_windows.0.end', { maintenance_windows: [{ start: '02:00', end: '02:00' }] }],
+      ['ap_updown_threshold', { ...read, ap_updown_threshold: 999 }],
+      ['api_policy.src_ips', { ...read, api_policy: { src_ips: ['192.0.2.0/25'] } }],
+    ] as const) {
+      if (field.startsWith('api_policy') && owner === 'site') continue
+      const answer = await put(body, path)
+      expect([answer.status, answer.body.detail]).toEqual([400, expect.stringContaining(`Invalid field ${field}: `)])
+    }
+    expect((await server.call('GET', path)).body).toMatchObject({ ...stored, ap_updown_threshold: 5 })
+    // A null takes no effect, so the fields beside it may change.
+    const ssr = { auto_upgrade: { ...stored.ssr.auto_upgrade, enabled: true } }
+    expect((await put({ ...read, ssr }, path)).body.ssr).toEqual(ssr)
+    await put(Object.fromEntries(Object.keys(stored).map((field) => [`-${field}`, ''])), path)
   })
 })
 
