@@ -108,10 +108,33 @@ export interface UpgradeRequest {
   /** The filter for devices that join or match while the upgrade runs; null: none may join. */
   readonly includeNew: JoiningSelection | null
   /** No person has requested it, or reads a refusal: what devices can't do is noted. */
-  readonly isAutomatic?: boolean
+  readonly isAutomatic: boolean
   /** The body as it came, for the record. */
   readonly document: Readonly<Record<string, unknown>>
 }
+
+/** The fields of a request that asks for nothing but the devices, their versions and a strategy. */
+export const plainRequest = {
+  planId: null,
+  only: null,
+  models: [],
+  reboots: true,
+  snapshot: false,
+  rollback: false,
+  health: false,
+  strategyField: 'strategy',
+  startGate: null,
+  downloads: null,
+  p2p: null,
+  start: null,
+  reboot: null,
+  notBefore: [],
+  endsAt: null,
+  windows: null,
+  supersede: false,
+  includeNew: null,
+  isAutomatic: false,
+} satisfies Partial<UpgradeRequest>
 
 export interface UpgradeSite {
   readonly id: string

@@ -4,7 +4,13 @@ import { type AppError, invalidField } from '../platform/errors.ts'
 import { DEFAULT_CLUSTER_SIZE } from './planning/plan-p2p.ts'
 import { parseRule } from './parse-rule.ts'
 import { MAX_YEAR, parseStartTime } from './planning/plan-start.ts'
-import type { UpgradeRequest, RequestedModel, RequestedTime, RequestedVersion } from './org-upgrade.ts'
+import {
+  type RequestedModel,
+  type RequestedTime,
+  type RequestedVersion,
+  type UpgradeRequest,
+  plainRequest,
+} from './org-upgrade.ts'
 import { DEFAULT_PERCENTS } from './strategies/canary-sites.ts'
 import { type PhaseKind, parseStartGate } from './strategies/gate-fields.ts'
 import { START_PHASE } from '../rollout/rollout.ts'
@@ -36,14 +42,13 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     rules: emptyIsNone(body.rules?.map((rule, index) => parseRule(rule, `rules.${index}`))),
   }
   return {
+    ...plainRequest,
     kind: 'device',
     planId: body.plan_id ?? null,
-    only: null,
     siteIds: body.all_sites === true ? 'all' : (body.site_ids ?? []),
     selection,
     models,
     versions: parseVersions(body),
-    reboots: true,
     snapshot: body.snapshot ?? false,
     rollback: body.rollback_on_failure ?? false,
     health: body.check_health ?? false,

@@ -1,7 +1,7 @@
 import type { DeviceType } from '../../events/device-type.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { UpgradeKind } from '../../rollout/rollout.ts'
-import type { UpgradeRequest } from '../org-upgrade.ts'
+import { type UpgradeRequest, plainRequest } from '../org-upgrade.ts'
 import type { Phasing } from '../strategies/strategy.ts'
 
 /** An upgrade that a setting demands of devices of a site. */
@@ -31,12 +31,10 @@ export function automaticRequest(upgrade: AutomaticUpgrade): UpgradeRequest {
   const firmwareType = type === 'ap' ? 'ap' : 'junos'
   const note = { reason: `Begun by ${setting} in the settings of the site or its organization` }
   return {
+    ...plainRequest,
     kind,
-    planId: null,
-    only: null,
     siteIds: [siteId],
     selection: { ids: deviceIds, type, models: null, rules: null },
-    models: [],
     versions: [
       {
         field: null,
@@ -47,23 +45,10 @@ export function automaticRequest(upgrade: AutomaticUpgrade): UpgradeRequest {
         keepsHigher: true,
       },
     ],
-    reboots: true,
     snapshot,
-    rollback: false,
-    health: false,
     strategy: strategy.name,
-    strategyField: 'strategy',
-    startGate: null,
     phasing: { ...strategy.phasing, notes: [...strategy.phasing.notes, note] },
-    downloads: null,
-    p2p: null,
-    start: null,
-    reboot: null,
-    notBefore: [],
     endsAt,
-    windows: null,
-    supersede: false,
-    includeNew: null,
     isAutomatic: true,
     document: {
       device_type: type,

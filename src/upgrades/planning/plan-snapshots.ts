@@ -16,7 +16,7 @@ type Plans = readonly Pick<DevicePlan<SnapshotDevice>, 'kind' | 'device'>[]
 
 /** @throws AppError invalid if snapshots are requested and no device that is upgraded can take one. */
 export function refuseSnapshot(
-  { snapshot, isAutomatic = false }: Pick<UpgradeRequest, 'snapshot' | 'isAutomatic'>,
+  { snapshot, isAutomatic }: Pick<UpgradeRequest, 'snapshot' | 'isAutomatic'>,
   plans: Plans,
 ): void {
   if (!snapshot || isAutomatic) return

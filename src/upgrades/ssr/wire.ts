@@ -4,7 +4,7 @@ import { textOf } from '../../http/texts.ts'
 import { MAX_EPOCH_S } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { TargetCounts, TargetState } from '../../rollout/rollout.ts'
-import type { RequestedPart, RequestedTime } from '../org-upgrade.ts'
+import { type RequestedPart, type RequestedTime, plainRequest } from '../org-upgrade.ts'
 import { previewFields } from '../previews/wire.ts'
 import {
   NotesReply,
@@ -79,26 +79,17 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
     channel: body.channel !== undefined && version !== channel ? channel : null,
     includeNew: parseInclusion(body, start),
     request: {
+      ...plainRequest,
       kind: 'ssr',
       planId: body.plan_id ?? null,
       only: parsePart({ start, reboot }),
-      models: [],
       versions: [{ field, firmwareType: null, version, modelVersion: new Map(), force: false }],
-      reboots: true,
-      snapshot: false,
       strategy,
-      strategyField: 'strategy',
-      startGate: null,
       phasing: strategies[strategy].parse({}),
-      downloads: null,
-      p2p: null,
       windows: parseWindows(body.maintenance_windows),
       supersede: body.supersede ?? false,
-      rollback: false,
-      health: false,
       start: instantOf('start_time', start),
       reboot: instantOf('reboot_at', reboot),
-      notBefore: [],
       endsAt: parseEnd(body.end_time),
       document: { ...body, channel },
     },
