@@ -8,6 +8,7 @@ import { addMs } from '../../platform/time/clock.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { inCreationTx } from '../creation/in-creation-tx.ts'
 import { type AutoUpgradeSite, nextTimeOf, opensBefore } from './auto-upgrade.ts'
+import { Idle } from './idle.ts'
 import { LATE_MS, findIdleReason, requestOf, versionsOf } from './plan-auto-upgrade.ts'
 import { type SitePlace, findAutoUpgrade, listConnectedAps, listDueSites, updateRun, upsertTime } from './store.ts'
 
@@ -71,9 +72,6 @@ interface Due {
   readonly site: AutoUpgradeSite
   readonly run: { readonly dueAt: Date; readonly at: Date; readonly nextAt: Date }
 }
-
-/** Rolls the upgrade back. */
-class Idle extends Error {}
 
 /** @returns Why no upgrade has begun; null: one has, here or in another process. */
 async function begin(ctx: Context, scope: SiteScope, { site, run }: Due): Promise<string | null> {

@@ -5,6 +5,7 @@ import { AppError } from '../../platform/errors.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { inCreationTx } from '../creation/in-creation-tx.ts'
+import { Idle } from './idle.ts'
 import type { NewDevices } from './onboarding.ts'
 import { requestOfOnboarding } from './plan-onboarding.ts'
 import { findOnboarding, insertOnboarded, listNewDevices, updateOnboardingSites } from './store-onboarding.ts'
@@ -43,9 +44,6 @@ export async function upgradeNewDevices(ctx: Context): Promise<boolean> {
   const found = groups.reduce((sum, { deviceIds }) => sum + deviceIds.length, 0)
   return done > 0 && found === MAX_AT_ONCE
 }
-
-/** Rolls the upgrade back. */
-class Idle extends Error {}
 
 async function upgradeGroup(ctx: Context, group: NewDevices): Promise<void> {
   const { setting, deviceIds } = group
