@@ -151,6 +151,19 @@ export function presentAwaited(awaited: number): { readonly awaited?: number } {
   return awaited === 0 ? {} : { awaited }
 }
 
+/** @param units What is upgraded, such as `devices`. Ours. */
+export const offlineField = (units: string) => ({
+  offline: Type.Optional(
+    Type.Integer({
+      description: `the number of queued ${units} that it waits for because they are offline; missing: none`,
+    }),
+  ),
+})
+
+export function presentOffline({ deferred = 0 }: { readonly deferred?: number }): { readonly offline?: number } {
+  return deferred === 0 ? {} : { offline: deferred }
+}
+
 /** Devices that were left out, warnings, and why devices failed, are being restored or have no recovery snapshot. */
 export const NotesReply = Type.Array(
   named('UpgradeNote', Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() })),

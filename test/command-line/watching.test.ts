@@ -1,14 +1,18 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { createApi } from '../../src/client/api.ts'
 import { watchUpgrade } from '../../src/client/commands/watch-upgrade.ts'
 import type { Session } from '../../src/client/session.ts'
+import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import { addSite, claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
+import { uploadPackage } from '../edge/upgrades/packages.ts'
+import { addBox, playUpgrades, upgrade as upgradeBoxes } from '../edge/upgrades/upgrade-world.ts'
 import { type Fleet, NEW, createFleet, seedOrg } from '../support/fleets/fleet.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type Path, startPath } from './path.ts'
@@ -17,6 +21,7 @@ import { type Running, startSignalbox } from './run-signalbox.ts'
 let server: TestServer
 beforeAll(async () => {
   server = await startTestServer()
+  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
 })
 afterAll(() => server.close())
 
@@ -167,6 +172,20 @@ describe('the progress of an upgrade', () => {
     peer.close()
     expect([bars.at(-1), shown]).toEqual([expect.stringContaining('100 %'), ['1 of 1 upgraded']])
     expect(reads).toBe(3)
+  })
+
+  it('of edge appliances names what it waits for', async () => {
+    await uploadPackage(server, '2.0.0')
+    const box = await addBox(server)
+    await server.ctx.db.updateTable('mxedgeSession').set({ connected: false }).execute()
+    const { id } = await upgradeBoxes(server, { mxedge_ids: [box], versions: { tunterm: '2.0.0' } })
+    await playUpgrades(server, [], server.org.orgId)
+    const person = { url: server.url, token: server.org.token }
+    const watching = await startSignalbox(person, ['upgrade', 'watch', id])
+    await watching.told(/waiting: 1 edge appliance is offline/)
+    await server.ctx.db.updateTable('mxedgeSession').set({ connected: true }).execute()
+    await playUpgrades(server, [], server.org.orgId)
+    expect(await watching.next()).toBe('1 of 1 upgraded')
   })
 
   it('ends with the refusal of an unknown upgrade', async () => {

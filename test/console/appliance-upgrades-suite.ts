@@ -134,6 +134,13 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
       await press(page, 'Exclude')
       await page.getByText('Cancelled', { exact: true }).first().waitFor()
       await timeline.getByText('Appliances excluded').waitFor()
+      const away = await addBox(server)
+      await server.ctx.db.updateTable('mxedgeSession').set({ connected: false }).where('mxedgeId', '=', away).execute()
+      const waiting = await upgradeBoxes(server, { mxedge_ids: [away], versions })
+      await playUpgrades(server, [], server.org.orgId)
+      await page.goto(`${org}/upgrades/${waiting.id}`)
+      await page.getByText('This upgrade waits for 1 appliance that is offline.').waitFor()
+      await table.getByRole('row').nth(1).getByText('offline').waitFor()
       await page.getByRole('link', { name: 'Upgrades' }).first().click()
       await page
         .getByRole('listitem')

@@ -104,6 +104,14 @@ function applianceProgressOf(upgrade: JsonObject): Progress {
       cancelled: count('cancelled'),
     },
     hasEnded: hasEnded(upgrade),
-    holdReason: holdReasonOf(upgrade),
+    holdReason: holdReasonOf(upgrade) ?? offlineReasonOf(upgrade),
   }
+}
+
+/** Returns for which appliances an upgrade waits; null while there is anything else to do. */
+function offlineReasonOf(upgrade: JsonObject): string | null {
+  const { queued, upgrading } = objectOf(upgrade['counts'])
+  const offline = Number(upgrade['offline'] ?? 0)
+  if (offline === 0 || offline !== queued || upgrading !== 0 || hasEnded(upgrade)) return null
+  return offline === 1 ? '1 edge appliance is offline' : `${offline} edge appliances are offline`
 }

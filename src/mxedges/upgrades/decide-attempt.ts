@@ -106,7 +106,7 @@ export function retry(target: Present, rules: TargetRules, { reason, isLost, isO
 }
 
 /** Only an absent appliance stops counting for its phase. */
-function restingState(target: Present): 'planned' | 'deferred' | 'downloaded' {
+export function restingState(target: Present): 'planned' | 'deferred' | 'downloaded' {
   const { appliance, step } = target
   if (appliance.link === 'absent') return 'deferred'
   const isStaged = canDownload(appliance, stepAt(target, step)) && findMissing(target) === null

@@ -87,6 +87,11 @@ describe('a deferred target', () => {
   test('is commanded when its appliance is back', () => {
     expect(changeOf(decide({ state: 'deferred' }))).toMatchObject({ state: 'commanded' })
   })
+
+  test('is planned again when its appliance is back while the upgrade is paused', () => {
+    expect(changeOf(decide({ state: 'deferred' }, { held: true }))).toMatchObject({ state: 'planned', order: null })
+    expect(decide(deferred, { held: true })).toEqual({ kind: 'wait' })
+  })
 })
 
 describe('a queued command', () => {

@@ -9,6 +9,7 @@ import {
   end,
   isClosed,
   isStopped,
+  restingState,
   retry,
   stepAt,
   stepOf,
@@ -49,7 +50,11 @@ function decideWaiting(target: Present, rules: TargetRules): TargetDecision {
   const { appliance, state, retryAtMs } = target
   const { nowMs, offlineDeadlineMs } = rules
   if (isStopped(target, rules)) return stop(target)
-  if (rules.held || !rules.isPhaseOpen || isClosed(rules)) return { kind: 'wait' }
+  if (rules.held || !rules.isPhaseOpen || isClosed(rules))
+    // It is not offline any more, which its state would say until the pause or the closed window ends.
+    return state === 'deferred' && appliance.link === 'connected'
+      ? change(target, { state: restingState(target) })
+      : { kind: 'wait' }
   if (appliance.link === 'absent') {
     if (state !== 'deferred') return change(target, { state: 'deferred' })
     const isOver = offlineDeadlineMs !== null && nowMs >= offlineDeadlineMs

@@ -13,12 +13,22 @@ import {
 } from '../../mxedges/upgrades/store-records.ts'
 import { MAX_RUNS, type MxedgeStep } from '../../mxedges/upgrades/upgrade.ts'
 import { epochS } from '../../platform/time/clock.ts'
+import { OFFLINE } from '../../rollout/rollout.ts'
 import { canary } from '../strategies/canary.ts'
 import { DEFAULT_PERCENTS } from '../strategies/canary-sites.ts'
 import { fieldsOf, commonStrategies } from '../strategies/index.ts'
 import { previewFields } from '../previews/wire.ts'
 import { MaintenanceWindows } from '../../orgs/windows/wire.ts'
-import { EpochS, awaitedField, presentAwaited, presentState, stateFields, waitField } from '../wire.ts'
+import {
+  EpochS,
+  awaitedField,
+  offlineField,
+  presentAwaited,
+  presentOffline,
+  presentState,
+  stateFields,
+  waitField,
+} from '../wire.ts'
 import { endField, endsField, supersedeField, windowFields } from '../wire-extensions.ts'
 import { keysOf, recordOf } from '../../platform/records.ts'
 
@@ -108,6 +118,7 @@ const itemFields = {
   phase: Type.Integer({ description: 'the phase that is open, from 1' }),
   phase_sizes: Type.Array(Type.Integer(), { description: 'appliances by phase' }),
   counts: Counts,
+  ...offlineField('appliances'),
   ...stateFields,
   ...waitField,
   created_time: Timestamp,
@@ -168,7 +179,12 @@ export const MxedgeUpgradeTargetReply = named(
       },
     ),
     phase: Type.Optional(Type.Integer()),
-    reason: Type.Optional(Type.String()),
+    reason: Type.Optional(
+      Type.String({
+        description:
+          'why it failed, was skipped or cancelled, or is tried again, a code or the words of the appliance; `offline` of one that is `queued`: the upgrade waits for it',
+      }),
+    ),
     attempts: Type.Integer(),
     steps: Type.Array(StepReply),
     runs: Type.Optional(
@@ -223,6 +239,7 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
     phase: currentPhase,
     phase_sizes: [...plan.phase_sizes],
     counts: presentCounts(upgrade),
+    ...presentOffline(upgrade.counts),
     // While failed appliances are retried, the row keeps the reason for which the others were cancelled.
     ...presentState({ ...upgrade, stopReason: stopping === null ? null : upgrade.stopReason }),
     created_time: epochS(createdAt),
@@ -259,7 +276,9 @@ export function presentMxedgeUpgrade(
 }
 
 export function presentMxedgeUpgradeTarget(target: MxedgeUpgradeTarget): Static<typeof MxedgeUpgradeTargetReply> {
-  const { mxedgeId, name, state, phase, reason, attempt, steps, step: present, runs } = target
+  const { mxedgeId, name, state, phase, attempt, steps, step: present, runs } = target
+  // The cause of its last attempt is not what it waits for.
+  const reason = state === 'deferred' ? OFFLINE : target.reason
   return {
     mxedge_id: mxedgeId,
     name,

@@ -7,7 +7,15 @@ import { epochS } from '../../platform/time/clock.ts'
 import type { TargetState } from '../../rollout/rollout.ts'
 import { decideWholeStatus } from '../decide-whole-status.ts'
 import { endsField } from '../wire-extensions.ts'
-import { awaitedField, presentAwaited, presentState, stateFields, waitField } from '../wire.ts'
+import {
+  awaitedField,
+  offlineField,
+  presentAwaited,
+  presentOffline,
+  presentState,
+  stateFields,
+  waitField,
+} from '../wire.ts'
 import { type UpgradeOverview, overviewKinds } from './overview.ts'
 import { keysOf, recordOf } from '../../platform/records.ts'
 
@@ -36,6 +44,7 @@ export const UpgradeOverviewReply = named(
     ...stateFields,
     ...waitField,
     ...awaitedField('devices or edge appliances'),
+    ...offlineField('edge appliances'),
     strategy: Type.String(),
     target_version: Type.Optional(
       Type.String({ description: 'of devices and SSR routers; empty where it depends on the model' }),
@@ -102,6 +111,8 @@ export function presentOverview(upgrade: UpgradeOverview): Static<typeof Upgrade
     status: decideWholeStatus({ runs: isRunning, statuses, hasResults: counts.success + counts.failed > 0 }),
     ...presentState(upgrade),
     ...presentAwaited(upgrade.awaited),
+    // A device may also be deferred because it can't download now.
+    ...(upgrade.kind === 'mxedge' && presentOffline(upgrade.counts)),
     strategy,
     ...presentTarget(upgrade),
     ...(upgrade.hasOtherSites && { other_sites: true }),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type ApplianceTarget, applianceVerdict, countAppliances, orderTargets } from './appliance.ts'
+import { type ApplianceTarget, applianceVerdict, countAppliances, offlineText, orderTargets } from './appliance.ts'
 
 const target = (status: ApplianceTarget['status'], phase = 1): ApplianceTarget => ({
   ...{ mxedge_id: `${status} ${phase}`, name: '', attempts: 0, steps: [] },
@@ -61,4 +61,12 @@ it.each([
   [{ status: 'failed', counts: { ...counts, failed: 1, skipped: 2 } }, '3 of 5 upgraded, 2 skipped, 1 failed'],
 ] as const)('says how an upgrade with %j stands', (changes, verdict) => {
   expect(applianceVerdict({ ...upgrade, ...changes })).toBe(verdict)
+})
+
+it.each([
+  [{}, null],
+  [{ offline: 1 }, 'This upgrade waits for 1 appliance that is offline.'],
+  [{ offline: 2 }, 'This upgrade waits for 2 appliances that are offline.'],
+] as const)('says for how many appliances an upgrade with %j waits', (upgradeNow, text) => {
+  expect(offlineText(upgradeNow)).toBe(text)
 })

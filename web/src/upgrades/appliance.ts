@@ -1,6 +1,7 @@
 import type { Schemas } from '../api/client.ts'
 import { type Words, isRunning } from './upgrade.ts'
 import type { PhaseCounts } from './phase-counts.ts'
+import { counted } from '../display/texts/counted.ts'
 import { capital } from '../display/texts/capital.ts'
 import { localText } from '../display/times/local-text.ts'
 
@@ -82,4 +83,10 @@ export function applianceVerdict(
   const place = `hase ${phase} of ${sizes.length}: ${progress}`
   if (held === undefined) return `P${place}`
   return `${held.by === 'user' ? 'Paused' : 'Waits'} in p${place}`
+}
+
+/** Returns in a sentence for how many appliances an upgrade waits that are offline; null if it waits for none. */
+export function offlineText({ offline = 0 }: Pick<ApplianceUpgrade, 'offline'>): string | null {
+  if (offline === 0) return null
+  return `This upgrade waits for ${counted(offline, 'appliance that is offline', 'appliances that are offline')}.`
 }

@@ -17,7 +17,7 @@ import { TimelinePanel } from '../timeline/timeline-panel.tsx'
 import { ApplianceActions, type ApplianceCalls } from '../../appliance-actions.tsx'
 import { ApplianceTargets } from './appliance-targets.tsx'
 import { applianceTimeline } from './appliance-timeline.ts'
-import { type ApplianceUpgrade, applianceVerdict, countAppliances, isWaiting } from '../../appliance.ts'
+import { type ApplianceUpgrade, applianceVerdict, countAppliances, isWaiting, offlineText } from '../../appliance.ts'
 import { type AppliancePlace, useApplianceRollout } from './use-appliance-rollout.ts'
 import { localText } from '../../../display/times/local-text.ts'
 
@@ -34,6 +34,7 @@ export function ApplianceRollout(place: AppliancePlace) {
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
   const names = new Map(targets.map(({ mxedge_id: id, name }) => [id, name]))
   const awaited = awaitedText(upgrade.awaited ?? 0, kinds.mxedge.unit)
+  const offline = offlineText(upgrade)
   const phases = countAppliances(upgrade, targets)
   const excludable = new Set(mayWrite && begins(upgrade) ? targets.filter(isWaiting) : [])
   const { tone, text } = stateOf(standingOf(upgrade))
@@ -66,6 +67,7 @@ export function ApplianceRollout(place: AppliancePlace) {
         <EndTime {...upgrade} />
       </PageTitle>
       {upgrade.held !== undefined && <p className="note">{localText(upgrade.held.reason)}</p>}
+      {offline !== null && <p className="note">{offline}</p>}
       {awaited !== null && <p className="note">{awaited}</p>}
       <Panel title="Phases" aside={upgrade.strategy.replaceAll('_', ' ')}>
         <PhaseWindow phases={phases} open={upgrade.phase} isGatePassed={() => undefined} />
