@@ -5,6 +5,17 @@ import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { isUnanswered, lockByKey } from './store.ts'
 
 /**
+ * Continues the ids of calls at a random one. In a database that was restored to an older point they would otherwise be those of
+ * calls that the database no longer knows, and whose late replies devices may still send.
+ */
+export async function scatterCallIds(tx: Tx): Promise<void> {
+  await sql`
+    select setval('device_call_id', seqmin + floor(random() * (seqmax - seqmin))::bigint)
+    from pg_sequence where seqrelid = 'device_call_id'::regclass
+  `.execute(tx)
+}
+
+/**
  * SQL condition on a command: a step of an upgrade whose connection was lost, and which the device may still be executing.
  */
 function mayRun(command: RawBuilder<unknown>): RawBuilder<boolean> {

@@ -4,6 +4,7 @@ import { type Tx, inTx } from '../../platform/database/db.ts'
 import { applyDisconnections } from './record-disconnect.ts'
 import { type Grace, updateGrace } from './decide-grace.ts'
 import { recordCommandsLost } from '../commands/append-ended.ts'
+import { scatterCallIds } from '../commands/store-lost.ts'
 import { skipLocked } from './skip-locked.ts'
 import {
   countLost,
@@ -26,6 +27,7 @@ const LOST_PER_SWEEP = 1000
 export async function recordNodeStarted(ctx: Context, nodeId: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
+    await scatterCallIds(tx)
     const lease = await findLease(tx, nodeId)
     await insertNode(tx, nodeId, { at, until: addMs(at, LEASE_MS) })
     await markSessionsLost(tx, nodeId, lostAt(lease, at))

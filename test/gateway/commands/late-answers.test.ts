@@ -73,6 +73,28 @@ describe('an answer that arrives on a newer session', () => {
     expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'Triggering FW upgrade', lost: 'gateway_lost' })
   })
 
+  test('settles no command of a service whose database was restored to a point before the call', async () => {
+    const first = await harness.start()
+    const device = await claimAndConnect(first.port)
+    const lost = await loseConnection(device)
+    await first.stop()
+    // The restored database knows neither the call nor that its id was assigned.
+    const { db } = harness.ctx
+    await db.deleteFrom('deviceCommand').where('id', '=', lost.id).execute()
+    await sql`select setval('device_call_id', ${lost.callId}, false)`.execute(db)
+    const second = await harness.start()
+    const again = await connect(second.port, device.mac)
+    const next = await harness.queue(device.mac, upgrade)
+    const call = await again.nextCall()
+    expect(call.id).not.toBe(lost.callId)
+    const before = second.counters.read().unknown_reply
+    again.reply(lost.callId, { error: 2, text: 'Firmware image validation failed' })
+    await waitUntil('the reply is dropped', () => second.counters.read().unknown_reply === before + 1)
+    expect((await harness.command(next)).state).toBe('sent')
+    again.reply(call.id, { error: 0, text: 'Triggering FW upgrade' })
+    await harness.untilCommand(next, 'done')
+  })
+
   test('settles nothing for another device, for unknown ids, or twice', async () => {
     const gateway = await harness.start()
     const device = await claimAndConnect(gateway.port)
