@@ -107,7 +107,7 @@ export interface UpgradeRequest {
   readonly supersede: boolean
   /** The filter for devices that join or match while the upgrade runs; null: none may join. */
   readonly includeNew: JoiningSelection | null
-  /** No person has requested it, or reads a refusal: what devices can't do is noted. */
+  /** No person has requested it, or reads a refusal: what devices can't do is noted, and those that have just left the site are left out. */
   readonly isAutomatic: boolean
   /** The body as it came, for the record. */
   readonly document: Readonly<Record<string, unknown>>

@@ -7,6 +7,7 @@ import { endUpgrades } from '../../src/rollout/stops/end-upgrades.worker.ts'
 import { beginAutoUpgrades } from '../../src/upgrades/automatic/auto-upgrade.worker.ts'
 import { getAutoUpgrade } from '../../src/upgrades/automatic/get-auto-upgrade.ts'
 import { findAutoUpgrade } from '../../src/upgrades/automatic/store.ts'
+import { untilWaiting } from '../support/database/until-waiting.ts'
 import { MODEL, NEW, OLD } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { useRollout } from './harness.ts'
@@ -161,12 +162,35 @@ describe('the access points of a site with auto_upgrade', () => {
     expect(await upgrades()).toMatchObject([{ status: 'queued' }])
   })
 
+  it('begin without an access point that leaves the site meanwhile', async () => {
+    await set(toNew)
+    await begin()
+    rollout.clock.advance(NIGHT_MS)
+    const [first] = rollout.devices(0)
+    let looking: Promise<unknown> = Promise.resolve()
+    await rollout.ctx.db.transaction().execute(async (tx) => {
+      // It is at the site, until this transaction ends, for which the upgrade waits.
+      await tx.selectFrom('site').select('id').where('id', '=', scopeOf().siteId).forUpdate().execute()
+      const left = { siteId: scopeOf(1).siteId }
+      await tx
+        .updateTable('device')
+        .set(left)
+        .where('id', '=', first?.id ?? '')
+        .execute()
+      looking = begin()
+      await untilWaiting(rollout, 1)
+    })
+    await looking
+    expect(await upgrades()).toMatchObject([{ siteId: scopeOf().siteId, status: 'queued', total: 1 }])
+    expect(await state()).toMatchObject({ lastAt: MONDAY, reason: null })
+  })
+
   it('begin up to an hour late if the service was down', async () => {
     await set(toNew)
     await begin()
     rollout.clock.advance(NIGHT_MS + HOUR_MS + 1)
     await begin()
-    expect(await state()).toMatchObject({ reason: 'the service was down', upgradeId: null })
+    expect(await state()).toMatchObject({ reason: 'the service did not begin it within an hour', upgradeId: null })
     rollout.clock.advance(DAY_MS - 1)
     await begin()
     expect(await upgrades()).toMatchObject([{ status: 'queued' }])

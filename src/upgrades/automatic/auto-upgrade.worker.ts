@@ -9,7 +9,7 @@ import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { inCreationTx } from '../creation/in-creation-tx.ts'
 import { type AutoUpgradeSite, nextTimeOf, opensBefore } from './auto-upgrade.ts'
 import { Idle } from './idle.ts'
-import { LATE_MS, findIdleReason, requestOf, versionsOf } from './plan-auto-upgrade.ts'
+import { LATE_MS, NO_DEVICE, findIdleReason, requestOf, versionsOf } from './plan-auto-upgrade.ts'
 import { type SitePlace, findAutoUpgrade, listConnectedAps, listDueSites, updateRun, upsertTime } from './store.ts'
 
 /** Times of day have minutes. */
@@ -17,6 +17,8 @@ const INTERVAL_MS = 60_000
 /** An upgrade ends so long before the next one, which otherwise would find its access points in this one. */
 const BETWEEN_MS = 60_000
 const SITES_PER_PORTION = 1000
+/** The service was down, or the upgrades of other sites took so long to begin. */
+const TOO_LATE = 'the service did not begin it within an hour'
 
 /** Begins the upgrades that the setting `auto_upgrade` demands of sites. Any number of processes may run it. */
 export function startAutoUpgrades(ctx: Context): Poller {
@@ -62,8 +64,7 @@ async function visit(ctx: Context, place: SitePlace): Promise<void> {
   }
   const nextAt = nextTimeOf(site, at)
   const run = { dueAt, at, nextAt }
-  const reason =
-    at.getTime() - dueAt.getTime() > LATE_MS ? 'the service was down' : await begin(ctx, scope, { site, run })
+  const reason = at.getTime() - dueAt.getTime() > LATE_MS ? TOO_LATE : await begin(ctx, scope, { site, run })
   if (reason === null) return
   await inTx(ctx, (tx) => updateRun(tx, scope, { ...run, result: { reason } }))
 }
@@ -78,7 +79,7 @@ async function begin(ctx: Context, scope: SiteScope, { site, run }: Due): Promis
   const wrong = findWrongField(site.rule)
   if (wrong !== null) return `auto_upgrade.${wrong} in the settings has an impossible value`
   const deviceIds = await listConnectedAps(ctx.db, scope)
-  if (deviceIds.size === 0) return 'no access point is connected'
+  if (deviceIds.size === 0) return NO_DEVICE
   const endsAt = addMs(run.nextAt, -BETWEEN_MS)
   const windows = (await listWindows(ctx.db, scope, [site.siteId])).get(site.siteId)
   if (windows !== undefined && !opensBefore(site, windows, { from: run.at, endsAt }))

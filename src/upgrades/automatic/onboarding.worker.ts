@@ -57,6 +57,7 @@ async function upgradeGroup(ctx: Context, group: NewDevices): Promise<void> {
       if (fresh.size === 0) return
       const { plans } = await create(requestOfOnboarding({ ...group, deviceIds: fresh, rule }))
       // What can't be upgraded is in the notes of the upgrade, where a person finds the reason.
+      if (plans.length < fresh.size) throw new AppError('conflict', 'A new device has just left the site')
       if (plans.every(({ kind }) => kind === 'skip')) throw new Idle()
     })
   } catch (error) {

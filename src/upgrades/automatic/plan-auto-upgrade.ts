@@ -49,6 +49,9 @@ export function versionsOf({ plans, busy }: PlannedDevices): VersionsByModel {
   )
 }
 
+/** Why nothing begins at a site without connected access points. */
+export const NO_DEVICE = 'no access point is connected'
+
 /** Reasons are shown to people, who need no list of all models. */
 const MAX_REASONS = 3
 
@@ -58,6 +61,7 @@ const MAX_REASONS = 3
  */
 export function findIdleReason(planned: PlannedDevices, failed: VersionsByModel | null): string | null {
   const { plans, busy } = planned
+  if (plans.length === 0) return NO_DEVICE
   const versions = Object.entries(versionsOf(planned))
   if (versions.length > 0) {
     const isRepeated = failed !== null && versions.every(([model, version]) => failed[model] === version)

@@ -161,12 +161,12 @@ export function refuseReboots(
   throw invalidField('reboot', `is false, but must be true: ${which}, reboot to install firmware`)
 }
 
-/** @throws AppError invalid for a selected id that is not among those of the devices. */
+/** @throws AppError invalid for a selected id that is not among those of the devices, unless they may have left since they were selected. */
 export function refuseUnknownDevices(
-  { selection: { ids } }: Pick<UpgradeRequest, 'selection'>,
+  { selection: { ids }, isAutomatic }: Pick<UpgradeRequest, 'selection' | 'isAutomatic'>,
   devices: readonly { readonly id: string }[],
 ): void {
-  if (ids === null) return
+  if (ids === null || isAutomatic) return
   const known = new Set(devices.map(({ id }) => id))
   const unknown = [...ids].find((id) => !known.has(id))
   if (unknown !== undefined) throw invalidField('device_ids', `there is no device ${unknown} at this site`)
