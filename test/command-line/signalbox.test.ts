@@ -157,7 +157,16 @@ describe('upgrades', () => {
       expect(await upgrade(action, id)).toEqual({ code: 0, out, err: '' })
     const { out: shown } = await upgrade('show', id)
     expect(shown).toMatch(new RegExp(`^SITE +SITE ID .*\\nBerlin +${org.sites[0]?.id} `))
-    const figures = { sites: 1, targets: 3, upgraded: 0, failed: 0, skipped: 0 }
+    const figures = {
+      sites: 1,
+      targets: 3,
+      upgraded: 0,
+      failed: 0,
+      skipped: 0,
+      awaited: 0,
+      end_time: null,
+      stop_reason: null,
+    }
     const row = { id, kind: 'device', created_time: expect.any(Number), version: NEW, strategy: 'canary', ...figures }
     expect(await found('list')).toEqual([{ ...row, status: 'queued' }])
     await upgrade('pause', id)
@@ -263,7 +272,7 @@ describe('upgrades of other kinds', () => {
       capabilities,
     })
     const made = await server.call('POST', `/orgs/${server.org.orgId}/ssr/upgrade`, {
-      body: { device_ids: [router.id] },
+      body: { device_ids: [router.id], end_time: Math.floor(Date.now() / 1000) + 86_400 },
     })
     const { id } = made.body
     expect(await json('upgrade', 'list', '--kind', 'ssr')).toEqual([
@@ -277,7 +286,10 @@ describe('upgrades of other kinds', () => {
         status: 'queued',
       }),
     ])
-    expect((await signalbox(['upgrade', 'show', id])).out).toMatch(/^SITE .* ROUTERS .*\nNorth +\S+ +queued /)
+    expect((await signalbox(['upgrade', 'show', id])).out).toMatch(
+      /^SITE .* ROUTERS .*\nNorth +\S+ +queued .*\nends at 2\S+/,
+    )
+    expect((await signalbox(['upgrade', 'list', '--kind', 'ssr'])).out).toMatch(/SKIPPED +ENDS\n/)
     expect(await signalbox(['upgrade', 'approve', id, '--phase', '1'])).toMatchObject({
       code: 2,
       err: `signalbox: upgrade ${id} has no action approve: upgrades of SSR routers have only pause, resume, cancel, retry, exclude\n`,
@@ -316,7 +328,9 @@ describe('upgrades of other kinds', () => {
     const all = await json('upgrade', 'list')
     expect(all.length).toBeGreaterThan(1)
     expect(await json('upgrade', 'list', '--limit', '1', '--page', '2')).toEqual(all.slice(1, 2))
-    expect((await signalbox(['upgrade', 'list'])).out).toMatch(/^ID .* SITES +TARGETS +UPGRADED +FAILED +SKIPPED\n/)
+    expect((await signalbox(['upgrade', 'list'])).out).toMatch(
+      /^ID .* SITES +TARGETS +UPGRADED +FAILED +SKIPPED +ENDS +REASON\n/,
+    )
     expect((await signalbox(['upgrade', 'show', id])).out).toMatch(/^APPLIANCE .*\n.* queued .* tunterm 1.0.0 -> 2.0.0/)
     expect(await json('upgrade', 'show', id)).toMatchObject({ id, targets: [{ mxedge_id: box, status: 'queued' }] })
     for (const [action, done, held] of [

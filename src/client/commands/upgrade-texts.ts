@@ -1,11 +1,11 @@
 import { type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
 import { fields, table, textOf, timeText } from '../output.ts'
 import { type UpgradeKind, upgradeKinds } from './upgrade-kinds.ts'
-import { progressOf, sitesOf } from './upgrade-progress.ts'
+import { hasEnded, progressOf, sitesOf } from './upgrade-progress.ts'
 
 /** Returns the row of an upgrade in the list. */
 export function listed(upgrade: JsonObject) {
-  const { id, kind, created_time: createdTime, strategy, status, held, sites, counts } = upgrade
+  const { id, kind, created_time: createdTime, strategy, status, held, sites, counts, awaited = 0 } = upgrade
   const { total, success, failed, skipped } = objectOf(counts)
   return {
     id: id ?? null,
@@ -19,6 +19,9 @@ export function listed(upgrade: JsonObject) {
     upgraded: success ?? null,
     failed: failed ?? null,
     skipped: skipped ?? null,
+    awaited,
+    end_time: upgrade['end_time'] ?? null,
+    stop_reason: upgrade['stop_reason'] ?? null,
   }
 }
 
@@ -36,12 +39,35 @@ function holdText({ by }: JsonObject): string {
 }
 
 export function listText(upgrades: readonly ReturnType<typeof listed>[], width: number): string {
-  const rows = upgrades.map((one) => ({ ...one, created: timeText(one.created_time) }))
+  const rows = upgrades.map((one) => ({
+    ...one,
+    created: timeText(one.created_time),
+    ends: one.end_time === null ? null : timeText(one.end_time),
+    reason: one.stop_reason,
+  }))
+  // Most upgrades have none of these.
+  const rare = [
+    ...(rows.some(({ awaited }) => awaited !== 0) ? ['awaited'] : []),
+    ...(rows.some(({ ends }) => ends !== null) ? ['ends'] : []),
+    ...(rows.some(({ reason }) => reason !== null) ? ['reason'] : []),
+  ]
   return table(
-    fields('id', 'created', 'kind', 'version', 'status', 'sites', 'targets', 'upgraded', 'failed', 'skipped'),
+    fields('id', 'created', 'kind', 'version', 'status', 'sites', 'targets', 'upgraded', 'failed', 'skipped', ...rare),
     rows,
     width,
   )
+}
+
+/** Adds to the state of an upgrade what the list says about it as a whole: what it awaits, its end, and why it was stopped. */
+export function withOverview(state: string, kind: UpgradeKind, overview: JsonObject): string {
+  const { awaited = 0, end_time: end, stop_reason: reason } = overview
+  return [
+    state,
+    ...(Number(awaited) > 0 ? [`awaits ${targetsText(Number(awaited), kind)} of other upgrades`] : []),
+    ...(typeof end === 'number' && !hasEnded(overview) ? [`ends at ${timeText(end)}`] : []),
+    // The rows of sites have it already.
+    ...(reason === undefined || state.includes(textOf(reason)) ? [] : [`stopped: ${textOf(reason)}`]),
+  ].join('\n')
 }
 
 /** Returns what an upgrade that has just been created does. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Api, listAll, objectOf, rowsOf } from '../api.ts'
+import { type Api, type JsonObject, listAll, objectOf, rowsOf } from '../api.ts'
 import type { Session } from '../session.ts'
 import { type AddCommands, query, wholeNumber } from './command.ts'
 import { findSite, siteNames } from './find.ts'
@@ -15,6 +15,7 @@ import {
   startText,
   stateText,
   targetsText,
+  withOverview,
 } from './upgrade-texts.ts'
 import { watchUpgrade } from './watch-upgrade.ts'
 
@@ -95,12 +96,14 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
       const { session, api, orgId, place, siteId } = await enterPlace(open, command, site)
       const found = await findUpgrade(api, place, id)
       const record = objectOf(await api.get(found.path))
+      const show = (shown: JsonObject, stateOf: () => string): void =>
+        session.output.show(shown, () => withOverview(stateOf(), found.kind, found.row))
       if (found.kind === 'mxedge') {
         const targets = await listAll(api, `${found.path}/targets?limit=1000`)
-        return session.output.show({ ...record, targets }, () => appliancesText(targets, session.width))
+        return show({ ...record, targets }, () => appliancesText(targets, session.width))
       }
       const names = await siteNames(api, orgId)
-      session.output.show(record, () => stateText(found.kind, record, { names, siteId, width: session.width }))
+      show(record, () => stateText(found.kind, record, { names, siteId, width: session.width }))
     })
 
   upgrade
