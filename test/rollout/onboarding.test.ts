@@ -92,6 +92,25 @@ describe('a switch that connects for the first time', () => {
     expect(await upgrades()).toMatchObject([{ siteId: scopeOf(0).siteId, total: 1 }])
   })
 
+  it('is not upgraded at the site of a setting if it was connected at one without it', async () => {
+    await setSite(1, onlyEx)
+    await look()
+    await rollout.fleet.connect([device(0)])
+    await look()
+    const moveAll = (ids: readonly string[]) =>
+      rollout.ctx.db
+        .updateTable('device')
+        .set({ siteId: scopeOf(1).siteId })
+        .where('id', 'in', ids)
+        .execute()
+    // The second one has never been connected.
+    await moveAll([device(0).id, device(0, 1).id])
+    await rollout.fleet.connect([device(0), device(0, 1)])
+    await look()
+    await look()
+    expect(await upgrades()).toMatchObject([{ siteId: scopeOf(1).siteId, total: 1 }])
+  })
+
   it('is not upgraded if its site had only another of these settings before', async () => {
     await setOrg(ofSsr)
     await look()

@@ -27,7 +27,8 @@ const enabled = sql`
 
 /**
  * Records which sites have such a setting. Where it is new, devices of its kind in the organization that have connected before are not
- * new; those at sites that had it already may not have been looked at.
+ * new; those at sites that had it already may not have been looked at. Nor are those new that are connected at sites without it: they
+ * may move to one with it years later.
  * @param since A site that was created later has no older devices, so there the setting is not new.
  */
 export async function updateOnboardingSites(db: Db, since: Date): Promise<void> {
@@ -52,6 +53,16 @@ export async function updateOnboardingSites(db: Db, since: Date): Promise<void> 
     where status.connected_at is not null
       and not exists (select from onboarding_site old where old.org_id = device.org_id and old.site_id = device.site_id
         and old.setting = kind.setting)
+    union
+    select device.org_id, device.id
+    from (select distinct org_id, setting from enabled) used
+      join ${kinds} on kind.setting = used.setting
+      join device on device.org_id = used.org_id and device.type = kind.type and device.model ~* kind.models
+      join device_status status on status.org_id = device.org_id and status.device_id = device.id and status.connected
+    where device.site_id is not null
+      and not exists (select from onboarded_device old where old.org_id = device.org_id and old.device_id = device.id)
+      and not exists (select from enabled where enabled.org_id = device.org_id and enabled.site_id = device.site_id
+        and enabled.setting = kind.setting)
     on conflict do nothing`.execute(db)
 }
 
