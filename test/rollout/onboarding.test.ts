@@ -47,6 +47,20 @@ function device(site: number, place = 0) {
   return found
 }
 
+/** Creates a site, where the first device connects. @returns Its id. */
+async function moveToNewSite(): Promise<string> {
+  const { ctx, org, fleet } = rollout
+  const at = ctx.clock.now()
+  const site = { orgId: org.scope.orgId, id: randomUUID(), name: 'New', timezone: 'UTC', doc: documentText({}) }
+  await ctx.db
+    .insertInto('site')
+    .values({ ...site, createdAt: at, modifiedAt: at })
+    .execute()
+  await ctx.db.updateTable('device').set({ siteId: site.id }).where('id', '=', device(0).id).execute()
+  await fleet.connect([device(0)])
+  return site.id
+}
+
 describe('a switch that connects for the first time', () => {
   beforeEach(async () => {
     const one = { devices: 2, type: 'switch', model: EX } as const
@@ -125,18 +139,21 @@ describe('a switch that connects for the first time', () => {
   it('is upgraded at a site that is new, unlike the setting', async () => {
     await setOrg(onlyEx)
     await look()
-    const { ctx, org } = rollout
-    const at = ctx.clock.now()
-    const site = { orgId: org.scope.orgId, id: randomUUID(), name: 'New', timezone: 'UTC', doc: documentText({}) }
-    await ctx.db
-      .insertInto('site')
-      .values({ ...site, createdAt: at, modifiedAt: at })
-      .execute()
-    await ctx.db.updateTable('device').set({ siteId: site.id }).where('id', '=', device(0).id).execute()
-    await rollout.fleet.connect([device(0)])
+    const siteId = await moveToNewSite()
     await look()
     await look()
-    expect(await upgrades()).toMatchObject([{ siteId: site.id, total: 1 }])
+    expect(await upgrades()).toMatchObject([{ siteId, total: 1 }])
+  })
+
+  it('is upgraded at a site that is new, and that gets the setting a little later than the device', async () => {
+    await setSite(1, onlyEx)
+    await look()
+    const siteId = await moveToNewSite()
+    await look()
+    await updateSiteSetting(rollout.ctx, systemSiteScope('operator', { orgId: scopeOf(0).orgId, siteId }), onlyEx)
+    await look()
+    await look()
+    expect(await upgrades()).toMatchObject([{ siteId, total: 1 }])
   })
 
   it('is upgraded although another process upgrades its neighbor at the same moment', async () => {

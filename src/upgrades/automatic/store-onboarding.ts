@@ -29,7 +29,7 @@ const enabled = sql`
  * Records which sites have such a setting. Where it is new, devices of its kind in the organization that have connected before are not
  * new; those at sites that had it already may not have been looked at. Nor are those new that are connected at sites without it: they
  * may move to one with it years later.
- * @param since A site that was created later has no older devices, so there the setting is not new.
+ * @param since A site that was created later has no older devices, so there the setting is not new; and it may not have its settings yet.
  */
 export async function updateOnboardingSites(db: Db, since: Date): Promise<void> {
   await sql`
@@ -59,8 +59,8 @@ export async function updateOnboardingSites(db: Db, since: Date): Promise<void> 
       join ${kinds} on kind.setting = used.setting
       join device on device.org_id = used.org_id and device.type = kind.type and device.model ~* kind.models
       join device_status status on status.org_id = device.org_id and status.device_id = device.id and status.connected
-    where device.site_id is not null
-      and not exists (select from onboarded_device old where old.org_id = device.org_id and old.device_id = device.id)
+      join site on site.org_id = device.org_id and site.id = device.site_id and site.created_at <= ${since}
+    where not exists (select from onboarded_device old where old.org_id = device.org_id and old.device_id = device.id)
       and not exists (select from enabled where enabled.org_id = device.org_id and enabled.site_id = device.site_id
         and enabled.setting = kind.setting)
     on conflict do nothing`.execute(db)
