@@ -27,6 +27,8 @@ describe('the state of an upgrade', () => {
     expect(withOverview('state', 'ssr', { ...plain, awaited: 1, end_time: end })).toMatch(
       /^state\nawaits 1 router of other upgrades\nends at 2026-03-0\S+/,
     )
+    const awaiting = { ...plain, status: 'completed', awaited: 2, end_time: end }
+    expect(withOverview('state', 'device', awaiting)).toMatch(/^state\nawaits 2 devices .*\nends at 2026/)
     const stopped = { ...plain, status: 'cancelled', end_time: end, stop_reason: 'its end time' }
     expect(withOverview('state', 'mxedge', stopped)).toBe('state\nstopped: its end time')
     expect(withOverview('state: its end time', 'device', stopped)).toBe('state: its end time')

@@ -64,7 +64,7 @@ export function withOverview(state: string, kind: UpgradeKind, overview: JsonObj
   return [
     state,
     ...(Number(awaited) > 0 ? [`awaits ${targetsText(Number(awaited), kind)} of other upgrades`] : []),
-    ...(typeof end === 'number' && !hasEnded(overview) ? [`ends at ${timeText(end)}`] : []),
+    ...(typeof end === 'number' && (Number(awaited) > 0 || !hasEnded(overview)) ? [`ends at ${timeText(end)}`] : []),
     // The rows of sites have it already.
     ...(reason === undefined || state.includes(textOf(reason)) ? [] : [`stopped: ${textOf(reason)}`]),
   ].join('\n')
