@@ -82,6 +82,45 @@ export function testSiteSettings(opened: () => ConsoleWorld): void {
   })
 
   it(
+    'asks before it replaces or drops what somebody else has made of the same key',
+    { timeout: WITHIN_MS },
+    async () => {
+      const server = opened()
+      const owner = await server.addOrg('Two tabs')
+      const siteId = await addSite(server, 'Bodø', owner)
+      const setting = `/sites/${siteId}/setting`
+      const write = (body: object) => server.call('PUT', setting, { body, as: owner })
+      const stored = async () => (await server.call('GET', setting, { as: owner })).body
+      await write({ auto_upgrade: { enabled: true, day_of_week: 'sun' } })
+      const { page, context } = await server.enter(owner, `/orgs/${owner.orgId}/sites/${siteId}/settings`)
+      const unit = page.getByRole('group', { name: 'Automatic upgrades of access points', exact: true })
+      const own = unit.getByLabel('Own value of this site')
+      const save = page.getByRole('button', { name: 'Save the settings' })
+      const saved = page.getByRole('status').filter({ hasText: 'The settings are saved' })
+
+      await unit.getByLabel('Time', { exact: true }).fill('03:30')
+      await write({ '-auto_upgrade': '' })
+      await save.click()
+      await page.getByText('Own value of this site is now off. Save again to replace it.').waitFor()
+      expect(await stored()).toEqual(expect.not.objectContaining({ auto_upgrade: expect.anything() }))
+      expect(await own.isChecked()).toBe(true)
+      await save.click()
+      await saved.waitFor()
+      expect(await stored()).toMatchObject({ auto_upgrade: { time_of_day: '03:30' } })
+
+      await own.uncheck()
+      await write({ auto_upgrade: { enabled: true, time_of_day: '05:30' } })
+      await save.click()
+      await page.getByText('Time is now "05:30"').waitFor()
+      expect(await stored()).toMatchObject({ auto_upgrade: { time_of_day: '05:30' } })
+      await save.click()
+      await saved.waitFor()
+      expect(await stored()).toEqual(expect.not.objectContaining({ auto_upgrade: expect.anything() }))
+      await context.close()
+    },
+  )
+
+  it(
     'shows a role in a single site what its site has, and keeps what it does not see',
     { timeout: WITHIN_MS },
     async () => {

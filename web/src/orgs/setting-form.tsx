@@ -14,14 +14,16 @@ interface SettingEdits<Loaded> {
   /** Returns the content of the form of what was read. */
   readonly textsOf: (loaded: Loaded) => Texts
   readonly fieldOf: (name: string) => ShownField
+  /** The names of the fields on which the edit of a field relies; others rely on none. */
+  readonly reliedOn?: (name: string) => readonly string[]
   readonly readAgain: () => Promise<Loaded>
   /** Stores the content over what is stored by now. @returns What is stored then. */
   readonly save: (texts: Texts, present: Loaded) => Promise<Loaded>
 }
 
 /** The state of a form of settings that others may change at the same time. */
-export function useSettingEdits<Loaded>({ loaded, textsOf, fieldOf, readAgain, save }: SettingEdits<Loaded>) {
-  const { edits, texts, change, textsOver, forget } = useEdits(textsOf(loaded), fieldOf)
+export function useSettingEdits<Loaded>({ loaded, textsOf, fieldOf, reliedOn, readAgain, save }: SettingEdits<Loaded>) {
+  const { edits, texts, change, textsOver, forget } = useEdits(textsOf(loaded), fieldOf, reliedOn)
   const mutation = useMutation({
     async mutationFn(sent: typeof edits) {
       const present = await readAgain()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { editedTexts, rebased, takenFields, takenText, unsentOf, withEdit } from './edits.ts'
+import { editedTexts, rebased, takenFields, takenText, unsentOf, withEdit, withReliedOn } from './edits.ts'
 
 const stored = { name: 'Tickets', url: 'http://a', enabled: 'true' }
 const edits = withEdit(withEdit({}, stored, { name: 'url', text: 'http' }), stored, { name: 'url', text: 'http://b' })
@@ -58,4 +58,12 @@ it('keeps a former text that was typed again since the request', () => {
   const saved = { ...stored, url: 'http://b' }
   const undone = withEdit(edits, stored, { name: 'url', text: 'http://a' })
   expect(editedTexts(saved, unsentOf(undone, edits, saved))).toEqual(stored)
+})
+
+it('notices a change of a field on which an edit relies', () => {
+  const relying = withReliedOn(edits, stored, () => ['name'])
+  expect(takenFields(relying, stored)).toEqual([])
+  const taken = takenFields(relying, { ...stored, name: 'Their name' })
+  expect(taken).toEqual([{ name: 'name', text: 'Their name' }])
+  expect(takenFields(rebased(relying, taken), { ...stored, name: 'Their name' })).toEqual([])
 })

@@ -33,6 +33,16 @@ export function unsentOf(edits: Edits, sent: Edits, saved: Texts): Edits {
   })
 }
 
+/**
+ * Returns the edits together with the fields that the person has not edited, but relied on.
+ * @param reliedOn The names of the fields on which the edit of a field relies.
+ */
+export function withReliedOn(edits: Edits, stored: Texts, reliedOn: (name: string) => readonly string[]): Edits {
+  const names = Object.keys(edits).flatMap((name) => reliedOn(name))
+  const seen = names.map((name) => [name, { text: stored[name] ?? '', over: stored[name] ?? '' }] as const)
+  return { ...Object.fromEntries(seen), ...edits }
+}
+
 /** Returns the fields that somebody else has changed since they were edited, with what they are now. */
 export function takenFields(edits: Edits, stored: Texts): readonly TypedText[] {
   return Object.entries(edits).flatMap(([name, { text, over }]) => {

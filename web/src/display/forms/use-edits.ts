@@ -10,10 +10,15 @@ import {
   takenText,
   unsentOf,
   withEdit,
+  withReliedOn,
 } from './edits.ts'
 
 /** The content of a form over something stored that others may change at the same time. */
-export function useEdits(stored: Texts, fieldOf: (name: string) => ShownField) {
+export function useEdits(
+  stored: Texts,
+  fieldOf: (name: string) => ShownField,
+  reliedOn: (name: string) => readonly string[] = () => [],
+) {
   const [edits, setEdits] = useState<Edits>({})
   return {
     edits,
@@ -21,12 +26,12 @@ export function useEdits(stored: Texts, fieldOf: (name: string) => ShownField) {
     change: (name: string, text: string) => setEdits((current) => withEdit(current, stored, { name, text })),
     /**
      * Returns the content to send over what is stored by now. What is typed meanwhile stays.
-     * @throws Problem if somebody else has changed an edited field; the next time only if it has changed again.
+     * @throws Problem if somebody else has changed an edited field, or one on which its edit relies; the next time only if it has changed again.
      */
     textsOver: (sent: Edits, now: Texts): Texts => {
-      const taken = takenFields(sent, now)
+      const taken = takenFields(withReliedOn(sent, stored, reliedOn), now)
       if (taken.length === 0) return editedTexts(now, sent)
-      setEdits((current) => rebased(current, taken))
+      setEdits((current) => rebased(withReliedOn(current, stored, reliedOn), taken))
       throw new Problem(409, takenText(taken, fieldOf))
     },
     /** Forgets what was sent; what was typed since stays. */

@@ -4,6 +4,7 @@ import {
   inheritedBy,
   isEditable,
   ownNameOf,
+  reliedOnBy,
   siteChangeOf,
   siteUnits,
   textsOfSite,
@@ -46,6 +47,13 @@ test('a key becomes one of the site with all that applied, and is inherited agai
 
 test('what is typed for a key that stays inherited is not sent', () => {
   expect(changed({ 'auto_upgrade.time_of_day': '03:30' })).toEqual({})
+})
+
+test('edits rely on the switch of a key that the site has, and its switch on the fields that it discards', () => {
+  expect(reliedOnBy(setting, 'device_updown_threshold')).toEqual(['own device_updown_threshold'])
+  expect(reliedOnBy(setting, 'own device_updown_threshold')).toEqual(['device_updown_threshold'])
+  expect(reliedOnBy(setting, 'own auto_upgrade')).toEqual([])
+  expect(reliedOnBy(setting, 'auto_upgrade.version')).toEqual([])
 })
 
 test('what a key would inherit is known to those who read the organization', () => {

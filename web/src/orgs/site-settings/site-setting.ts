@@ -4,6 +4,7 @@ import {
   type SettingTexts,
   changeOf,
   hasOthers,
+  nameOf,
   settingGroups,
   textsOf,
   withTexts,
@@ -57,6 +58,14 @@ export const ownNameOf = ({ key }: Pick<SettingUnit, 'key'>): string => `own ${k
 export function textsOfSite({ own, effective }: SiteSetting): SettingTexts {
   const switches = siteUnits.map((unit) => [ownNameOf(unit), unit.key in own ? 'true' : ''] as const)
   return { ...textsOf(effective), ...Object.fromEntries<string>(switches) }
+}
+
+/** Returns what the edit of a field relies on while the site has its key: its switch, or the fields that the switch discards. */
+export function reliedOnBy({ own }: SiteSetting, name: string): readonly string[] {
+  const units = siteUnits.filter(({ key }) => key in own)
+  const turned = units.find((unit) => ownNameOf(unit) === name)
+  if (turned !== undefined) return turned.fields.map(nameOf)
+  return units.filter(({ fields }) => fields.some((field) => nameOf(field) === name)).map(ownNameOf)
 }
 
 /** Returns the settings that apply if the site has none of its own for a key; undefined: unknown. */

@@ -16,6 +16,7 @@ import {
   inheritedBy,
   isEditable,
   ownNameOf,
+  reliedOnBy,
   siteChangeOf,
   sitePanels,
   siteUnits,
@@ -97,6 +98,7 @@ function SiteSettingForm({ orgId, siteId, setting, rights, mayChange }: SiteSett
     loaded: setting,
     textsOf: textsOfSite,
     fieldOf: shownField,
+    reliedOn: (name) => reliedOnBy(setting, name),
     readAgain,
     async save(texts, present) {
       const body = siteChangeOf(texts, present)
