@@ -92,7 +92,8 @@ export interface MxedgeSessionTable {
   /** A bigint: pg returns it as text. */
   epoch: string
   connected: boolean
-  connectedAt: Date
+  /** In service time. */
+  connectedMs: number
   disconnectedAt: Date | null
   lostAt: Date | null
   lastSeenAt: Date

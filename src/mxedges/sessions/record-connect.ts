@@ -49,7 +49,7 @@ export async function recordMxedgeConnects(
   nodeId: string,
   { openings, isRepeated }: { readonly openings: readonly MxedgeOpening[]; readonly isRepeated: boolean },
 ): Promise<RecordedMxedges> {
-  const at = ctx.clock.now()
+  const [at, atMs] = [ctx.clock.now(), ctx.serviceClock.nowMs()]
   const ids = openings.map(({ mxedgeId }) => mxedgeId)
   const batch = { ids, isRepeated, lockFree: lockFreeMxedges }
   const { done, lockedIds } = await skipLockedRows(ctx, batch, async (tx, locked) => {
@@ -64,7 +64,7 @@ export async function recordMxedgeConnects(
       const { mxedgeId } = opening
       const mxedge = byId.get(mxedgeId)
       if (isRegistered(mxedge, opening))
-        opened.push({ mxedgeId, epoch: await open(tx, mxedge, { opening, nodeId, at }) })
+        opened.push({ mxedgeId, epoch: await open(tx, mxedge, { opening, nodeId, at, atMs }) })
     }
     wakeAfterCommit(tx, 'mxedges')
     return opened
@@ -84,13 +84,15 @@ interface Opening {
   readonly opening: MxedgeOpening
   readonly nodeId: string
   readonly at: Date
+  readonly atMs: number
 }
 
-async function open(tx: Tx, mxedge: Mxedge, { opening, nodeId, at }: Opening): Promise<string> {
+async function open(tx: Tx, mxedge: Mxedge, { opening, nodeId, at, atMs }: Opening): Promise<string> {
   const { facts, report, keySha256, certificateExpiresAt } = opening
   const scope = systemScope('gateway', mxedge.orgId)
   const [before] = await listSessions(tx, scope, [mxedge.id])
-  const epoch = await openSession(tx, scope, { mxedgeId: mxedge.id, nodeId, facts, report, certificateExpiresAt, at })
+  const session = { mxedgeId: mxedge.id, nodeId, facts, report, certificateExpiresAt, at, atMs }
+  const epoch = await openSession(tx, scope, session)
   await markMxedgeCommandsLost(tx, [{ mxedgeId: mxedge.id, epoch }], { at, why: 'connection_lost' })
   await queueConfiguration(tx, scope, { mxedge, appliedSha256: facts.config_sha256, at })
   await appendMxedgeEvents(tx, scope, eventsOf(mxedge, before, facts), at)

@@ -58,22 +58,24 @@ export interface NewMxedgeSession {
   readonly report: MxedgeReport
   readonly certificateExpiresAt: Date
   readonly at: Date
+  /** `at` in service time. */
+  readonly atMs: number
 }
 
 /** Makes a new session that of the appliance. @returns Its epoch, which is higher than that of every earlier session. */
 export async function openSession(
   tx: Tx,
   scope: InOrg,
-  { mxedgeId, nodeId, facts, report, certificateExpiresAt, at }: NewMxedgeSession,
+  { mxedgeId, nodeId, facts, report, certificateExpiresAt, at, atMs }: NewMxedgeSession,
 ): Promise<string> {
   noteChanges(tx, 'mxedge_stats', [{ orgId: scope.orgId, id: mxedgeId }])
   const opened = await sql<{ epoch: string }>`
-    insert into mxedge_session (org_id, mxedge_id, node_id, epoch, connected, connected_at, last_seen_at, facts, report,
+    insert into mxedge_session (org_id, mxedge_id, node_id, epoch, connected, connected_ms, last_seen_at, facts, report,
       certificate_expires_at)
-    values (${scope.orgId}, ${mxedgeId}, ${nodeId}, nextval('mxedge_session_epoch'), true, ${at}, ${at},
+    values (${scope.orgId}, ${mxedgeId}, ${nodeId}, nextval('mxedge_session_epoch'), true, ${atMs}::float8, ${at},
       ${json(facts)}::jsonb, ${json(report)}::jsonb, ${certificateExpiresAt})
     on conflict (org_id, mxedge_id) do update set node_id = excluded.node_id, epoch = excluded.epoch, connected = true,
-      connected_at = excluded.connected_at, last_seen_at = excluded.last_seen_at, lost_at = null,
+      connected_ms = excluded.connected_ms, last_seen_at = excluded.last_seen_at, lost_at = null,
       facts = excluded.facts, report = excluded.report, certificate_expires_at = excluded.certificate_expires_at
     returning epoch
   `.execute(tx)

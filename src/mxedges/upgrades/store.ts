@@ -65,7 +65,7 @@ interface TargetRow extends Omit<LockedTarget, 'appliance' | 'command'> {
   readonly clusterId: string | null
   readonly connected: boolean | null
   readonly isLost: boolean
-  readonly connectedAt: Date | null
+  readonly connectedMs: number | null
   readonly services: readonly MxedgeService[] | null
   readonly distro: string | null
   readonly canStage: boolean
@@ -81,12 +81,7 @@ interface TargetRow extends Omit<LockedTarget, 'appliance' | 'command'> {
 const upgradeKeys = columnsOf('mxedgeUpgrade', { id: 'uuid', siteId: 'uuid' }, { upTo: 'integer' })
 
 /** Lists the targets that MxedgeUpgradeNow.targets describes, in the order of the plan. */
-export async function listTargets(
-  tx: Tx,
-  scope: InOrg,
-  upgrades: readonly LockedUpgrade[],
-  { now, nowMs }: { readonly now: Date; readonly nowMs: number },
-): Promise<LockedTarget[]> {
+export async function listTargets(tx: Tx, scope: InOrg, upgrades: readonly LockedUpgrade[]): Promise<LockedTarget[]> {
   const keys = upgrades.map(({ id, siteId, stopping, currentPhase, plan }) => ({
     id,
     siteId,
@@ -99,7 +94,7 @@ export async function listTargets(
       mxedge.id is not null as exists, mxedge.mxcluster_id as cluster_id,
       mxedge.registration_epoch is distinct from target.registration_epoch as is_replaced,
       upgrade.site_id is not null and mxedge.site_id is distinct from upgrade.site_id as has_left,
-      session.connected, session.lost_at is not null as is_lost, session.connected_at,
+      session.connected, session.lost_at is not null as is_lost, session.connected_ms,
       session.report->'services' as services, session.facts->>'distro' as distro,
       coalesce(session.facts->'methods' ? 'stage', false) as can_stage,
       coalesce(session.facts->'methods' ? 'distro.stage', false) as can_stage_distro,
@@ -116,10 +111,10 @@ export async function listTargets(
     left join mxedge_command command on command.org_id = target.org_id and command.id = target.command_id
     order by target.upgrade_id, target.ordinal
   `.execute(tx)
-  return rows.map((row) => targetOf(row, { now, nowMs }))
+  return rows.map(targetOf)
 }
 
-function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly nowMs: number }): LockedTarget {
+function targetOf(row: TargetRow): LockedTarget {
   const {
     exists,
     isReplaced,
@@ -127,7 +122,7 @@ function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly
     clusterId,
     connected,
     isLost,
-    connectedAt,
+    connectedMs,
     services,
     distro,
     canStage,
@@ -141,10 +136,7 @@ function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly
     appliance: exists
       ? {
           link: linkOf(connected === true, isConnected),
-          connectedMs:
-            isConnected && connectedAt !== null && connectedAt <= now
-              ? nowMs - (now.getTime() - connectedAt.getTime())
-              : null,
+          connectedMs: isConnected ? connectedMs : null,
           isReplaced,
           hasLeft,
           clusterId,

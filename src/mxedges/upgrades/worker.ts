@@ -86,7 +86,7 @@ async function decideRounds(
   upgrades: readonly LockedUpgrade[],
   at: RoundNow,
 ): Promise<DecidedRound[]> {
-  const targets = Map.groupBy(await listTargets(tx, scope, upgrades, at), ({ upgradeId }) => upgradeId)
+  const targets = Map.groupBy(await listTargets(tx, scope, upgrades), ({ upgradeId }) => upgradeId)
   const busy = await listBusyClusters(tx, scope)
   const commanded: { readonly upgradeId: string; readonly clusterId: string }[] = []
   const rounds: DecidedRound[] = []

@@ -100,6 +100,7 @@ export async function bringUp(
       report: running('1.0.0') as MxedgeReport,
       certificateExpiresAt: new Date('2036-01-01T00:00:00Z'),
       at: server.ctx.clock.now(),
+      atMs: server.ctx.serviceClock.nowMs(),
     })
   })
 }

@@ -70,11 +70,3 @@ describe('maintenance windows', () => {
     await given.play()
   })
 })
-
-test('a clock that is set back behind the connections of appliances does not delay them', async () => {
-  const connectedAt = new Date(Date.now() + 3_600_000)
-  await given.world.ctx.db.updateTable('mxedgeSession').set({ connectedAt }).execute()
-  const { id } = await upgrade(given.world, given.tunterm())
-  await given.play()
-  expect(await find(given.world, id)).toMatchObject({ status: 'completed', counts: { success: 3 } })
-})
