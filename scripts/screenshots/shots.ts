@@ -99,6 +99,8 @@ export function demoShots(demo: Demo, { mapId, upgrades, webhookId, ssoId, mxedg
       text: 'All appliances',
       act: showPlan,
     },
+    { name: 'site-wizard', path: `${site}/upgrades/new?strategy=serial`, text: 'AP', act: showPlan },
+    { name: 'site-wizard-router', path: `${site}/upgrades/new?kind=ssr`, text: 'Router', act: showPlan },
     ...Object.entries(upgrades).map(([state, id]) => ({
       name: state === 'running' ? 'rollout' : `rollout-${state}`,
       path: `${org}/upgrades/${id}`,
@@ -160,7 +162,7 @@ async function openPalette(page: Page): Promise<void> {
 /** The plan may have nothing to start. */
 async function showPlan(page: Page): Promise<void> {
   await press('Preview the plan')(page)
-  await page.getByRole('heading', { name: '3. Plan' }).waitFor()
+  await page.getByRole('heading', { name: /Plan$/ }).waitFor()
 }
 
 async function previewPlan(page: Page): Promise<void> {

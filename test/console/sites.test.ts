@@ -11,6 +11,7 @@ import { testApplianceUpgrades } from './appliance-upgrades-suite.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
 import { testSiteSettings } from './site-settings-suite.ts'
+import { testSiteWizard } from './site-wizard-suite.ts'
 import { macText, testUpgrades } from './upgrades-suite.ts'
 import { type ConsoleWorld, startConsole } from './world.ts'
 
@@ -280,6 +281,7 @@ describe.skipIf(noChromium !== null)(
     })
 
     testSiteSettings(() => server)
+    testSiteWizard(() => server)
     testUpgrades(() => ({ server, page }))
     testApplianceUpgrades(() => ({ server, page }))
   },

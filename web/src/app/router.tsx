@@ -170,6 +170,13 @@ const wizardRoute = createRoute({
   component: lazyRouteComponent(() => import('../upgrades/wizard/wizard-page.tsx'), 'WizardPage'),
 })
 
+const siteWizardRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/sites/$siteId/upgrades/new',
+  validateSearch: parseDraft,
+  component: lazyRouteComponent(() => import('../upgrades/wizard/wizard-page.tsx'), 'SiteWizardPage'),
+})
+
 const rolloutRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/upgrades/$upgradeId',
@@ -272,6 +279,7 @@ const routeTree = rootRoute.addChildren([
       mapRoute,
       upgradesRoute,
       wizardRoute,
+      siteWizardRoute,
       rolloutRoute,
       mxedgesRoute,
       mxedgeRoute,

@@ -3,15 +3,18 @@ import { answerOf, useServer } from '../api/client.ts'
 import type { LoadedChoices } from '../display/forms/choices.ts'
 import { failureOf } from '../display/layout/load-failure.ts'
 
-/** Returns the values that devices have, with the number of devices. */
-export function useValues(orgId: string, distinct: 'model' | 'version'): LoadedChoices {
+/** Returns the values that devices have, at one site or at all, with the number of devices. */
+export function useValues(orgId: string, distinct: 'model' | 'version', siteId?: string): LoadedChoices {
   const { api } = useServer()
   const query = useQuery({
-    queryKey: ['device values', orgId, distinct],
+    queryKey: ['device values', orgId, distinct, siteId ?? 'all'],
     queryFn: () =>
       answerOf(
         api.GET('/api/v1/orgs/{org_id}/inventory/count', {
-          params: { path: { org_id: orgId }, query: { distinct, type: 'all' } },
+          params: {
+            path: { org_id: orgId },
+            query: { distinct, type: 'all', ...(siteId !== undefined && { site_id: siteId }) },
+          },
         }),
       ),
     staleTime: 60_000,

@@ -1,4 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
 import { EmptyState } from '../../display/layout/notices.tsx'
@@ -27,6 +28,7 @@ interface SiteUpgradePanelProps {
 /** The latest upgrades of a site, of each kind: its own, and its part of those of the organization. */
 export function SiteUpgradePanel({ orgId, siteId, zone }: SiteUpgradePanelProps) {
   const { api } = useServer()
+  const mayStart = useMay('write', { orgId, siteId })
   const query = useQuery({
     queryKey: ['site upgrades', siteId],
     queryFn: () =>
@@ -36,7 +38,7 @@ export function SiteUpgradePanel({ orgId, siteId, zone }: SiteUpgradePanelProps)
     refetchInterval: OVERVIEW_MS,
   })
   return (
-    <Panel title="Upgrades">
+    <Panel title="Upgrades" aside={mayStart ? <NewUpgradeLink orgId={orgId} siteId={siteId} /> : undefined}>
       <QueryView query={query}>
         {(upgrades) =>
           upgrades.length === 0 ? (
@@ -51,6 +53,22 @@ export function SiteUpgradePanel({ orgId, siteId, zone }: SiteUpgradePanelProps)
         }
       </QueryView>
     </Panel>
+  )
+}
+
+/** The wizard of the organization, which also starts upgrades of several routers, or that of the site for others. */
+function NewUpgradeLink({ orgId, siteId }: Pick<SiteUpgradePanelProps, 'orgId' | 'siteId'>) {
+  const mayWriteOrg = useMay('write', { orgId })
+  if (mayWriteOrg)
+    return (
+      <Link to="/orgs/$orgId/upgrades/new" params={{ orgId }} search={{ sites: [siteId] }}>
+        New upgrade
+      </Link>
+    )
+  return (
+    <Link to="/orgs/$orgId/sites/$siteId/upgrades/new" params={{ orgId, siteId }}>
+      New upgrade
+    </Link>
   )
 }
 

@@ -3,6 +3,7 @@ import { type DeviceType, deviceTypes } from '../../devices/device.ts'
 import { capital } from '../../display/texts/capital.ts'
 import { useValues } from '../../devices/use-values.ts'
 import { ChoiceList } from '../../display/forms/choice-list.tsx'
+import { LoadNote } from '../../display/layout/notices.tsx'
 import { failureOf } from '../../display/layout/load-failure.ts'
 import { Panel } from '../../display/layout/panel.tsx'
 import { siteChoices, useSites } from '../../orgs/sites.ts'
@@ -10,7 +11,7 @@ import { type UpgradeKind, kinds, upgradeKinds } from '../overview.ts'
 import { ApplianceFields } from './appliance-fields.tsx'
 import type { ChooseFieldsProps } from './choose-fields.ts'
 import { CommonFields } from './common-fields.tsx'
-import { type Part, settle } from './draft.ts'
+import { type Part, isSingle, settle } from './draft.ts'
 import { EndField } from './end-field.tsx'
 import { useDeviceCatalog, useRouterCatalog } from './use-catalog.ts'
 import { VersionSelect } from './version-select.tsx'
@@ -49,19 +50,21 @@ function DeviceFields({ orgId, ...fields }: ChooseFieldsProps) {
   const { draft, errorOf, onChange } = fields
   const { version, type, start = '' } = settle(draft)
   const catalog = useDeviceCatalog(orgId, type)
-  const models = useValues(orgId, 'model')
+  const models = useValues(orgId, 'model', draft.siteId)
   const sites = useSites(orgId)
   return (
     <>
-      <ChoiceList
-        label="Sites"
-        all="All sites"
-        loaded={{ choices: sites.data && siteChoices(sites.data), failure: failureOf([sites]) }}
-        missing="not among these sites"
-        chosen={draft.sites}
-        error={errorOf('site_ids', 'all_sites')}
-        onChange={(chosen) => onChange({ sites: chosen })}
-      />
+      {draft.siteId === undefined && (
+        <ChoiceList
+          label="Sites"
+          all="All sites"
+          loaded={{ choices: sites.data && siteChoices(sites.data), failure: failureOf([sites]) }}
+          missing="not among these sites"
+          chosen={draft.sites}
+          error={errorOf('site_ids', 'all_sites')}
+          onChange={(chosen) => onChange({ sites: chosen })}
+        />
+      )}
       <ChoiceList
         label="Models"
         all="All models"
@@ -114,18 +117,25 @@ function DeviceFields({ orgId, ...fields }: ChooseFieldsProps) {
 function RouterFields({ orgId, members, ...fields }: ChooseFieldsProps) {
   const { draft, errorOf, onChange } = fields
   const { version, part, start, reboot } = settle(draft)
-  const catalog = useRouterCatalog(orgId)
+  const single = isSingle(draft)
+    ? (members.choices?.find(({ value }) => value === draft.ids?.[0]) ?? members.choices?.[0])
+    : undefined
+  const catalog = useRouterCatalog(orgId, draft.siteId, single?.model)
   return (
     <>
-      <ChoiceList
-        label="Routers"
-        all="All routers"
-        loaded={members}
-        missing="no longer in a site"
-        chosen={draft.ids}
-        error={errorOf('device_ids')}
-        onChange={(ids) => onChange({ ids })}
-      />
+      {isSingle(draft) ? (
+        <RouterSelect chosen={single?.value} members={members} onChange={(id) => onChange({ ids: [id] })} />
+      ) : (
+        <ChoiceList
+          label="Routers"
+          all="All routers"
+          loaded={members}
+          missing="no longer in a site"
+          chosen={draft.ids}
+          error={errorOf('device_ids')}
+          onChange={(ids) => onChange({ ids })}
+        />
+      )}
       <VersionSelect
         label="Version"
         version={version}
@@ -164,5 +174,32 @@ function RouterFields({ orgId, members, ...fields }: ChooseFieldsProps) {
       )}
       <EndField {...fields} />
     </>
+  )
+}
+
+interface RouterSelectProps {
+  readonly chosen: string | undefined
+  readonly members: ChooseFieldsProps['members']
+  readonly onChange: (id: string) => void
+}
+
+/** The one router that a site upgrades at a time. */
+function RouterSelect({ chosen = '', members: { choices, failure }, onChange }: RouterSelectProps) {
+  const isNone = choices?.length === 0
+  return (
+    <div>
+      <NativeSelect
+        label="Router"
+        value={chosen}
+        data={
+          isNone
+            ? [{ value: '', label: 'No SSR router at this site' }]
+            : [...(choices ?? [])].map(({ value, label }) => ({ value, label }))
+        }
+        disabled={isNone}
+        onChange={({ currentTarget: { value } }) => onChange(value)}
+      />
+      <LoadNote what="The routers" failure={failure} />
+    </div>
   )
 }

@@ -69,6 +69,8 @@ export type Part = (typeof parts)[number]
 
 /** The draft of an upgrade, as in the address of the page. */
 export interface Draft {
+  /** The site whose upgrade it is; absent: that of the organization. The path of the page has it. */
+  readonly siteId?: string
   /** Absent: devices. */
   readonly kind?: UpgradeKind
   /** The chosen routers or appliances; absent: all of them. */
@@ -143,12 +145,21 @@ export function settle(draft: Draft): SettledDraft {
   const settled = { ...defaults, ...draft }
   const form = forms[settled.kind]
   const [first = 'big_bang'] = form.strategies
-  const strategy = form.strategies.find((name) => name === draft.strategy) ?? first
+  const strategy = isSingle(settled) ? 'big_bang' : (form.strategies.find((name) => name === draft.strategy) ?? first)
   return { ...settled, version: draft.version ?? form.version, strategy }
 }
 
+/** True for an upgrade of one router alone: a site has no other one of routers. */
+export function isSingle({
+  siteId,
+  kind,
+}: { readonly [Name in 'siteId' | 'kind']?: Draft[Name] | undefined }): boolean {
+  return siteId !== undefined && kind === 'ssr'
+}
+
 /** True if the interface takes what joins later: an upgrade that names its appliances, or that only reboots, is complete. */
-export function mayInclude({ kind = 'device', ids, part }: Draft): boolean {
+export function mayInclude({ siteId, kind = 'device', ids, part }: Draft): boolean {
+  if (isSingle({ siteId, kind })) return false
   return kind === 'ssr' ? part !== 'reboot' : kind === 'device' || ids === undefined
 }
 

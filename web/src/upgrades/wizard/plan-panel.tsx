@@ -7,7 +7,7 @@ import { SiteTime, ViewerTime } from '../../display/times/time.tsx'
 import { type Site, sharedZone } from '../../orgs/sites.ts'
 import { type UpgradeKind, kinds } from '../overview.ts'
 import { PhaseSegments } from '../phase-segments.tsx'
-import { type Draft, settle } from './draft.ts'
+import { type Draft, isSingle, settle } from './draft.ts'
 import { optionTexts, planText } from './plan-text.ts'
 import { gatesIn } from './request.ts'
 import { type NamedMember, type Plan, type PlanChanges, type PlanNote, groupByReason } from './plan.ts'
@@ -33,7 +33,7 @@ export function PlanPanel({ orgId, draft, plan, sites }: PlanPanelProps & { read
   const { kind } = settle(draft)
   const { unit } = kinds[kind]
   return (
-    <Panel title="3. Plan" aside={<PlanEnd plan={plan} sites={sites} />}>
+    <Panel title={`${isSingle(draft) ? 2 : 3}. Plan`} aside={<PlanEnd plan={plan} sites={sites} />}>
       {plan.total === 0 ? <EmptyPlan orgId={orgId} kind={kind} /> : <Phases draft={draft} plan={plan} sites={sites} />}
       {plan.skipped.length > 0 && (
         <section className="plan-line" aria-label="Skipped">

@@ -28,7 +28,9 @@ export function optionTexts(draft: Draft): readonly string[] {
     ...gateTexts(gatesIn(draft)),
     ...(end === undefined ? [] : [`Ends on ${clockTime(end)}: each ${unit} that has not begun by then is left.`]),
     ...(body.supersede === true ? [`Takes over each ${unit} that another upgrade has not begun with.`] : []),
-    ...(body.include_new === true ? [`Until it ends, each ${unit} that joins later is upgraded too.`] : []),
+    ...('include_new' in body && body.include_new
+      ? [`Until it ends, each ${unit} that joins later is upgraded too.`]
+      : []),
     ...(windows === undefined
       ? []
       : windows.length === 0

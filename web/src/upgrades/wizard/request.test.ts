@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { upgradeKinds } from '../overview.ts'
 import { type Draft, strategies } from './draft.ts'
-import { requestOf, rulesIn } from './request.ts'
+import { pathOf, requestOf, rulesIn } from './request.ts'
 
 function deviceBody(draft: Draft) {
   const request = requestOf(draft)
@@ -189,4 +189,31 @@ it('names the services of appliances, or their distribution', () => {
 it('leaves what is not a time to the server', () => {
   const { body } = requestOf({ kind: 'mxedge', start: 'soon' })
   expect(JSON.parse(JSON.stringify(body))).toMatchObject({ start_time: null })
+})
+
+it('asks a site for what it takes', () => {
+  const at = { siteId: 's', inclusion: 'later', takeover: 'waiting', strategy: 'serial', sites: ['ignored'] } as const
+  expect(requestOf(at)).toEqual({
+    kind: 'device',
+    siteId: 's',
+    body: {
+      versions: ['latest'],
+      supersede: true,
+      include_new: true,
+      reboot_strategy: 'serial',
+      max_failure_percentage: 5,
+      reboot: true,
+    },
+  })
+  const router = requestOf({ ...at, kind: 'ssr' }, ['r1', 'r2'])
+  expect(router).toEqual({
+    kind: 'ssr',
+    siteId: 's',
+    deviceId: 'r1',
+    body: { version: 'stable', supersede: true },
+  })
+  expect(requestOf({ ...at, kind: 'ssr', ids: ['r2'] }, ['r1', 'r2'])).toMatchObject({ deviceId: 'r2' })
+  expect(pathOf(router, 'o')).toBe('/sites/s/ssr/r1/upgrade')
+  expect(pathOf(requestOf({ ...at, kind: 'mxedge' }), 'o')).toBe('/sites/s/mxedges/upgrade')
+  expect(pathOf(requestOf({ kind: 'ssr' }), 'o')).toBe('/orgs/o/ssr/upgrade')
 })

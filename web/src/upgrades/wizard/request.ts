@@ -1,15 +1,33 @@
 import type { Schemas } from '../../api/client.ts'
 import { windowsIn } from '../../orgs/maintenance-windows.ts'
+import { kinds } from '../overview.ts'
 import { type Draft, type SettledDraft, forms, mayInclude, numbersIn, percentsOf, settle } from './draft.ts'
 
-type DeviceRequest = Schemas['OrgUpgradeCreate']
+/** What requests of an organization and of a site have alike. */
+type DeviceRequest = Omit<Schemas['OrgUpgradeCreate'], 'all_sites' | 'site_ids'>
 export type PhaseGate = Schemas['UpgradePhaseGate']
 
-/** The request of an upgrade, with its kind. */
+/** The request of an upgrade with its kind, and with its site if it is not one of the organization. */
 export type UpgradeRequest =
-  | { readonly kind: 'device'; readonly body: DeviceRequest }
-  | { readonly kind: 'ssr'; readonly body: Schemas['SsrUpgradeCreate'] }
-  | { readonly kind: 'mxedge'; readonly body: Schemas['MxedgeUpgradeCreate'] }
+  | { readonly kind: 'device'; readonly siteId?: undefined; readonly body: Schemas['OrgUpgradeCreate'] }
+  | { readonly kind: 'device'; readonly siteId: string; readonly body: Schemas['SiteUpgradeCreate'] }
+  | { readonly kind: 'ssr'; readonly siteId?: undefined; readonly body: Schemas['SsrUpgradeCreate'] }
+  | RouterRequest
+  | { readonly kind: 'mxedge'; readonly siteId?: string | undefined; readonly body: Schemas['MxedgeUpgradeCreate'] }
+
+interface RouterRequest {
+  readonly kind: 'ssr'
+  readonly siteId: string
+  readonly deviceId: string
+  readonly body: Schemas['SsrRouterUpgradeCreate']
+}
+
+/** Returns the path of a request below /api/v1. */
+export function pathOf(request: UpgradeRequest, orgId: string): string {
+  const { kind, siteId } = request
+  if (siteId === undefined) return `/orgs/${orgId}${kinds[kind].path}`
+  return `/sites/${siteId}${'deviceId' in request ? `/ssr/${request.deviceId}/upgrade` : kinds[kind].path}`
+}
 
 /**
  * Returns the rules of a text, one from each line: conditions such as `match_name[0:3]=lab, match_model=EAP102`. What is
@@ -38,22 +56,28 @@ function ruleOf(line: string): Record<string, string> {
  */
 export function requestOf(draft: Draft, memberIds: readonly string[] = []): UpgradeRequest {
   const settled = settle(draft)
-  const { kind } = settled
-  if (kind === 'ssr') return { kind, body: routerRequest(settled, memberIds) }
-  if (kind === 'mxedge') return { kind, body: applianceRequest(settled) }
-  return { kind, body: deviceRequest(settled) }
+  const { kind, siteId, ids = [], sites } = settled
+  if (kind === 'mxedge') return { kind, ...(siteId !== undefined && { siteId }), body: applianceRequest(settled) }
+  if (siteId === undefined) {
+    if (kind === 'ssr') return { kind, body: routersRequest(settled, memberIds) }
+    const where = sites === undefined ? { all_sites: true } : { site_ids: [...sites] }
+    return { kind, body: { ...where, ...deviceRequest(settled) } }
+  }
+  if (kind === 'ssr') return { kind, siteId, deviceId: ids[0] ?? memberIds[0] ?? '', body: routerRequest(settled) }
+  // Without it, a site only installs the version on what is no access point.
+  return { kind, siteId, body: { ...deviceRequest(settled), reboot: true } }
 }
 
 function deviceRequest(settled: SettledDraft): DeviceRequest {
-  const { sites, type, models, rules = '', start, strategy, version } = settled
+  const { type, models, rules = '', start, strategy, version } = settled
   return {
-    ...(sites === undefined ? { all_sites: true } : { site_ids: [...sites] }),
     ...(type !== undefined && { device_type: type }),
     ...(models !== undefined && { models: [...models] }),
     ...(rules.trim() !== '' && { rules: rulesIn(rules) }),
     versions: [version],
     ...(isGiven(start) && { start_datetime: start }),
     ...commonFieldsOf(settled),
+    ...inclusionOf(settled),
     reboot_strategy: strategy,
     ...limitsOf(settled),
     ...gatesOf(settled),
@@ -65,15 +89,18 @@ function deviceRequest(settled: SettledDraft): DeviceRequest {
   }
 }
 
-function routerRequest(settled: SettledDraft, memberIds: readonly string[]): Schemas['SsrUpgradeCreate'] {
-  const { ids = memberIds, version, strategy } = settled
+function routersRequest(settled: SettledDraft, memberIds: readonly string[]): Schemas['SsrUpgradeCreate'] {
+  const { ids = memberIds, strategy } = settled
   return {
     device_ids: [...ids],
-    version,
-    ...timesOf(settled),
-    ...commonFieldsOf(settled),
+    ...routerRequest(settled),
+    ...inclusionOf(settled),
     strategy: strategy === 'serial' ? 'serial' : 'big_bang',
   }
+}
+
+function routerRequest(settled: SettledDraft): Schemas['SsrRouterUpgradeCreate'] {
+  return { version: settled.version, ...timesOf(settled), ...commonFieldsOf(settled) }
 }
 
 /** Returns the times of the download and of the reboot of routers; -1 leaves one of them out. */
@@ -94,6 +121,7 @@ function applianceRequest(settled: SettledDraft): Schemas['MxedgeUpgradeCreate']
       : { channel, versions: { ...services }, ...(downgrades !== undefined && { allow_downgrades: allowed }) }),
     ...(isGiven(start) && { start_time: epochOf(start) }),
     ...commonFieldsOf(settled),
+    ...inclusionOf(settled),
     // Appliances have no radios: settle() leaves them no batches by radio neighborhood.
     strategy: strategy === 'rrm' ? 'canary' : strategy,
     ...limitsOf(settled),
@@ -102,14 +130,17 @@ function applianceRequest(settled: SettledDraft): Schemas['MxedgeUpgradeCreate']
 
 /** Returns the fields that upgrades of all kinds have, and only those that differ from the defaults. */
 function commonFieldsOf(settled: SettledDraft) {
-  const { takeover, inclusion, hours, windows = '', end } = settled
+  const { takeover, hours, windows = '', end } = settled
   return {
     ...(isGiven(end) && { end_time: epochOf(end) }),
     ...(hours === 'any' && { maintenance_windows: [] }),
     ...(hours === 'own' && { maintenance_windows: ownWindows(windows) }),
     ...(takeover !== undefined && { supersede: true }),
-    ...(inclusion !== undefined && mayInclude(settled) && { include_new: true }),
   }
+}
+
+function inclusionOf(settled: SettledDraft) {
+  return settled.inclusion !== undefined && mayInclude(settled) ? { include_new: true } : {}
 }
 
 /** No line is a window that the server refuses: an empty list would mean any time. */

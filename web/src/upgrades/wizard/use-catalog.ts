@@ -35,11 +35,14 @@ export function useDeviceCatalog(orgId: string, type: DeviceType | undefined): L
   return { choices: [...deviceChoices, ...choicesOf(images)], failure: failureOf(catalogs) }
 }
 
-/** Returns the channels, and their versions for SSR routers, with the models. */
-export function useRouterCatalog(orgId: string): LoadedChoices {
+/**
+ * Returns the channels, and their versions for SSR routers, with the models.
+ * @param siteId Roles in single sites read the versions of a model there.
+ */
+export function useRouterCatalog(orgId: string, siteId?: string, model?: string): LoadedChoices {
   const { api } = useServer()
-  const catalogs = useQueries({
-    queries: channels.map((channel) => ({
+  const ofOrg = useQueries({
+    queries: (siteId === undefined ? channels : []).map((channel) => ({
       queryKey: ['router versions', orgId, channel],
       queryFn: () =>
         answerOf(
@@ -48,8 +51,23 @@ export function useRouterCatalog(orgId: string): LoadedChoices {
       staleTime: 60_000,
     })),
   })
-  const images = catalogs.flatMap(({ data = [] }) => data.map(({ package: model, version }) => ({ model, version })))
-  return { choices: [...channelChoices, ...choicesOf(images)], failure: failureOf(catalogs) }
+  const ofSite = useQueries({
+    queries: (siteId === undefined || model === undefined ? [] : [{ siteId, model }]).map((router) => ({
+      queryKey: ['router versions', router.siteId, router.model],
+      queryFn: () =>
+        answerOf(
+          api.GET('/api/v1/sites/{site_id}/devices/versions', {
+            params: { path: { site_id: router.siteId }, query: { type: 'gateway' as const, model: router.model } },
+          }),
+        ),
+      staleTime: 60_000,
+    })),
+  })
+  const images = [
+    ...ofOrg.flatMap(({ data = [] }) => data.map((image) => ({ model: image.package, version: image.version }))),
+    ...ofSite.flatMap(({ data = [] }) => data),
+  ]
+  return { choices: [...channelChoices, ...choicesOf(images)], failure: failureOf([...ofOrg, ...ofSite]) }
 }
 
 /** Returns a choice for each version, the highest first. */

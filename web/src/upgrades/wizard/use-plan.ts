@@ -1,4 +1,4 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type Api, answerOf, useServer } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
@@ -17,11 +17,19 @@ interface Planned {
 export function usePlan({ orgId, request, members }: Planned) {
   const { api } = useServer()
   const navigate = useNavigate()
+  const queries = useQueryClient()
   const names = new Map(members.map(({ value, label }) => [value, label]))
   const preview = useMutation({ mutationFn: (wanted: UpgradeRequest) => previewPlan(api, orgId, wanted, names) })
   const start = useMutation({
     mutationFn: (planId: string) => startPlan(api, orgId, request, planId),
-    onSuccess: (upgradeId) => navigate({ to: '/orgs/$orgId/upgrades/$upgradeId', params: { orgId, upgradeId } }),
+    async onSuccess(upgradeId) {
+      const { siteId } = request
+      if (siteId === undefined)
+        return navigate({ to: '/orgs/$orgId/upgrades/$upgradeId', params: { orgId, upgradeId } })
+      // Roles in single sites follow it on the page of the site, which has read its upgrades before.
+      void queries.invalidateQueries({ queryKey: ['site upgrades', siteId] })
+      return navigate({ to: '/orgs/$orgId/sites/$siteId', params: { orgId, siteId } })
+    },
     onError(error) {
       // The fleet has changed: a new plan is made and shown with the changes.
       if (error instanceof Problem && error.status === 409) preview.mutate(request)
@@ -47,31 +55,74 @@ export function usePlan({ orgId, request, members }: Planned) {
 async function previewPlan(
   api: Api,
   orgId: string,
-  { kind, body }: UpgradeRequest,
+  request: UpgradeRequest,
   names: ReadonlyMap<string, string>,
 ): Promise<Plan> {
-  const params = { path: { org_id: orgId } }
-  if (kind === 'mxedge') {
-    const call = api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade', { params, body: { ...body, dry_run: true } })
-    const plan = await answerOf(call)
+  if (request.kind === 'mxedge') {
+    const plan = await answerOf(sendAppliances(api, orgId, request.siteId, { ...request.body, dry_run: true }))
     if ('plan_id' in plan) return appliancePlan(plan, names)
   } else {
-    const plan = await (kind === 'ssr'
-      ? answerOf(api.POST('/api/v1/orgs/{org_id}/ssr/upgrade', { params, body: { ...body, dry_run: true } }))
-      : answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade', { params, body: { ...body, dry_run: true } })))
+    const plan = await previewDevices(api, orgId, request)
     if ('plan_id' in plan) return devicePlan(plan)
   }
   throw new Error('The answer to a preview is no plan')
 }
 
-async function startPlan(api: Api, orgId: string, { kind }: UpgradeRequest, planId: string): Promise<string> {
-  const params = { path: { org_id: orgId } }
+type ApplianceRequest = Extract<UpgradeRequest, { kind: 'mxedge' }>
+
+function sendAppliances(api: Api, orgId: string, siteId: string | undefined, body: ApplianceRequest['body']) {
+  return siteId === undefined
+    ? api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade', { params: { path: { org_id: orgId } }, body })
+    : api.POST('/api/v1/sites/{site_id}/mxedges/upgrade', { params: { path: { site_id: siteId } }, body })
+}
+
+function previewDevices(api: Api, orgId: string, request: Exclude<UpgradeRequest, ApplianceRequest>) {
+  const { kind, siteId, body } = request
+  const asked = { dry_run: true }
+  if (siteId === undefined) {
+    const params = { path: { org_id: orgId } }
+    return kind === 'ssr'
+      ? answerOf(api.POST('/api/v1/orgs/{org_id}/ssr/upgrade', { params, body: { ...body, ...asked } }))
+      : answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade', { params, body: { ...body, ...asked } }))
+  }
+  const path = { site_id: siteId }
+  if (kind === 'device')
+    return answerOf(
+      api.POST('/api/v1/sites/{site_id}/devices/upgrade', { params: { path }, body: { ...body, ...asked } }),
+    )
+  const params = { path: { ...path, device_id: request.deviceId } }
+  return answerOf(api.POST('/api/v1/sites/{site_id}/ssr/{device_id}/upgrade', { params, body: { ...body, ...asked } }))
+}
+
+/** @returns The id of the upgrade. */
+async function startPlan(api: Api, orgId: string, request: UpgradeRequest, planId: string): Promise<string> {
   const plan = { plan_id: planId }
-  const started = await (kind === 'mxedge'
-    ? answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/upgrade', { params, body: plan }))
-    : kind === 'ssr'
-      ? answerOf(api.POST('/api/v1/orgs/{org_id}/ssr/upgrade', { params, body: plan }))
-      : answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade', { params, body: plan })))
+  const started = await (request.kind === 'mxedge'
+    ? answerOf(sendAppliances(api, orgId, request.siteId, plan))
+    : startDevices(api, orgId, request, plan))
+  if ('upgrade_id' in started) return started.upgrade_id
   if (!('id' in started)) throw new Error('The answer to a start is no upgrade')
   return started.id
+}
+
+function startDevices(
+  api: Api,
+  orgId: string,
+  request: Exclude<UpgradeRequest, ApplianceRequest>,
+  plan: { readonly plan_id: string },
+) {
+  const { kind, siteId, body } = request
+  if (siteId === undefined) {
+    const params = { path: { org_id: orgId } }
+    return kind === 'ssr'
+      ? answerOf(api.POST('/api/v1/orgs/{org_id}/ssr/upgrade', { params, body: plan }))
+      : answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade', { params, body: plan }))
+  }
+  const path = { site_id: siteId }
+  if (kind === 'device')
+    return answerOf(api.POST('/api/v1/sites/{site_id}/devices/upgrade', { params: { path }, body: plan }))
+  const params = { path: { ...path, device_id: request.deviceId } }
+  return answerOf(
+    api.POST('/api/v1/sites/{site_id}/ssr/{device_id}/upgrade', { params, body: { ...plan, version: body.version } }),
+  )
 }

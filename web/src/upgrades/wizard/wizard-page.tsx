@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Button } from '../../display/forms/button.tsx'
 import { useMay } from '../../accounts/self.ts'
@@ -9,32 +10,88 @@ import { failureOf } from '../../display/layout/load-failure.ts'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { useSites } from '../../orgs/sites.ts'
 import { ChoosePanel } from './choose-panel.tsx'
-import { kinds } from '../overview.ts'
-import { type Draft, settle } from './draft.ts'
+import { MissingSite } from '../../orgs/missing-site.tsx'
+import { type Draft, isSingle, settle } from './draft.ts'
 import { PlanChangesNote, PlanPanel } from './plan-panel.tsx'
 import { startEffect } from './plan-text.ts'
-import { type UpgradeRequest, requestOf } from './request.ts'
+import { type UpgradeRequest, pathOf, requestOf } from './request.ts'
 import { type DraftChange, StrategyPanel } from './strategy-panel.tsx'
 import { useMembers } from './use-members.ts'
 import { usePlan } from './use-plan.ts'
 import { localText } from '../../display/times/local-text.ts'
 
-const route = getRouteApi('/signed-in/orgs/$orgId/upgrades/new')
+const orgRoute = getRouteApi('/signed-in/orgs/$orgId/upgrades/new')
+const siteRoute = getRouteApi('/signed-in/orgs/$orgId/sites/$siteId/upgrades/new')
+
+/** Fields of the request without one on the page. */
+const hidden: ReadonlySet<string> = new Set(['reboot'])
 
 /** True for fields of the request that the page shows; messages about others appear above the buttons. */
-function hasField({ body }: UpgradeRequest, field: string): boolean {
-  return field === 'version' || field === 'site_ids' || field === 'channel' || Object.hasOwn(body, field)
+function hasField({ siteId, body }: UpgradeRequest, field: string): boolean {
+  if (field === 'site_ids') return siteId === undefined
+  return field === 'version' || field === 'channel' || (Object.hasOwn(body, field) && !hidden.has(field))
+}
+
+/** The wizard of the organization. */
+export function WizardPage() {
+  const { orgId } = orgRoute.useParams()
+  const navigate = useNavigate({ from: '/orgs/$orgId/upgrades/new' })
+  return (
+    <Wizard
+      orgId={orgId}
+      draft={orgRoute.useSearch()}
+      above={
+        <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>
+          Upgrades
+        </Link>
+      }
+      onChange={(changed) =>
+        void navigate({ search: (current) => withoutAbsent({ ...current, ...changed }), replace: true })
+      }
+    />
+  )
+}
+
+/** The wizard of a site, also for those whose role reaches only this site. */
+export function SiteWizardPage() {
+  const { orgId, siteId } = siteRoute.useParams()
+  const search = siteRoute.useSearch()
+  const navigate = useNavigate({ from: '/orgs/$orgId/sites/$siteId/upgrades/new' })
+  const sites = useSites(orgId).data
+  const site = sites?.get(siteId)
+  if (sites !== undefined && site === undefined) return <MissingSite orgId={orgId} />
+  return (
+    <Wizard
+      orgId={orgId}
+      draft={{ ...search, siteId }}
+      above={
+        <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId }}>
+          {site?.label ?? 'Site'}
+        </Link>
+      }
+      onChange={(changed) =>
+        void navigate({ search: (current) => withoutAbsent({ ...current, ...changed }), replace: true })
+      }
+    />
+  )
+}
+
+interface WizardProps {
+  readonly orgId: string
+  /** With the site, if the upgrade is one of a site. */
+  readonly draft: Draft
+  /** The link to where the page belongs. */
+  readonly above: ReactNode
+  readonly onChange: (change: DraftChange) => void
 }
 
 /** Describes an upgrade, shows its plan, and starts that plan. */
-export function WizardPage() {
-  const { orgId } = route.useParams()
-  const draft = route.useSearch()
-  const navigate = useNavigate({ from: '/orgs/$orgId/upgrades/new' })
-  const mayUpgrade = useMay('write', { orgId })
+function Wizard({ orgId, draft, above, onChange }: WizardProps) {
+  const { siteId } = draft
+  const mayUpgrade = useMay('write', siteId === undefined ? { orgId } : { orgId, siteId })
   const sites = useSites(orgId).data
   const { kind } = settle(draft)
-  const members = useMembers(orgId, kind)
+  const members = useMembers({ orgId, siteId }, kind)
   const loadedMembers = { choices: members.data, failure: failureOf([members]) }
   const request = requestOf(
     draft,
@@ -44,6 +101,8 @@ export function WizardPage() {
     ...{ orgId, request },
     members: members.data ?? [],
   })
+  // The path of the request names one.
+  const hasNone = isSingle(draft) && members.data?.length === 0
   const fields = useFocusOnRefusal<HTMLDivElement>(refusal)
   // Fields of the page stand for those of each gate.
   const exact = problem === null ? null : fieldPathIn(problem.message)
@@ -51,17 +110,11 @@ export function WizardPage() {
   const field = path?.split('.', 1)[0] ?? null
   const errorOf = (...fields: readonly string[]): string | null =>
     problem !== null && fields.some((one) => [field, path, exact].includes(one)) ? localText(problem.message) : null
-  const change = (changed: DraftChange): void =>
-    void navigate({ search: (current) => withoutAbsent({ ...current, ...changed }), replace: true })
   const title = (
     <PageTitle
       title="New upgrade"
-      call={{ path: `/orgs/${orgId}${kinds[kind].path}`, body: { ...request.body, dry_run: true } }}
-      above={
-        <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>
-          Upgrades
-        </Link>
-      }
+      call={{ path: pathOf(request, orgId), body: { ...request.body, dry_run: true } }}
+      above={above}
     />
   )
   if (!mayUpgrade)
@@ -75,23 +128,25 @@ export function WizardPage() {
     <>
       {title}
       <div ref={fields}>
-        <ChoosePanel {...{ orgId, draft, errorOf, members: loadedMembers }} onChange={change} />
-        <StrategyPanel draft={draft} errorOf={errorOf} onChange={change} />
+        <ChoosePanel {...{ orgId, draft, errorOf, members: loadedMembers }} onChange={onChange} />
+        {!isSingle(draft) && <StrategyPanel draft={draft} errorOf={errorOf} onChange={onChange} />}
       </div>
       {changes !== null && plan !== undefined && <PlanChangesNote changes={changes} sites={sites} />}
       {plan !== undefined && <PlanPanel orgId={orgId} draft={draft} plan={plan} sites={sites} />}
       {(field === null || !hasField(request, field)) && <ProblemNote problem={problem} />}
       <div className="wizard-buttons">
-        <Button
-          {...(plan !== undefined && { variant: 'default' })}
-          size="xs"
-          isBusy={isPlanning || members.isPending}
-          onClick={() => {
-            if (isComplete(fields.current)) previewPlan()
-          }}
-        >
-          {plan === undefined ? 'Preview the plan' : 'Preview again'}
-        </Button>
+        {!hasNone && (
+          <Button
+            {...(plan !== undefined && { variant: 'default' })}
+            size="xs"
+            isBusy={isPlanning || members.isPending}
+            onClick={() => {
+              if (isComplete(fields.current)) previewPlan()
+            }}
+          >
+            {plan === undefined ? 'Preview the plan' : 'Preview again'}
+          </Button>
+        )}
         {plan !== undefined && plan.total > 0 && (
           <ConfirmButton
             action="Start the upgrade"
