@@ -6,7 +6,7 @@ import { invalidField } from '../../platform/errors.ts'
 import type { Document } from '../../platform/json/document.ts'
 import { isObject } from '../../platform/json/is-object.ts'
 import { omitSecrets } from '../secrets/secrets.ts'
-import { type MaintenanceWindow, refuseEndless } from '../windows/windows.ts'
+import { type MaintenanceWindow, isWindow, refuseEndless } from '../windows/windows.ts'
 
 /** Settings of an organization that the service acts on; it only stores the rest of the document. */
 export interface SettingDocument {
@@ -143,11 +143,12 @@ export function updownMinutesOf(derived: Document, type: 'ap' | 'switch' | 'gate
 }
 
 /**
- * Returns the maintenance windows in settings that have passed the schema; null: devices begin at any time. @param doc Of
- * an organization or a site, or derived from both.
+ * Returns the maintenance windows in settings, without impossible ones; null: devices begin at any time. @param doc Of an
+ * organization or a site, or derived from both.
  */
-export function windowsOf({ maintenance_windows: windows }: Document): readonly MaintenanceWindow[] | null {
-  return Array.isArray(windows) && windows.length > 0 ? windows : null
+export function windowsOf({ maintenance_windows: stored }: Document): readonly MaintenanceWindow[] | null {
+  const windows = Array.isArray(stored) ? stored.filter(isWindow) : []
+  return windows.length > 0 ? windows : null
 }
 
 /** Rules for an admin's password beyond those of the service. */

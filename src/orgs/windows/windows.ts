@@ -1,5 +1,7 @@
 import { IANAZone } from 'luxon'
+import { isTimeOfDay } from '../../http/texts.ts'
 import { invalidField } from '../../platform/errors.ts'
+import { isObject } from '../../platform/json/is-object.ts'
 
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 
@@ -11,6 +13,21 @@ export interface MaintenanceWindow {
   readonly start: string
   /** `HH:MM`, at most 24:00. A time before `start` is on the next day. */
   readonly end: string
+}
+
+const knownDays: ReadonlySet<unknown> = new Set(weekdays)
+
+/** True if a stored value can be a window: settings may have been stored before their windows were checked. */
+export function isWindow(value: unknown): value is MaintenanceWindow {
+  if (!isObject(value)) return false
+  const { days, start, end } = value
+  const areDays =
+    days === undefined || (Array.isArray(days) && days.length > 0 && days.every((day) => knownDays.has(day)))
+  return areDays && isTime(start) && (isTime(end) || end === '24:00')
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && isTimeOfDay(value)
 }
 
 const MINUTE_MS = 60_000

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { documentText } from '../../../src/platform/sealing/document-column.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { NEW } from '../../support/fleets/fleet.ts'
 import { createUpgradesHarness } from './upgrades-harness.ts'
@@ -59,6 +60,35 @@ describe('maintenance windows', () => {
     await putSite(0, [])
     await post({ all_sites: true })
     expect(await windowsOf()).toEqual([undefined, nights])
+  })
+
+  it('of the settings apply without those that have impossible values from before they were checked', async () => {
+    const store = (windows: unknown) =>
+      harness.server.ctx.db
+        .updateTable('siteSetting')
+        .set({ doc: documentText({ maintenance_windows: windows }) })
+        .where('siteId', '=', siteId(0))
+        .execute()
+    await putOrg(nights)
+    // Its row exists then.
+    await putSite(0, daily)
+    const [day] = daily
+    const badTimes = [null, 5, [], {}, { ...day, start: 1 }, { ...day, start: '24:00' }, { ...day, end: '1:00' }]
+    const badDays = [
+      { ...day, days: 'mon' },
+      { ...day, days: [] },
+      { ...day, days: ['Monday'] },
+      { ...day, days: null },
+    ]
+    const reasons = async (): Promise<string[]> => {
+      const { body } = await post({ all_sites: true, maintenance_windows: [], dry_run: true })
+      return body.notes.map(({ reason }: AnyJson) => reason)
+    }
+    const ofSettings = "The maintenance windows of the site's settings do not apply:"
+    await store([...badTimes, ...daily, ...badDays])
+    expect(await reasons()).toContain(`${ofSettings} daily 01:00-05:00`)
+    await store([...badTimes, ...badDays])
+    expect(await reasons()).toEqual([`${ofSettings} sat, sun 22:00-04:00`])
   })
 
   it('count for the estimates of a preview, and leave out devices that take longer', async () => {
