@@ -11,7 +11,7 @@ import { type UpgradeKind, kinds, upgradeKinds } from '../overview.ts'
 import { ApplianceFields } from './appliance-fields.tsx'
 import type { ChooseFieldsProps } from './choose-fields.ts'
 import { CommonFields } from './common-fields.tsx'
-import { type Part, isSingle, settle } from './draft.ts'
+import { type Part, isSingle, settle, sitesOf } from './draft.ts'
 import { EndField } from './end-field.tsx'
 import { useDeviceCatalog, useRouterCatalog } from './use-catalog.ts'
 import { VersionSelect } from './version-select.tsx'
@@ -96,7 +96,7 @@ function DeviceFields({ orgId, ...fields }: ChooseFieldsProps) {
       <TextInput
         type="datetime-local"
         label="Start"
-        description="In the time zone of each site; empty: immediately"
+        description={`In the time zone of ${sitesOf(draft)}; empty: immediately`}
         value={start}
         error={errorOf('start_datetime')}
         onChange={({ currentTarget: { value } }) => onChange({ start: value })}

@@ -1,5 +1,5 @@
 import { NativeSelect, Textarea } from '@mantine/core'
-import { type Hours, mayInclude, settle } from './draft.ts'
+import { type Hours, mayInclude, settle, sitesOf } from './draft.ts'
 import type { WizardFieldsProps } from './strategy-panel.tsx'
 
 /** What upgrades of all kinds have: what else they upgrade, and within which hours. */
@@ -34,7 +34,7 @@ export function CommonFields({ draft, errorOf, onChange }: WizardFieldsProps) {
         label="Maintenance windows"
         value={hours ?? ''}
         data={[
-          { value: '', label: 'Those of each site' },
+          { value: '', label: `Those of ${sitesOf(draft)}` },
           { value: 'own', label: 'Of this upgrade' },
           { value: 'any', label: 'None: at any time' },
         ]}
@@ -44,7 +44,7 @@ export function CommonFields({ draft, errorOf, onChange }: WizardFieldsProps) {
       {hours === 'own' && (
         <Textarea
           label="Windows"
-          description='One per line, such as "sat sun 22:00-04:00", in the time of each site'
+          description={`One per line, such as "sat sun 22:00-04:00", in the time of ${sitesOf(draft)}`}
           rows={2}
           value={windows}
           error={windowsError}

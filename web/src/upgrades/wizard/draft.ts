@@ -157,6 +157,11 @@ export function isSingle({
   return siteId !== undefined && kind === 'ssr'
 }
 
+/** Returns on whose clocks an upgrade is, in words: "each site" or "the site". */
+export function sitesOf({ siteId }: Pick<Draft, 'siteId'>): string {
+  return siteId === undefined ? 'each site' : 'the site'
+}
+
 /** True if the interface takes what joins later: an upgrade that names its appliances, or that only reboots, is complete. */
 export function mayInclude({ siteId, kind = 'device', ids, part }: Draft): boolean {
   if (isSingle({ siteId, kind })) return false

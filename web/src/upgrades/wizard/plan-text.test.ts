@@ -36,7 +36,13 @@ it('says what else a draft has chosen, before the start as well', () => {
   expect(optionTexts(draft)).toEqual(texts)
   expect(startEffect(draft, plan)).toBe(['Upgrades and restarts 2 devices at 2 sites, in 1 phase.', ...texts].join(' '))
   expect(optionTexts({ kind: 'mxedge', ids: ['m'], inclusion: 'later', hours: 'any' })).toEqual([
-    'Begins at any time, whatever the maintenance windows of the sites.',
+    'Begins at any time, whatever the maintenance windows of each site.',
+  ])
+  expect(optionTexts({ ...draft, siteId: 's' }).at(-1)).toBe(
+    'Begins only within sat sun 22:00-04:00, on the clocks of the site.',
+  )
+  expect(optionTexts({ siteId: 's', hours: 'any' })).toEqual([
+    'Begins at any time, whatever the maintenance windows of the site.',
   ])
   const begun = (draft: Draft) => optionTexts({ begin: 'approved', ...draft })
   expect(begun({})).toEqual(['Begins once a person has approved it.'])

@@ -2,7 +2,7 @@ import { counted } from '../../display/texts/counted.ts'
 import { clockTime } from '../../display/times/times.ts'
 import { windowTexts } from '../../orgs/maintenance-windows.ts'
 import { kinds } from '../overview.ts'
-import { type Draft, type Part, settle } from './draft.ts'
+import { type Draft, type Part, settle, sitesOf } from './draft.ts'
 import type { Plan } from './plan.ts'
 import { type PhaseGate, gatesIn, requestOf } from './request.ts'
 
@@ -34,8 +34,8 @@ export function optionTexts(draft: Draft): readonly string[] {
     ...(windows === undefined
       ? []
       : windows.length === 0
-        ? ['Begins at any time, whatever the maintenance windows of the sites.']
-        : [`Begins only within ${windowTexts(windows).join('; ')}, on the clocks of each site.`]),
+        ? [`Begins at any time, whatever the maintenance windows of ${sitesOf(draft)}.`]
+        : [`Begins only within ${windowTexts(windows).join('; ')}, on the clocks of ${sitesOf(draft)}.`]),
   ]
 }
 

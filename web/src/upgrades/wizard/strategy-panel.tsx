@@ -39,7 +39,8 @@ const words: Readonly<Record<Strategy, StrategyWords>> = {
   },
   serial: {
     label: 'Serial',
-    text: ({ kind }) => `One ${kinds[kind].unit} after the other${kind === 'mxedge' ? '' : ' at each site'}.`,
+    text: ({ kind, siteId }) =>
+      `One ${kinds[kind].unit} after the other${kind === 'mxedge' || siteId !== undefined ? '' : ' at each site'}.`,
   },
   rrm: {
     label: 'By radio neighborhood',
