@@ -19,7 +19,7 @@ export async function countSessions(database: pg.Pool, sinceMs: number): Promise
   const counts = { ucentral: 0, agents: 0, junos: 0 }
   const statement = `select family as kind, count(*)::integer from device_session
       where connected and connected_at > $1 group by family
-    union all select 'agents', count(*)::integer from mxedge_session where connected and connected_at > $1`
+    union all select 'agents', count(*)::integer from mxedge_session where connected and last_seen_at > $1`
   const { rows } = await database.query(statement, [new Date(sinceMs)]).catch(() => ({ rows: [] }))
   for (const { kind, count } of rows as { kind: SessionKind; count: number }[]) counts[kind] = count
   return counts

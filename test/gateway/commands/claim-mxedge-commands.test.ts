@@ -26,8 +26,8 @@ it('a claim looks up only what is queued, however many appliances are connected'
   )
   await values(
     'mxedge_session',
-    'org_id, mxedge_id, node_id, epoch, connected, connected_at, last_seen_at, facts',
-    sql`select org_id, id, ${nodeId}::uuid, 1, true, ${now}::timestamptz, ${now}::timestamptz, '{}' from mxedge`,
+    'org_id, mxedge_id, node_id, epoch, connected, connected_ms, last_seen_at, facts',
+    sql`select org_id, id, ${nodeId}::uuid, 1, true, 0, ${now}::timestamptz, '{}' from mxedge`,
   )
   const commands = (state: string, count: number) =>
     values(
