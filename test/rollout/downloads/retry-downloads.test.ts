@@ -88,12 +88,17 @@ describe.each(['org', 'site'] as const)('with phases of the %s', (scope) => {
 
 it('a retry of an upgrade that has ended leaves a phase closed before its instant', async () => {
   await rollout.seed([switches(4)])
-  const [first] = rollout.devices()
   const { id } = await rollout.create({
     ...{ download_strategy: 'big_bang', reboot_strategy: 'canary', canary_phases: [25, 100], failure_budget: 1 },
     phase_gates: [{ phase: 1, wait_for: 'time', not_before: rollout.clock.now().getTime() / 1000 + 3600 }],
   })
-  await play((device, attempt) => (device.id === first?.id && attempt === 1 ? 'does' : 'refuses_content'))
+  // A first phase without a device to retry would hold the upgrade, and its devices are chosen by the id of the upgrade.
+  const later = await rollout.ctx.db
+    .selectFrom('upgradeTarget')
+    .select('deviceId')
+    .where('phase', '=', 2)
+    .executeTakeFirstOrThrow()
+  await play((device, attempt) => (device.id === later.deviceId && attempt === 1 ? 'does' : 'refuses_content'))
   expect(countAll(await rollout.read(id))).toEqual({ cancelled: 1, failed: 3 })
   await retry(id)
   await play(() => 'does')
