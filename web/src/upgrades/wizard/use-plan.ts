@@ -62,7 +62,7 @@ async function previewPlan(
     const plan = await answerOf(sendAppliances(api, orgId, request.siteId, { ...request.body, dry_run: true }))
     if ('plan_id' in plan) return appliancePlan(plan, names)
   } else {
-    const plan = await previewDevices(api, orgId, request)
+    const plan = await sendDevices(api, orgId, request, { dry_run: true })
     if ('plan_id' in plan) return devicePlan(plan)
   }
   throw new Error('The answer to a preview is no plan')
@@ -76,22 +76,42 @@ function sendAppliances(api: Api, orgId: string, siteId: string | undefined, bod
     : api.POST('/api/v1/sites/{site_id}/mxedges/upgrade', { params: { path: { site_id: siteId } }, body })
 }
 
-function previewDevices(api: Api, orgId: string, request: Exclude<UpgradeRequest, ApplianceRequest>) {
-  const { kind, siteId, body } = request
-  const asked = { dry_run: true }
-  if (siteId === undefined) {
+/** What is asked of an upgrade: its plan, or its start by one. */
+type Asked = { readonly dry_run: true } | { readonly plan_id: string }
+
+function sendDevices(api: Api, orgId: string, request: Exclude<UpgradeRequest, ApplianceRequest>, asked: Asked) {
+  const isStart = 'plan_id' in asked
+  if (request.siteId === undefined) {
     const params = { path: { org_id: orgId } }
-    return kind === 'ssr'
-      ? answerOf(api.POST('/api/v1/orgs/{org_id}/ssr/upgrade', { params, body: { ...body, ...asked } }))
-      : answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade', { params, body: { ...body, ...asked } }))
+    return request.kind === 'ssr'
+      ? answerOf(
+          api.POST('/api/v1/orgs/{org_id}/ssr/upgrade', {
+            params,
+            body: isStart ? asked : { ...request.body, ...asked },
+          }),
+        )
+      : answerOf(
+          api.POST('/api/v1/orgs/{org_id}/devices/upgrade', {
+            params,
+            body: isStart ? asked : { ...request.body, ...asked },
+          }),
+        )
   }
-  const path = { site_id: siteId }
-  if (kind === 'device')
+  const path = { site_id: request.siteId }
+  if (request.kind === 'device')
     return answerOf(
-      api.POST('/api/v1/sites/{site_id}/devices/upgrade', { params: { path }, body: { ...body, ...asked } }),
+      api.POST('/api/v1/sites/{site_id}/devices/upgrade', {
+        params: { path },
+        body: isStart ? asked : { ...request.body, ...asked },
+      }),
     )
-  const params = { path: { ...path, device_id: request.deviceId } }
-  return answerOf(api.POST('/api/v1/sites/{site_id}/ssr/{device_id}/upgrade', { params, body: { ...body, ...asked } }))
+  const { deviceId, body } = request
+  return answerOf(
+    api.POST('/api/v1/sites/{site_id}/ssr/{device_id}/upgrade', {
+      params: { path: { ...path, device_id: deviceId } },
+      body: isStart ? { ...asked, version: body.version } : { ...body, ...asked },
+    }),
+  )
 }
 
 /** @returns The id of the upgrade. */
@@ -99,30 +119,8 @@ async function startPlan(api: Api, orgId: string, request: UpgradeRequest, planI
   const plan = { plan_id: planId }
   const started = await (request.kind === 'mxedge'
     ? answerOf(sendAppliances(api, orgId, request.siteId, plan))
-    : startDevices(api, orgId, request, plan))
+    : sendDevices(api, orgId, request, plan))
   if ('upgrade_id' in started) return started.upgrade_id
   if (!('id' in started)) throw new Error('The answer to a start is no upgrade')
   return started.id
-}
-
-function startDevices(
-  api: Api,
-  orgId: string,
-  request: Exclude<UpgradeRequest, ApplianceRequest>,
-  plan: { readonly plan_id: string },
-) {
-  const { kind, siteId, body } = request
-  if (siteId === undefined) {
-    const params = { path: { org_id: orgId } }
-    return kind === 'ssr'
-      ? answerOf(api.POST('/api/v1/orgs/{org_id}/ssr/upgrade', { params, body: plan }))
-      : answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade', { params, body: plan }))
-  }
-  const path = { site_id: siteId }
-  if (kind === 'device')
-    return answerOf(api.POST('/api/v1/sites/{site_id}/devices/upgrade', { params: { path }, body: plan }))
-  const params = { path: { ...path, device_id: request.deviceId } }
-  return answerOf(
-    api.POST('/api/v1/sites/{site_id}/ssr/{device_id}/upgrade', { params, body: { ...plan, version: body.version } }),
-  )
 }
