@@ -14,7 +14,7 @@ export async function openServerDatabase(dataDir: string): Promise<pg.Pool> {
 
 export type SessionKind = 'ucentral' | 'agents' | 'junos'
 
-/** Returns the sessions that have begun since then and are connected; none while the database is away. */
+/** Returns the connected sessions that have begun since then, of agents those that were seen since then; none while the database is away. */
 export async function countSessions(database: pg.Pool, sinceMs: number): Promise<Record<SessionKind, number>> {
   const counts = { ucentral: 0, agents: 0, junos: 0 }
   const statement = `select family as kind, count(*)::integer from device_session
