@@ -5,7 +5,7 @@ const failure = new Error('Connection terminated unexpectedly')
 
 test('one failure of the database in ten seconds is an error', () => {
   let nowMs = 0
-  const levelOf = createFailureLevel(() => nowMs)
+  const levelOf = createFailureLevel('error', () => nowMs)
   const levels = [0, 1, 9999, 10_000, 10_001].map((ms) => {
     nowMs = ms
     return levelOf(failure)
@@ -14,6 +14,6 @@ test('one failure of the database in ten seconds is an error', () => {
 })
 
 test('a defect is always an error', () => {
-  const levelOf = createFailureLevel(() => 0)
+  const levelOf = createFailureLevel('error', () => 0)
   expect([failure, new TypeError('x'), new TypeError('x')].map(levelOf)).toEqual(['error', 'error', 'error'])
 })

@@ -1,20 +1,25 @@
 import { databaseFailure } from '../platform/database/database-failure.ts'
 
-export type FailureLevel = (error: unknown) => 'error' | 'debug'
+type Level = 'error' | 'warn'
+
+export type FailureLevel<L extends Level = 'error'> = (error: unknown) => L | 'debug'
 
 const QUIET_MS = 10_000
 
 /**
  * Returns the level of the line about a message that could not be handled. While the database fails, that is every message
- * of every device, and their lines could fill the disk, so only one in ten seconds is an error.
+ * of every device, and their lines could fill the disk, so only one in ten seconds is of the level `loud`.
  */
-export function createFailureLevel(monotonicMs: () => number): FailureLevel {
+export function createFailureLevel<L extends Level>(
+  loud: L,
+  monotonicMs: () => number = () => performance.now(),
+): FailureLevel<L> {
   let quietUntilMs = -Infinity
   return (error) => {
-    if (databaseFailure(error) === undefined) return 'error'
+    if (databaseFailure(error) === undefined) return loud
     const nowMs = monotonicMs()
     if (nowMs < quietUntilMs) return 'debug'
     quietUntilMs = nowMs + QUIET_MS
-    return 'error'
+    return loud
   }
 }

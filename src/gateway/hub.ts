@@ -101,7 +101,7 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
       refusals,
       now,
       monotonicMs,
-      failureLevel: createFailureLevel(monotonicMs),
+      failureLevel: createFailureLevel('error', monotonicMs),
       report: (report) => reports.add(report),
       listAwaitedRestarts: (deviceId) => awaited.list(deviceId),
       listLostCalls: (deviceId) => lost.list(deviceId),

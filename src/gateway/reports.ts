@@ -3,6 +3,7 @@ import { estimateBytes } from '../devices/telemetry/estimate-bytes.ts'
 import type { Context } from '../platform/context.ts'
 import { gatherUnlocked } from '../platform/queues/gather-unlocked.ts'
 import { deviceSpacing } from '../platform/queues/spacing.ts'
+import { createFailureLevel } from './failure-level.ts'
 
 /** Unwritten reports of one device; beyond them the device must wait, so that it can't fill our memory. */
 const MAX_UNWRITTEN = 32
@@ -29,6 +30,7 @@ export interface Reports {
 
 export function createReports(ctx: Context, batchSize: number): Reports {
   const unwritten = new Map<string, number>()
+  const levelOf = createFailureLevel('warn')
   const reports = gatherUnlocked<SessionReport>({
     name: 'reports of devices',
     log: ctx.log,
@@ -48,7 +50,7 @@ export function createReports(ctx: Context, batchSize: number): Reports {
     try {
       await reports.add(report)
     } catch (error) {
-      ctx.log.warn({ err: error, deviceId }, 'a report of a device was lost')
+      ctx.log[levelOf(error)]({ err: error, deviceId }, 'a report of a device was lost')
     }
     const left = (unwritten.get(deviceId) ?? 1) - 1
     if (left === 0) unwritten.delete(deviceId)

@@ -3,6 +3,7 @@ import type { Context } from '../../platform/context.ts'
 import { gatherAnswers } from '../../platform/queues/gather-answers.ts'
 import { isCommandCallId } from './call-ids.ts'
 import type { CommandRows, RowOfCommand, UpgradeEnd } from './command-rows.ts'
+import { createFailureLevel } from '../failure-level.ts'
 import { batchOf } from '../limits.ts'
 
 export interface LateReplies<C> {
@@ -32,13 +33,15 @@ export function createLateReplies<C extends RowOfCommand>(
       return found
     },
   })
+  const levelOf = createFailureLevel('warn')
   return {
     async findCommand(key) {
       if (!isCommandCallId(key.callId)) return null
       try {
         return await commands.add(key)
       } catch (error) {
-        ctx.log.warn({ err: error, deviceId: key.deviceId }, 'could not look up what a late reply answers; it is lost')
+        const fields = { err: error, deviceId: key.deviceId }
+        ctx.log[levelOf(error)](fields, 'could not look up what a late reply answers; it is lost')
         return null
       }
     },
@@ -46,7 +49,8 @@ export function createLateReplies<C extends RowOfCommand>(
       try {
         return (await rows.findUpgrade?.(end)) ?? null
       } catch (error) {
-        ctx.log.warn({ err: error, deviceId: end.deviceId }, 'could not look up which upgrade has ended; it is lost')
+        const fields = { err: error, deviceId: end.deviceId }
+        ctx.log[levelOf(error)](fields, 'could not look up which upgrade has ended; it is lost')
         return null
       }
     },

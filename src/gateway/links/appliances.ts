@@ -24,6 +24,7 @@ import { splitByBytes } from '../../platform/database/split.ts'
 import type { ApplianceHello, ApplianceLink, OrderAddresses } from './appliance-link.ts'
 import { type WithImage, addImages, artifactOf } from '../commands/artifacts.ts'
 import type { CommandRows } from '../commands/command-rows.ts'
+import { createFailureLevel } from '../failure-level.ts'
 import { linksOfStatement } from '../limits.ts'
 import { type RunningSide, type SessionRows, startSide } from './link-side.ts'
 import type { LinkRegistry } from './link-registry.ts'
@@ -54,6 +55,7 @@ export async function startAppliances(ctx: Context, options: ApplianceOptions): 
   const { nodeId, sweepMs } = options
   await recordMxedgeNodeLost(ctx, nodeId)
   const stopping = new AbortController()
+  const levelOf = createFailureLevel('warn')
   const side = startSide(ctx, {
     ...options,
     name: 'gateway-mxedge-commands',
@@ -84,7 +86,7 @@ export async function startAppliances(ctx: Context, options: ApplianceOptions): 
         try {
           await recordReport(ctx, { mxedgeId: deviceId, epoch }, { ...reported, stopping: stopping.signal })
         } catch (error) {
-          ctx.log.warn({ err: error, mxedgeId: deviceId }, 'a report of an edge appliance was lost')
+          ctx.log[levelOf(error)]({ err: error, mxedgeId: deviceId }, 'a report of an edge appliance was lost')
         }
       },
     },

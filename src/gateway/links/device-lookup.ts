@@ -1,6 +1,7 @@
 import type { Context } from '../../platform/context.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { gatherAnswers } from '../../platform/queues/gather-answers.ts'
+import { createFailureLevel } from '../failure-level.ts'
 import { batchOf } from '../limits.ts'
 
 /** Looks up rows of a device that connects. */
@@ -33,12 +34,13 @@ export function createDeviceLookup<T extends { readonly deviceId: string }>(
       return new Map(deviceIds.map((deviceId) => [deviceId, byDevice.get(deviceId) ?? []]))
     },
   })
+  const levelOf = createFailureLevel('warn')
   return {
     async list(deviceId) {
       try {
         return await gathered.add(deviceId)
       } catch (error) {
-        ctx.log.warn({ err: error, deviceId }, failure)
+        ctx.log[levelOf(error)]({ err: error, deviceId }, failure)
         return []
       }
     },

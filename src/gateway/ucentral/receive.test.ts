@@ -9,7 +9,7 @@ test('devices that connect while the database fails are asked to try again, and 
   const host = {
     ctx: { log },
     counters: { add: vi.fn() },
-    failureLevel: createFailureLevel(() => 0),
+    failureLevel: createFailureLevel('error', () => 0),
     connect: () => Promise.reject(new Error('Connection terminated unexpectedly')),
   } as unknown as UcentralHost
   const session = { mac: '020000000001', isConnected: false, address: null, close: vi.fn() }

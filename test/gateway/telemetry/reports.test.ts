@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
-import { beforeAll, expect, test } from 'vitest'
+import pg from 'pg'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { deviceIdOf } from '../../../src/devices/device.ts'
 import type { Telemetry } from '../../../src/devices/telemetry/telemetry.ts'
 import { createReports } from '../../../src/gateway/reports.ts'
-import { inTx } from '../../../src/platform/database/db.ts'
+import { inTx, openDb } from '../../../src/platform/database/db.ts'
 import { type GatewayHarness, createGatewayHarness, newMac } from '../harness.ts'
 
 let harness: GatewayHarness
@@ -85,4 +86,15 @@ test('devices must wait while 32 MiB of telemetry are unwritten, and a transacti
     where device_id = any(${macs.map(deviceIdOf)}) group by xmin`.execute(harness.ctx.db)
   expect(rows.length).toBeGreaterThan(1)
   for (const { count } of rows) expect(count * bytes).toBeLessThanOrEqual(4 * 1024 * 1024)
+})
+
+test('while the database does not answer, only the first of many lost reports is a warning', async () => {
+  const pool = new pg.Pool({ host: '/nonexistent' })
+  const warn = vi.spyOn(harness.ctx.log, 'warn')
+  const reports = createReports({ ...harness.ctx, db: openDb(pool, harness.ctx.secrets) }, 1)
+  for (const mac of [newMac(), newMac(), newMac()]) void reports.add(reportOf(mac, 1))
+  await reports.idle()
+  const lost = warn.mock.calls.filter((call) => (call as unknown[]).includes('a report of a device was lost'))
+  expect(lost).toHaveLength(1)
+  await pool.end()
 })
