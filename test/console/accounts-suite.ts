@@ -89,6 +89,7 @@ export function testAccounts(opened: () => Opened): void {
     await name.fill('Typed')
     await expiry.fill('90')
     await page.evaluate('history.go(2)')
+    await page.getByRole('dialog').getByRole('button', { name: 'Drop the changes' }).click()
     await page.waitForURL(`**/orgs/${person.orgId}/settings`)
     await waitUntil('the name is the other one', async () => (await name.inputValue()) === 'Northern lights')
     expect(await expiry.inputValue()).toBe('')

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } f
 import type { SignInForms as Forms } from '../accounts/sign-in/sign-in-forms.tsx'
 import type { Self } from '../accounts/self.ts'
 import { useServer } from '../api/client.ts'
+import { useUnsaved } from '../display/forms/leave-guard.tsx'
 
 interface EndedDialogProps {
   readonly isOpen: boolean
@@ -30,6 +31,7 @@ export function EndedDialog({ isOpen, self }: EndedDialogProps) {
 function Cover({ children }: { readonly children: ReactNode }) {
   const ids = { title: useId(), text: useId() }
   const dialog = useRef<HTMLDialogElement>(null)
+  const unsaved = useUnsaved()
   useLayoutEffect(() => {
     const { current } = dialog
     const { title } = document
@@ -65,7 +67,10 @@ function Cover({ children }: { readonly children: ReactNode }) {
           , for example with single sign-on: then this page goes on by itself.
         </p>
         <p className="hint">
-          <a href="/sign-in">Leave this page</a> and lose what you have typed, to sign in as somebody else.
+          <a href="/sign-in" onClick={unsaved.release}>
+            Leave this page
+          </a>{' '}
+          and lose what you have typed, to sign in as somebody else.
         </p>
       </div>
     </dialog>

@@ -27,16 +27,22 @@ import { csrfTokenIn } from '../api/csrf.ts'
 import { createReachability } from '../api/reachability.ts'
 import { createPageSession } from '../api/session.ts'
 import { browserStream } from '../api/stream.ts'
+import { UnsavedContext } from '../display/forms/leave-guard.tsx'
+import { createUnsaved } from '../display/forms/unsaved.ts'
 import { createQueries } from './queries.ts'
 import { pauseWithoutSession } from './pause-without-session.ts'
 import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
 
 const reachability = createReachability()
+const unsaved = createUnsaved()
 const session = createPageSession({
   readToken: () => csrfTokenIn(document.cookie),
   readPerson: async () => (await readSelf(api)).admin_id,
-  discard: () => globalThis.location.reload(),
+  discard() {
+    unsaved.release()
+    globalThis.location.reload()
+  },
 })
 const api = createApi({ reachability, token: session.token })
 const server = { api, reachability, session, stream: browserStream() }
@@ -58,7 +64,9 @@ if (root !== null) {
     >
       <ServerContext value={server}>
         <QueryClientProvider client={queries}>
-          <RouterProvider router={router} />
+          <UnsavedContext value={unsaved}>
+            <RouterProvider router={router} />
+          </UnsavedContext>
         </QueryClientProvider>
       </ServerContext>
     </MantineProvider>,

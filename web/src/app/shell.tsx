@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'react'
 import { useSelf } from '../accounts/self.ts'
 import { answerOf, useServer } from '../api/client.ts'
 import { QuietButton } from '../display/forms/button.tsx'
+import { useMayLeave, useUnsaved } from '../display/forms/leave-guard.tsx'
 import { focusContentIfLost, keepFocusIn } from '../display/forms/focus.ts'
 import { EmptyState, ProblemNote } from '../display/layout/notices.tsx'
 import { PageTitle } from '../display/layout/page-title.tsx'
@@ -118,18 +119,26 @@ function OrgChoice({ orgId }: { readonly orgId: string }) {
 function Account() {
   const { api } = useServer()
   const self = useSelf()
+  const mayLeave = useMayLeave()
+  const unsaved = useUnsaved()
   const signOut = useMutation({
     mutationFn: () => answerOf(api.POST('/api/v1/logout')),
     // The identity provider ends its own session. With the page goes everything that it has read.
-    onSuccess: ({ forward_url: forwardUrl }) => globalThis.location.assign(forwardUrl ?? '/sign-in'),
+    onSuccess({ forward_url: forwardUrl }) {
+      unsaved.release()
+      globalThis.location.assign(forwardUrl ?? '/sign-in')
+    },
   })
+  const leave = async (): Promise<void> => {
+    if (await mayLeave()) signOut.mutate()
+  }
   return (
     <div className="account">
       <Link to="/account" className="account-email" title={self?.email}>
         {self?.email}
       </Link>
       <SchemeChoice />
-      <QuietButton isBusy={signOut.isPending} onClick={() => signOut.mutate()}>
+      <QuietButton isBusy={signOut.isPending} onClick={() => void leave()}>
         Sign out
       </QuietButton>
       <ProblemNote problem={signOut.error} />

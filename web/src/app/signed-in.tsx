@@ -2,6 +2,7 @@ import { Outlet } from '@tanstack/react-router'
 import { useEffect, useSyncExternalStore } from 'react'
 import { useSelf } from '../accounts/self.ts'
 import { useServer } from '../api/client.ts'
+import { LeaveGuard } from '../display/forms/leave-guard.tsx'
 import { EndedDialog } from './ended-dialog.tsx'
 
 /** The pages of a person. When the session has ended they stay as they are, under a dialog in which the person signs in again. */
@@ -16,7 +17,9 @@ export function SignedIn() {
   useEffect(() => session.leave, [session])
   return (
     <>
-      <Outlet />
+      <LeaveGuard>
+        <Outlet />
+      </LeaveGuard>
       <EndedDialog isOpen={isEnded} self={self} />
     </>
   )

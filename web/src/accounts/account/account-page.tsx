@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/texts/counted.ts'
 import { ConfirmButton, FieldRefusal } from '../../display/forms/confirm-button.tsx'
+import { useUnsaved } from '../../display/forms/leave-guard.tsx'
 import { PasswordInput } from '../../display/forms/password-input.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
@@ -123,6 +124,7 @@ function OrgPanel({ self }: { readonly self: Self }) {
 
 function DeleteButton({ orgs }: { readonly orgs: number }) {
   const { api } = useServer()
+  const unsaved = useUnsaved()
   const [password, setPassword] = useState('')
   const sessions = useSessions().data?.length ?? 0
   const tokens = useTokens().data?.length ?? 0
@@ -156,6 +158,7 @@ function DeleteButton({ orgs }: { readonly orgs: number }) {
       }
       run={async () => {
         await answerOf(api.DELETE('/api/v1/self', { body: password === '' ? {} : { password } }))
+        unsaved.release()
         globalThis.location.assign('/sign-in')
       }}
     />

@@ -12,14 +12,16 @@ import {
   withEdit,
   withReliedOn,
 } from './edits.ts'
+import { useHold } from './leave-guard.tsx'
 
-/** The content of a form over something stored that others may change at the same time. */
+/** The content of a form over something stored that others may change at the same time. The page is not left with edits unasked. */
 export function useEdits(
   stored: Texts,
   fieldOf: (name: string) => ShownField,
   reliedOn: (name: string) => readonly string[] = () => [],
 ) {
   const [edits, setEdits] = useState<Edits>({})
+  useHold(Object.keys(edits).length > 0)
   return {
     edits,
     texts: editedTexts(stored, edits),

@@ -183,7 +183,7 @@ function DeleteButton({ orgId, map, devices }: DeleteButtonProps) {
         await answerOf(
           api.DELETE('/api/v1/sites/{site_id}/maps/{map_id}', { params: { path: { site_id: siteId, map_id: mapId } } }),
         )
-        await navigate({ to: '/orgs/$orgId/sites/$siteId', params: { orgId, siteId } })
+        await navigate({ to: '/orgs/$orgId/sites/$siteId', params: { orgId, siteId }, ignoreBlocker: true })
         await queries.invalidateQueries({ queryKey: ['maps', siteId] })
       }}
     />

@@ -79,7 +79,7 @@ function DeleteButton({ sso: { id, org_id: orgId, name } }: { readonly sso: Sso 
         await answerOf(
           api.DELETE('/api/v1/orgs/{org_id}/ssos/{sso_id}', { params: { path: { org_id: orgId, sso_id: id } } }),
         )
-        await navigate({ to: '/orgs/$orgId/sso', params: { orgId } })
+        await navigate({ to: '/orgs/$orgId/sso', params: { orgId }, ignoreBlocker: true })
         await queries.invalidateQueries({ queryKey: ['ssos', orgId] })
       }}
     />

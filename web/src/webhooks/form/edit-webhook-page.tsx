@@ -41,7 +41,7 @@ export function EditWebhookPage() {
               save={async (body) => {
                 await calls.update(webhookId, body)
                 await queries.invalidateQueries()
-                await navigate(to)
+                await navigate({ ...to, ignoreBlocker: true })
               }}
             />
           ) : (

@@ -37,7 +37,8 @@ export function NewWebhookPage() {
           save={async (body) => {
             const { id } = await calls.create(body)
             await queries.invalidateQueries({ queryKey: ['webhooks', place] })
-            await navigate({ to: '/orgs/$orgId/webhooks/$webhookId', params: { orgId, webhookId: id }, search })
+            const params = { orgId, webhookId: id }
+            await navigate({ to: '/orgs/$orgId/webhooks/$webhookId', params, search, ignoreBlocker: true })
           }}
         />
       ) : (
