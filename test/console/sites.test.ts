@@ -10,6 +10,7 @@ import { picture } from '../maps/pictures.ts'
 import { testApplianceUpgrades } from './appliance-upgrades-suite.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
+import { testDrafts } from './draft-suite.ts'
 import { testLeaving } from './leave-suite.ts'
 import { testSiteSettings } from './site-settings-suite.ts'
 import { testSiteWizard } from './site-wizard-suite.ts'
@@ -284,6 +285,7 @@ describe.skipIf(noChromium !== null)(
     testSiteSettings(() => server)
     testLeaving(() => server)
     testSiteWizard(() => server)
+    testDrafts(() => server)
     testUpgrades(() => ({ server, page }))
     testApplianceUpgrades(() => ({ server, page }))
   },

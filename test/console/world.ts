@@ -17,7 +17,7 @@ export interface ConsoleWorld extends TestServer {
   /** @param view Options of the browser's context. */
   openPage(view?: Parameters<typeof openView>[2]): Promise<OpenPage>
   /** Opens a page as a person who has signed in. */
-  enter(person: TestOrg, path: string): Promise<OpenPage>
+  enter(person: TestOrg, path: string, view?: Parameters<typeof openView>[2]): Promise<OpenPage>
   /** Adds a webhook to the organization. @returns Its id. */
   addWebhook(body: object): Promise<string>
 }
@@ -43,8 +43,8 @@ export async function startConsole(ssoDomains = new Map<string, string>()): Prom
     browser,
     path,
     openPage,
-    async enter(person, target) {
-      const opened = await openPage()
+    async enter(person, target, view) {
+      const opened = await openPage(view)
       await openSession(opened.context, person)
       await opened.page.goto(target)
       return opened

@@ -36,20 +36,21 @@ export interface View {
   readonly scheme?: 'light' | 'dark'
   readonly width?: number
   readonly height?: number
+  readonly zone?: string
 }
 
 /** Opens a separate window with separate cookies. */
 export function openView(
   browser: Browser,
   url: string,
-  { scheme = 'light', width = 1280, height = 860 }: View = {},
+  { scheme = 'light', width = 1280, height = 860, zone = 'Europe/Berlin' }: View = {},
 ): Promise<BrowserContext> {
   return browser.newContext({
     baseURL: url,
     colorScheme: scheme,
     viewport: { width, height },
     reducedMotion: 'reduce',
-    timezoneId: 'Europe/Berlin',
+    timezoneId: zone,
     locale: 'en-GB',
   })
 }

@@ -5,11 +5,11 @@ afterEach(() => {
 })
 
 /** Formatters keep the zone in which they were created. */
-async function textIn(zone: string, local: string, nowMs?: number): Promise<string | null> {
+async function textIn(zone: string, local: string, instant?: string): Promise<string | null> {
   vi.stubEnv('TZ', zone)
   vi.resetModules()
   const { clockChangeText } = await import('./clock-change.ts')
-  return clockChangeText(local, nowMs)
+  return clockChangeText(local, instant, Date.UTC(2026, 5, 1))
 }
 
 it.each([
@@ -26,7 +26,15 @@ it.each([
     'Your clock shows this time twice: the first, 05 Apr, 01:45:00 GMT+11, is meant.',
   ],
 ])('says in %s what %s means when the clocks change', async (zone, local, text) => {
-  expect(await textIn(zone, local, Date.UTC(2026, 5, 1))).toBe(text)
+  expect(await textIn(zone, local)).toBe(text)
+})
+
+it('says which of two times is meant', async () => {
+  const zone = 'America/New_York'
+  expect(await textIn(zone, '2026-11-01T01:30', '2026-11-01T05:30:00Z')).toContain('the first, 01 Nov, 01:30:00 GMT-4,')
+  expect(await textIn(zone, '2026-11-01T01:30', '2026-11-01T06:30:00Z')).toContain(
+    'the second, 01 Nov, 01:30:00 GMT-5,',
+  )
 })
 
 it.each([

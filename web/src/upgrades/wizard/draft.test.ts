@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { parseDraft } from './draft.ts'
 import { requestOf } from './request.ts'
 
@@ -42,4 +42,16 @@ it('reads any address, and its own again', () => {
       },
     ),
   )
+})
+
+it('has the same instants for people in different zones', () => {
+  const typed = { kind: 'ssr', start: '2026-12-01T02:00', end: '2026-12-01T04:00', reboot: 'soon', times: ['', 'x'] }
+  vi.stubEnv('TZ', 'America/New_York')
+  const draft = parseDraft(typed)
+  expect(draft).toEqual({ ...typed, start: '2026-12-01T07:00:00Z', end: '2026-12-01T09:00:00Z' })
+  vi.stubEnv('TZ', 'Asia/Tokyo')
+  expect(parseDraft({ ...draft })).toEqual(draft)
+  // It is a time at each site.
+  expect(parseDraft({ start: '2026-12-01T02:00' })).toEqual({ start: '2026-12-01T02:00' })
+  vi.unstubAllEnvs()
 })

@@ -1,6 +1,7 @@
 import { type DeviceType, deviceTypes } from '../../devices/device.ts'
 import { type UpgradeKind, upgradeKinds } from '../overview.ts'
 import { keysOf } from '../../display/keys-of.ts'
+import { instantOf } from '../../display/times/clock-reading.ts'
 
 export const strategies = ['canary', 'serial', 'rrm', 'big_bang'] as const
 export type Strategy = (typeof strategies)[number]
@@ -67,7 +68,10 @@ const parts = ['download', 'reboot'] as const
 /** One of the two steps of an upgrade of routers. */
 export type Part = (typeof parts)[number]
 
-/** The draft of an upgrade, as in the address of the page. */
+/**
+ * The draft of an upgrade, as in the address of the page, which people send to each other: its instants, such as
+ * "2026-12-01T01:00:00Z", are the same for all of them.
+ */
 export interface Draft {
   /** The site whose upgrade it is; absent: that of the organization. The path of the page has it. */
   readonly siteId?: string
@@ -90,13 +94,13 @@ export interface Draft {
   readonly downgrades?: Downgrades
   /** Of appliances; absent: services are upgraded. */
   readonly distro?: string
-  /** For devices a time on the clocks of each site, otherwise on the viewer's; absent: now. */
+  /** For devices a time on the clocks of each site, such as "2026-12-01T02:00", otherwise an instant; absent: now. */
   readonly start?: string
   /** Of routers; absent: they download and reboot. */
   readonly part?: Part
-  /** Of routers, on the viewer's clock; absent: as soon as they have downloaded. */
+  /** An instant, of routers; absent: as soon as they have downloaded. */
   readonly reboot?: string
-  /** On the viewer's clock; absent: it does not end by itself. */
+  /** An instant; absent: it does not end by itself. */
   readonly end?: string
   /** Absent: what is in another upgrade stays there. */
   readonly takeover?: Takeover
@@ -114,7 +118,7 @@ export interface Draft {
   readonly gate?: Gate
   /** The minutes between phases without an approval, as typed; absent: the next one follows at once. */
   readonly soak?: string
-  /** When the phases after the first one begin at the earliest, on the viewer's clock; empty: as soon as they may. */
+  /** The instants at which the phases after the first one begin at the earliest; empty: as soon as they may. */
   readonly times?: readonly string[]
   /** Absent: anyone who may. */
   readonly approver?: Approver
@@ -183,21 +187,28 @@ const texts = [
   'most',
 ] as const
 
-/** Keeps the known fields of a draft; an address that was typed by hand may contain anything. */
+/**
+ * Keeps the known fields of a draft; an address that was typed by hand may contain anything. Its instants without a zone are on the
+ * viewer's clock, and the page replaces them in the address.
+ */
 export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
+  const kind = upgradeKinds.find((one) => one === search['kind'])
+  const instants = new Set<string>(['reboot', 'end', ...((kind ?? defaults.kind) === 'device' ? [] : ['start'])])
   const given = texts.flatMap((name) => {
     const value = search[name]
     // The router reads a text of digits as a number.
     const text = typeof value === 'number' ? String(value) : value
-    return typeof text === 'string' ? [[name, text] as const] : []
+    return typeof text === 'string' ? [[name, instants.has(name) ? instantOf(text) : text] as const] : []
   })
   const lists = (['ids', 'sites', 'models', 'times'] as const).flatMap((name) => {
     const value: unknown = search[name]
-    return Array.isArray(value) ? [[name, value.filter((item) => typeof item === 'string')] as const] : []
+    if (!Array.isArray(value)) return []
+    const items = value.filter((item) => typeof item === 'string')
+    return [[name, name === 'times' ? items.map(instantOf) : items] as const]
   })
   const services = servicesIn(search['services'])
   const choices = {
-    kind: upgradeKinds.find((kind) => kind === search['kind']),
+    kind,
     channel: channels.find((name) => name === search['channel']),
     downgrades: downgrades.find((name) => name === search['downgrades']),
     services: Object.keys(services).length === 0 ? undefined : services,

@@ -153,9 +153,8 @@ function isGiven(text: string | undefined): text is string {
   return text !== undefined && text !== ''
 }
 
-/** @param local A time on the clock of the viewer, such as "2026-12-01T02:00". */
-function epochOf(local: string): number {
-  return Math.floor(new Date(local).getTime() / 1000)
+function epochOf(instant: string): number {
+  return Math.floor(new Date(instant).getTime() / 1000)
 }
 
 /** Returns the phases and the tolerated failures, as far as the strategy has them. */
