@@ -326,7 +326,9 @@ describe('the versions of automatic upgrades', () => {
     expect(await upgrades()).toMatchObject([{ status: 'failed' }])
     await pass(DAY_MS)
     expect(await upgrades()).toHaveLength(1)
-    expect(await state()).toMatchObject({ reason: 'the last one failed, and the versions are the same' })
+    expect(await state()).toMatchObject({
+      reason: `2.0.0 has failed on 1 access point of the model ${MODEL}, so all of them wait`,
+    })
     const mended = { version: '2.0.1' }
     await rollout.ctx.db.updateTable('firmwareVersion').set(mended).where('version', '=', NEW).execute()
     rollout.clock.advance(DAY_MS)

@@ -1,7 +1,6 @@
 import { type AutoUpgrade, nextAutoUpgrade } from '../../orgs/windows/auto-upgrade.ts'
 import { type MaintenanceWindow, findOpening } from '../../orgs/windows/windows.ts'
 import { findZone, utcZone } from '../planning/plan-start.ts'
-import type { VersionsByModel } from './tables.ts'
 
 /** The automatic upgrades of a site. */
 export interface AutoUpgradeSite {
@@ -18,8 +17,6 @@ export interface AutoUpgradeSite {
   readonly ranAt: Date | null
   /** The last site upgrade that began. */
   readonly upgradeId: string | null
-  /** Its versions if it has failed. */
-  readonly failed: VersionsByModel | null
   /** Why none began the last time. */
   readonly reason: string | null
 }

@@ -2,15 +2,25 @@ import { type SiteScope, systemSiteScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import { listWindows } from '../../orgs/org-settings/store.ts'
 import { findWrongField } from '../../orgs/windows/auto-upgrade.ts'
-import { inTx } from '../../platform/database/db.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { inCreationTx } from '../creation/in-creation-tx.ts'
+import { prepareUpgrade } from '../creation/prepare-upgrade.ts'
 import { type AutoUpgradeSite, nextTimeOf, opensBefore } from './auto-upgrade.ts'
+import { type HeldPlan, listHeld } from './decide-held.ts'
 import { Idle } from './idle.ts'
-import { LATE_MS, NO_DEVICE, findIdleReason, requestOf, versionsOf } from './plan-auto-upgrade.ts'
-import { type SitePlace, findAutoUpgrade, listConnectedAps, listDueSites, updateRun, upsertTime } from './store.ts'
+import { LATE_MS, NO_DEVICE, type WantedUpgrade, findIdleReason, requestOf } from './plan-auto-upgrade.ts'
+import {
+  type SitePlace,
+  findAutoUpgrade,
+  listConnectedAps,
+  listDueSites,
+  listFailures,
+  updateRun,
+  upsertTime,
+} from './store.ts'
 
 /** Times of day have minutes. */
 const INTERVAL_MS = 60_000
@@ -86,17 +96,27 @@ async function begin(ctx: Context, scope: SiteScope, { site, run }: Due): Promis
     return 'no maintenance window opens before the next time'
   try {
     await inCreationTx(ctx, scope, async (tx, create) => {
-      const created = await create(requestOf({ ...site, deviceIds, endsAt }))
-      const idle = findIdleReason(created, site.failed)
+      const wanted = { ...site, deviceIds, endsAt, held: [] }
+      const held = await listHeldDevices(ctx, tx, scope, wanted)
+      const created = await create(requestOf({ ...wanted, held }))
+      const idle = findIdleReason({ ...created, plans: [...created.plans, ...held] })
       if (idle !== null) throw new Idle(idle)
       const [upgrade] = created.sites
       if (upgrade === undefined) throw new Idle('the site was deleted')
-      const result = { upgradeId: upgrade.id, versions: versionsOf(created) }
-      if (!(await updateRun(tx, scope, { ...run, result }))) throw new Idle('another process has begun it')
+      if (!(await updateRun(tx, scope, { ...run, result: { upgradeId: upgrade.id } })))
+        throw new Idle('another process has begun it')
     })
     return null
   } catch (error) {
     if (error instanceof Idle || (error instanceof AppError && error.code === 'invalid')) return error.message
     throw error
   }
+}
+
+/** Lists the devices to which a version that has failed is not given again. Which versions they would get follows from a plan. */
+async function listHeldDevices(ctx: Context, tx: Tx, scope: SiteScope, wanted: WantedUpgrade): Promise<HeldPlan[]> {
+  const failures = await listFailures(tx, scope)
+  if (failures.length === 0) return []
+  const { plans } = await prepareUpgrade(ctx, tx, scope, requestOf(wanted))
+  return listHeld(plans, failures)
 }

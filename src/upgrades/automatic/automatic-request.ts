@@ -20,6 +20,8 @@ export interface AutomaticUpgrade {
   readonly endsAt: Date | null
   /** The name of the setting. */
   readonly setting: string
+  /** Why it leaves devices out. */
+  readonly reasons?: readonly string[]
 }
 
 /**
@@ -27,9 +29,22 @@ export interface AutomaticUpgrade {
  * refuse it for the others, and devices keep what is higher than a label.
  */
 export function automaticRequest(upgrade: AutomaticUpgrade): UpgradeRequest {
-  const { kind, siteId, deviceIds, type, version, ofModels, snapshot, strategy, endsAt, setting } = upgrade
+  const {
+    kind,
+    siteId,
+    deviceIds,
+    type,
+    version,
+    ofModels,
+    snapshot,
+    strategy,
+    endsAt,
+    setting,
+    reasons = [],
+  } = upgrade
   const firmwareType = type === 'ap' ? 'ap' : 'junos'
-  const note = { reason: `Begun by ${setting} in the settings of the site or its organization` }
+  const begun = `Begun by ${setting} in the settings of the site or its organization`
+  const notes = [begun, ...reasons].map((reason) => ({ reason }))
   return {
     ...plainRequest,
     kind,
@@ -47,7 +62,7 @@ export function automaticRequest(upgrade: AutomaticUpgrade): UpgradeRequest {
     ],
     snapshot,
     strategy: strategy.name,
-    phasing: { ...strategy.phasing, notes: [...strategy.phasing.notes, note] },
+    phasing: { ...strategy.phasing, notes: [...strategy.phasing.notes, ...notes] },
     endsAt,
     isAutomatic: true,
     document: {

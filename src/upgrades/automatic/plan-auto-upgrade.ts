@@ -4,7 +4,7 @@ import type { UpgradeRequest } from '../org-upgrade.ts'
 import type { Planned } from '../planning/plan-targets.ts'
 import { rrm } from '../strategies/rrm.ts'
 import { automaticRequest } from './automatic-request.ts'
-import type { VersionsByModel } from './tables.ts'
+import type { HeldPlan } from './decide-held.ts'
 
 /** A server that was down at the time begins an upgrade so much later at most. Source: the published interface says "within an hour". */
 export const LATE_MS = 3600e3
@@ -16,20 +16,26 @@ export interface WantedUpgrade {
   readonly deviceIds: ReadonlySet<string>
   /** Shortly before the next one. */
   readonly endsAt: Date
+  /** The devices that keep their version, although the setting has another one for them. */
+  readonly held: readonly HeldPlan[]
 }
 
 /** Returns the request that carries out the setting. */
-export function requestOf({ rule, ...wanted }: WantedUpgrade): UpgradeRequest {
+export function requestOf({ siteId, rule, deviceIds, endsAt, held }: WantedUpgrade): UpgradeRequest {
   const { version = 'stable', custom_versions: ofModels = {} } = rule
+  const heldIds = new Set(held.map(({ device }) => device.id))
   return automaticRequest({
-    ...wanted,
     kind: 'device',
+    siteId,
+    deviceIds: deviceIds.difference(heldIds),
     type: 'ap',
     version: version === 'custom' ? null : version,
     ofModels,
     snapshot: false,
     strategy: { name: rrm.name, phasing: rrm.parse({}) },
+    endsAt,
     setting: 'auto_upgrade',
+    reasons: reasonsOf(held),
   })
 }
 
@@ -40,35 +46,23 @@ export interface PlannedDevices {
   readonly busy: ReadonlySet<string>
 }
 
-/** Returns the versions that devices get, by model. */
-export function versionsOf({ plans, busy }: PlannedDevices): VersionsByModel {
-  return Object.fromEntries(
-    plans.flatMap((plan) =>
-      plan.kind === 'upgrade' && !busy.has(plan.device.id) ? [[plan.device.model, plan.entry.version]] : [],
-    ),
-  )
-}
-
 /** Why nothing begins at a site without connected access points. */
 export const NO_DEVICE = 'no access point is connected'
 
 /** Reasons are shown to people, who need no list of all models. */
 const MAX_REASONS = 3
 
-/**
- * Returns why no upgrade begins; null: it begins.
- * @param failed The versions of the last one if it has failed: the same ones would fail again, at each time.
- */
-export function findIdleReason(planned: PlannedDevices, failed: VersionsByModel | null): string | null {
-  const { plans, busy } = planned
+/** Returns why no upgrade begins; null: it begins. */
+export function findIdleReason({ plans, busy }: PlannedDevices): string | null {
   if (plans.length === 0) return NO_DEVICE
-  const versions = Object.entries(versionsOf(planned))
-  if (versions.length > 0) {
-    const isRepeated = failed !== null && versions.every(([model, version]) => failed[model] === version)
-    return isRepeated ? 'the last one failed, and the versions are the same' : null
-  }
+  if (plans.some(({ kind, device }) => kind === 'upgrade' && !busy.has(device.id))) return null
   if (busy.size > 0) return `other upgrades have ${counted(busy.size, 'access point')}`
-  const reasons = new Set(plans.flatMap((plan) => (plan.kind === 'leave_out' ? [plan.reason] : [])))
-  if (reasons.size === 0) return 'each connected access point runs its version'
-  return [...reasons].slice(0, MAX_REASONS).join('; ')
+  const reasons = reasonsOf(plans)
+  return reasons.length === 0
+    ? 'each connected access point runs its version'
+    : reasons.slice(0, MAX_REASONS).join('; ')
+}
+
+function reasonsOf(plans: readonly Planned[]): string[] {
+  return [...new Set(plans.flatMap((plan) => (plan.kind === 'leave_out' ? [plan.reason] : [])))]
 }

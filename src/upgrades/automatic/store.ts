@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SiteScope } from '../../access/scope.ts'
-import { type Reader, type Tx, json } from '../../platform/database/db.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { AutoUpgradeSite } from './auto-upgrade.ts'
-import type { VersionsByModel } from './tables.ts'
+import type { Failure } from './decide-held.ts'
 
 /** The sites whose settings, or else those of their organization, turn automatic upgrades on. */
 const enabled = sql`
@@ -60,12 +60,10 @@ export async function findAutoUpgrade(
   now: Date,
 ): Promise<AutoUpgradeSite | undefined> {
   const { rows } = await sql<AutoUpgradeSite>`
-    select site.id as site_id, ${knownFields} as rule, enabled.rule_hash, site.timezone, auto.due_at, auto.ran_at, auto.upgrade_id, auto.reason,
-      case when part.status = 'failed' then auto.versions end as failed
+    select site.id as site_id, ${knownFields} as rule, enabled.rule_hash, site.timezone, auto.due_at, auto.ran_at, auto.upgrade_id, auto.reason
     from (${enabled}) enabled
       join site on site.org_id = enabled.org_id and site.id = enabled.site_id
       left join site_auto_upgrade auto on auto.org_id = site.org_id and auto.site_id = site.id and ${isKnown(now)}
-      left join site_upgrade part on part.org_id = auto.org_id and part.id = auto.upgrade_id
     where site.org_id = ${scope.orgId} and site.id = ${scope.siteId}`.execute(reader)
   return rows[0]
 }
@@ -76,7 +74,7 @@ export async function upsertTime(
   { orgId, siteId }: SiteScope,
   { ruleHash, timezone, dueAt }: Pick<AutoUpgradeSite, 'ruleHash' | 'timezone'> & { readonly dueAt: Date },
 ): Promise<void> {
-  const fresh = { ruleHash, timezone, dueAt, ranAt: null, upgradeId: null, versions: null, reason: null }
+  const fresh = { ruleHash, timezone, dueAt, ranAt: null, upgradeId: null, failedIds: [], reason: null }
   await tx
     .insertInto('siteAutoUpgrade')
     .values({ orgId, siteId, ...fresh })
@@ -90,8 +88,14 @@ export interface AutoUpgradeRun {
   readonly at: Date
   readonly nextAt: Date
   /** The site upgrade that began, or why none did. */
-  readonly result: { readonly upgradeId: string; readonly versions: VersionsByModel } | { readonly reason: string }
+  readonly result: { readonly upgradeId: string } | { readonly reason: string }
 }
+
+/** The earlier upgrades that matter to the next one: those that are gone, or succeeded, do not. */
+const failedSoFar = sql<string[]>`array(
+  select part.id from site_upgrade part
+  where part.org_id = site_auto_upgrade.org_id and part.id = any(site_auto_upgrade.failed_ids || site_auto_upgrade.upgrade_id)
+    and part.status not in ('completed', 'cancelled'))`
 
 /** @returns False: another process has done it, or the setting has changed. */
 export async function updateRun(
@@ -99,7 +103,7 @@ export async function updateRun(
   scope: SiteScope,
   { dueAt, at, nextAt, result }: AutoUpgradeRun,
 ): Promise<boolean> {
-  const begun = 'upgradeId' in result ? { upgradeId: result.upgradeId, versions: json(result.versions) } : {}
+  const begun = 'upgradeId' in result ? { upgradeId: result.upgradeId, failedIds: failedSoFar } : {}
   const reason = 'reason' in result ? result.reason : null
   const { numUpdatedRows } = await tx
     .updateTable('siteAutoUpgrade')
@@ -125,4 +129,18 @@ export async function listConnectedAps(reader: Reader, scope: SiteScope): Promis
     .where('status.connected', '=', true)
     .execute()
   return new Set(rows.map(({ id }) => id))
+}
+
+/** Lists the devices at the site that failed in an automatic upgrade with its setting, if the upgrade failed as a whole. */
+export async function listFailures(reader: Reader, { orgId, siteId }: SiteScope): Promise<Failure[]> {
+  const { rows } = await sql<Failure>`
+    select target.device_id, target.model, coalesce(target.path -> -1 ->> 'version', target.target_version) as version,
+      coalesce((command.outcome ->> 'final')::boolean, false) as is_final
+    from site_auto_upgrade auto
+      join site_upgrade part on part.org_id = auto.org_id and part.id = any(auto.failed_ids || auto.upgrade_id) and part.status = 'failed'
+      join upgrade_target target on target.org_id = part.org_id and target.upgrade_id = part.id and target.state = 'failed'
+      join device on device.org_id = target.org_id and device.id = target.device_id and device.site_id = auto.site_id
+      left join device_command command on command.org_id = target.org_id and command.id = target.command_id
+    where auto.org_id = ${orgId} and auto.site_id = ${siteId}`.execute(reader)
+  return rows
 }

@@ -1,4 +1,4 @@
-import type { Json } from '../../platform/database/json-column.ts'
+import type { Generated } from 'kysely'
 import type { OnboardingSetting } from './onboarding.ts'
 
 declare module '../../platform/database/schema.ts' {
@@ -18,14 +18,13 @@ export interface SiteAutoUpgradeTable {
   dueAt: Date
   /** The last time; null: there was none with this setting. */
   ranAt: Date | null
-  /** The last site upgrade that began, and its versions; null: none did. */
+  /** The last site upgrade that began; null: none did. */
   upgradeId: string | null
-  versions: Json<VersionsByModel> | null
+  /** Earlier ones with this setting that had not succeeded when the next one began. */
+  failedIds: Generated<string[]>
   /** Why none began the last time. */
   reason: string | null
 }
-
-export type VersionsByModel = Readonly<Record<string, string>>
 
 /** A site where such a setting was seen. */
 export interface OnboardingSiteTable {
