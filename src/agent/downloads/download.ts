@@ -8,13 +8,11 @@ import { NotExecuted } from '../appliance.ts'
 import { deleteArtifacts, hashFile } from './artifact-folder.ts'
 import { Interrupted } from '../interrupted.ts'
 import type { OnPoint } from '../points.ts'
-import { MIN_BYTES, TransportError, requestPart } from './request-part.ts'
+import { MIN_BYTES, requestPart } from './request-part.ts'
+import { type RetryLimits, TransportError, defaultRetries, pauseBeforeRetry } from './transport.ts'
 
-export interface DownloadLimits {
-  /** The number of consecutive attempts that may fail without receiving any bytes. */
-  readonly tries: number
-  readonly firstPauseMs: number
-  readonly longestPauseMs: number
+/** An attempt that has received bytes begins the count of `tries` again. */
+export interface DownloadLimits extends RetryLimits {
   readonly stallMs: number
   /** The time limit for all attempts together. */
   readonly longestMs: number
@@ -23,9 +21,7 @@ export interface DownloadLimits {
 }
 
 const defaultLimits: DownloadLimits = {
-  tries: 8,
-  firstPauseMs: 1000,
-  longestPauseMs: 60_000,
+  ...defaultRetries,
   stallMs: 30_000,
   // The addresses of the gateway expire then.
   longestMs: 6 * 3_600_000,
@@ -207,11 +203,9 @@ class Download {
       try {
         await this.#receive(signal)
       } catch (error) {
-        if (signal.aborted || !(error instanceof TransportError)) throw error
+        if (signal.aborted) throw error
         failures = this.#offset - before >= MIN_BYTES ? 1 : failures + 1
-        if (failures >= limits.tries) throw error
-        const pauseMs = Math.min(limits.longestPauseMs, limits.firstPauseMs * 2 ** (failures - 1))
-        await wait(Math.max(pauseMs, error.retryAfterMs), undefined, { signal })
+        await wait(pauseBeforeRetry(error, failures, limits), undefined, { signal })
       }
     }
   }

@@ -1,18 +1,7 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { rootCertificates } from 'node:tls'
-
-/** Another attempt may succeed: the network failed, or the server is busy. */
-export class TransportError extends Error {
-  override readonly name = 'TransportError'
-  /** How long the server requests to wait; 0 if it does not. */
-  readonly retryAfterMs: number
-
-  constructor(message: string, retryAfterMs = 0) {
-    super(message)
-    this.retryAfterMs = retryAfterMs
-  }
-}
+import { TransportError, isPassingStatus, retryAfterMsOf, transportErrorOf } from './transport.ts'
 
 export interface PartRequest {
   readonly url: URL
@@ -83,14 +72,11 @@ function send({ url, ca, offset, etag }: PartRequest, signal: AbortSignal): Prom
   })
 }
 
-const BUSY: ReadonlySet<number> = new Set([408, 425, 429])
-const MAX_RETRY_AFTER_S = 120
-
 /** @throws TransportError; Error. */
 function checkAnswer(response: IncomingMessage, { offset, size }: PartRequest): Pick<Part, 'offset' | 'etag'> {
   const { statusCode: status = 0, headers } = response
   try {
-    if (status >= 500 || BUSY.has(status)) throw new TransportError(`The server answered ${status}`, pauseOf(headers))
+    if (isPassingStatus(status)) throw new TransportError(`The server answered ${status}`, retryAfterMsOf(headers))
     // The signed address is the only proof of the permission to download, so redirects are not followed.
     if (status >= 300 && status < 400) throw new Error('The server redirects, which the agent does not follow')
     if (status !== 200 && status !== 206) throw new Error(`The server answered ${status}`)
@@ -106,10 +92,6 @@ function checkAnswer(response: IncomingMessage, { offset, size }: PartRequest): 
     response.destroy()
     throw error
   }
-}
-
-function pauseOf({ 'retry-after': after }: IncomingMessage['headers']): number {
-  return /^[0-9]{1,9}$/.test(after ?? '') ? Math.min(MAX_RETRY_AFTER_S, Number(after)) * 1000 : 0
 }
 
 /** A weak tag (`W/...`) does not guarantee that the bytes are the same. */
@@ -142,9 +124,8 @@ function watchStall({ stallMs, signal }: Pick<PartRequest, 'stallMs' | 'signal'>
     },
     explain(error) {
       if (stalled.signal.aborted) return new TransportError(`The server sent too little in ${stallMs / 1000} s`)
-      // Node's own errors have a code; those that checkAnswer() makes have none, and are final.
-      if (error instanceof Error && 'code' in error) return new TransportError(error.message || String(error.code))
-      return error
+      // Those that checkAnswer() makes are final.
+      return transportErrorOf(error)
     },
     end: () => clearTimeout(timer),
   }
