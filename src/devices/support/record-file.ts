@@ -6,7 +6,7 @@ import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { AppError, invalidField, notFound } from '../../platform/errors.ts'
-import { type ReceivedFile, discardImage, keepImageFor } from '../../platform/images/image-files.ts'
+import { type ReceivedFile, discardImage, keepImageFor, removeImage } from '../../platform/images/image-files.ts'
 import type { CommandState } from '../tables.ts'
 import type { SupportTicket } from './file-url.ts'
 import type { SupportCommand, SupportSource } from './source.ts'
@@ -52,7 +52,8 @@ export async function getAwaitedCommand(
 /**
  * Stores the file that a machine has uploaded, with an audit record. The file is deleted if this throws, and if the
  * command already has its file.
- * @throws AppError invalid (empty); forbidden if another upload was faster, or the command no longer exists.
+ * @throws AppError invalid (empty); forbidden if the command no longer exists, or if another upload was faster and the
+ *   machine does not repeat commands.
  */
 export async function recordSupportFile(
   ctx: Context,
@@ -75,12 +76,13 @@ export async function recordSupportFile(
   if (command.file !== null) return
   const name = randomUUID()
   const scope = systemScope('gateway', orgId)
-  await keepImageFor(files, { ...received, name }, () =>
+  const isStored = await keepImageFor(files, { ...received, name }, () =>
     inTx(ctx, async (tx) => {
       const at = ctx.clock.now()
       const isThere = await source.shareCommand(tx, scope, commandId)
+      if (!isThere) throw usedUp()
       const file = { commandId, ofMxedge: source.ofMxedge, name, bytes, at }
-      if (!isThere || !(await insertSupportFile(tx, scope, file))) throw usedUp()
+      if (!(await insertSupportFile(tx, scope, file))) return false
       await appendAudit(tx, scope, {
         message: `${title} has uploaded support files`,
         siteId,
@@ -88,8 +90,12 @@ export async function recordSupportFile(
         after: { ...(deviceId !== null && { mac: machine }), id: commandId, bytes },
         at,
       })
+      return true
     }),
   )
+  if (isStored) return
+  await removeImage(files, name)
+  if (!command.mayRepeat) throw usedUp()
 }
 
 export interface OpenSupportFile {

@@ -55,7 +55,8 @@ function uploadRoute(ctx: Context, files: SupportFiles, sources: readonly Suppor
           file: 'data',
           texts: ['name'],
           maxBytes: files.maxBytes,
-          take: ({ body }) => receiveFile(files, { orgId: ticket.orgId, body }),
+          // A file that is only read to its end, because the command has one, counts for no quota.
+          take: ({ body }) => receiveFile(files, { orgId: command.file === null ? ticket.orgId : null, body }),
           discard: discardImage,
         })
         const { name = '' } = fields

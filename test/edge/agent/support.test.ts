@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readdir, writeFile } from 'node:fs/promises'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hookAppliance } from '../../../src/agent/hooks/hooks.ts'
@@ -42,6 +44,30 @@ async function askedAgent() {
   expect([answer.status, answer.body]).toEqual([200, {}])
   const call = await agent.nextCall()
   return { ...connected, agent, call }
+}
+
+const untilStored = (count: number) => waitUntil(`${count} stored files`, async () => (await stored()).length === count)
+
+/** Uploads a file, of which the end is held back until `finish`, which resolves with the status of the answer. */
+function slowUpload(uri: string, name: string) {
+  const boundary = 'boundary'
+  const part = (header: string) => `--${boundary}\r\nContent-Disposition: form-data; name=${header}\r\n\r\n`
+  const post = httpRequest(uri, {
+    method: 'POST',
+    headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+  })
+  const answered = once(post, 'response')
+  post.write(`${part('"name"')}${name}\r\n${part('"data"; filename="slow"')}begin`)
+  const incoming = join(world.dataDir, 'support', 'incoming')
+  return {
+    begun: waitUntil('the upload has begun', async () => (await readdir(incoming)).length > 0),
+    async finish(): Promise<number | undefined> {
+      post.end(`end\r\n--${boundary}--\r\n`)
+      const [response] = (await answered) as [IncomingMessage]
+      response.resume()
+      return response.statusCode
+    },
+  }
 }
 
 const upload = (uri: string, name: string, content = 'an archive') => postSupportFile(uri, name, content)
@@ -141,6 +167,32 @@ describe('the support files of an edge appliance', () => {
     await untilCommand(id, 'done')
     expect(await upload(supportUploadUrl(world.ctx, { orgId: world.org.orgId, commandId: id }), id)).toBe(404)
     await world.call('DELETE', `${pathOf(id)}/support/${files[0].id}`)
+  })
+
+  test('that an agent uploads again are accepted, whether the first upload has ended or not, and need no room', async () => {
+    const { id, call } = await askedAgent()
+    const { uri } = call.params
+    const slow = slowUpload(uri, id)
+    await slow.begun
+    const large = 'x'.repeat(0.75 * MAX)
+    expect(await upload(uri, id, large)).toBe(200)
+    expect(await upload(uri, id, large)).toBe(200)
+    expect(await slow.finish()).toBe(200)
+    const [file, ...others] = await filesOf(id)
+    expect(others).toEqual([])
+    expect(await (await fetch(file.url)).text()).toBe(large)
+    await untilStored(1)
+    await world.call('DELETE', `${pathOf(id)}/support/${file.id}`)
+  })
+
+  test('are not stored if the appliance is deleted during the upload', async () => {
+    const { id, call } = await askedAgent()
+    const slow = slowUpload(call.params.uri, id)
+    await slow.begun
+    expect((await world.call('DELETE', pathOf(id))).status).toBe(200)
+    expect(await slow.finish()).toBe(403)
+    await untilStored(0)
+    expect(await readdir(join(world.dataDir, 'support', 'incoming'))).toEqual([])
   })
 
   test('are for admins, of the organization or of the site, and not for others', async () => {
