@@ -93,6 +93,8 @@ export interface EncodedCommand<Call> {
 
 /** A sent command, as the driver needs it to interpret the device's messages about it. */
 export interface SentCommand {
+  /** Agents name it in their replies. */
+  readonly id: string
   readonly device: DriverDevice
   readonly kind: DriverCommand['kind']
   /** The step that the device reported last. */

@@ -18,6 +18,8 @@ export interface CodecSamples<Order, Call, Reply> {
   /** A reply by which the peer has executed the single command, and one by which it has refused it; `text` is its own. */
   readonly success: (text: string) => Reply
   readonly refusal: (text: string) => Reply
+  /** Both of them about another command; absent if the replies of the peers name no command. */
+  readonly repliesToAnother?: readonly Reply[]
   /** Replies and events with a valid outer shape and the value as their content. */
   readonly strangeReply: (value: unknown) => Reply
   readonly strangeEvent: (value: unknown) => unknown
@@ -51,6 +53,11 @@ export function describeCodec<Order, Call, Reply>(
     expect(codec.decodeReply(sent, samples.success('fine'))?.kind).toBe('done')
     const refused = codec.decodeReply(sent, samples.refusal('not now'))
     expect(refused).toMatchObject({ kind: 'rejected', text: expect.stringContaining('not now') })
+  })
+
+  test.runIf(samples.repliesToAnother)('takes no reply about another command for its own', () => {
+    const outcomes = samples.repliesToAnother?.map((reply) => codec.decodeReply(sent, reply))
+    expect(outcomes).toEqual([null, null])
   })
 
   test('never throws at what a peer sends, and never takes nonsense for success', () => {

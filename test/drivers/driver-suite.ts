@@ -9,7 +9,7 @@ import { type CodecSamples, describeCodec } from './codec-suite.ts'
 /** The samples of a driver for the suite. */
 export interface DriverSamples<M extends Messages> extends Pick<
   CodecSamples<DriverCommand, M['call'], M['reply']>,
-  'success' | 'refusal' | 'strangeReply' | 'strangeEvent' | 'sizeOf' | 'maxCallBytes'
+  'success' | 'refusal' | 'repliesToAnother' | 'strangeReply' | 'strangeEvent' | 'sizeOf' | 'maxCallBytes'
 > {
   /** A device of each kind that the driver distinguishes, with its hello. */
   readonly devices: readonly {
@@ -21,6 +21,10 @@ export interface DriverSamples<M extends Messages> extends Pick<
 }
 
 const MAX_WAIT_MS = 3_600_000
+
+/** The command of the replies that name one. */
+export const sentCommandId = '00000000-0000-4000-8000-000000000000'
+const sent = { id: sentCommandId, lastStep: null }
 
 const uri = fc.stringMatching(/^[a-z0-9/_-]{1,80}$/).map((path) => `https://example.test/${path}`)
 const image = { version: fc.constantFrom('2.0.0', '23.4R2-S2.1'), sha256: fc.constant('ab'.repeat(32)) }
@@ -93,8 +97,8 @@ export function describeDriver<M extends Messages>(name: string, driver: Driver<
           // A driver may refuse the address of a download, which no capability shows.
           encode: (order: DriverCommand) =>
             driver.encode(device, 'uri' in order ? { ...order, localCertificates: false } : order),
-          decodeReply: ({ kind }, reply: M['reply']) => driver.decodeReply({ device, kind, lastStep: null }, reply),
-          decodeEvent: ({ kind }, event) => driver.decodeEvent({ device, kind, lastStep: null }, event),
+          decodeReply: ({ kind }, reply: M['reply']) => driver.decodeReply({ ...sent, device, kind }, reply),
+          decodeEvent: ({ kind }, event) => driver.decodeEvent({ ...sent, device, kind }, event),
         },
         {
           ...samples,

@@ -12,6 +12,7 @@ import { type LinkSamples, describeLinks, openLinkWorld } from './link-suite.ts'
 
 const id = '00000000-0000-4000-8000-000000000000'
 const about = { command_id: id, boot_id: 'first-boot' }
+const aboutAnother = { ...about, command_id: '00000000-0000-4000-8000-000000000001' }
 const row = { orgId: id, id, deviceId: id, epoch: '1', callId: 1024, mxedge: { name: 'Edge', model: 'ME-VM', doc: {} } }
 const image = { uri: `https://example.test/${'a'.repeat(500)}`, sizeBytes: 1000, sha256: 'ab'.repeat(32) }
 const upgrade = { service: 'tunterm', version: '2.0.0', image_id: randomUUID(), from_version: '1.0.0' }
@@ -47,6 +48,10 @@ describe('the messages to edge appliances', () => {
       order: commandOf(restart),
       success: (text) => ({ result: { ...about, repeated: false, text }, error: undefined }),
       refusal: (text) => ({ result: undefined, error: { code: 1, message: text, data: about } }),
+      repliesToAnother: [
+        { result: { ...aboutAnother, repeated: false, text: 'fine' }, error: undefined },
+        { result: undefined, error: { code: 1, message: 'not now', data: aboutAnother } },
+      ],
       strangeReply: (value) => ({ result: value, error: value }),
       strangeEvent: (value) => value,
       sizeOf: (call) => Buffer.byteLength(JSON.stringify(call)),

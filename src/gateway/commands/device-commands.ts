@@ -68,7 +68,7 @@ export function deviceCommands(
     },
     isDiagnostic,
     isReboot,
-    sentOf: (command, lastStep) => ({ device: command, kind: command.kind, lastStep }),
+    sentOf: (command, lastStep) => ({ id: command.id, device: command, kind: command.kind, lastStep }),
   }
 }
 

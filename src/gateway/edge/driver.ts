@@ -86,20 +86,15 @@ const neverExecuted: ReadonlySet<number> = new Set([
 ])
 
 /** Returns null for a reply that can't be understood or that is about another command: it proves nothing. */
-export function decodeReply({ id }: Pick<MxedgeCommandToSend, 'id'>, reply: Reply): Outcome | null {
-  return decodeAnswer(reply, (commandId) => commandId === id)
-}
-
-/** @param isAsked True for the id of the command that the reply must be about. */
-export function decodeAnswer({ result, error }: Reply, isAsked: (commandId: string) => boolean): Outcome | null {
-  if (isCommandError(error)) return isAbout(error, isAsked) ? rejection(error) : null
-  if (!isCommandResult(result) || !isAsked(result.command_id)) return null
+export function decodeReply({ id }: { readonly id: string }, { result, error }: Reply): Outcome | null {
+  if (isCommandError(error)) return isAbout(error, id) ? rejection(error) : null
+  if (!isCommandResult(result) || result.command_id !== id) return null
   return { kind: 'done', text: deviceText(result.text) }
 }
 
 /** An agent that can't read a call can't name its command. */
-function isAbout({ code, data }: CommandError, isAsked: (commandId: string) => boolean): boolean {
-  return data === undefined ? neverExecuted.has(code) : isAsked(data.command_id)
+function isAbout({ code, data }: CommandError, commandId: string): boolean {
+  return data === undefined ? neverExecuted.has(code) : data.command_id === commandId
 }
 
 function rejection({ code, message }: CommandError): Outcome {

@@ -1,7 +1,7 @@
 import type { DeviceCapabilities } from '../../devices/tables.ts'
 import { routerLimits } from '../../mxedges/commands/time-limits.ts'
-import type { Driver, DriverCommand, DriverDevice, Outcome, Rejection, SentCommand } from '../driver.ts'
-import { type LimitedCall, type Reply, decodeAnswer, encodeArtifact } from './driver.ts'
+import type { Driver, DriverCommand, DriverDevice, Rejection } from '../driver.ts'
+import { type LimitedCall, type Reply, decodeReply, encodeArtifact } from './driver.ts'
 import { type RouterHello, type RouterMethod, type RouterParams, isRouterMethod } from './router-messages.ts'
 
 /** Without the command's id, which the link adds. */
@@ -70,9 +70,4 @@ function call(encoded: RouterCall): LimitedCall<RouterCall> {
 
 function unsupported(text: string): Rejection {
   return { kind: 'rejected', code: 'unsupported', text, final: true }
-}
-
-/** The dispatcher has found the command by the id of the call. */
-function decodeReply(_: SentCommand, reply: Reply): Outcome | null {
-  return decodeAnswer(reply, () => true)
 }

@@ -15,7 +15,7 @@ type ExtensionMembers = NonNullable<Capabilities['x-signalbox']>['members'] & {}
 
 const reply = (device: DriverDevice, command: DriverCommand, status: unknown): Outcome | null =>
   ucentralDriver.decodeReply(
-    { device, kind: command.kind, lastStep: null },
+    { id: 'a', device, kind: command.kind, lastStep: null },
     { result: { serial: device.mac, uuid: 1, status }, error: undefined },
   )
 const event = (
@@ -25,7 +25,7 @@ const event = (
   lastStep: UpgradeStep | null = null,
 ): Outcome | null => {
   const status = { type: 'firmware_upgrade_status', payload: { operation } }
-  return ucentralDriver.decodeEvent({ device, kind: command.kind, lastStep }, status)
+  return ucentralDriver.decodeEvent({ id: 'a', device, kind: command.kind, lastStep }, status)
 }
 
 function hello(platform: string, methods?: string[], members?: ExtensionMembers): Capabilities {
@@ -220,7 +220,7 @@ describe('replies of real devices', () => {
   test('treats an error of a call that was not executed as a refusal; another error proves nothing', () => {
     const answer = (code: number): Outcome | null =>
       ucentralDriver.decodeReply(
-        { device: ap, kind: 'restart', lastStep: null },
+        { id: 'a', device: ap, kind: 'restart', lastStep: null },
         { result: undefined, error: { code, message: 'no' } },
       )
     expect(answer(-32601)).toEqual({ kind: 'rejected', code: '-32601', text: 'no', final: true })
@@ -237,7 +237,8 @@ describe('events', () => {
     expect(event(ols, restart, 'success')).toBeNull()
     expect(event(ap, upgrade, 'success')).toBeNull()
     const other = { type: 'other', payload: { operation: 'success' } }
-    expect(ucentralDriver.decodeEvent({ device: ols, kind: 'upgrade', lastStep: null }, other)).toBeNull()
+    const sent = { id: 'a', device: ols, kind: 'upgrade', lastStep: null } as const
+    expect(ucentralDriver.decodeEvent(sent, other)).toBeNull()
   })
 
   test('contain the step at which the upgrade of a switch failed', () => {

@@ -64,7 +64,7 @@ export const ucentral: Codec = {
     const frame = decodeFrame(bytes.toString('utf8'))
     if (frame.kind === 'reply') {
       const { result, error } = frame
-      const sent = { device: { mac, type: 'switch' as const }, lastStep: null }
+      const sent = { id, device: { mac, type: 'switch' as const }, lastStep: null }
       return kinds.map((kind) => ucentralDriver.decodeReply({ ...sent, kind }, { result, error }))
     }
     if (frame.kind !== 'call' || !isDeviceMethod(frame.method)) return frame.kind
@@ -75,7 +75,7 @@ export const ucentral: Codec = {
     if (method !== 'event' || !isDeviceMessage(method, params)) return method
     const event = params.data.event[1] as DeviceEvent
     return kinds.map((kind) =>
-      ucentralDriver.decodeEvent({ device: { mac, type: 'switch' }, kind, lastStep: null }, event),
+      ucentralDriver.decodeEvent({ id, device: { mac, type: 'switch' }, kind, lastStep: null }, event),
     )
   },
   refusals: [],
@@ -131,10 +131,7 @@ export const router: Codec = {
   ].map((text) => Buffer.from(text)),
   decode(bytes) {
     const frame = decodeFrame(bytes.toString('utf8'))
-    if (frame.kind === 'reply') {
-      const sent = { device: { mac, type: 'gateway' as const }, lastStep: null }
-      return kinds.map((kind) => routerDriver.decodeReply({ ...sent, kind }, frame))
-    }
+    if (frame.kind === 'reply') return routerDriver.decodeReply({ id }, frame)
     if (frame.kind !== 'call') return frame.kind
     if (isRouterHello(frame.params)) return { ...frame.params, ...routerDriver.capabilitiesOf(frame.params) }
     return isRouterReport(frame.params) ? frame.params : frame.method
