@@ -30,7 +30,7 @@ import { deleteAwaited } from '../rollout/changes/store-awaited.ts'
 import { replaceJoiningFailures } from '../rollout/changes/store-joining-failures.ts'
 import { deviceOfCandidate } from '../rollout/store-candidates.ts'
 import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create.ts'
-import { hasEnded } from '../rollout/stops/decide-end.ts'
+import { endOf, hasEnded } from '../rollout/stops/decide-end.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { noteUnmet } from './planning/note-unmet.ts'
 import { noteJoiningHops } from './planning/plan-hops.ts'
@@ -43,7 +43,7 @@ import {
   planNotJoined,
 } from './planning/plan-joining.ts'
 import { type LaterSites, planLaterSite, planLaterTimes } from './planning/plan-later-sites.ts'
-import { INCLUDE_MS } from './org-upgrade.ts'
+import { decideSearchPause } from './decide-search-pause.ts'
 import { type Looked, type Portion, concerningJoining, searchAll } from './search-joining.ts'
 import { listLaterSites, shareUpgradeSites } from './store.ts'
 import { rankJoining } from './uplinks/rank-joining.ts'
@@ -72,7 +72,7 @@ export function includeAll(ctx: Context, maxDevices = MAX_DEVICES): Promise<bool
       prepare: (upgrade) => prepare(ctx, upgrade),
       look: (prepared, portion) => includeNew(ctx, prepared, portion),
       passBy: (prepared, portion, reason) => passBy(ctx, prepared, { ...portion, reason }),
-      pauseMs: () => INCLUDE_MS,
+      pauseMs: ({ open: [site] }) => decideSearchPause(endOf(site?.ending ?? {}), ctx.clock.now()),
       update: ({ orgId, id }, next) => deviceSearches.update(ctx.db, systemScope('rollout', orgId), id, next),
     },
     maxDevices,

@@ -14,8 +14,6 @@ import type {
 } from '../rollout/rollout.ts'
 import type { Phasing } from './strategies/strategy.ts'
 
-/** The interval at which an upgrade searches for devices that have joined. */
-export const INCLUDE_MS = 60_000
 /** A search that has reached the limit of its size continues after this. */
 export const NEXT_LOOK_MS = 1000
 

@@ -20,7 +20,7 @@ import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { noteTaken } from '../../rollout/changes/plan-takeover.ts'
 import { refuseEnd } from '../planning/plan-end.ts'
 import { PAST_TOLERANCE_MS } from '../planning/plan-start.ts'
-import { INCLUDE_MS } from '../org-upgrade.ts'
+import { decideSearchPause } from '../decide-search-pause.ts'
 import { listTimezones } from '../store.ts'
 import { encodeJoining } from './plan-joining.ts'
 import { type PlannedTarget, planMxedgeUpgrade } from './plan-mxedge-upgrade.ts'
@@ -134,7 +134,7 @@ export async function planUpgrade(
     notes: [...notes, ...placeNotes, ...noteTaken(taken, 'edge appliance')],
     startAt,
     joining: encodeJoining(request),
-    includeDueMs: request.includeNew ? nowMs + INCLUDE_MS : null,
+    includeDueMs: request.includeNew ? nowMs + decideSearchPause(request.endsAt, now) : null,
     targets: targets.map(newTargetOf),
   }
   return { upgrade, targets, taken }

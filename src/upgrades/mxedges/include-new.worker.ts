@@ -24,7 +24,7 @@ import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { endOf, endReason, hasEnded } from '../../rollout/stops/decide-end.ts'
 import { presentMxedgeIds } from '../../rollout/events/present-named.ts'
-import { INCLUDE_MS } from '../org-upgrade.ts'
+import { decideSearchPause } from '../decide-search-pause.ts'
 import { type DueSearch, type Looked, type Portion, concerningJoining, searchAll } from '../search-joining.ts'
 import { appendTargetEvents, listPlaces, newTargetOf, shareImages } from './create-mxedge-upgrade.ts'
 import {
@@ -62,7 +62,8 @@ export function includeAllMxedges(ctx: Context, maxAppliances = MAX_APPLIANCES):
       prepare: (upgrade) => prepare(ctx, upgrade),
       look: (prepared, portion) => inTx(ctx, (tx) => includeNew(ctx, tx, prepared, portion)),
       passBy: (prepared, portion, reason) => inTx(ctx, (tx) => passBy(tx, prepared, { ...portion, reason })),
-      pauseMs: ({ endsAt }) => (endsAt === null ? INCLUDE_MS : untilEnd(endsAt, ctx.clock.now())),
+      // The engine has no rounds for an upgrade that only awaits appliances, so the search at its end closes it.
+      pauseMs: ({ endsAt }) => decideSearchPause(endsAt, ctx.clock.now()),
       update: ({ orgId, id }, next) => mxedgeSearches.update(ctx.db, systemScope('rollout', orgId), id, next),
     },
     maxAppliances,
@@ -76,11 +77,6 @@ interface Prepared {
   readonly id: string
   readonly catalog: Awaited<ReturnType<typeof listPackages>>
   readonly endsAt: Date | null
-}
-
-/** The search after its end closes the search of an upgrade that only awaits appliances, because the engine has no rounds for it. */
-function untilEnd(endsAt: Date, now: Date): number {
-  return Math.min(INCLUDE_MS, Math.max(0, endsAt.getTime() - now.getTime()))
 }
 
 async function prepare(ctx: Context, { orgId, id }: DueSearch): Promise<Prepared | null> {

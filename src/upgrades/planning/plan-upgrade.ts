@@ -16,7 +16,8 @@ import { encodeJoining } from './plan-joining.ts'
 import type { LaterSites } from './plan-later-sites.ts'
 import { noteHops } from './plan-hops.ts'
 import { noteUnmet } from './note-unmet.ts'
-import { INCLUDE_MS, type UpgradeRequest, type UpgradeSite } from '../org-upgrade.ts'
+import { decideSearchPause } from '../decide-search-pause.ts'
+import type { UpgradeRequest, UpgradeSite } from '../org-upgrade.ts'
 import type { Phasing } from '../strategies/strategy.ts'
 import { type PlacedSite, type Planned, type PlannedSite, placeInSteps, planTargets } from './plan-targets.ts'
 import { noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
@@ -200,7 +201,7 @@ function planOrg(
     downloadPlan,
     notes: [...noteNothingSelected(siteUpgrades.length, plans.length), ...notes, ...noteTaken(taken)],
     joining: includeNew && encodeJoining({ ...request, phasing }, { selection: includeNew, laterSites }),
-    includeDueMs: includeNew && nowMs + INCLUDE_MS,
+    includeDueMs: includeNew && nowMs + decideSearchPause(endsAt, now),
     endsAt,
     createdAt: now,
   }

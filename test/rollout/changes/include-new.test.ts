@@ -68,6 +68,15 @@ describe('an upgrade with include_new', () => {
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 2, cancelled: 1 })
   })
 
+  it('takes in devices although it ends within a minute', async () => {
+    await rollout.seed([3, 1])
+    const { id } = await begin({ end_time: rollout.clock.now().getTime() / 1000 + 30 })
+    await move(rollout.devices(1), 0)
+    rollout.clock.advance(16_000)
+    await includeAll(rollout.ctx)
+    expect(await countOfUpgrade(id)).toMatchObject({ planned: 1 })
+  })
+
   it('no longer notes why it left out a device that it takes in', async () => {
     await rollout.seed([2, 1, 1])
     const [first] = rollout.devices(1)

@@ -179,6 +179,18 @@ test('after the end no appliance joins, and the audit log explains why an upgrad
   ])
 })
 
+test('appliances join also an upgrade that ends within a minute', async () => {
+  const { id, counts } = await upgrade(given.world, {
+    ...{ versions: { tunterm: '2.0.0' }, include_new: true },
+    end_time: inHours(0) + 30,
+  })
+  await addBox(given.world)
+  clock.advance(16_000)
+  await includeAllMxedges(given.world.ctx)
+  expect((await find(given.world, id)).counts.total).toBe(counts.total + 1)
+  await given.act(id, 'cancel')
+})
+
 test('an upgrade that has ended awaits no appliance from its end_time on, and its search ends right after that', async () => {
   const other = await upgrade(given.world, given.tunterm({ start_time: inHours(9) }))
   const end_time = inHours(1)
