@@ -19,9 +19,12 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
     async () => {
       const server = opened()
       const owner = await server.addOrg('Gated')
-      const seeds = ['Bergen', 'Voss', 'Odda'].map((name) => ({ devices: 2, name }))
+      const seeds = ['Bergen', 'Voss', 'Odda'].map((name) => ({ devices: 2, name, timezone: 'Asia/Tokyo' }))
       const [site, ...others] = (await seedOrg(server.ctx, seeds, owner.orgId)).sites
-      const body = { version: NEW, phase_gates: [{ phase: 0, wait_for: 'approval', approvals: 3 }] }
+      const body = {
+        version: NEW,
+        phase_gates: [{ phase: 0, wait_for: 'approval', approvals: 3 }],
+      }
       const upgrades = `/sites/${site?.id}/devices/upgrade`
       const { body: made } = await server.call('POST', upgrades, { body, as: owner })
       const person = await addPerson(server, [])
@@ -31,18 +34,34 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
         await addPrivilege(server, at, { scope: 'site', role: 'write', site_id: one?.id ?? '' })
       const { page, context } = await server.enter(person, `/orgs/${owner.orgId}/sites/${site?.id}`)
       await page.clock.install()
+      // As if a gate between phases waited, which may have a time.
+      await page.route('**/report?**', async (route) => {
+        const answer = await (await route.fetch()).json()
+        await route.fulfill({ json: { ...answer, start_gate: { ...answer.start_gate, not_before: 4_000_000_000 } } })
+      })
+      await page.route('**/cancel', (route) =>
+        route.fulfill({ status: 400, json: { detail: 'It ended at 2025-12-01T03:20:00.000Z' } }),
+      )
       await page.reload()
       const panel = page.getByRole('region', { name: 'Upgrades' })
       for (const action of ['Approve', 'Cancel']) {
         await panel.getByRole('button', { name: `${action}…` }).click()
         if (action === 'Approve') {
+          // The page of a site has the zone of the site, also in dialogs.
+          await page.getByRole('dialog').getByText('on 02 Oct 2096, 16:06:40 GMT+9 at the earliest').waitFor()
           await page.getByRole('dialog').getByLabel('Note for the record').fill('after the fair')
           // The dialog stays while another person approves.
           await server.call('POST', `${upgrades}/${made.upgrade_id}/approve`, { body: { phase: 0 }, as: owner })
           await page.clock.runFor(10_000)
           await panel.getByText(/2 of 3 approvals/).waitFor()
         }
-        await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
+        const confirm = page.getByRole('dialog').getByRole('button', { name: action, exact: true })
+        if (action === 'Cancel') {
+          await confirm.click()
+          await page.getByRole('dialog').getByText('It ended at 01 Dec 2025, 12:20:00 GMT+9').waitFor()
+          await page.unroute('**/cancel')
+        }
+        await confirm.click()
         await panel.getByRole('button', { name: `${action}…` }).waitFor({ state: 'detached' })
         if (action === 'Approve')
           await panel.getByText('You have approved it. 1 other person has yet to approve it.').waitFor()

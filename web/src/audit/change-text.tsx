@@ -3,13 +3,14 @@ import { useMay } from '../accounts/self.ts'
 import { useSites } from '../orgs/sites.ts'
 import { type LogEntry, type Subject, subjectOf } from './subject.ts'
 import { localText } from '../display/times/local-text.ts'
+import { useTextZone } from '../display/times/text-zone.ts'
 
 /** The message of an entry; it leads to the page of what the change is about. */
 export function ChangeText({ orgId, entry }: { readonly orgId: string; readonly entry: LogEntry }) {
   const sites = useSites(orgId).data
   const mayReadOrg = useMay('read', { orgId })
   const subject = subjectOf(entry, (siteId) => sites?.has(siteId) === true)
-  const text = localText(entry.message)
+  const text = localText(entry.message, useTextZone())
   // Roles in single sites do not reach the pages of upgrades.
   if (subject === null || (subject.kind === 'upgrade' && !mayReadOrg)) return text
   return <Link {...pageOf(orgId, subject)}>{text}</Link>

@@ -8,6 +8,7 @@ import { EmptyState, ProblemNote } from '../display/layout/notices.tsx'
 import { Panel } from '../display/layout/panel.tsx'
 import { QueryView } from '../display/layout/query-view.tsx'
 import { localText } from '../display/times/local-text.ts'
+import { useTextZone } from '../display/times/text-zone.ts'
 import { StateMark } from '../display/state-mark.tsx'
 import { grouped } from '../display/texts/counted.ts'
 import { showText } from '../display/texts/show-text.ts'
@@ -143,7 +144,7 @@ function AlarmRow({ orgId, alarm }: { readonly orgId: string; readonly alarm: Al
 /** Leads to the upgrade or the webhook that it is about. */
 function AlarmText({ orgId, alarm }: { readonly orgId: string; readonly alarm: Alarm }) {
   const { upgrade_id: upgradeId, webhook_id: webhookId, site_id: site } = alarm
-  const text = localText(alarm.text)
+  const text = localText(alarm.text, useTextZone())
   if (upgradeId !== undefined)
     return (
       <Link to="/orgs/$orgId/upgrades/$upgradeId" params={{ orgId, upgradeId }}>

@@ -1,4 +1,5 @@
 import { counted } from '../display/texts/counted.ts'
+import { useTextZone } from '../display/times/text-zone.ts'
 import { standingOf } from './overview.ts'
 import { ActionButtons } from './action-buttons.tsx'
 import { pauseEffect, resumeEffect } from './effects.ts'
@@ -19,6 +20,7 @@ interface ApplianceActionsProps {
 /** The possible actions on an upgrade of appliances, at whatever place; each button states its effect. */
 export function ApplianceActions({ upgrade, calls, onDone }: ApplianceActionsProps) {
   const standing = standingOf(upgrade)
+  const zone = useTextZone()
   const { counts, awaited = 0, end_time: endTime } = upgrade
   const { queued, upgrading, success, failed } = counts
   const waiting = counted(queued, 'appliance')
@@ -33,7 +35,11 @@ export function ApplianceActions({ upgrade, calls, onDone }: ApplianceActionsPro
       onDone={onDone}
       offers={{
         pause: { title: 'Pause', effect: pauseEffect(waiting, going), run: () => calls.change('pause') },
-        resume: { title: 'Resume', effect: resumeEffect(waiting, standing.hold), run: () => calls.change('resume') },
+        resume: {
+          title: 'Resume',
+          effect: resumeEffect(waiting, standing.hold, undefined, zone),
+          run: () => calls.change('resume'),
+        },
         cancel: {
           title: 'Cancel the upgrade',
           isDestructive: true,

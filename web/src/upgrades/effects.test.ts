@@ -53,6 +53,9 @@ it('says that no decision at a gate opens the next phase before its time', () =>
   expect(resumeEffect('2 devices', holdBy('gate'), gate)).toEqual(earliest)
   // A resume during the wait for the time ends it.
   expect(resumeEffect('2 devices', holdBy('time'), gate)).toMatch(/2 devices\.$/)
+  expect(resumeEffect('2 devices', holdBy('gate'), gate, 'Asia/Tokyo')).toMatch(
+    /2 devices, on 02 Oct 2096, 16:06:40 GMT\+9 at/,
+  )
   expect(earliestText({ not_before: 30 })).toBe('')
 })
 

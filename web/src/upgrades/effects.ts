@@ -17,23 +17,28 @@ export function pauseEffect(waiting: string, going: string | null): string {
 /** A gate, as far as it has a time that no decision shortens. */
 type Timed = { readonly not_before?: number } | undefined
 
-/** Returns what it means to resume an upgrade. @param waiting As in pauseEffect(). @param gate The one at which it waits. */
-export function resumeEffect(waiting: string, hold: Hold | null, gate?: Timed): string {
+/**
+ * Returns what it means to resume an upgrade.
+ * @param waiting As in pauseEffect().
+ * @param gate The one at which it waits.
+ * @param zone That of its times. Default: the zone of the viewer.
+ */
+export function resumeEffect(waiting: string, hold: Hold | null, gate?: Timed, zone?: string): string {
   if (hold?.by === 'user') return `The upgrade continues with the ${waiting} still to be upgraded.`
   // It ends a wait for the instant itself.
-  const earliest = hold?.by === 'time' ? '' : earliestText(gate)
-  return `The upgrade waits: ${waitText(hold)}. Resuming opens the next phase all the same, for up to ${waiting}${earliest}.`
+  const earliest = hold?.by === 'time' ? '' : earliestText(gate, zone)
+  return `The upgrade waits: ${waitText(hold, zone)}. Resuming opens the next phase all the same, for up to ${waiting}${earliest}.`
 }
 
 /** Returns why an upgrade waits, for a sentence. */
-export function waitText(hold: Hold | null): string {
-  return localText(hold?.reason ?? '')
+export function waitText(hold: Hold | null, zone?: string): string {
+  return localText(hold?.reason ?? '', zone)
 }
 
 /** Returns from when on a decision at a gate has its effect, as the end of a sentence; empty: at once. */
-export function earliestText(gate: Timed, nowMs = Date.now()): string {
+export function earliestText(gate: Timed, zone?: string, nowMs = Date.now()): string {
   const at = gate?.not_before ?? 0
-  return at * 1000 > nowMs ? `, on ${clockTime(at)} at the earliest` : ''
+  return at * 1000 > nowMs ? `, on ${clockTime(at, zone)} at the earliest` : ''
 }
 
 /** Returns what it means to retry failed devices, which restart. */

@@ -4,6 +4,7 @@ import { useSelf } from '../accounts/self.ts'
 import { type Api, answerOf, useServer } from '../api/client.ts'
 import { ProblemNote } from '../display/layout/notices.tsx'
 import { counted } from '../display/texts/counted.ts'
+import { useTextZone } from '../display/times/text-zone.ts'
 import { type Overview, kinds, standingOf } from './overview.ts'
 import { ActionButtons, type Offer } from './action-buttons.tsx'
 import { ApplianceActions } from './appliance-actions.tsx'
@@ -53,6 +54,7 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
   const { api } = useServer()
   const [note, setNote] = useState('')
   const self = useSelf()
+  const zone = useTextZone()
   const { id, kind, counts, awaited = 0, other_sites: concernsOthers = false } = upgrade
   const { failed } = counts
   const { unit } = kinds[kind]
@@ -80,11 +82,11 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
   const change = (name: 'pause' | 'resume' | 'cancel') => answerOf(api.POST(`${path}/${name}`, { params }))
   const offers: Readonly<Partial<Record<Action, Offer>>> = {
     pause: { title: 'Pause', effect: pauseEffect(waiting, null), run: () => change('pause') },
-    resume: { title: 'Resume', effect: resumeEffect(waiting, hold, gate), run: () => change('resume') },
+    resume: { title: 'Resume', effect: resumeEffect(waiting, hold, gate, zone), run: () => change('resume') },
     approve: {
       title: 'Approve',
       effect: sharedEffect(
-        `The upgrade waits: ${waitText(hold)}. It continues with up to ${waiting}${earliestText(gate)}.`,
+        `The upgrade waits: ${waitText(hold, zone)}. It continues with up to ${waiting}${earliestText(gate, zone)}.`,
         hold,
       ),
       fields: <NoteField note={note} onChange={setNote} maxLength={MAX_APPROVAL_NOTE} />,

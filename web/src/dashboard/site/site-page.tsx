@@ -2,6 +2,7 @@ import { Link, getRouteApi } from '@tanstack/react-router'
 import { Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { SiteTimeOfDay } from '../../display/times/time.tsx'
+import { TextZone } from '../../display/times/text-zone.ts'
 import { useNow } from '../../display/times/use-now.ts'
 import { MissingSite } from '../../orgs/missing-site.tsx'
 import { type Site, useSites } from '../../orgs/sites.ts'
@@ -25,7 +26,7 @@ export function SitePage() {
   if (site === undefined) return <MissingSite orgId={orgId} />
   const place = { orgId, siteId }
   return (
-    <>
+    <TextZone value={site.timezone}>
       <SiteTitle orgId={orgId} site={site} />
       <FleetPanel {...place} />
       <div className="columns">
@@ -40,7 +41,7 @@ export function SitePage() {
           <ChangePanel {...place} />
         </div>
       </div>
-    </>
+    </TextZone>
   )
 }
 

@@ -6,6 +6,7 @@ import { isMissing } from '../../api/problem.ts'
 import { ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
+import { TextZone } from '../../display/times/text-zone.ts'
 import { useSites } from '../../orgs/sites.ts'
 import { deviceIdOf, macText, stateOf } from '../device.ts'
 import { parseReport } from '../report.ts'
@@ -34,7 +35,7 @@ export function DevicePage() {
   const report = parseReport(stats)
   const { tone, text } = stateOf(stats.status, report.upgradeStep)
   return (
-    <>
+    <TextZone value={site?.timezone}>
       <PageTitle
         title={stats.name === '' ? macText(mac) : stats.name}
         call={`/sites/${siteId}/stats/devices/${deviceIdOf(mac)}`}
@@ -71,7 +72,7 @@ export function DevicePage() {
           <DeviceConfig siteId={siteId} deviceId={stats.id} />
         </div>
       </div>
-    </>
+    </TextZone>
   )
 }
 

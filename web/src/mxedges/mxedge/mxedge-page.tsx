@@ -6,6 +6,7 @@ import { answerOf, useServer } from '../../api/client.ts'
 import { DeletedNote } from '../../display/layout/deleted-note.tsx'
 import { Facts } from '../../display/layout/facts.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
+import { TextZone } from '../../display/times/text-zone.ts'
 import { Panel } from '../../display/layout/panel.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
@@ -75,7 +76,7 @@ function MxedgeView({ orgId, stats }: { readonly orgId: string; readonly stats: 
   const site = useSites(orgId).data?.get(siteId ?? '')
   const { tone, text } = stateOf(stats)
   return (
-    <>
+    <TextZone value={site?.timezone}>
       <PageTitle
         title={stats.name}
         call={`/orgs/${orgId}/stats/mxedges/${stats.id}`}
@@ -100,7 +101,7 @@ function MxedgeView({ orgId, stats }: { readonly orgId: string; readonly stats: 
           <EventPanel orgId={orgId} mxedgeId={stats.id} zone={site?.timezone} />
         </div>
       </div>
-    </>
+    </TextZone>
   )
 }
 

@@ -1,0 +1,8 @@
+import { createContext, use } from 'react'
+
+/** The zone of the texts of a page, such as refusals and effects: that of the site on pages of a site. Undefined: that of the viewer. */
+export const TextZone = createContext<string | undefined>(undefined)
+
+export function useTextZone(): string | undefined {
+  return use(TextZone)
+}
