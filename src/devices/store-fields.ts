@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Filters } from '../http/lists/filters.ts'
 import { type Column, unreported } from '../http/lists/store-filters.ts'
 import { deviceIdsFrom } from './device.ts'
+import { modelPatterns } from './registry/models.ts'
 
 /**
  * Tables that are joined to `device` only where a column of theirs is needed: device_status, _disconnection, _version,
@@ -148,6 +149,7 @@ export const deviceFields = {
   node0_mac: unreported,
   node1_mac: unreported,
   radius_stats: unreported,
+  ssr: ssrOf(sql`device.model`),
   sku: { value: sql`hardware.sku`, of: 'hardware', byBytes: true },
   t128agent_version: unreported,
   band_24_bandwidth: { ...inSummary('band24_bandwidth'), counter: 'band_24_bandwidth' },
@@ -178,6 +180,17 @@ function haveStatus(values: readonly string[]): RawBuilder<unknown> {
 function areClustered(values: readonly string[]): RawBuilder<unknown> {
   if (values.length > 1) return sql`true`
   return values.includes('true') ? sql`(${hasMembers})` : sql`((${hasMembers}) is not true)`
+}
+
+/** Whether it is an SSR router. @param model That of a device, or of one of its members. */
+export function ssrOf(model: RawBuilder<unknown>) {
+  const value = sql`(device.type = 'gateway' and ${model} ~* ${modelPatterns.ssr})`
+  return {
+    value,
+    // An index has the gateways.
+    isAnyOf: (values: readonly string[]) =>
+      values.length > 1 ? sql`true` : values.includes('true') ? value : sql`not ${value}`,
+  }
 }
 
 /** A column of device_summary. */

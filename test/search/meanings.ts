@@ -103,6 +103,7 @@ export const deviceMeanings: Meanings = {
 export const inventoryMeanings: Meanings = {
   ...deviceMeanings,
   magic: whole('magic'),
+  ssr: is('true', (row) => row.ssr === true),
   sku: whole('sku'),
   master: is('true', (row) => row.master === true || row.vc_mac === row.mac),
   vc_mac: mac('vc_mac'),

@@ -9,13 +9,14 @@ const times = {
   disconnected_before: time('before', { about: 'not connected, and disconnected before this time' }),
 }
 
-/** Source: contract, `getOrgInventory`. */
+/** Source: contract, `getOrgInventory`; `ssr` is ours. */
 export const inventoryFilters = {
   serial: text(),
   model: text(),
   type: choice(['ap', 'gateway', 'switch']),
   mac: mac(),
   site_id: id(),
+  ssr: flag({ about: 'whether it is an SSR router, which upgrades of SSR routers accept; ours' }),
   ...times,
 }
 

@@ -12,7 +12,7 @@ import type { siteDeviceFilters } from '../filters.ts'
 import type { HardwareUnit } from '../hardware/hardware.ts'
 import { type Device, deviceColumns } from '../store.ts'
 import type { inventoryFilters } from './filters.ts'
-import { deviceFields } from '../store-fields.ts'
+import { deviceFields, ssrOf } from '../store-fields.ts'
 import { withKnownValues } from '../store-known.ts'
 import { byMac, pageOfDevices } from '../store-device-pages.ts'
 import { lengthOf } from '../store-lengths.ts'
@@ -107,6 +107,7 @@ const memberFields = {
   serial: column(sql`member ->> 'serial'`),
   model: column(sql`member ->> 'model'`),
   mac: column(sql`member ->> 'mac'`),
+  ssr: ssrOf(sql`member ->> 'model'`),
 }
 
 /**
@@ -115,7 +116,7 @@ const memberFields = {
  * report have no id and are not listed.
  */
 function membersOf(scope: SitesScope, { conditions, vcMac, onlyUnassigned }: InventoryFilter): RawBuilder<unknown> {
-  const { serial, model, mac, ...shared } = conditions
+  const { serial, model, mac, ssr, ...shared } = conditions
   const ofChassis = alsoPassing(
     { ...deviceFilterOf(deviceFields, shared), onlyUnassigned },
     vcMac === null ? [] : [conditionOn(deviceFields.mac, vcMac)],
@@ -127,6 +128,7 @@ function membersOf(scope: SitesScope, { conditions, vcMac, onlyUnassigned }: Inv
       ...(serial !== undefined && { serial }),
       ...(model !== undefined && { model }),
       ...(mac !== undefined && { mac }),
+      ...(ssr !== undefined && { ssr }),
     }),
   ]
   return sql`select distinct on (id) ('00000000-0000-0000-1000-' || (member ->> 'mac'))::uuid as id,

@@ -42,13 +42,20 @@ describe('list', () => {
       expect((await list(query)).body, query).toEqual([])
   })
 
-  it('marks SSR routers among the gateways', async () => {
-    const ofModel = async (model: string) => {
-      const { mac } = await claimNewDevice(server, { model })
-      return (await list(`mac=${mac}`)).body
-    }
-    expect(await ofModel('SSR120')).toMatchObject([{ type: 'gateway', ssr: true }])
-    expect((await ofModel('SRX320'))[0]).not.toHaveProperty('ssr')
+  it('marks SSR routers among the gateways, and lists them alone', async () => {
+    const [router, gateway, ap] = [
+      await claimNewDevice(server, { model: 'SSR120' }),
+      await claimNewDevice(server, { model: 'SRX320' }),
+      await claimNewDevice(server),
+    ]
+    const macs = [router, gateway, ap].map(({ mac }) => mac)
+    const listed = async (query: string) => (await list(`mac=${macs.join()}&${query}`)).body
+    expect(await listed('ssr=true')).toMatchObject([{ mac: router.mac, type: 'gateway', ssr: true }])
+    const others = await listed('ssr=false')
+    expect(others.map(({ mac }: { mac: string }) => mac).toSorted()).toEqual([gateway.mac, ap.mac].toSorted())
+    for (const other of others) expect(other).not.toHaveProperty('ssr')
+    expect(await listed('ssr=true,false')).toHaveLength(3)
+    expect((await list('ssr=maybe')).body.detail).toContain('Invalid field ssr')
   })
 
   it('lists the members of a Virtual Chassis on request', async () => {

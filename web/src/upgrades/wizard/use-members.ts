@@ -33,18 +33,18 @@ export function useMembers({ orgId, siteId }: MemberPlace, kind: UpgradeKind) {
 /** Routers in no site can't be upgraded. */
 async function listRouters(api: Api, { orgId, siteId }: MemberPlace): Promise<readonly Member[]> {
   const path = { org_id: orgId }
-  const gateways = await allPagesOf((page) =>
+  const routers = await allPagesOf((page) =>
     pageOf(
       api.GET('/api/v1/orgs/{org_id}/inventory', {
         params: {
           path,
-          query: { type: 'gateway', limit: PAGE, page, ...(siteId !== undefined && { site_id: siteId }) },
+          query: { ssr: true, limit: PAGE, page, ...(siteId !== undefined && { site_id: siteId }) },
         },
       }),
     ),
   )
-  return gateways
-    .filter(({ ssr, site_id: where }) => ssr === true && where !== undefined)
+  return routers
+    .filter(({ site_id: where }) => where !== undefined)
     .map(({ id, name, mac, model }) => ({ value: id, label: `${name || macText(mac)} (${model})`, model }))
 }
 
