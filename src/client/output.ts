@@ -99,6 +99,13 @@ export function textOf(value: Json | undefined): string {
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
 }
 
+const instant = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g
+
+/** Presents a text of the server in which instants, such as `2026-12-01T01:00:00.000Z`, are as in timeText(). */
+export function reasonText(reason: Json | undefined): string {
+  return textOf(reason).replace(instant, (iso) => timeText(Date.parse(iso) / 1000) || iso)
+}
+
 function cut(line: string, width: number): string {
   return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { listText, listed, withOverview } from './upgrade-texts.ts'
+import { timeText } from '../output.ts'
+import { appliancesText, listText, listed, reasonsText, stateText, withOverview } from './upgrade-texts.ts'
 
 const end = Date.parse('2026-03-02T01:59:00Z') / 1000
 const plain = {
@@ -31,6 +32,20 @@ describe('the state of an upgrade', () => {
     expect(withOverview('state', 'device', awaiting)).toMatch(/^state\nawaits 2 devices .*\nends at 2026/)
     const stopped = { ...plain, status: 'cancelled', end_time: end, stop_reason: 'its end time' }
     expect(withOverview('state', 'mxedge', stopped)).toBe('state\nstopped: its end time')
-    expect(withOverview('state: its end time', 'device', stopped)).toBe('state: its end time')
+    // The state has a word of it elsewhere.
+    expect(withOverview('its end time tower', 'device', stopped)).toMatch(/tower\nstopped: its end time$/)
+  })
+
+  it('shows times in reasons as everywhere else', () => {
+    const stop_reason = 'ended at its end_time, 2026-03-02T01:59:00.000Z'
+    const local = `ended at its end_time, ${timeText(end)}`
+    const stopped = { ...plain, status: 'cancelled', stop_reason }
+    expect(withOverview('state', 'device', stopped)).toBe(`state\nstopped: ${local}`)
+    expect(listText([listed(stopped)], Infinity)).toContain(local)
+    expect(listed(stopped).stop_reason).toBe(stop_reason)
+    const context = { names: new Map(), siteId: 's', width: Infinity }
+    expect(stateText('device', { status: 'cancelled', targets: {}, stop_reason }, context)).toContain(local)
+    expect(appliancesText([{ reason: stop_reason }], Infinity)).toContain(local)
+    expect(reasonsText('skipped', [{ reason: stop_reason }])).toEqual([`skipped: 1, ${local}`])
   })
 })

@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
-import { fields, table, textOf, timeText } from '../output.ts'
+import { fields, reasonText, table, textOf, timeText } from '../output.ts'
 import { type UpgradeKind, upgradeKinds } from './upgrade-kinds.ts'
 import { hasEnded, progressOf, sitesOf } from './upgrade-progress.ts'
 
@@ -43,7 +43,7 @@ export function listText(upgrades: readonly ReturnType<typeof listed>[], width: 
     ...one,
     created: timeText(one.created_time),
     ends: one.end_time === null ? null : timeText(one.end_time),
-    reason: one.stop_reason,
+    reason: one.stop_reason === null ? null : reasonText(one.stop_reason),
   }))
   // Most upgrades have none of these.
   const rare = [
@@ -65,8 +65,7 @@ export function withOverview(state: string, kind: UpgradeKind, overview: JsonObj
     state,
     ...(Number(awaited) > 0 ? [`awaits ${targetsText(Number(awaited), kind)} of other upgrades`] : []),
     ...(typeof end === 'number' && (Number(awaited) > 0 || !hasEnded(overview)) ? [`ends at ${timeText(end)}`] : []),
-    // The rows of sites have it already.
-    ...(reason === undefined || state.includes(textOf(reason)) ? [] : [`stopped: ${textOf(reason)}`]),
+    ...(reason === undefined ? [] : [`stopped: ${reasonText(reason)}`]),
   ].join('\n')
 }
 
@@ -101,7 +100,7 @@ function startOf(sites: readonly JsonObject[]): string {
 
 /** One line for each note; many sites may have the same. */
 function notesText(notes: readonly JsonObject[]): string[] {
-  return [...new Set(notes.map(({ reason }) => `note: ${textOf(reason)}`))]
+  return [...new Set(notes.map(({ reason }) => `note: ${reasonText(reason)}`))]
 }
 
 export function targetsText(count: number, kind: UpgradeKind = 'device'): string {
@@ -110,7 +109,7 @@ export function targetsText(count: number, kind: UpgradeKind = 'device'): string
 
 /** One line for each reason, with the number of its devices. */
 export function reasonsText(what: string, devices: readonly JsonObject[]): string[] {
-  const reasons = Map.groupBy(devices, ({ reason }) => textOf(reason))
+  const reasons = Map.groupBy(devices, ({ reason }) => reasonText(reason))
   return [...reasons].map(([reason, { length }]) => `${what}: ${length}, ${reason}`)
 }
 
@@ -144,7 +143,7 @@ export function appliancesText(targets: readonly JsonObject[], width: number): s
     status: status ?? null,
     phase: phase ?? null,
     steps: rowsOf(steps).map(stepText).join(', '),
-    reason: reason ?? null,
+    reason: reasonText(reason),
   }))
   return table(fields('appliance', 'mxedge_id', 'status', 'phase', 'steps', 'reason'), rows, width)
 }
@@ -181,7 +180,7 @@ export function stateText(
       [units]: total,
       upgraded: counts.upgraded,
       failed: counts.failed,
-      reason: objectOf(held)['reason'] ?? reason ?? null,
+      reason: reasonText(objectOf(held)['reason'] ?? reason),
     }
   })
   return table(fields('site', 'site_id', 'status', 'start', units, 'upgraded', 'failed', 'reason'), rows, width)

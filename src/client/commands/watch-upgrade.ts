@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Api, type JsonObject, objectOf } from '../api.ts'
 import { CommandError } from '../exit-codes.ts'
-import { bar } from '../output.ts'
+import { bar, reasonText } from '../output.ts'
 import type { Session } from '../session.ts'
 import { followStream } from '../stream.ts'
 import { type FoundUpgrade, type UpgradeKind, upgradeKinds } from './upgrade-kinds.ts'
@@ -29,7 +29,7 @@ export async function watchUpgrade(session: Session, api: Api, watched: WatchedU
   function show(progress: Progress): void {
     const { holdReason } = progress
     // It has a line of its own: a terminal cuts the line of the progress.
-    if (holdReason !== null && holdReason !== toldReason) session.output.tell(`waiting: ${holdReason}`)
+    if (holdReason !== null && holdReason !== toldReason) session.output.tell(`waiting: ${reasonText(holdReason)}`)
     toldReason = holdReason
     session.output.progress(lineOf(progress))
   }
@@ -101,7 +101,7 @@ function report({ output }: Session, kind: UpgradeKind, upgrade: JsonObject): vo
   const failed = counts.failed + counts.cancelled
   if (failed === 0) return
   const stopReason = stopReasonOf(upgrade)
-  const why = stopReason === null ? '' : `: ${stopReason}`
+  const why = stopReason === null ? '' : `: ${reasonText(stopReason)}`
   throw new CommandError('upgradeFailed', `${failed} of ${total} ${upgradeKinds[kind].what} were not upgraded${why}`)
 }
 
