@@ -11,7 +11,7 @@ import { type UpgradeKind, kinds, upgradeKinds } from '../overview.ts'
 import { ApplianceFields } from './appliance-fields.tsx'
 import type { ChooseFieldsProps } from './choose-fields.ts'
 import { CommonFields } from './common-fields.tsx'
-import { type Part, isSingle, settle, sitesOf } from './draft.ts'
+import { type Part, isOne, isSingle, settle, sitesOf } from './draft.ts'
 import { EndField } from './end-field.tsx'
 import { useDeviceCatalog, useRouterCatalog } from './use-catalog.ts'
 import { VersionSelect } from './version-select.tsx'
@@ -87,6 +87,7 @@ function DeviceFields({ orgId, ...fields }: ChooseFieldsProps) {
         }
       />
       <VersionSelect
+        isWide
         label="Version"
         version={version}
         loaded={catalog}
@@ -137,6 +138,7 @@ function RouterFields({ orgId, members, ...fields }: ChooseFieldsProps) {
         />
       )}
       <VersionSelect
+        isWide
         label="Version"
         version={version}
         loaded={catalog}
@@ -166,7 +168,7 @@ function RouterFields({ orgId, members, ...fields }: ChooseFieldsProps) {
       {part !== 'download' && (
         <ViewerTimeInput
           label="Reboot"
-          empty={part === 'reboot' ? 'immediately' : 'as soon as a router has downloaded'}
+          empty={part === 'reboot' ? 'immediately' : `as soon as ${isOne(draft) ? 'the' : 'a'} router has downloaded`}
           value={reboot}
           error={errorOf('reboot_at')}
           onChange={(time) => onChange({ reboot: time })}
@@ -187,7 +189,7 @@ interface RouterSelectProps {
 function RouterSelect({ chosen = '', members: { choices, failure }, onChange }: RouterSelectProps) {
   const isNone = choices?.length === 0
   return (
-    <div>
+    <div className="wide-field">
       <NativeSelect
         label="Router"
         value={chosen}

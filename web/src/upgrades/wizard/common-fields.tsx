@@ -1,5 +1,5 @@
 import { NativeSelect, Textarea } from '@mantine/core'
-import { type Hours, mayInclude, settle, sitesOf } from './draft.ts'
+import { type Hours, isOne, mayInclude, settle, sitesOf } from './draft.ts'
 import type { WizardFieldsProps } from './strategy-panel.tsx'
 
 /** What upgrades of all kinds have: what else they upgrade, and within which hours. */
@@ -9,10 +9,10 @@ export function CommonFields({ draft, errorOf, onChange }: WizardFieldsProps) {
   return (
     <>
       <NativeSelect
-        label="In other upgrades"
+        label={isOne(draft) ? 'In another upgrade' : 'In other upgrades'}
         value={takeover ?? ''}
         data={[
-          { value: '', label: 'Stay there' },
+          { value: '', label: isOne(draft) ? 'Stays there' : 'Stay there' },
           { value: 'waiting', label: 'Taken over unless begun' },
         ]}
         error={errorOf('supersede')}

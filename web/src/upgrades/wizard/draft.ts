@@ -149,7 +149,7 @@ export function settle(draft: Draft): SettledDraft {
   const settled = { ...defaults, ...draft }
   const form = forms[settled.kind]
   const [first = 'big_bang'] = form.strategies
-  const strategy = isSingle(settled) ? 'big_bang' : (form.strategies.find((name) => name === draft.strategy) ?? first)
+  const strategy = isOne(settled) ? 'big_bang' : (form.strategies.find((name) => name === draft.strategy) ?? first)
   return { ...settled, version: draft.version ?? form.version, strategy }
 }
 
@@ -161,9 +161,16 @@ export function isSingle({
   return siteId !== undefined && kind === 'ssr'
 }
 
+/** True for an upgrade of one router or appliance, to which no other one comes: it has one phase. */
+export function isOne(draft: Draft): boolean {
+  if (isSingle(draft)) return true
+  const isGrowing = draft.inclusion !== undefined && mayInclude(draft)
+  return (draft.kind ?? 'device') !== 'device' && draft.ids?.length === 1 && !isGrowing
+}
+
 /** Returns on whose clocks an upgrade is, in words: "each site" or "the site". */
-export function sitesOf({ siteId }: Pick<Draft, 'siteId'>): string {
-  return siteId === undefined ? 'each site' : 'the site'
+export function sitesOf(draft: Draft): string {
+  return draft.siteId === undefined && !isOne(draft) ? 'each site' : 'the site'
 }
 
 /** True if the interface takes what joins later: an upgrade that names its appliances, or that only reboots, is complete. */

@@ -1,3 +1,4 @@
+import { isOne } from './draft.ts'
 import type { WizardFieldsProps } from './strategy-panel.tsx'
 import { ViewerTimeInput } from './viewer-time-input.tsx'
 
@@ -6,7 +7,7 @@ export function EndField({ draft, errorOf, onChange }: WizardFieldsProps) {
   return (
     <ViewerTimeInput
       label="Ends"
-      empty="when it has upgraded all"
+      empty={isOne(draft) ? 'when it has upgraded it' : 'when it has upgraded all'}
       value={draft.end}
       error={errorOf('end_time')}
       onChange={(end) => onChange({ end })}

@@ -8,8 +8,7 @@ import { type Site, sharedZone } from '../../orgs/sites.ts'
 import { type UpgradeKind, kinds } from '../overview.ts'
 import { PhaseSegments } from '../phase-segments.tsx'
 import { type Draft, isSingle, settle } from './draft.ts'
-import { optionTexts, planText } from './plan-text.ts'
-import { gatesIn } from './request.ts'
+import { emptyPhasesText, gatesOfPlan, optionTexts, planText } from './plan-text.ts'
 import { type NamedMember, type Plan, type PlanChanges, type PlanNote, groupByReason } from './plan.ts'
 import { localText } from '../../display/times/local-text.ts'
 
@@ -97,7 +96,8 @@ function EmptyPlan({ orgId, kind }: { readonly orgId: string; readonly kind: Upg
 function Phases({ draft, plan, sites }: PlanPanelProps) {
   const { kind } = settle(draft)
   const { text, unit } = kinds[kind]
-  const gated = new Set(gatesIn(draft).map(({ phase }) => phase))
+  const gated = new Set(gatesOfPlan(draft, plan).map(({ phase }) => phase))
+  const emptyText = emptyPhasesText(draft, plan)
   return (
     <>
       <p className="plan-line">
@@ -105,7 +105,8 @@ function Phases({ draft, plan, sites }: PlanPanelProps) {
         {plan.passing > 0 &&
           ` ${counted(plan.passing, unit)} restart more than once, to pass over versions in between.`}
       </p>
-      {optionTexts(draft).map((option) => (
+      {emptyText !== null && <p className="plan-line">{emptyText}</p>}
+      {optionTexts(draft, plan).map((option) => (
         <p className="plan-line" key={option}>
           {option}
         </p>
@@ -113,39 +114,35 @@ function Phases({ draft, plan, sites }: PlanPanelProps) {
       {plan.phases.length <= MAX_SEGMENTS && (
         <PhaseSegments
           isStartPassed={gated.has(0) ? false : undefined}
-          segments={plan.phases.map(({ percent, total, stopsAfter }, index) => ({
-            ...{ phase: index + 1, total, state: 'ahead' as const, aside: `up to ${percent} %` },
-            isGatePassed: gated.has(index + 1) ? false : undefined,
+          segments={plan.phases.map(({ number, percent, total, stopsAfter }) => ({
+            ...{ phase: number, total, state: 'ahead' as const, aside: `up to ${percent} %` },
+            isGatePassed: gated.has(number) ? false : undefined,
             shares: [{ name: 'waiting', tone: 'idle', count: total }],
             figures: `${counted(total, unit)}${stopsAfter === undefined ? '' : `, stops at ${counted(stopsAfter, 'failure')}`}`,
           }))}
         />
       )}
       <Table
-        rows={[...plan.phases.entries()]}
-        keyOf={([index]) => index}
+        rows={plan.phases}
+        keyOf={({ number }) => number}
         columns={[
           {
             title: 'Phase',
-            renderCell: ([index, { percent }]) => (
+            renderCell: ({ number, percent }) => (
               <>
-                {index + 1} <span className="muted">up to {percent} %</span>
+                {number} <span className="muted">up to {percent} %</span>
               </>
             ),
           },
-          { title: text, className: 'number', renderCell: ([, { total }]) => total },
+          { title: text, className: 'number', renderCell: ({ total }) => total },
           {
             title: kind === 'mxedge' ? 'Begin, and the steps of each' : 'Sites, with the time at which each begins',
-            renderCell: ([, phase]) => (
-              <>
-                {phase.total === 0 && <span className="muted">None</span>}
-                {kind === 'mxedge' ? (
-                  <PhaseAppliances phase={phase} />
-                ) : (
-                  <PhaseSites phase={phase} sites={sites} unit={unit} />
-                )}
-              </>
-            ),
+            renderCell: (phase) =>
+              kind === 'mxedge' ? (
+                <PhaseAppliances phase={phase} />
+              ) : (
+                <PhaseSites phase={phase} sites={sites} unit={unit} />
+              ),
           },
         ]}
       />

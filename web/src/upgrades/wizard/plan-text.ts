@@ -2,7 +2,7 @@ import { counted } from '../../display/texts/counted.ts'
 import { clockTime } from '../../display/times/times.ts'
 import { windowTexts } from '../../orgs/maintenance-windows.ts'
 import { kinds } from '../overview.ts'
-import { type Draft, type Part, settle, sitesOf } from './draft.ts'
+import { type Draft, type Part, isOne, settle, sitesOf } from './draft.ts'
 import type { Plan } from './plan.ts'
 import { type PhaseGate, gatesIn, requestOf } from './request.ts'
 
@@ -19,15 +19,40 @@ export function planText(draft: Draft, { total, phases }: Plan): string {
   return `${verb} ${counted(total, kinds[kind].unit)} in ${counted(phases.length, 'phase')}`
 }
 
+/** Returns the gates of a draft at which an upgrade by the plan waits: nothing is awaited after a phase without devices, or the last one. */
+export function gatesOfPlan(draft: Draft, { phases }: Pick<Plan, 'phases'>): readonly PhaseGate[] {
+  const numbers = new Set(phases.map(({ number }) => number))
+  const last = Math.max(...numbers)
+  return gatesIn(draft).filter(({ phase }) => phase === 0 || (numbers.has(phase) && phase < last))
+}
+
+/** Returns in a sentence which phases are left out; null if none is. */
+export function emptyPhasesText(draft: Draft, { emptyPhases: [first, ...others] }: Plan): string | null {
+  if (first === undefined) return null
+  const { unit } = kinds[settle(draft).kind]
+  const last = others.pop()
+  const numbers = last === undefined ? `Phase ${first} has` : `Phases ${[first, ...others].join(', ')} and ${last} have`
+  return `${numbers} no ${unit}: the upgrade passes over ${last === undefined ? 'it' : 'them'}, and waits for nothing after ${last === undefined ? 'it' : 'them'}.`
+}
+
 /** Returns in sentences what a draft has chosen for others than those of the plan, and for its times. */
-export function optionTexts(draft: Draft): readonly string[] {
+export function optionTexts(draft: Draft, plan: Pick<Plan, 'phases'>): readonly string[] {
   const { kind, body } = requestOf(draft)
   const { unit } = kinds[kind]
   const { end_time: end, maintenance_windows: windows } = body
+  const texts = isOne(draft)
+    ? {
+        isLeft: `the ${unit} is left if it has not begun by then`,
+        takeover: `Takes over the ${unit} if another upgrade has not begun with it.`,
+      }
+    : {
+        isLeft: `each ${unit} that has not begun by then is left`,
+        takeover: `Takes over each ${unit} that another upgrade has not begun with.`,
+      }
   return [
-    ...gateTexts(gatesIn(draft)),
-    ...(end === undefined ? [] : [`Ends on ${clockTime(end)}: each ${unit} that has not begun by then is left.`]),
-    ...(body.supersede === true ? [`Takes over each ${unit} that another upgrade has not begun with.`] : []),
+    ...gateTexts(gatesOfPlan(draft, plan)),
+    ...(end === undefined ? [] : [`Ends on ${clockTime(end)}: ${texts.isLeft}.`]),
+    ...(body.supersede === true ? [texts.takeover] : []),
     ...('include_new' in body && body.include_new
       ? [`Until it ends, each ${unit} that joins later is upgraded too.`]
       : []),
@@ -69,7 +94,7 @@ function approversOf({ approvals = 1, prevent_self_approval: byAnother = false }
 
 /** Returns the effect of the start. */
 export function startEffect(draft: Draft, plan: Plan): string {
-  return [actionText(draft, plan), ...optionTexts(draft)].join(' ')
+  return [actionText(draft, plan), ...optionTexts(draft, plan)].join(' ')
 }
 
 function actionText(draft: Draft, { total, phases }: Plan): string {
@@ -79,7 +104,9 @@ function actionText(draft: Draft, { total, phases }: Plan): string {
   if (kind === 'mxedge') return `Upgrades ${upgraded}, ${inPhases}`
   const sites = new Set(phases.flatMap((phase) => phase.sites.map(({ id }) => id)))
   const atSites = `${upgraded} at ${counted(sites.size, 'site')}, ${inPhases}`
-  if (kind === 'ssr' && part === 'download') return `Downloads the version to ${atSites} None of them reboots.`
-  if (kind === 'ssr' && part === 'reboot') return `Reboots ${atSites} They have downloaded the version before.`
+  if (kind === 'ssr' && part === 'download')
+    return `Downloads the version to ${atSites} ${total === 1 ? 'It does not reboot' : 'None of them reboots'}.`
+  if (kind === 'ssr' && part === 'reboot')
+    return `Reboots ${atSites} ${total === 1 ? 'It has' : 'They have'} downloaded the version before.`
   return `Upgrades and restarts ${atSites}`
 }

@@ -28,7 +28,7 @@ it('separates notes about devices from those about sites, and names devices with
   })
   const skipped = { id: '020000000002', name: '02:00:00:00:00:02', address: '02:00:00:00:00:02' }
   expect(plan).toMatchObject({
-    phases: [{ sites: [{ id: 's', count: 1, begins: 5 }], appliances: [] }],
+    phases: [{ number: 1, sites: [{ id: 's', count: 1, begins: 5 }], appliances: [] }],
     passing: 2,
     skipped: [{ ...skipped, reason: 'runs 2.0 already' }],
     noted: [{ name: 'Lobby', address: '02:00:00:00:00:01', reason: 'no recovery snapshot' }],

@@ -12,7 +12,10 @@ type Names = ReadonlyMap<string, string>
 export interface Plan {
   readonly id: string
   readonly total: number
+  /** Those with devices or appliances. */
   readonly phases: readonly PlanPhase[]
+  /** The numbers of those without, which the upgrade passes over. */
+  readonly emptyPhases: readonly number[]
   /** Null: no number of failures stops the upgrade. */
   readonly stopsAfter: number | null
   /** Epoch seconds; null: there is nothing to do. */
@@ -27,6 +30,8 @@ export interface Plan {
 }
 
 interface PlanPhase {
+  /** From 1. */
+  readonly number: number
   readonly percent: number
   readonly total: number
   readonly stopsAfter: number | undefined
@@ -68,7 +73,7 @@ export function devicePlan(preview: DevicePreview): Plan {
   const { plan_id: id, total, phases, paths, skipped, notes } = preview
   return {
     ...{ id, total, stopsAfter: preview.stops_after_failures, endsAbout: preview.ends_about },
-    phases: phases.map(({ percent, total: count, stops_after_failures: stopsAfter, sites }) => ({
+    ...phasesOf(phases, ({ percent, total: count, stops_after_failures: stopsAfter, sites }) => ({
       percent,
       total: count,
       stopsAfter,
@@ -85,6 +90,17 @@ export function devicePlan(preview: DevicePreview): Plan {
   }
 }
 
+function phasesOf<Phase extends { readonly total: number }>(
+  phases: readonly Phase[],
+  planned: (phase: Phase) => Omit<PlanPhase, 'number'>,
+): Pick<Plan, 'phases' | 'emptyPhases'> {
+  const numbered = phases.map((phase, index) => ({ phase, number: index + 1 }))
+  return {
+    phases: numbered.flatMap(({ phase, number }) => (phase.total === 0 ? [] : [{ number, ...planned(phase) }])),
+    emptyPhases: numbered.flatMap(({ phase, number }) => (phase.total === 0 ? [number] : [])),
+  }
+}
+
 function deviceNote({ mac, name, reason }: DevicePreview['skipped'][number]): PlanNote {
   return { id: mac, name: targetText({ mac, name }), address: macText(mac), reason }
 }
@@ -95,7 +111,8 @@ export function appliancePlan(preview: AppliancePreview, names: Names): Plan {
   const noteOf = (mxedgeId: string, reason: string): PlanNote => ({ ...applianceOf(mxedgeId, names), reason })
   return {
     ...{ id, total, stopsAfter: preview.stops_after_failures, endsAbout: preview.ends_about, passing: 0 },
-    phases: phases.map(
+    ...phasesOf(
+      phases,
       ({ percent, total: count, stops_after_failures: stopsAfter, begins_about: beginsAbout, mxedges }) => ({
         percent,
         total: count,

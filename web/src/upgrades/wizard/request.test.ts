@@ -217,3 +217,9 @@ it('asks a site for what it takes', () => {
   expect(pathOf(requestOf({ ...at, kind: 'mxedge' }), 'o')).toBe('/sites/s/mxedges/upgrade')
   expect(pathOf(requestOf({ kind: 'ssr' }), 'o')).toBe('/orgs/o/ssr/upgrade')
 })
+
+it('needs no strategy for one appliance alone', () => {
+  const body = { mxedge_ids: ['m'], channel: 'stable', versions: {}, strategy: 'big_bang' }
+  expect(requestOf({ kind: 'mxedge', ids: ['m'], strategy: 'canary' })).toEqual({ kind: 'mxedge', body })
+  expect(requestOf({ kind: 'mxedge', ids: ['m', 'n'] }).body).toMatchObject({ strategy: 'canary' })
+})

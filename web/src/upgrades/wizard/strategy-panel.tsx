@@ -9,6 +9,7 @@ import {
   type SettledDraft,
   type Strategy,
   forms,
+  isOne,
   peopleCounts,
   settle,
 } from './draft.ts'
@@ -53,6 +54,12 @@ const words: Readonly<Record<Strategy, StrategyWords>> = {
 export function StrategyPanel({ draft, errorOf, onChange }: WizardFieldsProps) {
   const settled = settle(draft)
   const { kind, strategy } = settled
+  if (isOne(draft))
+    return (
+      <Panel title="2. Strategy">
+        <p className="plan-line muted">One {kinds[kind].unit} has one phase.</p>
+      </Panel>
+    )
   return (
     <Panel title="2. Strategy">
       <div className="wizard-strategy">

@@ -4,6 +4,8 @@ import { LoadNote } from '../../display/layout/notices.tsx'
 
 interface VersionSelectProps {
   readonly label: string
+  /** True if its choices name models. */
+  readonly isWide?: boolean
   readonly version: string
   readonly loaded: LoadedChoices
   readonly error: string | null
@@ -11,11 +13,11 @@ interface VersionSelectProps {
 }
 
 /** The versions of a catalog. A draft may name another one, which is shown as well. */
-export function VersionSelect({ label, version, loaded, error, onChange }: VersionSelectProps) {
+export function VersionSelect({ label, isWide = false, version, loaded, error, onChange }: VersionSelectProps) {
   const { choices = [], failure } = loaded
   const isKnown = choices.some(({ value }) => value === version)
   return (
-    <div>
+    <div className={isWide ? 'wide-field' : undefined}>
       <NativeSelect
         label={label}
         value={version}
