@@ -21,7 +21,12 @@ export function usePlan({ orgId, request, members }: Planned) {
   const names = new Map(members.map(({ value, label }) => [value, label]))
   const preview = useMutation({ mutationFn: (wanted: UpgradeRequest) => previewPlan(api, orgId, wanted, names) })
   const start = useMutation({
-    mutationFn: (planId: string) => startPlan(api, orgId, request, planId),
+    mutationFn: (planId: string) =>
+      startPlan(api, orgId, request, planId).catch((error: unknown) => {
+        // The answer to the first attempt was lost, and the person repeats it.
+        if (isStarted(error)) return planId
+        throw error
+      }),
     async onSuccess(upgradeId) {
       const { siteId } = request
       if (siteId === undefined)
@@ -112,6 +117,11 @@ function sendDevices(api: Api, orgId: string, request: Exclude<UpgradeRequest, A
       body: isStart ? { ...asked, version: body.version } : { ...body, ...asked },
     }),
   )
+}
+
+/** True if an upgrade has begun by the plan, and has its id. */
+function isStarted(error: unknown): boolean {
+  return error instanceof Problem && error.message.startsWith('Invalid field plan_id: was started already')
 }
 
 /** @returns The id of the upgrade. */
