@@ -35,6 +35,8 @@ import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
 
 const reachability = createReachability()
+// Otherwise a page would only notice at its next request, while it looks up to date.
+globalThis.addEventListener('offline', () => reachability.note(false))
 const unsaved = createUnsaved()
 const session = createPageSession({
   readToken: () => csrfTokenIn(document.cookie),
