@@ -33,7 +33,7 @@ export function EventList({ events, zone, orgId }: EventListProps) {
                 to="/orgs/$orgId/sites/$siteId/devices/$mac"
                 params={{ orgId, siteId: event.site_id, mac: event.mac }}
               >
-                <span title={macText(event.mac)}>{event.device_name ?? macText(event.mac)}</span>
+                <span title={macText(event.mac)}>{nameOf(event)}</span>
               </Link>
             </p>
           )}
@@ -42,6 +42,11 @@ export function EventList({ events, zone, orgId }: EventListProps) {
       ))}
     </ol>
   )
+}
+
+/** A device without a name has its address as one. */
+function nameOf({ device_name: name, mac }: DeviceEvent): string {
+  return name === undefined || name === mac ? macText(mac) : name
 }
 
 function textOf({ text, apfw, port_id: port }: DeviceEvent): string {

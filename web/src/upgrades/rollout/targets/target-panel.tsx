@@ -214,7 +214,7 @@ function TargetRows({ unit, targets, siteNames, onOpen, place, excludable, onDon
               <RowScope>
                 <TargetButton target={target} onOpen={onOpen} />
                 <StateMark tone={targetStates[target.status].tone}>{targetStates[target.status].text}</StateMark>
-                <span className="wide">{siteNames.get(target.site_id)}</span>
+                <span>{siteNames.get(target.site_id)}</span>
                 <span className="wide muted">{target.model}</span>
                 <span className="wide muted">{(target.phase ?? 0) > 0 ? `Phase ${target.phase}` : ''}</span>
                 <Outcome target={target} />
