@@ -185,6 +185,19 @@ describe('the access points of a site with auto_upgrade', () => {
     expect(await state()).toMatchObject({ lastAt: MONDAY, reason: null })
   })
 
+  it('are not upgraded at a time before the setting was turned on again', async () => {
+    await set(toNew)
+    await begin()
+    await set({ ...toNew, enabled: false })
+    await begin()
+    rollout.clock.advance(NIGHT_MS + HOUR_MS / 2)
+    await set(toNew)
+    await begin()
+    await begin()
+    expect(await upgrades()).toEqual([])
+    expect((await state()).nextAt).toEqual(new Date(MONDAY.getTime() + DAY_MS))
+  })
+
   it('begin up to an hour late if the service was down', async () => {
     await set(toNew)
     await begin()

@@ -14,6 +14,7 @@ import { Idle } from './idle.ts'
 import { LATE_MS, NO_DEVICE, type WantedUpgrade, findIdleReason, requestOf } from './plan-auto-upgrade.ts'
 import {
   type SitePlace,
+  deleteTimes,
   findAutoUpgrade,
   listConnectedAps,
   listDueSites,
@@ -45,6 +46,7 @@ export function startAutoUpgrades(ctx: Context): Poller {
 
 /** Begins all upgrades that are due. A site that fails is tried again by the next call, and holds up no other one. */
 export async function beginAutoUpgrades(ctx: Context, signal = new AbortController().signal): Promise<void> {
+  await deleteTimes(ctx.db)
   for (let after: string | null = null; !signal.aborted;) {
     const sites = await listDueSites(ctx.db, { now: ctx.clock.now(), after, limit: SITES_PER_PORTION })
     for (const site of sites) {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SiteScope } from '../../access/scope.ts'
-import type { Reader, Tx } from '../../platform/database/db.ts'
+import type { Db, Reader, Tx } from '../../platform/database/db.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { AutoUpgradeSite } from './auto-upgrade.ts'
 import type { Failure } from './decide-held.ts'
@@ -66,6 +66,15 @@ export async function findAutoUpgrade(
       left join site_auto_upgrade auto on auto.org_id = site.org_id and auto.site_id = site.id and ${isKnown(now)}
     where site.org_id = ${scope.orgId} and site.id = ${scope.siteId}`.execute(reader)
   return rows[0]
+}
+
+/** Forgets the sites whose setting is turned off: a time that passes meanwhile is over, and what failed may be tried again. */
+export async function deleteTimes(db: Db): Promise<void> {
+  await sql`
+    delete from site_auto_upgrade auto
+    where not exists (select from (${enabled}) enabled where enabled.org_id = auto.org_id and enabled.site_id = auto.site_id)`.execute(
+    db,
+  )
 }
 
 /** Sets when the automatic upgrades of a site are due; what was before with another setting is forgotten. */
