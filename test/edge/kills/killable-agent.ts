@@ -6,20 +6,16 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Point } from '../../../src/agent/points.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import type { MachinePlace } from './machine-roles.ts'
 
 /** A point, and which of its occurrences since the process was armed. */
 export type Kill = readonly [Point, number]
 
-export interface AgentSettings {
-  readonly role: 'edge' | 'ssr'
+export interface AgentSettings extends MachinePlace {
   /** The folder of the agent's state. */
   readonly folder: string
-  /** The folder that machine.sh takes for the machine. */
-  readonly machine: string
-  readonly script: string
   readonly url: string
   readonly code: string
-  readonly mac: string
   readonly kill: Kill | null
 }
 
@@ -29,7 +25,7 @@ export interface AgentStatus {
   readonly isSettled: boolean
 }
 
-const script = fileURLToPath(new URL('machine.sh', import.meta.url))
+export const machineScript = fileURLToPath(new URL('machine.sh', import.meta.url))
 /** Many agents start at a time, on a machine that may be busy. */
 const WITHIN_MS = 120_000
 
@@ -47,7 +43,7 @@ export class KillableAgent {
 
   /** Starts the process, which kills itself at `kill`. */
   start(kill: Kill | null): void {
-    const settings = JSON.stringify({ ...this.settings, script, kill } satisfies AgentSettings)
+    const settings = JSON.stringify({ ...this.settings, script: machineScript, kill } satisfies AgentSettings)
     const child = spawn(process.execPath, [this.#program, settings], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
     this.#child = child
     this.#exited = once(child, 'exit')

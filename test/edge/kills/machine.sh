@@ -7,6 +7,7 @@ shift 3
 mkdir "lock $subject" 2>/dev/null || echo "overlap $subject" >>notes
 echo "begin $what" >>notes
 while [ -e hold ]; do sleep 0.02; done
+if [ -e pause ]; then sleep "$(cat pause)"; fi
 case $what in
 install)
   sha256sum <"$1" | cut -c 1-64 >package.new && mv package.new package
