@@ -2,6 +2,7 @@ import type { Client } from '../../src/cli/client.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
 import type { FleetPace, FleetProcess } from '../../bench/support/fleet-process.ts'
 import type { Interruption } from './interruption.ts'
+import { createOrg } from './create-org.ts'
 import type { PlanRollouts } from './plan-rollouts.ts'
 import type { Random } from './random.ts'
 import type { Service } from './service.ts'
@@ -47,14 +48,8 @@ type Bare = Omit<Run, 'client' | 'orgId' | 'siteIds' | 'interruptions' | 'resume
 /** Creates an organization with its sites, and claims the devices and distributes them over the sites. */
 export async function setUp(bare: Bare): Promise<Run> {
   const { plan, random, service, devices } = bare
-  const operator = await service.client()
-  const account = { email: 'soak@example.test', password: 'not a secret', org: 'Soak' }
-  const made = (await operator.call('POST', '/operator/v1/bootstrap', account)) as {
-    readonly org_id: string
-    readonly api_token: string
-  }
-  const client = await service.client(`Token ${made.api_token}`)
-  const org = `/api/v1/orgs/${made.org_id}`
+  const { operator, client, orgId } = await createOrg(service)
+  const org = `/api/v1/orgs/${orgId}`
   const manifest = devices.map(({ mac, serial, model, type }, index) => ({
     mac,
     serial,
@@ -75,5 +70,5 @@ export async function setUp(bare: Bare): Promise<Run> {
     await client.call('PUT', `${org}/inventory`, { op: 'assign', site_id: id, macs })
     siteIds.push(id)
   }
-  return { ...bare, client, orgId: made.org_id, siteIds, interruptions: plan.interruptions(random), resumed: 0 }
+  return { ...bare, client, orgId, siteIds, interruptions: plan.interruptions(random), resumed: 0 }
 }
