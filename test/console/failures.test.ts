@@ -103,6 +103,29 @@ describe.skipIf(noChromium !== null)(
       },
     )
 
+    it('leaves a server alone that can not answer one part of a page', { timeout: WITHIN_MS }, async () => {
+      const id = await world.addWebhook({ name: 'Busy', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
+      const { page, context } = await world.enter(world.org, world.path)
+      let sent = 0
+      await page.route('**/events/search?**', (route) => {
+        sent += 1
+        return route.fulfill({ status: 504, body: '' })
+      })
+      const read: string[] = []
+      page.on('request', (request) => read.push(new URL(request.url()).pathname))
+      await page.goto(`${world.path}/webhooks/${id}`)
+      const part = page.getByRole('alert').filter({ hasText: 'A part of this page could not be read' })
+      await part.waitFor()
+      // Two lists, each three times. What the server has answered is not read again because of them.
+      expect(sent).toBe(6)
+      await page.getByRole('heading', { name: 'Busy' }).waitFor()
+      expect(read.filter((path) => path === `/api/v1${world.path}/webhooks/${id}`)).toHaveLength(1)
+      await page.unroute('**/events/search?**')
+      await part.getByRole('button', { name: 'Try again' }).click()
+      await part.waitFor({ state: 'detached' })
+      await context.close()
+    })
+
     it('keeps the input while the server fails, and sends it once', { timeout: 2 * WITHIN_MS }, async () => {
       await addSite(world, 'Stavanger')
       const { page, context } = await world.enter(world.org, world.path)

@@ -53,10 +53,10 @@ export function createApi({ reachability, token: readToken }: ApiParts): Api {
       return request
     },
     onResponse({ response }) {
-      reachability.note(!isAwayStatus(response.status))
+      if (isAwayStatus(response.status)) reachability.suspect()
     },
     onError() {
-      reachability.note(false)
+      reachability.suspect()
     },
   })
   return api

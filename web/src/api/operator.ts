@@ -22,7 +22,7 @@ export function createOperatorApi(key: string, reachability: Reachability): Oper
       credentials: 'omit',
       cache: 'no-store',
     }).catch(() => null)
-    reachability.note(response !== null && !isAwayStatus(response.status))
+    if (response === null || isAwayStatus(response.status)) reachability.suspect()
     if (response === null) throw new Problem(0, detailOf(null, 0))
     if (response.ok) return response
     // A 401 means elsewhere that a session has ended.

@@ -32,12 +32,12 @@ export function uploadFile(
     request.upload.addEventListener('progress', ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total))
     request.addEventListener('abort', () => reject(new Problem(0, 'The upload was ended.')))
     request.addEventListener('error', () => {
-      reachability.note(false)
+      reachability.suspect()
       reject(new Problem(0, detailOf(null, 0)))
     })
     request.addEventListener('load', () => {
       const { status, response } = request
-      reachability.note(!isAwayStatus(status))
+      if (isAwayStatus(status)) reachability.suspect()
       if (status >= 200 && status < 300) resolve(response)
       else reject(new Problem(status, detailOf(response, status), response))
     })

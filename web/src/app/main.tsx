@@ -24,6 +24,7 @@ import { createRoot } from 'react-dom/client'
 import { readSelf } from '../accounts/self.ts'
 import { ServerContext, createApi } from '../api/client.ts'
 import { csrfTokenIn } from '../api/csrf.ts'
+import { isAwayStatus } from '../api/problem.ts'
 import { createReachability } from '../api/reachability.ts'
 import { createPageSession } from '../api/session.ts'
 import { browserStream } from '../api/stream.ts'
@@ -34,9 +35,16 @@ import { pauseWithoutSession } from './pause-without-session.ts'
 import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
 
-const reachability = createReachability()
+const PROBE_LIMIT_MS = 10_000
+const reachability = createReachability({
+  async probe() {
+    const answer = await api.GET('/api/v1/self', { signal: AbortSignal.timeout(PROBE_LIMIT_MS) }).catch(() => null)
+    return answer !== null && !isAwayStatus(answer.response.status)
+  },
+  schedule: (run, ms) => setTimeout(run, ms),
+})
 // Otherwise a page would only notice at its next request, while it looks up to date.
-globalThis.addEventListener('offline', () => reachability.note(false))
+globalThis.addEventListener('offline', () => reachability.suspect())
 const unsaved = createUnsaved()
 const session = createPageSession({
   readToken: () => csrfTokenIn(document.cookie),

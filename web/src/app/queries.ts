@@ -2,6 +2,9 @@ import { MutationCache, QueryCache, QueryClient, notifyManager } from '@tanstack
 import { Problem } from '../api/problem.ts'
 import type { PageSession } from '../api/session.ts'
 
+const MAX_RETRIES = 2
+const RETRY_MS = 1000
+
 /** Reports each refusal of the session, with what renewals() returned when the request was sent. */
 export function createQueries({ renewals, end }: Pick<PageSession, 'renewals' | 'end'>): QueryClient {
   const check = (error: Error, asked: number): void => {
@@ -18,8 +21,15 @@ export function createQueries({ renewals, end }: Pick<PageSession, 'renewals' | 
       onError: (error, _variables, _result, mutation) => check(error, askedBy.get(mutation) ?? renewals()),
     }),
     defaultOptions: {
-      // While the server is unreachable a banner shows that, and everything is read again when it is back.
-      queries: { networkMode: 'always', staleTime: 5000, retry: false, refetchOnWindowFocus: true },
+      queries: {
+        networkMode: 'always',
+        staleTime: 5000,
+        // While the server is unreachable a banner shows that, and everything is read again when it is back. One that was
+        // away for a moment is back by then; one that has too much to do is left alone after that.
+        retry: (failures, error) => failures < MAX_RETRIES && error instanceof Problem && error.isAway,
+        retryDelay: (failures) => RETRY_MS * 2 ** failures,
+        refetchOnWindowFocus: true,
+      },
       mutations: { networkMode: 'always', retry: false },
     },
   })

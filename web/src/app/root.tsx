@@ -4,8 +4,6 @@ import { useEffect, useSyncExternalStore } from 'react'
 import { useServer } from '../api/client.ts'
 import { failedReadText } from './failed-reads.ts'
 
-const PROBE_MS = 2000
-
 export function Root() {
   const { reachability } = useServer()
   const isAway = useSyncExternalStore(reachability.subscribe, reachability.isAway)
@@ -19,21 +17,16 @@ export function Root() {
 
 /** Shows that the server is unreachable, and reads everything again when it is back. Unsaved input stays. */
 function AwayBanner() {
-  const { api } = useServer()
   const queries = useQueryClient()
   const router = useRouter()
-  useEffect(() => {
-    const probe = setInterval(() => {
-      // The content of the answer does not matter: the client notes that there is one.
-      api.GET('/api/v1/self').catch(() => {})
-    }, PROBE_MS)
-    return () => {
-      clearInterval(probe)
+  useEffect(
+    () => () => {
       void queries.invalidateQueries()
       // Opens a page that could not be opened in the meantime.
       if (router.state.matches.some(({ status }) => status === 'error')) void router.invalidate()
-    }
-  }, [api, queries, router])
+    },
+    [queries, router],
+  )
   return (
     <div className="away" role="alert">
       The server does not answer. What you see may be old; the page goes on by itself when the server is back.
