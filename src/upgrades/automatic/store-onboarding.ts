@@ -26,6 +26,24 @@ const enabled = sql`
   where coalesce(own.onboarding -> kind.setting, of_org.onboarding -> kind.setting) = 'true'`
 
 /**
+ * The devices that are not known not to be new, of organizations and types with such a setting. They are mostly none: `offset 0` lets
+ * PostgreSQL find them by indexes alone, before it reads the connections of a large fleet.
+ */
+const unknown = sql`
+  select device.org_id, device.id, kind.setting, kind.models
+  from (select distinct org_id, setting from enabled) used
+    join ${kinds} on kind.setting = used.setting
+    join device on device.org_id = used.org_id and device.type = kind.type
+  where not exists (select from onboarded_device old where old.org_id = device.org_id and old.device_id = device.id)
+  offset 0`
+
+/** The connected ones among them, with their place. */
+const present = sql`
+  from (${unknown}) unknown
+    join device on device.org_id = unknown.org_id and device.id = unknown.id and device.model ~* unknown.models
+    join device_status status on status.org_id = device.org_id and status.device_id = device.id and status.connected`
+
+/**
  * Records which sites have such a setting. Where it is new, devices of its kind in the organization that have connected before are not
  * new; those at sites that had it already may not have been looked at. Nor are those new that are connected at sites without it: they
  * may move to one with it years later.
@@ -55,31 +73,24 @@ export async function updateOnboardingSites(db: Db, since: Date): Promise<void> 
         and old.setting = kind.setting)
     union
     select device.org_id, device.id
-    from (select distinct org_id, setting from enabled) used
-      join ${kinds} on kind.setting = used.setting
-      join device on device.org_id = used.org_id and device.type = kind.type and device.model ~* kind.models
-      join device_status status on status.org_id = device.org_id and status.device_id = device.id and status.connected
+    ${present}
       join site on site.org_id = device.org_id and site.id = device.site_id and site.created_at <= ${since}
-    where not exists (select from onboarded_device old where old.org_id = device.org_id and old.device_id = device.id)
-      and not exists (select from enabled where enabled.org_id = device.org_id and enabled.site_id = device.site_id
-        and enabled.setting = kind.setting)
+    where not exists (select from enabled where enabled.org_id = device.org_id and enabled.site_id = device.site_id
+        and enabled.setting = unknown.setting)
     on conflict do nothing`.execute(db)
 }
 
 /** Lists devices that are connected and new at a site that has the setting for their kind. @param limit The number of devices. */
 export async function listNewDevices(db: Db, limit: number): Promise<NewDevices[]> {
   const { rows } = await sql<NewDevices>`
+    with enabled as materialized (${enabled})
     select org_id, site_id, setting, type, array_agg(id::text) as device_ids
     from (
-        select device.org_id, device.site_id, device.id, device.type, enabled.setting
-        from (${enabled}) enabled
+        select device.org_id, device.site_id, device.id, device.type, unknown.setting
+        ${present}
+          join enabled on enabled.org_id = device.org_id and enabled.site_id = device.site_id and enabled.setting = unknown.setting
           join onboarding_site seen on seen.org_id = enabled.org_id and seen.site_id = enabled.site_id
             and seen.setting = enabled.setting
-          join ${kinds} on kind.setting = enabled.setting
-          join device on device.org_id = enabled.org_id and device.site_id = enabled.site_id
-            and device.type = kind.type and device.model ~* kind.models
-          join device_status status on status.org_id = device.org_id and status.device_id = device.id and status.connected
-        where not exists (select from onboarded_device old where old.org_id = device.org_id and old.device_id = device.id)
         order by device.id
         limit ${limit}
       ) found
