@@ -106,24 +106,32 @@ describe('a switch that connects for the first time', () => {
     expect(await upgrades()).toMatchObject([{ siteId: scopeOf(0).siteId, total: 1 }])
   })
 
-  it('is not upgraded at the site of a setting if it was connected at one without it', async () => {
-    await setSite(1, onlyEx)
-    await look()
-    await rollout.fleet.connect([device(0)])
-    await look()
-    const moveAll = (ids: readonly string[]) =>
-      rollout.ctx.db
-        .updateTable('device')
-        .set({ siteId: scopeOf(1).siteId })
-        .where('id', 'in', ids)
-        .execute()
-    // The second one has never been connected.
-    await moveAll([device(0).id, device(0, 1).id])
-    await rollout.fleet.connect([device(0), device(0, 1)])
-    await look()
-    await look()
-    expect(await upgrades()).toMatchObject([{ siteId: scopeOf(1).siteId, total: 1 }])
-  })
+  it.each([
+    { days: 7, total: 1 },
+    // The first one may have been prepared for the site.
+    { days: 6, total: 2 },
+  ])(
+    'is upgraded beside one that was connected elsewhere $days days after its claim: together $total',
+    async ({ days, total }) => {
+      rollout.clock.advance(days * 24 * HOUR_MS)
+      await setSite(1, onlyEx)
+      await look()
+      await rollout.fleet.connect([device(0)])
+      await look()
+      const moveAll = (ids: readonly string[]) =>
+        rollout.ctx.db
+          .updateTable('device')
+          .set({ siteId: scopeOf(1).siteId })
+          .where('id', 'in', ids)
+          .execute()
+      // The second one has never been connected.
+      await moveAll([device(0).id, device(0, 1).id])
+      await rollout.fleet.connect([device(0), device(0, 1)])
+      await look()
+      await look()
+      expect(await upgrades()).toMatchObject([{ siteId: scopeOf(1).siteId, total }])
+    },
+  )
 
   it('is not upgraded if its site had only another of these settings before', async () => {
     await setOrg(ofSsr)

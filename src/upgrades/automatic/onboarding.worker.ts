@@ -14,6 +14,8 @@ const INTERVAL_MS = 60_000
 const MAX_AT_ONCE = 1000
 /** A site that is younger may have been created after the look before. */
 const NEW_SITE_MS = 2 * INTERVAL_MS
+/** People prepare devices at one site for another within so long after they claim them. */
+const NEW_CLAIM_MS = 7 * 24 * 3600e3
 
 /**
  * Upgrades switches, SRX gateways and SSR routers once, when they are connected at a site for the first time, as the settings
@@ -40,7 +42,8 @@ export async function upgradeNewDevices(ctx: Context): Promise<boolean> {
       ctx.log.error({ err: error, site_id: group.siteId }, 'new devices of a site could not be upgraded')
     }
   }
-  await updateOnboardingSites(ctx.db, addMs(ctx.clock.now(), -NEW_SITE_MS))
+  const now = ctx.clock.now()
+  await updateOnboardingSites(ctx.db, { site: addMs(now, -NEW_SITE_MS), claim: addMs(now, -NEW_CLAIM_MS) })
   const found = groups.reduce((sum, { deviceIds }) => sum + deviceIds.length, 0)
   return done > 0 && found === MAX_AT_ONCE
 }

@@ -46,10 +46,14 @@ const present = sql`
 /**
  * Records which sites have such a setting. Where it is new, devices of its kind in the organization that have connected before are not
  * new; those at sites that had it already may not have been looked at. Nor are those new that are connected at sites without it: they
- * may move to one with it years later.
- * @param since A site that was created later has no older devices, so there the setting is not new; and it may not have its settings yet.
+ * may move to one with it years later. Devices that were claimed lately stay new there, where a person may prepare them.
+ * @param since.site A site that was created later has no older devices, so there the setting is not new; and it may not have its settings yet.
+ * @param since.claim A device that was claimed later stays new at a site without the setting.
  */
-export async function updateOnboardingSites(db: Db, since: Date): Promise<void> {
+export async function updateOnboardingSites(
+  db: Db,
+  since: { readonly site: Date; readonly claim: Date },
+): Promise<void> {
   await sql`
     with enabled as materialized (${enabled}),
       gone as (
@@ -63,7 +67,7 @@ export async function updateOnboardingSites(db: Db, since: Date): Promise<void> 
     select device.org_id, device.id
     from (
         select distinct fresh.org_id, fresh.setting
-        from fresh join site on site.org_id = fresh.org_id and site.id = fresh.site_id and site.created_at <= ${since}
+        from fresh join site on site.org_id = fresh.org_id and site.id = fresh.site_id and site.created_at <= ${since.site}
       ) changed
       join ${kinds} on kind.setting = changed.setting
       join device on device.org_id = changed.org_id and device.type = kind.type and device.model ~* kind.models
@@ -74,8 +78,9 @@ export async function updateOnboardingSites(db: Db, since: Date): Promise<void> 
     union
     select device.org_id, device.id
     ${present}
-      join site on site.org_id = device.org_id and site.id = device.site_id and site.created_at <= ${since}
-    where not exists (select from enabled where enabled.org_id = device.org_id and enabled.site_id = device.site_id
+      join site on site.org_id = device.org_id and site.id = device.site_id and site.created_at <= ${since.site}
+    where device.created_at <= ${since.claim}
+      and not exists (select from enabled where enabled.org_id = device.org_id and enabled.site_id = device.site_id
         and enabled.setting = unknown.setting)
     on conflict do nothing`.execute(db)
 }
