@@ -380,3 +380,14 @@ it.each([
 ])('names the wrong option of %j', async (args, message) => {
   expect(await signalbox(args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) })
 })
+
+it('shows the automatic upgrades of a site', async () => {
+  const off = await signalbox(['upgrade', 'auto', 'North'])
+  expect(off).toEqual({ code: 0, out: 'enabled  false\n', err: '' })
+  const body = { auto_upgrade: { enabled: true, time_of_day: '03:00' } }
+  await server.call('PUT', `/sites/${siteId}/setting`, { body })
+  expect(await json('upgrade', 'auto', siteId)).toEqual({ enabled: true, next_time: expect.any(Number) })
+  expect((await signalbox(['upgrade', 'auto', 'North'])).out).toMatch(
+    /^enabled    true\nnext_time  \d{4}-\d{2}-\d{2} \d{2}:\d{2}:00 \S+\n$/,
+  )
+})

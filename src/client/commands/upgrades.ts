@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { type Api, type JsonObject, listAll, objectOf, rowsOf } from '../api.ts'
 import type { Session } from '../session.ts'
+import { addAutoCommand } from './auto-upgrade.ts'
 import { type AddCommands, query, wholeNumber } from './command.ts'
 import { findSite, siteNames } from './find.ts'
 import { type FoundUpgrade, assertAction, findUpgrade, upgradeKinds } from './upgrade-kinds.ts'
@@ -172,6 +173,8 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
         return [excluded, ...reasonsText('not excluded', rowsOf(answer['skipped'] ?? []))].join('\n')
       })
     })
+
+  addAutoCommand(upgrade, open)
 }
 
 function outcomeOf({ kind, row }: FoundUpgrade, action: (typeof actions)[number]['name'], done: string): string {
