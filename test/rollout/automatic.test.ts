@@ -9,6 +9,7 @@ import { getAutoUpgrade } from '../../src/upgrades/automatic/get-auto-upgrade.ts
 import { findAutoUpgrade } from '../../src/upgrades/automatic/store.ts'
 import { untilWaiting } from '../support/database/until-waiting.ts'
 import { MODEL, NEW, OLD } from '../support/fleets/fleet.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { useRollout } from './harness.ts'
 
@@ -196,6 +197,21 @@ describe('the access points of a site with auto_upgrade', () => {
     await begin()
     expect(await upgrades()).toEqual([])
     expect((await state()).nextAt).toEqual(new Date(MONDAY.getTime() + DAY_MS))
+  })
+
+  it('begin although the upgrade of another site can not', async () => {
+    await updateSetting(rollout.ctx, rollout.org.scope, { auto_upgrade: toNew })
+    await begin()
+    rollout.clock.advance(NIGHT_MS)
+    let looking: Promise<unknown> = Promise.resolve()
+    await rollout.ctx.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('site').select('id').where('id', '=', scopeOf().siteId).forUpdate().execute()
+      looking = begin()
+      await waitUntil('the upgrade of the other site', async () => (await upgrades()).length === 1)
+      expect(await upgrades()).toMatchObject([{ siteId: scopeOf(1).siteId }])
+    })
+    await looking
+    expect(await upgrades()).toHaveLength(2)
   })
 
   it('begin up to an hour late if the service was down', async () => {

@@ -28,6 +28,8 @@ const INTERVAL_MS = 60_000
 /** An upgrade ends so long before the next one, which otherwise would find its access points in this one. */
 const BETWEEN_MS = 60_000
 const SITES_PER_PORTION = 1000
+/** Each upgrade waits for the database most of the time. More would take connections from requests. */
+const SITES_AT_ONCE = 4
 /** The service was down, or the upgrades of other sites took so long to begin. */
 const TOO_LATE = 'the service did not begin it within an hour'
 
@@ -49,16 +51,21 @@ export async function beginAutoUpgrades(ctx: Context, signal = new AbortControll
   await deleteTimes(ctx.db)
   for (let after: string | null = null; !signal.aborted;) {
     const sites = await listDueSites(ctx.db, { now: ctx.clock.now(), after, limit: SITES_PER_PORTION })
-    for (const site of sites) {
-      if (signal.aborted) return
-      try {
-        await visit(ctx, site)
-      } catch (error) {
-        ctx.log.error({ err: error, site_id: site.siteId }, 'the automatic upgrade of a site could not begin')
-      }
-    }
+    const waiting = sites.values()
+    await Promise.all(Array.from({ length: SITES_AT_ONCE }, () => visitAll(ctx, waiting, signal)))
     after = sites.at(-1)?.siteId ?? null
     if (sites.length < SITES_PER_PORTION) return
+  }
+}
+
+async function visitAll(ctx: Context, waiting: Iterable<SitePlace>, signal: AbortSignal): Promise<void> {
+  for (const site of waiting) {
+    if (signal.aborted) return
+    try {
+      await visit(ctx, site)
+    } catch (error) {
+      ctx.log.error({ err: error, site_id: site.siteId }, 'the automatic upgrade of a site could not begin')
+    }
   }
 }
 
