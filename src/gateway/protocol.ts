@@ -42,6 +42,8 @@ export interface LinkSide<L extends Link, F, S> {
    * reply to that call. Never rejects.
    */
   onReply(link: L, callId: number, decode: Decode<S>): Promise<boolean>
+  /** Resolves when the replies and the progress of the device are written. */
+  whenWritten(link: L): Promise<void>
   /**
    * Renews the time limit of the command in flight and records its step. Resolves when the step is written, with false
    * if writing failed or the command has ended: then nothing more may be done for it. Never rejects.

@@ -15,6 +15,8 @@ export interface CommandWrites {
   requeue(command: RowOfCommand): void
   /** True while something about the commands of the device is not written. */
   isPending(deviceId: string): boolean
+  /** Resolves when nothing about the commands of the device is left to write. */
+  idle(deviceId: string): Promise<void>
   /** Resolves when everything so far is written, except for locked commands. Never rejects. */
   flush(): Promise<void>
   /** Resolves when everything is written. */
@@ -70,6 +72,7 @@ export function createCommandWrites(
       pending.during(command.deviceId, unsent.add(command))
     },
     isPending: (deviceId) => pending.has(deviceId),
+    idle: (deviceId) => pending.idle(deviceId),
     flush: async () => void (await Promise.all([outcomes.flush(), progress.flush(), unsent.flush()])),
     async stop() {
       // An outcome waits for the steps of its command.

@@ -43,6 +43,8 @@ export interface Dispatcher<L extends Link, S> {
   flush(): Promise<void>
   /** True while a step or an outcome of the device, or the return of a command to its queue, is not written. */
   hasUnwritten(deviceId: string): boolean
+  /** See LinkSide. */
+  whenWritten(link: L): Promise<void>
   /** Resolves when no more commands are sent. Replies of devices are still handled. */
   stopSending(): Promise<void>
   /** Stops sending; resolves when all pending writes are done. */
@@ -213,6 +215,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     },
     flush: () => writes.flush(),
     hasUnwritten: (deviceId) => writes.isPending(deviceId),
+    whenWritten: ({ deviceId }) => writes.idle(deviceId),
     stopSending: async () => void (await Promise.all([sender.stop(), committed?.stopSending()])),
     async stop() {
       await Promise.all([sender.stop(), committed?.stop(), lateReplies.idle()])

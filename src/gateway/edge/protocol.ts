@@ -143,7 +143,7 @@ interface Open {
 
 /** The handling of the messages of one role's agents. */
 interface Role<S extends AnySession, Sent> {
-  readonly side: Pick<LinkSide<S, never, Sent>, 'onReply' | 'onClosed'>
+  readonly side: Pick<LinkSide<S, never, Sent>, 'onReply' | 'whenWritten' | 'onClosed'>
   readonly receivers: Receivers<S>
   readonly decode: (reply: DeviceReply) => Decode<Sent>
 }
@@ -161,6 +161,7 @@ function createAgentHost<S extends AnySession & AgentSession<S>, Sent>(
       if (await side.onReply(session, reply.id, decode(reply))) return
       dropMessage(host, session, { what: 'unknown_reply', detail: String(reply.id) })
     },
+    whenWritten: (session) => side.whenWritten(session),
     onMalformed: (session, why) => dropMessage(host, session, { what: 'malformed_frame', detail: why }),
     onFlood(session) {
       counters.add('flood')

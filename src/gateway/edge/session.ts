@@ -16,6 +16,8 @@ import type { SessionSocket } from '../websockets/session-socket.ts'
 export interface AgentHost<S extends AgentSession<S>> extends FrameHost {
   readonly onCall: (session: S, call: DeviceCall) => Promise<void>
   readonly onReply: (session: S, reply: DeviceReply) => Promise<void>
+  /** Resolves when the replies of the agent are written. */
+  readonly whenWritten: (session: S) => Promise<void>
   readonly onMalformed: (session: S, why: string) => void
   readonly onFlood: (session: S) => void
   readonly onClosed: (session: S) => void
@@ -40,6 +42,8 @@ export abstract class AgentSession<S extends AgentSession<S>> extends FrameSessi
   readonly #agents: AgentHost<S>
   /** The commands that were sent last: one is in flight at a time, and one beside it that only collects files. */
   readonly #sent: SentCall[] = []
+  /** The last ping that has no answer yet. */
+  #pinged: Buffer | null = null
 
   constructor(
     socket: SessionSocket,
@@ -94,6 +98,26 @@ export abstract class AgentSession<S extends AgentSession<S>> extends FrameSessi
   /** Agents send no compressed params. */
   protected unpack(): UnpackedFrame {
     return { frame: { kind: 'malformed', why: 'compressed params' }, inflatedBytes: 0 }
+  }
+
+  /** An agent keeps an answer until it gets the pong to the ping behind it: see decision 693. */
+  protected override onPing(data: Buffer): void {
+    const isWaiting = this.#pinged !== null
+    this.#pinged = data
+    if (!isWaiting) void this.#answerPing()
+  }
+
+  async #answerPing(): Promise<void> {
+    for (;;) {
+      const data = this.#pinged
+      const areHandled = await this.areHandled()
+      if (areHandled) await this.#agents.whenWritten(this.self)
+      // There may be messages between this ping and the next one.
+      if (data !== this.#pinged) continue
+      this.#pinged = null
+      if (areHandled && data !== null) this.pong(data)
+      return
+    }
   }
 
   protected onCall(call: DeviceCall): Promise<void> {

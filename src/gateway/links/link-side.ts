@@ -112,6 +112,7 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
         return 'connected'
       },
       onReply: (link, callId, decode) => dispatcher.onReply(link, callId, decode),
+      whenWritten: (link) => dispatcher.whenWritten(link),
       onProgress: (link, callId, step) => dispatcher.onProgress(link, callId, step),
       onEvent: (link, event) => dispatcher.onEvent(link, event),
       onClosed(link) {

@@ -187,7 +187,21 @@ export abstract class FrameSession {
   #onPing(data: Buffer): void {
     this.heardAtMs = this.#host.now()
     this.#spend({ frames: 1 })
-    if (!this.#mustWait() && this.#isOpen) this.#socket.pong(data)
+    if (!this.#mustWait()) this.onPing(data)
+  }
+
+  protected onPing(data: Buffer): void {
+    this.pong(data)
+  }
+
+  protected pong(data: Buffer): void {
+    if (this.#isOpen) this.#socket.pong(data)
+  }
+
+  /** Resolves with true when all messages so far are handled, and with false if some wait for the allowance or are dropped. */
+  protected async areHandled(): Promise<boolean> {
+    while (this.#draining !== null) await this.#draining
+    return this.#queue.length === 0 && !this.#isEnded
   }
 
   #spend(cost: Cost): void {

@@ -66,6 +66,24 @@ async function connectedPair() {
   return pair
 }
 
+test('the pong that confirms an answer waits until the answer is written', async () => {
+  const [{ id, agent }] = await connectedPair()
+  const pongs: string[] = []
+  agent.socket.on('pong', (data) => pongs.push(data.toString()))
+  await restart(id)
+  const call = await agent.nextCall()
+  await whileLocked(id, 'mxedge_command', async () => {
+    agent.succeed(call)
+    agent.socket.ping('1')
+    agent.call(9, 'unknown', {})
+    await waitUntil('the gateway has handled what follows', () => agent.answers.some((answer) => answer.id === 9))
+    expect(pongs).toEqual([])
+  })
+  await waitUntil('the pong', () => pongs.length > 0)
+  expect(pongs).toEqual(['1'])
+  expect(await stateOfCommand(id)).toBe('done')
+})
+
 test('the command of an appliance ends while another organization changes one whose command ends as well', async () => {
   const [locked, other] = await connectedPair()
   for (const { id } of [locked, other]) await restart(id)
