@@ -20,6 +20,25 @@ function memoryState(): State {
   }
 }
 
+/** A state whose disk is full after some writes, until it is freed. */
+function fullState() {
+  const state = memoryState()
+  let left = 0
+  return {
+    state,
+    full: (writes: number): State => {
+      left = writes
+      const write: State['write'] = async (name, text) => {
+        left -= 1
+        if (left < 0) throw new Error('ENOSPC')
+        await state.write(name, text)
+      }
+      return { ...state, write }
+    },
+    free: () => void (left = Infinity),
+  }
+}
+
 function appliance(changes: Partial<Appliance> = {}): Appliance & { readonly done: string[] } {
   const done: string[] = []
   return {
@@ -130,6 +149,43 @@ describe('a command', () => {
     const book = bookOf(appliance())
     await book.handle(restart(1, 1024))
     expect(await book.undelivered()).toMatchObject([{ callId: 1024, commandId: id(1) }])
+    await book.recordDelivered(id(1))
+    expect(await book.undelivered()).toEqual([])
+  })
+
+  test('that a full disk can not record is refused, and not executed', async () => {
+    const machine = appliance()
+    const { full } = fullState()
+    const refused = await bookOf(machine, full(0)).handle(restart(1, 1024))
+    const message = 'The agent could not record the command: ENOSPC'
+    expect(refused).toMatchObject({
+      callId: 1024,
+      answer: { error: { code: 1, message, data: { command_id: id(1) } } },
+    })
+    expect(machine.done).toEqual([])
+  })
+
+  test('whose answer a full disk can not record is executed once, and its answer is kept until the disk has room', async () => {
+    const machine = appliance()
+    const { state, full, free } = fullState()
+    const book = bookOf(machine, full(1))
+    const done = { answer: { result: { command_id: id(1) } } }
+    expect(await book.handle(restart(1, 1024))).toMatchObject(done)
+    // The agent connects again.
+    expect(await book.resume()).toBe(false)
+    expect(await book.openIds()).toEqual([id(1)])
+    expect(await book.undelivered()).toMatchObject([{ callId: 1024, ...done }])
+    expect(await book.handle(restart(1, 1025))).toMatchObject(done)
+    free()
+    await book.resume()
+    expect(await bookOf(machine, state).undelivered()).toMatchObject([{ callId: 1024, ...done }])
+    expect(machine.done).toEqual(['restart tunterm'])
+  })
+
+  test('whose answer has arrived is no longer undelivered, also if a full disk can not record that', async () => {
+    const { full } = fullState()
+    const book = bookOf(appliance(), full(2))
+    await book.handle(restart(1, 1024))
     await book.recordDelivered(id(1))
     expect(await book.undelivered()).toEqual([])
   })

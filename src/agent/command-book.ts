@@ -63,40 +63,68 @@ export interface CommandBookOptions {
 export function createCommandBook({ state, role, onPoint, signal }: CommandBookOptions): CommandBook {
   /** By the id of the command; the gateway may repeat a call while the command runs. */
   const running = new Map<string, Promise<Ended>>()
+  /** What the disk, which may be full, could not take. Without it each connection would execute an answered command again. */
+  const unwritten = new Map<string, CommandRecord>()
 
   async function readRecord(commandId: string): Promise<CommandRecord | null> {
+    const held = unwritten.get(commandId)
+    if (held !== undefined) return held
     const text = await state.read(fileOf(commandId))
     return text === null ? null : (JSON.parse(text) as CommandRecord)
   }
 
-  const writeRecord = (record: CommandRecord): Promise<void> =>
-    state.write(fileOf(record.command_id), JSON.stringify(record))
+  async function writeRecord(record: CommandRecord): Promise<void> {
+    await state.write(fileOf(record.command_id), JSON.stringify(record))
+    unwritten.delete(record.command_id)
+  }
+
+  /** Writes a record that has a file already. */
+  async function rewriteRecord(record: CommandRecord): Promise<void> {
+    unwritten.set(record.command_id, record)
+    await writeRecord(record).catch(() => {})
+  }
 
   async function execute(record: CommandRecord): Promise<Ended> {
     const known = await readRecord(record.command_id)
     if (known?.answer != null) return { answer: known.answer, isRepeated: true }
-    if (known?.call_id !== record.call_id) {
-      await writeRecord(record)
-      onPoint('command recorded')
-    }
+    if (known === null) {
+      const refusal = await recordNew(record)
+      if (refusal !== null) return { answer: refusal, isRepeated: false }
+    } else if (known.call_id !== record.call_id) await rewriteRecord(record)
+    if (known?.call_id !== record.call_id) onPoint('command recorded')
     const answer = await answerOf(record)
     onPoint('command executed')
-    await writeRecord({ ...record, answer })
+    await rewriteRecord({ ...record, answer })
     onPoint('answer recorded')
     return { answer, isRepeated: false }
   }
 
-  async function answerOf({ command_id, method, params }: CommandRecord): Promise<Answer> {
-    const about = { command_id, boot_id: await role.bootId() }
+  /** @returns The answer to a command that can't be recorded, and must not begin therefore. */
+  async function recordNew(record: CommandRecord): Promise<Answer | null> {
+    try {
+      await writeRecord(record)
+      return null
+    } catch (error) {
+      return refusalOf(record, new NotExecuted(`The agent could not record the command: ${messageOf(error)}`))
+    }
+  }
+
+  async function answerOf(record: CommandRecord): Promise<Answer> {
+    const { command_id, method, params } = record
+    const boot_id = await role.bootId()
     try {
       const text = await role.executor.run({ method, params })
-      return { result: { ...about, repeated: false, text } }
+      return { result: { command_id, boot_id, repeated: false, text } }
     } catch (error) {
       // The system ends hooks together with the agent, and a hook may restart the machine itself.
       if (signal.aborted) throw new Interrupted('The agent stops')
-      const code = error instanceof NotExecuted ? errorCodes.refused : errorCodes.failed
-      return { error: { code, message: error instanceof Error ? error.message : String(error), data: about } }
+      return refusalOf(record, error)
     }
+  }
+
+  async function refusalOf({ command_id }: CommandRecord, error: unknown): Promise<Answer> {
+    const code = error instanceof NotExecuted ? errorCodes.refused : errorCodes.failed
+    return { error: { code, message: messageOf(error), data: { command_id, boot_id: await role.bootId() } } }
   }
 
   /**
@@ -136,6 +164,7 @@ export function createCommandBook({ state, role, onPoint, signal }: CommandBookO
       return begin(id, { method, params })
     },
     async resume() {
+      for (const record of [...unwritten.values()]) await rewriteRecord(record)
       const interrupted = (await listRecords()).filter(({ answer }) => answer === null)
       for (const record of interrupted) await executeOnce(record)
       return interrupted.length > 0
@@ -153,9 +182,13 @@ export function createCommandBook({ state, role, onPoint, signal }: CommandBookO
     },
     async recordDelivered(commandId) {
       const record = await readRecord(commandId)
-      if (record !== null && !record.delivered) await writeRecord({ ...record, delivered: true })
+      if (record !== null && !record.delivered) await rewriteRecord({ ...record, delivered: true })
     },
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 async function refuse(callId: number, code: number, message: string): Promise<AnsweredCall> {
