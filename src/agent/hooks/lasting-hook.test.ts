@@ -80,6 +80,17 @@ test('what a killed program has started is waited for', async () => {
   expect(await noted()).toEqual(['begin', 'end', 'begin', 'end'])
 })
 
+test('a program that outlives the agent is not killed because the clock was set while it ran', async () => {
+  const { state, slow, noted } = await newPlace()
+  const run = () => createLastingHooks(quietParts(state)).run({ subject: 'packages' }, slow)
+  const first = run()
+  while (!(await noted()).includes('begin')) await wait(5)
+  const hook = JSON.parse((await state.read('running-hook.json')) ?? '') as { began_ms: number }
+  await state.write('running-hook.json', JSON.stringify({ ...hook, began_ms: hook.began_ms - 24 * 3_600_000 }))
+  await Promise.all([first, run()])
+  expect(await noted()).toEqual(['begin', 'end', 'begin', 'end'])
+})
+
 test('a program whose start can not be recorded does not begin', async () => {
   const { state, slow, noted } = await newPlace()
   const full = { ...state, write: () => Promise.reject(new Error('ENOSPC')) }

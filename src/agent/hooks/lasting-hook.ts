@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
+import { uptime } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { hookLimitsMs } from '../../mxedges/commands/time-limits.ts'
 import { type CommandLine, killGroup, runHookOrThrow } from './run-hook.ts'
@@ -49,8 +50,10 @@ interface RunningHook {
   readonly start: string | null
   /** The boot of the machine; null as above. */
   readonly boot: string | null
-  /** Service time. */
+  /** By the wall clock: only counts if there is no uptime. */
   readonly began_ms: number
+  /** The uptime of the machine when it began, which no setting of the clock changes. Earlier versions of the agent recorded none. */
+  readonly began_uptime_ms?: number
   readonly timeout_ms: number
 }
 
@@ -122,9 +125,7 @@ async function awaitEarlier({ state, onPoint }: LastingHookParts, subject: Subje
   const text = await state.read(file)
   if (text === null) return
   const hook = JSON.parse(text) as RunningHook
-  // The clock may have been set since.
-  const ranMs = Math.max(0, Date.now() - hook.began_ms)
-  const untilMs = performance.now() + Math.max(0, hook.timeout_ms - ranMs)
+  const untilMs = performance.now() + Math.max(0, hook.timeout_ms - ranMsOf(hook))
   for (let isAwaited = false, isKilled = false; await isRunning(hook);) {
     if (!isAwaited) onPoint('earlier hook awaited')
     isAwaited = true
@@ -139,6 +140,15 @@ async function awaitEarlier({ state, onPoint }: LastingHookParts, subject: Subje
   await state.remove(file)
 }
 
+function ranMsOf({ began_ms, began_uptime_ms }: RunningHook): number {
+  const ranMs = began_uptime_ms === undefined ? Date.now() - began_ms : uptimeMs() - began_uptime_ms
+  return Math.max(0, ranMs)
+}
+
+function uptimeMs(): number {
+  return uptime() * 1000
+}
+
 async function record(
   { state, onPoint }: LastingHookParts,
   group: number,
@@ -150,6 +160,7 @@ async function record(
     start: stat?.start ?? null,
     boot,
     began_ms: Date.now(),
+    began_uptime_ms: uptimeMs(),
     timeout_ms: timeoutMs,
   }
   await state.write(fileOf(subject), JSON.stringify(hook))
