@@ -33,7 +33,8 @@ export interface Passwords {
 /** Compatibility forms of a character count as one (NFKC), so that the keyboard does not matter. */
 const normal = (password: string): string => password.normalize('NFKC')
 
-export function createPasswords(): Passwords {
+/** @param verifyHash Verifies a password against a hash, for tests that remember the results. */
+export function createPasswords(verifyHash: (hash: string, password: string) => Promise<boolean> = verify): Passwords {
   const limited = limitConcurrency(hashing)
   // Basic authentication sends the same password with every request.
   const right = createShortMemory()
@@ -44,7 +45,7 @@ export function createPasswords(): Passwords {
     remembers: (passwordHash, password) => passwordHash !== null && right.remembers(memoOf(passwordHash, password)),
     async matches(passwordHash, password) {
       if (passwordHash !== null && right.remembers(memoOf(passwordHash, password))) return true
-      const ok = await limited(() => verify(passwordHash ?? NO_HASH, normal(password)))
+      const ok = await limited(() => verifyHash(passwordHash ?? NO_HASH, normal(password)))
       if (!ok || passwordHash === null) return false
       right.remember(memoOf(passwordHash, password))
       return true
