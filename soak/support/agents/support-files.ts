@@ -17,7 +17,9 @@ export async function requestSupport({ client, org }: Org, { id }: Machine): Pro
 
 const ENDED_WITHIN_MS = 180_000
 const POLL_MS = 500
-const open = new Set(['queued', 'sent', 'unknown'])
+const open = new Set(['queued', 'sent'])
+/** A command expires if its appliance could not get it within a minute. */
+const ends = new Set(['done', 'unknown', 'expired'])
 
 interface Command {
   readonly kind: string
@@ -44,12 +46,14 @@ async function faultsOf({ client, org }: Org, { id, agent }: Machine): Promise<s
   const files = (await client.call('GET', `${path}/support?limit=1000`)) as readonly { readonly url: string }[]
   const archive = await readFile(join(agent.machine, 'archive'))
   const contents = await Promise.all(files.map(async ({ url }) => Buffer.from(await (await fetch(url)).arrayBuffer())))
-  const done = commands.filter(({ status }) => status === 'done')
-  // A command expires if its appliance could not get it within a minute.
-  const failed = commands.filter(({ status }) => status !== 'done' && status !== 'expired')
+  const count = (status: string): number => commands.filter((command) => command.status === status).length
+  // An appliance has done one that is unknown, or has not received it before the server was killed.
+  const isRight = files.length >= count('done') && files.length <= count('done') + count('unknown')
   return [
-    ...failed.map(({ status }) => `a support command of ${id} is ${status}`),
-    ...(files.length === done.length ? [] : [`${id} has ${files.length} support files of ${done.length} commands`]),
+    ...commands
+      .filter(({ status }) => !ends.has(status))
+      .map(({ status }) => `a support command of ${id} is ${status}`),
+    ...(isRight ? [] : [`${id} has ${files.length} support files of ${count('done')} commands`]),
     ...contents.filter((content) => !content.equals(archive)).map(() => `a support file of ${id} is incomplete`),
   ]
 }
