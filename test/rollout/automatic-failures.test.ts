@@ -10,6 +10,8 @@ import { expectConsistent } from './expect-consistent.ts'
 import { useRollout } from './harness.ts'
 
 const rollout = useRollout()
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
 
 const toNew: AutoUpgrade = { enabled: true, version: 'custom', custom_versions: { [MODEL]: NEW } }
 
@@ -24,6 +26,7 @@ async function pass(replies: Readonly<Record<number, Reply>> = {}): Promise<void
   const { nextAt } = await state()
   rollout.clock.advance((nextAt?.getTime() ?? 0) - rollout.clock.now().getTime())
   await endUpgrades(rollout.ctx)
+  await rollout.advance()
   await beginAutoUpgrades(rollout.ctx)
   const devices = rollout.devices()
   await rollout.play(({ id }) => replies[devices.findIndex((device) => device.id === id)] ?? 'upgrades')
@@ -144,4 +147,44 @@ it('gives the other models their versions', async () => {
   await pass()
   const last = (await upgrades()).at(-1)
   expect(last).toMatchObject({ status: 'completed', states: { 2: 'upgraded' } })
+})
+
+const wait = async (ms: number) => {
+  rollout.clock.advance(ms)
+  await rollout.play()
+}
+
+it('goes on without a device that has failed before its upgrade came to its end', async () => {
+  await rollout.seed([40])
+  await updateSiteSetting(rollout.ctx, scopeOf(), { maintenance_windows: [{ start: '02:00', end: '02:20' }] })
+  await set(toNew)
+  await beginAutoUpgrades(rollout.ctx)
+  await pass(Object.fromEntries(rollout.devices().map((_, place) => [place, 'dies'])))
+  // The first batch is one device. Once it has failed, no other one could end in the window.
+  await wait(15 * MINUTE_MS)
+  await rollout.fleet.connect(rollout.devices())
+  await pass()
+  const [first, second] = await upgrades()
+  expect(first?.status).toBe('cancelled')
+  expect(Object.values(first?.states ?? {}).filter((one) => one === 'failed')).toHaveLength(1)
+  expect(second?.status).toBe('completed')
+  expect(Object.values(second?.states ?? {})).toEqual(Array.from({ length: 39 }, () => 'upgraded'))
+  await pass()
+  expect(await upgrades()).toHaveLength(2)
+  expect(await reason()).toBe(`${NEW} has failed on 1 access point of the model ${MODEL}`)
+})
+
+it('gives a version to devices that were absent in an upgrade', async () => {
+  await set({ ...toNew, day_of_week: 'tue' })
+  await beginAutoUpgrades(rollout.ctx)
+  await rollout.fleet.connect(online(0, 1))
+  await pass({ 0: 'silent', 1: 'silent' })
+  await rollout.fleet.disconnect(online(0, 1))
+  await wait(MINUTE_MS)
+  // Longer than an upgrade waits for absent devices.
+  await wait(4 * DAY_MS)
+  expect(await upgrades()).toMatchObject([{ status: 'failed', states: { 0: 'failed', 1: 'failed' } }])
+  await rollout.fleet.connect(online(0, 1))
+  await pass()
+  expect((await upgrades())[1]).toMatchObject({ status: 'completed', states: { 0: 'upgraded', 1: 'upgraded' } })
 })

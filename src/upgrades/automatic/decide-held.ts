@@ -3,7 +3,7 @@ import { exceedsPercentage } from '../../rollout/stops/decide-stop.ts'
 import type { Planned } from '../planning/plan-targets.ts'
 import { DEFAULT_MAX_FAILURE_PERCENTAGE } from '../strategies/limit-fields.ts'
 
-/** A device of the site that failed in an automatic upgrade which failed as a whole. */
+/** A device of the site that failed in an automatic upgrade which has not succeeded otherwise. */
 export interface Failure {
   readonly deviceId: string
   readonly model: string

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { SiteScope } from '../../access/scope.ts'
 import type { Db, Reader, Tx } from '../../platform/database/db.ts'
 import { addMs } from '../../platform/time/clock.ts'
+import { OFFLINE } from '../../rollout/rollout.ts'
 import type { AutoUpgradeSite } from './auto-upgrade.ts'
 import type { Failure } from './decide-held.ts'
 
@@ -100,11 +101,11 @@ export interface AutoUpgradeRun {
   readonly result: { readonly upgradeId: string } | { readonly reason: string }
 }
 
-/** The earlier upgrades that matter to the next one: those that are gone, or succeeded, do not. */
+/** The earlier upgrades that matter to the next one: those that are gone, succeeded or ended without a failure do not. */
 const failedSoFar = sql<string[]>`array(
   select part.id from site_upgrade part
   where part.org_id = site_auto_upgrade.org_id and part.id = any(site_auto_upgrade.failed_ids || site_auto_upgrade.upgrade_id)
-    and part.status not in ('completed', 'cancelled'))`
+    and part.status <> 'completed' and (part.finished_at is null or part.hard_failures <> '{}'))`
 
 /** @returns False: another process has done it, or the setting has changed. */
 export async function updateRun(
@@ -140,14 +141,18 @@ export async function listConnectedAps(reader: Reader, scope: SiteScope): Promis
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Lists the devices at the site that failed in an automatic upgrade with its setting, if the upgrade failed as a whole. */
+/**
+ * Lists the devices at the site that failed in an automatic upgrade with its setting, if the upgrade has not succeeded otherwise.
+ * That a device was offline says nothing about its version.
+ */
 export async function listFailures(reader: Reader, { orgId, siteId }: SiteScope): Promise<Failure[]> {
   const { rows } = await sql<Failure>`
     select target.device_id, target.model, coalesce(target.path -> -1 ->> 'version', target.target_version) as version,
       coalesce((command.outcome ->> 'final')::boolean, false) as is_final
     from site_auto_upgrade auto
-      join site_upgrade part on part.org_id = auto.org_id and part.id = any(auto.failed_ids || auto.upgrade_id) and part.status = 'failed'
+      join site_upgrade part on part.org_id = auto.org_id and part.id = any(auto.failed_ids || auto.upgrade_id) and part.status <> 'completed'
       join upgrade_target target on target.org_id = part.org_id and target.upgrade_id = part.id and target.state = 'failed'
+        and target.reason is distinct from ${OFFLINE}
       join device on device.org_id = target.org_id and device.id = target.device_id and device.site_id = auto.site_id
       left join device_command command on command.org_id = target.org_id and command.id = target.command_id
     where auto.org_id = ${orgId} and auto.site_id = ${siteId}`.execute(reader)

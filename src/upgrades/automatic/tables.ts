@@ -20,7 +20,7 @@ export interface SiteAutoUpgradeTable {
   ranAt: Date | null
   /** The last site upgrade that began; null: none did. */
   upgradeId: string | null
-  /** Earlier ones with this setting that had not succeeded when the next one began. */
+  /** Earlier ones with this setting in which devices had failed, or that had not ended, when the next one began; none that succeeded otherwise. */
   failedIds: Generated<string[]>
   /** Why none began the last time. */
   reason: string | null
