@@ -72,6 +72,19 @@ export function testLeaving(opened: () => ConsoleWorld): void {
     expect(native).toEqual(['beforeunload'])
     expect(await input.inputValue()).toBe('7')
 
+    // The link to the content adds nothing to the history, and a fragment in the address prevents no question.
+    const address = page.url()
+    await page.getByRole('link', { name: 'Skip to the content' }).press('Enter')
+    await page.getByRole('main').and(page.locator(':focus')).waitFor()
+    expect(page.url()).toBe(address)
+    await page.evaluate("location.hash = 'typed'")
+    for (const name of ['Devices', 'Webhooks']) {
+      await nav.getByRole('link', { name }).click()
+      await isAsked()
+      await stay.click()
+      await dialog.waitFor({ state: 'detached' })
+    }
+
     // Signing out asks as well, and then only once.
     const signOut = page.getByRole('button', { name: 'Sign out' })
     await signOut.click()

@@ -1,7 +1,7 @@
 import { NativeSelect, useMantineColorScheme } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { Link, Outlet, getRouteApi, useNavigate, useRouterState } from '@tanstack/react-router'
-import { useEffect, useRef } from 'react'
+import { type MouseEvent, useEffect, useRef } from 'react'
 import { useSelf } from '../accounts/self.ts'
 import { answerOf, useServer } from '../api/client.ts'
 import { QuietButton } from '../display/forms/button.tsx'
@@ -23,9 +23,14 @@ export function Shell() {
   useFocusOfPages()
   const content = useRef<HTMLElement>(null)
   useEffect(() => (content.current === null ? undefined : keepFocusIn(content.current)), [])
+  // The browser would add an entry to the history, of which the router knows nothing.
+  const skip = (event: MouseEvent): void => {
+    event.preventDefault()
+    content.current?.focus()
+  }
   return (
     <div className="shell">
-      <a className="skip" href="#content">
+      <a className="skip" href="#content" onClick={skip}>
         Skip to the content
       </a>
       <header className="rail">

@@ -80,14 +80,15 @@ export function LeaveGuard({ children }: { readonly children: ReactNode }) {
   )
 }
 
-/** The router numbers the entries of the history. */
+/** The router numbers the entries of the history. One for a fragment that a person has typed into the address has no number. */
 function placeInHistory(): number {
   return Number(Reflect.get(Object(globalThis.history.state), '__TSR_index'))
 }
 
 async function returnTo(place: number): Promise<void> {
   const steps = place - placeInHistory()
-  if (steps === 0) return
+  // The browser would load the page again.
+  if (Number.isNaN(steps) || steps === 0) return
   const { promise, resolve } = Promise.withResolvers<unknown>()
   globalThis.addEventListener('popstate', () => setTimeout(resolve), { once: true })
   globalThis.history.go(steps)
