@@ -22,7 +22,7 @@ export function testUpgrades(opened: () => SignedIn): void {
   })
 
   it('shows why a device failed, and retries it to the end of the upgrade', { timeout: WITHIN_MS }, async () => {
-    const seeded = await seedOrg(server.ctx, [{ devices: 2, name: 'Bergen' }], server.org.orgId)
+    const seeded = await seedOrg(server.ctx, [{ devices: 2, name: 'Bergen', timezone: 'Asia/Tokyo' }], server.org.orgId)
     const devices = seeded.sites.flatMap((site) => site.devices)
     const fleet = createFleet(server.ctx, [seeded])
     await fleet.connect(devices)
@@ -38,7 +38,7 @@ export function testUpgrades(opened: () => SignedIn): void {
       await server.call('PUT', `/sites/${site}/devices/${id}`, {
         body: { map_id: map.body.id, x: 50 + 100 * index, y: 50 },
       })
-    const body = { site_ids: [site], models: [MODEL], version: NEW, strategy: 'big_bang' }
+    const body = { site_ids: [site], models: [MODEL], version: NEW, strategy: 'big_bang', end_time: 4_000_000_000 }
     const { body: upgrade } = await server.call('POST', `${org}/devices/upgrade`, { body })
     const { body: waits } = await server.call('POST', `${org}/devices/upgrade`, {
       body: { ...body, include_new: true },
@@ -52,6 +52,8 @@ export function testUpgrades(opened: () => SignedIn): void {
     await awaited.waitFor({ state: 'detached' })
     await page.goto(`${org}/upgrades/${upgrade.id}`)
     await page.getByText('0 of 2 upgraded').waitFor()
+    // Its sites share a zone.
+    await page.getByText('Ends on 02 Oct 2096, 16:06:40 GMT+9').waitFor()
     const floor = page.getByRole('region', { name: 'Floor plan' })
     /** The color of a device in a state. */
     const colourOf = async (index: number, state: string): Promise<string | undefined> => {

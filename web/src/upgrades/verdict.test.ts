@@ -52,10 +52,11 @@ it.each([
   expect(verdictOf({ report, hold, stopReason: null })).toBe(verdict)
 })
 
-it('has the times of a stop on the clock of the viewer', () => {
+it('has the times of a stop on the clock of the viewer, or in a zone', () => {
   const stopReason = 'ended at its end_time, 2025-12-01T02:00:00.000Z'
   expect(verdictOf({ report: reportOf({}), hold: null, stopReason })).toContain(`. ${localText(capital(stopReason))}`)
   expect(localText(stopReason)).not.toContain('Z')
+  expect(verdictOf({ report: reportOf({}), hold: null, stopReason }, 'Asia/Tokyo')).toContain('11:00:00 GMT+9')
 })
 
 it('names the phase of the downloads at one of their gates', () => {

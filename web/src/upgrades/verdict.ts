@@ -7,8 +7,11 @@ export interface State extends Omit<Standing, 'status'> {
   readonly report: Report
 }
 
-/** Returns in a sentence how an upgrade stands. */
-export function verdictOf({ report, hold, stopReason }: State): string {
+/**
+ * Returns in a sentence how an upgrade stands.
+ * @param zone That of its times. Default: the zone of the viewer.
+ */
+export function verdictOf({ report, hold, stopReason }: State, zone?: string): string {
   const { total, upgraded, failed, skipped, status, stops_after_failures: stops } = report
   const failures =
     stops !== null && stopReason === null && isRunning(status)
@@ -18,7 +21,7 @@ export function verdictOf({ report, hold, stopReason }: State): string {
         : `, ${grouped(failed)} failed`
   const others = skipped > 0 ? `, ${grouped(skipped)} skipped` : ''
   const progress = `${grouped(upgraded)} of ${grouped(total)} upgraded${others}${failures}`
-  if (stopReason !== null) return `${progress}. ${sentence(localText(stopReason))}`
+  if (stopReason !== null) return `${progress}. ${sentence(localText(stopReason, zone))}`
   if (!isRunning(status)) return progress
   const open = openPhaseOf(report)
   const phase = open === null ? 'Not begun' : `Phase ${grouped(open)} of ${grouped(lastPhaseOf(report.phases))}`

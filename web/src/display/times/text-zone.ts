@@ -1,6 +1,9 @@
 import { createContext, use } from 'react'
 
-/** The zone of the texts of a page, such as refusals and effects: that of the site on pages of a site. Undefined: that of the viewer. */
+/**
+ * The zone of the texts of a page, such as refusals and effects: that of the site on pages of a site, and the one that the sites of an
+ * upgrade share. Undefined: that of the viewer.
+ */
 export const TextZone = createContext<string | undefined>(undefined)
 
 export function useTextZone(): string | undefined {

@@ -4,7 +4,8 @@ import { ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
-import { SiteTimeOfDay, ViewerTime } from '../../display/times/time.tsx'
+import { SiteTime, SiteTimeOfDay } from '../../display/times/time.tsx'
+import { TextZone, useTextZone } from '../../display/times/text-zone.ts'
 import { useNow } from '../../display/times/use-now.ts'
 import { type Site, sharedZone, useSites } from '../../orgs/sites.ts'
 import { goalText, kinds } from '../overview.ts'
@@ -46,9 +47,11 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
   const { tone, text } = stateOf({ status: report.status, ...state })
   const bar = mayWrite ? barOf(state, self) : null
   const awaited = awaitedText(awaitedOf(upgrade), kinds[kind].unit)
+  const siteIds = report.sites.map(({ site_id: siteId }) => siteId)
+  const zone = sharedZone(sites, siteIds)
   const path = `/orgs/${orgId}${kinds[kind].path}/${upgradeId}`
   return (
-    <>
+    <TextZone value={zone}>
       <PageTitle
         call={path}
         title={`Upgrade to ${goalText({ target_version: report.target_version })}`}
@@ -71,17 +74,17 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
         <StateMark tone={tone}>{text}</StateMark>
         {kind !== 'device' && <span>{kinds[kind].text}</span>}
         <span>{versionText(report)}</span>
-        <span aria-live="polite">{verdictOf(state)}</span>
-        <EndEstimate state={state} upgrade={upgrade} sites={sites} />
+        <span aria-live="polite">{verdictOf(state, zone)}</span>
+        <EndEstimate state={state} upgrade={upgrade} />
         <EndTime {...report} />
         <NextWindow ahead={windowsAheadOf(state, upgrade)} sites={sites} />
       </PageTitle>
       {hold !== null && (
         <p className="note">
-          {localText(hold.reason)}
+          {localText(hold.reason, zone)}
           {hold.until !== undefined && (
             <>
-              . {nextPhaseText(report, hold)} begins about <ViewerTime at={hold.until} />
+              . {nextPhaseText(report, hold)} begins about <SiteTime at={hold.until} zone={zone} />
             </>
           )}
           {bar !== null && `. ${bar}`}
@@ -113,7 +116,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
         </div>
         <TimelinePanel entries={timelineOf(report)} />
       </div>
-    </>
+    </TextZone>
   )
 }
 
@@ -137,18 +140,16 @@ function NextWindow({ ahead, sites }: NextWindowProps) {
 interface EndEstimateProps {
   readonly state: State
   readonly upgrade: Upgrade
-  readonly sites: ReadonlyMap<string, Site> | undefined
 }
 
-/** When the upgrade will have ended, in the time of its sites where they share a zone. */
-function EndEstimate({ state, upgrade, sites }: EndEstimateProps) {
-  const { report } = state
+/** When the upgrade will have ended. */
+function EndEstimate({ state, upgrade }: EndEstimateProps) {
+  const zone = useTextZone()
   const end = estimateEnd({ ...state, sites: upgrade.upgrades }, useNow())
   if (end === null) return null
-  const siteIds = report.sites.map(({ site_id: siteId }) => siteId)
   return (
     <span>
-      done about <SiteTimeOfDay at={end} zone={sharedZone(sites, siteIds)} />
+      done about <SiteTimeOfDay at={end} zone={zone} />
     </span>
   )
 }

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/texts/counted.ts'
+import { useTextZone } from '../../display/times/text-zone.ts'
 import { type Upgrade, awaitedOf, countsOf, waitingStates } from '../upgrade.ts'
 import { kinds } from '../overview.ts'
 import { ActionButtons, type Offer } from '../action-buttons.tsx'
@@ -31,6 +32,7 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
   const { report, hold } = state
   const { api } = useServer()
   const [note, setNote] = useState('')
+  const zone = useTextZone()
   const counts = countsOf(upgrade)
   const countOf = (...statuses: readonly Parameters<typeof counts.get>[0][]): number =>
     statuses.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0)
@@ -53,7 +55,7 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
     },
     resume: {
       title: 'Resume',
-      effect: resumeEffect(counted(waiting, unit), hold, heldGateOf(report, hold)),
+      effect: resumeEffect(counted(waiting, unit), hold, heldGateOf(report, hold), zone),
       run: () => changeUpgrade(api, place, 'resume'),
     },
     approve: {

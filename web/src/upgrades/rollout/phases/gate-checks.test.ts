@@ -28,21 +28,22 @@ it('names the time for which the next phase waits', () => {
 })
 
 it('names the instant before which the next phase does not begin', () => {
-  const rulesOf = (gate: Exclude<Parameters<typeof checkGate>[0]['gate'], undefined>) =>
-    checkGate({ ...phase, total: 0, gate: { not_before: 1_790_000_000, passed: false, ...gate } }).map(
+  const rulesOf = (gate: Exclude<Parameters<typeof checkGate>[0]['gate'], undefined>, zone?: string) =>
+    checkGate({ ...phase, total: 0, gate: { not_before: 1_790_000_000, passed: false, ...gate } }, zone).map(
       ({ rule }) => rule,
     )
   const instant = expect.stringMatching(/^not before 21 Sept/)
   expect(rulesOf({ wait_for: 'time' })).toEqual([instant])
   expect(rulesOf({ wait_for: 'time', minutes: 5 })).toEqual(['5 minutes pass', instant])
   expect(rulesOf({ wait_for: 'approval' })).toEqual(['an approval', instant])
+  expect(rulesOf({ wait_for: 'time' }, 'Asia/Tokyo')).toEqual([expect.stringMatching(/ GMT\+9$/)])
 })
 
 it('says at a gate with an instant which of its two conditions is met', () => {
   const timed = { ...gate, not_before: 4_000_000_000 }
   const opened_by = { by: 'approval', name: 'Ada', timestamp: 1 } as const
   const metOf = (more: object, nowMs?: number) =>
-    checkWait({ ...timed, ...more }, nowMs).map(({ value, isMet }) => [value, isMet])
+    checkWait({ ...timed, ...more }, undefined, nowMs).map(({ value, isMet }) => [value, isMet])
   expect(metOf({})).toEqual([
     ['not given yet', false],
     ['not yet', false],

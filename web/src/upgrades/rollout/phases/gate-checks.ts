@@ -26,11 +26,13 @@ const BY_ANOTHER = 'an approval by a person other than the creator'
 /**
  * Returns what the phase has to meet for the next one to open. An empty phase meets all numbers; other upgrades have taken
  * over its devices, and the next one still waits for a person or a check.
+ * @param zone That of the times. Default: the zone of the viewer.
  */
-export function checkGate(phase: Phase): readonly GateCheck[] {
+export function checkGate(phase: Phase, zone?: string): readonly GateCheck[] {
   const { gate, total } = phase
   if (gate === undefined) return []
-  return total === 0 ? checkWait(gate) : [...checkNumbers(gate, phase), ...checkWait(gate)]
+  const wait = checkWait(gate, zone)
+  return total === 0 ? wait : [...checkNumbers(gate, phase), ...wait]
 }
 
 function checkNumbers(gate: Gate, { total, failed, upgraded, ended_at: endedAt }: Phase): readonly GateCheck[] {
@@ -68,7 +70,7 @@ function checkNumbers(gate: Gate, { total, failed, upgraded, ended_at: endedAt }
 }
 
 /** Returns what the gate waits for besides the results of the phase. An approval may be given before the instant of the gate. */
-export function checkWait(gate: Gate, nowMs = Date.now()): readonly GateCheck[] {
+export function checkWait(gate: Gate, zone?: string, nowMs = Date.now()): readonly GateCheck[] {
   const { wait_for: wait, minutes, not_before: notBefore, passed } = gate
   const { prevent_self_approval: byAnother, approvals, opened_by: opening } = gate
   const isApproved = opening?.by === 'approval'
@@ -83,7 +85,7 @@ export function checkWait(gate: Gate, nowMs = Date.now()): readonly GateCheck[] 
   const event = { rule, value: isOpen ? 'done' : open, isMet: isOpen || isApproved }
   if (notBefore === undefined) return [event]
   const isOver = isOpen || notBefore * 1000 <= nowMs
-  const time = { rule: `not before ${clockTime(notBefore)}`, value: isOver ? 'done' : 'not yet', isMet: isOver }
+  const time = { rule: `not before ${clockTime(notBefore, zone)}`, value: isOver ? 'done' : 'not yet', isMet: isOver }
   // Some gates wait for nothing but their instant.
   return wait === 'time' && minutes === undefined ? [time] : [event, time]
 }

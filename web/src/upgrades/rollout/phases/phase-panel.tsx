@@ -1,5 +1,6 @@
 import { Panel } from '../../../display/layout/panel.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
+import { useTextZone } from '../../../display/times/text-zone.ts'
 import { Ago } from '../../../display/times/time.tsx'
 import { useNow } from '../../../display/times/use-now.ts'
 import type { Hold, Report } from '../../upgrade.ts'
@@ -59,6 +60,7 @@ function resultOf({ isMet, isFailed = false }: Pick<GateCheck, 'isMet' | 'isFail
 
 /** The gates that are still closed, each with its rules and what they are compared with. */
 function Gates({ report, hold }: GatesProps) {
+  const zone = useTextZone()
   const gates = gatesBetween(report)
   const closed = gates.filter(({ gate }) => gate?.passed !== true)
   const passed = gates.length - closed.length
@@ -73,7 +75,7 @@ function Gates({ report, hold }: GatesProps) {
             Before the start
             {isBeforeStart(hold) && <strong className="gate"> · waits for an approval</strong>}
           </span>
-          {checkWait(start).map(({ rule, value, ...check }) => (
+          {checkWait(start, zone).map(({ rule, value, ...check }) => (
             <span key={rule} className="gate-rule" data-result={resultOf(check)}>
               {rule}
               <span className="muted">: {value}</span>
@@ -92,7 +94,7 @@ function Gates({ report, hold }: GatesProps) {
             After phase {phase.phase}
             {hold !== null && phase.phase === open && <strong className="gate"> · {holdTextOf(hold, phase)}</strong>}
           </span>
-          {checkGate(phase).map(({ rule, value, ...check }) => (
+          {checkGate(phase, zone).map(({ rule, value, ...check }) => (
             <span
               key={rule}
               className="gate-rule"

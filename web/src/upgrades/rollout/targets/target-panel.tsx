@@ -12,6 +12,7 @@ import { type Report, type Target, reasonOf, targetStates, targetText } from '..
 import type { Site } from '../../../orgs/sites.ts'
 import { kinds } from '../../overview.ts'
 import { causeText } from '../../../display/texts/cause-text.ts'
+import { useTextZone } from '../../../display/times/text-zone.ts'
 import { groupTargets, selectTargets, targetsAt } from './group-targets.ts'
 import type { UpgradePlace } from '../../calls.ts'
 import { type ExclusionDone, useExclusion } from '../../exclude-button.tsx'
@@ -33,6 +34,7 @@ interface TargetPanelProps {
 export function TargetPanel({ place, report, search, sites, mayWrite, onDone }: TargetPanelProps) {
   const navigate = useNavigate({ from: '/orgs/$orgId/upgrades/$upgradeId' })
   const { history } = useRouter()
+  const zone = useTextZone()
   const opened = report.devices.find(({ mac }) => mac === search.device)
   const isOpenedHere = useRef(false)
   // The way back in the browser closes the dialog, as people expect on a phone, and closing it goes that way.
@@ -83,7 +85,7 @@ export function TargetPanel({ place, report, search, sites, mayWrite, onDone }: 
             search={{ state: status, ...(cause !== '' && { cause }) }}
           >
             <StateMark tone={targetStates[status].tone}>{targetStates[status].text}</StateMark>
-            {cause !== '' && <span className="chip-cause">{causeText(cause)}</span>}
+            {cause !== '' && <span className="chip-cause">{causeText(cause, zone)}</span>}
             <span className="chip-count">{grouped(count)}</span>
           </GroupLink>
         ))}
@@ -248,9 +250,10 @@ function TargetButton({ target, onOpen }: { readonly target: Target; readonly on
 
 /** Narrow windows show only causes. */
 function Outcome({ target }: { readonly target: Target }) {
+  const zone = useTextZone()
   const reason = reasonOf(target)
   if (reason === undefined) return <span className="wide muted">{versionsOf(target)}</span>
-  return <span className="target-reason">{causeText(reason)}</span>
+  return <span className="target-reason">{causeText(reason, zone)}</span>
 }
 
 function versionsOf({ from_version: from, version }: Target): string {
