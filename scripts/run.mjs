@@ -10,6 +10,9 @@ import { ensureInstalled } from './install.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
+/** The first version of Node that runs this file, and what installs and builds. */
+const OLDEST_RUNNER = 20
+
 /** The first version of Node that runs TypeScript without a flag. */
 const OLDEST_NODE = [22, 19]
 
@@ -103,6 +106,8 @@ async function runCommand() {
   const program = Object.hasOwn(PROGRAMS, command) ? PROGRAMS[command] : undefined
   if (program === undefined && !OTHERS.includes(command))
     throw new Error(`usage: node scripts/run.mjs ${[...Object.keys(PROGRAMS), ...OTHERS].join('|')} [arguments]`)
+  if (Number.parseInt(process.versions.node, 10) < OLDEST_RUNNER)
+    throw new Error(`needs Node.js ${OLDEST_RUNNER} or newer; this is ${process.versions.node}`)
   await ensureInstalled(ROOT)
   if (command === 'build-console') return exitOf(await ensureBuilt(ROOT, 'console', buildConsole))
   if (command === 'build-server') return exitOf(await ensureBuilt(ROOT, 'server', buildServer))

@@ -145,6 +145,16 @@ test('kill -9 of the runner leaves no program behind', async () => {
   await waitUntil('the program has ended', () => hasEnded(pid))
 })
 
+test('an older Node.js is refused in one line, and nothing is installed', async () => {
+  const root = await makeTree()
+  const older = 'Object.defineProperty(process,"versions",{value:{...process.versions,node:"18.20.8"}})'
+  const { stderr } = run(root, ['start'], {
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(older)}`,
+  })
+  expect(stderr === null ? '' : await text(stderr)).toBe('signalbox: needs Node.js 20 or newer; this is 18.20.8\n')
+  expect(await readdir(root)).not.toContain('npm.log')
+})
+
 test('an unknown command ends with the usage in one line', async () => {
   const child = run(await makeTree(), ['nonsense'])
   const [complaint] = await Promise.all([child.stderr === null ? '' : text(child.stderr), once(child, 'exit')])
