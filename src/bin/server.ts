@@ -69,7 +69,7 @@ function printHelp(): void {
   const lines = describeSettings().map((line) => `  ${line}`)
   print(`Usage: npm start [-- --demo]
 
-  --demo      an organization with three sites, sixty simulated devices and two edge appliances
+  --demo      an organization with three sites, sixty simulated devices, an SSR router and two edge appliances
   --help      this text
   --version   the release
 

@@ -58,7 +58,7 @@ export async function runCli(args: readonly string[]): Promise<void> {
 
   program
     .command('storage')
-    .description('show the disk space that firmware images and pictures use, and their limits')
+    .description('show the disk space that firmware images, pictures and support files use, and their limits')
     .option('--json', 'print one JSON object')
     .action(async ({ json }: { json?: true }) => {
       print(await (await operator()).call('GET', '/operator/v1/storage'), json === true)
