@@ -151,8 +151,14 @@ export function testSiteWizard(opened: () => ConsoleWorld): void {
     await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
     await page.getByRole('dialog').getByText('The change may have been made: look before you repeat it.').waitFor()
     await page.unroute('**/mxedges/upgrade')
+    // The words of the refusal do not matter.
+    await page.route('**/mxedges/upgrade', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { detail: 'Invalid field plan_id: in other words' } })
+    })
     await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
     await page.getByRole('heading', { level: 1, name: 'Bergen' }).waitFor()
+    await page.unroute('**/mxedges/upgrade')
     await panel.getByText('To tunterm 2.0.0').waitFor()
     expect(refused).toEqual([])
 

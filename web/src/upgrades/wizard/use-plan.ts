@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type Api, answerOf, useServer } from '../../api/client.ts'
-import { Problem } from '../../api/problem.ts'
+import { Problem, fieldIn } from '../../api/problem.ts'
 import type { Choice } from '../../display/forms/choices.ts'
 import { type Plan, appliancePlan, changesIn, devicePlan } from './plan.ts'
 import type { UpgradeRequest } from './request.ts'
@@ -22,9 +22,9 @@ export function usePlan({ orgId, request, members }: Planned) {
   const preview = useMutation({ mutationFn: (wanted: UpgradeRequest) => previewPlan(api, orgId, wanted, names) })
   const start = useMutation({
     mutationFn: (planId: string) =>
-      startPlan(api, orgId, request, planId).catch((error: unknown) => {
+      startPlan(api, orgId, request, planId).catch(async (error: unknown) => {
         // The answer to the first attempt was lost, and the person repeats it.
-        if (isStarted(error)) return planId
+        if (isRefusedPlan(error) && (await isStarted(api, orgId, request, planId))) return planId
         throw error
       }),
     async onSuccess(upgradeId) {
@@ -119,9 +119,17 @@ function sendDevices(api: Api, orgId: string, request: Exclude<UpgradeRequest, A
   )
 }
 
-/** True if an upgrade has begun by the plan, and has its id. */
-function isStarted(error: unknown): boolean {
-  return error instanceof Problem && error.message.startsWith('Invalid field plan_id: was started already')
+function isRefusedPlan(error: unknown): boolean {
+  return error instanceof Problem && fieldIn(error.message) === 'plan_id'
+}
+
+/** True if an upgrade was started by the plan: it has the id of the plan. */
+async function isStarted(api: Api, orgId: string, { siteId }: UpgradeRequest, planId: string): Promise<boolean> {
+  const path = { upgrade_id: planId }
+  const found = await (siteId === undefined
+    ? api.GET('/api/v1/orgs/{org_id}/upgrades/{upgrade_id}', { params: { path: { ...path, org_id: orgId } } })
+    : api.GET('/api/v1/sites/{site_id}/upgrades/{upgrade_id}', { params: { path: { ...path, site_id: siteId } } }))
+  return found.response.ok
 }
 
 /** @returns The id of the upgrade. */
