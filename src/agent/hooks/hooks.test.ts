@@ -160,7 +160,15 @@ describe('the file of commands', () => {
     [{ services: {}, port_up: [] }, 'port_up must be a list of texts'],
     [{ services: { a: { ...service, install: [] } } }, 'services.a.install must be a list of texts'],
     [{ services: {}, distro_upgrade: 'x' }, 'distro_upgrade must be a list of texts'],
+    [{ services: {}, port_dwon: ['x'] }, 'port_dwon is unknown; known are services, port_down, port_up'],
+    [{ services: { a: { ...service, instal: ['x'] } } }, 'services.a.instal is unknown'],
   ])('%j is refused with the name of the member', async (content, reason) => {
     await expect(readHooks(await write(content))).rejects.toThrow(reason)
+  })
+
+  test('is named where it is not JSON', async () => {
+    const path = await write({})
+    await writeFile(path, '{"services":')
+    await expect(readHooks(path)).rejects.toThrow(`${path} is not valid JSON: `)
   })
 })

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Method } from '../../gateway/edge/messages.ts'
 import { hookLimitsMs } from '../../mxedges/commands/time-limits.ts'
 import { type Appliance, NotExecuted, type Service, type ServiceAction } from '../appliance.ts'
 import { readDistro } from '../machine/facts.ts'
 import { collectSupport } from './collect.ts'
+import { assertMembers, readHooksFile } from './hooks-file.ts'
 import { createLastingHooks } from './lasting-hook.ts'
 import { createStatsReader } from './read-stats.ts'
 import type { HookParts } from '../role.ts'
@@ -49,7 +49,7 @@ const otherHooks = [
 
 /** @throws Error that names the member of the file. */
 export async function readHooks(path: string): Promise<Hooks> {
-  const hooks: unknown = JSON.parse(await readFile(path, 'utf8'))
+  const hooks: unknown = await readHooksFile(path)
   assertHooks(hooks, path)
   return hooks
 }
@@ -60,7 +60,9 @@ function assertHooks(hooks: unknown, path: string): asserts hooks is Hooks {
     const commands = isRecord(service) ? service : {}
     const given = commands['install'] === undefined ? serviceHooks : [...serviceHooks, 'install']
     for (const hook of given) assertCommandLine(commands[hook], `${path}: services.${name}.${hook}`)
+    assertMembers(commands, [...serviceHooks, 'install'], `${path}: services.${name}.`)
   }
+  assertMembers(hooks, ['services', ...otherHooks], `${path}: `)
   for (const hook of otherHooks) if (hooks[hook] !== undefined) assertCommandLine(hooks[hook], `${path}: ${hook}`)
 }
 

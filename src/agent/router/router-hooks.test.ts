@@ -99,6 +99,7 @@ describe('the file of commands', () => {
     [{ version, install: [] }, 'install must be a list of texts'],
     [{ version, reboot: ['reboot', 1] }, 'reboot must be a list of texts'],
     [{ version, reboot_node: '/sbin/reboot' }, 'reboot_node must be a list of texts'],
+    [{ version, rebot: ['reboot'] }, 'rebot is unknown; known are version, install, reboot'],
     [{ version, nodes: 'node0' }, 'nodes must be a list of node0 and node1'],
     [{ version, nodes: ['node2'] }, 'nodes must be a list of node0 and node1'],
   ])('%j is refused with the name of the member', async (content, reason) => {

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { uptime } from 'node:os'
 import { hookLimitsMs } from '../../mxedges/commands/time-limits.ts'
 import { collectSupport } from '../hooks/collect.ts'
@@ -6,6 +5,7 @@ import { readMachineFacts } from '../machine/facts.ts'
 import { NotExecuted } from '../appliance.ts'
 import type { HookParts } from '../role.ts'
 import type { Router, RouterNode } from './router.ts'
+import { assertMembers, readHooksFile } from '../hooks/hooks-file.ts'
 import { createLastingHooks } from '../hooks/lasting-hook.ts'
 import { type CommandLine, assertCommandLine, runHook } from '../hooks/run-hook.ts'
 
@@ -29,7 +29,7 @@ const optional = ['install', 'reboot', 'reboot_node', 'support'] as const
 
 /** @throws Error that names the member of the file. */
 export async function readRouterHooks(path: string): Promise<RouterHooks> {
-  const hooks: unknown = JSON.parse(await readFile(path, 'utf8'))
+  const hooks: unknown = await readHooksFile(path)
   assertRouterHooks(hooks, path)
   return hooks
 }
@@ -37,6 +37,7 @@ export async function readRouterHooks(path: string): Promise<RouterHooks> {
 function assertRouterHooks(hooks: unknown, path: string): asserts hooks is RouterHooks {
   if (typeof hooks !== 'object' || hooks === null) throw new Error(`${path}: must be an object`)
   const { version, nodes = [], ...others }: Readonly<Record<string, unknown>> = { ...hooks }
+  assertMembers(hooks, ['version', ...optional, 'nodes'], `${path}: `)
   assertCommandLine(version, `${path}: version`)
   for (const name of optional) if (others[name] !== undefined) assertCommandLine(others[name], `${path}: ${name}`)
   if (!Array.isArray(nodes) || !nodes.every((node) => node === 'node0' || node === 'node1'))

@@ -1,0 +1,26 @@
+import { readFile } from 'node:fs/promises'
+
+/**
+ * Reads the operator's file of commands.
+ * @throws Error that names the file.
+ */
+export async function readHooksFile(path: string): Promise<unknown> {
+  const text = await readFile(path, 'utf8')
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new Error(`${path} is not valid JSON: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+/**
+ * A member that is misspelled would be a command that the agent does not have.
+ * @param place What precedes the name of a member, such as "hooks.json: services.tunterm.".
+ * @throws Error that names the member.
+ */
+export function assertMembers(value: object, known: readonly string[], place: string): void {
+  const unknown = Object.keys(value).find((name) => !known.includes(name))
+  if (unknown !== undefined) throw new Error(`${place}${unknown} is unknown; known are ${known.join(', ')}`)
+}
