@@ -18,7 +18,7 @@ export interface HostedAgent extends MachinePlace {
 export interface AgentHosts {
   readonly count: number
   start(host: number): Promise<void>
-  /** Ends a process immediately. The commands that its agents have begun continue. */
+  /** Ends a process immediately. The commands that its agents have begun continue. @throws Error if it has ended by itself. */
   kill(host: number): Promise<void>
   /** Returns a sentence for each process that has ended by itself. */
   listEnded(): string[]
@@ -38,15 +38,18 @@ export function createAgentHosts(folder: string, agents: readonly HostedAgent[],
       children.set(host, await startChild({ args: [program, file], ready: /^agents ready/ }))
     },
     async kill(host) {
-      await children.get(host)?.kill()
+      const child = children.get(host)
+      if (child?.isRunning() !== true) throw new Error(endedText(host))
+      await child.kill()
       children.delete(host)
     },
-    listEnded: () =>
-      [...children]
-        .filter(([, child]) => !child.isRunning())
-        .map(([host]) => `the agents of process ${host} have ended`),
+    listEnded: () => [...children].filter(([, child]) => !child.isRunning()).map(([host]) => endedText(host)),
     async stop() {
       await Promise.all([...children.values()].map((child) => child.stop()))
     },
   }
+}
+
+function endedText(host: number): string {
+  return `the agents of process ${host} have ended`
 }
