@@ -56,7 +56,7 @@ function uploadRoute(ctx: Context, files: SupportFiles, sources: readonly Suppor
           texts: ['name'],
           maxBytes: files.maxBytes,
           // A file that is only read to its end, because the command has one, counts for no quota.
-          take: ({ body }) => receiveFile(files, { orgId: command.file === null ? ticket.orgId : null, body }),
+          take: ({ body }) => receiveFile(files, { orgId: ticket.orgId, isStored: command.file === null, body }),
           discard: discardImage,
         })
         const { name = '' } = fields

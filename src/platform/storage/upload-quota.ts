@@ -15,8 +15,10 @@ export interface UploadQuota {
 }
 
 export interface NewUpload {
-  /** Null for a file that is not stored: it needs space on the disk, and counts for no organization. */
+  /** The organization of the quota and the pace; null if it is not known yet: then neither applies. */
   readonly orgId: string | null
+  /** False for a file that is discarded in any case: it needs space on the disk, and counts for no quota. Default true. */
+  readonly isStored?: boolean | undefined
   /** The length that the client declares. Without one, room is reserved while the upload is received. */
   readonly declaredBytes?: number | undefined
   /** Bytes of the file that this one replaces; default 0. A smaller file is always accepted. */
@@ -66,30 +68,43 @@ export function createUploadQuota(options: QuotaOptions): UploadQuota {
   const { pace = createUploadPace() } = options
   const open = new Set<OpenUpload>()
   const inTurn = limitConcurrency({ running: 1, waiting: 1000, refusal: 'Too many uploads at once: try again soon' })
+
+  async function reserveInQuota(
+    orgId: string,
+    { declaredBytes, replacedBytes }: { readonly declaredBytes: number; readonly replacedBytes: number },
+  ): Promise<Reservation> {
+    const upload = { orgId, replacedBytes, reservedBytes: 0 }
+    open.add(upload)
+    const close = (): void => void open.delete(upload)
+    const extend = (neededBytes: number): Promise<number> =>
+      inTurn(async () => (upload.reservedBytes = await decideReserved(options, { upload, open, neededBytes })))
+    try {
+      const onDisk = await reserveOnDisk(options.disk, declaredBytes, extend)
+      return {
+        add: (bytes) => onDisk.add(bytes),
+        release() {
+          close()
+          onDisk.release()
+        },
+      }
+    } catch (error) {
+      close()
+      throw error
+    }
+  }
+
   return {
-    async reserve({ orgId, declaredBytes = 0, replacedBytes = 0 }) {
-      if (orgId === null)
-        return reserveOnDisk(options.disk, declaredBytes, async (neededBytes) => neededBytes + STEP_BYTES)
-      const upload = { orgId, replacedBytes, reservedBytes: 0 }
-      open.add(upload)
-      const close = (): void => void open.delete(upload)
-      const extend = (neededBytes: number): Promise<number> =>
-        inTurn(async () => (upload.reservedBytes = await decideReserved(options, { upload, open, neededBytes })))
-      try {
-        const onDisk = await reserveOnDisk(options.disk, declaredBytes, extend)
-        return {
-          async add(bytes) {
-            await onDisk.add(bytes)
-            await pace.wait(orgId, bytes)
-          },
-          release() {
-            close()
-            onDisk.release()
-          },
-        }
-      } catch (error) {
-        close()
-        throw error
+    async reserve({ orgId, isStored = true, declaredBytes = 0, replacedBytes = 0 }) {
+      const room =
+        orgId === null || !isStored
+          ? await reserveOnDisk(options.disk, declaredBytes, async (neededBytes) => neededBytes + STEP_BYTES)
+          : await reserveInQuota(orgId, { declaredBytes, replacedBytes })
+      return {
+        async add(bytes) {
+          await room.add(bytes)
+          if (orgId !== null) await pace.wait(orgId, bytes)
+        },
+        release: () => room.release(),
       }
     },
   }
