@@ -55,10 +55,11 @@ export function describeCodec<Order, Call, Reply>(
     expect(refused).toMatchObject({ kind: 'rejected', text: expect.stringContaining('not now') })
   })
 
-  test.runIf(samples.repliesToAnother)('takes no reply about another command for its own', () => {
-    const outcomes = samples.repliesToAnother?.map((reply) => codec.decodeReply(sent, reply))
-    expect(outcomes).toEqual([null, null])
-  })
+  const { repliesToAnother = [] } = samples
+  for (const reply of repliesToAnother)
+    test(`takes no reply about another command for its own: ${JSON.stringify(reply)}`, () => {
+      expect(codec.decodeReply(sent, reply)).toBeNull()
+    })
 
   test('never throws at what a peer sends, and never takes nonsense for success', () => {
     fc.assert(
