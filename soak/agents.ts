@@ -7,6 +7,7 @@ import { type Figures, type OptionValues, parseCount } from '../scripts/run-meas
 import { createAgentHosts } from './support/agents/agent-hosts.ts'
 import { type AgentRound, type AgentRun, upgradeMachines } from './support/agents/agent-round.ts'
 import { type Machine, type MachinesParts, createMachines } from './support/agents/machines.ts'
+import { countStrategies } from './support/count-strategies.ts'
 import { createOrg } from './support/create-org.ts'
 import { planInterruptions } from './support/interruption.ts'
 import { createRandom } from './support/random.ts'
@@ -131,9 +132,7 @@ function sumUp(rounds: readonly AgentRound[]) {
   const sum = (of: (round: AgentRound) => number): number => rounds.reduce((all, round) => all + of(round), 0)
   return {
     upgrades: strategies.length,
-    strategies: Object.fromEntries(
-      [...Map.groupBy(strategies, (strategy) => strategy)].map(([strategy, some]) => [strategy, some.length]),
-    ),
+    strategies: countStrategies(strategies),
     targets: sum(({ targets }) => targets),
     kills: sum(({ kills }) => kills),
     graceful_stops: sum(({ stops }) => stops),

@@ -1,4 +1,5 @@
 import { findEpochSpread } from './check-upgrade.ts'
+import { countStrategies } from './count-strategies.ts'
 import { type CrashPlan, type Run, setUp } from './crash-run.ts'
 import { createFleetProcess } from '../../bench/support/fleet-process.ts'
 import { planFleet } from './plan-fleet.ts'
@@ -97,9 +98,7 @@ function sumUp({ seed, devices }: CrashPlan, rounds: readonly Round[]) {
     seed,
     devices,
     upgrades: strategies.length,
-    strategies: Object.fromEntries(
-      [...Map.groupBy(strategies, (strategy) => strategy)].map(([strategy, some]) => [strategy, some.length]),
-    ),
+    strategies: countStrategies(strategies),
     targets: sum(({ targets }) => targets),
     kills: sum(({ kills }) => kills),
     graceful_stops: sum(({ stops }) => stops),
