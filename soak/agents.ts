@@ -78,7 +78,8 @@ export async function run(values: OptionValues): Promise<Figures> {
     if (agentRun.interruptions.length > 0)
       failed.push(`${agentRun.interruptions.length} interruptions did not take place`)
     if (failed.length === 0) await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-    return { seed, ...plan, ...sumUp(rounds), total_s: secondsSince(startedMs), failed }
+    const { appliances, routers } = plan
+    return { seed, appliances, routers, ...sumUp(rounds), total_s: secondsSince(startedMs), failed }
   } finally {
     await hosts.stop()
     await service.close()
