@@ -27,10 +27,6 @@ beforeAll(async () => {
   await client.upload(`${org}/firmware?version=2.0.0&package=tunterm`, Buffer.alloc(IMAGE_BYTES, 'p'))
 }, 2 * WITHIN_MS)
 
-const get = async (path: string): Promise<AnyJson> => (await world.client.call('GET', path)) as AnyJson
-const post = async (path: string, body: object): Promise<AnyJson> =>
-  (await world.client.call('POST', path, body)) as AnyJson
-
 /** Runs an agent in this process, which survives the server, until the test ends. */
 function start(options: Pick<AgentOptions, 'folder' | 'roleOf' | 'onPoint'>, code: string): void {
   const stopping = new AbortController()
@@ -58,7 +54,7 @@ async function upgradeRouter(onPoint: OnPoint): Promise<Upgrade> {
   const { client, org, siteId } = world
   const mac = newRouterMac()
   const place = { folder: await temporaryDir() }
-  const { registration_code: code } = await get(`${org}/ssr/register_cmd`)
+  const { registration_code: code } = await world.get(`${org}/ssr/register_cmd`)
   start(
     {
       ...place,
@@ -68,15 +64,18 @@ async function upgradeRouter(onPoint: OnPoint): Promise<Upgrade> {
     },
     code,
   )
-  await waitUntil('the router has registered', async () => (await get(`${org}/inventory?mac=${mac}`)).length === 1)
+  await waitUntil(
+    'the router has registered',
+    async () => (await world.get(`${org}/inventory?mac=${mac}`)).length === 1,
+  )
   await client.call('PUT', `${org}/inventory`, { op: 'assign', site_id: siteId, macs: [mac] })
   const stats = `/api/v1/sites/${siteId}/stats/devices/${deviceIdOf(mac)}`
-  await waitUntil('the router is connected', async () => (await get(stats)).status === 'connected')
-  const { id } = await post(`${org}/ssr/upgrade`, { device_ids: [deviceIdOf(mac)] })
+  await waitUntil('the router is connected', async () => (await world.get(stats)).status === 'connected')
+  const { id } = await world.post(`${org}/ssr/upgrade`, { device_ids: [deviceIdOf(mac)] })
   return {
-    read: () => get(`${org}/ssr/upgrade/${id}`),
+    read: () => world.get(`${org}/ssr/upgrade/${id}`),
     async expectUpgradedOnce() {
-      const record = await get(`${org}/ssr/upgrade/${id}`)
+      const record = await world.get(`${org}/ssr/upgrade/${id}`)
       expect(record).toMatchObject({ status: 'completed', targets: { success: [mac], failed: [] } })
       const { version, done } = await dryRunOf(place)
       expect({ version, done }).toEqual({ version: '6.2.0', done: [`install 6.2.0 of ${IMAGE_BYTES} bytes`, 'reboot'] })
@@ -87,14 +86,14 @@ async function upgradeRouter(onPoint: OnPoint): Promise<Upgrade> {
 async function upgradeEdge(onPoint: OnPoint): Promise<Upgrade> {
   const { org } = world
   const place = await temporaryDir()
-  const { id: mxedgeId, magic } = await post(`${org}/mxedges`, { name: place, model: 'ME-VM' })
+  const { id: mxedgeId, magic } = await world.post(`${org}/mxedges`, { name: place, model: 'ME-VM' })
   start({ folder: place, roleOf: (parts) => createEdgeRole(parts, dryRunAppliance(parts.state)), onPoint }, magic)
   await waitUntil('the edge appliance is configured', async () => (await doneBy(place)).length === 1)
-  const { id } = await post(`${org}/mxedges/upgrade`, { mxedge_ids: [mxedgeId], versions: { tunterm: '2.0.0' } })
+  const { id } = await world.post(`${org}/mxedges/upgrade`, { mxedge_ids: [mxedgeId], versions: { tunterm: '2.0.0' } })
   return {
-    read: () => get(`${org}/mxedges/upgrade/${id}`),
+    read: () => world.get(`${org}/mxedges/upgrade/${id}`),
     async expectUpgradedOnce() {
-      const record = await get(`${org}/mxedges/upgrade/${id}`)
+      const record = await world.get(`${org}/mxedges/upgrade/${id}`)
       expect(record).toMatchObject({ status: 'completed', counts: { success: 1, failed: 0 } })
       expect((await doneBy(place)).filter((what) => what !== 'configure')).toEqual([
         `install tunterm 2.0.0 of ${IMAGE_BYTES} bytes`,

@@ -26,8 +26,6 @@ beforeAll(async () => {
   await bundleAgent(fileURLToPath(new URL('killed-agent.ts', import.meta.url)), program)
 }, WITHIN_MS)
 
-const get = async (path: string): Promise<AnyJson> => (await world.client.call('GET', path)) as AnyJson
-
 /** Starts the agent of a new appliance that collects the archive. @returns The agent, and the path of the appliance. */
 async function startAppliance() {
   const { client, org, service } = world
@@ -41,7 +39,11 @@ async function startAppliance() {
   agent.start(null)
   const path = `${org}/mxedges/${id}`
   const isConfigured = ({ kind, status }: AnyJson): boolean => kind === 'configure' && status === 'done'
-  await waitUntil('the agent is configured', async () => (await get(`${path}/commands`)).some(isConfigured), WITHIN_MS)
+  await waitUntil(
+    'the agent is configured',
+    async () => (await world.get(`${path}/commands`)).some(isConfigured),
+    WITHIN_MS,
+  )
   return { agent, path }
 }
 
@@ -74,13 +76,13 @@ test(
       const command = await waitUntil(
         'the command has ended',
         async () => {
-          const [newest] = await get(`${path}/commands?limit=1`)
+          const [newest] = await world.get(`${path}/commands?limit=1`)
           return ['queued', 'sent', 'unknown'].includes(newest.status) ? null : newest
         },
         WITHIN_MS,
       )
       expect(command, `killed: ${killed.join(', ')}`).toMatchObject({ kind: 'support', status: 'done' })
-      const [file, ...others] = await get(`${path}/support`)
+      const [file, ...others] = await world.get(`${path}/support`)
       expect([file.id, others]).toEqual([command.id, []])
       expect(Buffer.from(await (await fetch(file.url)).arrayBuffer()).equals(archive)).toBe(true)
       await world.client.call('DELETE', `${path}/support/${file.id}`)

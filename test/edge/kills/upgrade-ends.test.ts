@@ -29,10 +29,6 @@ beforeAll(async () => {
     await world.client.upload(`${world.org}/firmware?version=${version}&package=tunterm`, randomBytes(400_000))
 }, WITHIN_MS)
 
-const get = async (path: string): Promise<AnyJson> => (await world.client.call('GET', path)) as AnyJson
-const post = async (path: string, body: object): Promise<AnyJson> =>
-  (await world.client.call('POST', path, body)) as AnyJson
-
 /** Where an agent is when the end comes, and what becomes of its appliance. Null: it lives, and its installation is held up. */
 interface Moment {
   readonly at: Kill | null
@@ -61,7 +57,7 @@ interface Box extends Moment {
 
 async function addBox(moment: Moment): Promise<Box> {
   const { org, service } = world
-  const { id, magic } = await post(`${org}/mxedges`, { name: String(moment.at), model: 'ME-VM' })
+  const { id, magic } = await world.post(`${org}/mxedges`, { name: String(moment.at), model: 'ME-VM' })
   const machine = join(place, id, 'machine')
   await createMachine(machine, '1.0.0')
   const settings = { folder: join(place, id, 'agent'), machine, url: service.url, code: magic }
@@ -70,7 +66,7 @@ async function addBox(moment: Moment): Promise<Box> {
   agent.start(null)
   const isConfigured = ({ kind, status }: AnyJson): boolean => kind === 'configure' && status === 'done'
   const path = `${org}/mxedges/${id}/commands`
-  await waitUntil('the agent is configured', async () => (await get(path)).some(isConfigured), WITHIN_MS)
+  await waitUntil('the agent is configured', async () => (await world.get(path)).some(isConfigured), WITHIN_MS)
   await agent.untilSettled()
   await agent.arm(moment.at)
   if (moment.at === null) await writeFile(join(machine, 'hold'), '')
@@ -85,7 +81,7 @@ async function hasArrived({ at, agent, machine }: Box): Promise<unknown> {
 }
 
 async function upgradeOf(boxes: readonly Box[], body: object): Promise<string> {
-  const { id } = await post(`${world.org}/mxedges/upgrade`, { mxedge_ids: boxes.map((box) => box.id), ...body })
+  const { id } = await world.post(`${world.org}/mxedges/upgrade`, { mxedge_ids: boxes.map((box) => box.id), ...body })
   return `${world.org}/mxedges/upgrade/${id}`
 }
 
@@ -93,7 +89,7 @@ const untilOver = (path: string): Promise<AnyJson> =>
   waitUntil(
     'the upgrade is over',
     async () => {
-      const record = await get(path)
+      const record = await world.get(path)
       return ['completed', 'failed', 'cancelled'].includes(record.status) ? record : null
     },
     WITHIN_MS,
@@ -131,7 +127,9 @@ test.each([false, true])(
       counts: { success: countOf('success'), cancelled: countOf('cancelled'), failed: 0 },
     })
     await Promise.all(boxes.map(({ agent }) => agent.untilSettled()))
-    const targets = new Map((await get(`${path}/targets`)).map((target: AnyJson) => [target.mxedge_id, target.status]))
+    const targets = new Map(
+      (await world.get(`${path}/targets`)).map((target: AnyJson) => [target.mxedge_id, target.status]),
+    )
     for (const { id, at, ends, machine } of boxes) {
       const notes = (await read(machine, 'notes')).split('\n').filter((line) => line.endsWith('install'))
       const isUpgraded = ends === 'success'

@@ -10,6 +10,8 @@ export interface KillableService {
   readonly service: Service
   readonly operator: Client
   readonly client: Client
+  readonly get: (path: string) => Promise<AnyJson>
+  readonly post: (path: string, body: object) => Promise<AnyJson>
   /** The path of the organization. */
   readonly org: string
   readonly siteId: string
@@ -29,5 +31,13 @@ export async function startKillableService(atEnd: AtEnd): Promise<KillableServic
   const client = await service.client(`Token ${made.api_token}`)
   const org = `/api/v1/orgs/${made.org_id}`
   const site = (await client.call('POST', `${org}/sites`, { name: 'Here' })) as AnyJson
-  return { service, operator, client, org, siteId: site.id }
+  return {
+    service,
+    operator,
+    client,
+    get: async (path) => (await client.call('GET', path)) as AnyJson,
+    post: async (path, body) => (await client.call('POST', path, body)) as AnyJson,
+    org,
+    siteId: site.id,
+  }
 }
