@@ -49,7 +49,7 @@ module.exports = {
     rule(
       'client-speaks-http-only',
       { path: '^src/client/' },
-      { path: '^src/', pathNot: '^src/(client|platform/version)' },
+      { path: '^src/', pathNot: '^src/client/|^src/platform/(version|message-of)\\.ts$' },
     ),
     rule(
       'simulator-shares-only-codecs',
@@ -67,7 +67,7 @@ module.exports = {
         path: '^src/',
         // Besides the codecs: declarations that both sides keep to, which import nothing of the server.
         pathNot:
-          '^src/agent/|^src/platform/ed25519\\.ts$|^src/gateway/(websockets/jsonrpc|edge/(router-)?messages)\\.ts$|^src/mxedges/(commands/time-limits|sessions/machine)\\.ts$',
+          '^src/agent/|^src/platform/(ed25519|message-of)\\.ts$|^src/gateway/(websockets/jsonrpc|edge/(router-)?messages)\\.ts$|^src/mxedges/(commands/time-limits|sessions/machine)\\.ts$',
       },
     ),
     rule(

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { messageOf } from '../src/platform/message-of.ts'
 
 /**
  * The results of a measurement: figures by name, in snake_case with their unit; they may be nested. A list `failed`
@@ -30,7 +31,7 @@ export async function runMeasurement(folder: string, kind: string): Promise<neve
     await main(folder, kind)
     process.exit(0)
   } catch (error) {
-    console.error(`${basename(folder)}: ${error instanceof Error ? error.message : String(error)}`)
+    console.error(`${basename(folder)}: ${messageOf(error)}`)
     process.exit(1)
   }
 }

@@ -6,6 +6,7 @@ import { withHostileWorld } from '../bench/support/hostile/world.ts'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
 import { parseMixes, planMixes, repeatMixes } from './support/plan-mixes.ts'
 import { createRandom } from './support/random.ts'
+import { messageOf } from '../src/platform/message-of.ts'
 
 export const options = {
   seed: { type: 'string' },
@@ -50,7 +51,7 @@ export async function run(values: OptionValues): Promise<Figures> {
         console.log(`${title}: ${JSON.stringify(summaryOf(observed))}`)
         failed.push(...nameDefects(title, [...judge(observed, report, demands), ...logged.slice(linesBefore)]))
       } catch (error) {
-        failed.push(...nameDefects(title, [error instanceof Error ? error.message : String(error)]))
+        failed.push(...nameDefects(title, [messageOf(error)]))
         break
       }
     }

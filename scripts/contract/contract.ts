@@ -4,6 +4,7 @@ import { type Finding, type Verdict, compare } from './compare.ts'
 import { corrections } from './corrections.ts'
 import { countShortfalls, unexplained } from './differences.ts'
 import type { Document } from './openapi.ts'
+import { messageOf } from '../../src/platform/message-of.ts'
 
 /** Compares the OpenAPI document that the server serves (its committed copy) with a contract file. */
 const ROOT = join(import.meta.dirname, '../..')
@@ -87,7 +88,7 @@ process.once('disconnect', () => process.exit(1))
 try {
   await main()
 } catch (error) {
-  console.error(`contract: ${error instanceof Error ? error.message : String(error)}`)
+  console.error(`contract: ${messageOf(error)}`)
   process.exitCode = 1
 }
 process.disconnect?.()

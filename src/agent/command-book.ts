@@ -4,6 +4,7 @@ import { Interrupted } from './interrupted.ts'
 import type { OnPoint } from './points.ts'
 import type { Order, Role } from './role.ts'
 import type { State } from './state.ts'
+import { messageOf } from '../platform/message-of.ts'
 
 export type Answer = { readonly result: CommandResult } | { readonly error: CommandError }
 
@@ -185,10 +186,6 @@ export function createCommandBook({ state, role, onPoint, signal }: CommandBookO
       if (record !== null && !record.delivered) await rewriteRecord({ ...record, delivered: true })
     },
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 async function refuse(callId: number, code: number, message: string): Promise<AnsweredCall> {

@@ -13,6 +13,7 @@ import type { OnPoint } from './points.ts'
 import type { ProgressFeed } from './downloads/progress.ts'
 import { type Credentials, namesOf } from './register.ts'
 import type { Role } from './role.ts'
+import { messageOf } from '../platform/message-of.ts'
 
 export interface ConnectionOptions {
   readonly book: CommandBook
@@ -172,7 +173,7 @@ class AgentConnection {
       await this.#options.renewal.keep(result)
       this.#socket.close(1000, 'renewed')
     } catch (failure) {
-      const reason = failure instanceof Error ? failure.message : String(failure)
+      const reason = messageOf(failure)
       this.#options.log('failed', { reason: `The certificate was not renewed: ${reason}` })
       this.#renewIn(RENEW_AGAIN_MS)
     }
@@ -227,7 +228,7 @@ class AgentConnection {
   /** A full disk, for example: the connection ends, and the next one tries again. */
   #run(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
-      this.#options.log('failed', { reason: error instanceof Error ? error.message : String(error) })
+      this.#options.log('failed', { reason: messageOf(error) })
       this.#socket.terminate()
     })
   }

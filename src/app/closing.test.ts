@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import { type StopPart, createClosing } from './closing.ts'
+import { messageOf } from '../platform/message-of.ts'
 
 const never = new Promise<never>(() => {})
 
@@ -12,7 +13,7 @@ function setUp() {
   const log = {
     warn: ({ part }: { readonly part: string }) => void late.push(part),
     error: ({ part, err }: { readonly part: string; readonly err: unknown }) =>
-      void errors.push(`${part}: ${err instanceof Error ? err.message : String(err)}`),
+      void errors.push(`${part}: ${messageOf(err)}`),
   }
   const closing = createClosing()
   return {

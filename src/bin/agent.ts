@@ -13,6 +13,7 @@ import { createRouterRole } from '../agent/router/router-role.ts'
 import { type AgentOptions, runAgent } from '../agent/run-agent.ts'
 import { parseEd25519Key } from '../platform/ed25519.ts'
 import { version } from '../platform/version.ts'
+import { messageOf } from '../platform/message-of.ts'
 
 const usage = `usage: agent --state DIR [options]
 
@@ -144,7 +145,7 @@ function parseGateway(text: string): { readonly host: string; readonly port: num
 try {
   process.exitCode = await main()
 } catch (error) {
-  process.stderr.write(`agent: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`agent: ${messageOf(error)}\n`)
   process.exitCode = 1
 } finally {
   // A channel to the runner that has started this process would keep it alive.

@@ -4,6 +4,7 @@ import { explainDatabaseError, openDatabase } from '../app/database.ts'
 import { openDataDir } from '../platform/data-dir.ts'
 import { createLog } from '../platform/log.ts'
 import { migrate, migrationsDir } from '../platform/database/migrate.ts'
+import { messageOf } from '../platform/message-of.ts'
 
 const STOP_WITHIN_MS = 20_000
 
@@ -28,6 +29,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`signalbox: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`signalbox: ${messageOf(error)}\n`)
   process.exitCode = 1
 })

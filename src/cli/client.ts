@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { Agent, type RequestInit, fetch, request } from 'undici'
 import { AppError } from '../platform/errors.ts'
+import { messageOf } from '../platform/message-of.ts'
 
 /** Calls the service over HTTP, as any other client does. */
 export interface Client {
@@ -48,7 +49,7 @@ export function createClient({ url, authorization, dataDir }: ClientOptions): Cl
       const headers = { authorization, 'content-type': 'application/octet-stream', 'content-length': String(sizeBytes) }
       const options = { method: 'POST', headers, body: createReadStream(file), dispatcher, headersTimeout: 0 } as const
       const answer = await request(url + path, options).catch((error: unknown) => {
-        throw unreachable(url, error instanceof Error ? error.message : String(error))
+        throw unreachable(url, messageOf(error))
       })
       return parseAnswer(`POST ${path.replace(/\?.*/, '')}`, answer.statusCode, await answer.body.text())
     },

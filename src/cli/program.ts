@@ -9,6 +9,7 @@ import { readServerFile } from '../platform/server-file.ts'
 import { version } from '../platform/version.ts'
 import { type Client, createClient } from './client.ts'
 import { addFirmwareCommands } from './firmware.ts'
+import { messageOf } from '../platform/message-of.ts'
 
 /** The largest page of a list. */
 const PAGE_ROWS = 1000
@@ -128,7 +129,7 @@ async function readText(path: string): Promise<string> {
 
 async function readBytes(path: string): Promise<Buffer> {
   return readFile(path).catch((error: unknown) => {
-    throw new AppError('invalid', `${path} can't be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new AppError('invalid', `${path} can't be read: ${messageOf(error)}`)
   })
 }
 

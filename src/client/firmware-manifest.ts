@@ -5,6 +5,7 @@ import { isAbsolute, join, relative } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { CommandError } from './exit-codes.ts'
+import { messageOf } from '../platform/message-of.ts'
 
 export const MANIFEST = 'firmware.json'
 
@@ -49,7 +50,7 @@ export interface ManifestFile {
 function unreadable(path: string, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : null
   if (code === 'ENOENT' || code === 'ENOTDIR') return `There is no ${path}: name the folder that contains the manifest`
-  return `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`
+  return `Cannot read ${path}: ${messageOf(error)}`
 }
 
 /**
@@ -73,10 +74,7 @@ function parseManifest(path: string, json: string): Static<typeof Manifest> {
   try {
     value = JSON.parse(json)
   } catch (error) {
-    throw new CommandError(
-      'usage',
-      `${path} is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    throw new CommandError('usage', `${path} is not valid JSON: ${messageOf(error)}`)
   }
   if (Value.Check(Manifest, value)) return value
   const [error] = Value.Errors(Manifest, value)

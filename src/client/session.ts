@@ -4,6 +4,7 @@ import { type Api, createApi, objectOf, rowsOf } from './api.ts'
 import { type Configuration, readConfiguration } from './configuration.ts'
 import { CommandError } from './exit-codes.ts'
 import { type Output, type Terminal, USUAL_COLUMNS, createOutput, textOf } from './output.ts'
+import { messageOf } from '../platform/message-of.ts'
 
 /** The environment of a command: its output, and the server to which the person has signed in. */
 export interface Session {
@@ -73,7 +74,7 @@ export function openSession(command: Command, { terminal, env, interrupted, open
 
 export async function readCa(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: unknown) => {
-    throw new CommandError('usage', `--ca: ${error instanceof Error ? error.message : String(error)}`)
+    throw new CommandError('usage', `--ca: ${messageOf(error)}`)
   })
 }
 

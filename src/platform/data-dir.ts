@@ -16,6 +16,7 @@ import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { findNobody } from './embedded-postgres/account.ts'
 import { AppError } from './errors.ts'
+import { messageOf } from './message-of.ts'
 
 /** The server's own folder, locked until `release` or the end of the process. */
 export interface DataDir {
@@ -51,7 +52,7 @@ export async function openDataDir(path: string): Promise<DataDir> {
     return { path: folder, giveToOwner: () => giveAllToOwner(folder), release }
   } catch (error) {
     if (error instanceof AppError) throw error
-    throw new AppError('unavailable', `data folder ${absolute} can't be used: ${reason(error)}`)
+    throw new AppError('unavailable', `data folder ${absolute} can't be used: ${messageOf(error)}`)
   }
 }
 
@@ -146,8 +147,4 @@ async function holder(pidFile: string): Promise<string> {
 
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

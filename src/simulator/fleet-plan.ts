@@ -2,6 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { AppError } from '../platform/errors.ts'
 import { parseMac } from './faults.ts'
+import { messageOf } from '../platform/message-of.ts'
 
 const Text = Type.String({ minLength: 1, maxLength: 256 })
 
@@ -92,7 +93,7 @@ function readJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new AppError('invalid', `fleet file: ${error instanceof Error ? error.message : 'no JSON'}`)
+    throw new AppError('invalid', `fleet file: ${messageOf(error)}`)
   }
 }
 

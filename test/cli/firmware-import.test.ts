@@ -9,6 +9,7 @@ import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
 import { systemClock } from '../../src/platform/time/clock.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
+import { messageOf } from '../../src/platform/message-of.ts'
 
 const KIB = 1024
 const [trusted, unknown] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')]
@@ -54,7 +55,7 @@ async function run(
       onResult: (result) => results.push(result),
     })
   } catch (error) {
-    results.push({ file: 'error', status: 'refused', problem: error instanceof Error ? error.message : String(error) })
+    results.push({ file: 'error', status: 'refused', problem: messageOf(error) })
   }
   return results
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { messageOf } from '../../platform/message-of.ts'
 
 /**
  * Reads the operator's file of commands.
@@ -9,7 +10,7 @@ export async function readHooksFile(path: string): Promise<unknown> {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new Error(`${path} is not valid JSON: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new Error(`${path} is not valid JSON: ${messageOf(error)}`, {
       cause: error,
     })
   }

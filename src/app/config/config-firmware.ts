@@ -5,6 +5,7 @@ import type { SignatureTrust } from '../../firmware/uploads/check-signature.ts'
 import { DEFAULT_DOWNLOAD_LIMITS, type DownloadLimits } from '../../firmware/downloads/download-limits.ts'
 import { parseEd25519Key } from '../../platform/ed25519.ts'
 import { AppError } from '../../platform/errors.ts'
+import { messageOf } from '../../platform/message-of.ts'
 
 /** Settings for firmware besides its disk space; part of the environment of config.ts. */
 export const firmwareEnvironment = {
@@ -59,7 +60,7 @@ function readKeys(path: string): KeyObject[] {
   try {
     pem = readFileSync(path, 'utf8')
   } catch (error) {
-    throw invalid('SIGNALBOX_FIRMWARE_KEYS', `can't be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw invalid('SIGNALBOX_FIRMWARE_KEYS', `can't be read: ${messageOf(error)}`)
   }
   const keys = (pem.match(block) ?? []).map(parseEd25519Key)
   if (keys.length === 0 || keys.includes(null))

@@ -16,6 +16,7 @@ import { type StorageSettings, parseStorageSettings, storageEnvironment } from '
 import type { Limits } from '../../platform/limits.ts'
 import type { WebhookLimits } from '../../webhooks/limits/limits.ts'
 import type { Retention } from '../retention.ts'
+import { messageOf } from '../../platform/message-of.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description }))
 const integer = (minimum: number, maximum: number, description: string) =>
@@ -276,7 +277,7 @@ function checkTls<T extends { readonly cert: string; readonly key: string }>(nam
     createSecureContext(material)
     return material
   } catch (error) {
-    throw invalid(names, `don't go together: ${error instanceof Error ? error.message : String(error)}`)
+    throw invalid(names, `don't go together: ${messageOf(error)}`)
   }
 }
 
@@ -285,7 +286,7 @@ function readPem(name: string, path: string): string {
   try {
     pem = readFileSync(path, 'utf8')
   } catch (error) {
-    throw invalid(name, `can't be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw invalid(name, `can't be read: ${messageOf(error)}`)
   }
   if (!pem.includes('-----BEGIN ')) throw invalid(name, `${path} is not a PEM file`)
   return pem

@@ -4,6 +4,7 @@ import { type Api, type Json, type JsonObject, objectOf } from '../api.ts'
 import { CommandError } from '../exit-codes.ts'
 import { textOf } from '../output.ts'
 import { type AddCommands, type Pair, collectPairs } from './command.ts'
+import { messageOf } from '../../platform/message-of.ts'
 
 interface ApiOptions {
   readonly param?: readonly Pair[]
@@ -76,7 +77,7 @@ async function readData(data: string): Promise<string> {
   if (data === '-') return text(process.stdin)
   if (!data.startsWith('@')) return data
   return readFile(data.slice(1), 'utf8').catch((error: unknown) => {
-    throw new CommandError('usage', `--data: ${error instanceof Error ? error.message : String(error)}`)
+    throw new CommandError('usage', `--data: ${messageOf(error)}`)
   })
 }
 
@@ -84,6 +85,6 @@ function parseBody(content: string): Json {
   try {
     return JSON.parse(content) as JsonObject
   } catch (error) {
-    throw new CommandError('usage', `--data is not JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw new CommandError('usage', `--data is not JSON: ${messageOf(error)}`)
   }
 }

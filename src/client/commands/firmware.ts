@@ -8,6 +8,7 @@ import { type ImportResult, type Importer, importFirmware } from '../import-firm
 import { type Output, bar, details, fields, table, textOf } from '../output.ts'
 import type { Session } from '../session.ts'
 import { type AddCommands, collect, query } from './command.ts'
+import { messageOf } from '../../platform/message-of.ts'
 
 const BYTES_PER_MB = 1_000_000
 /** The steps of the progress. Lines that do not replace each other come in fewer steps. */
@@ -163,7 +164,7 @@ function resultText({ file, status, problem }: ImportResult): string {
 
 async function sizeOf(file: string): Promise<number> {
   const found = await stat(file).catch((error: unknown) => {
-    throw new CommandError('usage', error instanceof Error ? error.message : String(error))
+    throw new CommandError('usage', messageOf(error))
   })
   if (!found.isFile()) throw new CommandError('usage', `${file} is not a regular file`)
   return found.size

@@ -3,6 +3,7 @@ import { CommandError } from '../exit-codes.ts'
 import { type HeardMessage, listenForWebhooks, parsePublicKey } from '../listen.ts'
 import { textOf } from '../output.ts'
 import { type AddCommands, wholeNumber } from './command.ts'
+import { messageOf } from '../../platform/message-of.ts'
 
 const MAX_PORT = 65_535
 
@@ -69,7 +70,7 @@ async function listen(given: ListenArguments, { interrupted, onListening, onMess
   const fault = { reply, status, times, delayMs: delay } as const
   const options = { host, port, secret, publicKey, fault, now: () => new Date(), onMessage }
   const listener = await listenForWebhooks(options).catch((error: unknown) => {
-    throw new CommandError('usage', error instanceof Error ? error.message : String(error))
+    throw new CommandError('usage', messageOf(error))
   })
   onListening(listener.url)
   await new Promise<void>((resolve) => {

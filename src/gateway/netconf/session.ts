@@ -5,6 +5,7 @@ import { type RpcReply, decodeHello, decodeRpcReply, encodeHello, encodeRpc } fr
 import type { SshConnection } from './ssh.ts'
 import type { TaskCall } from './task.ts'
 import { type XmlElement, parseXml } from './xml.ts'
+import { messageOf } from '../../platform/message-of.ts'
 
 /** The largest message; the replies to the gateway's requests have a few kilobytes per member. */
 const MAX_MESSAGE_BYTES = 512 * 1024
@@ -106,7 +107,7 @@ export class NetconfSession {
         this.#handle(root)
       }
     } catch (error) {
-      this.#break(error instanceof Error ? error.message : String(error))
+      this.#break(messageOf(error))
     }
     this.#isDraining = false
   }

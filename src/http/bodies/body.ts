@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import { parseExactJson } from '../../platform/json/exact-json.ts'
 import { isObject } from '../../platform/json/is-object.ts'
+import { messageOf } from '../../platform/message-of.ts'
 
 /** Documents deeper than any client sends could overflow the stack where they are encoded. */
 const MAX_DEPTH = 64
@@ -17,7 +18,7 @@ export function parseJsonBody(text: string): unknown {
   try {
     value = parseExactJson(text)
   } catch (error) {
-    throw new AppError('invalid', `JSON parse error - ${error instanceof Error ? error.message : 'malformed'}`)
+    throw new AppError('invalid', `JSON parse error - ${messageOf(error)}`)
   }
   // JSON contains neither of the characters that assertText() refuses, except as escapes.
   assertStorable(value, text.includes('\\u'))

@@ -1,6 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import { invalidField } from '../../platform/errors.ts'
 import { assertText } from './body.ts'
+import { messageOf } from '../../platform/message-of.ts'
 
 /** A row of a table, by the names of its columns in lower case. Empty cells are missing. */
 export interface CsvRow {
@@ -59,7 +60,7 @@ function recordsOf(field: string, text: string, atMost: number): CsvRecord[] {
       // With `info` the parser returns other records than its types declare.
     }) as unknown as CsvRecord[]
   } catch (error) {
-    throw invalidField(field, error instanceof Error ? error.message : 'is no CSV')
+    throw invalidField(field, messageOf(error))
   }
 }
 

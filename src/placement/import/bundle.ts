@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers'
 import { type Entry, type ZipFile, openPromise } from 'yauzl'
 import { assertText, parseJsonBody } from '../../http/bodies/body.ts'
 import { type AppError, invalidField } from '../../platform/errors.ts'
+import { messageOf } from '../../platform/message-of.ts'
 
 /** A received zip file. Its entries are read one by one, by name, and never unpacked to paths. */
 export interface Bundle {
@@ -95,5 +96,5 @@ export async function readDocument(bundle: Bundle, name: string): Promise<unknow
 }
 
 function broken(why: string, error: unknown): AppError {
-  return invalidField('file', `${why}: ${error instanceof Error ? error.message : String(error)}`.slice(0, 300))
+  return invalidField('file', `${why}: ${messageOf(error)}`.slice(0, 300))
 }

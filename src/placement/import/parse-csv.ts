@@ -1,6 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import { parseMac } from '../../devices/device.ts'
 import { invalidField } from '../../platform/errors.ts'
+import { messageOf } from '../../platform/message-of.ts'
 
 /** The limit for the name of any device, because a placed device takes this name. */
 const MAX_NAME = 200
@@ -29,6 +30,6 @@ function rowsOf(text: string): string[][] {
   try {
     return parse(text, { bom: true, trim: true, skip_empty_lines: true, relax_column_count: true })
   } catch (error) {
-    throw invalidField('csv', error instanceof Error ? error.message : 'is no CSV')
+    throw invalidField('csv', messageOf(error))
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { AppError } from '../errors.ts'
+import { messageOf } from '../message-of.ts'
 
 export const migrationsDir = fileURLToPath(new URL('../../../migrations/', import.meta.url))
 
@@ -95,7 +96,7 @@ async function apply(client: pg.Client, { name, text, sha256 }: Migration): Prom
   } catch (error) {
     // A connection that was cut needs none.
     await client.query('rollback').catch(() => undefined)
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     throw new AppError('unavailable', `migration ${name} failed: ${why}`)
   }
 }

@@ -1,6 +1,7 @@
 import sharp, { type Metadata, type Sharp } from 'sharp'
 import type { Decoded, DecoderAnswer, DecoderJob, ImageType, Shrink } from './decoder-job.ts'
 import { MAX_PIXELS, TOO_LARGE_EXIT_CODE } from './decoder-limits.ts'
+import { messageOf } from '../message-of.ts'
 
 /**
  * The program that decodes one picture and ends. The decoder works in its own threads, so this thread is free to watch
@@ -59,7 +60,7 @@ function heldBytes({ width, height, channels, depth, format, isProgressive, chro
 
 /** The file can be read, so the decoder's error is about the picture in it. */
 function whyNot(error: unknown): string {
-  const why = error instanceof Error ? error.message : String(error)
+  const why = messageOf(error)
   return /pixel limit/.test(why) ? `has more than ${MAX_PIXELS} pixels` : 'is broken or incomplete'
 }
 

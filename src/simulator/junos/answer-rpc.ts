@@ -1,6 +1,7 @@
 import { type XmlElement, childOf, encodeXml } from '../../gateway/netconf/xml.ts'
 import { hardwareAnswers, neighborsOf } from './answer-hardware.ts'
 import type { Chassis, JunosDevice } from './junos-device.ts'
+import { messageOf } from '../../platform/message-of.ts'
 
 /** A device's reaction to a request. */
 export interface RpcAnswer {
@@ -182,7 +183,7 @@ async function copyFile(device: JunosDevice, rpc: XmlElement, { download }: RpcO
     device.files.set(destination, device.faults.has('bad_image') ? sha256.split('').toReversed().join('') : sha256)
     return say('<ok/>')
   } catch (error) {
-    return say(rpcError(`fetch-secure: ${error instanceof Error ? error.message : String(error)}`))
+    return say(rpcError(`fetch-secure: ${messageOf(error)}`))
   }
 }
 

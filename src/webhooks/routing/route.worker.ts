@@ -18,6 +18,7 @@ import { type Round, routeFound } from './route-round.ts'
 import { createSendNow } from './send-now.ts'
 import { setAsideAndReport } from './set-aside/set-aside-events.ts'
 import { type FoundQueue, type FoundQueues, type QueueKey, findQueues, firstKey, lowestId } from './store.ts'
+import { messageOf } from '../../platform/message-of.ts'
 
 const INTERVAL_MS = 500
 /** Every commit of an event wakes the router; wake-ups within this time share a round. */
@@ -117,7 +118,7 @@ function createRouter(
 
   async function setAside(id: string, error: unknown): Promise<void> {
     const at = ctx.clock.now()
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     report(await inTx(ctx, (tx) => setAsideAndReport(tx, [id], { at, reasonOf: () => reason })))
   }
 

@@ -6,6 +6,7 @@ import { type Assertion, Text, parseAssertion, textOf } from './assertion.ts'
 import { documentFault } from './decide-document.ts'
 import { SsoRefusal } from '../refusal.ts'
 import { parseXml } from './saml-client.ts'
+import { messageOf } from '../../../platform/message-of.ts'
 
 export interface Message {
   /** In base64, as received. */
@@ -87,6 +88,6 @@ async function refuseErrors<T>(examine: () => Promise<T>): Promise<T> {
   try {
     return await examine()
   } catch (error) {
-    throw new SsoRefusal(error instanceof Error ? error.message : String(error), { cause: error })
+    throw new SsoRefusal(messageOf(error), { cause: error })
   }
 }
