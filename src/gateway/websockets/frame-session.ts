@@ -63,6 +63,8 @@ export abstract class FrameSession {
   #queue: RawFrame[] = []
   #queuedBytes = 0
   #draining: Promise<void> | null = null
+  /** Settles when messages that wait for the allowance are handled on, or dropped; null if nothing waits for that. */
+  #resumed: PromiseWithResolvers<void> | null = null
   /** True once we have closed the session; later messages are ignored. */
   #isEnded = false
   /** The start of the current wait for the allowance; null if the session has not waited since the last `look`. */
@@ -183,25 +185,26 @@ export abstract class FrameSession {
     this.#drainSoon()
   }
 
-  /** Pings are not queued: a ping that arrives while the device has to wait gets no answer. */
   #onPing(data: Buffer): void {
     this.heardAtMs = this.#host.now()
     this.#spend({ frames: 1 })
-    if (!this.#mustWait()) this.onPing(data)
+    this.onPing(data)
   }
 
+  /** Pings are not queued: a ping that arrives while the device has to wait gets no answer. */
   protected onPing(data: Buffer): void {
-    this.pong(data)
+    if (!this.#mustWait()) this.pong(data)
   }
 
   protected pong(data: Buffer): void {
     if (this.#isOpen) this.#socket.pong(data)
   }
 
-  /** Resolves with true when all messages so far are handled, and with false if some wait for the allowance or are dropped. */
+  /** Resolves with true when all messages so far are handled, and with false if the session ends before. */
   protected async areHandled(): Promise<boolean> {
-    while (this.#draining !== null) await this.#draining
-    return this.#queue.length === 0 && !this.#isEnded
+    while (this.#draining !== null || this.#queue.length > 0)
+      await (this.#draining ?? (this.#resumed ??= Promise.withResolvers()).promise)
+    return !this.#isEnded
   }
 
   #spend(cost: Cost): void {
@@ -229,6 +232,12 @@ export abstract class FrameSession {
 
   #drainSoon(): void {
     this.#draining ??= this.#drain().finally(() => void (this.#draining = null))
+    this.#resumeWaiting()
+  }
+
+  #resumeWaiting(): void {
+    this.#resumed?.resolve()
+    this.#resumed = null
   }
 
   async #drain(): Promise<void> {
@@ -283,13 +292,18 @@ export abstract class FrameSession {
 
   #end(): void {
     this.#isEnded = true
+    this.#dropQueue()
+  }
+
+  #dropQueue(): void {
     this.#queue = []
+    this.#resumeWaiting()
   }
 
   /** Handles messages that arrived before the close: a switch reboots right after the event that ends its upgrade. */
   async #onClose(code: number): Promise<void> {
     await this.#draining
-    this.#queue = []
+    this.#dropQueue()
     this.isClosed = true
     this.onClosed(code)
   }
