@@ -43,6 +43,8 @@ export interface Ended {
   readonly reason: string
   /** True if the gateway has accepted the agent's hello. */
   readonly wasWelcome: boolean
+  /** True if the agent itself has ended the connection because of an error, such as one of its disk. */
+  readonly hasFailed: boolean
 }
 
 const HELLO_ID = 1
@@ -80,7 +82,8 @@ export function runConnection(options: ConnectionOptions): Promise<Ended> {
     socket.on('close', (code, reason) => {
       signal.removeEventListener('abort', stop)
       session.end()
-      const ended = { code, reason: reason.toString() || problem, wasWelcome: session.isWelcome }
+      const { isWelcome: wasWelcome, hasFailed } = session
+      const ended = { code, reason: reason.toString() || problem, wasWelcome, hasFailed }
       log('disconnected', ended)
       resolve(ended)
     })
@@ -89,6 +92,7 @@ export function runConnection(options: ConnectionOptions): Promise<Ended> {
 
 class AgentConnection {
   isWelcome = false
+  hasFailed = false
   readonly #socket: WebSocket
   readonly #options: ConnectionOptions
   readonly #timers: NodeJS.Timeout[] = []
@@ -150,7 +154,7 @@ class AgentConnection {
     this.#timers.push(setInterval(() => this.#run(this.#report()), intervalMs))
     this.#stopListening = this.#options.feed.listen((progress) => this.#send(encodeNotification('progress', progress)))
     if ('renew_in_s' in result && typeof result.renew_in_s === 'number') this.#renewIn(result.renew_in_s * 1000)
-    this.#run(this.#options.renewal.onWelcome())
+    this.#run(this.#confirmCertificate())
     this.#run(this.#answerAgain())
   }
 
@@ -164,19 +168,34 @@ class AgentConnection {
   async #renew(): Promise<void> {
     const { book, renewal } = this.#options
     if ((await book.openIds()).length > 0) return this.#renewIn(RENEW_LATER_MS)
-    this.#send(encodeCall(RENEW_ID, 'renew', { csr: await renewal.request() }))
+    await this.#orRenewAgain(async () => {
+      this.#send(encodeCall(RENEW_ID, 'renew', { csr: await renewal.request() }))
+    })
   }
 
-  async #onRenewal({ result, error }: { readonly result: unknown; readonly error: unknown }): Promise<void> {
-    try {
+  #onRenewal({ result, error }: { readonly result: unknown; readonly error: unknown }): Promise<void> {
+    return this.#orRenewAgain(async () => {
       if (error !== undefined) throw new Error(JSON.stringify(error))
       await this.#options.renewal.keep(result)
       this.#socket.close(1000, 'renewed')
-    } catch (failure) {
-      const reason = messageOf(failure)
-      this.#options.log('failed', { reason: `The certificate was not renewed: ${reason}` })
+    })
+  }
+
+  /** The present certificate counts on, so a step of the renewal that fails leaves the connection as it is. */
+  async #orRenewAgain(step: () => Promise<void>): Promise<void> {
+    try {
+      await step()
+    } catch (error) {
+      this.#options.log('failed', { reason: `The certificate was not renewed: ${messageOf(error)}` })
       this.#renewIn(RENEW_AGAIN_MS)
     }
+  }
+
+  /** A certificate whose confirmation fails counts as well, and the next connection confirms it. */
+  async #confirmCertificate(): Promise<void> {
+    await this.#options.renewal.onWelcome().catch((error: unknown) => {
+      this.#options.log('failed', { reason: `The former certificate was not replaced: ${messageOf(error)}` })
+    })
   }
 
   async #report(): Promise<void> {
@@ -228,6 +247,7 @@ class AgentConnection {
   /** A full disk, for example: the connection ends, and the next one tries again. */
   #run(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
+      this.hasFailed = true
       this.#options.log('failed', { reason: messageOf(error) })
       this.#socket.terminate()
     })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decideNext } from './decide-next.ts'
+import { countFailures, decideNext } from './decide-next.ts'
 
 test('an agent whose registration has ended stops', () => {
   expect(decideNext(4001, 0, 0.5)).toEqual({ kind: 'stop' })
@@ -25,4 +25,10 @@ test('otherwise the pause doubles up to a minute, and half of it is random', () 
       expect(next.ms).toBeLessThanOrEqual(most.ms)
     }),
   )
+})
+
+test('counts connections that failed in a row, also those that the agent itself had to end', () => {
+  expect(countFailures(3, { wasWelcome: true, hasFailed: false })).toBe(0)
+  expect(countFailures(3, { wasWelcome: true, hasFailed: true })).toBe(4)
+  expect(countFailures(3, { wasWelcome: false, hasFailed: false })).toBe(4)
 })

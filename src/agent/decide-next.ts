@@ -1,3 +1,5 @@
+import type { Ended } from './connection.ts'
+
 /** The agent's next action after a connection has ended. */
 export type Next = { readonly kind: 'stop' } | { readonly kind: 'wait'; readonly ms: number }
 
@@ -18,4 +20,12 @@ export function decideNext(code: number, failures: number, random: number): Next
   if (code === REPLACED) return { kind: 'wait', ms: REPLACED_MS * (1 + random) }
   const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures, 16))
   return { kind: 'wait', ms: longest / 2 + (random * longest) / 2 }
+}
+
+/** @returns How many connections in a row have failed. One that the agent itself has to end would only fail again at once. */
+export function countFailures(
+  failures: number,
+  { wasWelcome, hasFailed }: Pick<Ended, 'wasWelcome' | 'hasFailed'>,
+): number {
+  return wasWelcome && !hasFailed ? 0 : failures + 1
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createCommandBook } from './command-book.ts'
 import { runConnection } from './connection.ts'
-import { decideNext } from './decide-next.ts'
+import { countFailures, decideNext } from './decide-next.ts'
 import { createDownloads } from './downloads/download.ts'
 import type { Log } from './log.ts'
 import type { OnPoint } from './points.ts'
@@ -83,7 +83,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
       },
     })
     if (signal.aborted) break
-    failures = ended.wasWelcome ? 0 : failures + 1
+    failures = countFailures(failures, ended)
     const next = decideNext(ended.code, failures, Math.random())
     if (next.kind === 'wait') await wait(next.ms, undefined, { signal }).catch(() => {})
     else if (await isUnregistered(state, renewal, isNext && !ended.wasWelcome)) {

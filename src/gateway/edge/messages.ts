@@ -141,6 +141,7 @@ export const errorCodes = {
   invalidRequest: -32_600,
   unknownMethod: -32_601,
   invalidParams: -32_602,
+  internalError: -32_603,
   /** The agent did not execute the command. */
   refused: 1,
   /** The agent executed the command, and it failed. */

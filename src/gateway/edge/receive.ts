@@ -70,6 +70,7 @@ export async function receiveCall<S extends AgentSession<S>>(
       'a message of an agent could not be handled',
     )
     if (call.method === 'hello') session.close('try_again')
+    else session.refuse(call.id, { code: errorCodes.internalError, message: 'The gateway could not handle the call' })
   }
 }
 
