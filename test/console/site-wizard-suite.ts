@@ -54,6 +54,10 @@ export function testSiteWizard(opened: () => ConsoleWorld): void {
     await page.getByLabel('Upgraded after each phase (%)').fill('50, 10')
     await page.getByLabel('Begins', { exact: true }).selectOption('After an approval')
     await page.getByLabel('Joining later').selectOption('Taken in until it ends')
+    // The fields are on the clock of the site, as the plan.
+    await page.getByText('In the time zone of the site, Asia/Tokyo; empty: when it has upgraded all').waitFor()
+    await page.getByLabel('Ends', { exact: true }).fill('2096-10-02T16:06')
+    expect(new URL(page.url()).searchParams.get('end')).toBe('2096-10-02T07:06:00Z')
     await expectAccessible(page)
     await preview.press('Enter')
     await page.getByText('Invalid field canary_phases: must rise').waitFor()
@@ -65,6 +69,8 @@ export function testSiteWizard(opened: () => ConsoleWorld): void {
     await preview.click()
     await page.getByText('Upgrades 3 devices in 2 phases').waitFor()
     await page.getByText('Begins once a person has approved it.').waitFor()
+    expect(await page.getByLabel('Ends', { exact: true }).inputValue()).toBe('2096-10-02T16:06')
+    await page.getByText('Ends on 02 Oct 2096, 16:06:00 GMT+9: each device').waitFor()
     await page.getByRole('cell', { name: /Bergen 2 devices, from .* GMT\+9/ }).waitFor()
     await expectAccessible(page)
     await page.setViewportSize({ width: 390, height: 844 })
@@ -109,6 +115,7 @@ export function testSiteWizard(opened: () => ConsoleWorld): void {
     await preview.click()
     await page.getByText('Invalid field start_time: ').waitFor()
     await page.getByLabel('Start').fill('')
+    await page.getByLabel('Ends', { exact: true }).fill('')
     await expectAccessible(page)
     await preview.click()
     await page.getByText('Upgrades 1 router in 1 phase').waitFor()
@@ -142,6 +149,7 @@ export function testSiteWizard(opened: () => ConsoleWorld): void {
     await page.getByText('empty: when it has upgraded it').waitFor()
     await preview.click()
     await page.getByText('Upgrades 1 appliance in 1 phase').waitFor()
+    await page.getByRole('cell', { name: /^from .* GMT\+9 Edge one/ }).waitFor()
     // The answer is lost, though the upgrade has begun: to repeat the start leads to it.
     await page.route('**/mxedges/upgrade', async (route) => {
       await route.fetch()

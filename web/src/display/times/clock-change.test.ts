@@ -5,11 +5,11 @@ afterEach(() => {
 })
 
 /** Formatters keep the zone in which they were created. */
-async function textIn(zone: string, local: string, instant?: string): Promise<string | null> {
-  vi.stubEnv('TZ', zone)
+async function textIn(viewerZone: string, local: string, instant = local, zone?: string): Promise<string | null> {
+  vi.stubEnv('TZ', viewerZone)
   vi.resetModules()
   const { clockChangeText } = await import('./clock-change.ts')
-  return clockChangeText(local, instant, Date.UTC(2026, 5, 1))
+  return clockChangeText({ local, instant, zone }, Date.UTC(2026, 5, 1))
 }
 
 it.each([
@@ -47,4 +47,15 @@ it.each([
   ['UTC', 'soon'],
 ])('says nothing in %s of %s', async (zone, local) => {
   expect(await textIn(zone, local)).toBeNull()
+})
+
+it('says what a time means on the clock of a site', async () => {
+  const [viewer, zone] = ['Asia/Tokyo', 'America/New_York']
+  expect(await textIn(viewer, '2026-03-08T02:30', '2026-03-08T07:30:00Z', zone)).toBe(
+    'The clock of the site skips this time: 08 Mar, 03:30:00 GMT-4 is meant.',
+  )
+  expect(await textIn(viewer, '2026-11-01T01:30', '2026-11-01T06:30:00Z', zone)).toBe(
+    'The clock of the site shows this time twice: the second, 01 Nov, 01:30:00 GMT-5, is meant.',
+  )
+  expect(await textIn(viewer, '2026-11-02T01:30', '2026-11-02T06:30:00Z', zone)).toBeNull()
 })

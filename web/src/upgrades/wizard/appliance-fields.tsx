@@ -6,7 +6,7 @@ import { type Channel, type Downgrades, channels, settle } from './draft.ts'
 import { EndField } from './end-field.tsx'
 import { present, usePackages } from './use-packages.ts'
 import { VersionSelect } from './version-select.tsx'
-import { ViewerTimeInput } from './viewer-time-input.tsx'
+import { InstantInput } from './instant-input.tsx'
 
 /** The selection of appliances, the versions of their services or their distribution, and the time. */
 export function ApplianceFields(props: ChooseFieldsProps) {
@@ -31,7 +31,7 @@ export function ApplianceFields(props: ChooseFieldsProps) {
         error={errorOf('distro')}
         onChange={({ currentTarget: { value } }) => onChange({ distro: value === '' ? undefined : value })}
       />
-      <ViewerTimeInput
+      <InstantInput
         label="Start"
         empty="immediately"
         value={start}

@@ -15,7 +15,7 @@ import { type Part, isOne, isSingle, settle, sitesOf } from './draft.ts'
 import { EndField } from './end-field.tsx'
 import { useDeviceCatalog, useRouterCatalog } from './use-catalog.ts'
 import { VersionSelect } from './version-select.tsx'
-import { ViewerTimeInput } from './viewer-time-input.tsx'
+import { InstantInput } from './instant-input.tsx'
 
 const fieldsOf = {
   device: DeviceFields,
@@ -157,7 +157,7 @@ function RouterFields({ orgId, members, ...fields }: ChooseFieldsProps) {
         onChange={({ currentTarget: { value } }) => onChange({ part: value === '' ? undefined : (value as Part) })}
       />
       {part !== 'reboot' && (
-        <ViewerTimeInput
+        <InstantInput
           label="Start"
           empty="immediately"
           value={start}
@@ -166,7 +166,7 @@ function RouterFields({ orgId, members, ...fields }: ChooseFieldsProps) {
         />
       )}
       {part !== 'download' && (
-        <ViewerTimeInput
+        <InstantInput
           label="Reboot"
           empty={part === 'reboot' ? 'immediately' : `as soon as ${isOne(draft) ? 'the' : 'a'} router has downloaded`}
           value={reboot}

@@ -211,7 +211,7 @@ export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
     const value: unknown = search[name]
     if (!Array.isArray(value)) return []
     const items = value.filter((item) => typeof item === 'string')
-    return [[name, name === 'times' ? items.map(instantOf) : items] as const]
+    return [[name, name === 'times' ? items.map((item) => instantOf(item)) : items] as const]
   })
   const services = servicesIn(search['services'])
   const choices = {

@@ -1,11 +1,11 @@
 import { isOne } from './draft.ts'
 import type { WizardFieldsProps } from './strategy-panel.tsx'
-import { ViewerTimeInput } from './viewer-time-input.tsx'
+import { InstantInput } from './instant-input.tsx'
 
 /** When an upgrade stops, whatever it has done by then. */
 export function EndField({ draft, errorOf, onChange }: WizardFieldsProps) {
   return (
-    <ViewerTimeInput
+    <InstantInput
       label="Ends"
       empty={isOne(draft) ? 'when it has upgraded it' : 'when it has upgraded all'}
       value={draft.end}

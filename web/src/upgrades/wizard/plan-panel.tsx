@@ -3,8 +3,9 @@ import { Fragment } from 'react'
 import { counted } from '../../display/texts/counted.ts'
 import { Panel } from '../../display/layout/panel.tsx'
 import { Table } from '../../display/layout/table.tsx'
-import { SiteTime, ViewerTime } from '../../display/times/time.tsx'
-import { type Site, sharedZone } from '../../orgs/sites.ts'
+import { useTextZone } from '../../display/times/text-zone.ts'
+import { SiteTime } from '../../display/times/time.tsx'
+import type { Site } from '../../orgs/sites.ts'
 import { type UpgradeKind, kinds } from '../overview.ts'
 import { PhaseSegments } from '../phase-segments.tsx'
 import { type Draft, isSingle, settle } from './draft.ts'
@@ -31,8 +32,9 @@ interface PlanPanelProps {
 export function PlanPanel({ orgId, draft, plan, sites }: PlanPanelProps & { readonly orgId: string }) {
   const { kind } = settle(draft)
   const { unit } = kinds[kind]
+  const zone = useTextZone()
   return (
-    <Panel title={`${isSingle(draft) ? 2 : 3}. Plan`} aside={<PlanEnd plan={plan} sites={sites} />}>
+    <Panel title={`${isSingle(draft) ? 2 : 3}. Plan`} aside={<PlanEnd plan={plan} />}>
       {plan.total === 0 ? <EmptyPlan orgId={orgId} kind={kind} /> : <Phases draft={draft} plan={plan} sites={sites} />}
       {plan.skipped.length > 0 && (
         <section className="plan-line" aria-label="Skipped">
@@ -43,7 +45,7 @@ export function PlanPanel({ orgId, draft, plan, sites }: PlanPanelProps & { read
       {plan.notes.map(({ siteId, reason }) => (
         <p className="plan-line" key={`${siteId} ${reason}`}>
           {kind !== 'mxedge' && `${siteId === undefined ? 'All sites' : (sites?.get(siteId)?.label ?? siteId)}: `}
-          {localText(reason, sites?.get(siteId ?? '')?.timezone)}
+          {localText(reason, sites?.get(siteId ?? '')?.timezone ?? zone)}
         </p>
       ))}
       {plan.noted.length > 0 && (
@@ -96,6 +98,7 @@ function EmptyPlan({ orgId, kind }: { readonly orgId: string; readonly kind: Upg
 function Phases({ draft, plan, sites }: PlanPanelProps) {
   const { kind } = settle(draft)
   const { text, unit } = kinds[kind]
+  const zone = useTextZone()
   const gated = new Set(gatesOfPlan(draft, plan).map(({ phase }) => phase))
   const emptyText = emptyPhasesText(draft, plan)
   return (
@@ -106,7 +109,7 @@ function Phases({ draft, plan, sites }: PlanPanelProps) {
           ` ${counted(plan.passing, unit)} restart more than once, to pass over versions in between.`}
       </p>
       {emptyText !== null && <p className="plan-line">{emptyText}</p>}
-      {optionTexts(draft, plan).map((option) => (
+      {optionTexts(draft, plan, zone).map((option) => (
         <p className="plan-line" key={option}>
           {option}
         </p>
@@ -150,13 +153,12 @@ function Phases({ draft, plan, sites }: PlanPanelProps) {
   )
 }
 
-/** In the time of the sites if they share a zone. */
-function PlanEnd({ plan: { endsAbout: end, phases }, sites }: Pick<PlanPanelProps, 'plan' | 'sites'>) {
+function PlanEnd({ plan: { endsAbout: end } }: Pick<PlanPanelProps, 'plan'>) {
+  const zone = useTextZone()
   if (end === null) return 'Nothing to do'
-  const siteIds = phases.flatMap((phase) => phase.sites.map(({ id }) => id))
   return (
     <>
-      Ends about <SiteTime at={end} zone={sharedZone(sites, siteIds)} />
+      Ends about <SiteTime at={end} zone={zone} />
     </>
   )
 }
@@ -184,12 +186,13 @@ function PhaseSites({ phase, sites, unit }: PhaseSitesProps) {
 }
 
 function PhaseAppliances({ phase: { appliances, beginsAbout } }: { readonly phase: Phase }) {
+  const zone = useTextZone()
   return (
     <ul className="plan-sites">
       {beginsAbout !== undefined && (
         <li>
           <span className="muted">from </span>
-          <ViewerTime at={beginsAbout} />
+          <SiteTime at={beginsAbout} zone={zone} />
         </li>
       )}
       {appliances.slice(0, MAX_MEMBERS).map(({ id, name, steps }) => (
@@ -203,11 +206,12 @@ function PhaseAppliances({ phase: { appliances, beginsAbout } }: { readonly phas
 }
 
 function ReasonList({ notes, unit }: { readonly notes: readonly PlanNote[]; readonly unit: string }) {
+  const zone = useTextZone()
   return (
     <ul>
       {groupByReason(notes).map(({ reason, members }) => (
         <li key={reason}>
-          {counted(members.length, unit)}: {localText(reason)}{' '}
+          {counted(members.length, unit)}: {localText(reason, zone)}{' '}
           <span className="muted">
             {members.slice(0, MAX_MEMBERS).map((member, index) => (
               <Fragment key={member.id}>
@@ -230,6 +234,7 @@ function MemberName({ member: { name, address } }: { readonly member: NamedMembe
 /** Why the plan that a person has seen was not carried out. */
 export function PlanChangesNote({ changes, sites }: { readonly changes: PlanChanges; readonly sites: Sites }) {
   const shown = changes.differences.slice(0, MAX_CHANGES)
+  const zone = useTextZone()
   return (
     <div className="note" role="alert">
       <p>
@@ -240,7 +245,7 @@ export function PlanChangesNote({ changes, sites }: { readonly changes: PlanChan
         {shown.map(({ member, siteId, reason }) => (
           <li key={`${member?.id} ${siteId} ${reason}`}>
             {member === undefined ? (sites?.get(siteId ?? '')?.label ?? siteId) : <MemberName member={member} />}{' '}
-            {localText(reason, sites?.get(siteId ?? '')?.timezone)}
+            {localText(reason, sites?.get(siteId ?? '')?.timezone ?? zone)}
           </li>
         ))}
         {changes.total > shown.length && <li>and {changes.total - shown.length} more</li>}

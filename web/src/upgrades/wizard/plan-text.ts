@@ -3,7 +3,7 @@ import { clockTime } from '../../display/times/times.ts'
 import { windowTexts } from '../../orgs/maintenance-windows.ts'
 import { kinds } from '../overview.ts'
 import { type Draft, type Part, isOne, settle, sitesOf } from './draft.ts'
-import type { Plan } from './plan.ts'
+import { type Plan, siteIdsOf } from './plan.ts'
 import { type PhaseGate, gatesIn, requestOf } from './request.ts'
 
 const verbs: Readonly<Record<Part | 'both', string>> = {
@@ -35,8 +35,11 @@ export function emptyPhasesText(draft: Draft, { emptyPhases: [first, ...others] 
   return `${numbers} no ${unit}: the upgrade passes over ${last === undefined ? 'it' : 'them'}, and waits for nothing after ${last === undefined ? 'it' : 'them'}.`
 }
 
-/** Returns in sentences what a draft has chosen for others than those of the plan, and for its times. */
-export function optionTexts(draft: Draft, plan: Pick<Plan, 'phases'>): readonly string[] {
+/**
+ * Returns in sentences what a draft has chosen for others than those of the plan, and for its times.
+ * @param zone That of the times. Default: the zone of the viewer.
+ */
+export function optionTexts(draft: Draft, plan: Pick<Plan, 'phases'>, zone?: string): readonly string[] {
   const { kind, body } = requestOf(draft)
   const { unit } = kinds[kind]
   const { end_time: end, maintenance_windows: windows } = body
@@ -50,8 +53,8 @@ export function optionTexts(draft: Draft, plan: Pick<Plan, 'phases'>): readonly 
         takeover: `Takes over each ${unit} that another upgrade has not begun with.`,
       }
   return [
-    ...gateTexts(gatesOfPlan(draft, plan)),
-    ...(end === undefined ? [] : [`Ends on ${clockTime(end)}: ${texts.isLeft}.`]),
+    ...gateTexts(gatesOfPlan(draft, plan), zone),
+    ...(end === undefined ? [] : [`Ends on ${clockTime(end, zone)}: ${texts.isLeft}.`]),
     ...(body.supersede === true ? [texts.takeover] : []),
     ...('include_new' in body && body.include_new
       ? [`Until it ends, each ${unit} that joins later is upgraded too.`]
@@ -65,7 +68,7 @@ export function optionTexts(draft: Draft, plan: Pick<Plan, 'phases'>): readonly 
 }
 
 /** Phases with the same gate follow each other, except those that only have a time. */
-function gateTexts(gates: readonly PhaseGate[]): readonly string[] {
+function gateTexts(gates: readonly PhaseGate[], zone: string | undefined): readonly string[] {
   const waiting = gates.filter(({ wait_for: wait, minutes }) => wait !== 'time' || minutes !== undefined)
   const groups = Map.groupBy(waiting, ({ phase, wait_for: wait }) => (phase === 0 ? 'start' : wait))
   const texts = [...groups.values()].flatMap((group) => {
@@ -73,7 +76,7 @@ function gateTexts(gates: readonly PhaseGate[]): readonly string[] {
     return gate === undefined ? [] : [gateText(gate, group.at(-1)?.phase ?? gate.phase)]
   })
   const times = gates.flatMap(({ phase, not_before: at }) =>
-    at === undefined ? [] : [`Phase ${phase + 1} begins on ${clockTime(at)} at the earliest.`],
+    at === undefined ? [] : [`Phase ${phase + 1} begins on ${clockTime(at, zone)} at the earliest.`],
   )
   return [...texts, ...times]
 }
@@ -92,9 +95,9 @@ function approversOf({ approvals = 1, prevent_self_approval: byAnother = false }
   return `${approvals} ${byAnother ? 'other ' : ''}people have`
 }
 
-/** Returns the effect of the start. */
-export function startEffect(draft: Draft, plan: Plan): string {
-  return [actionText(draft, plan), ...optionTexts(draft, plan)].join(' ')
+/** Returns the effect of the start. @param zone As in optionTexts(). */
+export function startEffect(draft: Draft, plan: Plan, zone?: string): string {
+  return [actionText(draft, plan), ...optionTexts(draft, plan, zone)].join(' ')
 }
 
 function actionText(draft: Draft, { total, phases }: Plan): string {
@@ -102,7 +105,7 @@ function actionText(draft: Draft, { total, phases }: Plan): string {
   const inPhases = `in ${counted(phases.length, 'phase')}.`
   const upgraded = counted(total, kinds[kind].unit)
   if (kind === 'mxedge') return `Upgrades ${upgraded}, ${inPhases}`
-  const sites = new Set(phases.flatMap((phase) => phase.sites.map(({ id }) => id)))
+  const sites = new Set(siteIdsOf({ phases }))
   const atSites = `${upgraded} at ${counted(sites.size, 'site')}, ${inPhases}`
   if (kind === 'ssr' && part === 'download')
     return `Downloads the version to ${atSites} ${total === 1 ? 'It does not reboot' : 'None of them reboots'}.`

@@ -42,6 +42,11 @@ interface PlanPhase {
   readonly beginsAbout: number | undefined
 }
 
+/** Returns the sites of a plan; none for appliances. */
+export function siteIdsOf({ phases }: Pick<Plan, 'phases'>): readonly string[] {
+  return phases.flatMap(({ sites }) => sites.map(({ id }) => id))
+}
+
 interface PlanSite {
   readonly id: string
   readonly count: number

@@ -15,7 +15,7 @@ import {
 } from './draft.ts'
 import { PhaseDrawing } from './phase-drawing.tsx'
 import { gatesIn, phasesBetween } from './request.ts'
-import { ViewerTimeInput } from './viewer-time-input.tsx'
+import { InstantInput } from './instant-input.tsx'
 
 /** A change of a draft; undefined removes a field. */
 export type DraftChange = { readonly [Name in keyof Draft]?: Draft[Name] | undefined }
@@ -187,7 +187,7 @@ function PhaseTimes({ draft, errorOf, onChange }: WizardFieldsProps) {
   const gates = gatesIn(draft)
   const timed = phasesBetween(settled)
   return timed.map((phase) => (
-    <ViewerTimeInput
+    <InstantInput
       key={phase}
       label={`Phase ${phase + 1} begins not before`}
       empty="as soon as it may"

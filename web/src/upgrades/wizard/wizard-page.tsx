@@ -8,7 +8,8 @@ import { useFocusOnRefusal } from '../../display/forms/focus.ts'
 import { EmptyState, ProblemNote } from '../../display/layout/notices.tsx'
 import { failureOf } from '../../display/layout/load-failure.ts'
 import { PageTitle } from '../../display/layout/page-title.tsx'
-import { useSites } from '../../orgs/sites.ts'
+import { QueryView } from '../../display/layout/query-view.tsx'
+import { sharedZone, useSites } from '../../orgs/sites.ts'
 import { ChoosePanel } from './choose-panel.tsx'
 import { MissingSite } from '../../orgs/missing-site.tsx'
 import { type Draft, isSingle, settle } from './draft.ts'
@@ -19,6 +20,8 @@ import { type DraftChange, StrategyPanel } from './strategy-panel.tsx'
 import { useMembers } from './use-members.ts'
 import { usePlan } from './use-plan.ts'
 import { localText } from '../../display/times/local-text.ts'
+import { TextZone, useTextZone } from '../../display/times/text-zone.ts'
+import { siteIdsOf } from './plan.ts'
 
 const orgRoute = getRouteApi('/signed-in/orgs/$orgId/upgrades/new')
 const siteRoute = getRouteApi('/signed-in/orgs/$orgId/sites/$siteId/upgrades/new')
@@ -57,22 +60,29 @@ export function SiteWizardPage() {
   const { orgId, siteId } = siteRoute.useParams()
   const search = siteRoute.useSearch()
   const navigate = useNavigate({ from: '/orgs/$orgId/sites/$siteId/upgrades/new' })
-  const sites = useSites(orgId).data
-  const site = sites?.get(siteId)
-  if (sites !== undefined && site === undefined) return <MissingSite orgId={orgId} />
   return (
-    <Wizard
-      orgId={orgId}
-      draft={{ ...search, siteId }}
-      above={
-        <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId }}>
-          {site?.label ?? 'Site'}
-        </Link>
-      }
-      onChange={(changed) =>
-        void navigate({ search: (current) => withoutAbsent({ ...current, ...changed }), replace: true })
-      }
-    />
+    <QueryView query={useSites(orgId)} rows={12}>
+      {(sites) => {
+        const site = sites.get(siteId)
+        if (site === undefined) return <MissingSite orgId={orgId} />
+        return (
+          <TextZone value={site.timezone}>
+            <Wizard
+              orgId={orgId}
+              draft={{ ...search, siteId }}
+              above={
+                <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId }}>
+                  {site.label}
+                </Link>
+              }
+              onChange={(changed) =>
+                void navigate({ search: (current) => withoutAbsent({ ...current, ...changed }), replace: true })
+              }
+            />
+          </TextZone>
+        )
+      }}
+    </QueryView>
   )
 }
 
@@ -90,6 +100,7 @@ function Wizard({ orgId, draft, above, onChange }: WizardProps) {
   const { siteId } = draft
   const mayUpgrade = useMay('write', siteId === undefined ? { orgId } : { orgId, siteId })
   const sites = useSites(orgId).data
+  const zone = useTextZone()
   const { kind } = settle(draft)
   const members = useMembers({ orgId, siteId }, kind)
   const loadedMembers = { choices: members.data, failure: failureOf([members]) }
@@ -101,6 +112,8 @@ function Wizard({ orgId, draft, above, onChange }: WizardProps) {
     ...{ orgId, request },
     members: members.data ?? [],
   })
+  // The fields are on one clock, whatever sites they choose.
+  const planZone = zone ?? (plan === undefined ? undefined : sharedZone(sites, siteIdsOf(plan)))
   // The path of the request names one.
   const hasNone = isSingle(draft) && members.data?.length === 0
   const fields = useFocusOnRefusal<HTMLDivElement>(refusal)
@@ -109,7 +122,9 @@ function Wizard({ orgId, draft, above, onChange }: WizardProps) {
   const path = exact?.replaceAll(/\.\d+/g, '') ?? null
   const field = path?.split('.', 1)[0] ?? null
   const errorOf = (...fields: readonly string[]): string | null =>
-    problem !== null && fields.some((one) => [field, path, exact].includes(one)) ? localText(problem.message) : null
+    problem !== null && fields.some((one) => [field, path, exact].includes(one))
+      ? localText(problem.message, zone)
+      : null
   const title = (
     <PageTitle
       title="New upgrade"
@@ -131,8 +146,10 @@ function Wizard({ orgId, draft, above, onChange }: WizardProps) {
         <ChoosePanel {...{ orgId, draft, errorOf, members: loadedMembers }} onChange={onChange} />
         {!isSingle(draft) && <StrategyPanel draft={draft} errorOf={errorOf} onChange={onChange} />}
       </div>
-      {changes !== null && plan !== undefined && <PlanChangesNote changes={changes} sites={sites} />}
-      {plan !== undefined && <PlanPanel orgId={orgId} draft={draft} plan={plan} sites={sites} />}
+      <TextZone value={planZone}>
+        {changes !== null && plan !== undefined && <PlanChangesNote changes={changes} sites={sites} />}
+        {plan !== undefined && <PlanPanel orgId={orgId} draft={draft} plan={plan} sites={sites} />}
+      </TextZone>
       {(field === null || !hasField(request, field)) && <ProblemNote problem={problem} />}
       <div className="wizard-buttons">
         {!hasNone && (
@@ -151,7 +168,7 @@ function Wizard({ orgId, draft, above, onChange }: WizardProps) {
           <ConfirmButton
             action="Start the upgrade"
             isPrimary
-            effect={startEffect(draft, plan)}
+            effect={startEffect(draft, plan, planZone)}
             mayOpen={() => isComplete(fields.current)}
             run={() => startPlan(plan.id)}
           />
