@@ -50,6 +50,7 @@ it('says that no decision at a gate opens the next phase before its time', () =>
   const phases = [1, 2].map((phase) => ({ phase, total: 2, failed: 0, gate }))
   const earliest = expect.stringMatching(/2 devices, on 0[23] Oct 2096, .+ at the earliest\.$/)
   expect(approvalEffect({ phases, phase: 1, words: 'phase' }, 10)).toEqual(earliest)
+  expect(approvalEffect({ phases, phase: 1, words: 'phase' }, 10, 'Asia/Tokyo')).toContain('16:06:40 GMT+9')
   expect(resumeEffect('2 devices', holdBy('gate'), gate)).toEqual(earliest)
   // A resume during the wait for the time ends it.
   expect(resumeEffect('2 devices', holdBy('time'), gate)).toMatch(/2 devices\.$/)

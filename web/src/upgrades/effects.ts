@@ -46,11 +46,11 @@ export function retryEffect(failed: number, unit: string): string {
   return `Upgrades and restarts the ${counted(failed, `failed ${unit}`)} again.`
 }
 
-/** Returns what it means to approve the phase that is held, with how many of its devices failed. */
-export function approvalEffect({ phases, phase, words }: HeldPhase, waiting: number): string {
+/** Returns what it means to approve the phase that is held, with how many of its devices failed. @param zone As in resumeEffect(). */
+export function approvalEffect({ phases, phase, words }: HeldPhase, waiting: number, zone?: string): string {
   const held = phases.find((one) => one.phase === phase)
   const next = phaseAfter(phases, phase)
-  const opens = `Opens the next phase: ${counted(next?.total ?? waiting, 'device')}${earliestText(held?.gate)}.`
+  const opens = `Opens the next phase: ${counted(next?.total ?? waiting, 'device')}${earliestText(held?.gate, zone)}.`
   if (held === undefined || held.failed === 0) return opens
   return `${grouped(held.failed)} of the ${counted(held.total, 'device')} of ${words} ${phase} failed. ${opens}`
 }
