@@ -123,12 +123,21 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
         'Paused',
         'Created',
       ])
+      const { body: site } = await server.call('POST', `${org}/sites`, {
+        body: { name: 'Bergen', timezone: 'Asia/Tokyo' },
+      })
+      const placed = [await addBox(server)]
+      await server.call('POST', `${org}/mxedges/assign`, { body: { mxedge_ids: placed, site_id: site.id } })
       const idle = await upgradeBoxes(server, {
-        mxedge_ids: [await addBox(server)],
+        mxedge_ids: placed,
         versions: { tunterm: '2.0.0' },
         start_time: Math.floor(Date.now() / 1000) + 3600,
+        end_time: 4_000_000_000,
       })
       await page.goto(`${org}/upgrades/${idle.id}`)
+      // All its appliances are in this zone.
+      await page.getByText(/^starts .* GMT\+9$/).waitFor()
+      await page.getByText('Ends on 02 Oct 2096, 16:06:40 GMT+9').waitFor()
       await page.getByRole('button', { name: /^Exclude… / }).waitFor()
       await expectAccessible(page)
       await press(page, 'Exclude')

@@ -171,6 +171,7 @@ export const MxedgeUpgradeTargetReply = named(
   Type.Object({
     mxedge_id: Uuid,
     name: Type.String(),
+    site_id: Type.Optional({ ...Uuid, description: 'where it was when it was planned; missing: in no site' }),
     status: Type.Enum(
       ['queued', 'downloading', 'downloaded', 'upgrading', 'success', 'failed', 'skipped', 'cancelled'],
       {
@@ -276,12 +277,13 @@ export function presentMxedgeUpgrade(
 }
 
 export function presentMxedgeUpgradeTarget(target: MxedgeUpgradeTarget): Static<typeof MxedgeUpgradeTargetReply> {
-  const { mxedgeId, name, state, phase, attempt, steps, step: present, runs } = target
+  const { mxedgeId, name, plannedSiteId: siteId, state, phase, attempt, steps, step: present, runs } = target
   // The cause of its last attempt is not what it waits for.
   const reason = state === 'deferred' ? OFFLINE : target.reason
   return {
     mxedge_id: mxedgeId,
     name,
+    ...(siteId !== null && { site_id: siteId }),
     status: statusOf[state],
     ...(phase > 0 && { phase }),
     ...(reason !== null && { reason }),

@@ -67,9 +67,10 @@ function stateOf(status: ApplianceUpgrade['status'], ahead: number): PhaseCounts
   return ahead === 0 ? 'ended' : 'closed'
 }
 
-/** Returns in a sentence how an upgrade stands. */
+/** Returns in a sentence how an upgrade stands. @param zone That of its times. Default: the zone of the viewer. */
 export function applianceVerdict(
   upgrade: Standing & Pick<ApplianceUpgrade, 'counts' | 'held' | 'stop_reason'>,
+  zone?: string,
 ): string {
   const { status, phase, phase_sizes: sizes, counts, held, stop_reason: stopReason } = upgrade
   const { success, total, skipped, failed } = counts
@@ -77,7 +78,7 @@ export function applianceVerdict(
     (part) => part !== false,
   )
   const progress = [`${success} of ${total} upgraded`, ...others].join(', ')
-  if (stopReason !== undefined) return `${progress}. ${capital(localText(stopReason))}`
+  if (stopReason !== undefined) return `${progress}. ${capital(localText(stopReason, zone))}`
   if (!isRunning(status)) return progress
   if (status === 'queued' && held === undefined) return `Not begun: ${progress}`
   const place = `hase ${phase} of ${sizes.length}: ${progress}`

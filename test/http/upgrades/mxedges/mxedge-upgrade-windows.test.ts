@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { find, upgrade } from '../../../edge/upgrades/upgrade-world.ts'
+import { find, targetsOf, upgrade } from '../../../edge/upgrades/upgrade-world.ts'
+import type { AnyJson } from '../../../support/contract/any-json.ts'
 import { useMxedgeUpgrades } from './mxedge-upgrades-harness.ts'
 
 const given = useMxedgeUpgrades()
@@ -57,6 +58,10 @@ describe('maintenance windows', () => {
     await given.play()
     expect(await given.idsBy(id, 'success')).toEqual(given.boxes.slice(0, 1))
     expect(await given.idsBy(id, 'queued')).toEqual(given.boxes.slice(1, 2))
+    const siteOf = new Map(
+      (await targetsOf(given.world, id)).map((target: AnyJson) => [target.mxedge_id, target.site_id]),
+    )
+    expect(mxedge_ids.map((one) => siteOf.get(one))).toEqual([siteId, undefined])
     await given.act(id, 'cancel')
     const short = [{ start: '01:00', end: '01:20' }]
     const { notes } = await upgrade(

@@ -6,7 +6,9 @@ import { PageTitle } from '../../../display/layout/page-title.tsx'
 import { counted } from '../../../display/texts/counted.ts'
 import { Panel } from '../../../display/layout/panel.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
-import { ViewerTime } from '../../../display/times/time.tsx'
+import { TextZone } from '../../../display/times/text-zone.ts'
+import { SiteTime } from '../../../display/times/time.tsx'
+import { sharedZone, useSites } from '../../../orgs/sites.ts'
 import { goalText, kinds, standingOf } from '../../overview.ts'
 import { stateOf } from '../../upgrade.ts'
 import { EndTime } from '../end-time.tsx'
@@ -30,8 +32,13 @@ export function ApplianceRollout(place: AppliancePlace) {
   const { upgrade, targets, log, problem, refresh } = useApplianceRollout(place)
   const { api } = useServer()
   const mayWrite = useMay('write', { orgId })
+  const sites = useSites(orgId).data
   if (upgrade === undefined || targets === undefined)
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
+  const zone = sharedZone(
+    sites,
+    targets.map(({ site_id: siteId = '' }) => siteId),
+  )
   const names = new Map(targets.map(({ mxedge_id: id, name }) => [id, name]))
   const awaited = awaitedText(upgrade.awaited ?? 0, kinds.mxedge.unit)
   const offline = offlineText(upgrade)
@@ -45,7 +52,7 @@ export function ApplianceRollout(place: AppliancePlace) {
     </div>
   )
   return (
-    <>
+    <TextZone value={zone}>
       <PageTitle
         call={`/orgs/${orgId}${kinds.mxedge.path}/${upgradeId}`}
         title={`Upgrade to ${goalText(upgrade)}`}
@@ -58,15 +65,15 @@ export function ApplianceRollout(place: AppliancePlace) {
       >
         <StateMark tone={tone}>{text}</StateMark>
         <span>{kinds.mxedge.text}</span>
-        <span aria-live="polite">{applianceVerdict(upgrade)}</span>
+        <span aria-live="polite">{applianceVerdict(upgrade, zone)}</span>
         {upgrade.status === 'queued' && upgrade.held === undefined && (
           <span>
-            starts <ViewerTime at={upgrade.start_time} />
+            starts <SiteTime at={upgrade.start_time} zone={zone} />
           </span>
         )}
         <EndTime {...upgrade} />
       </PageTitle>
-      {upgrade.held !== undefined && <p className="note">{localText(upgrade.held.reason)}</p>}
+      {upgrade.held !== undefined && <p className="note">{localText(upgrade.held.reason, zone)}</p>}
       {offline !== null && <p className="note">{offline}</p>}
       {awaited !== null && <p className="note">{awaited}</p>}
       <Panel title="Phases" aside={upgrade.strategy.replaceAll('_', ' ')}>
@@ -77,11 +84,11 @@ export function ApplianceRollout(place: AppliancePlace) {
         timeline
       ) : (
         <div className="columns wide-left">
-          <NotesPanel orgId={orgId} upgrade={upgrade} names={names} />
+          <NotesPanel orgId={orgId} upgrade={upgrade} names={names} zone={zone} />
           {timeline}
         </div>
       )}
-    </>
+    </TextZone>
   )
 }
 
@@ -99,10 +106,11 @@ interface NotesPanelProps {
   readonly upgrade: ApplianceUpgrade
   /** By the ids of the appliances. */
   readonly names: ReadonlyMap<string, string>
+  readonly zone: string | undefined
 }
 
 /** What was left out, and options without effect. */
-function NotesPanel({ orgId, upgrade: { notes }, names }: NotesPanelProps) {
+function NotesPanel({ orgId, upgrade: { notes }, names, zone }: NotesPanelProps) {
   return (
     <Panel title="Notes" aside={notes.length}>
       <ul className="log">
@@ -113,7 +121,7 @@ function NotesPanel({ orgId, upgrade: { notes }, names }: NotesPanelProps) {
                 {name ?? names.get(id) ?? 'Appliance'}
               </Link>
             )}{' '}
-            {localText(reason)}
+            {localText(reason, zone)}
           </li>
         ))}
       </ul>

@@ -4,6 +4,7 @@ import { EmptyState } from '../../../display/layout/notices.tsx'
 import { Panel } from '../../../display/layout/panel.tsx'
 import { type Column, Table } from '../../../display/layout/table.tsx'
 import { StateMark } from '../../../display/state-mark.tsx'
+import { useTextZone } from '../../../display/times/text-zone.ts'
 import { stepText } from '../../appliance-step.ts'
 import { type ApplianceTarget, applianceStates, orderTargets } from '../../appliance.ts'
 import { useExclusion } from '../../exclude-button.tsx'
@@ -24,6 +25,7 @@ const SHOWN = 200
 /** The appliances of an upgrade with their steps, failures first. */
 export function ApplianceTargets({ place, targets, excludable, onDone }: ApplianceTargetsProps) {
   const { orgId } = place
+  const zone = useTextZone()
   const [note, excluded] = useExclusion(onDone)
   // Without any, the column would only take the room of the others.
   const hasCauses = targets.some(({ reason }) => reason !== undefined)
@@ -52,7 +54,7 @@ export function ApplianceTargets({ place, targets, excludable, onDone }: Applian
             },
             { title: 'Phase', className: 'wide', renderCell: ({ phase }) => phase ?? '–' },
             { title: 'Steps', renderCell: ({ steps }) => <Steps steps={steps} /> },
-            ...(hasCauses ? [causeColumn] : []),
+            ...(hasCauses ? [causeColumn(zone)] : []),
             ...(excludable.size > 0
               ? [
                   {
@@ -70,9 +72,8 @@ export function ApplianceTargets({ place, targets, excludable, onDone }: Applian
   )
 }
 
-const causeColumn: Column<ApplianceTarget> = {
-  title: 'Cause',
-  renderCell: ({ reason }) => (reason === undefined ? '' : causeText(reason)),
+function causeColumn(zone: string | undefined): Column<ApplianceTarget> {
+  return { title: 'Cause', renderCell: ({ reason }) => (reason === undefined ? '' : causeText(reason, zone)) }
 }
 
 function Steps({ steps }: Pick<ApplianceTarget, 'steps'>) {
