@@ -12,26 +12,38 @@ const LINGER_MS = 1000
 
 /**
  * Answers a request that the HTTP parser gave up on, before it reached any route, in the interface's error form, and
- * closes its connection.
+ * closes its connection. If the bytes follow a complete request, that request gets its own answer instead: clients send
+ * such bytes as the body of a GET without its length.
  */
 export function replyToBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
   // The parser fails again on the remaining input.
   if (socket.writableEnded) return
   const refusal = refusalOf(error)
-  if (refusal === null || !socket.writable || isAnswered(socket)) {
-    socket.destroy()
-    return
-  }
-  socket.end(encodeRefusal(refusal))
+  const response: unknown = Reflect.get(socket, '_httpMessage')
+  if (refusal === null || !socket.writable) socket.destroy()
+  else if (!(response instanceof ServerResponse)) endConnection(socket, encodeRefusal(refusal))
+  else if (response.req.complete) endAfter(response)
+  // More bytes would end up in the middle of the answer.
+  else if (response.headersSent) socket.destroy()
+  else endConnection(socket, encodeRefusal(refusal))
+}
+
+/** Ends the connection of a complete request after its answer. */
+function endAfter(response: ServerResponse): void {
+  response.shouldKeepAlive = false
+  response.off('close', endOwnConnection).once('close', endOwnConnection)
+}
+
+function endOwnConnection(this: ServerResponse): void {
+  endConnection(this.req.socket)
+}
+
+/** @param last The last bytes that are sent. */
+function endConnection(socket: Socket, last = ''): void {
+  socket.end(last)
   // Closing a socket with unread bytes resets the connection, and the answer would be lost.
   socket.removeAllListeners('data').resume()
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
-}
-
-/** True while a route answers: more bytes would end up in the middle of its answer. */
-function isAnswered(socket: Socket): boolean {
-  const response: unknown = Reflect.get(socket, '_httpMessage')
-  return response instanceof ServerResponse && response.headersSent
 }
 
 /**

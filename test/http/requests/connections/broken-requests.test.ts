@@ -3,21 +3,36 @@ import { type AddressInfo, type Socket, connect } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
-import { beforeAll, afterAll, expect, it } from 'vitest'
-import type { FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createHttpServer } from '../../../../src/http/server.ts'
 import { createLog } from '../../../../src/platform/log.ts'
 
 let http: FastifyInstance
+let turn: Promise<void>
+/** Lets the answers end that wait for it. */
+let endTurn: () => void
+beforeEach(() => ({ promise: turn, resolve: endTurn } = Promise.withResolvers<void>()))
 const logged: string[] = []
 beforeAll(async () => {
   http = await createHttpServer({ log: createLog('info', { write: (line) => void logged.push(line) }), tls: null })
   http.get('/here', () => ({}))
-  http.get('/endless', (_request, reply) => {
+  http.route({
+    method: ['GET', 'DELETE'],
+    url: '/slow',
+    handler: async () => {
+      await turn
+      return { slow: true }
+    },
+  })
+  const begin = (_request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const body = new PassThrough()
     body.write('begun')
+    void turn.then(() => body.end('ended'))
     return reply.send(body)
-  })
+  }
+  http.get('/long', begin)
+  http.post('/long', { onRequest: async (request, reply) => begin(request, reply) }, () => ({}))
   http.post('/here', ({ body }) => ({ body }))
   await http.listen({ host: '127.0.0.1', port: 0 })
 })
@@ -83,11 +98,38 @@ it('answers headers that never end with 408 in that form', async () => {
   expect(parse(await text(socket))).toMatchObject({ status: 408, body: { detail: expect.stringContaining('in time') } })
 })
 
-it('adds nothing to an answer that is under way', async () => {
+/** Resolves when the parser has given up on what follows a request. */
+const givenUp = (): Promise<unknown> => once(http.server, 'clientError')
+
+it.each(['GET', 'DELETE'])('answers a %s that bytes follow which are no request', async (method) => {
+  // Clients that write a body but announce none send it like that.
+  const broken = givenUp()
+  const answer = exchange(`${method} /slow HTTP/1.1\r\nHost: x\r\n\r\nundefined\n`)
+  await broken
+  endTurn()
+  const { status, head, body } = await answer
+  expect({ status, body }).toEqual({ status: 200, body: { slow: true } })
+  expect(head).toContain('connection: close')
+})
+
+it('ends an answer that is under way, adds nothing to it, and closes the connection', async () => {
   const socket = open()
-  socket.write('GET /endless HTTP/1.1\r\nHost: x\r\n\r\n')
+  socket.write('GET /long HTTP/1.1\r\nHost: x\r\n\r\n')
   expect(String(await once(socket, 'data'))).toContain('200 OK')
+  const broken = givenUp()
   socket.write('hello\r\n\r\n')
+  await broken
+  endTurn()
+  const rest = await text(socket)
+  expect(rest).toContain('ended')
+  expect(rest).not.toContain('400')
+})
+
+it('adds nothing to an answer that began before a broken body', async () => {
+  const socket = open()
+  socket.write('POST /long HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+  expect(String(await once(socket, 'data'))).toContain('200 OK')
+  socket.write('zz\r\n')
   expect(await text(socket).catch(() => '')).not.toContain('400')
 })
 
