@@ -176,16 +176,20 @@ function deviceEvent(orgId: string, input: DeviceEventInput, at: Date): TopicEve
   }
 }
 
-/** The topic calls every device an `ap`; its clients read `ap` for switches too. */
+/** Some clients of the topic read `ap` for every type of devices, others the members of `device-events`. */
 function updownEvent(
   orgId: string,
   device: EventDevice,
   what: DeviceEventName,
   at: Date,
 ): TopicEvents['device-updowns'] {
+  const name = device.name ?? device.mac
   return {
     ap: device.mac,
-    ap_name: device.name ?? device.mac,
+    ap_name: name,
+    device_name: name,
+    device_type: device.type,
+    mac: device.mac,
     org_id: orgId,
     for_site: device.siteId !== null,
     ...(device.siteId !== null && { site_id: device.siteId }),

@@ -28,6 +28,7 @@ const Document = Type.Record(Type.String(), Type.Unknown())
 const [orgId, siteId] = ['0193a1c0-0000-7000-8000-000000000001', '0193a1c0-0000-7000-8000-000000000002']
 const usual = { subscribers: 'org', hasDeliveryResults: true, allowsSingleEventPerMessage: true } as const
 
+const DeviceType = Type.Enum(['ap', 'switch', 'gateway'])
 const Texts = Type.Unsafe<readonly string[]>(Type.Array(Type.String()))
 
 /** The topics that Signalbox emits. */
@@ -39,6 +40,7 @@ export const topics = {
       id: Type.String(),
       org_id: Type.String(),
       site_id: Optional(Type.String()),
+      site_name: Optional(Type.String()),
       for_site: Type.Boolean(),
       type: Type.String(),
       group: Type.String(),
@@ -60,6 +62,7 @@ export const topics = {
       id: '0193a1c0-0000-7000-8000-000000000007',
       org_id: orgId,
       site_id: siteId,
+      site_name: 'Office',
       for_site: true,
       type: 'device_down',
       group: 'infrastructure',
@@ -111,7 +114,7 @@ export const topics = {
     lingerMs: 1000,
     event: Type.Object({
       device_name: Type.String(),
-      device_type: Type.Enum(['ap', 'switch', 'gateway']),
+      device_type: DeviceType,
       ev_type: Type.Enum(['notice', 'warn']),
       mac: Type.String(),
       org_id: Type.String(),
@@ -148,6 +151,9 @@ export const topics = {
     event: Type.Object({
       ap: Type.String(),
       ap_name: Type.String(),
+      device_name: Type.String(),
+      device_type: DeviceType,
+      mac: Type.String(),
       org_id: Type.String(),
       for_site: Type.Boolean(),
       site_id: Optional(Type.String()),
@@ -158,6 +164,9 @@ export const topics = {
     example: {
       ap: '020000000001',
       ap_name: 'Hall',
+      device_name: 'Hall',
+      device_type: 'ap',
+      mac: '020000000001',
       org_id: orgId,
       for_site: true,
       site_id: siteId,

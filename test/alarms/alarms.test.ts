@@ -103,14 +103,16 @@ describe('a device that is offline', () => {
       hostnames: [device(0).mac],
     })
     const { acked: _acked, status: _status, ...event } = alarm
-    expect(await takeEvents()).toEqual([{ ...event, for_site: true, update: false }])
+    expect(await takeEvents()).toEqual([{ ...event, site_name: 'Here', for_site: true, update: false }])
 
     await connect(0)
     await watch()
     const [ended] = await search('status=resolved')
     expect(ended).toMatchObject({ id: alarm.id, count: 1, resolved_time: expect.any(Number) })
     expect(ended.resolved_time).toSatisfy(Number.isInteger)
-    expect(await takeEvents()).toMatchObject([{ id: alarm.id, update: true, resolved_time: ended.resolved_time }])
+    expect(await takeEvents()).toMatchObject([
+      { id: alarm.id, site_name: 'Here', update: true, resolved_time: ended.resolved_time },
+    ])
 
     await drop(0)
     await watch()

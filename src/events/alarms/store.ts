@@ -25,6 +25,8 @@ export interface NewAlarm {
 export type AlarmKey = Pick<NewAlarm, 'orgId' | 'subject'> & { readonly type: LastingAlarmType }
 
 type AlarmRow = Selectable<AlarmTable>
+/** An alarm with the name of its site, which receivers show. */
+type NamedAlarm = AlarmRow & { readonly siteName: string | null }
 type AlarmId = Pick<AlarmRow, 'orgId' | 'id'>
 
 const newColumns = columnsOf('alarm', {
@@ -38,6 +40,10 @@ const newColumns = columnsOf('alarm', {
   lasts: 'boolean',
 })
 
+const siteName = sql<
+  string | null
+>`(select name from site where site.org_id = alarm.org_id and site.id = alarm.site_id)`.as('siteName')
+
 /**
  * Raises alarms in the transaction of their cause, and appends their events. One that lasts and is open already is not
  * raised again. Organizations that have been deleted get none.
@@ -48,7 +54,7 @@ export async function raiseAlarms(tx: Tx, raised: readonly NewAlarm[], at: Date)
   const rows = [...distinct.values()].map((alarm) =>
     Object.assign({ id: uuidv7(), lasts: alarms[alarm.type].lasts }, alarm),
   )
-  const { rows: begun } = await sql<AlarmRow>`
+  const { rows: begun } = await sql<NamedAlarm>`
     insert into alarm (org_id, id, site_id, type, subject, text, details, lasts, created_at, last_seen_at)
     select org.id, new.id, new.site_id, new.type, new.subject, new.text, new.details, new.lasts, ${at}, ${at}
     from ${rowsAs('new', newColumns, rows)} join org on org.id = new.org_id
@@ -57,7 +63,7 @@ export async function raiseAlarms(tx: Tx, raised: readonly NewAlarm[], at: Date)
     set count = alarm.count + 1, last_seen_at = excluded.last_seen_at, ended_at = null, site_id = excluded.site_id,
       text = excluded.text, details = excluded.details
     where alarm.ended_at is not null or not alarm.lasts
-    returning *
+    returning alarm.*, ${siteName}
   `.execute(tx)
   noteChanges(tx, 'alarm', begun)
   await insertAlarmEvents(tx, begun, at)
@@ -68,12 +74,12 @@ const keyColumns = columnsOf('alarm', { orgId: 'uuid', type: 'text', subject: 't
 /** Ends the open alarms of these, and appends their events. */
 export async function endAlarms(tx: Tx, ended: readonly AlarmKey[], at: Date): Promise<void> {
   if (ended.length === 0) return
-  const { rows } = await sql<AlarmRow>`
+  const { rows } = await sql<NamedAlarm>`
     update alarm set ended_at = ${at}, last_seen_at = ${at}, counting = alarm.acked_at is null
     from ${rowsAs('ended', keyColumns, ended)}
     where alarm.org_id = ended.org_id and alarm.type = ended.type and alarm.subject = ended.subject
       and alarm.counting and alarm.ended_at is null
-    returning alarm.*
+    returning alarm.*, ${siteName}
   `.execute(tx)
   noteChanges(tx, 'alarm', rows)
   await insertAlarmEvents(tx, rows, at)
@@ -91,7 +97,7 @@ export async function closeCounts(tx: Tx, before: Date): Promise<void> {
 }
 
 /** @param wasKnown True if receivers know the alarms, although neither their counts nor their ends show it. */
-function insertAlarmEvents(tx: Tx, changed: readonly AlarmRow[], at: Date, wasKnown = false): Promise<void> {
+function insertAlarmEvents(tx: Tx, changed: readonly NamedAlarm[], at: Date, wasKnown = false): Promise<void> {
   const events = changed.map((alarm) => ({
     orgId: alarm.orgId,
     siteId: alarm.siteId,
@@ -101,12 +107,13 @@ function insertAlarmEvents(tx: Tx, changed: readonly AlarmRow[], at: Date, wasKn
   return insertOutbox(tx, events, at)
 }
 
-function eventOf(alarm: AlarmRow, wasKnown: boolean): TopicEvents['alarms'] {
+function eventOf(alarm: NamedAlarm, wasKnown: boolean): TopicEvents['alarms'] {
   const { group, severity } = alarms[alarm.type]
   return {
     id: alarm.id,
     org_id: alarm.orgId,
     ...(alarm.siteId !== null && { site_id: alarm.siteId }),
+    ...(alarm.siteName !== null && { site_name: alarm.siteName }),
     for_site: alarm.siteId !== null,
     type: alarm.type,
     group,
@@ -192,6 +199,7 @@ async function appendTurned(tx: Tx, rows: readonly ChangedAlarm[], at: Date): Pr
     const changed = await tx
       .selectFrom('alarm')
       .selectAll()
+      .select(siteName)
       .where('orgId', '=', anyOf([...new Set(part.map(({ orgId }) => orgId))]))
       .where('id', '=', anyOf(part.map(({ id }) => id)))
       .execute()

@@ -59,6 +59,26 @@ async function listEvents(): Promise<{ events: string[]; updowns: unknown[] }> {
 const pending = async () => (await server.ctx.db.selectFrom('deviceOutage').selectAll().execute()).length
 
 describe('an outage', () => {
+  test('is named by the members of both forms that receivers read', async () => {
+    await disconnect()
+    const sent = await server.ctx.db.selectFrom('webhookOutbox').select('event').execute()
+    expect(sent.map(({ event }) => event)).toEqual([
+      {
+        ap: mac,
+        ap_name: mac,
+        device_name: mac,
+        device_type: 'ap',
+        mac,
+        org_id: server.org.orgId,
+        site_id: siteId,
+        site_name: 'Here',
+        for_site: true,
+        timestamp: expect.any(Number),
+        type: 'AP_DISCONNECTED',
+      },
+    ])
+  })
+
   test('is reported immediately without a threshold', async () => {
     await disconnect()
     expect(await listEvents()).toEqual({ events: ['AP_DISCONNECTED'], updowns: ['AP_DISCONNECTED'] })
