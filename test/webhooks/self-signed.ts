@@ -11,6 +11,8 @@ const rsa = (bits: number) => ({
 })
 
 interface CertificateOptions {
+  /** Two hours ago by default. */
+  readonly notBefore?: Date
   /** In an hour by default. */
   readonly notAfter?: Date
   /** The length of an RSA key; without it, the key is one of ECDSA. */
@@ -20,14 +22,18 @@ interface CertificateOptions {
 /** Creates a self-signed certificate for an address, as PEM texts. */
 export async function selfSigned(
   ip: string,
-  { notAfter = new Date(Date.now() + 3600e3), rsaBits }: CertificateOptions = {},
+  {
+    notBefore = new Date(Date.now() - 7200e3),
+    notAfter = new Date(Date.now() + 3600e3),
+    rsaBits,
+  }: CertificateOptions = {},
 ): Promise<{ key: string; cert: string }> {
   const algorithm = rsaBits === undefined ? ecdsa : rsa(rsaBits)
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const cert = await x509.X509CertificateGenerator.createSelfSigned(
     {
       name: `CN=${ip}`,
-      notBefore: new Date(Date.now() - 7200e3),
+      notBefore,
       notAfter,
       keys,
       signingAlgorithm: algorithm,

@@ -19,7 +19,8 @@ export async function uploadSupport(
   machine: SupportedMachine,
   { command_id, uri }: ParamsOf<'support'>,
 ): Promise<string> {
-  if (!/^https?:\/\//i.test(uri)) throw new NotExecuted('The address for the upload is not http or https')
+  if (!URL.canParse(uri) || !/^https?:\/\//i.test(uri))
+    throw new NotExecuted('The address for the upload is not http or https')
   const path = join(folder, `support-${command_id}`)
   try {
     await machine.collectSupport(path)

@@ -46,7 +46,34 @@ export function retryAfterMsOf({ 'retry-after': after }: IncomingHttpHeaders): n
   return /^[0-9]{1,9}$/.test(after ?? '') ? Math.min(MAX_RETRY_AFTER_S, Number(after)) * 1000 : 0
 }
 
+/**
+ * What can be wrong with a certificate for longer than an upload or a download waits. One that is not valid yet is not among it: the
+ * clock of a machine that has just booted may be behind until it is set.
+ */
+const certificateFaults: ReadonlySet<string> = new Set([
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_HAS_EXPIRED',
+  'CERT_REJECTED',
+  'CERT_REVOKED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'PATH_LENGTH_EXCEEDED',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
+
 /** Node's own errors, such as those of a socket, have a code. Errors that the agent itself makes have none, and stay as they are. */
 export function transportErrorOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? new TransportError(error.message || String(error.code)) : error
+  if (!(error instanceof Error && 'code' in error)) return error
+  const code = String(error.code)
+  if (!certificateFaults.has(code)) return new TransportError(error.message || code)
+  // Newer versions of Node.js append advice for its users.
+  const fault = error.message.split(';', 1)[0] || code
+  return new Error(`The agent does not accept the server's certificate: ${fault}`)
 }
