@@ -101,7 +101,7 @@ async function importBundle(
     texts: ['auto_deviceprofile_assignment', 'csv', 'json'],
     maxBytes: MAX_BUNDLE_BYTES,
     // The bundle is discarded when the import ends; only its pictures count towards the quota.
-    take: ({ body }) => receiveFile({ ...files, maxBytes: MAX_BUNDLE_BYTES }, { orgId: null, isStored: false, body }),
+    take: ({ body }) => receiveFile({ ...files, maxBytes: MAX_BUNDLE_BYTES }, { orgId: null, body }),
     discard: discardImage,
   })
   request.raw.setTimeout(WORK_WITHIN_MS)

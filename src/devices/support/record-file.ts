@@ -50,8 +50,8 @@ export async function getAwaitedCommand(
 }
 
 /**
- * Stores the file that a machine has uploaded, with an audit record. The file is deleted if this throws, and if the
- * command already has its file.
+ * Stores the file that a machine has uploaded, with an audit record. The file is deleted if this throws, and if another
+ * upload was faster.
  * @throws AppError invalid (empty); forbidden if the command no longer exists, or if another upload was faster and the
  *   machine does not repeat commands.
  */
@@ -71,9 +71,10 @@ export async function recordSupportFile(
   const { orgId, commandId } = ticket
   const { source, machine, title, siteId, deviceId } = command
   const { sizeBytes: bytes } = received
-  if (bytes === 0 || command.file !== null) await discardImage(received)
-  if (bytes === 0) throw invalidField('data', 'is empty')
-  if (command.file !== null) return
+  if (bytes === 0) {
+    await discardImage(received)
+    throw invalidField('data', 'is empty')
+  }
   const name = randomUUID()
   const scope = systemScope('gateway', orgId)
   const isStored = await keepImageFor(files, { ...received, name }, () =>

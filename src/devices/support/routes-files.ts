@@ -4,7 +4,8 @@ import { Type } from 'typebox'
 import { acceptForms, readForm } from '../../http/bodies/forms.ts'
 import type { Context } from '../../platform/context.ts'
 import { invalidField } from '../../platform/errors.ts'
-import { discardImage, receiveFile } from '../../platform/images/image-files.ts'
+import { type ReceivedFile, discardImage, receiveFile } from '../../platform/images/image-files.ts'
+import { skipUpload } from '../../platform/storage/uploads.ts'
 import { parseMac } from '../device.ts'
 import { openSupportTicket } from './file-url.ts'
 import { getAwaitedCommand, openSupportFile, recordSupportFile } from './record-file.ts'
@@ -55,19 +56,32 @@ function uploadRoute(ctx: Context, files: SupportFiles, sources: readonly Suppor
           file: 'data',
           texts: ['name'],
           maxBytes: files.maxBytes,
-          // A file that is only read to its end, because the command has one, counts for no quota.
-          take: ({ body }) => receiveFile(files, { orgId: ticket.orgId, isStored: command.file === null, body }),
-          discard: discardImage,
+          take: ({ body }) => takeFile(files, { orgId: ticket.orgId, isKnown: command.file !== null, body }),
+          discard,
         })
         const { name = '' } = fields
         if ((parseMac(name) ?? name) !== command.machine) {
-          await discardImage(received)
+          await discard(received)
           throw invalidField('name', `must be ${command.machine}, ${command.machineIs}`)
         }
-        await recordSupportFile(ctx, ticket, { files, command, received })
+        if (received !== null) await recordSupportFile(ctx, ticket, { files, command, received })
       },
     })
   }
+}
+
+/** @returns Null if the command has its file: another one is read to its end, at the pace of the organization, and not written. */
+async function takeFile(
+  files: SupportFiles,
+  { orgId, isKnown, body }: { readonly orgId: string; readonly isKnown: boolean; readonly body: Readable },
+): Promise<ReceivedFile | null> {
+  if (!isKnown) return receiveFile(files, { orgId, body })
+  await skipUpload({ body, maxBytes: files.maxBytes }, (bytes) => files.quota.pace(orgId, bytes))
+  return null
+}
+
+async function discard(received: ReceivedFile | null): Promise<void> {
+  if (received !== null) await discardImage(received)
 }
 
 function readRoute(ctx: Context, files: SupportFiles, sources: readonly SupportSource[]): FastifyPluginAsyncTypebox {

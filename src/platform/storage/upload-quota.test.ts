@@ -19,11 +19,9 @@ function setUp() {
   return { quota, paced }
 }
 
-it('lets a file that is not stored exceed the quota, but not the pace', async () => {
+it('lets bytes that are not stored exceed the quota, but not the pace', async () => {
   const { quota, paced } = setUp()
   await expect(quota.reserve({ orgId: 'a', declaredBytes: 50 })).rejects.toThrow('the organization may store')
-  const reservation = await quota.reserve({ orgId: 'a', isStored: false })
-  await reservation.add(50)
-  reservation.release()
+  await quota.pace('a', 50)
   expect(paced).toEqual([['a', 50]])
 })

@@ -12,13 +12,13 @@ export interface UploadQuota {
    *   rate_limited.
    */
   reserve(upload: NewUpload): Promise<Reservation>
+  /** Waits while the organization uploads too fast, for bytes that are not stored. */
+  pace(orgId: string, bytes: number): Promise<void>
 }
 
 export interface NewUpload {
-  /** The organization of the quota and the pace; null if it is not known yet: then neither applies. */
+  /** The organization of the quota and the pace; null if neither applies, because the file is discarded in any case. */
   readonly orgId: string | null
-  /** False for a file that is discarded in any case: it needs space on the disk, and counts for no quota. Default true. */
-  readonly isStored?: boolean | undefined
   /** The length that the client declares. Without one, room is reserved while the upload is received. */
   readonly declaredBytes?: number | undefined
   /** Bytes of the file that this one replaces; default 0. A smaller file is always accepted. */
@@ -94,9 +94,9 @@ export function createUploadQuota(options: QuotaOptions): UploadQuota {
   }
 
   return {
-    async reserve({ orgId, isStored = true, declaredBytes = 0, replacedBytes = 0 }) {
+    async reserve({ orgId, declaredBytes = 0, replacedBytes = 0 }) {
       const room =
-        orgId === null || !isStored
+        orgId === null
           ? await reserveOnDisk(options.disk, declaredBytes, async (neededBytes) => neededBytes + STEP_BYTES)
           : await reserveInQuota(orgId, { declaredBytes, replacedBytes })
       return {
@@ -107,6 +107,7 @@ export function createUploadQuota(options: QuotaOptions): UploadQuota {
         release: () => room.release(),
       }
     },
+    pace: (orgId, bytes) => pace.wait(orgId, bytes),
   }
 }
 

@@ -5,7 +5,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { temporaryDir } from '../../../test/support/temporary-dir.ts'
-import { discardUpload, emptyIncoming, receiveUpload } from './uploads.ts'
+import { discardUpload, emptyIncoming, receiveUpload, skipUpload } from './uploads.ts'
 
 let dir: string
 beforeEach(async () => {
@@ -30,6 +30,19 @@ it('is kept as far as its filter lets it, and counted as far as it came', async 
   await discardUpload(uploaded)
   const body = Readable.from([Buffer.from('abcd')])
   await expect(receiveUpload(dir, { body, maxBytes: 3, reservation, filter })).rejects.toThrow('at most 3 bytes')
+  expect(await stored()).toEqual([])
+})
+
+it('is read to its end and limited also where nothing is stored', async () => {
+  const counted: number[] = []
+  const skip = (text: string) =>
+    skipUpload(
+      { body: Readable.from([Buffer.from(text), Buffer.from('d')]), maxBytes: 4 },
+      async (bytes) => void counted.push(bytes),
+    )
+  await skip('abc')
+  expect(counted).toEqual([3, 1])
+  await expect(skip('abcd')).rejects.toThrow('at most 4 bytes')
   expect(await stored()).toEqual([])
 })
 

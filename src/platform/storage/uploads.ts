@@ -53,15 +53,7 @@ export async function receiveUpload(
   // The pipeline sees an error that arrives before the file is open; this listener only keeps the process alive.
   body.once('error', () => undefined)
   const path = newIncomingPath(dir)
-  let receivedBytes = 0
-  async function* measured(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks) {
-      receivedBytes += chunk.length
-      if (receivedBytes > maxBytes) throw uploadTooLarge(maxBytes)
-      await reservation.add(chunk.length)
-      yield chunk
-    }
-  }
+  const measured = (chunks: AsyncIterable<Buffer>) => measure(chunks, maxBytes, (bytes) => reservation.add(bytes))
   try {
     // A stream that opens its file by itself may do so after the pipeline has failed and the file was removed.
     const file = await open(path, 'wx', OWNER_ONLY)
@@ -71,6 +63,38 @@ export async function receiveUpload(
   } catch (error) {
     await discardUpload({ path })
     throw uploadError(error)
+  }
+}
+
+/**
+ * Reads an upload to its end and stores nothing.
+ * @param onBytes As Reservation.add().
+ * @throws AppError too_large; invalid (the client disconnected); errors of `onBytes`.
+ */
+export async function skipUpload(
+  { body, maxBytes }: Pick<Upload, 'body' | 'maxBytes'>,
+  onBytes: Reservation['add'],
+): Promise<void> {
+  try {
+    const chunks = measure(body, maxBytes, onBytes)
+    for (let next = await chunks.next(); next.done !== true;) next = await chunks.next()
+  } catch (error) {
+    throw uploadError(error)
+  }
+}
+
+/** Passes the chunks of an upload on. */
+async function* measure(
+  chunks: AsyncIterable<Buffer>,
+  maxBytes: number,
+  onBytes: Reservation['add'],
+): AsyncGenerator<Buffer> {
+  let receivedBytes = 0
+  for await (const chunk of chunks) {
+    receivedBytes += chunk.length
+    if (receivedBytes > maxBytes) throw uploadTooLarge(maxBytes)
+    await onBytes(chunk.length)
+    yield chunk
   }
 }
 

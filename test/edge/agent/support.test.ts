@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -26,6 +26,7 @@ afterAll(() => world.close())
 const pathOf = (id: string) => `/orgs/${world.org.orgId}/mxedges/${id}`
 const request = (id: string) => world.call('POST', `${pathOf(id)}/support`)
 const filesOf = async (id: string) => (await world.call('GET', `${pathOf(id)}/support`)).body
+const incoming = () => join(world.dataDir, 'support', 'incoming')
 const stored = async () => (await readdir(join(world.dataDir, 'support'))).filter((name) => name !== 'incoming')
 const untilCommand = (id: string, status: string) =>
   waitUntil(`a support command that is ${status}`, async () => {
@@ -58,9 +59,8 @@ function slowUpload(uri: string, name: string) {
   })
   const answered = once(post, 'response')
   post.write(`${part('"name"')}${name}\r\n${part('"data"; filename="slow"')}begin`)
-  const incoming = join(world.dataDir, 'support', 'incoming')
   return {
-    begun: waitUntil('the upload has begun', async () => (await readdir(incoming)).length > 0),
+    begun: waitUntil('the upload has begun', async () => (await readdir(incoming())).length > 0),
     async finish(): Promise<number | undefined> {
       post.end(`end\r\n--${boundary}--\r\n`)
       const [response] = (await answered) as [IncomingMessage]
@@ -185,6 +185,18 @@ describe('the support files of an edge appliance', () => {
     await world.call('DELETE', `${pathOf(id)}/support/${file.id}`)
   })
 
+  test('that an agent uploads again after the first upload has ended are not written to the disk', async () => {
+    const { id, call } = await askedAgent()
+    const { uri } = call.params
+    expect(await upload(uri, id)).toBe(200)
+    await rm(incoming(), { recursive: true })
+    expect(await upload(uri, id)).toBe(200)
+    expect(await upload(uri, 'another')).toBe(400)
+    await mkdir(incoming(), { mode: 0o700 })
+    const [file] = await filesOf(id)
+    await world.call('DELETE', `${pathOf(id)}/support/${file.id}`)
+  })
+
   test('are not stored if the appliance is deleted during the upload', async () => {
     const { id, call } = await askedAgent()
     const slow = slowUpload(call.params.uri, id)
@@ -192,7 +204,7 @@ describe('the support files of an edge appliance', () => {
     expect((await world.call('DELETE', pathOf(id))).status).toBe(200)
     expect(await slow.finish()).toBe(403)
     await untilStored(0)
-    expect(await readdir(join(world.dataDir, 'support', 'incoming'))).toEqual([])
+    expect(await readdir(incoming())).toEqual([])
   })
 
   test('are for admins, of the organization or of the site, and not for others', async () => {
