@@ -11,6 +11,11 @@ export interface SupportTicket {
   readonly commandId: string
 }
 
+/** The file that a machine uploads. */
+export interface UploadTicket extends SupportTicket {
+  readonly hasExpired: boolean
+}
+
 /** The segments of the address's path, as received. */
 export interface SupportPath {
   readonly org_id: string
@@ -47,15 +52,31 @@ function urlOf(
   return `${ctx.baseUrl}/support-files/${path}/${ctx.secrets.sign('support', `${purpose} ${path}`)}`
 }
 
-/** @throws AppError not_found for an address that was not made here for the purpose; forbidden for one that has expired. */
-export function openSupportTicket(
-  ctx: Pick<Context, 'secrets' | 'clock'>,
+type TicketContext = Pick<Context, 'secrets' | 'clock'>
+
+/** @throws AppError not_found for an address that was not made here for uploads. */
+export function openUploadTicket(ctx: TicketContext, path: SupportPath): UploadTicket {
+  return openTicket(ctx, 'upload', path)
+}
+
+/** @throws AppError not_found for an address that was not made here for reading; forbidden for one that has expired. */
+export function openReadTicket(ctx: TicketContext, path: SupportPath): SupportTicket {
+  const { hasExpired, ...ticket } = openTicket(ctx, 'read', path)
+  if (hasExpired) throw expired()
+  return ticket
+}
+
+export function expired(): AppError {
+  return new AppError('forbidden', 'This address has expired')
+}
+
+function openTicket(
+  ctx: TicketContext,
   purpose: Purpose,
   { org_id: orgId, command_id: commandId, expires, signature }: SupportPath,
-): SupportTicket {
+): UploadTicket {
   // The path is compared as received: only one spelling of it was ever signed.
   if (!ctx.secrets.verify('support', `${purpose} ${[orgId, commandId, expires].join('/')}`, signature))
     throw notFound(commandId)
-  if (Number(expires) * 1000 <= ctx.clock.now().getTime()) throw new AppError('forbidden', 'This address has expired')
-  return { orgId, commandId }
+  return { orgId, commandId, hasExpired: Number(expires) * 1000 <= ctx.clock.now().getTime() }
 }

@@ -8,7 +8,7 @@ import { inTx } from '../../platform/database/db.ts'
 import { AppError, invalidField, notFound } from '../../platform/errors.ts'
 import { type ReceivedFile, discardImage, keepImageFor, removeImage } from '../../platform/images/image-files.ts'
 import type { CommandState } from '../tables.ts'
-import type { SupportTicket } from './file-url.ts'
+import { type SupportTicket, type UploadTicket, expired } from './file-url.ts'
 import type { SupportCommand, SupportSource } from './source.ts'
 import { type FilesOf, deleteSupportFileRow, insertSupportFile } from './store.ts'
 import type { SupportFiles } from './support-files.ts'
@@ -34,18 +34,21 @@ async function getCommand(
 const uploading: ReadonlySet<CommandState> = new Set(['sent', 'done', 'unknown'])
 
 /**
- * Returns the command of an upload, before the file is read.
- * @throws AppError not_found if the command does not exist or was not sent; forbidden if it already has its file, and
- *   its machine does not repeat commands.
+ * Returns the command of an upload, before the file is read. An agent that was away may repeat its command when the address has
+ * expired, and must not report that it failed if its file is there.
+ * @throws AppError not_found if the command does not exist or was not sent; forbidden if the address has expired, or if the
+ *   command already has its file, and its machine does not repeat commands.
  */
 export async function getAwaitedCommand(
   ctx: Context,
   sources: readonly SupportSource[],
-  ticket: SupportTicket,
+  ticket: UploadTicket,
 ): Promise<AwaitedCommand> {
   const command = await getCommand(ctx, sources, ticket)
-  if (!uploading.has(command.state)) throw notFound(ticket.commandId)
-  if (command.file !== null && !command.mayRepeat) throw usedUp()
+  const { state, file, mayRepeat } = command
+  if (!uploading.has(state)) throw notFound(ticket.commandId)
+  if (ticket.hasExpired && (file === null || state === 'done')) throw expired()
+  if (file !== null && !mayRepeat) throw usedUp()
   return command
 }
 

@@ -7,7 +7,7 @@ import { invalidField } from '../../platform/errors.ts'
 import { type ReceivedFile, discardImage, receiveFile } from '../../platform/images/image-files.ts'
 import { skipUpload } from '../../platform/storage/uploads.ts'
 import { parseMac } from '../device.ts'
-import { openSupportTicket } from './file-url.ts'
+import { openReadTicket, openUploadTicket } from './file-url.ts'
 import { getAwaitedCommand, openSupportFile, recordSupportFile } from './record-file.ts'
 import type { SupportSource } from './source.ts'
 import type { SupportFiles } from './support-files.ts'
@@ -50,7 +50,7 @@ function uploadRoute(ctx: Context, files: SupportFiles, sources: readonly Suppor
       url,
       schema,
       handler: async (request) => {
-        const ticket = openSupportTicket(ctx, 'upload', request.params)
+        const ticket = openUploadTicket(ctx, request.params)
         const command = await getAwaitedCommand(ctx, sources, ticket)
         const { fields, file: received } = await readForm(request, {
           file: 'data',
@@ -94,7 +94,7 @@ function readRoute(ctx: Context, files: SupportFiles, sources: readonly SupportS
       schema,
       exposeHeadRoute: false,
       handler: async (request, reply) => {
-        const ticket = openSupportTicket(ctx, 'read', request.params)
+        const ticket = openReadTicket(ctx, request.params)
         const { machine, bytes, handle } = await openSupportFile(ctx, { files, sources }, ticket)
         void reply.headers({
           'content-type': 'application/octet-stream',

@@ -17,6 +17,8 @@ import { startRouter } from '../start-router.ts'
 import { type EdgeWorld, connectAgent, eventTypes, hello, openAgent, startEdgeWorld } from '../world.ts'
 
 const MAX = 200_000
+/** The address of an upload works for 20 minutes. */
+const EXPIRED_MS = 21 * 60_000
 let world: EdgeWorld
 beforeAll(async () => {
   world = await startEdgeWorld({}, { support: { orgMaxBytes: MAX, totalMaxBytes: MAX } })
@@ -195,6 +197,23 @@ describe('the support files of an edge appliance', () => {
     await mkdir(incoming(), { mode: 0o700 })
     const [file] = await filesOf(id)
     await world.call('DELETE', `${pathOf(id)}/support/${file.id}`)
+  })
+
+  test('are accepted again after their address has expired, until the agent has answered, and none that come first', async () => {
+    const [stored, late] = [await askedAgent(), await askedAgent()]
+    const { uri } = stored.call.params
+    expect(await upload(uri, stored.id, 'first')).toBe(200)
+    world.shift(EXPIRED_MS)
+    expect(await upload(uri, stored.id, 'second')).toBe(200)
+    expect(await upload(late.call.params.uri, late.id)).toBe(403)
+    stored.agent.succeed(stored.call)
+    await untilCommand(stored.id, 'done')
+    expect(await upload(uri, stored.id, 'third')).toBe(403)
+    world.shift(-EXPIRED_MS)
+    const [file, ...others] = await filesOf(stored.id)
+    expect(others).toEqual([])
+    expect(await (await fetch(file.url)).text()).toBe('first')
+    await world.call('DELETE', `${pathOf(stored.id)}/support/${file.id}`)
   })
 
   test('are not stored if the appliance is deleted during the upload', async () => {
