@@ -7,7 +7,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { Channel } from './channel.ts'
 import { decodeRequest } from './decode-request.ts'
 import type { NamedChannel } from './find-channel.ts'
-import type { Message } from './history.ts'
+import { type Message, createMessage } from './history.ts'
 import type { Hub, Listener } from './hub.ts'
 
 /** The most channels of a connection; clients of the interface know this limit. */
@@ -27,6 +27,8 @@ export interface ConnectionParts {
   readonly hub: Hub
   readonly find: (name: string) => NamedChannel | null
   readonly caller: Caller
+  /** True for a client that expects the `data` of messages as a text of JSON. */
+  readonly takesText: boolean
 }
 
 interface Subscription {
@@ -57,8 +59,8 @@ export class StreamConnection implements Listener {
     socket.on('close', () => this.#forgetAll())
   }
 
-  onMessage(_channel: string, { text }: Message): void {
-    this.#send(text)
+  onMessage(_channel: string, message: Message): void {
+    this.#send(this.#parts.takesText ? message.textual : message.text)
   }
 
   onMissed(channel: string, seq: number): void {
@@ -127,9 +129,10 @@ export class StreamConnection implements Listener {
       const { seq, missed } = hub.subscribe({ name, orgId: scope.orgId, kinds: channel.kinds }, this, after)
       const resumed = after === null ? {} : { resumed: missed !== null }
       this.#answer({ event: 'channel_subscribed', channel: name, seq, ...resumed })
-      for (const message of missed ?? []) this.#send(message.text)
+      for (const message of missed ?? []) this.onMessage(name, message)
       const recent = after === null ? await channel.recent?.(ctx, scope, params) : []
-      for (const data of recent ?? []) this.#answer({ event: 'data', channel: name, data, seq })
+      for (const data of recent ?? [])
+        this.onMessage(name, createMessage(seq, JSON.stringify({ event: 'data', channel: name, data, seq })))
     } catch (error) {
       if (error instanceof AppError) return fail(error.message)
       ctx.log.error({ err: error, channel: name }, 'a subscription to the stream failed')

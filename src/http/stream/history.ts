@@ -2,6 +2,26 @@
 export interface Message {
   readonly seq: number
   readonly text: Buffer
+  /** The same with `data` as a text of JSON. It is made once, and only if somebody gets it. */
+  readonly textual: Buffer
+}
+
+/** @param text The encoded message, whose number is `seq`. */
+export function createMessage(seq: number, text: string): Message {
+  const bytes = Buffer.from(text)
+  let textual: Buffer | null = null
+  return {
+    seq,
+    text: bytes,
+    get textual() {
+      return (textual ??= withTextualData(bytes.toString()))
+    },
+  }
+}
+
+function withTextualData(text: string): Buffer {
+  const message = JSON.parse(text) as { readonly data: unknown }
+  return Buffer.from(JSON.stringify({ ...message, data: JSON.stringify(message.data) }))
 }
 
 const MAX_MESSAGES = 1000
@@ -29,7 +49,7 @@ export function createHistory(start: number): History {
     },
     add(encode) {
       seq += 1
-      const message = { seq, text: Buffer.from(encode(seq)) }
+      const message = createMessage(seq, encode(seq))
       messages.push(message)
       bytes += message.text.length
       let dropped = 0

@@ -27,6 +27,9 @@ const PING_MS = 45_000
 const MAX_OF_CALLER = 200
 const MAX_CONNECTIONS = 5000
 
+/** Clients that use a host of this name parse `data` by themselves; see decision 704. */
+const TEXT_HOST = 'api-ws.'
+
 interface Upgrade {
   readonly socket: Socket
   readonly head: Buffer
@@ -102,10 +105,11 @@ export function serveStream(
     const caller = await identify(request, false)
     const account = caller.principal.adminId ?? caller.principal.tokenId ?? ''
     assertRoom(account)
+    const takesText = request.hostname.toLowerCase().startsWith(TEXT_HOST)
     reply.hijack()
     reply.raw.detachSocket(upgrade.socket)
     sockets.handleUpgrade(request.raw, upgrade.socket, upgrade.head, (socket) => {
-      const connection = new StreamConnection(socket, { ctx, hub, find, caller })
+      const connection = new StreamConnection(socket, { ctx, hub, find, caller, takesText })
       connections.set(connection, { account, request })
       socket.on('close', () => connections.delete(connection))
     })
