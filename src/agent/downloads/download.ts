@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, readFile, rename, rm, stat, statfs } from
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Artifact } from '../../gateway/edge/messages.ts'
+import { DOWNLOAD_LIMIT_MS } from '../../mxedges/commands/time-limits.ts'
 import { isSignedBy } from '../../platform/ed25519.ts'
 import { NotExecuted } from '../appliance.ts'
 import { deleteArtifacts, hashFile } from './artifact-folder.ts'
@@ -24,7 +25,7 @@ const defaultLimits: DownloadLimits = {
   ...defaultRetries,
   stallMs: 30_000,
   // The addresses of the gateway expire then.
-  longestMs: 6 * 3_600_000,
+  longestMs: DOWNLOAD_LIMIT_MS,
   reserveBytes: 64 * 1024 ** 2,
 }
 

@@ -121,10 +121,12 @@ function onProgress<S extends AgentSession<S>>(
   }
   const sent = session.sentCallOf(params.command_id)
   if (sent === null) return
-  const { callId, limits } = sent
+  const { callId, limits, sentAtMs } = sent
   const { step, percent } = params
   const progress = { step, ...(percent !== null && { percent }) }
-  const timeoutMs = step === 'download' ? limits.downloadMs : limits.installMs
+  // A negative time ends the command as well.
+  const leftMs = sentAtMs + limits.longestMs - host.now()
+  const timeoutMs = Math.min(leftMs, step === 'download' ? limits.downloadMs : limits.installMs)
   void receivers.onProgress(host, session, { callId, step: { progress, timeoutMs } })
 }
 

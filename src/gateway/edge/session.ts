@@ -28,6 +28,7 @@ export interface SentCall {
   readonly commandId: string
   readonly callId: number
   readonly limits: StepLimits
+  readonly sentAtMs: number
 }
 
 const MAX_SENT = 2
@@ -73,10 +74,10 @@ export abstract class AgentSession<S extends AgentSession<S>> extends FrameSessi
 
   /** @returns False when the call was certainly not sent. */
   protected sendCall(
-    sent: SentCall,
+    sent: Omit<SentCall, 'sentAtMs'>,
     { method, params }: { readonly method: string; readonly params: Params },
   ): boolean {
-    this.#sent.unshift(sent)
+    this.#sent.unshift({ ...sent, sentAtMs: this.#agents.now() })
     this.#sent.length = Math.min(this.#sent.length, MAX_SENT)
     return this.write(encodeCall(sent.callId, method, params))
   }

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { applianceLimits, hookLimitsMs, LONGEST_SILENCE_MS, routerLimits, UPLOAD_LIMIT_MS } from './time-limits.ts'
+import {
+  DOWNLOAD_LIMIT_MS,
+  type StepLimits,
+  applianceLimits,
+  hookLimitsMs,
+  LONGEST_SILENCE_MS,
+  routerLimits,
+  UPLOAD_LIMIT_MS,
+} from './time-limits.ts'
 
 const { control, installPackage, installFirmware, downloadDistro, upgradeDistro, support } = hookLimitsMs
 
@@ -18,6 +26,15 @@ test.each([
 ])('the gateway waits longer for %s than the agent works on it, also behind one that was left running', (...row) => {
   const [, limitMs, workMs] = row
   expect(limitMs).toBeGreaterThan(2 * workMs)
+})
+
+test('reports of progress prolong a command only as long as an agent can need for it', () => {
+  const limits: readonly StepLimits[] = [...Object.values(applianceLimits), ...Object.values(routerLimits)]
+  for (const { callMs, downloadMs, installMs, longestMs } of limits)
+    expect(longestMs).toBeGreaterThanOrEqual(callMs + Math.min(downloadMs, installMs))
+  expect(applianceLimits.stage.longestMs).toBeGreaterThan(DOWNLOAD_LIMIT_MS)
+  const { callMs, installMs, longestMs } = applianceLimits['service.upgrade']
+  expect(longestMs).toBe(callMs + DOWNLOAD_LIMIT_MS + installMs)
 })
 
 test('a command is forgotten later than any other one is answered', () => {

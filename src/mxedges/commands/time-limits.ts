@@ -15,6 +15,9 @@ export const hookLimitsMs = {
   support: 10 * MINUTE_MS,
 } as const
 
+/** After this time the agent ends a download, which may have broken off often. */
+export const DOWNLOAD_LIMIT_MS = 6 * 60 * MINUTE_MS
+
 /** After this time the agent ends an upload. */
 export const UPLOAD_LIMIT_MS = 10 * MINUTE_MS
 
@@ -31,24 +34,32 @@ export interface StepLimits {
   /** From a report of progress on, by the step in the report. */
   readonly downloadMs: number
   readonly installMs: number
+  /** From the call on, however often the agent reports progress. */
+  readonly longestMs: number
 }
 
-/** The limits of a command that runs `hookMs`, after a hook that an earlier process of the agent may have left. */
-function afterEarlier(hookMs: number): StepLimits {
+/**
+ * The limits of a command that runs `hookMs`, after a hook that an earlier process of the agent may have left.
+ * @param downloadLimitMs The limit of a download that comes before, about which the agent reports.
+ */
+function afterEarlier(hookMs: number, downloadLimitMs = 0): StepLimits {
   const installMs = 2 * hookMs + MARGIN_MS
-  return { callMs: installMs, downloadMs: SILENT_DOWNLOAD_MS, installMs }
+  const longestMs = installMs + downloadLimitMs + installMs
+  return { callMs: installMs, downloadMs: SILENT_DOWNLOAD_MS, installMs, longestMs }
 }
 
 const download: StepLimits = {
   callMs: SILENT_DOWNLOAD_MS,
   downloadMs: SILENT_DOWNLOAD_MS,
   installMs: SILENT_DOWNLOAD_MS,
+  longestMs: DOWNLOAD_LIMIT_MS + SILENT_DOWNLOAD_MS,
 }
 /** The operator's command reports no percentage, so the download may be silent as long as it runs. */
 const downloadOfDistro: StepLimits = {
   ...afterEarlier(hookLimitsMs.downloadDistro),
   downloadMs: afterEarlier(hookLimitsMs.downloadDistro).callMs,
 }
+const restartMs = 20 * MINUTE_MS
 const control = afterEarlier(hookLimitsMs.control)
 const support = afterEarlier(hookLimitsMs.support + UPLOAD_LIMIT_MS)
 
@@ -60,7 +71,7 @@ export const applianceLimits = {
   'aps.disconnect': control,
   configure: control,
   stage: download,
-  'service.upgrade': afterEarlier(hookLimitsMs.installPackage),
+  'service.upgrade': afterEarlier(hookLimitsMs.installPackage, DOWNLOAD_LIMIT_MS),
   /** The command waits for an upgrade that an earlier process of the agent began. */
   'distro.stage': downloadOfDistro,
   'distro.upgrade': afterEarlier(hookLimitsMs.upgradeDistro),
@@ -70,7 +81,7 @@ export const applianceLimits = {
 /** By the method of the agent of an SSR router. */
 export const routerLimits = {
   /** The agent answers before the router goes down, or else after it has booted. */
-  restart: { ...control, callMs: 20 * MINUTE_MS },
+  restart: { ...control, callMs: restartMs, longestMs: restartMs + control.longestMs },
   stage: download,
   activate: afterEarlier(hookLimitsMs.installFirmware + hookLimitsMs.control),
   support,

@@ -99,6 +99,14 @@ describe('a target that downloads', () => {
     expect(changeOf(decide({ ...lost, appliance: away }))).toMatchObject({ state: 'deferred', lostAttempts: 1 })
   })
 
+  test('fails after the last attempt that the connected agent does not answer', () => {
+    const silent = { ...downloading, command: ended('unknown', { isTimedOut: true }) }
+    const by = { nowMs: NOW + options.answerMs.download }
+    expect(changeOf(decide(silent, by))).toMatchObject({ state: 'planned', failedAttempts: 1, lostAttempts: 0 })
+    const failed = { state: 'failed', reason: 'unresponsive' }
+    expect(changeOf(decide({ ...silent, failedAttempts: options.maxAttempts - 1 }, by))).toMatchObject(failed)
+  })
+
   test('is repeated at once and at no cost where the service had interrupted it, unless the refusal is final', () => {
     const refused = { refusal: 'The server cannot be reached', isGatewayLost: true }
     expect(changeOf(decide({ ...downloading, command: ended('rejected', refused) }))).toMatchObject({

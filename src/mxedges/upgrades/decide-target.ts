@@ -146,11 +146,14 @@ function decideUnconfirmed(target: Present, rules: TargetRules): TargetDecision 
   return retryLost(target, rules)
 }
 
-/** A command that the gateway lost, and that the appliance does not know when it is back, is repeated at once. */
+/**
+ * A command that the gateway lost, and that the appliance does not know when it is back, is repeated at once. As with devices, an
+ * appliance that was connected and did not answer is at fault.
+ */
 function retryLost(target: Present, rules: TargetRules): TargetDecision {
   const { command } = target
   const isOurs = command?.isForgotten === true && command.isGatewayLost
-  return retry(target, rules, { reason: 'unresponsive', isLost: true, isOurs })
+  return retry(target, rules, { reason: 'unresponsive', isLost: command?.isTimedOut !== true, isOurs })
 }
 
 /** The last step has to last for a while, the others have only to be reported. */

@@ -76,6 +76,7 @@ interface TargetRow extends Omit<LockedTarget, 'appliance' | 'command'> {
   readonly refusalIsFinal: boolean
   readonly isForgotten: boolean
   readonly isGatewayLost: boolean
+  readonly isTimedOut: boolean
 }
 
 const upgradeKeys = columnsOf('mxedgeUpgrade', { id: 'uuid', siteId: 'uuid' }, { upTo: 'integer' })
@@ -102,7 +103,8 @@ export async function listTargets(tx: Tx, scope: InOrg, upgrades: readonly Locke
       coalesce((command.outcome->>'final')::boolean, false) as refusal_is_final,
       coalesce(command.epoch < session.epoch and session.facts ? 'commands'
         and not session.facts->'commands' ? command.id::text, false) as is_forgotten,
-      coalesce(coalesce(command.outcome->>'why', command.outcome->>'lost') = 'gateway_lost', false) as is_gateway_lost
+      coalesce(coalesce(command.outcome->>'why', command.outcome->>'lost') = 'gateway_lost', false) as is_gateway_lost,
+      coalesce(command.outcome->>'why' = 'timeout', false) as is_timed_out
     from ${rowsAs('upgrade', upgradeKeys, keys)}
     join mxedge_upgrade_target target on target.org_id = ${scope.orgId} and target.upgrade_id = upgrade.id
       and target.phase <= upgrade.up_to and target.state <> ${noneOf(terminalStates)}
@@ -129,7 +131,7 @@ function targetOf(row: TargetRow): LockedTarget {
     canStageDistro,
     ...rest
   } = row
-  const { commandId, commandState, refusal, refusalIsFinal, isForgotten, isGatewayLost, ...target } = rest
+  const { commandId, commandState, refusal, refusalIsFinal, isForgotten, isGatewayLost, isTimedOut, ...target } = rest
   const isConnected = connected === true && !isLost
   return {
     ...target,
@@ -149,7 +151,7 @@ function targetOf(row: TargetRow): LockedTarget {
     command:
       commandId === null || commandState === null
         ? null
-        : { id: commandId, state: commandState, refusal, refusalIsFinal, isForgotten, isGatewayLost },
+        : { id: commandId, state: commandState, refusal, refusalIsFinal, isForgotten, isGatewayLost, isTimedOut },
   }
 }
 

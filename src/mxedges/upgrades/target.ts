@@ -34,6 +34,8 @@ export interface StepCommand {
   readonly isForgotten: boolean
   /** The gateway, not the appliance, ended the connection over which it was sent. */
   readonly isGatewayLost: boolean
+  /** The connected appliance did not answer in time. */
+  readonly isTimedOut: boolean
 }
 
 export interface MxedgeTargetNow {

@@ -82,6 +82,21 @@ describe('the upgrade of a service', () => {
     expect(await untilEnded(world, id, 'unknown')).toMatchObject({ reason: 'timeout' })
   })
 
+  test('ends although its agent reports progress for ever', async () => {
+    const image = await uploadPackage(world, '2.1.5')
+    const { id, agent } = await connectAgent(world)
+    await order(world, id, upgradeOf(image))
+    const { command_id } = (await agent.nextCall()).params
+    const { installMs, longestMs } = applianceLimits['service.upgrade']
+    const everyMs = installMs - 1000
+    for (let reports = 1; (reports - 1) * everyMs < longestMs; reports += 1) {
+      agent.notify('progress', { command_id, step: 'install', percent: reports })
+      await waitUntil('the progress', async () => (await commandOf(id)).progress?.percent === reports)
+      world.advance(everyMs)
+    }
+    expect(await untilEnded(world, id, 'unknown')).toMatchObject({ reason: 'timeout' })
+  })
+
   test('is not prolonged by progress of another command, nor by nonsense', async () => {
     const image = await uploadPackage(world, '2.1.4')
     const { id, agent } = await connectAgent(world)

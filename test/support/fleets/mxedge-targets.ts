@@ -49,6 +49,7 @@ export const command: StepCommand = {
   refusalIsFinal: false,
   isForgotten: false,
   isGatewayLost: false,
+  isTimedOut: false,
 }
 
 export const target: MxedgeTargetNow = {
