@@ -42,7 +42,7 @@ export const OrgReply = named(
   ),
 )
 
-const LatLng = named('LatLng', Type.Object({ lat: Type.Number(), lng: Type.Number() }))
+export const LatLng = named('LatLng', Type.Object({ lat: Type.Number(), lng: Type.Number() }))
 
 const siteFields = {
   timezone: Type.Optional(Type.String({ description: 'IANA zone name, default UTC' })),

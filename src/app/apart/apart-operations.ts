@@ -5,6 +5,7 @@ import { deviceOperations } from '../../devices/routes.ts'
 import { deviceSearchOperations } from '../../devices/search/routes.ts'
 import { deviceStatsOperations } from '../../devices/stats/routes.ts'
 import { telemetryOperations } from '../../devices/telemetry/routes.ts'
+import { totalsOperations } from '../../devices/totals/routes.ts'
 import { mayRunApart } from '../../http/apart/run-apart.ts'
 import type { Operation } from '../../http/operation.ts'
 import { mapOperations } from '../../maps/routes.ts'
@@ -39,6 +40,7 @@ export function dataOperations(ctx: Context): Operation[] {
     ...deviceEventOperations,
     ...deviceConfigOperations,
     ...deviceStatsOperations,
+    ...totalsOperations,
     ...telemetryOperations,
     ...mapOperations,
   ]

@@ -71,7 +71,7 @@ const ids = [
   'listSiteMaps listSiteMapStacks listInstallerMaps listInstallerListOfRecentlyClaimedDevices listInstallerSites',
   'listOrgMxEdgeClusters listOrgMxEdges searchOrgMxEdges searchOrgMistEdgeEvents listOrgMxEdgesStats',
   'listSiteMxEdges searchSiteMistEdgeEvents listSiteMxEdgesStats listOrgDeviceUpgrades listOrgWebhooks',
-  'listSiteDeviceUpgrades',
+  'listSiteDeviceUpgrades listOrgSiteStats',
   'searchOrgWebhooksDeliveries listSiteWebhooks searchSiteWebhooksDeliveries',
 ].flatMap((line) => line.split(' '))
 
