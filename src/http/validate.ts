@@ -163,7 +163,7 @@ function reason(message: string, missing: readonly string[], allowed: readonly s
   const bound = /^must be (<=|>=|<|>) (\S+)$/.exec(message)
   if (bound !== null) return `must be ${bounds[bound[1] ?? '']} ${bound[2]}`
   if (missing.length > 0) return 'is required'
-  return allowed.length > 0 ? `must be one of ${allowed.join(', ')}` : message
+  return allowed.length > 0 ? `must be one of ${allowed.filter(Boolean).join(', ')}` : message
 }
 
 /** A field after a minus is one that a client unsets. */

@@ -253,9 +253,9 @@ describe('the access points of a site with auto_upgrade', () => {
     expect(await state()).toMatchObject({ lastAt: MONDAY, reason, upgradeId: null })
   })
 
-  it('are upgraded by a setting whose other fields are null, as without them', async () => {
+  it.each([null, ''])('are upgraded by a setting whose day is %j, as without it', async (day) => {
     await rollout.ctx.db.updateTable('firmwareVersion').set({ tag: 'stable' }).where('version', '=', NEW).execute()
-    const unset = { version: null, custom_versions: null, day_of_week: null, time_of_day: null }
+    const unset = { version: null, custom_versions: null, day_of_week: day, time_of_day: null }
     await updateSiteSetting(rollout.ctx, scopeOf(), { auto_upgrade: { enabled: true, ...unset } })
     await updateSiteSetting(rollout.ctx, scopeOf(1), { auto_upgrade: null })
     await updateSetting(rollout.ctx, rollout.org.scope, { auto_upgrade: toNew })

@@ -9,7 +9,8 @@ export interface AutoUpgrade {
   readonly version?: 'stable' | 'beta' | 'custom'
   /** Precedes `version`. Model -> version or label. */
   readonly custom_versions?: Readonly<Record<string, string>>
-  readonly day_of_week?: (typeof weekdays)[number] | 'any'
+  /** Clients write an empty text for `any`. */
+  readonly day_of_week?: (typeof weekdays)[number] | 'any' | ''
   /** `HH:MM` on the clock of the site; `any`, or an empty text, which clients write for a missing one. */
   readonly time_of_day?: string
 }
@@ -38,7 +39,7 @@ function timeOf(value: unknown = 'any'): string | null {
 }
 
 const versions: ReadonlySet<unknown> = new Set([undefined, 'beta', 'custom', 'stable'])
-const days: ReadonlySet<unknown> = new Set([undefined, 'any', ...weekdays])
+const days: ReadonlySet<unknown> = new Set([undefined, 'any', '', ...weekdays])
 
 /**
  * Returns the first field whose value is impossible; null: none. Settings that were stored before their fields were checked may

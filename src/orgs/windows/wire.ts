@@ -26,7 +26,9 @@ export const AutoUpgradeSetting = named(
         }),
       ),
       custom_versions: VersionsByModel,
-      day_of_week: Type.Optional(Type.Enum(['any', ...weekdays], { default: 'any' })),
+      day_of_week: Type.Optional(
+        Type.Enum(['any', ...weekdays, ''], { default: 'any', description: '`any`, or an empty text: daily' }),
+      ),
       time_of_day: Type.Optional(
         textOf('timeOfDayOrAny', { default: 'any', description: 'HH:MM on the clock of the site; `any`: 02:00' }),
       ),

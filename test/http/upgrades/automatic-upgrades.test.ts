@@ -34,9 +34,24 @@ it('shows the next automatic upgrade of the examples of the manual', async () =>
   expect(local.format(new Date(body.next_time * 1000))).toBe('Sun 03:00')
 })
 
+it('takes an empty day, which clients write for every day', async () => {
+  const rule = {
+    enabled: true,
+    version: 'custom',
+    custom_versions: { AP45: '2.0.0' },
+    day_of_week: '',
+    time_of_day: '02:00',
+  }
+  const answer = await server.call('PUT', `${site}/setting`, { body: { auto_upgrade: rule } })
+  expect(answer).toMatchObject({ status: 200, body: { auto_upgrade: rule } })
+  const { body } = await server.call('GET', `${site}/auto_upgrade`)
+  expect(body).toEqual({ enabled: true, next_time: expect.any(Number) })
+  expect(body.next_time - Date.now() / 1000).toBeLessThanOrEqual(25 * 3600)
+})
+
 it.each([
   ['time_of_day', '3 am', 'must be a time of day such as 02:30, or any'],
-  ['day_of_week', 'sunday', 'any, mon, tue'],
+  ['day_of_week', 'sunday', 'any, mon, tue, wed, thu, fri, sat, sun'],
   ['version', 'newest', 'beta, custom, stable'],
   ['custom_versions', { AP45: 2 }, 'AP45'],
   ['enabled', 'yes', 'boolean'],
