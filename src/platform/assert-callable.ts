@@ -1,6 +1,10 @@
 import { invalidField } from './errors.ts'
 import type { OutboundHttp } from './outbound/outbound-http.ts'
 
+// Parsers of addresses drop line breaks and tabs, so that another address would be called than the one that is shown.
+// oxlint-disable-next-line no-control-regex
+const control = /[\u0000-\u001f\u007f]/
+
 /**
  * Parses the address of something that the service calls.
  * @param hint Where credentials belong instead.
@@ -10,6 +14,8 @@ export function parseCallable(field: string, url: string, hint = ''): URL {
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (parsed === null || !['http:', 'https:'].includes(parsed.protocol))
     throw invalidField(field, 'must be an address of the form http://... or https://...')
+  if (control.test(url.trim()))
+    throw invalidField(field, 'may not contain line breaks, tabs or other control characters')
   if (parsed.username !== '' || parsed.password !== '')
     throw invalidField(field, `may not contain a user name or password${hint}`)
   return parsed
