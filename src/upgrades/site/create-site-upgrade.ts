@@ -13,7 +13,7 @@ import type { UpgradeRequest } from '../org-upgrade.ts'
 export async function createSiteUpgrade(ctx: Context, scope: SiteScope, request: UpgradeRequest): Promise<string> {
   return inCreationTx(ctx, scope, async (_tx, create) => {
     const created = await create(request)
-    if (request.selection.ids !== null) refuseBusy(created, 'device')
+    if (request.selection.ids !== null) refuseBusy(created, { unit: 'device' })
     const [siteUpgrade] = created.sites
     if (siteUpgrade === undefined) throw notFound(scope.siteId)
     return siteUpgrade.id

@@ -33,7 +33,7 @@ export interface SsrRequest {
 export async function createSsrUpgrade(ctx: Context, scope: PlaceScope, wanted: SsrRequest): Promise<SsrUpgrade> {
   return inCreationTx(ctx, scope, async (tx, create) => {
     const created = await create(await findRouters(tx, scope, wanted))
-    refuseBusy(created, 'router')
+    refuseBusy(created, { unit: 'router', isByPath: wanted.isNamedByPath })
     return getSsrUpgrade(tx, scope, created.org.id)
   })
 }

@@ -101,7 +101,7 @@ describe('an upgrade of a site', () => {
     expect(detail.targets.scheduled.toSorted()).toEqual([device(0, 1).mac, device(0, 2).mac])
     expect(await call('POST', upgrades(0), { device_ids: ids, version: NEW })).toMatchObject({
       status: 400,
-      body: { detail: 'Every device that is named is in another upgrade' },
+      body: { detail: 'Invalid field device_ids: every device is in another upgrade' },
     })
     // The record of one that selects its devices says why it has none.
     await call('POST', upgrades(0), { device_ids: [device(0).id], version: NEW })

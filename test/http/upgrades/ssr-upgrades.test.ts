@@ -176,7 +176,7 @@ describe('an upgrade of SSR routers', () => {
     expect((await detail(body.id)).targets.queued).toEqual([router?.mac])
     expect(await server.call('POST', one, { body: { version: 'stable' } })).toMatchObject({
       status: 400,
-      body: { detail: 'Every router that is named is in another upgrade' },
+      body: { detail: 'The router is in another upgrade' },
     })
     expect((await server.call('POST', one, { body: {} })).status).toBe(400)
     const other = await addSite(server)
@@ -192,7 +192,7 @@ describe('an upgrade of SSR routers', () => {
     await connectDevice(server.ctx, full?.mac ?? '', facts)
     expect(await upgrade({})).toMatchObject({
       status: 400,
-      body: { detail: 'No router that is named can be upgraded: Its disk is full; in another upgrade' },
+      body: { detail: 'Invalid field device_ids: no router can be upgraded: Its disk is full; in another upgrade' },
     })
   })
 
@@ -355,7 +355,7 @@ test('leaves a router alone that runs the version, if another upgrade is to inst
   const { body: old } = await server.call('POST', one, { body })
   expect(await server.call('POST', one, { body: current })).toMatchObject({
     status: 400,
-    body: { detail: 'Every router that is named is in another upgrade' },
+    body: { detail: 'The router is in another upgrade' },
   })
   const taken = await server.call('POST', one, { body: { ...current, supersede: true } })
   expect(taken).toMatchObject({ status: 200, body: { status: 'completed' } })
