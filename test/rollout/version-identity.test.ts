@@ -3,6 +3,7 @@ import { json } from '../../src/platform/database/db.ts'
 import { NEW } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countOf, useRollout } from './harness.ts'
+import { subscribe } from './subscribe.ts'
 
 const rollout = useRollout()
 const { advance, create, play, read, seed } = rollout
@@ -41,6 +42,38 @@ it('a forced device that runs the version already has to boot, whatever string i
   await rollout.fleet.connect(devices, NEW)
   await advance()
   expect(countOf(await read(id))).toEqual({ upgraded: 1 })
+})
+
+it('a forced device that has got the version since the upgrade was planned has to boot as well', async () => {
+  const devices = await seed([2])
+  await subscribe(rollout)
+  const [known] = devices
+  await rollout.fleet.disconnect(devices)
+  await rollout.ctx.db
+    .updateTable('deviceStatus')
+    .set({ firmware: null })
+    .where('deviceId', '<>', known?.id ?? '')
+    .execute()
+  const { id } = await create({ force: true })
+  await rollout.fleet.connect(devices, NEW)
+  await advance()
+  await rollout.fleet.answer(() => 'does')
+  await advance()
+  expect(countOf(await read(id))).toEqual({ rebooting: 2 })
+  const targets = await rollout.ctx.db.selectFrom('upgradeTarget').select('fromVersion').execute()
+  expect(targets).toEqual([{ fromVersion: NEW }, { fromVersion: NEW }])
+  const sent = await rollout.ctx.db
+    .selectFrom('webhookOutbox')
+    .select('event')
+    .where('topic', '=', 'upgrade-events')
+    .execute()
+  const starts = sent.filter(({ event }) => event?.['type'] === 'UPGRADE_DEVICE_STARTED')
+  expect(starts.map(({ event }) => event?.['from_version'])).toEqual([NEW, NEW])
+  await rollout.fleet.disconnect(devices)
+  rollout.clock.advance(1000)
+  await rollout.fleet.connect(devices, NEW)
+  await advance()
+  expect(countOf(await read(id))).toEqual({ upgraded: 2 })
 })
 
 it('a device below the lowest version is left out, with the reason', async () => {

@@ -163,7 +163,10 @@ function deviceEvent(
     type,
   }: { readonly target: LockedTarget; readonly step: Step; readonly type: UpgradeEventType },
 ): UpgradeEventInput {
-  const { deviceId, mac, phase, fromVersion } = target
+  const { deviceId, mac, phase, device } = target
+  // The first command records what the device runs by now.
+  const running = type === 'UPGRADE_DEVICE_STARTED' ? device?.firmware : null
+  const fromVersion = running ?? target.fromVersion
   return {
     type,
     ...placeOf(siteUpgrade),

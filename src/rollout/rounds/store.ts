@@ -6,6 +6,7 @@ import { splitRows } from '../../platform/database/split.ts'
 import type { SiteUpgradeChange, Now } from '../site-upgrade-now.ts'
 import { installingStates } from '../phases/decide-downloads.ts'
 import type { TargetState } from '../rollout.ts'
+import { versionRun } from '../targets/store-versions.ts'
 import { MAX_TIMELINE_CHARACTERS } from '../targets/timeline.ts'
 
 /** The members are the columns, so that no round makes its rows twice. */
@@ -20,7 +21,10 @@ export interface TargetChange {
   readonly lostAttempts: number
   readonly retryAtMs: number | null
   readonly staged: boolean
-  /** The id of a new command, with which the device's present boot count is recorded. Null: no new command. */
+  /**
+   * The id of a new command, with which the device's present boot count is recorded, and with the first one its version. Null: no
+   * new command.
+   */
   readonly commandId: string | null
   /** The line that the timeline gains. */
   readonly timeline: string
@@ -85,6 +89,9 @@ async function updateSomeTargets(
       fetched = target.fetched or change.state = ${anyOf(installingStates)}, staged = change.staged,
       entered_at = case when change.state <> target.state or change.command_id is not null then ${now}::timestamptz else target.entered_at end,
       entered_ms = case when change.state <> target.state or change.command_id is not null then ${nowMs}::float8 else target.entered_ms end,
+      -- What a device runs when it is commanded for the first time may differ from what it ran when it was planned.
+      from_version = case when change.command_id is null or target.command_id is not null then target.from_version
+        else coalesce(${versionRun('target', 'status.firmware')}, target.from_version) end,
       boot_count = case when change.command_id is null then target.boot_count else status.boot_count end,
       command_id = coalesce(change.command_id, target.command_id),
       timeline = ${appendedTo(sql`target.timeline`, sql`change.timeline`)},
