@@ -95,6 +95,15 @@ describe('presentStats', () => {
     expect(stats).toMatchObject({ module_stat: [{ fpc_idx: 0 }], fw_versions_outofsync: false })
     expect(stats).not.toHaveProperty('vc_mac')
   })
+
+  it('presents the second node of a cluster apart, as clients expect it', () => {
+    const node = (member: number) => ({ member, mac: '', serial: `S${member}`, model: 'SRX345', firmware: '1' })
+    const stats = presentStats({ ...base, type: 'gateway', members: [node(0), node(1)] }, at)
+    expect(stats).toMatchObject({ module_stat: [{ serial: 'S0' }], module2_stat: [{ serial: 'S1' }], vc_mac: base.mac })
+    const switches = presentStats({ ...base, type: 'switch', members: [node(0), node(1)] }, at)
+    expect(switches).toMatchObject({ module_stat: [{ serial: 'S0' }, { serial: 'S1' }] })
+    expect(switches).not.toHaveProperty('module2_stat')
+  })
 })
 
 describe('parseStats', () => {

@@ -56,7 +56,7 @@ export const StatsReply = named(
 )
 
 export function presentStats(stats: DeviceStats, now: Date): Static<typeof StatsReply> {
-  const { mac, type, firmware, lastSeenAt, extIp, members, fwupdate } = stats
+  const { type, firmware, lastSeenAt, extIp, members, fwupdate } = stats
   const connected = stats.connected === true
   return {
     ...presentIdentity(stats),
@@ -68,7 +68,7 @@ export function presentStats(stats: DeviceStats, now: Date): Static<typeof Stats
     ...keptOf(stats.doc),
     ...presentReport(stats),
     ...presentLoad(stats),
-    ...(members !== null && members.length > 0 && presentMembers(mac, members)),
+    ...(members !== null && members.length > 0 && presentMembers(stats, members)),
     ...(fwupdate !== null && { fwupdate }),
     ...(stats.capabilities !== null && { capabilities: presentCapabilities(stats.capabilities) }),
     ...(type !== 'ap' && presentConfig(stats)),
@@ -164,16 +164,22 @@ function numberIn(load: Readonly<Record<string, unknown>> | null, name: string):
   return typeof value === 'number' ? value : null
 }
 
-function presentMembers(vcMac: string, members: readonly VcMember[]): Record<string, unknown> {
-  const module_stat = members.map(({ member, mac, serial, model, firmware }) => ({
+/** The second node of a cluster has a field of its own. Source: contract, `stats_gateway`. */
+function presentMembers(
+  { type, mac: vcMac }: Pick<DeviceStats, 'type' | 'mac'>,
+  members: readonly VcMember[],
+): Record<string, unknown> {
+  const modules = members.map(({ member, mac, serial, model, firmware }) => ({
     fpc_idx: member,
     ...(mac !== '' && { mac }),
     serial,
     model,
     version: firmware,
   }))
+  const nodes = type === 'gateway' ? 1 : modules.length
   return {
-    module_stat,
+    module_stat: modules.slice(0, nodes),
+    ...(modules.length > nodes && { module2_stat: modules.slice(nodes) }),
     ...(members.length > 1 && { vc_mac: vcMac }),
     fw_versions_outofsync: new Set(members.map(({ firmware }) => firmware)).size > 1,
   }

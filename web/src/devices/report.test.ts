@@ -37,6 +37,12 @@ it('reads the members of a Virtual Chassis', () => {
   expect(upgradeStep).toBeNull()
 })
 
+it('reads the second node of a cluster', () => {
+  const node = (index: number) => ({ fpc_idx: index, serial: `S${index}`, model: 'M', version: '1.0' })
+  const { members } = parseReport({ module_stat: [node(0)], module2_stat: [node(1)] })
+  expect(members.map(({ serial }) => serial)).toEqual(['S0', 'S1'])
+})
+
 it('reads any report', () => {
   const names = fc.constantFrom('radio_stat', 'port_stat', 'module_stat', 'fwupdate', 'lldp_stat', 'mem_total_kb')
   fc.assert(

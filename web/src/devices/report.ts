@@ -56,7 +56,9 @@ export function parseReport(stats: Readonly<Record<string, unknown>>): Report {
     upgradeStep: upgradeStepOf(stats['fwupdate']),
     radios: radiosOf(recordOf(stats['radio_stat'])),
     ports: Object.entries(recordOf(stats['port_stat'])).map(([name, port]) => portOf(name, recordOf(port))),
-    members: listOf(stats['module_stat']).flatMap((member) => memberOf(recordOf(member))),
+    members: [stats['module_stat'], stats['module2_stat']].flatMap((modules) =>
+      listOf(modules).flatMap((member) => memberOf(recordOf(member))),
+    ),
   }
 }
 
