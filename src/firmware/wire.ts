@@ -13,6 +13,7 @@ import {
   PACKAGE_VERSION,
   type PackageName,
   channels,
+  packageLabels,
   packageNames,
 } from './packages/package.ts'
 import type { ModelOffer, Offer, PackageOffer, UploadedImage } from './uploads/upload-image.ts'
@@ -160,6 +161,7 @@ function parsePackage(query: Static<typeof UploadQuery>, name: PackageName): Pac
   const { version, distro = null, channel = 'stable', default: isDefault = false } = query
   for (const field of ['models', 'tag', 'reported', 'min_version'] as const)
     if (query[field] !== undefined) throw invalidField(field, 'is for firmware of devices, not for a package')
+  refuseLabel(version, packageLabels)
   if (!packageVersion.test(version)) throw invalidField('version', `${version} does not match ${PACKAGE_VERSION}`)
   return { kind: 'package', package: name, distro, channel, isDefault }
 }
@@ -173,6 +175,7 @@ function parseModels({ models = '', tag, channel, reported, ...query }: Static<t
   const odd = names.find((name) => !Model.test(name))
   if (odd !== undefined) throw invalidField('models', `${odd} is not a model name`)
   const { version, min_version: minVersion = null } = query
+  refuseLabel(version, versionTags)
   if (minVersion !== null && areComparable(version, minVersion) && compareVersions(minVersion, version) > 0)
     throw invalidField('min_version', `is ${minVersion}, which is later than the version itself, ${version}`)
   return {
@@ -183,6 +186,11 @@ function parseModels({ models = '', tag, channel, reported, ...query }: Static<t
     reported: parseReported(reported).filter((text) => text !== version),
     minVersion,
   }
+}
+
+/** No upgrade could request the version: its name would mean another one. */
+function refuseLabel(version: string, labels: readonly string[]): void {
+  if (labels.includes(version)) throw invalidField('version', `is ${version}, which upgrades take for a label`)
 }
 
 const MAX_REPORTED = 20

@@ -4,6 +4,8 @@ export type PackageName = (typeof packageNames)[number]
 
 /** The version becomes an argument of the operator's command, so it must not look like an option. */
 export const PACKAGE_VERSION = '^[A-Za-z0-9][A-Za-z0-9.+:~_-]{0,99}$'
+/** What upgrades request instead of a version. */
+export const packageLabels = ['current', 'default', 'latest'] as const
 /** The codename of a distribution. */
 export const CODENAME = '^[a-z][a-z0-9-]{0,31}$'
 

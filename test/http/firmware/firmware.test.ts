@@ -194,6 +194,7 @@ describe('upload', () => {
     ['a hash that does not match', `version=9&models=AP45&sha256=${'0'.repeat(64)}`, 'sha256'],
     ['a malformed hash', 'version=9&models=AP45&sha256=abc', 'sha256'],
     ['missing version', 'models=AP45', 'version'],
+    ['a version that is a label', 'version=suggested&models=AP45', 'version: is suggested, which upgrades take for'],
     ['a version with a line break', 'version=1%0A2&models=AP45', 'version'],
     ['a model of other characters', 'version=9&models=%E2%82%AC', 'models: must match'],
     ['missing models', 'version=9&models=,', 'models'],

@@ -131,6 +131,7 @@ describe('a package', () => {
 test.each([
   ['package=dpkg&version=1', 'Invalid field package'],
   ['package=tunterm&version=--force', 'Invalid field version'],
+  ['package=tunterm&version=current', 'Invalid field version: is current, which upgrades take for a label'],
   ['package=tunterm&version=1%202', 'Invalid field version'],
   ['package=tunterm&version=1&channel=gamma', 'Invalid field channel'],
   ['package=tunterm&version=1&distro=-y', 'Invalid field distro'],
