@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { objectOf } from '../api.ts'
-import { details, timeText } from '../output.ts'
 import type { Session } from '../session.ts'
 import { findSite } from './find.ts'
+import { autoText } from './upgrade-texts.ts'
 
 /** Adds the command that shows what the settings of a site do. */
 export function addAutoCommand(upgrade: Command, open: (command: Command) => Session): void {
@@ -14,7 +14,6 @@ export function addAutoCommand(upgrade: Command, open: (command: Command) => Ses
       const api = await session.connect()
       const siteId = await findSite(api, await session.orgId(api), named)
       const state = objectOf(await api.get(`/api/v1/sites/${siteId}/auto_upgrade`))
-      const { next_time: next, last_time: last } = state
-      session.output.show(state, () => details({ ...state, next_time: timeText(next), last_time: timeText(last) }))
+      session.output.show(state, () => autoText(state))
     })
 }

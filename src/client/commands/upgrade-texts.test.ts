@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { timeText } from '../output.ts'
-import { appliancesText, listText, listed, reasonsText, stateText, withOverview } from './upgrade-texts.ts'
+import { appliancesText, autoText, listText, listed, reasonsText, stateText, withOverview } from './upgrade-texts.ts'
 
 const end = Date.parse('2026-03-02T01:59:00Z') / 1000
 const plain = {
@@ -37,6 +37,9 @@ describe('the state of an upgrade', () => {
   })
 
   it('shows times in reasons as everywhere else', () => {
+    const reason = 'Invalid field end_time: is 2026-03-02T01:59:00.000Z'
+    const state = { enabled: true, next_time: end, last_time: end, upgrade_id: 'u', reason }
+    expect(autoText(state)).toContain(`\nreason      Invalid field end_time: is ${timeText(end)}`)
     const stop_reason = 'ended at its end_time, 2026-03-02T01:59:00.000Z'
     const local = `ended at its end_time, ${timeText(end)}`
     const stopped = { ...plain, status: 'cancelled', stop_reason }

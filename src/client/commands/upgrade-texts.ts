@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
-import { fields, reasonText, table, textOf, timeText } from '../output.ts'
+import { details, fields, reasonText, table, textOf, timeText } from '../output.ts'
 import { type UpgradeKind, upgradeKinds } from './upgrade-kinds.ts'
 import { hasEnded, progressOf, sitesOf } from './upgrade-progress.ts'
 
@@ -158,6 +158,11 @@ interface StateContext {
   /** The site whose part of the upgrade is shown; null: all of them. */
   readonly siteId: string | null
   readonly width: number
+}
+
+/** Shows when the devices of a site are upgraded by its settings, and what came of the last time. */
+export function autoText({ next_time: next, last_time: last, reason, ...state }: JsonObject): string {
+  return details({ ...state, next_time: timeText(next), last_time: timeText(last), reason: reasonText(reason) })
 }
 
 /** Shows the sites of an upgrade of devices or routers. */
