@@ -77,6 +77,11 @@ it('goes on without a device that has failed', async () => {
   await pass()
   expect(await upgrades()).toMatchObject([{}, {}, { status: 'completed', states: { 3: 'upgraded' } }])
   expect(await reason()).toBe(failure)
+  // And with another zone of the site.
+  await rollout.ctx.db.updateTable('site').set({ timezone: 'Asia/Tokyo' }).where('id', '=', scopeOf().siteId).execute()
+  await beginAutoUpgrades(rollout.ctx)
+  await pass()
+  expect([await reason(), (await upgrades()).length]).toEqual([failure, 3])
   // It starts anew with a setting that is written differently.
   await set({ ...toNew, time_of_day: '02:01' })
   await beginAutoUpgrades(rollout.ctx)

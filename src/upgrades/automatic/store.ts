@@ -78,12 +78,23 @@ export async function deleteTimes(db: Db): Promise<void> {
   )
 }
 
-/** Sets when the automatic upgrades of a site are due; what was before with another setting is forgotten. */
+/**
+ * Sets when the automatic upgrades of a site are due. What came of earlier ones is forgotten with another setting, and kept with another
+ * zone.
+ */
 export async function upsertTime(
   tx: Tx,
   { orgId, siteId }: SiteScope,
   { ruleHash, timezone, dueAt }: Pick<AutoUpgradeSite, 'ruleHash' | 'timezone'> & { readonly dueAt: Date },
 ): Promise<void> {
+  const { numUpdatedRows } = await tx
+    .updateTable('siteAutoUpgrade')
+    .set({ timezone, dueAt })
+    .where('orgId', '=', orgId)
+    .where('siteId', '=', siteId)
+    .where('ruleHash', '=', ruleHash)
+    .executeTakeFirst()
+  if (numUpdatedRows > 0n) return
   const fresh = { ruleHash, timezone, dueAt, ranAt: null, upgradeId: null, failedIds: [], reason: null }
   await tx
     .insertInto('siteAutoUpgrade')
