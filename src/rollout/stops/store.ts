@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { InOrg } from '../../access/scope.ts'
+import type { InOrg, SitesScope } from '../../access/scope.ts'
+import { inSites } from '../../access/store-sites.ts'
 import { cancelQueuedCommands } from '../../devices/commands/store-cancel.ts'
 import { type DownloadKey, fenceDownloads } from '../../firmware/downloads/store-downloads.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
@@ -96,12 +97,16 @@ export async function listRunning(
   return new Set(rows.map((row) => row.orgUpgradeId))
 }
 
-/** True if the engine has not yet released the devices of an upgrade that stops: its next round does, except those in flight. */
-export async function hasPendingStops(reader: Reader, { orgId }: InOrg, nowMs: number): Promise<boolean> {
+/**
+ * True if the engine has not yet released the devices of an upgrade that stops at these sites: its next round does, except those in
+ * flight.
+ */
+export async function hasPendingStops(reader: Reader, scope: SitesScope, nowMs: number): Promise<boolean> {
   const row = await reader
     .selectFrom('siteUpgrade')
     .select('id')
-    .where('orgId', '=', orgId)
+    .where('orgId', '=', scope.orgId)
+    .where(inSites(scope, sql.ref('siteId')))
     .where('finishedAt', 'is', null)
     .where('stopping', 'is not', null)
     .where('dueMs', '<=', nowMs)

@@ -1,5 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { systemSiteScope } from '../../../src/access/scope.ts'
 import type { TargetState } from '../../../src/rollout/rollout.ts'
+import { hasPendingStops } from '../../../src/rollout/stops/store.ts'
 import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgrade.ts'
 import { listFwUpdates } from '../../support/fleets/device-upgrades.ts'
 import { NEW, type SeededDevice } from '../../support/fleets/fleet.ts'
@@ -119,6 +121,22 @@ it('an upgrade of which every device failed has failed', async () => {
   await rollout.play(() => 'refuses_content')
   expect(countOf(await read(id))).toEqual({ failed: 40 })
   expect(statusOf(await read(id))).toEqual(['failed'])
+})
+
+it('a site awaits the stops of its own upgrades alone', async () => {
+  await seed([1, 1])
+  const [first, second] = rollout.org.sites.map(({ id: siteId }) => siteId)
+  const { id } = await create({ all_sites: false, site_ids: [first ?? ''] })
+  await advance()
+  await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  const { db, serviceClock } = rollout.ctx
+  const { orgId } = rollout.org.scope
+  const awaits = (siteId = '') =>
+    hasPendingStops(db, systemSiteScope('operator', { orgId, siteId }), serviceClock.nowMs())
+  expect([await awaits(first), await awaits(second)]).toEqual([true, false])
+  expect(await hasPendingStops(db, rollout.org.scope, serviceClock.nowMs())).toBe(true)
+  await advance()
+  expect(await awaits(first)).toBe(false)
 })
 
 it('a cancelled upgrade releases its devices to an upgrade that is requested at the same moment', async () => {
