@@ -233,6 +233,16 @@ describe('the stream', () => {
     expect(client.received).toEqual([])
   })
 
+  it('answers a ping before earlier requests that wait for the database', async () => {
+    const client = await open()
+    client.send({ subscribe: `/sites/${siteId}/devices` })
+    client.send({ ping: true })
+    expect([await client.next(), await client.next()]).toEqual([
+      { event: 'pong' },
+      expect.objectContaining({ event: 'channel_subscribed' }),
+    ])
+  })
+
   it('accepts at most two thousand channels', async () => {
     const client = await open()
     const channels = Array.from({ length: 2001 }, (_, index) => {

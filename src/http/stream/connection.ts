@@ -5,7 +5,7 @@ import type { PlaceScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Channel } from './channel.ts'
-import { decodeRequest } from './decode-request.ts'
+import { type StreamRequest, decodeRequest } from './decode-request.ts'
 import type { NamedChannel } from './find-channel.ts'
 import { type Message, createMessage } from './history.ts'
 import type { Hub, Listener } from './hub.ts'
@@ -93,19 +93,21 @@ export class StreamConnection implements Listener {
   }
 
   #onRequest(text: string): void {
+    const request = decodeRequest(text)
+    // It asks whether the connection is alive, not whether earlier requests are answered.
+    if (request.kind === 'ping') return this.#answer({ event: 'pong' })
     this.#waiting += 1
     if (this.#waiting > MAX_WAITING) this.#socket.pause()
     this.#turn = this.#turn
-      .then(() => this.#handle(text))
+      .then(() => this.#handle(request))
       .finally(() => {
         this.#waiting -= 1
         if (this.#waiting <= MAX_WAITING && this.#socket.isPaused) this.#socket.resume()
       })
   }
 
-  async #handle(text: string): Promise<void> {
+  async #handle(request: Exclude<StreamRequest, { kind: 'ping' }>): Promise<void> {
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    const request = decodeRequest(text)
     if (request.kind === 'malformed') return this.close(closeCodes.policy, request.why)
     const { channel } = request
     if (request.kind === 'subscribe') return this.#subscribe(channel, request.after)

@@ -15,12 +15,19 @@ describe('a request to the stream', () => {
     expect(decodeRequest('{"unsubscribe": "/x"}')).toEqual({ kind: 'unsubscribe', channel: '/x' })
   })
 
+  it('asks for an answer', () => {
+    expect(decodeRequest('{"ping": true}')).toEqual({ kind: 'ping' })
+  })
+
   it.each([
     ['', 'A message must be a JSON object'],
     ['[]', 'A message must be a JSON object'],
     ['null', 'A message must be a JSON object'],
-    ['{}', 'A message must have either subscribe or unsubscribe'],
-    ['{"subscribe": "/x", "unsubscribe": "/x"}', 'A message must have either subscribe or unsubscribe'],
+    ['{}', 'A message must have one of subscribe, unsubscribe and ping'],
+    ['{"subscribe": "/x", "unsubscribe": "/x"}', 'A message must have one of subscribe, unsubscribe and ping'],
+    ['{"subscribe": "/x", "ping": true}', 'A message must have one of subscribe, unsubscribe and ping'],
+    ['{"ping": 1}', 'ping must be true'],
+    ['{"ping": true, "after": 1}', 'Only subscribe takes after'],
     ['{"subscribe": 1}', 'A channel must be a text of at most 300 characters'],
     [JSON.stringify({ subscribe: 'x'.repeat(301) }), 'A channel must be a text of at most 300 characters'],
     ['{"subscribe": "/x", "after": 1.5}', 'after must be the seq of a message'],

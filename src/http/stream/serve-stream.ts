@@ -36,7 +36,7 @@ interface Upgrade {
 }
 
 /**
- * Serves live changes by WebSocket. Source: contract notes, "Live updates"; `seq`, `after` and `missed` are ours.
+ * Serves live changes by WebSocket. Source: contract notes, "Live updates"; `seq`, `after`, `missed`, `ping` and `pong` are ours.
  * @param checkMs How often permissions are checked again.
  */
 export function serveStream(
