@@ -1,9 +1,10 @@
 import { glob, readFile } from 'node:fs/promises'
 import type { Locator, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addSite, claimNewDevice } from '../support/fleets/devices.ts'
+import { addSite, claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
 import { addPerson } from '../support/people.ts'
-import { noChromium } from '../support/peers/chromium.ts'
+import { noChromium, openSession, openView } from '../support/peers/chromium.ts'
+import { openRoute } from '../support/peers/route.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
@@ -123,6 +124,38 @@ describe.skipIf(noChromium !== null)(
       await page.unroute('**/events/search?**')
       await part.getByRole('button', { name: 'Try again' }).click()
       await part.waitFor({ state: 'detached' })
+      await context.close()
+    })
+
+    it('notices a route that was dropped, says so, and catches up', { timeout: 2 * WITHIN_MS }, async () => {
+      const siteId = await addSite(world, 'Hamar')
+      const { mac } = await claimNewDevice(world, { siteId })
+      const run = (firmware: string) => connectDevice(world.ctx, mac, { firmware })
+      await run('before')
+      const route = await openRoute(world.url)
+      const context = await openView(world.browser, route.url)
+      const page = await context.newPage()
+      await page.clock.install()
+      await openSession(context, world.org)
+      const runs = (firmware: string) => page.getByRole('cell', { name: firmware, exact: true })
+      await page.goto(`${world.path}/devices?site=${siteId}`)
+      await runs('before').waitFor()
+      await run('live')
+      await runs('live').waitFor()
+
+      route.drop()
+      await run('after')
+      // Nothing arrives any more, not even an end.
+      await page.clock.fastForward(20_000)
+      await page.clock.fastForward(10_000)
+      const away = page.getByText('The server does not answer. What you see may be old')
+      await away.waitFor()
+      await runs('live').waitFor()
+      route.restore()
+      await runs('after').waitFor()
+      await away.waitFor({ state: 'detached' })
+      await run('live again')
+      await runs('live again').waitFor()
       await context.close()
     })
 

@@ -1,3 +1,5 @@
+import { watchSilence } from './silence.ts'
+
 /** Hears the changes of one channel. */
 export interface StreamListener {
   onData(data: unknown): void
@@ -25,7 +27,10 @@ interface Subscription {
 export interface StreamParts {
   readonly connect: () => WebSocket
   readonly random: () => number
-  readonly schedule: (run: () => void, ms: number) => void
+  /** @returns A function that cancels it. */
+  readonly schedule: (run: () => void, ms: number) => () => void
+  /** Hears that a connection is silent: the server may be unreachable. */
+  readonly suspect: () => void
 }
 
 const FIRST_DELAY_MS = 500
@@ -38,7 +43,7 @@ export function reconnectDelayMs(attempt: number, random: number): number {
   return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** attempt) * (0.5 + random / 2)
 }
 
-export function createStream({ connect, random, schedule }: StreamParts): LiveStream {
+export function createStream({ connect, random, schedule, suspect }: StreamParts): LiveStream {
   const subscriptions = new Map<string, Subscription>()
   let socket: WebSocket | null = null
   let attempt = 0
@@ -58,12 +63,19 @@ export function createStream({ connect, random, schedule }: StreamParts): LiveSt
     if (isPaused || socket !== null || subscriptions.size === 0) return
     const opened = connect()
     socket = opened
-    opened.addEventListener('open', () => {
-      attempt = 0
-      for (const [channel, subscription] of subscriptions) request(channel, subscription)
+    const watch = watchSilence({
+      schedule,
+      ask: () => send({ ping: true }),
+      onSilent() {
+        lose()
+        opened.close()
+        suspect()
+      },
     })
-    opened.addEventListener('message', ({ data }: MessageEvent<string>) => receive(data))
-    opened.addEventListener('close', () => {
+    // The end of one that was silent comes late, or never.
+    const lose = (): void => {
+      watch.stop()
+      if (socket !== opened) return
       socket = null
       if (isPaused || subscriptions.size === 0 || isWaiting) return
       // A network may pass no stream: then the attempts set the pace at which pages read.
@@ -71,7 +83,17 @@ export function createStream({ connect, random, schedule }: StreamParts): LiveSt
       isWaiting = true
       schedule(open, reconnectDelayMs(attempt, random()))
       attempt += 1
+    }
+    opened.addEventListener('open', () => {
+      watch.heard()
+      attempt = 0
+      for (const [channel, subscription] of subscriptions) request(channel, subscription)
     })
+    opened.addEventListener('message', ({ data }: MessageEvent<string>) => {
+      watch.heard()
+      receive(data)
+    })
+    opened.addEventListener('close', lose)
   }
 
   function receive(text: string): void {
@@ -139,11 +161,15 @@ export function parseMessage(text: string): StreamMessage | null {
 }
 
 /** Connects to the stream of the server that served the page. */
-export function browserStream(): LiveStream {
+export function browserStream(suspect: () => void): LiveStream {
   const { protocol, host } = globalThis.location
   return createStream({
     connect: () => new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}/api-ws/v1/stream`),
     random: Math.random,
-    schedule: (run, ms) => setTimeout(run, ms),
+    schedule(run, ms) {
+      const timer = setTimeout(run, ms)
+      return () => clearTimeout(timer)
+    },
+    suspect,
   })
 }

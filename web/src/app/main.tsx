@@ -55,7 +55,7 @@ const session = createPageSession({
   },
 })
 const api = createApi({ reachability, token: session.token })
-const server = { api, reachability, session, stream: browserStream() }
+const server = { api, reachability, session, stream: browserStream(() => reachability.suspect()) }
 const queries = createQueries(session)
 const router = createConsoleRouter({ api, queries })
 // It hears the keys before all that is listening on the page.
