@@ -54,6 +54,10 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
       await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
       await page.getByText('Nothing was started: 1 fact that the plan relied on changed').waitFor()
       await page.getByText('Upgrades 1 appliance in 1 phase').waitFor()
+      // What the text names leads there.
+      const skipped = page.getByRole('region', { name: 'Skipped' })
+      const leads = skipped.getByRole('link', { name: `upgrade …${other.id.slice(-6)}` })
+      expect(await leads.getAttribute('href')).toBe(`${org}/upgrades/${other.id}`)
       await server.call('POST', `${org}/mxedges/upgrade/${other.id}/cancel`)
       await playUpgrades(server, [], server.org.orgId)
       await page.getByRole('button', { name: 'Preview again' }).click()

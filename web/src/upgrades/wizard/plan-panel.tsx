@@ -8,6 +8,7 @@ import { SiteTime } from '../../display/times/time.tsx'
 import type { Site } from '../../orgs/sites.ts'
 import { type UpgradeKind, kinds } from '../overview.ts'
 import { PhaseSegments } from '../phase-segments.tsx'
+import { UpgradeText } from '../upgrade-text.tsx'
 import { type Draft, isSingle, settle } from './draft.ts'
 import { emptyPhasesText, gatesOfPlan, optionTexts, planText } from './plan-text.ts'
 import { type NamedMember, type Plan, type PlanChanges, type PlanNote, groupByReason } from './plan.ts'
@@ -39,19 +40,19 @@ export function PlanPanel({ orgId, draft, plan, sites }: PlanPanelProps & { read
       {plan.skipped.length > 0 && (
         <section className="plan-line" aria-label="Skipped">
           <p>Skips {counted(plan.skipped.length, unit)}:</p>
-          <ReasonList notes={plan.skipped} unit={unit} />
+          <ReasonList orgId={orgId} notes={plan.skipped} unit={unit} />
         </section>
       )}
       {plan.notes.map(({ siteId, reason }) => (
         <p className="plan-line" key={`${siteId} ${reason}`}>
           {kind !== 'mxedge' && `${siteId === undefined ? 'All sites' : (sites?.get(siteId)?.label ?? siteId)}: `}
-          {localText(reason, sites?.get(siteId ?? '')?.timezone ?? zone)}
+          <UpgradeText orgId={orgId} text={localText(reason, sites?.get(siteId ?? '')?.timezone ?? zone)} />
         </p>
       ))}
       {plan.noted.length > 0 && (
         <section className="plan-line" aria-label={`${kinds[kind].text} with a note`}>
           <p>Of the {unit}s that are upgraded:</p>
-          <ReasonList notes={plan.noted} unit={unit} />
+          <ReasonList orgId={orgId} notes={plan.noted} unit={unit} />
         </section>
       )}
     </Panel>
@@ -205,13 +206,19 @@ function PhaseAppliances({ phase: { appliances, beginsAbout } }: { readonly phas
   )
 }
 
-function ReasonList({ notes, unit }: { readonly notes: readonly PlanNote[]; readonly unit: string }) {
+interface ReasonListProps {
+  readonly orgId: string
+  readonly notes: readonly PlanNote[]
+  readonly unit: string
+}
+
+function ReasonList({ orgId, notes, unit }: ReasonListProps) {
   const zone = useTextZone()
   return (
     <ul>
       {groupByReason(notes).map(({ reason, members }) => (
         <li key={reason}>
-          {counted(members.length, unit)}: {localText(reason, zone)}{' '}
+          {counted(members.length, unit)}: <UpgradeText orgId={orgId} text={localText(reason, zone)} />{' '}
           <span className="muted">
             {members.slice(0, MAX_MEMBERS).map((member, index) => (
               <Fragment key={member.id}>
@@ -231,8 +238,14 @@ function MemberName({ member: { name, address } }: { readonly member: NamedMembe
   return <span title={address}>{name}</span>
 }
 
+interface PlanChangesNoteProps {
+  readonly orgId: string
+  readonly changes: PlanChanges
+  readonly sites: Sites
+}
+
 /** Why the plan that a person has seen was not carried out. */
-export function PlanChangesNote({ changes, sites }: { readonly changes: PlanChanges; readonly sites: Sites }) {
+export function PlanChangesNote({ orgId, changes, sites }: PlanChangesNoteProps) {
   const shown = changes.differences.slice(0, MAX_CHANGES)
   const zone = useTextZone()
   return (
@@ -245,7 +258,7 @@ export function PlanChangesNote({ changes, sites }: { readonly changes: PlanChan
         {shown.map(({ member, siteId, reason }) => (
           <li key={`${member?.id} ${siteId} ${reason}`}>
             {member === undefined ? (sites?.get(siteId ?? '')?.label ?? siteId) : <MemberName member={member} />}{' '}
-            {localText(reason, sites?.get(siteId ?? '')?.timezone ?? zone)}
+            <UpgradeText orgId={orgId} text={localText(reason, sites?.get(siteId ?? '')?.timezone ?? zone)} />
           </li>
         ))}
         {changes.total > shown.length && <li>and {changes.total - shown.length} more</li>}

@@ -147,7 +147,7 @@ function Wizard({ orgId, draft, above, onChange }: WizardProps) {
         {!isSingle(draft) && <StrategyPanel draft={draft} errorOf={errorOf} onChange={onChange} />}
       </div>
       <TextZone value={planZone}>
-        {changes !== null && plan !== undefined && <PlanChangesNote changes={changes} sites={sites} />}
+        {changes !== null && plan !== undefined && <PlanChangesNote orgId={orgId} changes={changes} sites={sites} />}
         {plan !== undefined && <PlanPanel orgId={orgId} draft={draft} plan={plan} sites={sites} />}
       </TextZone>
       {(field === null || !hasField(request, field)) && <ProblemNote problem={problem} />}

@@ -12,6 +12,7 @@ import { sharedZone, useSites } from '../../../orgs/sites.ts'
 import { goalText, kinds, standingOf } from '../../overview.ts'
 import { stateOf } from '../../upgrade.ts'
 import { EndTime } from '../end-time.tsx'
+import { UpgradeText } from '../../upgrade-text.tsx'
 import { PhaseWindow } from '../phases/phase-window.tsx'
 import { begins } from '../../exclusion.ts'
 import { awaitedText } from '../../verdict.ts'
@@ -121,7 +122,7 @@ function NotesPanel({ orgId, upgrade: { notes }, names, zone }: NotesPanelProps)
                 {name ?? names.get(id) ?? 'Appliance'}
               </Link>
             )}{' '}
-            {localText(reason, zone)}
+            <UpgradeText orgId={orgId} text={localText(reason, zone)} />
           </li>
         ))}
       </ul>

@@ -8,6 +8,7 @@ import { useTextZone } from '../../../display/times/text-zone.ts'
 import { stepText } from '../../appliance-step.ts'
 import { type ApplianceTarget, applianceStates, orderTargets } from '../../appliance.ts'
 import { useExclusion } from '../../exclude-button.tsx'
+import { UpgradeText } from '../../upgrade-text.tsx'
 import { ExcludeAppliance } from './exclude-appliance.tsx'
 import type { AppliancePlace } from './use-appliance-rollout.ts'
 
@@ -54,7 +55,7 @@ export function ApplianceTargets({ place, targets, excludable, onDone }: Applian
             },
             { title: 'Phase', className: 'wide', renderCell: ({ phase }) => phase ?? '–' },
             { title: 'Steps', renderCell: ({ steps }) => <Steps steps={steps} /> },
-            ...(hasCauses ? [causeColumn(zone)] : []),
+            ...(hasCauses ? [causeColumn(orgId, zone)] : []),
             ...(excludable.size > 0
               ? [
                   {
@@ -72,8 +73,11 @@ export function ApplianceTargets({ place, targets, excludable, onDone }: Applian
   )
 }
 
-function causeColumn(zone: string | undefined): Column<ApplianceTarget> {
-  return { title: 'Cause', renderCell: ({ reason }) => (reason === undefined ? '' : causeText(reason, zone)) }
+function causeColumn(orgId: string, zone: string | undefined): Column<ApplianceTarget> {
+  return {
+    title: 'Cause',
+    renderCell: ({ reason }) => reason !== undefined && <UpgradeText orgId={orgId} text={causeText(reason, zone)} />,
+  }
 }
 
 function Steps({ steps }: Pick<ApplianceTarget, 'steps'>) {

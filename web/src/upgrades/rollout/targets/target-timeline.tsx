@@ -8,6 +8,7 @@ import { QueryView } from '../../../display/layout/query-view.tsx'
 import { SiteTime } from '../../../display/times/time.tsx'
 import { causeText } from '../../../display/texts/cause-text.ts'
 import { type UpgradePlace, getTarget } from '../../calls.ts'
+import { UpgradeText } from '../../upgrade-text.tsx'
 import { stepText } from './step-text.ts'
 
 interface TargetTimelineProps {
@@ -51,7 +52,11 @@ export function TargetTimeline({ place, mac, title, zone, device, onClose }: Tar
                     </span>
                     <SiteTime at={step.timestamp} zone={zone} />
                   </div>
-                  {step.cause !== '' && <p>{causeText(step.cause, zone)}</p>}
+                  {step.cause !== '' && (
+                    <p>
+                      <UpgradeText orgId={place.orgId} text={causeText(step.cause, zone)} />
+                    </p>
+                  )}
                 </li>
               ))}
             </ol>

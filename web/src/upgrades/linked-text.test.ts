@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { partsOf, shortName } from './linked-text.ts'
+
+const [one, other] = ['0199c0de-0000-7000-8000-00000000000a', '0199c0de-0000-7000-8000-00000000000b']
+
+it('finds the upgrades that a text names', () => {
+  expect(partsOf(`it is in upgrade ${one}`)).toEqual(['it is in ', { upgradeId: one }])
+  expect(partsOf(`upgrade ${one} takes it over from upgrade ${other}, now`)).toEqual([
+    { upgradeId: one },
+    ' takes it over from ',
+    { upgradeId: other },
+    ', now',
+  ])
+})
+
+it('leaves texts without one', () => {
+  for (const text of ['in another upgrade', 'upgrade 7', `device ${one}`, `upgrade ${one}0`])
+    expect(partsOf(text)).toEqual([text])
+  expect(partsOf('')).toEqual([])
+})
+
+it('names an upgrade by the end of its id, because ids of the same time begin alike', () => {
+  expect(shortName(one)).toBe('upgrade …00000a')
+})

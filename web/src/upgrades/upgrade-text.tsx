@@ -1,0 +1,23 @@
+import { Link } from '@tanstack/react-router'
+import { useMay } from '../accounts/self.ts'
+import { partsOf, shortName } from './linked-text.ts'
+
+interface UpgradeTextProps {
+  readonly orgId: string
+  readonly text: string
+}
+
+/** A text of the server. The upgrades that it names lead to their pages, which roles in single sites do not reach. */
+export function UpgradeText({ orgId, text }: UpgradeTextProps) {
+  const mayOpen = useMay('read', { orgId })
+  if (!mayOpen) return text
+  return partsOf(text).map((part) =>
+    typeof part === 'string' ? (
+      part
+    ) : (
+      <Link key={part.upgradeId} to="/orgs/$orgId/upgrades/$upgradeId" params={{ orgId, upgradeId: part.upgradeId }}>
+        {shortName(part.upgradeId)}
+      </Link>
+    ),
+  )
+}
