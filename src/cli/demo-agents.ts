@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process'
-import { mkdir } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Client } from './client.ts'
+import { messageOf } from '../platform/message-of.ts'
 import { demoMxedges, demoRouter } from './demo-fleet.ts'
 
 export interface DemoAgents {
@@ -28,9 +30,14 @@ export async function ensureMxedges(client: Client, orgId: string): Promise<void
     if (!there.some(({ name }) => name === mxedge.name)) await client.call('POST', path, mxedge)
 }
 
+/** The agent ends with it when its registration has ended. */
+const UNREGISTERED = 3
+/** The file in the folder of an agent that ended so. With its code it would register in place of the machine that replaced it. */
+const ENDED = 'ended'
+
 /**
  * Starts a real agent, which changes nothing on this machine, for each edge appliance and the router of the demo, as far
- * as they still exist. Resolves when all are connected or have ended: a user may have replaced one of them.
+ * as they still exist, and their users have not ended their registrations. Resolves when all are connected or have ended.
  */
 export async function runAgents(client: Client, demo: DemoAgents): Promise<void> {
   const agents = [...(await listEdgeAgents(client, demo.orgId)), ...(await listRouterAgents(client, demo.orgId))]
@@ -74,6 +81,8 @@ async function listRouterAgents(client: Client, orgId: string): Promise<DemoAgen
 async function runAgent({ title, folder, code, args }: DemoAgent, place: Omit<DemoAgents, 'orgId'>): Promise<void> {
   const { url, edgePort, dataDir } = place
   const state = join(dataDir, folder)
+  const ended = join(state, ENDED)
+  if (existsSync(ended)) return
   await mkdir(state, { recursive: true, mode: 0o700 })
   const ca = url.startsWith('https:') ? ['--ca', join(dataDir, 'device-ca', 'ca.pem')] : []
   // A service with a free port has another one after each start.
@@ -90,9 +99,13 @@ async function runAgent({ title, folder, code, args }: DemoAgent, place: Omit<De
       if (line.includes('"what":"connected"')) resolve()
     })
     child.once('error', () => resolve())
-    child.once('exit', (ended) => {
+    child.once('exit', (code) => {
       resolve()
-      if (ended !== 0) process.stderr.write(`signalbox: the agent of ${title} ended (${ended})\n`)
+      if (code !== 0) process.stderr.write(`signalbox: the agent of ${title} ended (${code})\n`)
+      if (code === UNREGISTERED)
+        writeFile(ended, '').catch((error: unknown) =>
+          process.stderr.write(`signalbox: ${ended} could not be written: ${messageOf(error)}\n`),
+        )
     })
   })
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -6,6 +7,7 @@ import { builtProgram } from '../support/servers/built-program.ts'
 import { programsOf } from '../support/servers/programs-of.ts'
 import { type ServerProcess, startFirstServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 interface Listed {
   readonly mac: string
@@ -72,10 +74,20 @@ it("starts a second demo with the first one's data, as its user left it", { time
   expect(await routerOf(after)).toMatchObject(running)
   expect(await readFile(join(dataDir, 'demo-router', 'registration.json'), 'utf8')).toBe(registration)
 
-  // It also starts after a kill, and without the router that its user has removed.
+  // It also starts after a kill, without the router that its user has removed. An appliance whose registration the user has ended stays free.
   await after.call('PUT', inventory, { op: 'delete', macs: [router] })
+  const mxedges = `/api/v1/orgs/${demo.org_id}/mxedges`
+  const [ended] = (await after.call('GET', mxedges)) as { id: string; name: string }[]
+  await after.call('POST', `${mxedges}/${ended?.id}/restart`, {})
+  const mark = join(dataDir, 'demo-edges', ended?.id ?? '', 'ended')
+  await waitUntil('the end of its agent', () => existsSync(mark))
   await second.kill('SIGKILL')
   const last = connect(await startServerProcess({ dataDir, demo: true }))
   expect(await last.call('GET', `${inventory}?mac=${router}`)).toEqual([])
   expect(await last.call('GET', `${inventory}?limit=1000`)).toHaveLength(60)
+  const left = (await last.call('GET', stats)) as { id: string; status: string }[]
+  expect(left.map(({ id, status }) => status === (id === ended?.id ? 'disconnected' : 'connected'))).toEqual([
+    true,
+    true,
+  ])
 })
