@@ -208,7 +208,19 @@ export function testUpgrades(opened: () => SignedIn): void {
 
       // A link may name a router that has left its site since then.
       const gone = '00000000-0000-4000-8000-000000000001'
+      // There may be thousands of routers.
+      const inventory = '**/inventory?**'
+      const held = Promise.withResolvers<void>()
+      await page.route(inventory, async (route) => {
+        await held.promise
+        return route.continue()
+      })
       await page.goto(`${org}/upgrades/new?kind=ssr&ids=${encodeURIComponent(JSON.stringify([gone]))}`)
+      const reading = page.getByText('The routers are being read')
+      await reading.waitFor()
+      held.resolve()
+      await reading.waitFor({ state: 'detached' })
+      await page.unroute(inventory)
       const stale = page.getByLabel(`${gone} (no longer in a site)`)
       // It leaves the list as soon as it is no longer chosen.
       await stale.click()

@@ -10,6 +10,7 @@ import { failureOf } from '../../display/layout/load-failure.ts'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { sharedZone, useSites } from '../../orgs/sites.ts'
+import { kinds } from '../overview.ts'
 import { ChoosePanel } from './choose-panel.tsx'
 import { MissingSite } from '../../orgs/missing-site.tsx'
 import { type Draft, isSingle, settle } from './draft.ts'
@@ -163,6 +164,11 @@ function Wizard({ orgId, draft, above, onChange }: WizardProps) {
           >
             {plan === undefined ? 'Preview the plan' : 'Preview again'}
           </Button>
+        )}
+        {members.isLoading && (
+          <p className="hint" role="status">
+            The {kinds[kind].unit}s are being read
+          </p>
         )}
         {plan !== undefined && plan.total > 0 && (
           <ConfirmButton
