@@ -167,5 +167,5 @@ async function showPlan(page: Page): Promise<void> {
 
 async function previewPlan(page: Page): Promise<void> {
   await press('Preview the plan')(page)
-  await page.getByRole('button', { name: 'Start the upgrade…' }).waitFor()
+  await page.getByRole('button', { name: 'Start the upgrade…' }).scrollIntoViewIfNeeded()
 }

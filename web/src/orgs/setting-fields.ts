@@ -67,7 +67,7 @@ export const settingGroups: readonly SettingGroup[] = [
         path: ['maintenance_windows'],
         label: 'Maintenance windows',
         description:
-          'One per line, such as "sat sun 22:00-04:00", in the time of each site. Empty: upgrades can start at any time',
+          'One per line, such as "sat sun 22:00-04:00", in the local time of the site. Empty: upgrades can start at any time',
         kind: 'windows',
       },
       {
@@ -119,7 +119,7 @@ export const settingGroups: readonly SettingGroup[] = [
       {
         path: ['auto_upgrade', 'time_of_day'],
         label: 'Time',
-        description: 'Such as 03:30, in the time of each site. Empty: 02:00',
+        description: 'Such as 03:30, in the local time of the site. Empty: 02:00',
         kind: 'text',
       },
       {
