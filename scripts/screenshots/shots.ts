@@ -77,7 +77,13 @@ export function demoShots(demo: Demo, { mapId, upgrades, webhookId, ssoId, mxedg
     },
     { name: 'upgrades', path: `${org}/upgrades`, text: 'To 3.2.0' },
     { name: 'wizard', path: `${org}/upgrades/new?gate=first`, text: 'Strategy' },
-    { name: 'wizard-plan', path: `${org}/upgrades/new?gate=first`, text: 'Strategy', act: previewPlan },
+    // Most devices are in the upgrades of the other pictures.
+    {
+      name: 'wizard-plan',
+      path: `${org}/upgrades/new?gate=first&takeover=waiting`,
+      text: 'Strategy',
+      act: previewPlan,
+    },
     {
       name: 'wizard-start',
       path: `${org}/upgrades/new?gate=first`,
