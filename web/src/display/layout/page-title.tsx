@@ -23,7 +23,7 @@ export function PageTitle({ title, above, children, actions, call }: PageTitlePr
       <div>
         {above !== undefined && <div className="page-above">{above}</div>}
         <h1>{title}</h1>
-        {children !== undefined && <div className="page-states">{children}</div>}
+        {children !== undefined && children !== false && <div className="page-states">{children}</div>}
       </div>
       {(actions !== undefined || call !== undefined) && (
         <div className="page-actions">
