@@ -75,7 +75,7 @@ const webhookFields: readonly WebhookField[] = [
     name: 'filter',
     label: 'Filter',
     kind: 'path',
-    description: 'A JSONPath; only events that it matches are sent',
+    description: "A JSONPath, such as $.events[?@.type == 'AP_DISCONNECTED']; only events that it matches are sent",
   },
   {
     name: 'order',
