@@ -172,6 +172,18 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await context.close()
   })
 
+  it('says where a receiver that can not be called fetches its messages', { timeout: WITHIN_MS }, async () => {
+    const id = await world.addWebhook({ name: 'Fetched', type: 'pull', topics: ['audits'] })
+    const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
+    await page.getByText(`/api/v1${world.path}/webhooks/${id}/messages`).waitFor()
+    await page.getByText('once its receiver has fetched and acknowledged them').waitFor()
+    expect(await page.getByText('Certificate of the receiver').count()).toBe(0)
+    await page.getByRole('button', { name: 'Send a test message' }).press('Enter')
+    await page.getByText('It waits for its receiver').waitFor()
+    await expectAccessible(page)
+    await context.close()
+  })
+
   it('shows undelivered messages, and sends them again', { timeout: WITHIN_MS }, async () => {
     const webhook = { name: 'Tickets', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false }
     const id = await world.addWebhook(webhook)

@@ -3,6 +3,8 @@ import {
   type Health,
   type Webhook,
   healthWordsOf,
+  messagesPath,
+  noDeliveryText,
   parseWebhooksSearch,
   pendingText,
   rateLimitText,
@@ -66,4 +68,13 @@ it('keeps of an address of the list what filters it', () => {
   expect(parseWebhooksSearch({ site: 's', failing: true, page: 2 })).toEqual({ site: 's', failing: true })
   expect(parseWebhooksSearch({ site: '', failing: 'true', name: '' })).toEqual({})
   expect(parseWebhooksSearch({ name: 24 })).toEqual({ name: '24' })
+})
+
+it('says for a receiver that fetches where, and when its deliveries appear', () => {
+  const webhook = { id: 'w', org_id: 'o', type: 'pull', for_site: false } as Webhook
+  expect(messagesPath(webhook)).toBe('/api/v1/orgs/o/webhooks/w/messages')
+  expect(messagesPath({ ...webhook, for_site: true, site_id: 's' })).toBe('/api/v1/sites/s/webhooks/w/messages')
+  expect(noDeliveryText(webhook)).toBe('Messages appear here once its receiver has fetched and acknowledged them.')
+  const filtered = noDeliveryText({ ...webhook, type: 'http-post', filter: '$.events[*]' })
+  expect(filtered).toContain('A test message appears here within seconds; others when something happens. Events that')
 })

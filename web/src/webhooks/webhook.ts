@@ -57,6 +57,25 @@ export function textIn(webhook: Webhook, field: string): string {
   return typeof value === 'string' ? value : ''
 }
 
+/** True if its receiver can't be called, and fetches the messages. */
+export function isFetched({ type }: Pick<Webhook, 'type'>): boolean {
+  return type === 'pull'
+}
+
+/** Returns the path at which the receiver of a webhook fetches its messages. */
+export function messagesPath(webhook: Webhook): string {
+  const place = webhook.for_site ? `/sites/${textIn(webhook, 'site_id')}` : `/orgs/${webhook.org_id}`
+  return `/api/v1${place}/webhooks/${webhook.id}/messages`
+}
+
+/** Returns when deliveries of a webhook appear in a list that has none yet. */
+export function noDeliveryText(webhook: Webhook): string {
+  const text = isFetched(webhook)
+    ? 'Messages appear here once its receiver has fetched and acknowledged them.'
+    : 'A test message appears here within seconds; others when something happens.'
+  return textIn(webhook, 'filter') === '' ? text : `${text} Events that its filter does not match are not sent.`
+}
+
 /** A webhook may have no name, and one whose receiver fetches its messages has no address. */
 export function titleOf(webhook: Webhook): string {
   return textIn(webhook, 'name') || textIn(webhook, 'url') || webhook.id

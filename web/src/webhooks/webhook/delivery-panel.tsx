@@ -21,8 +21,8 @@ interface DeliveryPanelProps {
   readonly place: WebhookPlace
   readonly id: string
   readonly topics: readonly string[]
-  /** Empty: all events of the topics are sent. */
-  readonly filter: string
+  /** When deliveries appear, where there is none yet. */
+  readonly emptyText: string
   readonly isEnabled: boolean
   readonly search: DeliverySearch
   readonly mayWrite: boolean
@@ -31,7 +31,7 @@ interface DeliveryPanelProps {
 }
 
 /** The last attempts, with requests and answers. */
-export function DeliveryPanel({ place, id, topics, filter, isEnabled, search, mayWrite, zone }: DeliveryPanelProps) {
+export function DeliveryPanel({ place, id, topics, emptyText, isEnabled, search, mayWrite, zone }: DeliveryPanelProps) {
   const calls = useWebhookCalls(place)
   const [limit, setLimit] = useState(SHOWN)
   const query = useQuery({
@@ -53,8 +53,7 @@ export function DeliveryPanel({ place, id, topics, filter, isEnabled, search, ma
         {({ results }) =>
           results.length === 0 ? (
             <EmptyState title={isFiltered(search) ? 'No delivery matches' : 'No delivery within a day'}>
-              A test message appears here within seconds; others when something happens.
-              {filter !== '' && ' Events that its filter does not match are not sent.'}
+              {emptyText}
             </EmptyState>
           ) : (
             <ol className="log">

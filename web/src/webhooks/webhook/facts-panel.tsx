@@ -5,7 +5,7 @@ import { Facts } from '../../display/layout/facts.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
 import { useTopics } from '../use-webhooks.ts'
-import { type Webhook, rateLimitText, textIn } from '../webhook.ts'
+import { type Webhook, isFetched, messagesPath, rateLimitText, textIn } from '../webhook.ts'
 
 interface FactsPanelProps {
   readonly webhook: Webhook
@@ -25,7 +25,8 @@ export function FactsPanel({ webhook, zone }: FactsPanelProps) {
     ['Type', webhook.type],
     ['Address', url !== '' && <Address url={url} />],
     ['Topics', topics],
-    ['Certificate of the receiver', webhook.verify_cert ? 'is checked' : 'is not checked'],
+    ['Fetched by GET', isFetched(webhook) && <span className="mono">{messagesPath(webhook)}</span>],
+    ['Certificate of the receiver', !isFetched(webhook) && (webhook.verify_cert ? 'is checked' : 'is not checked')],
     ['Client certificate', certificateEnd && <Until at={certificateEnd} zone={zone} />],
     ['Former secret signs', lastFormer && <Until at={lastFormer} zone={zone} />],
     ['Public key', webhook['ed25519_signatures'] === true && <PublicKey webhook={webhook} />],

@@ -16,9 +16,10 @@ import {
   type Webhook,
   type WebhookPlace,
   healthWordsOf,
+  isFetched,
+  noDeliveryText,
   pathOf,
   placeOf,
-  textIn,
   titleOf,
   pendingText,
 } from '../webhook.ts'
@@ -57,7 +58,7 @@ export function WebhookPage() {
             place={place}
             id={webhookId}
             topics={webhook.topics}
-            filter={textIn(webhook, 'filter')}
+            emptyText={noDeliveryText(webhook)}
             isEnabled={webhook.enabled}
             search={search}
             mayWrite={mayWrite}
@@ -93,7 +94,7 @@ function WebhookTitle({ place, webhook, health, mayWrite }: WebhookTitleProps) {
         mayWrite && (
           <>
             {!webhook.enabled && <EnableButton place={place} id={webhook.id} health={health} />}
-            <PingButton place={place} id={webhook.id} />
+            <PingButton place={place} webhook={webhook} />
             <Link
               to="/orgs/$orgId/webhooks/$webhookId/edit"
               params={{ orgId, webhookId: webhook.id }}
@@ -112,7 +113,13 @@ function WebhookTitle({ place, webhook, health, mayWrite }: WebhookTitleProps) {
   )
 }
 
-function PingButton({ place, id }: { readonly place: WebhookPlace; readonly id: string }) {
+interface PingButtonProps {
+  readonly place: WebhookPlace
+  readonly webhook: Webhook
+}
+
+function PingButton({ place, webhook }: PingButtonProps) {
+  const { id } = webhook
   const calls = useWebhookCalls(place)
   const queries = useQueryClient()
   const mutation = useMutation({
@@ -125,7 +132,8 @@ function PingButton({ place, id }: { readonly place: WebhookPlace; readonly id: 
         Send a test message
       </Button>
       <span role="status" className="muted">
-        {mutation.isSuccess && 'It is on its way: its result appears below'}
+        {mutation.isSuccess &&
+          (isFetched(webhook) ? 'It waits for its receiver' : 'It is on its way: its result appears below')}
       </span>
       <ProblemNote problem={mutation.error} />
     </>
