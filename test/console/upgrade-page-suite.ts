@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest'
+import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
+import { advanceRollouts } from '../../src/rollout/worker.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
 import type { ConsoleWorld } from './world.ts'
@@ -69,6 +71,13 @@ export function testUpgradePage(opened: () => Opened): void {
     await dialog.getByText('Cancels the upgrade of 3 devices at 1 site').waitFor()
     await dialog.getByRole('button', { name: 'Cancel the upgrade' }).click()
     await page.getByText('Cancelled').first().waitFor()
+    // What it has left can be planned anew.
+    await advanceRollouts(server.ctx, defaultRolloutOptions, new AbortController().signal)
+    await page.getByText('3 devices were not begun').waitFor()
+    await expectAccessible(page)
+    await page.getByRole('link', { name: 'Plan an upgrade of the rest' }).click()
+    await page.getByRole('button', { name: 'Preview the plan' }).click()
+    await page.getByText('Upgrades 3 devices in 3 phases').waitFor()
 
     const renamed = await server.call('PUT', org, { body: { name: 'Northern lights' } })
     expect(renamed.status).toBe(200)

@@ -3,6 +3,7 @@ import { useMay, useSelf } from '../../accounts/self.ts'
 import { ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
+import { counted } from '../../display/texts/counted.ts'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTime, SiteTimeOfDay } from '../../display/times/time.tsx'
 import { TextZone, useTextZone } from '../../display/times/text-zone.ts'
@@ -14,6 +15,7 @@ import { barOf } from '../approver.ts'
 import type { UpgradePlace } from '../calls.ts'
 import { EndTime } from './end-time.tsx'
 import { estimateEnd } from './estimate-end.ts'
+import { restOf } from './rest.ts'
 import { type WindowsAhead, windowsAheadOf } from './outlook.ts'
 import { FloorPanel } from './sites/floor-panel.tsx'
 import { PhasePanel } from './phases/phase-panel.tsx'
@@ -91,6 +93,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
         </p>
       )}
       {awaited !== null && <p className="note">{awaited}</p>}
+      {mayWrite && kind === 'device' && <RestNote orgId={orgId} rest={restOf(report)} />}
       <PhasePanel report={report} hold={hold} unit={kinds[kind].unit} />
       <div id="devices">
         {hasDevices ? (
@@ -117,6 +120,24 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
         <TimelinePanel entries={timelineOf(report)} />
       </div>
     </TextZone>
+  )
+}
+
+interface RestNoteProps {
+  readonly orgId: string
+  readonly rest: ReturnType<typeof restOf>
+}
+
+/** A retry repeats what failed: those that were not begun need another upgrade. */
+function RestNote({ orgId, rest }: RestNoteProps) {
+  if (rest === null) return null
+  return (
+    <p className="note">
+      {counted(rest.count, 'device was', 'devices were')} not begun.{' '}
+      <Link to="/orgs/$orgId/upgrades/new" params={{ orgId }} search={rest.draft}>
+        Plan an upgrade of the rest
+      </Link>
+    </p>
   )
 }
 
