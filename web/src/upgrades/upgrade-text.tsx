@@ -15,7 +15,12 @@ export function UpgradeText({ orgId, text }: UpgradeTextProps) {
     typeof part === 'string' ? (
       part
     ) : (
-      <Link key={part.upgradeId} to="/orgs/$orgId/upgrades/$upgradeId" params={{ orgId, upgradeId: part.upgradeId }}>
+      <Link
+        key={part.upgradeId}
+        className="in-text"
+        to="/orgs/$orgId/upgrades/$upgradeId"
+        params={{ orgId, upgradeId: part.upgradeId }}
+      >
         {shortName(part.upgradeId)}
       </Link>
     ),
