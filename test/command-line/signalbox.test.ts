@@ -256,7 +256,7 @@ describe('upgrades', () => {
 })
 
 describe('upgrades of other kinds', () => {
-  it('of routers are listed, shown, paused, resumed and watched, lose routers, and have no approval', async () => {
+  it('of routers are listed, approved, shown, paused, resumed and watched, and lose routers', async () => {
     await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
     const headers = { 'content-type': 'application/octet-stream' }
     await server.call('POST', `/orgs/${server.org.orgId}/firmware?version=6.2.0&models=SSR120&tag=stable`, {
@@ -272,9 +272,16 @@ describe('upgrades of other kinds', () => {
       capabilities,
     })
     const made = await server.call('POST', `/orgs/${server.org.orgId}/ssr/upgrade`, {
-      body: { device_ids: [router.id], end_time: Math.floor(Date.now() / 1000) + 86_400 },
+      body: {
+        ...{ device_ids: [router.id], end_time: Math.floor(Date.now() / 1000) + 86_400 },
+        phase_gates: [{ phase: 0, wait_for: 'approval' }],
+      },
     })
     const { id } = made.body
+    expect(await signalbox(['upgrade', 'approve', id, '--phase', '0'])).toMatchObject({
+      code: 0,
+      out: `the start of upgrade ${id} approved\n`,
+    })
     expect(await json('upgrade', 'list', '--kind', 'ssr')).toEqual([
       expect.objectContaining({
         id,
@@ -290,10 +297,6 @@ describe('upgrades of other kinds', () => {
       /^SITE .* ROUTERS .*\nNorth +\S+ +queued .*\nends at 2\S+/,
     )
     expect((await signalbox(['upgrade', 'list', '--kind', 'ssr'])).out).toMatch(/SKIPPED +ENDS\n/)
-    expect(await signalbox(['upgrade', 'approve', id, '--phase', '1'])).toMatchObject({
-      code: 2,
-      err: `signalbox: upgrade ${id} has no action approve: upgrades of SSR routers have only pause, resume, cancel, retry, exclude\n`,
-    })
     expect(await signalbox(['upgrade', 'pause', id])).toMatchObject({ code: 0, out: `upgrade ${id} paused\n` })
     expect(await json('upgrade', 'list', '--kind', 'ssr', '--held')).toEqual([expect.objectContaining({ id })])
     for (const [args, out] of [

@@ -7,6 +7,8 @@ import { type Area, type Ids, create } from './area.ts'
 
 export const upgradeBody = { all_sites: true, versions: [{ version: '2.0.0' }] }
 
+const startGate = { phase: 0, wait_for: 'approval' }
+
 /** Creates firmware and upgrades to it, of the existing devices. */
 export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id: siteId }: Ids): Promise<Area> {
   // The server does this at its start; it creates the folder.
@@ -19,19 +21,24 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
   const waiting = await createWaiting(server, orgId)
   const gated = await claimNewDevice(server, { ...(siteId !== undefined && { siteId }) })
   const ofSite = await server.call('POST', `/sites/${siteId}/devices/upgrade`, {
-    body: { device_ids: [gated.id], phase_gates: [{ phase: 0, wait_for: 'approval' }] },
+    body: { device_ids: [gated.id], phase_gates: [startGate] },
   })
   const idle = await claimNewDevice(server, { ...(siteId !== undefined && { siteId }) })
-  const [router, other, third, fourth] = await claimNewDevices(server, 4, {
+  const [router, other, third, fourth, fifth, sixth] = await claimNewDevices(server, 6, {
     model: 'SSR120',
     type: 'gateway',
     ...(siteId !== undefined && { siteId }),
   })
   if (router === undefined || other === undefined || third === undefined || fourth === undefined)
     throw new Error('no router')
+  if (fifth === undefined || sixth === undefined) throw new Error('no router to approve')
   await create(server, `/orgs/${orgId}/firmware?version=6.2.0&models=SSR120&tag=stable`, 'an image of routers')
   const ssrPath = `/orgs/${orgId}/ssr/upgrade`
   const ssr = { ids: { upgrade_id: await create(server, ssrPath, { device_ids: [other.id] }) } }
+  const approvalOf = async (id: string) => {
+    const body = { device_ids: [id], phase_gates: [startGate] }
+    return { ids: { upgrade_id: await create(server, ssrPath, body) }, body: { phase: 0 } }
+  }
   const siteUpgrade = { ids: { upgrade_id: ofSite.body.upgrade_id } }
   return {
     ids: { image_id: image, upgrade_id: upgrade },
@@ -90,6 +97,7 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       getOrgSsrUpgradeTarget: { ids: { ...ssr.ids, device_mac: other.mac } },
       pauseOrgSsrUpgrade: ssr,
       resumeOrgSsrUpgrade: ssr,
+      approveOrgSsrUpgrade: await approvalOf(fifth.id),
       retryOrgSsrUpgrade: { ...ssr, body: {} },
       excludeOrgSsrUpgrade: { ...ssr, body: { macs: [other.mac] } },
       getSiteSsrUpgradeReport: ssr,
@@ -97,6 +105,7 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       getSiteSsrUpgradeTarget: { ids: { ...ssr.ids, device_mac: other.mac } },
       pauseSiteSsrUpgrade: ssr,
       resumeSiteSsrUpgrade: ssr,
+      approveSiteSsrUpgrade: await approvalOf(sixth.id),
       retrySiteSsrUpgrade: { ...ssr, body: {} },
       excludeSiteSsrUpgrade: { ...ssr, body: { macs: [other.mac] } },
       cancelSiteSsrUpgrade: ssr,

@@ -9,7 +9,7 @@ export type UpgradeAction = (typeof actions)[number]
 /** The kinds of upgrades: what they upgrade and one of it, where their operations are, and which of the actions they have. */
 export const upgradeKinds = {
   device: { what: 'devices', unit: 'device', path: '/devices/upgrade', actions },
-  ssr: { what: 'SSR routers', unit: 'router', path: '/ssr/upgrade', actions: actionsWithoutGates },
+  ssr: { what: 'SSR routers', unit: 'router', path: '/ssr/upgrade', actions },
   mxedge: { what: 'edge appliances', unit: 'appliance', path: '/mxedges/upgrade', actions: actionsWithoutGates },
 } as const satisfies Record<
   string,

@@ -9,7 +9,7 @@ import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
 import { presentPhase } from '../../rollout/phases/present-phase.ts'
 import { phaseText } from '../../rollout/gates/decide-hold.ts'
 import { type OrgUpgradeNow, findHeldPhase } from '../../rollout/rounds/decide-org-upgrade.ts'
-import { type PhaseOf, START_PHASE, type StartGate } from '../../rollout/rollout.ts'
+import { type PhaseOf, START_PHASE, type StartGate, type UpgradeKind } from '../../rollout/rollout.ts'
 import { type LockedApprovals, lockOrgUpgrades } from '../../rollout/store.ts'
 import { findStartWait, findWait } from '../../rollout/gates/decide-wait.ts'
 import { replaceHold } from '../../rollout/gates/store-checks.ts'
@@ -21,6 +21,8 @@ import { lockWhole } from './lock-changed.ts'
 
 export interface Approval {
   readonly id: string
+  /** Absent: an upgrade of devices. */
+  readonly kind?: UpgradeKind
   /** The phase that has ended; 0: the start. */
   readonly phase: number
   /** Absent: of the reboots. */
@@ -37,11 +39,11 @@ export interface Approval {
 export async function approveOrgUpgrade(
   ctx: Context,
   scope: PlaceScope,
-  { id: named, phase, of, note }: Approval,
+  { id: named, kind = 'device', phase, of, note }: Approval,
 ): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    const { id, place } = await lockWhole(tx, scope, { id: named, kind: 'device' }, 'approved')
+    const { id, place } = await lockWhole(tx, scope, { id: named, kind }, 'approved')
     const [org] = await lockOrgUpgrades(tx, scope, [id])
     if (org?.hold?.by === 'user')
       throw new AppError(

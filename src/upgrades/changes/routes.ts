@@ -22,12 +22,9 @@ const plainChanges = [
   { name: 'resume', verb: 'Resume', state: ' that is paused or held', run: resumeOrgUpgrade },
 ]
 
-/**
- * Changes of upgrades by a person, in the organization or at one site. Upgrades of SSR routers have no gates, so they need no
- * approval.
- */
+/** Changes of upgrades by a person, in the organization or at one site. */
 export const upgradeChangeOperations: Operation[] = kinds
-  .flatMap(({ kind, path, name: noun, words, isGated }) => {
+  .flatMap(({ kind, path, name: noun, words }) => {
     const change = (name: string, what: string, after = '') => ({
       id: { org: `${name}Org${noun}Upgrade`, site: `${name}Site${noun}Upgrade` },
       summary: { org: `${what} an upgrade${words}${after}`, site: `${what} an upgrade${words} of a site${after}` },
@@ -58,15 +55,13 @@ export const upgradeChangeOperations: Operation[] = kinds
         run: async (ctx, { scope, params: { upgrade_id: id }, body }) =>
           presentExclusion(await excludeDevices(ctx, scope, { id, kind, ...parseExclusion(body) })),
       }),
-      isGated
-        ? operation({
-            ...change('approve', 'Approve a phase of', ', so that the next one opens'),
-            body: ApproveBody,
-            reply: Empty,
-            run: (ctx, { scope, params: { upgrade_id: id }, body }) =>
-              approveOrgUpgrade(ctx, scope, parseApproval(id, body)),
-          })
-        : [],
+      operation({
+        ...change('approve', 'Approve a phase of', ', so that the next one opens'),
+        body: ApproveBody,
+        reply: Empty,
+        run: (ctx, { scope, params: { upgrade_id: id }, body }) =>
+          approveOrgUpgrade(ctx, scope, { ...parseApproval(id, body), kind }),
+      }),
     ]
   })
   .flat()

@@ -14,8 +14,8 @@ export const ApproveBody = named(
   }),
 )
 
-export function parseApproval(id: string, { phase, phase_of: kind, note }: Static<typeof ApproveBody>): Approval {
-  return { id, phase, of: kind === 'downloads' ? kind : undefined, note: note ?? null }
+export function parseApproval(id: string, { phase, phase_of: of, note }: Static<typeof ApproveBody>): Approval {
+  return { id, phase, of: of === 'downloads' ? of : undefined, note: note ?? null }
 }
 
 /** The event that opened the phase after another one. */

@@ -1,4 +1,4 @@
-import type { TargetCounts, UpgradeNote, UpgradePart, UpgradeStatus } from '../../rollout/rollout.ts'
+import type { PhaseApproval, TargetCounts, UpgradeNote, UpgradePart, UpgradeStatus } from '../../rollout/rollout.ts'
 import type { SiteUpgrade } from '../org-upgrade.ts'
 
 export const channels = ['alpha', 'beta', 'stable'] as const
@@ -28,5 +28,6 @@ export interface SsrUpgradeItem {
 export interface SsrUpgrade extends SsrUpgradeItem {
   /** The notes of the whole upgrade. */
   readonly notes: readonly UpgradeNote[]
+  readonly approvals: readonly PhaseApproval[]
   readonly siteUpgrades: readonly SiteUpgrade[]
 }

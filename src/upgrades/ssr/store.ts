@@ -51,7 +51,10 @@ export function listSsrUpgrades(reader: Reader, scope: OrgScope, page: Page): Pr
 /** For a site, only its own part. @throws AppError not_found */
 export async function getSsrUpgrade(reader: Reader, scope: PlaceScope, named: string): Promise<SsrUpgrade> {
   const id = await getOrgUpgradeId(reader, scope, { id: named, kind: 'ssr' })
-  const upgrade = await selectUpgrades(reader, scope).select('notes').where('id', '=', id).executeTakeFirst()
+  const upgrade = await selectUpgrades(reader, scope)
+    .select(['notes', 'approvals'])
+    .where('id', '=', id)
+    .executeTakeFirst()
   if (upgrade === undefined) throw notFound(id)
   return { ...upgrade, siteUpgrades: await listSiteUpgrades(reader, scope, id) }
 }

@@ -3,7 +3,7 @@ import { Uuid, named } from '../../http/schemas.ts'
 import { textOf } from '../../http/texts.ts'
 import { MAX_EPOCH_S } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
-import type { TargetCounts, TargetState } from '../../rollout/rollout.ts'
+import { START_PHASE, type StartGate, type TargetCounts, type TargetState } from '../../rollout/rollout.ts'
 import { type RequestedPart, type RequestedTime, plainRequest } from '../org-upgrade.ts'
 import { previewFields } from '../previews/wire.ts'
 import {
@@ -15,10 +15,12 @@ import {
   presentWait,
   stateFields,
 } from '../wire.ts'
+import { ApprovalsReply, presentApproval } from '../changes/wire-approve.ts'
 import { presentHeldNote } from '../wire-hold.ts'
 import { parseEnd, parseWindows } from '../wire-parse.ts'
 import { endField, includeField, supersedeField, windowFields } from '../wire-extensions.ts'
 import { bigBang } from '../strategies/big-bang.ts'
+import { gateField, parseStartGate } from '../strategies/gate-fields.ts'
 import { serial } from '../strategies/serial.ts'
 import type { SsrRequest } from './create-ssr-upgrade.ts'
 import { decideStatus } from './decide-status.ts'
@@ -34,6 +36,7 @@ const commonFields = {
   ...windowFields,
   ...endField,
   ...supersedeField,
+  phase_gates: gateField,
   start_time: Type.Optional(
     Type.Integer({ minimum: -1, maximum: MAX_EPOCH_S, description: 'epoch seconds; 0: now; -1: no download' }),
   ),
@@ -86,6 +89,7 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
       versions: [{ field, firmwareType: null, version, modelVersion: new Map(), force: false }],
       strategy,
       phasing: strategies[strategy].parse({}),
+      startGate: parseGate(body),
       windows: parseWindows(body.maintenance_windows),
       supersede: body.supersede ?? false,
       start: instantOf('start_time', start),
@@ -101,6 +105,17 @@ function parseInclusion({ include_new: includeNew = false }: SsrUpgradeBody, sta
   if (includeNew && start === -1)
     throw invalidField('include_new', 'is true, but start_time is -1: routers that join have downloaded nothing')
   return includeNew
+}
+
+/** @throws AppError invalid for a gate between phases, which no strategy of routers has. */
+function parseGate({ phase_gates: gates = [] }: SsrUpgradeBody): StartGate | null {
+  const index = gates.findIndex(({ phase }) => phase !== START_PHASE)
+  if (index >= 0)
+    throw invalidField(
+      `phase_gates.${index}.phase`,
+      `is ${gates[index]?.phase}, but of an upgrade of SSR routers only the start can wait, which is 0`,
+    )
+  return parseStartGate(gates)
 }
 
 interface ChosenVersion {
@@ -153,13 +168,14 @@ export const SsrUpgradeReply = named(
   }),
 )
 
-/** Source: contract, `response_ssr_upgrade_status`; `cancelled`, `notes` and `upgrades` are ours. */
+/** Source: contract, `response_ssr_upgrade_status`; `cancelled`, `notes`, `approvals` and `upgrades` are ours. */
 export const SsrUpgradeStatusReply = named(
   'SsrUpgradeStatus',
   Type.Object({
     ...recordFields,
     targets: Type.Object({ queued: Macs, upgrading: Macs, success: Macs, failed: Macs, cancelled: Macs }),
     notes: NotesReply,
+    approvals: Type.Optional(ApprovalsReply),
     /** As in the upgrades of devices. */
     upgrades: SiteUpgradesReply,
   }),
@@ -203,7 +219,7 @@ function countOf(counts: TargetCounts, states: readonly TargetState[]): number {
 }
 
 export function presentSsrUpgradeStatus(upgrade: SsrUpgrade): Static<typeof SsrUpgradeStatusReply> {
-  const { siteUpgrades, notes, hold } = upgrade
+  const { siteUpgrades, notes, hold, approvals } = upgrade
   const macs = (bucket: keyof typeof buckets): string[] =>
     siteUpgrades.flatMap(({ targets }) => buckets[bucket].flatMap((state) => targets[state] ?? [])).toSorted()
   const failures = siteUpgrades.flatMap((site) => site.failures.filter(({ state }) => state === 'failed'))
@@ -226,6 +242,7 @@ export function presentSsrUpgradeStatus(upgrade: SsrUpgrade): Static<typeof SsrU
         .toSorted((one, other) => (one.mac < other.mac ? -1 : 1))
         .map(({ mac, reason }) => ({ mac, reason: `failed: ${reason}` })),
     ],
+    ...(approvals.length > 0 && { approvals: approvals.map(presentApproval) }),
     upgrades: presentSiteUpgrades(upgrade),
   }
 }

@@ -1,5 +1,6 @@
 // Pauses, retries and exclusions of upgrades of SSR routers.
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { addPrivilege } from '../../support/people.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { type Fleet, type SeededDevice, type SeededOrg } from '../../support/fleets/fleet.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
@@ -68,6 +69,36 @@ it('a paused upgrade commands no router, says why, and continues once it is resu
   expect(types).toEqual(['UPGRADE_CREATED', 'UPGRADE_PAUSED', 'UPGRADE_RESUMED'])
 })
 
+it('begins only after the approval that it asks for, and shows who gave it', async () => {
+  const gated = { phase_gates: [{ phase: 0, wait_for: 'approval', prevent_self_approval: true }] }
+  const ids = routers.map((router) => router.id)
+  const preview = { device_ids: ids, version: '2.0.0', ...gated, dry_run: true }
+  const { body: plan } = await server.call('POST', path(), { body: preview, as: admin })
+  const reason = 'its start waits for an approval by a person who has not created the upgrade'
+  expect(plan.notes).toEqual([{ reason: `The upgrade does not begin at once: ${reason}` }])
+  const id = await upgrade({ plan_id: plan.plan_id, ...gated })
+  const held = { by: 'approval', reason, phase: 0 }
+  expect(await detail(id)).toMatchObject({ status: 'queued', held, notes: [{ reason: `held: ${reason}` }] })
+  await play()
+  expect(fleet.attempts.size).toBe(0)
+  const approval = { phase: 0, note: 'agreed' }
+  expect(await change(id, 'approve', approval)).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringContaining('the person who created the upgrade') },
+  })
+  const another = await server.addOrg()
+  await addPrivilege(server, { orgId: admin.orgId, adminId: another.adminId }, { scope: 'org', role: 'admin' })
+  const given = await server.call('POST', `${path()}/${id}/approve`, { body: approval, as: another })
+  expect(given).toMatchObject({ status: 200, body: {} })
+  expect((await detail(id)).approvals).toMatchObject([{ ...approval, by: 'approval', admin_id: another.adminId }])
+  await play()
+  expect(await detail(id)).toMatchObject({ status: 'completed', notes: [] })
+  expect((await get(`${path()}/${id}/report`)).start_gate).toMatchObject({
+    passed: true,
+    opened_by: { note: 'agreed' },
+  })
+})
+
 it('a router that failed is retried, and only this one reboots once more', async () => {
   const id = await upgrade()
   const [bad, good] = routers
@@ -107,8 +138,9 @@ it('changes have no effect by the path of another kind of upgrades', async () =>
   const devices = `/orgs/${admin.orgId}/devices/upgrade`
   const plain = await server.call('POST', devices, { body: { all_sites: true, version: '2.0.0' }, as: admin })
   expect((await get(devices)).map(({ id }: AnyJson) => id)).toEqual([plain.body.id])
-  for (const name of ['cancel', 'pause', 'resume', 'retry', 'exclude']) {
-    const body = name === 'exclude' ? { macs: [routers[0].mac] } : {}
+  const bodies: Readonly<Record<string, object>> = { exclude: { macs: [routers[0].mac] }, approve: { phase: 0 } }
+  for (const name of ['cancel', 'pause', 'resume', 'approve', 'retry', 'exclude']) {
+    const body = bodies[name] ?? {}
     for (const other of [`${devices}/${ofRouters}`, `${path()}/${plain.body.id}`])
       expect((await server.call('POST', `${other}/${name}`, { body, as: admin })).status).toBe(404)
   }

@@ -256,6 +256,12 @@ describe('a request that cannot take effect', () => {
     ['version', 'there is no firmware 9.9.9', { version: '9.9.9' }],
     ['version', 'no firmware 23.4R1 for model SSR120', { version: '23.4R1' }],
     ['strategy', '', { strategy: 'canary' }],
+    [
+      'phase_gates.0.phase',
+      'is 1, but of an upgrade of SSR routers only the start can wait',
+      { phase_gates: [{ phase: 1, wait_for: 'approval' }] },
+    ],
+    ['phase_gates.0.wait_for', 'is pause, but phase 0', { phase_gates: [{ phase: 0, wait_for: 'pause' }] }],
     ['device_ids', '', { device_ids: [] }],
     ['device_ids', '', { device_ids: undefined }],
     ['device_ids.0', '', { device_ids: ['x'] }],

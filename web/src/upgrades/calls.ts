@@ -46,6 +46,10 @@ export function changeUpgrade(api: Api, place: UpgradePlace, change: 'pause' | '
   return answerOf(api.POST(`${baseOf(place)}/${change}`, { params: { path: pathOf(place) } }))
 }
 
+export function approveUpgrade(api: Api, place: UpgradePlace, body: Schemas['UpgradeApprovalCreate']) {
+  return answerOf(api.POST(`${baseOf(place)}/approve`, { params: { path: pathOf(place) }, body }))
+}
+
 export function retryUpgrade(api: Api, place: UpgradePlace) {
   return answerOf(api.POST(`${baseOf(place)}/retry`, { params: { path: pathOf(place) }, body: {} }))
 }

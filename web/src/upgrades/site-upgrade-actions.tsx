@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useSelf } from '../accounts/self.ts'
-import { type Api, answerOf, useServer } from '../api/client.ts'
+import { type Api, type Schemas, answerOf, useServer } from '../api/client.ts'
 import { ProblemNote } from '../display/layout/notices.tsx'
 import { counted } from '../display/texts/counted.ts'
 import { useTextZone } from '../display/times/text-zone.ts'
@@ -64,11 +64,11 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
   const path = `/api/v1/sites/{site_id}${kinds[kind].path}/{upgrade_id}` as const
   const params = { path: { site_id: siteId, upgrade_id: id } }
   const isAtGate = hold?.by === 'approval' || hold?.by === 'gate'
-  const isAwaited = isAtGate && kind === 'device' && standing.stopReason === null && !concernsOthers
+  const isAwaited = isAtGate && standing.stopReason === null && !concernsOthers
   // It has the phase that waits, its gate, and the people who have approved it.
   const report = useQuery({
     queryKey: ['site upgrades', siteId, id, hold],
-    queryFn: () => getSiteReport(api, params.path),
+    queryFn: () => getSiteReport(api, path, params.path),
     enabled: isAwaited,
     // Otherwise an open dialog would go, with what was typed there, when another person approves.
     placeholderData: keepPreviousData,
@@ -91,7 +91,8 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
       ),
       fields: <NoteField note={note} onChange={setNote} maxLength={MAX_APPROVAL_NOTE} />,
       onOpen: () => setNote(''),
-      run: () => approve(api, params.path, { report: report.data, hold, note }),
+      run: () =>
+        answerOf(api.POST(`${path}/approve`, { params, body: approvalOf({ report: report.data, hold, note }) })),
     },
     cancel: { title: 'Cancel', isDestructive: true, effect: cancelEffect(counts, unit), run: () => change('cancel') },
     stopWaiting: { title: 'Stop waiting', effect: stopWaitingEffect(awaited, unit), run: () => change('cancel') },
@@ -110,6 +111,8 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
   )
 }
 
+type PartBase = `/api/v1/sites/{site_id}${(typeof kinds)[RolloutKind]['path']}/{upgrade_id}`
+
 interface PartPath {
   readonly site_id: string
   readonly upgrade_id: string
@@ -121,17 +124,14 @@ interface Awaited {
   readonly note: string
 }
 
-async function approve(api: Api, path: PartPath, { report, hold, note }: Awaited): Promise<unknown> {
-  const phase = report === undefined || isBeforeStart(hold) ? 0 : heldPhaseOf(report, hold).phase
-  const body = {
-    phase,
+function approvalOf({ report, hold, note }: Awaited): Schemas['UpgradeApprovalCreate'] {
+  return {
+    phase: report === undefined || isBeforeStart(hold) ? 0 : heldPhaseOf(report, hold).phase,
     ...(hold?.phase_of !== undefined && { phase_of: hold.phase_of }),
     ...(note !== '' && { note }),
   }
-  return answerOf(api.POST('/api/v1/sites/{site_id}/devices/upgrade/{upgrade_id}/approve', { params: { path }, body }))
 }
 
-async function getSiteReport(api: Api, path: PartPath): Promise<Report> {
-  const params = { path, query: { devices: false } }
-  return reportOf(await answerOf(api.GET('/api/v1/sites/{site_id}/devices/upgrade/{upgrade_id}/report', { params })))
+async function getSiteReport(api: Api, base: PartBase, path: PartPath): Promise<Report> {
+  return reportOf(await answerOf(api.GET(`${base}/report`, { params: { path, query: { devices: false } } })))
 }

@@ -113,11 +113,10 @@ it('offers what makes sense', () => {
   expect(actionsOf('device', { ...failed, endTime: 4_000_000_000 })).toEqual(['retry'])
   expect(actionsOf('device', { ...failed, endTime: 1_000_000_000 })).toEqual([])
   expect(actionsOf('device', { ...running, status: 'completed', failed: 0 })).toEqual([])
-  for (const kind of ['ssr', 'mxedge'] as const) {
-    expect(actionsOf(kind, paused)).toEqual(['resume', 'cancel'])
-    expect(actionsOf(kind, { ...running, hold: holdBy('approval') })).toEqual(['cancel'])
-    expect(actionsOf(kind, failed)).toEqual(['retry'])
-  }
+  expect(actionsOf('ssr', { ...running, hold: holdBy('approval') })).toEqual(['approve', 'cancel'])
+  expect(actionsOf('mxedge', paused)).toEqual(['resume', 'cancel'])
+  expect(actionsOf('mxedge', { ...running, hold: holdBy('approval') })).toEqual(['cancel'])
+  expect(actionsOf('mxedge', failed)).toEqual(['retry'])
 })
 
 it('offers to stop waiting for devices of other upgrades once it has ended', () => {

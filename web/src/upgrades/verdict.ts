@@ -135,12 +135,13 @@ function ofOthers(awaited: number, unit: string): string {
 /** The actions of a person on an upgrade. */
 export type Action = 'pause' | 'resume' | 'approve' | 'cancel' | 'retry' | 'stopWaiting'
 
+const allActions: readonly Action[] = ['pause', 'resume', 'approve', 'cancel', 'retry', 'stopWaiting']
 const actionsWithoutGates: readonly Action[] = ['pause', 'resume', 'cancel', 'retry', 'stopWaiting']
 
 /** The actions that the interface has for each kind of upgrades. */
 const actions: Readonly<Record<UpgradeKind, readonly Action[]>> = {
-  device: ['pause', 'resume', 'approve', 'cancel', 'retry', 'stopWaiting'],
-  ssr: actionsWithoutGates,
+  device: allActions,
+  ssr: allActions,
   mxedge: actionsWithoutGates,
 }
 

@@ -1,11 +1,11 @@
 import { useState } from 'react'
-import { answerOf, useServer } from '../../api/client.ts'
+import { useServer } from '../../api/client.ts'
 import { counted } from '../../display/texts/counted.ts'
 import { useTextZone } from '../../display/times/text-zone.ts'
 import { type Upgrade, awaitedOf, countsOf, waitingStates } from '../upgrade.ts'
 import { kinds } from '../overview.ts'
 import { ActionButtons, type Offer } from '../action-buttons.tsx'
-import { type UpgradePlace, changeUpgrade, retryUpgrade } from '../calls.ts'
+import { type UpgradePlace, approveUpgrade, changeUpgrade, retryUpgrade } from '../calls.ts'
 import { MAX_APPROVAL_NOTE, NoteField } from '../note-field.tsx'
 import { approvalEffect, pauseEffect, resumeEffect, retryEffect, sharedEffect, startEffect } from '../effects.ts'
 import {
@@ -64,16 +64,11 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
       fields: <NoteField note={note} onChange={setNote} maxLength={MAX_APPROVAL_NOTE} />,
       onOpen: () => setNote(''),
       run: () =>
-        answerOf(
-          api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/approve', {
-            params: { path: { org_id: place.orgId, upgrade_id: place.upgradeId } },
-            body: {
-              phase: beforeStart ? 0 : held.phase,
-              ...(hold?.phase_of !== undefined && { phase_of: hold.phase_of }),
-              ...(note !== '' && { note }),
-            },
-          }),
-        ),
+        approveUpgrade(api, place, {
+          phase: beforeStart ? 0 : held.phase,
+          ...(hold?.phase_of !== undefined && { phase_of: hold.phase_of }),
+          ...(note !== '' && { note }),
+        }),
     },
     cancel: {
       title: 'Cancel the upgrade',

@@ -19,7 +19,7 @@ interface Form {
 /** What the interface takes for each kind of upgrades, besides what is upgraded to which version. */
 export const forms: Readonly<Record<UpgradeKind, Form>> = {
   device: { strategies, version: 'latest', hasFailureLimit: true, hasApprovals: true },
-  ssr: { strategies: ['serial', 'big_bang'], version: 'stable', hasFailureLimit: false, hasApprovals: false },
+  ssr: { strategies: ['serial', 'big_bang'], version: 'stable', hasFailureLimit: false, hasApprovals: true },
   mxedge: {
     strategies: ['canary', 'serial', 'big_bang'],
     version: '',

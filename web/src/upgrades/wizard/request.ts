@@ -100,7 +100,7 @@ function routersRequest(settled: SettledDraft, memberIds: readonly string[]): Sc
 }
 
 function routerRequest(settled: SettledDraft): Schemas['SsrRouterUpgradeCreate'] {
-  return { version: settled.version, ...timesOf(settled), ...commonFieldsOf(settled) }
+  return { version: settled.version, ...timesOf(settled), ...commonFieldsOf(settled), ...gatesOf(settled) }
 }
 
 /** Returns the times of the download and of the reboot of routers; -1 leaves one of them out. */
@@ -169,7 +169,7 @@ function limitsOf({ kind, strategy, failures, phases }: SettledDraft) {
 /** Returns the gates that the request of a draft has, in the order of their phases; phase 0 stands for the start. */
 export function gatesIn(draft: Draft): readonly PhaseGate[] {
   const { kind, body } = requestOf(draft)
-  const gates = kind === 'device' ? (body.phase_gates ?? []) : []
+  const gates = kind === 'mxedge' ? [] : (body.phase_gates ?? [])
   return gates.toSorted((one, other) => one.phase - other.phase)
 }
 

@@ -58,6 +58,11 @@ export function StrategyPanel({ draft, errorOf, onChange }: WizardFieldsProps) {
     return (
       <Panel title="2. Strategy">
         <p className="plan-line muted">One {kinds[kind].unit} has one phase.</p>
+        {forms[kind].hasApprovals && (
+          <div className="wizard-fields">
+            <Approvals draft={draft} errorOf={errorOf} onChange={onChange} />
+          </div>
+        )}
       </Panel>
     )
   return (
