@@ -74,3 +74,11 @@ it('says before an approval how many more it needs', () => {
   expect(sharedEffect('Opens.', missing(2))).toBe('Waits for 1 further approval by another person. Then: Opens.')
   expect(sharedEffect('Opens.', missing(3))).toBe('Waits for 2 further approvals by other people. Then: Opens.')
 })
+
+it('says what a retry leaves as it is', () => {
+  expect(retryEffect(2, 'device')).toBe('Upgrades and restarts the 2 failed devices again.')
+  expect(retryEffect(1, 'device', 1)).toBe(
+    'Upgrades and restarts the 1 failed device again. 1 device that was not begun stays as it is.',
+  )
+  expect(retryEffect(1, 'router', 3)).toMatch(/ 3 routers that were not begun stay as they are\.$/)
+})

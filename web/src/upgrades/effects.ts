@@ -41,9 +41,14 @@ export function earliestText(gate: Timed, zone?: string, nowMs = Date.now()): st
   return at * 1000 > nowMs ? `, on ${clockTime(at, zone)} at the earliest` : ''
 }
 
-/** Returns what it means to retry failed devices, which restart. */
-export function retryEffect(failed: number, unit: string): string {
-  return `Upgrades and restarts the ${counted(failed, `failed ${unit}`)} again.`
+/**
+ * Returns what it means to retry failed devices, which restart.
+ * @param left How many the upgrade had not begun with when it ended.
+ */
+export function retryEffect(failed: number, unit: string, left = 0): string {
+  const text = `Upgrades and restarts the ${counted(failed, `failed ${unit}`)} again.`
+  if (left === 0) return text
+  return `${text} ${counted(left, `${unit} that was not begun stays as it is`, `${unit}s that were not begun stay as they are`)}.`
 }
 
 /** Returns what it means to approve the phase that is held, with how many of its devices failed. @param zone As in resumeEffect(). */

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { useServer } from '../../api/client.ts'
 import { counted } from '../../display/texts/counted.ts'
 import { useTextZone } from '../../display/times/text-zone.ts'
-import { type Upgrade, awaitedOf, countsOf, waitingStates } from '../upgrade.ts'
+import { type Upgrade, awaitedOf, countsOf, isRunning, waitingStates } from '../upgrade.ts'
 import { kinds } from '../overview.ts'
 import { ActionButtons, type Offer } from '../action-buttons.tsx'
 import { type UpgradePlace, approveUpgrade, changeUpgrade, retryUpgrade } from '../calls.ts'
@@ -88,7 +88,7 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
     },
     retry: {
       title: 'Retry',
-      effect: retryEffect(report.failed, unit),
+      effect: retryEffect(report.failed, unit, isRunning(report.status) ? 0 : countOf('cancelled')),
       run: () => retryUpgrade(api, place),
     },
     stopWaiting: {
