@@ -6,7 +6,7 @@ import type { LossReason } from '../../devices/commands/command.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
-import { type Db, type Reader, type Tx, anyOf, json } from '../../platform/database/db.ts'
+import { type Db, type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
 import { columnsOf, insertRows, rowsAs } from '../../platform/database/rows.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
@@ -243,6 +243,32 @@ export async function markMxedgeCommandsLost(
     update mxedge_command command set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}
     from ${rowsAs('session', sessionColumns, sessions)}
     where command.mxedge_id = session.mxedge_id and command.state = 'sent' and command.epoch <= session.epoch
+  `.execute(tx)
+}
+
+/** The newest commands of an appliance that a connection may have lost: one at a time is in flight, and few wait behind it. */
+const RECENT = 16
+
+/**
+ * Returns commands of people to the queue that were lost with an earlier connection and that the agent does not know: they did not
+ * reach it. It would answer a repeated one from its record.
+ * @param knownIds The commands that the agent executes, or has answers of.
+ */
+export async function requeueForgotten(
+  tx: Tx,
+  scope: InOrg,
+  { mxedgeId, knownIds, at }: { readonly mxedgeId: string; readonly knownIds: readonly string[]; readonly at: Date },
+): Promise<void> {
+  await sql`
+    with recent as materialized (
+      select id from mxedge_command where org_id = ${scope.orgId} and mxedge_id = ${mxedgeId}
+      order by id desc limit ${RECENT}
+    )
+    update mxedge_command command set state = 'queued', epoch = null, call_id = null, sent_at = null,
+      progress = null, progressed_at = null, outcome = null, finished_at = null
+    from recent
+    where command.org_id = ${scope.orgId} and command.id = recent.id and command.state = 'unknown' and ${isUnanswered}
+      and command.upgrade_id is null and command.expires_at > ${at} and command.id <> ${noneOf(knownIds)}
   `.execute(tx)
 }
 

@@ -4,7 +4,7 @@ import { type MxedgeEventInput, appendMxedgeEvents } from '../../events/append-m
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
-import { markMxedgeCommandsLost } from '../commands/store.ts'
+import { markMxedgeCommandsLost, requeueForgotten } from '../commands/store.ts'
 import { queueConfiguration } from '../commands/queue-configuration.ts'
 import { type Mxedge, mxedgeOfEvent } from '../mxedge.ts'
 import type { AgentIdentity } from '../registration/identity.ts'
@@ -94,6 +94,8 @@ async function open(tx: Tx, mxedge: Mxedge, { opening, nodeId, at, atMs }: Openi
   const session = { mxedgeId: mxedge.id, nodeId, facts, report, certificateExpiresAt, at, atMs }
   const epoch = await openSession(tx, scope, session)
   await markMxedgeCommandsLost(tx, [{ mxedgeId: mxedge.id, epoch }], { at, why: 'connection_lost' })
+  if (facts.commands !== undefined)
+    await requeueForgotten(tx, scope, { mxedgeId: mxedge.id, knownIds: facts.commands, at })
   await queueConfiguration(tx, scope, { mxedge, appliedSha256: facts.config_sha256, at })
   await appendMxedgeEvents(tx, scope, eventsOf(mxedge, before, facts), at)
   if (before !== undefined) {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { addMxedge } from '../../support/fleets/mxedges.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import { recordMxedgeNodeLost } from '../../../src/mxedges/sessions/record-disconnect.ts'
 import { type EdgeWorld, connectAgent, openAgent, report, startEdgeWorld } from '../world.ts'
 
 let world: EdgeWorld
@@ -260,5 +261,57 @@ describe('statistics', () => {
       `/orgs/${world.org.orgId}/mxedges/count?model=ME-X10&distinct=tunterm_version`,
     )
     expect(body.results).toEqual([{ tunterm_version: '2.0.0', count: 1 }, { count: 1 }])
+  })
+})
+
+describe('a command whose connection a killed server lost', () => {
+  /** The agent gets the call, which stands for one that never left the server. @returns How to connect again, with the commands that the agent knows. */
+  async function loseCommand() {
+    const { id, credentials, agent } = await connectAgent(world)
+    await post(id, 'services/tunterm/stop')
+    const { params } = await agent.nextCall()
+    await post(id, 'services/tunterm/start')
+    const { nodeId } = await world.ctx.db
+      .selectFrom('mxedgeSession')
+      .select('nodeId')
+      .where('mxedgeId', '=', id)
+      .executeTakeFirstOrThrow()
+    await recordMxedgeNodeLost(world.ctx, nodeId)
+    return {
+      commandId: params.command_id as string,
+      reconnect: async (commands: readonly string[]) => {
+        const later = await openAgent(world, credentials)
+        await later.hello({ commands })
+        return later
+      },
+    }
+  }
+  const stateOf = async (id: string) =>
+    (await world.ctx.db.selectFrom('mxedgeCommand').select('state').where('id', '=', id).executeTakeFirstOrThrow())
+      .state
+
+  test('is sent again, before later ones, if the agent does not know it', async () => {
+    const { commandId, reconnect } = await loseCommand()
+    expect(await stateOf(commandId)).toBe('unknown')
+    const agent = await reconnect([])
+    for (const action of ['stop', 'start']) {
+      const call = await agent.nextCall()
+      expect(call.params).toMatchObject({ action, ...(action === 'stop' && { command_id: commandId }) })
+      agent.succeed(call)
+    }
+    await waitUntil('the command is done', async () => (await stateOf(commandId)) === 'done')
+  })
+
+  test.each([
+    ['knows it, and will answer', true, 0],
+    ['does not know it, but is back too late for the person who requested it', false, 61_000],
+  ])('is not sent again if the agent %s', async (_, isKnown, awayMs) => {
+    const { commandId, reconnect } = await loseCommand()
+    world.shift(awayMs)
+    const agent = await reconnect(isKnown ? [commandId] : [])
+    if (isKnown) expect((await agent.nextCall()).params).toMatchObject({ action: 'start' })
+    else await agent.nextConfiguration()
+    expect(await stateOf(commandId)).toBe('unknown')
+    world.shift(-awayMs)
   })
 })
