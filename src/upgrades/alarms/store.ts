@@ -1,20 +1,23 @@
 import { sql } from 'kysely'
+import { siteOf } from '../../mxedges/upgrades/store-place.ts'
 import type { Reader } from '../../platform/database/db.ts'
 
 export interface TroubledUpgrade {
+  readonly kind: 'device' | 'mxedge'
   readonly orgId: string
-  /** The organization's upgrade. */
+  /** The organization's upgrade, where its parts have ids of their own. */
   readonly upgradeId: string
   /** Null: several sites are concerned. */
   readonly siteId: string | null
+  /** Empty: it depends on what is upgraded. */
   readonly version: string
   readonly reason: string | null
 }
 
-/** Lists upgrades that have failed at a site since an instant, and have had no alarm since that site was last retried. */
+/** Lists upgrades that have failed, at a site or as a whole, since an instant, and have had no alarm since they were last retried there. */
 export async function listFailedUpgrades(reader: Reader, since: Date): Promise<TroubledUpgrade[]> {
   const { rows } = await sql<TroubledUpgrade>`
-    select org_upgrade.org_id, org_upgrade.id as upgrade_id, org_upgrade.target_version as version,
+    select 'device' as kind, org_upgrade.org_id, org_upgrade.id as upgrade_id, org_upgrade.target_version as version,
       case when count(*) = 1 then min(site_upgrade.site_id::text) end as site_id, min(site_upgrade.stop_reason) as reason
     from site_upgrade
     join org_upgrade on org_upgrade.org_id = site_upgrade.org_id and org_upgrade.id = site_upgrade.org_upgrade_id
@@ -28,6 +31,18 @@ export async function listFailedUpgrades(reader: Reader, since: Date): Promise<T
             where run.org_id = site_upgrade.org_id and run.upgrade_id = site_upgrade.id
               and run.retried_at > alarm.last_seen_at))
     group by org_upgrade.org_id, org_upgrade.id
+    union all
+    select 'mxedge', org_id, id, '', ${siteOf('mxedge_upgrade')}::text, stop_reason
+    from mxedge_upgrade
+    where status = 'failed' and finished_at > ${since}
+      and not exists (
+        select from alarm
+        where alarm.org_id = mxedge_upgrade.org_id and alarm.type = 'upgrade_failed'
+          and alarm.subject = mxedge_upgrade.id::text
+          and not exists (
+            select from mxedge_upgrade_target target, jsonb_array_elements(target.runs) run
+            where target.org_id = mxedge_upgrade.org_id and target.upgrade_id = mxedge_upgrade.id
+              and to_timestamp((run ->> 'retried_at')::float8) > alarm.last_seen_at))
   `.execute(reader)
   return rows
 }
@@ -38,16 +53,20 @@ export async function listFailedUpgrades(reader: Reader, since: Date): Promise<T
  */
 export async function listHeldUpgrades(reader: Reader): Promise<TroubledUpgrade[]> {
   const { rows } = await sql<TroubledUpgrade>`
-    select org_id, id as upgrade_id, null as site_id, target_version as version, hold ->> 'reason' as reason
+    select 'device' as kind, org_id, id as upgrade_id, null as site_id, target_version as version, hold ->> 'reason' as reason
     from org_upgrade where hold is not null and hold ->> 'by' not in ('user', 'check', 'time') and stopping is null
     union all
-    select org_upgrade.org_id, org_upgrade.id, case when count(*) = 1 then min(site_upgrade.site_id::text) end,
+    select 'device', org_upgrade.org_id, org_upgrade.id, case when count(*) = 1 then min(site_upgrade.site_id::text) end,
       org_upgrade.target_version, min(site_upgrade.hold ->> 'reason')
     from site_upgrade
     join org_upgrade on org_upgrade.org_id = site_upgrade.org_id and org_upgrade.id = site_upgrade.org_upgrade_id
     where site_upgrade.hold is not null and site_upgrade.hold ->> 'by' not in ('user', 'check', 'time') and site_upgrade.finished_at is null
       and org_upgrade.hold is null
     group by org_upgrade.org_id, org_upgrade.id
+    union all
+    select 'mxedge', org_id, id, ${siteOf('mxedge_upgrade')}::text, '', hold ->> 'reason'
+    from mxedge_upgrade
+    where hold is not null and hold ->> 'by' not in ('user', 'check', 'time') and finished_at is null and stopping is null
   `.execute(reader)
   return rows
 }

@@ -32,10 +32,11 @@ export async function watchUpgrades(ctx: Context): Promise<void> {
 }
 
 function alarmOf(
-  { orgId, siteId, upgradeId, version, reason }: TroubledUpgrade,
+  { kind, orgId, siteId, upgradeId, version, reason }: TroubledUpgrade,
   type: AlarmType,
   what: string,
 ): NewAlarm {
-  const text = `The upgrade${version === '' ? '' : ` to ${version}`} ${what}${reason === null ? '' : `: ${reason}`}`
+  const upgrade = kind === 'mxedge' ? 'The upgrade of edge appliances' : 'The upgrade'
+  const text = `${upgrade}${version === '' ? '' : ` to ${version}`} ${what}${reason === null ? '' : `: ${reason}`}`
   return { orgId, siteId, type, subject: upgradeId, text, details: { upgrade_id: upgradeId } }
 }
