@@ -2,7 +2,8 @@ import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import type { OrgPhases, OrgPhasesChange } from './decide-org-phases.ts'
-import { firstCheck, listApproved, listHurried } from './store.ts'
+import { listApproved, listHurried } from '../gates/approvals.ts'
+import { firstCheck } from './store.ts'
 import type { OrgUpgradeTable } from '../tables.ts'
 
 /** Null if the downloads have no phases that are shares of the whole upgrade. */

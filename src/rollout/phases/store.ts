@@ -1,8 +1,9 @@
 import { type Selectable, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
 import { type Tx, json } from '../../platform/database/db.ts'
-import type { OrgUpgradeTable, PhaseApproval, PhaseOf, UpgradeHold } from '../tables.ts'
+import type { OrgUpgradeTable, PhaseApproval, UpgradeHold } from '../tables.ts'
 import { waitEndMs } from '../gates/decide-wait.ts'
+import { listApproved, listHurried } from '../gates/approvals.ts'
 import type { OrgPhases, OrgPhasesChange } from './decide-org-phases.ts'
 
 type OrgPhasesRow = Pick<
@@ -35,16 +36,6 @@ export function orgPhasesOf(row: OrgPhasesRow): OrgPhases | null {
     hold,
     stopping,
   }
-}
-
-/** Lists the phases of one kind that people have approved, once for each of the people. */
-export function listApproved(approvals: readonly PhaseApproval[], kind: PhaseOf['of']): number[] {
-  return approvals.flatMap(({ phase, of, by }) => (by === 'approval' && of === kind ? [phase] : []))
-}
-
-/** Lists the phases of one kind after which people have opened the next one before its instant. */
-export function listHurried(approvals: readonly PhaseApproval[], kind: PhaseOf['of']): number[] {
-  return approvals.flatMap(({ phase, of, early }) => (early === true && of === kind ? [phase] : []))
 }
 
 /** The columns of an upgrade that begins to wait for a check, which is called immediately, or for a time. */
