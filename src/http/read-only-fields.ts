@@ -56,7 +56,7 @@ const readOnlyFields = {
     ...{ status: same, phase: same, held: same, stop_reason: same },
     // Each change of the upgrade or of an appliance changes them.
     ...{ phase_sizes: varying, counts: varying, notes: varying, awaited: varying, waits_until: varying },
-    ...{ offline: varying, phase_times: varying },
+    ...{ offline: varying, phase_times: varying, approvals: varying },
   },
   Org: { ...ofOrg, ...noProvider, msp_name: same, msp_logo_url: same },
   OrgApiToken: { ...created, org_id: same, created_by: same, key: keyOrHint, last_used: varying },

@@ -13,7 +13,7 @@ import type {
   MxedgeUpgradePlan,
   MxedgeUpgradeStatus,
 } from './upgrades/upgrade.ts'
-import type { UpgradeHold } from '../rollout/rollout.ts'
+import type { PhaseApproval, UpgradeHold } from '../rollout/rollout.ts'
 
 declare module '../platform/database/schema.ts' {
   interface Schema {
@@ -137,6 +137,10 @@ export interface MxedgeUpgradeTable {
   stopping: 'failed' | 'cancelled' | null
   stopReason: string | null
   hold: Json<UpgradeHold> | null
+  /** Who has approved phases or resumed it at their gates. */
+  approvals: DefaultJson<readonly PhaseApproval[]>
+  /** The person who created it or changed it last; null: nobody, or it is from before migration 0580. */
+  adminId: string | null
   currentPhase: Generated<number>
   gatePassed: Generated<number>
   /** Service time. */

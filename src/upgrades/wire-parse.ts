@@ -12,7 +12,7 @@ import {
   plainRequest,
 } from './org-upgrade.ts'
 import { DEFAULT_PERCENTS } from './strategies/canary-sites.ts'
-import { type PhaseKind, parseStartGate } from './strategies/gate-fields.ts'
+import { type PhaseKind, parseStartGate, refuseUngated } from './strategies/gate-fields.ts'
 import { START_PHASE } from '../rollout/rollout.ts'
 import { strategies } from './strategies/index.ts'
 import type { Phasing, Strategies, Strategy } from './strategies/strategy.ts'
@@ -69,9 +69,7 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     },
     start: parseDateTime('start_datetime', body.start_datetime) ?? parseEpoch('start_time', body.start_time),
     reboot: parseDateTime('reboot_datetime', body.reboot_datetime) ?? parseEpoch('reboot_at', body.reboot_at),
-    notBefore: gates.phase_gates.flatMap(
-      ({ not_before: notBefore }, index) => parseEpoch(`phase_gates.${index}.not_before`, notBefore) ?? [],
-    ),
+    notBefore: parseInstants(gates.phase_gates),
     endsAt: parseEnd(body.end_time),
     windows: parseWindows(body.maintenance_windows),
     supersede: body.supersede ?? false,
@@ -121,9 +119,7 @@ function parsePhaseGates({ phase_gates: gates = [] }: OrgUpgradeBody, { reboots,
   const parsed = gates.map((gate) => ({ ...gate, phase_of: gate.phase_of ?? usual }))
   for (const { phase, phase_of: of } of parsed) {
     if (phase === START_PHASE) continue
-    const { name, fields } = of === 'downloads' ? downloads : reboots
-    if (!Object.hasOwn(fields, 'phase_gates'))
-      throw invalidField('phase_gates', `is given with the strategy ${name}, but only the phases of canary can wait`)
+    refuseUngated(of === 'downloads' ? downloads : reboots)
   }
   return { phase_gates: parsed }
 }
@@ -208,6 +204,13 @@ function parseDateTime(field: string, text: string | undefined): RequestedTime |
   if (time === null)
     throw invalidField(field, `is ${text}, but must be an ISO 8601 date and time before the year ${MAX_YEAR + 1}`)
   return { field, time }
+}
+
+/** Parses the instants of gates, for comparisons with other times. */
+export function parseInstants(gates: OrgUpgradeBody['phase_gates'] = []): RequestedTime[] {
+  return gates.flatMap(
+    ({ not_before: notBefore }, index) => parseEpoch(`phase_gates.${index}.not_before`, notBefore) ?? [],
+  )
 }
 
 function parseEpoch(field: string, epochS: number | undefined): RequestedTime | null {

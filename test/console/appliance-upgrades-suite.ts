@@ -37,15 +37,17 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
       await page.getByLabel('tunterm').selectOption('2.0.0')
       await page.getByLabel('Ends', { exact: true }).fill('2099-01-01T03:00')
       await page.getByLabel('Strategy', { exact: true }).selectOption('Canary')
-      for (const label of ['Begins', 'Approval']) expect(await page.getByLabel(label).count()).toBe(0)
+      await page.getByLabel('Approval').selectOption('After the first phase')
       await page.getByLabel('Upgraded after each phase (%)').fill('50, 10')
       await page.getByRole('button', { name: 'Preview the plan' }).click()
       await page.getByText('Invalid field canary_phases: must rise').waitFor()
       await page.getByLabel('Strategy', { exact: true }).selectOption('Serial')
+      await page.getByLabel('Begins').selectOption('After an approval')
       await page.getByLabel('Stops after failures (%)').fill('100')
       await page.getByRole('button', { name: 'Preview the plan' }).click()
       await page.getByText('Upgrades 2 appliances in 2 phases').waitFor()
       await page.getByRole('row').getByText('tunterm 1.0.0 → 2.0.0').nth(1).waitFor()
+      await page.getByText('Begins once a person has approved it.').waitFor()
       await expectAccessible(page)
       // Another upgrade gets one of them in between.
       await page.getByRole('button', { name: 'Start the upgrade…' }).click()
@@ -65,6 +67,8 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
       await page.getByRole('button', { name: 'Start the upgrade…' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
       await page.getByRole('heading', { name: 'Upgrade to tunterm 2.0.0' }).waitFor()
+      await page.getByText('its start waits for an approval', { exact: true }).waitFor()
+      await press(page, 'Approve the start')
       await page.getByText('Not begun: 0 of 2 upgraded').waitFor()
       const table = page.getByRole('region', { name: 'Appliances' })
       await table.getByText('tunterm 1.0.0 → 2.0.0').nth(1).waitFor()
@@ -125,6 +129,8 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
         'Phase opened · phase 1',
         'Resumed',
         'Paused',
+        'Approved',
+        'Held',
         'Created',
       ])
       const { body: site } = await server.call('POST', `${org}/sites`, {

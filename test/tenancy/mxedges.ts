@@ -23,11 +23,18 @@ export async function makeMxedges(server: TestServer, { org_id: orgId = '', site
   await uploadPackage(server, '2.0.0')
   const box = await addBox(server)
   const boxAtSite = await addBox(server)
-  await server.call('POST', `${path}/assign`, { body: { mxedge_ids: [atSite, boxAtSite], site_id: siteId } })
+  const [gated, gatedAtSite] = [await addBox(server), await addBox(server)]
+  await server.call('POST', `${path}/assign`, {
+    body: { mxedge_ids: [atSite, boxAtSite, gatedAtSite], site_id: siteId },
+  })
   // An upgrade that has nothing to do ends at once.
   const later = { versions: { tunterm: '2.0.0' }, start_time: Math.floor(Date.now() / 1000) + 86_400 }
   const upgrade = await create(server, `${path}/upgrade`, { ...later, mxedge_ids: [box] })
-  const upgradeAtSite = await create(server, `/sites/${siteId}/mxedges/upgrade`, later)
+  const approval = { ...later, phase_gates: [{ phase: 0, wait_for: 'approval' }] }
+  const waiting = await create(server, `${path}/upgrade`, { ...approval, mxedge_ids: [gated] })
+  const atSitePath = `/sites/${siteId}/mxedges/upgrade`
+  const waitingAtSite = await create(server, atSitePath, { ...approval, mxedge_ids: [gatedAtSite] })
+  const upgradeAtSite = await create(server, atSitePath, later)
   const one = { ids: { upgrade_id: upgrade } }
   const oneAtSite = { ids: { upgrade_id: upgradeAtSite } }
   const offline = { refusal: 'The edge appliance is not connected' }
@@ -85,6 +92,7 @@ export async function makeMxedges(server: TestServer, { org_id: orgId = '', site
       retryOrgMxEdgeUpgrade: { ...one, body: {} },
       pauseOrgMxEdgeUpgrade: one,
       resumeOrgMxEdgeUpgrade: one,
+      approveOrgMxEdgeUpgrade: { ids: { upgrade_id: waiting }, body: { phase: 0 } },
       excludeOrgMxEdgeUpgrade: { ...one, body: { mxedge_ids: [box] } },
       cancelOrgMxEdgeUpgrade: one,
       upgradeSiteMxEdges: { body: later },
@@ -95,6 +103,7 @@ export async function makeMxedges(server: TestServer, { org_id: orgId = '', site
       retrySiteMxEdgeUpgrade: { ...oneAtSite, body: {} },
       pauseSiteMxEdgeUpgrade: oneAtSite,
       resumeSiteMxEdgeUpgrade: oneAtSite,
+      approveSiteMxEdgeUpgrade: { ids: { upgrade_id: waitingAtSite }, body: { phase: 0 } },
       excludeSiteMxEdgeUpgrade: { ...oneAtSite, body: { mxedge_ids: [boxAtSite] } },
       cancelSiteMxEdgeUpgrade: oneAtSite,
     },

@@ -2,22 +2,17 @@ import { type Api, type JsonObject, objectOf } from '../api.ts'
 import { CommandError } from '../exit-codes.ts'
 import { textOf } from '../output.ts'
 
-const actions = ['pause', 'resume', 'cancel', 'approve', 'retry', 'exclude'] as const
-const actionsWithoutGates = ['pause', 'resume', 'cancel', 'retry', 'exclude'] as const
-export type UpgradeAction = (typeof actions)[number]
-
-/** The kinds of upgrades: what they upgrade and one of it, where their operations are, and which of the actions they have. */
+/** The kinds of upgrades: what they upgrade and one of it, and where their operations are. */
 export const upgradeKinds = {
-  device: { what: 'devices', unit: 'device', path: '/devices/upgrade', actions },
-  ssr: { what: 'SSR routers', unit: 'router', path: '/ssr/upgrade', actions },
-  mxedge: { what: 'edge appliances', unit: 'appliance', path: '/mxedges/upgrade', actions: actionsWithoutGates },
+  device: { what: 'devices', unit: 'device', path: '/devices/upgrade' },
+  ssr: { what: 'SSR routers', unit: 'router', path: '/ssr/upgrade' },
+  mxedge: { what: 'edge appliances', unit: 'appliance', path: '/mxedges/upgrade' },
 } as const satisfies Record<
   string,
   {
     readonly what: string
     readonly unit: string
     readonly path: string
-    readonly actions: readonly UpgradeAction[]
   }
 >
 export type UpgradeKind = keyof typeof upgradeKinds
@@ -51,14 +46,4 @@ export async function findUpgrade(api: Api, place: string, id: string): Promise<
 
 function isKind(name: string): name is UpgradeKind {
   return Object.hasOwn(upgradeKinds, name)
-}
-
-/** @throws CommandError usage if upgrades of this kind do not have the action. */
-export function assertAction({ kind, id }: FoundUpgrade, action: UpgradeAction): void {
-  const { what, actions: known } = upgradeKinds[kind]
-  if (known.some((one) => one === action)) return
-  throw new CommandError(
-    'usage',
-    `upgrade ${id} has no action ${action}: upgrades of ${what} have only ${known.join(', ')}`,
-  )
 }

@@ -4,7 +4,7 @@ import type { Session } from '../session.ts'
 import { addAutoCommand } from './auto-upgrade.ts'
 import { type AddCommands, query, wholeNumber } from './command.ts'
 import { findSite, siteNames } from './find.ts'
-import { type FoundUpgrade, assertAction, findUpgrade, upgradeKinds } from './upgrade-kinds.ts'
+import { type FoundUpgrade, findUpgrade, upgradeKinds } from './upgrade-kinds.ts'
 import { hasEnded } from './upgrade-progress.ts'
 import { type PlanOptions, planned, requestUpgrade, startUpgrade } from './upgrade-request.ts'
 import {
@@ -124,7 +124,7 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .option('--note <text>', 'the reason, for the report and the audit log')
     .option(...atSite)
     .action(async (id: string, { phase, phaseOf, note, site }: ApproveOptions, command) => {
-      const { session, api, found } = await enterAt(open, command, { id, site, action: 'approve' })
+      const { session, api, found } = await enterAt(open, command, { id, site })
       const answer = await api.post(`${found.path}/approve`, {
         phase,
         ...(phaseOf !== undefined && { phase_of: phaseOf }),
@@ -140,7 +140,7 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
       .description(description)
       .option(...atSite)
       .action(async (id: string, { site }: SiteOption, command: Command) => {
-        const { session, api, found } = await enterAt(open, command, { id, site, action: name })
+        const { session, api, found } = await enterAt(open, command, { id, site })
         const answer = await api.post(`${found.path}/${name}`)
         session.output.show(answer, () => `upgrade ${id} ${outcomeOf(found, name, done)}`)
       })
@@ -150,7 +150,7 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .description('upgrade the devices again that have failed')
     .option(...atSite)
     .action(async (id: string, { site }: SiteOption, command) => {
-      const { session, api, found } = await enterAt(open, command, { id, site, action: 'retry' })
+      const { session, api, found } = await enterAt(open, command, { id, site })
       const answer = objectOf(await api.post(`${found.path}/retry`))
       session.output.show(answer, () => {
         const retried = `upgrade ${id} retries ${targetsText(Number(answer['retried']), found.kind)}`
@@ -164,7 +164,7 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .option('--note <text>', 'the reason, for the report and the audit log')
     .option(...atSite)
     .action(async (id: string, devices: readonly string[], { note, site }: ExcludeOptions, command: Command) => {
-      const { session, api, found } = await enterAt(open, command, { id, site, action: 'exclude' })
+      const { session, api, found } = await enterAt(open, command, { id, site })
       const names = found.kind === 'mxedge' ? { mxedge_ids: [...devices] } : { macs: [...devices] }
       const body = { ...names, ...(note !== undefined && { note }) }
       const answer = objectOf(await api.post(`${found.path}/exclude`, body))
@@ -185,22 +185,18 @@ function outcomeOf({ kind, row }: FoundUpgrade, action: (typeof actions)[number]
     : 'has already ended, nothing changed'
 }
 
-interface OneAction {
+interface NamedUpgrade {
   readonly id: string
   readonly site: string | undefined
-  readonly action: Parameters<typeof assertAction>[1]
 }
 
-/** @throws CommandError usage if upgrades of this kind do not have the action. */
 async function enterAt(
   open: (command: Command) => Session,
   command: Command,
-  { id, site, action }: OneAction,
+  { id, site }: NamedUpgrade,
 ): Promise<Pick<Entered, 'session' | 'api'> & { readonly found: FoundUpgrade }> {
   const { session, api, place } = await enterPlace(open, command, site)
-  const found = await findUpgrade(api, place, id)
-  assertAction(found, action)
-  return { session, api, found }
+  return { session, api, found: await findUpgrade(api, place, id) }
 }
 
 interface Entered {

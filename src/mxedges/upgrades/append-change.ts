@@ -1,6 +1,7 @@
 import type { InOrg } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Tx } from '../../platform/database/db.ts'
+import type { UpgradeHold } from '../../rollout/rollout.ts'
 
 /** A decision of a person or the engine about an upgrade, with the name of the event of upgrades of devices if there is one. */
 export type MxedgeUpgradeChangeType =
@@ -10,6 +11,7 @@ export type MxedgeUpgradeChangeType =
   | 'UPGRADE_CANCELLED'
   | 'UPGRADE_SEARCH_CANCELLED'
   | 'UPGRADE_HELD'
+  | 'UPGRADE_APPROVED'
   | 'UPGRADE_STOPPED'
   | 'UPGRADE_END_REACHED'
   | 'UPGRADE_RETRIED'
@@ -32,6 +34,16 @@ interface MxedgeUpgradeChange {
 /** The beginning of the audit record of a change that only ends the search of an upgrade that has ended. */
 export function endOfSearch(id: string): string {
   return `Cancel the search of upgrade ${id} for further edge appliances`
+}
+
+interface Held extends Pick<MxedgeUpgradeChange, 'id' | 'siteId' | 'at'> {
+  readonly hold: UpgradeHold
+}
+
+/** Appends the audit record of a wait at a gate. */
+export function appendHeld(tx: Tx, scope: InOrg, { id, hold: { reason }, ...record }: Held): Promise<string> {
+  const message = `Hold upgrade ${id} of edge appliances: ${reason}`
+  return appendMxedgeUpgradeChange(tx, scope, { ...record, id, type: 'UPGRADE_HELD', after: { reason }, message })
 }
 
 /**

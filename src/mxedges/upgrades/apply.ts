@@ -7,7 +7,7 @@ import { addMs } from '../../platform/time/clock.ts'
 import { endOf } from '../../rollout/stops/decide-end.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import type { MxedgeOrder } from '../commands/command.ts'
-import { appendMxedgeUpgradeChange } from './append-change.ts'
+import { appendHeld, appendMxedgeUpgradeChange } from './append-change.ts'
 import { cancelQueuedById } from '../commands/store-cancel.ts'
 import { type NewUpgradeCommand, insertUpgradeCommands } from '../commands/store.ts'
 import type { MxedgeUpgradeDecision, Now } from './decide-upgrade.ts'
@@ -125,9 +125,5 @@ async function appendRound(tx: Tx, scope: OrgScope, { upgrade, decision }: Decid
       ...{ id, siteId, at, type: 'UPGRADE_END_REACHED', after: { reason: stopReason } },
       message: `Upgrade ${id} of edge appliances ${stopReason}`,
     })
-  if (upgrade.hold === null && hold !== null)
-    await appendMxedgeUpgradeChange(tx, scope, {
-      ...{ id, siteId, at, type: 'UPGRADE_HELD', after: { reason: hold.reason } },
-      message: `Hold upgrade ${id} of edge appliances: ${hold.reason}`,
-    })
+  if (upgrade.hold === null && hold !== null) await appendHeld(tx, scope, { id, siteId, hold, at })
 }

@@ -1,12 +1,14 @@
 import { leastOf } from '../../platform/extremes.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { findHoldReason } from '../../rollout/gates/decide-hold.ts'
+import { type Wait, waitEndMs } from '../../rollout/gates/decide-wait.ts'
 import { decideOutcome } from '../../rollout/rounds/decide-outcome.ts'
 import { countByPhase, countReleased, isHardFailure, isSuccess } from '../../rollout/rounds/decide-step.ts'
 import { endOf, endReason } from '../../rollout/stops/decide-end.ts'
 import { type CountsByPhase, type FailuresByPhase, findStopReason } from '../../rollout/stops/decide-stop.ts'
-import type { UpgradeHold } from '../../rollout/rollout.ts'
+import type { PhaseApproval, UpgradeHold } from '../../rollout/rollout.ts'
 import { wallOf } from '../../rollout/targets/steps/decide-window.ts'
+import { findPhaseWait, findStartWait } from './decide-approval.ts'
 import { decideTarget } from './decide-target.ts'
 import { beginsFinder, installMs } from './decide-window.ts'
 import type { MxedgeTargetNow, MxedgeUpgradeOptions, TargetChange, TargetDecision, TargetRules } from './target.ts'
@@ -29,6 +31,8 @@ export interface MxedgeUpgradeNow<T extends MxedgeTargetNow = MxedgeTargetNow> {
   readonly stopping: 'failed' | 'cancelled' | null
   readonly stopReason: string | null
   readonly hold: UpgradeHold | null
+  readonly approvals: readonly PhaseApproval[]
+  /** The gate after this phase is not evaluated again; 0 = none. */
   readonly gatePassed: number
   readonly startAt: Date
   readonly plan: MxedgeUpgradePlan
@@ -43,7 +47,7 @@ export interface MxedgeUpgradeNow<T extends MxedgeTargetNow = MxedgeTargetNow> {
 }
 
 /** The members of MxedgeUpgradeNow that change. */
-export interface MxedgeUpgradeChange extends Omit<MxedgeUpgradeNow, 'gatePassed' | 'startAt' | 'plan' | 'targets'> {
+export interface MxedgeUpgradeChange extends Omit<MxedgeUpgradeNow, 'approvals' | 'startAt' | 'plan' | 'targets'> {
   readonly finishedAt: Date | null
   /** When the maintenance window opens that appliances wait for; null: none does. */
   readonly waitsUntil: Date | null
@@ -74,10 +78,15 @@ export function decideUpgrade<T extends MxedgeTargetNow>(
   at: Now,
 ): MxedgeUpgradeDecision<T> {
   const waitMs = upgrade.startAt.getTime() - at.now.getTime()
+  const current = endWait(stopAtEnd(upgrade, at.now), at)
   // An upgrade that has begun continues, even if the clock is set back behind its start.
-  if (upgrade.stopping === null && upgrade.phaseOpenedMs === null && waitMs > 0)
-    return { steps: [], withdrawn: [], upgrade: changed(upgrade, {}), isDue: false }
-  const begun = stopAtEnd({ ...upgrade, status: 'upgrading', phaseOpenedMs: upgrade.phaseOpenedMs ?? at.nowMs }, at.now)
+  if (current.stopping === null && current.phaseOpenedMs === null) {
+    const wait = findStartWait(current)
+    const hold = current.hold ?? (wait && holdOf(wait, at))
+    if (waitMs > 0 || wait !== null)
+      return { steps: [], withdrawn: [], upgrade: changed(current, { hold }), isDue: false }
+  }
+  const begun = { ...current, status: 'upgrading' as const, phaseOpenedMs: current.phaseOpenedMs ?? at.nowMs }
   const round = decideTargets(begun, at)
   const reason = begun.stopping === null ? findStopReason(round.hardFailures, upgrade.plan) : null
   if (reason === null) return finishRound(begun, round, at)
@@ -90,6 +99,18 @@ function stopAtEnd<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, now:
   const endsAt = endOf(upgrade.plan)
   if (endsAt === null || endsAt > now || upgrade.stopping !== null) return upgrade
   return { ...upgrade, stopping: 'cancelled', stopReason: endReason(endsAt), hold: null }
+}
+
+/** A wait at a gate that begins now. */
+export function holdOf(wait: Wait, { now, nowMs }: Pick<Now, 'now' | 'nowMs'>): UpgradeHold {
+  return { ...wait, since_s: epochS(now), since_ms: nowMs }
+}
+
+/** A wait for a time ends by itself. */
+function endWait<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, at: Now): MxedgeUpgradeNow<T> {
+  const { hold, currentPhase } = upgrade
+  if (hold?.by !== 'time' || waitEndMs(hold, at) > at.nowMs) return upgrade
+  return { ...upgrade, hold: null, gatePassed: currentPhase }
 }
 
 interface Round<T extends MxedgeTargetNow> extends Pick<
@@ -138,12 +159,12 @@ function decideTargets<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, 
     isSettled: upgrade.targets
       .map((target) => states.get(target) ?? target.state)
       .every((state) => isTerminal(state) || state === 'deferred'),
-    waitsUntil: upgrade.stopping !== null || upgrade.hold !== null ? null : findWait(decided, upgrade, at),
+    waitsUntil: upgrade.stopping !== null || upgrade.hold !== null ? null : findOpening(decided, upgrade, at),
   }
 }
 
 /** Returns the earliest opening that an appliance of the open phases waits for. */
-function findWait(
+function findOpening(
   decided: readonly { readonly target: MxedgeTargetNow; readonly decision: TargetDecision }[],
   { currentPhase, plan }: Pick<MxedgeUpgradeNow, 'currentPhase' | 'plan'>,
   at: Now,
@@ -213,13 +234,15 @@ function openCount(counts: MxedgeTargetCounts): number {
 
 /** Opens the next phase, or pauses the upgrade. */
 function passGate(
-  { currentPhase, gatePassed, plan }: MxedgeUpgradeNow,
+  upgrade: MxedgeUpgradeNow,
   { hardFailures: failures, upgradedByPhase: upgraded }: Pick<MxedgeUpgradeNow, 'hardFailures' | 'upgradedByPhase'>,
-  { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
+  at: Pick<Now, 'now' | 'nowMs'>,
 ): Partial<MxedgeUpgradeChange> {
+  const { currentPhase, gatePassed, plan } = upgrade
   const reason = gatePassed >= currentPhase ? null : findHoldReason(currentPhase, { failures, upgraded }, plan)
-  if (reason !== null) return { hold: { by: 'gate', reason, since_s: epochS(now), since_ms: nowMs } }
-  return { currentPhase: currentPhase + 1, phaseOpenedMs: nowMs }
+  const wait = reason === null ? findPhaseWait(upgrade, at.now) : { by: 'gate' as const, reason }
+  if (wait !== null) return { hold: holdOf(wait, at) }
+  return { currentPhase: currentPhase + 1, phaseOpenedMs: at.nowMs }
 }
 
 /** Absent appliances are waited for from the opening of the last phase. */
@@ -231,7 +254,7 @@ function deadlineMs(
 }
 
 function changed(upgrade: MxedgeUpgradeNow, change: Partial<MxedgeUpgradeChange>): MxedgeUpgradeChange {
-  const { status, stopping, stopReason, hold, currentPhase, phaseOpenedMs } = upgrade
+  const { status, stopping, stopReason, hold, gatePassed, currentPhase, phaseOpenedMs } = upgrade
   const { counts, released, hardFailures, upgradedByPhase } = upgrade
   const results = { counts, released, hardFailures, upgradedByPhase }
   return {
@@ -239,6 +262,7 @@ function changed(upgrade: MxedgeUpgradeNow, change: Partial<MxedgeUpgradeChange>
     stopping,
     stopReason,
     hold,
+    gatePassed,
     currentPhase,
     phaseOpenedMs,
     ...results,

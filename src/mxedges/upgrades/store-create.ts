@@ -3,6 +3,7 @@ import type { InOrg, SitesScope } from '../../access/scope.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
 import { type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
 import { columnsOf, insertRows } from '../../platform/database/rows.ts'
+import type { UpgradeHold } from '../../rollout/rollout.ts'
 import { listSessions } from '../sessions/store.ts'
 import { selectMxedges } from '../store.ts'
 import type { Candidate } from './candidate.ts'
@@ -72,6 +73,10 @@ export interface NewUpgrade {
   readonly counts: MxedgeTargetCounts
   readonly notes: readonly MxedgeUpgradeNote[]
   readonly startAt: Date
+  /** The person who asks for it; null: a program. */
+  readonly adminId: string | null
+  /** Null: it does not wait. */
+  readonly hold: UpgradeHold | null
   /** The filter for appliances that may join; null: none. */
   readonly joining: Readonly<Record<string, unknown>> | null
   /** When it looks for them, in service time; null: never. */
@@ -106,7 +111,8 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, {
 }
 
 /**
- * Replaces the request, the plan and the targets of a locked upgrade that has not begun. What could not join by the former
+ * Replaces the request, the plan and the targets of a locked upgrade that has not begun. Who approved the former ones has not
+ * approved these. What could not join by the former
  * request is forgotten: the upgrade may search no more, or elsewhere.
  */
 export async function replaceUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, { at, nowMs }: Times): Promise<void> {
@@ -118,7 +124,7 @@ export async function replaceUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, 
     .execute()
   await tx
     .updateTable('mxedgeUpgrade')
-    .set(contentOf(upgrade, at))
+    .set({ ...contentOf(upgrade, at), approvals: json([]) })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', upgrade.id)
     .execute()
@@ -132,12 +138,13 @@ export async function deleteTargets(tx: Tx, scope: InOrg, id: string): Promise<v
 }
 
 /** An upgrade that has nothing to do has ended, whenever it was to start. */
-function contentOf({ request, plan, counts, notes, joining, ...times }: NewUpgrade, at: Date) {
-  const { startAt, includeDueMs } = times
+function contentOf({ request, plan, counts, notes, joining, hold, ...rest }: NewUpgrade, at: Date) {
+  const { startAt, includeDueMs, adminId } = rest
   const documents = { request: json(request), plan: json(plan), counts: json(counts), notes: json(notes) }
   const isEmpty = plan.planned === 0
   const standing = { status: isEmpty ? 'completed' : 'queued', finishedAt: isEmpty ? at : null } as const
-  return { ...documents, ...standing, joining: joining && json(joining), startAt, includeDueMs }
+  const waits = { hold: hold && json(hold), joining: joining && json(joining), includeDueMs }
+  return { ...documents, ...standing, ...waits, startAt, adminId }
 }
 
 const targetColumns = columnsOf('mxedgeUpgradeTarget', {

@@ -3,7 +3,7 @@ import { type OrgScope, type SitesScope, siteIdOf } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
-import type { UpgradeHold } from '../../rollout/rollout.ts'
+import type { PhaseApproval, UpgradeHold } from '../../rollout/rollout.ts'
 import { usedByUpgrade } from '../../firmware/firmware.ts'
 import { resumedAt } from '../../rollout/gates/store-hold.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
@@ -16,7 +16,10 @@ import { terminalStates } from './upgrade.ts'
 import type { MxedgeUpgradeTable, MxedgeUpgradeTargetTable } from '../tables.ts'
 
 export type MxedgeUpgrade = Selectable<MxedgeUpgradeTable>
-export type MxedgeUpgradeItem = Omit<MxedgeUpgrade, 'released' | 'notes' | 'joining' | 'includeDueMs' | 'includeAfter'>
+export type MxedgeUpgradeItem = Omit<
+  MxedgeUpgrade,
+  'adminId' | 'approvals' | 'released' | 'notes' | 'joining' | 'includeDueMs' | 'includeAfter'
+>
 export type MxedgeUpgradeTarget = Selectable<MxedgeUpgradeTargetTable>
 
 /** Selects the upgrades of the organization, or those that belong to the site where the scope is that of a site. */
@@ -162,6 +165,16 @@ export async function pauseUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, hold: U
 export async function resumeUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, nowMs: number): Promise<void> {
   await tx.updateTable('mxedgeUpgrade').set(resumedAt(nowMs)).where('orgId', '=', orgId).where('id', '=', id).execute()
   noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
+}
+
+/** Records who opens a phase of a locked upgrade. */
+export async function insertApproval(tx: Tx, { orgId, id }: MxedgeUpgrade, approval: PhaseApproval): Promise<void> {
+  await tx
+    .updateTable('mxedgeUpgrade')
+    .set({ approvals: sql`approvals || ${JSON.stringify([approval])}::jsonb` })
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .execute()
 }
 
 /** Returns that a target which has not ended will download the image; null: none will. */

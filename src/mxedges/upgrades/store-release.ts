@@ -2,7 +2,7 @@ import type { InOrg } from '../../access/scope.ts'
 import { noteChanges } from '../../platform/database/changes.ts'
 import { type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { counted } from '../../platform/counted.ts'
-import { addReleased, endAfterRelease, releaseCounts, shrinkPhases } from '../../rollout/changes/plan-release.ts'
+import { addReleased, endAfterRelease, releaseCounts, shrinkPlan } from '../../rollout/changes/plan-release.ts'
 import type { Release } from '../../rollout/changes/store-release.ts'
 import { decideOutcome } from '../../rollout/rounds/decide-outcome.ts'
 import type { MxedgeUpgrade } from './store-records.ts'
@@ -61,7 +61,7 @@ async function updateLosing(
     .set({
       counts: json(counts),
       released,
-      plan: json({ ...plan, phase_sizes: shrinkPhases(plan.phase_sizes, targets) }),
+      plan: json(shrinkPlan(plan, targets)),
       notes: json([...notes, { reason: note }]),
       ...(ends !== null && { ...outcome, hold: null, finishedAt: now }),
     })

@@ -37,8 +37,18 @@ export interface LockedUpgrade extends Omit<MxedgeUpgradeNow, 'targets'> {
 export function lockRunningUpgrades(tx: Tx, scope: InOrg, now: Date): Promise<LockedUpgrade[]> {
   return tx
     .selectFrom('mxedgeUpgrade')
-    .select(['id', 'siteId', 'status', 'stopping', 'stopReason', 'hold', 'gatePassed', 'startAt', 'plan'])
-    .select(['currentPhase', 'phaseOpenedMs', 'counts', 'released', 'hardFailures', 'upgradedByPhase', 'waitsUntil'])
+    .select(['id', 'siteId', 'status', 'stopping', 'stopReason', 'hold', 'approvals', 'gatePassed'])
+    .select([
+      'startAt',
+      'plan',
+      'currentPhase',
+      'phaseOpenedMs',
+      'counts',
+      'released',
+      'hardFailures',
+      'upgradedByPhase',
+      'waitsUntil',
+    ])
     .where('orgId', '=', scope.orgId)
     .where(isRunning(now))
     .orderBy('id')
@@ -231,7 +241,7 @@ export async function updateTargets(
   })
 }
 
-const upgradeColumns = columnsOf('mxedgeUpgrade', { ...roundColumns, waitsUntil: 'timestamptz' })
+const upgradeColumns = columnsOf('mxedgeUpgrade', { ...roundColumns, gatePassed: 'integer', waitsUntil: 'timestamptz' })
 
 export async function updateUpgrades(
   tx: Tx,

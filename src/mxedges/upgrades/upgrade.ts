@@ -1,5 +1,5 @@
 import type { MaintenanceWindow } from '../../orgs/windows/windows.ts'
-import type { PhaseGate } from '../../rollout/rollout.ts'
+import type { PhaseGate, StartGate } from '../../rollout/rollout.ts'
 
 /** Terminal states never change. */
 export const terminalStates = ['upgraded', 'failed', 'skipped', 'cancelled'] as const
@@ -88,6 +88,8 @@ export interface MxedgeUpgradePlan {
   readonly phase_sizes: readonly number[]
   /** By phase; null: no phase has a gate. */
   readonly gates: readonly (PhaseGate | null)[] | null
+  /** The gate before the first phase. Absent: there is none. */
+  readonly start_gate?: StartGate
   /** Null: no such limit. */
   readonly max_failure_percentage: number | null
   /** Targets without those that were skipped when planning: the base of the percentage. */

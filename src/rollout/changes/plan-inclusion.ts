@@ -195,7 +195,7 @@ function addToLast(
  * The first devices of an upgrade are in its last phase, and no other device shows the version before. So the gates before it
  * wait for their event, though their phases have no devices.
  */
-function markEmptied(gates: UpgradePlan['gates'], last: number): UpgradePlan['gates'] {
+export function markEmptied(gates: UpgradePlan['gates'], last: number): UpgradePlan['gates'] {
   const mark = (gate: PhaseGate | null, index: number): PhaseGate | null =>
     gate?.wait_for === undefined || index + 1 === last ? gate : { ...gate, emptied: true }
   return gates?.map(mark) ?? null

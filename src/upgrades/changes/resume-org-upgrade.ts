@@ -2,7 +2,6 @@ import type { PlaceScope } from '../../access/scope.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
-import { AppError } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
 import { presentPhase } from '../../rollout/phases/present-phase.ts'
@@ -12,6 +11,7 @@ import { lockOrgUpgrades } from '../../rollout/store.ts'
 import { resumeSiteUpgrades } from '../../rollout/gates/store-hold.ts'
 import { insertApproval } from '../../rollout/phases/store.ts'
 import { lockWhole } from './lock-changed.ts'
+import { refuseUnapproved } from './refuse-approval.ts'
 
 /**
  * Resumes every paused site upgrade, whether a person or a gate has paused it. Without any, nothing changes.
@@ -28,11 +28,7 @@ export async function resumeOrgUpgrade(
   await inTx(ctx, async (tx) => {
     const { id, place } = await lockWhole(tx, scope, { id: named, kind }, 'resumed')
     const [org] = await lockOrgUpgrades(tx, scope, [id])
-    if (org?.hold?.by === 'approval')
-      throw new AppError(
-        'invalid',
-        `The upgrade can't be resumed: ${org.hold.reason}, which the operation approve gives`,
-      )
+    refuseUnapproved(org?.hold ?? null)
     if ((await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())) === 0) return
     const phase = org && findHeldPhase(org)
     const atGate = org?.hold?.by === 'gate' || org?.hold?.by === 'check' || org?.hold?.by === 'time'

@@ -1,12 +1,14 @@
-import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
+import { type Actor, type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import {
   type MxedgeUpgradeChangeType,
   appendMxedgeUpgradeChange,
   endOfSearch,
 } from '../../mxedges/upgrades/append-change.ts'
+import { findHeldPhase } from '../../mxedges/upgrades/decide-approval.ts'
 import {
   type MxedgeUpgrade,
   closeSearch,
+  insertApproval,
   lockUpgrade,
   pauseUpgrade,
   resumeUpgrade,
@@ -17,6 +19,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { UpgradeHold } from '../../rollout/rollout.ts'
+import { refuseUnapproved } from '../changes/refuse-approval.ts'
 
 /**
  * Stops an upgrade. After the commit no appliance is commanded; those in flight finish their step. Of an upgrade
@@ -65,15 +68,35 @@ function over(hold: UpgradeHold, present: UpgradeHold | null): UpgradeHold {
   return { ...hold, reason: `${hold.reason} (before: ${present.reason})`, since_ms: present.since_ms }
 }
 
-/** Resumes an upgrade that a person or a gate has paused. @throws AppError not_found */
+/**
+ * Resumes an upgrade that a person or a gate has paused; at a gate that is the decision to open the next phase.
+ * @throws AppError not_found; invalid for an upgrade that waits for an approval.
+ */
 export function resumeMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
   return changeUpgrade(ctx, scope, {
     id,
     type: () => 'UPGRADE_RESUMED',
     message: () => messageOf('Resume', id),
     concerns: ({ finishedAt, hold }) => finishedAt === null && hold !== null,
-    change: (tx, upgrade) => resumeUpgrade(tx, upgrade, ctx.serviceClock.nowMs()),
+    change: async (tx, upgrade) => {
+      refuseUnapproved(upgrade.hold)
+      await recordOpening(tx, upgrade, { actor: scope.actor, at: ctx.clock.now() })
+      await resumeUpgrade(tx, upgrade, ctx.serviceClock.nowMs())
+    },
   })
+}
+
+/** A person who resumes an upgrade at a gate has opened the next phase. */
+async function recordOpening(
+  tx: Tx,
+  upgrade: MxedgeUpgrade,
+  { actor: { name, adminId }, at }: { readonly actor: Actor; readonly at: Date },
+): Promise<void> {
+  const { hold } = upgrade
+  if (hold?.by !== 'gate' && hold?.by !== 'time') return
+  const early = hold.not_before_s !== undefined && { early: true as const }
+  const opening = { ...findHeldPhase(upgrade), by: 'resume', name, admin_id: adminId, note: null, ...early } as const
+  await insertApproval(tx, upgrade, { ...opening, at_s: epochS(at) })
 }
 
 function messageOf(verb: string, id: string): string {

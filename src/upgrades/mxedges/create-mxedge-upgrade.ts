@@ -2,14 +2,16 @@ import { uuidv7 } from '../../platform/uuidv7.ts'
 import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import { shareSiteName } from '../../devices/store.ts'
 import { type MxedgeEventInput, appendMxedgeEvents } from '../../events/append-mxedge.ts'
-import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
+import { appendHeld, appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
 import { lockImages } from '../../firmware/store.ts'
 import { listPackages } from '../../firmware/packages/store.ts'
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import { type NewTarget, type NewUpgrade, insertUpgrade, lockCandidates } from '../../mxedges/upgrades/store-create.ts'
 import { withoutKinds } from '../../mxedges/upgrades/notes.ts'
 import { type TakenAppliance, listTakeable, lockUnfinishedUpgrades } from '../../mxedges/upgrades/store-takeover.ts'
-import { type PlaceWindows, noCounts } from '../../mxedges/upgrades/upgrade.ts'
+import { findStartWait } from '../../mxedges/upgrades/decide-approval.ts'
+import { holdOf } from '../../mxedges/upgrades/decide-upgrade.ts'
+import { type MxedgeUpgradePlan, type PlaceWindows, noCounts } from '../../mxedges/upgrades/upgrade.ts'
 import { listWindows } from '../../orgs/org-settings/store.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
@@ -17,9 +19,10 @@ import { counted } from '../../platform/counted.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError, invalidField, notFound } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
+import type { UpgradeHold } from '../../rollout/rollout.ts'
 import { noteTaken } from '../../rollout/changes/plan-takeover.ts'
 import { refuseEnd } from '../planning/plan-end.ts'
-import { PAST_TOLERANCE_MS } from '../planning/plan-start.ts'
+import { refuseTimes } from '../planning/plan-times.ts'
 import { decideSearchPause } from '../decide-search-pause.ts'
 import { listTimezones } from '../store.ts'
 import { encodeJoining } from './plan-joining.ts'
@@ -85,6 +88,9 @@ interface Planning {
   readonly nowMs: number
 }
 
+/** All times of an upgrade of edge appliances are instants, which are the same in every zone. */
+const anyPlace = { name: '', timezone: 'UTC' }
+
 /**
  * Plans the upgrade with this id; the appliances that it covers stay locked until `tx` ends. If it takes over those of
  * other upgrades, the caller has locked all unfinished ones.
@@ -95,8 +101,8 @@ export async function planUpgrade(
   { id, siteId, request, now, nowMs }: Planning,
 ): Promise<PlannedUpgrade> {
   const startAt = request.startAt ?? now
-  if (now.getTime() - startAt.getTime() > PAST_TOLERANCE_MS)
-    throw invalidField('start_time', `is ${startAt.toISOString()}, more than 5 minutes ago`)
+  const start = { field: 'start_time', time: { kind: 'instant', at: startAt } } as const
+  refuseTimes({ start, reboot: null, notBefore: request.notBefore }, [anyPlace], now)
   const catalog = await listPackages(tx, scope)
   refuseUnknownVersions(request, catalog)
   const candidates = await lockCandidates(tx, scope, { siteId, ids: request.mxedgeIds })
@@ -133,6 +139,8 @@ export async function planUpgrade(
     counts: { ...noCounts, planned: plan.planned, skipped },
     notes: [...notes, ...placeNotes, ...noteTaken(taken, 'edge appliance')],
     startAt,
+    adminId: scope.actor.adminId,
+    hold: planHold(plan, { now, nowMs }),
     joining: encodeJoining(request),
     includeDueMs: request.includeNew ? nowMs + decideSearchPause(request.endsAt, now) : null,
     targets: targets.map(newTargetOf),
@@ -140,9 +148,15 @@ export async function planUpgrade(
   return { upgrade, targets, taken }
 }
 
+/** Plans the pause of an upgrade that may not begin yet, so that nobody reads it in between; null: it may begin. */
+function planHold(plan: MxedgeUpgradePlan, at: Pick<Planning, 'now' | 'nowMs'>): UpgradeHold | null {
+  const wait = plan.planned === 0 ? null : findStartWait({ plan, approvals: [] })
+  return wait && holdOf(wait, at)
+}
+
 /** @param places The windows of each site with appliances. @param startAt When they begin. */
 function refuseEarlyEnd(
-  { endsAt }: Pick<MxedgeUpgradeRequest, 'endsAt'>,
+  { endsAt, notBefore }: Pick<MxedgeUpgradeRequest, 'endsAt' | 'notBefore'>,
   places: ReadonlyMap<string | null, Pick<PlaceWindows, 'timezone' | 'windows'> | undefined>,
   startAt: Date,
 ): void {
@@ -150,7 +164,7 @@ function refuseEarlyEnd(
   const times = [...places.values()].map(({ timezone, windows } = atAnyTime) => {
     return { timezone, windows, rebootAt: startAt }
   })
-  refuseEnd({ endsAt, notBefore: [], units: 'edge appliances' }, times, startAt)
+  refuseEnd({ endsAt, notBefore, units: 'edge appliances' }, times, startAt)
 }
 
 export function newTargetOf({ appliance, reason, ...target }: PlannedTarget): NewTarget {
@@ -220,7 +234,7 @@ export async function appendRequest(
   scope: PlaceScope,
   { upgrade, targets, type, message, at }: Requested,
 ): Promise<void> {
-  const { id, siteId, request, plan, notes } = upgrade
+  const { id, siteId, request, plan, notes, hold } = upgrade
   const auditId = await appendMxedgeUpgradeChange(tx, scope, {
     id,
     type,
@@ -229,6 +243,7 @@ export async function appendRequest(
     after: { total: plan.planned, ...request, ...(notes.length > 0 && { notes: withoutKinds(notes) }) },
     at,
   })
+  if (hold?.by === 'approval') await appendHeld(tx, scope, { id, siteId, hold, at })
   await appendTargetEvents(tx, scope, targets, { auditId, at })
   wakeAfterCommit(tx, 'mxedges')
 }

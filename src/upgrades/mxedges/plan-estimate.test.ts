@@ -25,7 +25,17 @@ function estimate(boxes: readonly Box[], windows?: NewUpgrade['plan']['windows']
   const planned = sizes.reduce((sum, size) => sum + size, 0)
   const limits = { gates: null, max_failure_percentage: null, planned, ...(windows !== undefined && { windows }) }
   const { endsAbout, beginsAbout } = planMxedgeEstimate({
-    ...{ id: 'id', siteId: null, request: {}, counts: noCounts, notes: [], joining: null, includeDueMs: null },
+    ...{
+      id: 'id',
+      siteId: null,
+      request: {},
+      counts: noCounts,
+      notes: [],
+      joining: null,
+      adminId: null,
+      hold: null,
+      includeDueMs: null,
+    },
     plan: { strategy: 'canary', phases: 3, phase_sizes: sizes, ...limits },
     startAt,
     targets,

@@ -2,6 +2,7 @@ import { installMs } from '../../mxedges/upgrades/decide-window.ts'
 import { defaultMxedgeUpgradeOptions } from '../../mxedges/upgrades/options.ts'
 import type { NewTarget, NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
 import type { MxedgeStep, PlaceWindows } from '../../mxedges/upgrades/upgrade.ts'
+import { waitMsOf } from '../../rollout/gates/decide-wait.ts'
 import { findOpening } from '../../orgs/windows/windows.ts'
 
 const MINUTE_MS = 60_000
@@ -30,7 +31,7 @@ export function planMxedgeEstimate({ plan, targets, startAt }: NewUpgrade): Mxed
     ({ phase }) => phase,
   )
   let endMs = startAt.getTime()
-  const beginsAbout = plan.phase_sizes.map((_size, index) => {
+  const beginsAbout = plan.phase_sizes.map((size, index) => {
     const waves = Map.groupBy(byPhase.get(index + 1) ?? [], ({ wave }) => wave)
     const begins: number[] = []
     for (const [, members] of [...waves].toSorted(([a], [b]) => a - b)) {
@@ -39,6 +40,8 @@ export function planMxedgeEstimate({ plan, targets, startAt }: NewUpgrade): Mxed
       begins.push(spans.reduce((first, { beginMs }) => Math.min(first, beginMs), Infinity))
       endMs = spans.reduce((last, span) => Math.max(last, span.endMs), endMs)
     }
+    const gate = plan.gates?.[index] ?? null
+    endMs = Math.max(endMs + (size === 0 ? 0 : waitMsOf(gate)), 1000 * (gate?.not_before_s ?? 0))
     const [beginMs] = begins
     return beginMs === undefined ? null : new Date(beginMs)
   })

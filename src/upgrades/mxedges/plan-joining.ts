@@ -3,7 +3,7 @@ import { fitsDistro } from '../../firmware/packages/resolve-package.ts'
 import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
 import type { InstalledPackage, JoiningLook, UpgradeExtent } from '../../mxedges/upgrades/store-inclusion.ts'
 import type { PlaceWindows } from '../../mxedges/upgrades/upgrade.ts'
-import { type Joins, addToPhases } from '../../rollout/changes/plan-inclusion.ts'
+import { type Joins, addToPhases, markEmptied } from '../../rollout/changes/plan-inclusion.ts'
 import {
   type PlannedMxedge,
   type PlannedTarget,
@@ -122,6 +122,7 @@ export function planMxedgeInclusion(
     return { appliance, steps, phase: plan.phases, wave, ordinal, reason: null }
   })
   const count = targets.length
+  const isFirst = count > 0 && plan.phase_sizes.every((size) => size === 0)
   const joined = new Set(joining.map(({ appliance }) => appliance.id))
   // An appliance that failed to join lost its note.
   const noted = new Set(notes.map((note) => note.mxedge_id))
@@ -137,7 +138,7 @@ export function planMxedgeInclusion(
     ...(finishedAt === null ? standing : continueAt(standing, nowMs)),
     plan: {
       ...plan,
-      ...addToPhases(plan, count, joins),
+      ...addToPhases(isFirst ? { ...plan, gates: markEmptied(plan.gates, plan.phases) } : plan, count, joins),
       phases: joins === 'last_phase' ? plan.phases : plan.phases + count,
       planned: plan.planned + count,
       ...(places.length > 0 && { windows: [...(plan.windows ?? []), ...places] }),

@@ -12,7 +12,11 @@ function mxedge(id: string, changes: Partial<PlannedMxedge> & { readonly cluster
 }
 
 function plan(planned: readonly PlannedMxedge[], phasing = strategies.big_bang.parse({}), id = 'u1'): MxedgePlan {
-  return planMxedgeUpgrade({ strategy: 'some', phasing, endsAt: null, notes: [{ reason: 'first' }] }, planned, id)
+  return planMxedgeUpgrade(
+    { strategy: 'some', phasing, startGate: null, endsAt: null, notes: [{ reason: 'first' }] },
+    planned,
+    id,
+  )
 }
 
 describe('the plan of an upgrade of edge appliances', () => {

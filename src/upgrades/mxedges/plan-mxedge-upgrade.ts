@@ -31,13 +31,15 @@ export interface MxedgePlan {
   readonly notes: readonly MxedgeUpgradeNote[]
 }
 
+type PlannedRequest = Pick<MxedgeUpgradeRequest, 'strategy' | 'phasing' | 'startGate' | 'endsAt' | 'notes'>
+
 /**
  * Puts the appliances into phases by the strategy of the request, and into waves within a phase, so that no two members
  * of a cluster are in one wave.
  * @param upgradeId The same id and appliances give the same plan.
  */
 export function planMxedgeUpgrade(
-  { strategy, phasing, endsAt, notes }: Pick<MxedgeUpgradeRequest, 'strategy' | 'phasing' | 'endsAt' | 'notes'>,
+  { strategy, phasing, startGate, endsAt, notes }: PlannedRequest,
   planned: readonly PlannedMxedge[],
   upgradeId: string,
 ): MxedgePlan {
@@ -63,6 +65,7 @@ export function planMxedgeUpgrade(
       phases: phases.length,
       phase_sizes: phases.map(({ length }) => length),
       gates: gates.some((gate) => gate !== null) ? gates : null,
+      ...(startGate !== null && { start_gate: startGate }),
       max_failure_percentage: phasing.maxFailurePercentage,
       planned: chosen.length,
       ...(endsAt !== null && { ends_s: epochS(endsAt) }),

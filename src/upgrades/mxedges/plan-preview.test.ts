@@ -19,6 +19,8 @@ const upgrade: NewUpgrade = {
     notes: [],
     startAt: now,
     joining: null,
+    adminId: null,
+    hold: null,
     includeDueMs: null,
   },
   plan: {

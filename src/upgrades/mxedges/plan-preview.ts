@@ -4,7 +4,7 @@ import type { MxedgeStep, MxedgeUpgradePlan } from '../../mxedges/upgrades/upgra
 import { endOf } from '../../rollout/stops/decide-end.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import { noteEnd } from '../planning/plan-end.ts'
-import { limitOf, phaseLimitOf } from '../previews/plan-preview.ts'
+import { limitOf, noteStart, phaseLimitOf } from '../previews/plan-preview.ts'
 import { PREVIEW_MS } from '../previews/preview.ts'
 import { planMxedgeEstimate } from './plan-estimate.ts'
 
@@ -67,6 +67,7 @@ export function planMxedgePreview(
     endsAbout: estimate.endsAbout,
     // Those of skipped appliances would say the same as `skipped`.
     notes: [
+      ...noteStart(plan.start_gate ?? null),
       ...noteEnd(endOf(plan), estimate.endsAbout, 'edge appliances'),
       ...notes.filter(({ mxedge_id: id }) => !skippedIds.has(id)),
     ],

@@ -1,5 +1,7 @@
 import type { Channel, PackageName } from '../../firmware/packages/package.ts'
 import type { MaintenanceWindow } from '../../orgs/windows/windows.ts'
+import type { StartGate } from '../../rollout/rollout.ts'
+import type { RequestedTime } from '../org-upgrade.ts'
 import type { Phasing } from '../strategies/strategy.ts'
 
 /** An upgrade of edge appliances as it was requested, with the defaults filled in. */
@@ -17,6 +19,10 @@ export interface MxedgeUpgradeRequest {
   /** By service: `latest`, `default` or a version. Services that are not to change are missing. */
   readonly versions: ReadonlyMap<PackageName, string>
   readonly downgrades: ReadonlySet<PackageName>
+  /** Null: it begins without an approval. */
+  readonly startGate: StartGate | null
+  /** The instants before which phases do not begin, and the fields that name them. */
+  readonly notBefore: readonly RequestedTime[]
   /** Null: now. */
   readonly startAt: Date | null
   /** No appliance begins from then on; null: the upgrade has no such end. */

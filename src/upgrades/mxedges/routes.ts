@@ -7,7 +7,9 @@ import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid } from '../../http/schemas.ts'
 import { getUpgrade, listPhaseTimes, listUpgradeTargets, listUpgrades } from '../../mxedges/upgrades/store-records.ts'
 import type { Context } from '../../platform/context.ts'
+import { approveMxedgeUpgrade } from './approve-mxedge-upgrade.ts'
 import { cancelMxedgeUpgrade, pauseMxedgeUpgrade, resumeMxedgeUpgrade } from './change-mxedge-upgrade.ts'
+import { ApproveBody, parseApproval } from '../changes/wire-approve.ts'
 import { findRequest } from '../previews/find-request.ts'
 import { createMxedgeUpgrade } from './create-mxedge-upgrade.ts'
 import { excludeMxedges } from './exclude-mxedges.ts'
@@ -146,6 +148,18 @@ export const mxedgeUpgradeOperations: Operation[] = [
     reply: MxedgeExcludeReply,
     run: async (ctx, { scope, params: { upgrade_id: id }, body }) =>
       presentMxedgeExclusion(await excludeMxedges(ctx, scope, { id, ...parseMxedgeExclusion(body) })),
+  }),
+  operation({
+    id: { org: 'approveOrgMxEdgeUpgrade', site: 'approveSiteMxEdgeUpgrade' },
+    summary: twins('Approve a phase of an upgrade'),
+    method: 'POST',
+    tag: { org: tag, site: tag },
+    at: orgAndSite(`${one}/approve`, { needs: 'write' }),
+    params,
+    body: ApproveBody,
+    reply: Empty,
+    run: (ctx, { scope, params: { upgrade_id: id }, body }) =>
+      approveMxedgeUpgrade(ctx, scope, parseApproval(id, body)),
   }),
   ...changes.map(({ name, what, change }) =>
     operation({

@@ -32,7 +32,7 @@ export async function updateMxedgeUpgrade(
     await shareOrg(tx, scope)
     // It may take over appliances of other upgrades, which all transactions lock in the same order.
     await lockUnfinishedUpgrades(tx, scope)
-    const { status, stopping, siteId, request: before } = await lockUpgrade(tx, scope, id)
+    const { status, stopping, siteId, hold, request: before } = await lockUpgrade(tx, scope, id)
     if (siteId === null && !coversOrg(scope))
       throw new AppError(
         'invalid',
@@ -44,7 +44,15 @@ export async function updateMxedgeUpgrade(
     const nowMs = ctx.serviceClock.nowMs()
     const planned = await planUpgrade(tx, scope, { id, siteId, request: parse(before), now: at, nowMs })
     await takeOver(tx, scope, planned, { now: at, nowMs })
-    await replaceUpgrade(tx, scope, planned.upgrade, { at, nowMs })
-    await appendRequest(tx, scope, { ...planned, type: 'UPGRADE_CHANGED', message: `Change upgrade ${id} to`, at })
+    // A pause by a person goes on.
+    const upgrade = hold?.by === 'user' ? { ...planned.upgrade, hold } : planned.upgrade
+    await replaceUpgrade(tx, scope, upgrade, { at, nowMs })
+    await appendRequest(tx, scope, {
+      ...planned,
+      upgrade,
+      type: 'UPGRADE_CHANGED',
+      message: `Change upgrade ${id} to`,
+      at,
+    })
   })
 }

@@ -2,9 +2,11 @@ import { type PackageName, packageNames } from '../../firmware/packages/package.
 import { mergeDocument, omitFields } from '../../http/bodies/documents.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { invalidField } from '../../platform/errors.ts'
+import { START_PHASE } from '../../rollout/rollout.ts'
+import { parseStartGate, refuseUngated } from '../strategies/gate-fields.ts'
 import { commonStrategies } from '../strategies/index.ts'
 import type { Strategy } from '../strategies/strategy.ts'
-import { parseEnd, parseWindows } from '../wire-parse.ts'
+import { parseEnd, parseInstants, parseWindows } from '../wire-parse.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 import type { MxedgeUpgradeBody } from './wire.ts'
 
@@ -16,6 +18,7 @@ export function parseMxedgeUpgrade(body: MxedgeUpgradeBody): MxedgeUpgradeReques
   const { mxedge_ids: ids, strategy: name = 'big_bang', channel = 'stable', distro = null, start_time } = body
   for (const each of Object.values<Strategy>(commonStrategies)) each.check?.(body, name)
   const strategy = (commonStrategies as Readonly<Record<string, Strategy>>)[name] ?? commonStrategies.big_bang
+  refuseGates(body, strategy)
   const wanted = entriesOf('versions', body.versions).filter(([, version]) => version !== 'current')
   const downgrades = entriesOf('allow_downgrades', body.allow_downgrades).filter(([, isAllowed]) => isAllowed)
   return {
@@ -27,6 +30,8 @@ export function parseMxedgeUpgrade(body: MxedgeUpgradeBody): MxedgeUpgradeReques
     distro,
     versions: new Map(wanted),
     downgrades: new Set(downgrades.map(([service]) => service)),
+    startGate: parseStartGate(body.phase_gates),
+    notBefore: parseInstants(body.phase_gates),
     // Clients that always send a number send 0 for "now".
     startAt: start_time === undefined || start_time === 0 ? null : new Date(start_time * 1000),
     endsAt: parseEnd(body.end_time),
@@ -35,6 +40,20 @@ export function parseMxedgeUpgrade(body: MxedgeUpgradeBody): MxedgeUpgradeReques
     includeNew: parseInclusion(body),
     notes: listWithoutEffect(body).map((reason) => ({ reason })),
     document: body,
+  }
+}
+
+/** @throws AppError invalid for a gate at which appliances can't wait. */
+function refuseGates({ phase_gates: gates = [] }: MxedgeUpgradeBody, strategy: Strategy): void {
+  for (const [index, { phase, phase_of: of, wait_for: waitFor }] of gates.entries()) {
+    if (waitFor === 'check')
+      throw invalidField(`phase_gates.${index}.wait_for`, 'is check, but upgrades of edge appliances call no checks')
+    if (of === 'downloads')
+      throw invalidField(
+        `phase_gates.${index}.phase_of`,
+        'is downloads, but edge appliances download in the phases of their installations',
+      )
+    if (phase !== START_PHASE) refuseUngated(strategy)
   }
 }
 

@@ -14,8 +14,10 @@ import {
 import { MAX_RUNS, type MxedgeStep } from '../../mxedges/upgrades/upgrade.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { OFFLINE } from '../../rollout/rollout.ts'
+import { ApprovalsReply, presentApproval } from '../changes/wire-approve.ts'
 import { canary } from '../strategies/canary.ts'
 import { DEFAULT_PERCENTS } from '../strategies/canary-sites.ts'
+import { requestedGates } from '../strategies/gate-fields.ts'
 import { fieldsOf, commonStrategies } from '../strategies/index.ts'
 import { previewFields } from '../previews/wire.ts'
 import { MaintenanceWindows } from '../../orgs/windows/wire.ts'
@@ -32,7 +34,7 @@ import {
 import { endField, endsField, supersedeField, windowFields } from '../wire-extensions.ts'
 import { keysOf, recordOf } from '../../platform/records.ts'
 
-const { canary_phases, max_failures, max_failure_percentage } = fieldsOf(commonStrategies)
+const { canary_phases, max_failures, max_failure_percentage, phase_gates } = fieldsOf(commonStrategies)
 
 const Version = Type.String({
   pattern: PACKAGE_VERSION,
@@ -63,6 +65,7 @@ const fields = {
   canary_phases,
   max_failures,
   max_failure_percentage,
+  phase_gates,
   start_time: Type.Optional(EpochS),
   ...windowFields,
   ...endField,
@@ -110,6 +113,7 @@ const itemFields = {
   canary_phases: Type.Optional(Type.Array(Type.Integer())),
   max_failures: Type.Optional(Type.Array(Type.Integer())),
   max_failure_percentage: Type.Optional(Type.Integer()),
+  phase_gates: requestedGates,
   start_time: Type.Integer(),
   ...endsField,
   supersede: Type.Optional(Type.Boolean()),
@@ -132,6 +136,7 @@ export const MxedgeUpgradeReply = named(
   Type.Object({
     ...itemFields,
     ...awaitedField('appliances'),
+    approvals: Type.Optional(ApprovalsReply),
     notes: Type.Array(
       named(
         'MxedgeUpgradeNote',
@@ -232,6 +237,7 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
     ...((phases !== undefined || isCanary) && { canary_phases: [...(phases ?? DEFAULT_PERCENTS)] }),
     ...(failures !== undefined && { max_failures: failures }),
     ...(limit !== undefined && { max_failure_percentage: limit }),
+    ...(request.phase_gates !== undefined && { phase_gates: request.phase_gates }),
     start_time: Math.floor(epochS(startAt)),
     ...(plan.ends_s !== undefined && { end_time: plan.ends_s }),
     ...(request.supersede !== undefined && { supersede: request.supersede }),
@@ -269,6 +275,7 @@ export function presentMxedgeUpgrade(
   return {
     ...presentMxedgeUpgradeItem(upgrade),
     ...presentAwaited(upgrade.awaited),
+    ...(upgrade.approvals.length > 0 && { approvals: upgrade.approvals.map(presentApproval) }),
     notes: withoutKinds(upgrade.notes),
     phase_times: times.map(({ phase, begunAt, endedAt }) => {
       return { phase, begun_time: epochS(begunAt), ...(endedAt !== null && { ended_time: epochS(endedAt) }) }

@@ -24,10 +24,19 @@ export function planTimes(
   sites: readonly UpgradeSite[],
   now: Date,
 ): Map<string, SiteTimes> {
+  refuseTimes({ start, reboot, notBefore }, sites, now)
+  return resolveTimes({ start, reboot }, sites, now)
+}
+
+/** @throws AppError as planTimes() does. */
+export function refuseTimes(
+  { start, reboot, notBefore }: Pick<UpgradeRequest, 'start' | 'reboot' | 'notBefore'>,
+  sites: readonly Place[],
+  now: Date,
+): void {
   const later = [...(reboot === null ? [] : [reboot]), ...notBefore]
   for (const requested of start === null ? later : [start, ...later]) refusePast(requested, sites, now)
   if (start !== null) for (const requested of later) refuseReversed(requested, start, sites)
-  return resolveTimes({ start, reboot }, sites, now)
 }
 
 /** The same for sites that join an upgrade later: their times may be long past. */
@@ -48,7 +57,9 @@ export function resolveTimes(
   )
 }
 
-function refusePast({ field, time }: RequestedTime, sites: readonly UpgradeSite[], now: Date): void {
+type Place = Pick<UpgradeSite, 'name' | 'timezone'>
+
+function refusePast({ field, time }: RequestedTime, sites: readonly Place[], now: Date): void {
   if (time.kind === 'instant') {
     if (now.getTime() - time.at.getTime() > PAST_TOLERANCE_MS)
       throw invalidField(field, `is ${time.at.toISOString()}, more than 5 minutes ago`)
@@ -60,14 +71,14 @@ function refusePast({ field, time }: RequestedTime, sites: readonly UpgradeSite[
   throw invalidField(field, `has gone by already at ${named.join(', ')}${more}`)
 }
 
-function refuseReversed(later: RequestedTime, start: RequestedTime, sites: readonly UpgradeSite[]): void {
+function refuseReversed(later: RequestedTime, start: RequestedTime, sites: readonly Place[]): void {
   if (sites.length === 0 || !sites.every((site) => isReversed(later, start, site))) return
   const [given, least] = [later, start].map(({ time }) => describeTime(time))
   throw invalidField(later.field, `is ${given}, before ${start.field}, which is ${least}`)
 }
 
 /** A local time and an instant may stand in this order at some of the sites only. */
-function isReversed(later: RequestedTime, start: RequestedTime, { timezone }: UpgradeSite): boolean {
+function isReversed(later: RequestedTime, start: RequestedTime, { timezone }: Place): boolean {
   const zone = findZone(timezone) ?? utcZone
   return resolveStartTime(later.time, zone) < resolveStartTime(start.time, zone)
 }
@@ -95,7 +106,7 @@ function notePast(
   ]
 }
 
-function isPast(time: StartTime, site: UpgradeSite, now: Date): boolean {
+function isPast(time: StartTime, site: Place, now: Date): boolean {
   const at = resolveStartTime(time, findZone(site.timezone) ?? utcZone)
   return now.getTime() - at.getTime() > PAST_TOLERANCE_MS
 }

@@ -1,5 +1,5 @@
 import { findStartWait, hasTime } from '../../rollout/gates/decide-wait.ts'
-import type { StartGate, UpgradeHop, UpgradePlan } from '../../rollout/rollout.ts'
+import type { StartGate, UpgradeHop, UpgradeNote, UpgradePlan } from '../../rollout/rollout.ts'
 import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import { type Steps, visitInSteps } from '../../platform/queues/next-turn.ts'
@@ -66,7 +66,7 @@ export function* planPreviewInSteps(
     stopsAfterFailures: limitOf(org.maxFailurePercentage, org.planned),
     endsAbout: estimate.endsAbout,
     notes: [
-      ...noteStart(startGate),
+      ...noteStart(startGate).map(({ reason }) => ({ siteId: null, device: null, reason })),
       ...[...noteEnd(endsAt, estimate.endsAbout), ...org.notes].map(({ reason }) => ({
         siteId: null,
         device: null,
@@ -80,12 +80,10 @@ export function* planPreviewInSteps(
   }
 }
 
-/** The estimated times don't contain the wait, which nobody knows. */
-function noteStart(gate: StartGate | null): PreviewNote[] {
+/** Says that an upgrade waits before it begins. The estimated times don't contain the wait, which nobody knows. */
+export function noteStart(gate: StartGate | null): UpgradeNote[] {
   const wait = findStartWait(gate && { gate, given: 0 })
-  return wait === null
-    ? []
-    : [{ siteId: null, device: null, reason: `The upgrade does not begin at once: ${wait.reason}` }]
+  return wait === null ? [] : [{ reason: `The upgrade does not begin at once: ${wait.reason}` }]
 }
 
 /** Returns the names of those of `some` that are devices, by MAC; null for a device without one. */

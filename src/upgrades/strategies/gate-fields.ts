@@ -11,58 +11,55 @@ export const PhaseKind = Type.Enum(['downloads', 'reboots'], {
 })
 export type PhaseKind = Static<typeof PhaseKind>
 
-/** The conditions of phases besides the success of their devices. Signalbox's own field. */
-export const gateField = Type.Optional(
-  Type.Array(
-    named(
-      'UpgradePhaseGate',
-      Type.Object({
-        phase: Type.Integer({
-          minimum: START_PHASE,
-          maximum: 100,
-          description:
-            'The next phase waits once this one has ended; 0: the first one waits for an approval, with any strategy',
-        }),
-        phase_of: Type.Optional(PhaseKind),
-        wait_for: Type.Enum(['approval', 'check', 'pause', 'time'], {
-          description:
-            'approval: until somebody approves the phase; pause: until somebody resumes the upgrade; check: until the answer of url; time: for minutes, until not_before, or until somebody resumes the upgrade',
-        }),
-        minutes: Type.Optional(
-          Type.Integer({
-            minimum: 1,
-            maximum: 43_200,
-            description: 'For time. How long the next phase waits; time in which the service is down does not count',
-          }),
-        ),
-        not_before: Type.Optional(
-          Type.Integer({
-            minimum: 1,
-            maximum: MAX_EPOCH_S,
-            description:
-              'For a time, an approval or a check, in seconds since 1970. The next phase does not begin before it; a check is not called before it',
-          }),
-        ),
-        url: Type.Optional(Type.String({ minLength: 1, maxLength: 2000, description: 'For a check' })),
-        prevent_self_approval: Type.Optional(
-          Type.Boolean({
-            default: false,
-            description: 'For an approval. true: a person other than the one who created the upgrade must give it',
-          }),
-        ),
-        approvals: Type.Optional(
-          Type.Integer({
-            minimum: 1,
-            maximum: 5,
-            default: 1,
-            description: 'For an approval. How many different people must give it',
-          }),
-        ),
-      }),
-    ),
-    { maxItems: 100 },
+const gate = {
+  phase: Type.Integer({
+    minimum: START_PHASE,
+    maximum: 100,
+    description:
+      'The next phase waits once this one has ended; 0: the first one waits for an approval, with any strategy',
+  }),
+  phase_of: Type.Optional(PhaseKind),
+  wait_for: Type.Enum(['approval', 'check', 'pause', 'time'], {
+    description:
+      'approval: until somebody approves the phase; pause: until somebody resumes the upgrade; check: until the answer of url; time: for minutes, until not_before, or until somebody resumes the upgrade',
+  }),
+  minutes: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 43_200,
+      description: 'For time. How long the next phase waits; time in which the service is down does not count',
+    }),
   ),
-)
+  not_before: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_EPOCH_S,
+      description:
+        'For a time, an approval or a check, in seconds since 1970. The next phase does not begin before it; a check is not called before it',
+    }),
+  ),
+  url: Type.Optional(Type.String({ minLength: 1, maxLength: 2000, description: 'For a check' })),
+  prevent_self_approval: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'For an approval. true: a person other than the one who created the upgrade must give it',
+    }),
+  ),
+  approvals: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 5,
+      default: 1,
+      description: 'For an approval. How many different people must give it',
+    }),
+  ),
+}
+
+/** The conditions of phases besides the success of their devices. Signalbox's own field. */
+export const gateField = Type.Optional(Type.Array(named('UpgradePhaseGate', Type.Object(gate)), { maxItems: 100 }))
+
+/** The gates of a request in answers, whose objects are not closed. */
+export const requestedGates = Type.Optional(Type.Array(named('UpgradeRequestedGate', Type.Object(gate))))
 
 type Gate = NonNullable<Static<typeof gateField>>[number]
 type Wait = Pick<PhaseGate, 'wait_for' | 'minutes' | 'not_before_s' | 'url' | 'prevent_self_approval' | 'approvals'>
@@ -106,6 +103,12 @@ export function parseGates(
   }
   refuseReversed(meant)
   return waits
+}
+
+/** @throws AppError invalid for a strategy whose phases can't wait: a gate without effect would let them begin. */
+export function refuseUngated({ name, fields }: { readonly name: string; readonly fields: object }): void {
+  if (!Object.hasOwn(fields, 'phase_gates'))
+    throw invalidField('phase_gates', `is given with the strategy ${name}, but only the phases of canary can wait`)
 }
 
 /** Returns the gate before the first phase; null: there is none. @throws AppError invalid naming the impossible gate. */

@@ -66,6 +66,7 @@ export function newWorld(traits: readonly MemberTraits[], plan: Partial<MxedgeUp
       stopping: null,
       stopReason: null,
       hold: null,
+      approvals: [],
       gatePassed: 0,
       startAt: now,
       plan: {

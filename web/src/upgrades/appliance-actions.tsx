@@ -1,26 +1,35 @@
+import { useState } from 'react'
+import type { Schemas } from '../api/client.ts'
 import { counted } from '../display/texts/counted.ts'
 import { useTextZone } from '../display/times/text-zone.ts'
 import { standingOf } from './overview.ts'
 import { ActionButtons } from './action-buttons.tsx'
-import { pauseEffect, resumeEffect } from './effects.ts'
-import { actionsOf, stopWaitingEffect } from './verdict.ts'
+import { pauseEffect, resumeEffect, sharedEffect, waitText } from './effects.ts'
+import { MAX_APPROVAL_NOTE, NoteField } from './note-field.tsx'
+import { actionsOf, isBeforeStart, stopWaitingEffect } from './verdict.ts'
 import type { ApplianceUpgrade } from './appliance.ts'
 
 export interface ApplianceCalls {
   readonly change: (change: 'pause' | 'resume' | 'cancel') => Promise<unknown>
   readonly retry: () => Promise<unknown>
+  readonly approve: (body: Schemas['UpgradeApprovalCreate']) => Promise<unknown>
 }
 
 interface ApplianceActionsProps {
   readonly upgrade: Parameters<typeof standingOf>[0] & Pick<ApplianceUpgrade, 'counts' | 'awaited' | 'end_time'>
+  /** The open phase; undefined: it is not known yet, so that nobody can approve it. */
+  readonly phase: number | undefined
   readonly calls: ApplianceCalls
   readonly onDone: () => Promise<void>
 }
 
 /** The possible actions on an upgrade of appliances, at whatever place; each button states its effect. */
-export function ApplianceActions({ upgrade, calls, onDone }: ApplianceActionsProps) {
+export function ApplianceActions({ upgrade, phase: open, calls, onDone }: ApplianceActionsProps) {
   const standing = standingOf(upgrade)
+  const { hold } = standing
   const zone = useTextZone()
+  const [note, setNote] = useState('')
+  const phase = isBeforeStart(hold) ? 0 : open
   const { counts, awaited = 0, end_time: endTime } = upgrade
   const { queued, upgrading, success, failed } = counts
   const waiting = counted(queued, 'appliance')
@@ -31,14 +40,21 @@ export function ApplianceActions({ upgrade, calls, onDone }: ApplianceActionsPro
   const cancel = () => calls.change('cancel')
   return (
     <ActionButtons
-      actions={actionsOf('mxedge', { ...standing, failed, awaited, endTime })}
+      actions={actionsOf({ ...standing, failed, awaited, endTime, isBarred: phase === undefined })}
       onDone={onDone}
       offers={{
         pause: { title: 'Pause', effect: pauseEffect(waiting, going), run: () => calls.change('pause') },
         resume: {
           title: 'Resume',
-          effect: resumeEffect(waiting, standing.hold, undefined, zone),
+          effect: resumeEffect(waiting, hold, undefined, zone),
           run: () => calls.change('resume'),
+        },
+        approve: {
+          title: phase === 0 ? 'Approve the start' : `Approve phase ${phase}`,
+          effect: sharedEffect(`The upgrade waits: ${waitText(hold, zone)}. It continues with up to ${waiting}.`, hold),
+          fields: <NoteField note={note} onChange={setNote} maxLength={MAX_APPROVAL_NOTE} />,
+          onOpen: () => setNote(''),
+          run: () => calls.approve({ phase: phase ?? 0, ...(note !== '' && { note }) }),
         },
         cancel: {
           title: 'Cancel the upgrade',

@@ -24,18 +24,31 @@ interface SiteUpgradeActionsProps {
 
 /** The possible actions on an upgrade at a site, for people whose role there does not reach the whole organization. */
 export function SiteUpgradeActions({ siteId, upgrade, onDone }: SiteUpgradeActionsProps) {
-  const { api } = useServer()
-  const { id, kind, other_sites: concernsOthers = false } = upgrade
+  const { kind, other_sites: concernsOthers = false } = upgrade
   if (kind !== 'mxedge') return <PartActions siteId={siteId} upgrade={{ ...upgrade, kind }} onDone={onDone} />
-  if (concernsOthers) return null
+  return concernsOthers ? null : <AppliancesActions siteId={siteId} upgrade={upgrade} onDone={onDone} />
+}
+
+/** Those on an upgrade of edge appliances. */
+function AppliancesActions({ siteId, upgrade, onDone }: SiteUpgradeActionsProps) {
+  const { api } = useServer()
+  const { id, held } = upgrade
   const params = { path: { site_id: siteId, upgrade_id: id } }
   const path = '/api/v1/sites/{site_id}/mxedges/upgrade/{upgrade_id}'
+  // It has the phase that waits.
+  const record = useQuery({
+    queryKey: ['site upgrades', siteId, id, held],
+    queryFn: () => answerOf(api.GET(path, { params })),
+    enabled: held?.by === 'approval',
+  })
   return (
     <ApplianceActions
       upgrade={upgrade}
+      phase={record.data?.phase}
       calls={{
         change: (change) => answerOf(api.POST(`${path}/${change}`, { params })),
         retry: () => answerOf(api.POST(`${path}/retry`, { params, body: {} })),
+        approve: (body) => answerOf(api.POST(`${path}/approve`, { params, body })),
       }}
       onDone={onDone}
     />
@@ -76,7 +89,7 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
   const gate = report.data && heldGateOf(report.data, hold)
   const bar = isAwaited && report.data !== undefined ? barOf({ report: report.data, hold }, self) : null
   const isBarred = report.data === undefined || bar !== null
-  const possible = actionsOf(kind, { ...standing, failed, awaited, isBarred, endTime: upgrade.end_time })
+  const possible = actionsOf({ ...standing, failed, awaited, isBarred, endTime: upgrade.end_time })
   // The others concern the upgrade as a whole.
   const offered = concernsOthers ? possible.filter((action) => ofPart.has(action)) : possible
   const change = (name: 'pause' | 'resume' | 'cancel') => answerOf(api.POST(`${path}/${name}`, { params }))

@@ -105,26 +105,22 @@ it('says how many more failures are tolerated', () => {
 it('offers what makes sense', () => {
   const running = { status: 'running', failed: 1, awaited: 0, hold: null, stopReason: null } as const
   const [paused, failed] = [{ ...running, hold: holdBy('user') }, { ...running, status: 'failed' } as const]
-  expect(actionsOf('device', running)).toEqual(['pause', 'cancel'])
-  expect(actionsOf('device', paused)).toEqual(['resume', 'cancel'])
-  expect(actionsOf('device', { ...running, hold: holdBy('approval') })).toEqual(['approve', 'cancel'])
-  expect(actionsOf('device', { ...running, hold: holdBy('approval'), isBarred: true })).toEqual(['cancel'])
-  expect(actionsOf('device', failed)).toEqual(['retry'])
-  expect(actionsOf('device', { ...failed, endTime: 4_000_000_000 })).toEqual(['retry'])
-  expect(actionsOf('device', { ...failed, endTime: 1_000_000_000 })).toEqual([])
-  expect(actionsOf('device', { ...running, status: 'completed', failed: 0 })).toEqual([])
-  expect(actionsOf('ssr', { ...running, hold: holdBy('approval') })).toEqual(['approve', 'cancel'])
-  expect(actionsOf('mxedge', paused)).toEqual(['resume', 'cancel'])
-  expect(actionsOf('mxedge', { ...running, hold: holdBy('approval') })).toEqual(['cancel'])
-  expect(actionsOf('mxedge', failed)).toEqual(['retry'])
+  expect(actionsOf(running)).toEqual(['pause', 'cancel'])
+  expect(actionsOf(paused)).toEqual(['resume', 'cancel'])
+  expect(actionsOf({ ...running, hold: holdBy('approval') })).toEqual(['approve', 'cancel'])
+  expect(actionsOf({ ...running, hold: holdBy('approval'), isBarred: true })).toEqual(['cancel'])
+  expect(actionsOf(failed)).toEqual(['retry'])
+  expect(actionsOf({ ...failed, endTime: 4_000_000_000 })).toEqual(['retry'])
+  expect(actionsOf({ ...failed, endTime: 1_000_000_000 })).toEqual([])
+  expect(actionsOf({ ...running, status: 'completed', failed: 0 })).toEqual([])
 })
 
 it('offers to stop waiting for devices of other upgrades once it has ended', () => {
   const running = { status: 'running', failed: 1, awaited: 2, hold: null, stopReason: null } as const
   const ended = { ...running, status: 'completed' } as const
-  expect(actionsOf('device', running)).toEqual(['pause', 'cancel'])
-  expect(actionsOf('device', ended)).toEqual(['retry', 'stopWaiting'])
-  expect(actionsOf('ssr', ended)).toEqual(['retry', 'stopWaiting'])
+  expect(actionsOf(running)).toEqual(['pause', 'cancel'])
+  expect(actionsOf(ended)).toEqual(['retry', 'stopWaiting'])
+  expect(actionsOf(ended)).toEqual(['retry', 'stopWaiting'])
   expect([0, 1, 2].map((awaited) => awaitedText(awaited, 'device'))).toEqual([
     null,
     'This upgrade awaits 1 device that is in another upgrade. It looks at each once the other upgrade has ended with it.',
@@ -143,7 +139,7 @@ it('offers nothing while it is being stopped and devices still restart', () => {
   }
   expect(verdictOf(stopping)).toBe('3 of 100 upgraded, 1 failed. Cancelled by a@example.com')
   const standing = { status: 'running', failed: 1, awaited: 2, hold: null, stopReason: stopping.stopReason } as const
-  expect(actionsOf('device', standing)).toEqual([])
+  expect(actionsOf(standing)).toEqual([])
 })
 
 it('knows the open phase', () => {

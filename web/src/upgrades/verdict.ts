@@ -1,5 +1,4 @@
 import { counted, grouped } from '../display/texts/counted.ts'
-import type { UpgradeKind } from './overview.ts'
 import { type Hold, type Report, type Standing, isRunning } from './upgrade.ts'
 import { localText } from '../display/times/local-text.ts'
 
@@ -135,16 +134,6 @@ function ofOthers(awaited: number, unit: string): string {
 /** The actions of a person on an upgrade. */
 export type Action = 'pause' | 'resume' | 'approve' | 'cancel' | 'retry' | 'stopWaiting'
 
-const allActions: readonly Action[] = ['pause', 'resume', 'approve', 'cancel', 'retry', 'stopWaiting']
-const actionsWithoutGates: readonly Action[] = ['pause', 'resume', 'cancel', 'retry', 'stopWaiting']
-
-/** The actions that the interface has for each kind of upgrades. */
-const actions: Readonly<Record<UpgradeKind, readonly Action[]>> = {
-  device: allActions,
-  ssr: allActions,
-  mxedge: actionsWithoutGates,
-}
-
 interface Offering extends Standing {
   readonly failed: number
   /** True if the person who looks at it can't give the approval that it waits for. */
@@ -155,12 +144,8 @@ interface Offering extends Standing {
   readonly endTime?: number | undefined
 }
 
-/** Returns the actions that make sense now, as far as upgrades of this kind have them. */
-export function actionsOf(kind: UpgradeKind, standing: Offering): readonly Action[] {
-  return sensibleActions(standing).filter((action) => actions[kind].includes(action))
-}
-
-function sensibleActions(offering: Offering): readonly Action[] {
+/** Returns the actions that make sense now. */
+export function actionsOf(offering: Offering): readonly Action[] {
   const { status, failed, awaited, hold, stopReason, isBarred = false, endTime = Infinity } = offering
   if (!isRunning(status)) {
     const retry: readonly Action[] = failed > 0 && endTime * 1000 > Date.now() ? ['retry'] : []

@@ -22,20 +22,36 @@ export async function readUpgrades({ db }: Context, orgId: string) {
 }
 export type Rows = Awaited<ReturnType<typeof readUpgrades>>
 
-/** Counts, phases, clusters, and at most one upgrade of each appliance. */
+/** Counts, phases, approvals, clusters, and at most one upgrade of each appliance. */
 export function expectConsistent({ upgrades, targets }: Rows): void {
   const isTwice = (values: readonly unknown[]): boolean => new Set(values).size < values.length
   const open = targets.filter(({ state }) => !isTerminal(state))
   expect(isTwice(open.map(({ mxedgeId }) => mxedgeId))).toBe(false)
   const installing = targets.filter(({ state }) => isInFlight(state))
   expect(isTwice(installing.flatMap(({ mxclusterId }) => mxclusterId ?? []))).toBe(false)
-  for (const { id, counts, finishedAt, currentPhase } of upgrades) {
+  for (const { id, counts, finishedAt, currentPhase, plan, approvals } of upgrades) {
     const mine = targets.filter(({ upgradeId }) => upgradeId === id)
     for (const [state, count] of Object.entries(counts))
       expect(mine.filter((one) => one.state === state)).toHaveLength(count)
     if (finishedAt !== null) expect(mine.filter(({ state }) => !isTerminal(state))).toEqual([])
     expect(mine.filter(({ phase, attempt }) => attempt > 0 && phase > currentPhase)).toEqual([])
+    const closed = findClosedPhase(plan, approvals)
+    expect(mine.filter(({ phase, attempt }) => attempt > 0 && phase >= closed)).toEqual([])
   }
+}
+
+/** Returns the first phase that nobody has approved; Infinity: all are open. */
+function findClosedPhase(
+  { start_gate: start, gates, phase_sizes: sizes }: Rows['upgrades'][number]['plan'],
+  approvals: Rows['upgrades'][number]['approvals'],
+): number {
+  const isApproved = (phase: number): boolean => approvals.some((one) => one.by === 'approval' && one.phase === phase)
+  if (start !== undefined && !isApproved(0)) return 1
+  const index = (gates ?? []).findIndex((gate, place) => {
+    const waits = gate?.wait_for === 'approval' && (gate.emptied === true || (sizes[place] ?? 0) > 0)
+    return waits && !isApproved(place + 1)
+  })
+  return index < 0 ? Infinity : index + 2
 }
 
 /** No appliance with a single step is commanded before the start of its upgrade, after its end, or outside of its windows. */

@@ -24,6 +24,10 @@ const clock = createTestClock()
 const given = useMxedgeUpgrades(clock)
 const APPLIANCES = 5
 
+const gates = [
+  { phase: 0, wait_for: 'approval' },
+  { phase: 1, wait_for: 'approval' },
+]
 const some = fc.uniqueArray(fc.nat(APPLIANCES - 1), { minLength: 1, maxLength: 3 })
 /** `start_time` and `end_time` are in seconds from now; `mxedge_ids` are places in the list of the appliances. */
 const bodies = fc.tuple(
@@ -36,6 +40,7 @@ const bodies = fc.tuple(
       supersede: fc.boolean(),
       start_time: fc.constantFrom(0, 600),
       end_time: fc.constantFrom(900, 36_000),
+      phase_gates: fc.constant([{ phase: 0, wait_for: 'approval' }]),
       maintenance_windows: fc.constantFrom([], [{ start: '12:30', end: '12:55' }], [{ start: '22:00', end: '02:00' }]),
     },
     { requiredKeys: ['versions', 'allow_downgrades'] },
@@ -46,6 +51,7 @@ const bodies = fc.tuple(
       strategy: fc.constant('canary'),
       canary_phases: fc.constantFrom([50, 100], [20, 60, 100]),
       max_failure_percentage: fc.constantFrom(0, 30, 100),
+      phase_gates: fc.subarray(gates),
     }),
   ),
 )
@@ -58,6 +64,7 @@ const changes = fc.oneof(
     weight: 5,
     arbitrary: fc.record({ does: fc.constantFrom('pause', 'resume', 'retry', 'cancel' as const), which }),
   },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('approve' as const), which, phase: fc.nat(1) }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('exclude' as const), which, some }) },
   {
     weight: 1,
@@ -143,6 +150,11 @@ function requestOf(
   }
 }
 
+function bodyOf(step: Change, mxedge_ids: readonly string[]): object {
+  if (step.does === 'approve') return { phase: step.phase }
+  return step.does === 'exclude' ? { mxedge_ids } : {}
+}
+
 async function change(world: World, step: Change): Promise<void> {
   const { org, siteId, ids } = world
   const inOrg = `/orgs/${org.orgId}/mxedges`
@@ -161,7 +173,7 @@ async function change(world: World, step: Change): Promise<void> {
   const id = ids[step.which]
   if (id === undefined) return
   if (step.does === 'update') await call(world, 'PUT', `${inOrg}/upgrade/${id}`, requestOf(world, step.body))
-  else await call(world, 'POST', `${inOrg}/upgrade/${id}/${step.does}`, step.does === 'exclude' ? { mxedge_ids } : {})
+  else await call(world, 'POST', `${inOrg}/upgrade/${id}/${step.does}`, bodyOf(step, mxedge_ids))
 }
 
 const advance = ({ org }: World): Promise<void> =>
@@ -199,6 +211,7 @@ async function perform(world: World, step: Step): Promise<void> {
     case 'resume':
     case 'retry':
     case 'cancel':
+    case 'approve':
     case 'exclude':
     case 'move':
       return change(world, step)
@@ -224,7 +237,7 @@ async function expectShown(world: World): Promise<void> {
     expect(targets.filter((target) => target.status === state)).toHaveLength(counts[state])
 }
 
-/** The appliances obey, people resume what is paused, and time passes: each upgrade must end. */
+/** The appliances obey, people approve and resume what waits, and time passes: each upgrade must end. */
 async function finish(world: World): Promise<void> {
   const { simulated, org } = world
   for (const appliance of simulated.all) if (appliance.epoch === null) await simulated.connect(appliance)
@@ -232,8 +245,11 @@ async function finish(world: World): Promise<void> {
     await round(world)
     const left = (await read(world)).upgrades.filter(({ finishedAt }) => finishedAt === null)
     if (left.length === 0) return
-    for (const { id, hold } of left)
-      if (hold !== null) await call(world, 'POST', `/orgs/${org.orgId}/mxedges/upgrade/${id}/resume`, {})
+    for (const { id, hold, currentPhase } of left) {
+      const path = `/orgs/${org.orgId}/mxedges/upgrade/${id}`
+      if (hold?.by === 'approval') await call(world, 'POST', `${path}/approve`, { phase: hold.phase ?? currentPhase })
+      else if (hold !== null) await call(world, 'POST', `${path}/resume`, {})
+    }
     const opensMs = left.map(({ waitsUntil }) => waitsUntil?.getTime() ?? 0)
     clock.advance(Math.max(60_000, Math.min(...opensMs) - clock.now().getTime()))
   }

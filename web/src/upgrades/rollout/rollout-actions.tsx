@@ -98,6 +98,6 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
     },
   }
   const { status, failed, end_time: endTime } = report
-  const actions = actionsOf(place.kind, { ...state, status, failed, awaited, isBarred, endTime })
+  const actions = actionsOf({ ...state, status, failed, awaited, isBarred, endTime })
   return <ActionButtons actions={actions} offers={offers} onDone={onDone} />
 }

@@ -13,18 +13,16 @@ interface Form {
   readonly version: string
   /** Whether a share of failures stops an upgrade. */
   readonly hasFailureLimit: boolean
-  readonly hasApprovals: boolean
 }
 
 /** What the interface takes for each kind of upgrades, besides what is upgraded to which version. */
 export const forms: Readonly<Record<UpgradeKind, Form>> = {
-  device: { strategies, version: 'latest', hasFailureLimit: true, hasApprovals: true },
-  ssr: { strategies: ['serial', 'big_bang'], version: 'stable', hasFailureLimit: false, hasApprovals: true },
+  device: { strategies, version: 'latest', hasFailureLimit: true },
+  ssr: { strategies: ['serial', 'big_bang'], version: 'stable', hasFailureLimit: false },
   mxedge: {
     strategies: ['canary', 'serial', 'big_bang'],
     version: '',
     hasFailureLimit: true,
-    hasApprovals: false,
   },
 }
 

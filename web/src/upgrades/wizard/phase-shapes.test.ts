@@ -16,8 +16,12 @@ it('draws the phases of canary, with the implied last one and all gates', () => 
   expect(describePhases({ strategy: 'big_bang' })).toBe('Upgraded after each phase: 100 %')
 })
 
-it('draws no approvals where upgrades of the kind have none', () => {
-  expect(shapePhases({ kind: 'mxedge', phases: '10', gate: 'each' }).map(({ wait }) => wait)).toEqual([null, null])
+it('draws the approvals of appliances, and those of routers only before the start', () => {
+  const draft = { phases: '10', gate: 'each', begin: 'approved' } as const
+  expect(shapePhases({ ...draft, kind: 'mxedge' }).map(({ wait }) => wait)).toEqual(['approval', null])
+  expect(describePhases({ ...draft, kind: 'ssr', strategy: 'big_bang' })).toBe(
+    'Starts with an approval. Upgraded after each phase: 100 %',
+  )
 })
 
 it('draws batches that double up to the largest', () => {

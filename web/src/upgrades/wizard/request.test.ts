@@ -169,7 +169,8 @@ it('takes nothing in where the interface refuses it', () => {
 
 it('names the services of appliances, or their distribution', () => {
   const draft = { kind: 'mxedge', services: { tunterm: 'latest' }, gate: 'each', phases: '10, 100' } as const
-  const limits = { strategy: 'canary', max_failure_percentage: 5, canary_phases: [10, 100] }
+  const phase_gates = [{ phase: 1, wait_for: 'approval' }]
+  const limits = { strategy: 'canary', max_failure_percentage: 5, canary_phases: [10, 100], phase_gates }
   expect(requestOf(draft)).toEqual({
     kind: 'mxedge',
     body: { channel: 'stable', versions: { tunterm: 'latest' }, ...limits },

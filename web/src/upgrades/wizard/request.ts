@@ -125,6 +125,7 @@ function applianceRequest(settled: SettledDraft): Schemas['MxedgeUpgradeCreate']
     // Appliances have no radios: settle() leaves them no batches by radio neighborhood.
     strategy: strategy === 'rrm' ? 'canary' : strategy,
     ...limitsOf(settled),
+    ...gatesOf(settled),
   }
 }
 
@@ -168,8 +169,7 @@ function limitsOf({ kind, strategy, failures, phases }: SettledDraft) {
 
 /** Returns the gates that the request of a draft has, in the order of their phases; phase 0 stands for the start. */
 export function gatesIn(draft: Draft): readonly PhaseGate[] {
-  const { kind, body } = requestOf(draft)
-  const gates = kind === 'mxedge' ? [] : (body.phase_gates ?? [])
+  const { phase_gates: gates = [] } = requestOf(draft).body
   return gates.toSorted((one, other) => one.phase - other.phase)
 }
 

@@ -58,11 +58,9 @@ export function StrategyPanel({ draft, errorOf, onChange }: WizardFieldsProps) {
     return (
       <Panel title="2. Strategy">
         <p className="plan-line muted">One {kinds[kind].unit} has one phase.</p>
-        {forms[kind].hasApprovals && (
-          <div className="wizard-fields">
-            <Approvals draft={draft} errorOf={errorOf} onChange={onChange} />
-          </div>
-        )}
+        <div className="wizard-fields">
+          <Approvals draft={draft} errorOf={errorOf} onChange={onChange} />
+        </div>
       </Panel>
     )
   return (
@@ -77,7 +75,7 @@ export function StrategyPanel({ draft, errorOf, onChange }: WizardFieldsProps) {
             onChange={({ currentTarget: { value } }) => onChange({ strategy: value as Strategy })}
           />
           <Parameters draft={draft} errorOf={errorOf} onChange={onChange} />
-          {forms[kind].hasApprovals && <Approvals draft={draft} errorOf={errorOf} onChange={onChange} />}
+          <Approvals draft={draft} errorOf={errorOf} onChange={onChange} />
         </div>
         <div>
           <p className="muted">{words[strategy].text(settled)}</p>

@@ -62,7 +62,11 @@ export function ApplianceRollout(place: AppliancePlace) {
             Upgrades
           </Link>
         }
-        actions={mayWrite && <ApplianceActions upgrade={upgrade} calls={callsOf(api, place)} onDone={refresh} />}
+        actions={
+          mayWrite && (
+            <ApplianceActions upgrade={upgrade} phase={upgrade.phase} calls={callsOf(api, place)} onDone={refresh} />
+          )
+        }
       >
         <StateMark tone={tone}>{text}</StateMark>
         <span>{kinds.mxedge.text}</span>
@@ -99,6 +103,7 @@ function callsOf(api: Api, { orgId, upgradeId }: AppliancePlace): ApplianceCalls
   return {
     change: (change) => answerOf(api.POST(`${path}/${change}`, { params })),
     retry: () => answerOf(api.POST(`${path}/retry`, { params, body: {} })),
+    approve: (body) => answerOf(api.POST(`${path}/approve`, { params, body })),
   }
 }
 

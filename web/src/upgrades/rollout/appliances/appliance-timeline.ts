@@ -38,6 +38,7 @@ const words: Readonly<Record<string, string>> = {
   UPGRADE_CANCELLED: 'Cancelled',
   UPGRADE_SEARCH_CANCELLED: 'Search cancelled',
   UPGRADE_HELD: 'Held',
+  UPGRADE_APPROVED: 'Approved',
   UPGRADE_STOPPED: 'Stopped',
   UPGRADE_END_REACHED: 'End reached',
   UPGRADE_RETRIED: 'Retried',
@@ -49,7 +50,7 @@ const words: Readonly<Record<string, string>> = {
 
 /** A record without a type that is known stays in its own words, as one of an earlier release does. */
 function entryOf({ timestamp: at, message, after = {}, ...record }: Logged, id: string): TimelineEntry {
-  const { id: changed, type, reason, total } = after
+  const { id: changed, type, reason, total, note } = after
   const known = typeof type === 'string' ? words[type] : undefined
   // A takeover is the change of the upgrade that loses appliances.
   const what = known === undefined ? message : changed === id ? known : `${known} over`
@@ -58,6 +59,7 @@ function entryOf({ timestamp: at, message, after = {}, ...record }: Logged, id: 
     record.admin_id === null || record.admin_name === null ? '' : `by ${record.admin_name}`,
     known !== undefined && typeof total === 'number' ? counted(total, 'appliance') : '',
     known !== undefined && type !== 'UPGRADE_MXEDGES_TAKEN' && typeof reason === 'string' ? reason : '',
+    known !== undefined && typeof note === 'string' ? note : '',
   ]
   return { at, what, detail: details.filter((part) => part !== '').join(' · ') }
 }

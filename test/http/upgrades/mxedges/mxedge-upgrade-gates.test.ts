@@ -1,0 +1,204 @@
+// Gates of upgrades of edge appliances.
+import { describe, expect, it, test } from 'vitest'
+import { find, upgrade } from '../../../edge/upgrades/upgrade-world.ts'
+import type { AnyJson } from '../../../support/contract/any-json.ts'
+import { addPrivilege } from '../../../support/people.ts'
+import type { Answer } from '../../../support/servers/server.ts'
+import { createTestClock } from '../../../support/test-clock.ts'
+import { useMxedgeUpgrades } from './mxedge-upgrades-harness.ts'
+
+const clock = createTestClock()
+const given = useMxedgeUpgrades(clock)
+const MINUTE_MS = 60_000
+const canary = { strategy: 'canary', canary_phases: [1, 100] }
+const nowS = () => Math.floor(clock.now().getTime() / 1000)
+
+const create = async (gate: object, more: object = canary): Promise<string> =>
+  (await upgrade(given.world, given.tunterm({ ...more, phase_gates: [gate] }))).id
+const approve = (id: string, body: object): Promise<Answer> => given.act(id, 'approve', body)
+const countsOf = async (id: string): Promise<AnyJson> => (await find(given.world, id)).counts
+
+/** Approves as another administrator of the organization. */
+async function approveAsAnother(id: string, body: object): Promise<Answer> {
+  const { world } = given
+  const as = await world.addOrg()
+  await addPrivilege(world, { orgId: world.org.orgId, adminId: as.adminId }, { scope: 'org', role: 'admin' })
+  return world.call('POST', `/orgs/${world.org.orgId}/mxedges/upgrade/${id}/approve`, { body, as })
+}
+
+/** The messages of the audit log that name an upgrade, the newest first. */
+async function messagesOf(id: string): Promise<readonly string[]> {
+  const { body } = await given.world.call('GET', `/orgs/${given.world.org.orgId}/logs?limit=100`)
+  return body.results.map(({ message }: AnyJson) => message).filter((message: string) => message.includes(id))
+}
+
+describe('an upgrade of edge appliances', () => {
+  it('waits for the approval of its start, from its creation on', async () => {
+    const gate = { phase: 0, wait_for: 'approval', prevent_self_approval: true }
+    const { body: plan } = await given.post(given.tunterm({ phase_gates: [gate], dry_run: true }))
+    const reason = 'its start waits for an approval by a person who has not created the upgrade'
+    expect(plan.notes).toEqual([{ reason: `The upgrade does not begin at once: ${reason}` }])
+    const { body: record } = await given.post({ plan_id: plan.plan_id })
+    const held = { by: 'approval', phase: 0, reason }
+    expect(record).toMatchObject({ status: 'queued', held, phase_gates: [gate] })
+    await given.play()
+    expect(await find(given.world, record.id)).toMatchObject({ status: 'queued', held, counts: { queued: 3 } })
+    const refused = 'by the person who created the upgrade: its gate has prevent_self_approval'
+    expect(await approve(record.id, { phase: 0 })).toMatchObject({
+      status: 400,
+      body: { detail: `The phase can't be approved ${refused}` },
+    })
+    expect(await given.act(record.id, 'resume')).toMatchObject({
+      status: 400,
+      body: { detail: `The upgrade can't be resumed: ${reason}, which the operation approve gives` },
+    })
+    expect(await approveAsAnother(record.id, { phase: 0, note: 'agreed' })).toMatchObject({ status: 200 })
+    await given.play()
+    const ended = await find(given.world, record.id)
+    expect(ended).toMatchObject({ status: 'completed', counts: { success: 3 } })
+    expect(ended.approvals).toMatchObject([{ phase: 0, by: 'approval', note: 'agreed' }])
+    expect(await messagesOf(record.id)).toEqual([
+      `Approve the start (phase 0) of upgrade ${record.id} of edge appliances`,
+      `Hold upgrade ${record.id} of edge appliances: ${reason}`,
+    ])
+  })
+
+  it('waits after a phase until several people have approved it, over a pause and a retry', async () => {
+    const id = await create(
+      { phase: 1, wait_for: 'approval', approvals: 2 },
+      { ...canary, max_failure_percentage: 100 },
+    )
+    const [first] = await given.idsBy(id, 'queued')
+    await given.play([first])
+    const reason = 'phase 1 ended and waits for 2 of 2 approvals by different people'
+    const waits = { status: 'upgrading', phase: 1, counts: { failed: 1, queued: 2 }, held: { by: 'gate' } }
+    expect(await find(given.world, id)).toMatchObject(waits)
+    await given.act(id, 'retry')
+    await given.play()
+    expect(await find(given.world, id)).toMatchObject({
+      phase: 1,
+      held: { by: 'approval', reason, approvals_missing: 2 },
+    })
+    expect(await approve(id, { phase: 2 })).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringMatching(/^Invalid field phase: is 2/) },
+    })
+    expect(await approve(id, { phase: 1, phase_of: 'downloads' })).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringMatching(/^Invalid field phase_of: is downloads/) },
+    })
+    expect(await approve(id, { phase: 1 })).toMatchObject({ status: 200 })
+    expect(await find(given.world, id)).toMatchObject({ held: { approvals_missing: 1 } })
+    expect(await approve(id, { phase: 1 })).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('the same person again') },
+    })
+    await given.act(id, 'pause')
+    expect(await approve(id, { phase: 1 })).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('so resume it first') },
+    })
+    await given.act(id, 'resume')
+    await given.play()
+    expect(await find(given.world, id)).toMatchObject({ held: { by: 'approval', approvals_missing: 1 } })
+    expect(await approveAsAnother(id, { phase: 1 })).toMatchObject({ status: 200 })
+    await given.play()
+    expect(await countsOf(id)).toMatchObject({ success: 3 })
+  })
+
+  it('waits for a time, which ends by itself', async () => {
+    const timed = await create({ phase: 1, wait_for: 'time', minutes: 30 })
+    await given.play()
+    expect(await find(given.world, timed)).toMatchObject({ phase: 1, held: { by: 'time', until: nowS() + 1800 } })
+    clock.advance(29 * MINUTE_MS)
+    await given.play()
+    expect(await countsOf(timed)).toMatchObject({ success: 1, queued: 2 })
+    clock.advance(2 * MINUTE_MS)
+    await given.play()
+    expect(await countsOf(timed)).toMatchObject({ success: 3 })
+  })
+
+  it('opens the next phase when a person resumes it, before its instant too, and shows who did', async () => {
+    const id = await create({ phase: 1, wait_for: 'time', not_before: nowS() + 86_400 })
+    await given.play()
+    expect(await find(given.world, id)).toMatchObject({ held: { by: 'time', until: nowS() + 86_400 } })
+    await given.act(id, 'resume')
+    await given.play()
+    const ended = await find(given.world, id)
+    expect([ended.status, ended.approvals]).toMatchObject(['completed', [{ phase: 1, by: 'resume' }]])
+  })
+
+  it('waits after a requested pause, and a phase that lost all its appliances waits as well', async () => {
+    const id = await create({ phase: 1, wait_for: 'pause' })
+    const [first] = await given.idsBy(id, 'queued')
+    await given.act(id, 'exclude', { mxedge_ids: [first] })
+    await given.play()
+    const reason = 'phase 1 has no devices, after which a pause was requested'
+    expect(await find(given.world, id)).toMatchObject({ phase: 1, held: { by: 'gate', reason } })
+    await given.act(id, 'resume')
+    await given.play()
+    expect(await countsOf(id)).toMatchObject({ success: 2, cancelled: 1 })
+  })
+
+  it('forgets its approvals with a change, and keeps a pause', async () => {
+    const gate = { phase: 0, wait_for: 'approval', approvals: 2 }
+    const { id } = await upgrade(given.world, given.tunterm({ start_time: nowS() + 3600, phase_gates: [gate] }))
+    expect(await approve(id, { phase: 0 })).toMatchObject({ status: 200 })
+    const path = `/orgs/${given.world.org.orgId}/mxedges/upgrade/${id}`
+    const change = (body: object) => given.world.call('PUT', path, { body })
+    const { body: later } = await change({ start_time: nowS() + 7200 })
+    expect([later.held, later.approvals]).toMatchObject([{ approvals_missing: 2 }, undefined])
+    await given.act(id, 'pause')
+    expect((await change({ '-phase_gates': '' })).body.held).toMatchObject({ by: 'user' })
+    await given.act(id, 'resume')
+    clock.advance(121 * MINUTE_MS)
+    await given.play()
+    expect(await countsOf(id)).toMatchObject({ success: 3 })
+  })
+
+  it('ends at its end while it waits, without an appliance that was commanded', async () => {
+    const gate = { phase: 0, wait_for: 'approval' }
+    const { id } = await upgrade(given.world, given.tunterm({ end_time: nowS() + 3600, phase_gates: [gate] }))
+    clock.advance(61 * MINUTE_MS)
+    await given.play()
+    const ended = await find(given.world, id)
+    expect(ended).toMatchObject({ status: 'cancelled', counts: { cancelled: 3 } })
+    expect(ended).not.toHaveProperty('held')
+  })
+})
+
+const IN_2100_S = 4_102_444_800
+
+test.each<[object, string, string]>([
+  [
+    { ...canary, phase_gates: [{ phase: 1, wait_for: 'check', url: 'https://example.test' }] },
+    'phase_gates.0.wait_for',
+    'is check',
+  ],
+  [
+    { ...canary, phase_gates: [{ phase: 1, wait_for: 'pause', phase_of: 'downloads' }] },
+    'phase_gates.0.phase_of',
+    'is downloads',
+  ],
+  [{ ...canary, phase_gates: [{ phase: 2, wait_for: 'pause' }] }, 'phase_gates.0.phase', 'must be less than 2'],
+  [
+    { strategy: 'serial', phase_gates: [{ phase: 1, wait_for: 'pause' }] },
+    'phase_gates',
+    'is given with the strategy serial',
+  ],
+  [{ phase_gates: [{ phase: 0, wait_for: 'pause' }] }, 'phase_gates.0.wait_for', 'is pause, but phase 0'],
+  [
+    { ...canary, start_time: IN_2100_S, phase_gates: [{ phase: 1, wait_for: 'time', not_before: IN_2100_S - 1 }] },
+    'phase_gates.0.not_before',
+    'before start_time',
+  ],
+  [
+    { ...canary, end_time: IN_2100_S, phase_gates: [{ phase: 1, wait_for: 'time', not_before: IN_2100_S }] },
+    'phase_gates.0.not_before',
+    'but end_time is',
+  ],
+])('%j is refused by the field %s: %s', async (body, field, reason) => {
+  const answer = await given.post(given.tunterm(body))
+  expect([answer.status, answer.body.detail]).toEqual([400, expect.stringMatching(`^Invalid field ${field}: `)])
+  expect(answer.body.detail).toContain(reason)
+})
