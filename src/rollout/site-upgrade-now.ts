@@ -61,6 +61,8 @@ export interface SiteUpgradeDecision {
   readonly withdrawn: readonly string[]
   readonly fences: readonly { readonly commandId: string; readonly imageId: string }[]
   readonly siteUpgrade: SiteUpgradeChange
+  /** Failures beyond a limit stop it in this round. Absent: none do; it may end as failed because of an earlier stop. */
+  readonly isStopped?: true
 }
 
 export interface Now {

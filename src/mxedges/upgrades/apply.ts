@@ -115,7 +115,7 @@ function eventOf({ target, state, reason, step, staged, steps }: Step): MxedgeEv
 async function appendRound(tx: Tx, scope: OrgScope, { upgrade, decision }: DecidedRound, at: Date): Promise<void> {
   const { id, siteId } = upgrade
   const { stopping, stopReason, hold } = decision.upgrade
-  if (upgrade.stopping === null && stopping === 'failed')
+  if (decision.isStopped === true)
     await appendMxedgeUpgradeChange(tx, scope, {
       ...{ id, siteId, at, type: 'UPGRADE_STOPPED', after: { reason: stopReason } },
       message: `Stop upgrade ${id} of edge appliances: ${stopReason}`,

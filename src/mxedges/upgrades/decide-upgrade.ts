@@ -60,6 +60,8 @@ export interface MxedgeUpgradeDecision<T extends MxedgeTargetNow = MxedgeTargetN
   readonly upgrade: MxedgeUpgradeChange
   /** True if another round should follow immediately. */
   readonly isDue: boolean
+  /** Failures beyond a limit stop it in this round. Absent: none do; it may end as failed because of an earlier stop. */
+  readonly isStopped?: true
 }
 
 export interface Now extends Pick<TargetRules, 'nowMs' | 'options' | 'graceUntilMs'> {
@@ -91,7 +93,7 @@ export function decideUpgrade<T extends MxedgeTargetNow>(
   const reason = begun.stopping === null ? findStopReason(round.hardFailures, upgrade.plan) : null
   if (reason === null) return finishRound(begun, round, at)
   const stopped = { ...begun, stopping: 'failed' as const, stopReason: reason, hold: null }
-  return finishRound(stopped, decideTargets(stopped, at), at)
+  return { ...finishRound(stopped, decideTargets(stopped, at), at), isStopped: true }
 }
 
 /** From its end on an upgrade stops as if a person had cancelled it. */

@@ -110,7 +110,7 @@ function stopWith(siteUpgrade: SiteUpgradeNow, reason: string, at: Now): SiteUpg
     offlineDeadlineMs: null,
     capacity: unlimited,
   }
-  return advance(stopped, decideTargets(stopped, rules), at)
+  return { ...advance(stopped, decideTargets(stopped, rules), at), isStopped: true }
 }
 
 /** Returns the part of the upgrade that each device performs. */

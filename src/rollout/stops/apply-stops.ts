@@ -24,8 +24,7 @@ interface Decided {
   readonly decision: SiteUpgradeDecision
 }
 
-const stops = ({ siteUpgrade, decision }: Decided): boolean =>
-  siteUpgrade.stopping === null && decision.siteUpgrade.stopping === 'failed'
+const stops = ({ decision }: Decided): boolean => decision.isStopped === true
 
 /**
  * Cuts off the downloads that the rounds end, and everything that their failures stop. The decisions about the site upgrades

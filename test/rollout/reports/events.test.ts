@@ -149,6 +149,16 @@ it('events of devices are written only for subscribers, and a stopped upgrade re
   expect((await kept(other)).at(-1)).toMatchObject({ status: 'cancelled' })
 })
 
+it('a stopped upgrade of which a retry succeeds ends as failed for the others, and is not stopped again', async () => {
+  const { id } = await rollout.create({ reboot_strategy: 'serial', max_failure_percentage: 0 })
+  await rollout.play(() => 'refuses_content')
+  await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: null })
+  await rollout.play()
+  const events = await kept(id)
+  expect(typesOf(events)).toMatchObject({ UPGRADE_STOPPED: 1, UPGRADE_RETRIED: 1, UPGRADE_ENDED: 2 })
+  expect(events.at(-1)).toMatchObject({ status: 'failed', failed: 0 })
+})
+
 it('the end of an upgrade counts the devices that its beginning has counted, without those that it skips', async () => {
   await rollout.fleet.connect(rollout.devices(1), NEW)
   const { id } = await rollout.create({ reboot_strategy: 'big_bang' })

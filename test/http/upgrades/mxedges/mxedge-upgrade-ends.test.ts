@@ -35,6 +35,17 @@ const setCommands = (id: string, change: Updateable<MxedgeCommandTable>) =>
 const overviewOf = async (id: string, place = `/orgs/${given.world.org.orgId}`): Promise<AnyJson> =>
   (await given.world.call('GET', `${place}/upgrades/${id}`)).body
 
+test('one that a limit has stopped is not stopped again when a retry succeeds, though it lacks the others', async () => {
+  const { id } = await upgrade(given.world, given.tunterm({ strategy: 'serial', max_failure_percentage: 0 }))
+  const [first] = await given.idsBy(id, 'queued')
+  await given.play([first])
+  await given.act(id, 'retry')
+  await given.play()
+  expect(await find(given.world, id)).toMatchObject({ status: 'failed', counts: { success: 1, cancelled: 2 } })
+  const types = (await recordsOf(id)).map(([, type]) => type)
+  expect(types).toEqual(['UPGRADE_RETRIED', 'UPGRADE_STOPPED'])
+})
+
 test('an upgrade stops at its end: those that install finish, and the others are left', async () => {
   const end_time = inHours(1)
   const { id, ...record } = await upgrade(given.world, given.tunterm({ strategy: 'serial', end_time }))
