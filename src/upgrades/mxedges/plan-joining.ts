@@ -107,7 +107,7 @@ type Including = Pick<MxedgeUpgrade, 'plan' | 'counts' | 'notes' | 'status' | 'p
  * have their present reason.
  */
 export function planMxedgeInclusion(
-  { plan, counts, notes, finishedAt, ...standing }: Including,
+  { plan, counts, notes, status, phaseOpenedMs, finishedAt }: Including,
   joining: readonly PlannedMxedge[],
   { joins, idle, extent, places, skipped, nowMs }: InclusionFacts,
 ): MxedgeInclusion {
@@ -121,6 +121,8 @@ export function planMxedgeInclusion(
     waves.set(key, wave)
     return { appliance, steps, phase: plan.phases, wave, ordinal, reason: null }
   })
+  // Callers pass whole rows, of which nothing else is to be written.
+  const standing = { status, phaseOpenedMs }
   const count = targets.length
   const isFirst = count > 0 && plan.phase_sizes.every((size) => size === 0)
   const joined = new Set(joining.map(({ appliance }) => appliance.id))

@@ -1,14 +1,16 @@
 // Gates of upgrades of edge appliances.
 import { describe, expect, it, test } from 'vitest'
-import { find, upgrade } from '../../../edge/upgrades/upgrade-world.ts'
+import { addBox, find, upgrade } from '../../../edge/upgrades/upgrade-world.ts'
 import type { AnyJson } from '../../../support/contract/any-json.ts'
 import { addPrivilege } from '../../../support/people.ts'
 import type { Answer } from '../../../support/servers/server.ts'
 import { createTestClock } from '../../../support/test-clock.ts'
+import { joinsIn } from './joins.ts'
 import { useMxedgeUpgrades } from './mxedge-upgrades-harness.ts'
 
 const clock = createTestClock()
 const given = useMxedgeUpgrades(clock)
+const { addOrg, inOrg, play, look } = joinsIn(() => given.world)
 const MINUTE_MS = 60_000
 const canary = { strategy: 'canary', canary_phases: [1, 100] }
 const nowS = () => Math.floor(clock.now().getTime() / 1000)
@@ -154,6 +156,25 @@ describe('an upgrade of edge appliances', () => {
     clock.advance(121 * MINUTE_MS)
     await given.play()
     expect(await countsOf(id)).toMatchObject({ success: 3 })
+  })
+
+  it('keeps its approvals when appliances join it', async () => {
+    const { world } = given
+    const org = await addOrg()
+    await addBox(world, { org })
+    const gate = { phase: 0, wait_for: 'approval' }
+    const body = { versions: { tunterm: '2.0.0' }, include_new: true, start_time: nowS() + 3600, phase_gates: [gate] }
+    const { body: record } = await inOrg(org, 'POST', '', body)
+    const read = async (): Promise<AnyJson> => (await inOrg(org, 'GET', `/${record.id}`)).body
+    await addBox(world, { org })
+    await look(record.id)
+    expect(await inOrg(org, 'POST', `/${record.id}/approve`, { phase: 0 })).toMatchObject({ status: 200 })
+    await addBox(world, { org })
+    await look(record.id)
+    expect(await read()).toMatchObject({ counts: { queued: 3 }, approvals: [{ phase: 0 }] })
+    clock.advance(61 * MINUTE_MS)
+    await play(org.orgId)
+    expect((await read()).counts).toMatchObject({ success: 3 })
   })
 
   it('ends at its end while it waits, without an appliance that was commanded', async () => {
