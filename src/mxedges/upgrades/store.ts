@@ -10,9 +10,12 @@ import type { MxedgeUpgradeChange, MxedgeUpgradeNow } from './decide-upgrade.ts'
 import type { MxedgeTargetNow, StepCommand, TargetChange } from './target.ts'
 import { inFlightStates, terminalStates } from './upgrade.ts'
 
-/** Matches upgrades that have begun or are due to begin, and those that were stopped earlier. */
+/**
+ * Matches upgrades that have begun or are due to begin, and those that were stopped earlier. Those that need an approval of their start wait
+ * for it before, also after a pause by a person or once their first appliances have joined.
+ */
 const isRunning = (now: Date) => sql<boolean>`finished_at is null
-  and (phase_opened_ms is not null or start_at <= ${now} or stopping is not null)`
+  and (phase_opened_ms is not null or start_at <= ${now} or stopping is not null or hold is null and plan ? 'start_gate')`
 
 /** Lists the organizations in which an upgrade of edge appliances runs, or is to begin. */
 export async function listOrgsWithUpgrades(reader: Reader, now: Date): Promise<string[]> {

@@ -177,6 +177,32 @@ describe('an upgrade of edge appliances', () => {
     expect((await read()).counts).toMatchObject({ success: 3 })
   })
 
+  it('can be approved before its start once its first appliance has joined, and after a pause', async () => {
+    const { world } = given
+    const org = await addOrg()
+    await addBox(world, { org })
+    const wanted = { versions: { tunterm: '2.0.0' }, start_time: nowS() + 3600 }
+    const { body: other } = await inOrg(org, 'POST', '', wanted)
+    const gate = { phase: 0, wait_for: 'approval' }
+    const { body: record } = await inOrg(org, 'POST', '', { ...wanted, include_new: true, phase_gates: [gate] })
+    expect(record).toMatchObject({ status: 'completed', awaited: 1 })
+    await inOrg(org, 'POST', `/${other.id}/cancel`)
+    await play(org.orgId)
+    await look(record.id)
+    const read = async (): Promise<AnyJson> => (await inOrg(org, 'GET', `/${record.id}`)).body
+    await play(org.orgId)
+    expect(await read()).toMatchObject({ status: 'queued', held: { by: 'approval', phase: 0 } })
+    await inOrg(org, 'POST', `/${record.id}/pause`)
+    await inOrg(org, 'POST', `/${record.id}/resume`)
+    await play(org.orgId)
+    expect(await inOrg(org, 'POST', `/${record.id}/approve`, { phase: 0 })).toMatchObject({ status: 200 })
+    await play(org.orgId)
+    expect(await read()).not.toHaveProperty('held')
+    clock.advance(61 * MINUTE_MS)
+    await play(org.orgId)
+    expect((await read()).counts).toMatchObject({ success: 1 })
+  })
+
   it('ends at its end while it waits, without an appliance that was commanded', async () => {
     const gate = { phase: 0, wait_for: 'approval' }
     const { id } = await upgrade(given.world, given.tunterm({ end_time: nowS() + 3600, phase_gates: [gate] }))
