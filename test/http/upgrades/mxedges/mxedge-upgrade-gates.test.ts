@@ -203,6 +203,16 @@ describe('an upgrade of edge appliances', () => {
     expect((await read()).counts).toMatchObject({ success: 1 })
   })
 
+  it('does not wait once a change leaves it nothing to do, although a person had paused it', async () => {
+    const gate = { phase: 0, wait_for: 'approval' }
+    const { id } = await upgrade(given.world, given.tunterm({ start_time: nowS() + 3600, phase_gates: [gate] }))
+    await given.act(id, 'pause')
+    const path = `/orgs/${given.world.org.orgId}/mxedges/upgrade/${id}`
+    const { body } = await given.world.call('PUT', path, { body: { versions: { tunterm: 'current' } } })
+    expect(body).toMatchObject({ status: 'completed' })
+    expect(body).not.toHaveProperty('held')
+  })
+
   it('ends at its end while it waits, without an appliance that was commanded', async () => {
     const gate = { phase: 0, wait_for: 'approval' }
     const { id } = await upgrade(given.world, given.tunterm({ end_time: nowS() + 3600, phase_gates: [gate] }))
