@@ -4,11 +4,11 @@ const dateParts = { year: 'numeric', month: '2-digit', day: '2-digit' } as const
 const timeParts = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const
 
 /**
- * Returns by how many milliseconds a clock is ahead of UTC at an instant.
+ * Returns by how many milliseconds a clock is ahead of UTC at an instant; NaN for a time that is none.
  * @param zone That of the clock. Default: the zone of the viewer.
  */
 export function offsetAt(atMs: number, zone?: string): number {
-  if (zone === undefined) return -60_000 * new Date(atMs).getTimezoneOffset()
+  if (zone === undefined || Number.isNaN(atMs)) return -60_000 * new Date(atMs).getTimezoneOffset()
   const format = new Intl.DateTimeFormat('en', { ...dateParts, ...timeParts, timeZone: zone })
   const shown = new Map<string, string>(format.formatToParts(atMs).map(({ type, value }) => [type, value]))
   const read = (type: string): string => shown.get(type) ?? ''
