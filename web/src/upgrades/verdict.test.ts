@@ -120,7 +120,6 @@ it('offers to stop waiting for devices of other upgrades once it has ended', () 
   const ended = { ...running, status: 'completed' } as const
   expect(actionsOf(running)).toEqual(['pause', 'cancel'])
   expect(actionsOf(ended)).toEqual(['retry', 'stopWaiting'])
-  expect(actionsOf(ended)).toEqual(['retry', 'stopWaiting'])
   expect([0, 1, 2].map((awaited) => awaitedText(awaited, 'device'))).toEqual([
     null,
     'This upgrade awaits 1 device that is in another upgrade. It looks at each once the other upgrade has ended with it.',
