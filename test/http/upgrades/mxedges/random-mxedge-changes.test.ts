@@ -24,10 +24,10 @@ const clock = createTestClock()
 const given = useMxedgeUpgrades(clock)
 const APPLIANCES = 5
 
-const gates = [
-  { phase: 0, wait_for: 'approval' },
-  { phase: 1, wait_for: 'approval' },
-]
+const start = { phase: 0, wait_for: 'approval' }
+const approval = { phase: 1, wait_for: 'approval' }
+const time = { phase: 1, wait_for: 'time', minutes: 30 }
+const gates = [[], [start], [approval], [time], [start, approval], [start, time]]
 const some = fc.uniqueArray(fc.nat(APPLIANCES - 1), { minLength: 1, maxLength: 3 })
 /** `start_time` and `end_time` are in seconds from now; `mxedge_ids` are places in the list of the appliances. */
 const bodies = fc.tuple(
@@ -40,7 +40,7 @@ const bodies = fc.tuple(
       supersede: fc.boolean(),
       start_time: fc.constantFrom(0, 600),
       end_time: fc.constantFrom(900, 36_000),
-      phase_gates: fc.constant([{ phase: 0, wait_for: 'approval' }]),
+      phase_gates: fc.constant([start]),
       maintenance_windows: fc.constantFrom([], [{ start: '12:30', end: '12:55' }], [{ start: '22:00', end: '02:00' }]),
     },
     { requiredKeys: ['versions', 'allow_downgrades'] },
@@ -51,7 +51,7 @@ const bodies = fc.tuple(
       strategy: fc.constant('canary'),
       canary_phases: fc.constantFrom([50, 100], [20, 60, 100]),
       max_failure_percentage: fc.constantFrom(0, 30, 100),
-      phase_gates: fc.subarray(gates),
+      phase_gates: fc.constantFrom(...gates),
     }),
   ),
 )
@@ -137,7 +137,7 @@ const idsOf = ({ simulated }: World, places: readonly number[]): string[] =>
 
 function requestOf(
   world: World,
-  [{ start_time: start, end_time: end, mxedge_ids: places, ...limits }, strategy]: AnyJson[],
+  [{ start_time: begin, end_time: end, mxedge_ids: places, ...limits }, strategy]: AnyJson[],
 ) {
   const nowS = clock.now().getTime() / 1000
   return {
@@ -145,7 +145,7 @@ function requestOf(
     ...strategy,
     // Beside a list of appliances include_new is refused.
     ...(places !== undefined && { mxedge_ids: idsOf(world, places), include_new: false }),
-    ...(start !== undefined && { start_time: nowS + start }),
+    ...(begin !== undefined && { start_time: nowS + begin }),
     ...(end !== undefined && { end_time: nowS + end }),
   }
 }
@@ -237,7 +237,7 @@ async function expectShown(world: World): Promise<void> {
     expect(targets.filter((target) => target.status === state)).toHaveLength(counts[state])
 }
 
-/** The appliances obey, people approve and resume what waits, and time passes: each upgrade must end. */
+/** The appliances obey, people approve and resume what waits for them, and time passes: each upgrade must end. */
 async function finish(world: World): Promise<void> {
   const { simulated, org } = world
   for (const appliance of simulated.all) if (appliance.epoch === null) await simulated.connect(appliance)
@@ -248,7 +248,7 @@ async function finish(world: World): Promise<void> {
     for (const { id, hold, currentPhase } of left) {
       const path = `/orgs/${org.orgId}/mxedges/upgrade/${id}`
       if (hold?.by === 'approval') await call(world, 'POST', `${path}/approve`, { phase: hold.phase ?? currentPhase })
-      else if (hold !== null) await call(world, 'POST', `${path}/resume`, {})
+      else if (hold !== null && hold.by !== 'time') await call(world, 'POST', `${path}/resume`, {})
     }
     const opensMs = left.map(({ waitsUntil }) => waitsUntil?.getTime() ?? 0)
     clock.advance(Math.max(60_000, Math.min(...opensMs) - clock.now().getTime()))
