@@ -251,24 +251,25 @@ const RECENT = 16
 
 /**
  * Returns commands of people to the queue that were lost with an earlier connection and that the agent does not know: they did not
- * reach it. It would answer a repeated one from its record.
+ * reach it. It would answer a repeated one from its record. Those from before its registration were for another appliance.
  * @param knownIds The commands that the agent executes, or has answers of.
  */
 export async function requeueForgotten(
   tx: Tx,
   scope: InOrg,
-  { mxedgeId, knownIds, at }: { readonly mxedgeId: string; readonly knownIds: readonly string[]; readonly at: Date },
+  { mxedge, knownIds, at }: { readonly mxedge: Mxedge; readonly knownIds: readonly string[]; readonly at: Date },
 ): Promise<void> {
   await sql`
     with recent as materialized (
-      select id from mxedge_command where org_id = ${scope.orgId} and mxedge_id = ${mxedgeId}
+      select id from mxedge_command where org_id = ${scope.orgId} and mxedge_id = ${mxedge.id}
       order by id desc limit ${RECENT}
     )
     update mxedge_command command set state = 'queued', epoch = null, call_id = null, sent_at = null,
       progress = null, progressed_at = null, outcome = null, finished_at = null
     from recent
     where command.org_id = ${scope.orgId} and command.id = recent.id and command.state = 'unknown' and ${isUnanswered}
-      and command.upgrade_id is null and command.expires_at > ${at} and command.id <> ${noneOf(knownIds)}
+      and command.upgrade_id is null and command.expires_at > ${at} and command.created_at >= ${mxedge.registeredAt}
+      and command.id <> ${noneOf(knownIds)}
   `.execute(tx)
 }
 

@@ -94,8 +94,7 @@ async function open(tx: Tx, mxedge: Mxedge, { opening, nodeId, at, atMs }: Openi
   const session = { mxedgeId: mxedge.id, nodeId, facts, report, certificateExpiresAt, at, atMs }
   const epoch = await openSession(tx, scope, session)
   await markMxedgeCommandsLost(tx, [{ mxedgeId: mxedge.id, epoch }], { at, why: 'connection_lost' })
-  if (facts.commands !== undefined)
-    await requeueForgotten(tx, scope, { mxedgeId: mxedge.id, knownIds: facts.commands, at })
+  if (facts.commands !== undefined) await requeueForgotten(tx, scope, { mxedge, knownIds: facts.commands, at })
   await queueConfiguration(tx, scope, { mxedge, appliedSha256: facts.config_sha256, at })
   await appendMxedgeEvents(tx, scope, eventsOf(mxedge, before, facts), at)
   if (before !== undefined) {

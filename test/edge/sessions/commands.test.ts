@@ -3,7 +3,7 @@ import type { AnyJson } from '../../support/contract/any-json.ts'
 import { addMxedge } from '../../support/fleets/mxedges.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { recordMxedgeNodeLost } from '../../../src/mxedges/sessions/record-disconnect.ts'
-import { type EdgeWorld, connectAgent, openAgent, report, startEdgeWorld } from '../world.ts'
+import { type EdgeWorld, connectAgent, openAgent, register, report, startEdgeWorld } from '../world.ts'
 
 let world: EdgeWorld
 beforeAll(async () => {
@@ -278,6 +278,7 @@ describe('a command whose connection a killed server lost', () => {
       .executeTakeFirstOrThrow()
     await recordMxedgeNodeLost(world.ctx, nodeId)
     return {
+      id,
       commandId: params.command_id as string,
       reconnect: async (commands: readonly string[]) => {
         const later = await openAgent(world, credentials)
@@ -313,5 +314,17 @@ describe('a command whose connection a killed server lost', () => {
     else await agent.nextConfiguration()
     expect(await stateOf(commandId)).toBe('unknown')
     world.shift(-awayMs)
+  })
+
+  test('is not sent to the appliance that replaces the one for which it was', async () => {
+    const { id, commandId } = await loseCommand()
+    world.shift(1)
+    await world.call('POST', `/orgs/${world.org.orgId}/mxedges/${id}/restart`)
+    const { body } = await world.call('GET', `/orgs/${world.org.orgId}/mxedges/${id}`)
+    const successor = await openAgent(world, await register(world, body.magic))
+    await successor.hello({ commands: [] })
+    await successor.nextConfiguration()
+    expect(await stateOf(commandId)).toBe('unknown')
+    world.shift(-1)
   })
 })
