@@ -57,6 +57,8 @@ it.each([
   [{ held }, 'Paused in phase 2 of 2: 3 of 5 upgraded'],
   [{ held: { ...held, by: 'gate' } }, 'Waits in phase 2 of 2: 3 of 5 upgraded'],
   [{ status: 'queued' }, 'Not begun: 3 of 5 upgraded'],
+  [{ status: 'queued', held }, 'Paused before its start: 3 of 5 upgraded'],
+  [{ status: 'queued', held: { ...held, by: 'approval' } }, 'Waits before its start: 3 of 5 upgraded'],
   [{ stop_reason: 'cancelled by a@example.com' }, '3 of 5 upgraded. Cancelled by a@example.com'],
   [{ status: 'failed', counts: { ...counts, failed: 1, skipped: 2 } }, '3 of 5 upgraded, 2 skipped, 1 failed'],
 ] as const)('says how an upgrade with %j stands', (changes, verdict) => {

@@ -81,9 +81,10 @@ export function applianceVerdict(
   if (stopReason !== undefined) return `${progress}. ${capital(localText(stopReason, zone))}`
   if (!isRunning(status)) return progress
   if (status === 'queued' && held === undefined) return `Not begun: ${progress}`
-  const place = `hase ${phase} of ${sizes.length}: ${progress}`
-  if (held === undefined) return `P${place}`
-  return `${held.by === 'user' ? 'Paused' : 'Waits'} in p${place}`
+  const open = `phase ${phase} of ${sizes.length}`
+  if (held === undefined) return `${capital(open)}: ${progress}`
+  const place = status === 'queued' ? 'before its start' : `in ${open}`
+  return `${held.by === 'user' ? 'Paused' : 'Waits'} ${place}: ${progress}`
 }
 
 /** Returns in a sentence for how many appliances an upgrade waits that are offline; null if it waits for none. */

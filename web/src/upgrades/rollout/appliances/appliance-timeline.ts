@@ -2,7 +2,7 @@ import type { Schemas } from '../../../api/client.ts'
 import { counted } from '../../../display/texts/counted.ts'
 import { isRunning, upgradeStates } from '../../upgrade.ts'
 import type { PhaseCounts } from '../../phase-counts.ts'
-import { type TimelineEntry, timesOf } from '../timeline/timeline.ts'
+import { type TimelineEntry, placeText, timesOf } from '../timeline/timeline.ts'
 import type { ApplianceUpgrade } from '../../appliance.ts'
 
 type Logged = Pick<Schemas['AuditLog'], 'timestamp' | 'admin_id' | 'admin_name' | 'message' | 'after'>
@@ -50,16 +50,17 @@ const words: Readonly<Record<string, string>> = {
 
 /** A record without a type that is known stays in its own words, as one of an earlier release does. */
 function entryOf({ timestamp: at, message, after = {}, ...record }: Logged, id: string): TimelineEntry {
-  const { id: changed, type, reason, total, note } = after
+  const { id: changed, type, reason, total, note, phase } = after
   const known = typeof type === 'string' ? words[type] : undefined
   // A takeover is the change of the upgrade that loses appliances.
   const what = known === undefined ? message : changed === id ? known : `${known} over`
   const details = [
-    // The service itself has no id.
-    record.admin_id === null || record.admin_name === null ? '' : `by ${record.admin_name}`,
+    // The service itself has no id. An upgrade that waits from its creation on was held by nobody.
+    record.admin_id === null || record.admin_name === null || type === 'UPGRADE_HELD' ? '' : `by ${record.admin_name}`,
     known !== undefined && typeof total === 'number' ? counted(total, 'appliance') : '',
     known !== undefined && type !== 'UPGRADE_MXEDGES_TAKEN' && typeof reason === 'string' ? reason : '',
     known !== undefined && typeof note === 'string' ? note : '',
   ]
-  return { at, what, detail: details.filter((part) => part !== '').join(' · ') }
+  const place = known !== undefined && typeof phase === 'number' ? placeText(phase) : ''
+  return { at, what: `${what}${place}`, detail: details.filter((part) => part !== '').join(' · ') }
 }

@@ -80,8 +80,12 @@ function whatOf({ type, phase }: Decision): string {
     .replace(/^UPGRADE_/, '')
     .toLowerCase()
     .replaceAll('_', ' ')
-  const at = phase === undefined ? '' : phase === 0 ? ' · start' : ` · phase ${phase}`
-  return words.charAt(0).toUpperCase() + words.slice(1) + at
+  return words.charAt(0).toUpperCase() + words.slice(1) + (phase === undefined ? '' : placeText(phase))
+}
+
+/** Names the phase of an entry behind its words; 0 is the start. */
+export function placeText(phase: number): string {
+  return phase === 0 ? ' · start' : ` · phase ${phase}`
 }
 
 function detailOf({ name, reason, note }: Decision): string {
