@@ -19,6 +19,8 @@ describe('the list of upgrades', () => {
     const text = listText([listed(plain), listed(stopped)], Infinity)
     expect(text).toMatch(/SKIPPED +AWAITED +ENDS +REASON\n/)
     expect(text).toMatch(/ 2 +2026-03-0\S+ \S+.* its end time *$/m)
+    const held = { by: 'approval', reason: 'its start waits for an approval' }
+    expect(listText([listed({ ...plain, held })], Infinity)).toMatch(/ waiting .* its start waits for an approval *$/m)
   })
 })
 
@@ -32,6 +34,10 @@ describe('the state of an upgrade', () => {
     expect(withOverview('state', 'device', awaiting)).toMatch(/^state\nawaits 2 devices .*\nends at 2026/)
     const stopped = { ...plain, status: 'cancelled', end_time: end, stop_reason: 'its end time' }
     expect(withOverview('state', 'mxedge', stopped)).toBe('state\nstopped: its end time')
+    const held = { by: 'approval', reason: 'its start waits for an approval' }
+    expect(withOverview('state', 'mxedge', { ...plain, held })).toBe('state\nwaiting: its start waits for an approval')
+    // Each of its sites says so.
+    expect(withOverview('state', 'ssr', { ...plain, held })).toBe('state')
     // The state has a word of it elsewhere.
     expect(withOverview('its end time tower', 'device', stopped)).toMatch(/tower\nstopped: its end time$/)
   })

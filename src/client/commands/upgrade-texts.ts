@@ -21,9 +21,12 @@ export function listed(upgrade: JsonObject) {
     skipped: skipped ?? null,
     awaited,
     end_time: upgrade['end_time'] ?? null,
+    held_reason: held === undefined ? null : (objectOf(held)['reason'] ?? null),
     stop_reason: upgrade['stop_reason'] ?? null,
   }
 }
+
+type Listed = ReturnType<typeof listed>
 
 /** Edge appliances have versions by service, or a distribution. */
 function versionText({ target_version: version, versions, distro }: JsonObject): Json {
@@ -38,12 +41,18 @@ function holdText({ by }: JsonObject): string {
   return by === 'user' ? 'paused' : 'waiting'
 }
 
-export function listText(upgrades: readonly ReturnType<typeof listed>[], width: number): string {
+/** Returns why an upgrade waits, or why it was stopped; null: neither. */
+function reasonOf({ held_reason: held, stop_reason: stopped }: Pick<Listed, 'held_reason' | 'stop_reason'>) {
+  const reason = held ?? stopped
+  return reason === null ? null : reasonText(reason)
+}
+
+export function listText(upgrades: readonly Listed[], width: number): string {
   const rows = upgrades.map((one) => ({
     ...one,
     created: timeText(one.created_time),
     ends: one.end_time === null ? null : timeText(one.end_time),
-    reason: one.stop_reason === null ? null : reasonText(one.stop_reason),
+    reason: reasonOf(one),
   }))
   // Most upgrades have none of these.
   const rare = [
@@ -58,11 +67,15 @@ export function listText(upgrades: readonly ReturnType<typeof listed>[], width: 
   )
 }
 
-/** Adds to the state of an upgrade what the list says about it as a whole: what it awaits, its end, and why it was stopped. */
+/**
+ * Adds to the state of an upgrade what the list says about it as a whole: what it awaits, its end, and why it waits or was stopped. The
+ * sites of devices and routers have the former.
+ */
 export function withOverview(state: string, kind: UpgradeKind, overview: JsonObject): string {
-  const { awaited = 0, end_time: end, stop_reason: reason } = overview
+  const { awaited = 0, end_time: end, held, stop_reason: reason } = overview
   return [
     state,
+    ...(kind === 'mxedge' && held !== undefined ? [`waiting: ${reasonText(objectOf(held)['reason'])}`] : []),
     ...(Number(awaited) > 0 ? [`awaits ${targetsText(Number(awaited), kind)} of other upgrades`] : []),
     ...(typeof end === 'number' && (Number(awaited) > 0 || !hasEnded(overview)) ? [`ends at ${timeText(end)}`] : []),
     ...(reason === undefined ? [] : [`stopped: ${reasonText(reason)}`]),
