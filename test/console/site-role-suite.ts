@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
 import { beginAutoUpgrades } from '../../src/upgrades/automatic/auto-upgrade.worker.ts'
 import { uploadPackage } from '../edge/upgrades/packages.ts'
-import { addBox } from '../edge/upgrades/upgrade-world.ts'
+import { addBox, playUpgrades } from '../edge/upgrades/upgrade-world.ts'
 import { NEW, seedOrg } from '../support/fleets/fleet.ts'
 import { addPerson, addPrivilege } from '../support/people.ts'
 import { expectAccessible } from './axe.ts'
@@ -132,9 +132,33 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
       await dialog.getByRole('button', { name: 'Pause', exact: true }).click()
       await panel.getByText(`Paused by ${person.email}`).waitFor()
       await expectAccessible(page)
+      await approveAppliances()
       await page.setViewportSize({ width: 390, height: 844 })
       await expectAccessible(page)
       await context.close()
+
+      /** The dialog stays here, too, while another person approves. */
+      async function approveAppliances(): Promise<void> {
+        const inOrg = `/orgs/${owner.orgId}/mxedges/upgrade`
+        const [{ id: paused }] = (await server.call('GET', inOrg, { as: owner })).body
+        await server.call('POST', `${inOrg}/${paused}/cancel`, { as: owner })
+        await playUpgrades(server, [], owner.orgId)
+        const gate = { phase: 1, wait_for: 'approval', approvals: 3 }
+        const gated = { strategy: 'canary', canary_phases: [50, 100], phase_gates: [gate] }
+        const wanted = { mxedge_ids: boxes, versions: { tunterm: '2.0.0' }, ...gated }
+        const { body: waits } = await server.call('POST', inOrg, { body: wanted, as: owner })
+        await playUpgrades(server, [], owner.orgId)
+        await page.reload()
+        await panel.getByRole('button', { name: 'Approve phase 1…' }).click()
+        await dialog.getByLabel('Note for the record').fill('after the fair')
+        await server.call('POST', `${inOrg}/${waits.id}/approve`, { body: { phase: 1 }, as: owner })
+        await page.clock.runFor(10_000)
+        await panel.getByText(/2 of 3 approvals/).waitFor()
+        await dialog.getByRole('button', { name: 'Approve phase 1' }).click()
+        await panel.getByText(/1 of 3 approvals/).waitFor()
+        const { body: approved } = await server.call('GET', `${inOrg}/${waits.id}`, { as: owner })
+        expect(approved.approvals).toMatchObject([{ phase: 1 }, { note: 'after the fair' }])
+      }
     },
   )
 }

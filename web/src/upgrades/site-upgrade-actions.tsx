@@ -40,6 +40,8 @@ function AppliancesActions({ siteId, upgrade, onDone }: SiteUpgradeActionsProps)
     queryKey: ['site upgrades', siteId, id, held],
     queryFn: () => answerOf(api.GET(path, { params })),
     enabled: held?.by === 'approval',
+    // As below.
+    placeholderData: keepPreviousData,
   })
   return (
     <ApplianceActions
