@@ -91,7 +91,7 @@ export function testSiteWizard(opened: () => ConsoleWorld): void {
     const { body: upgrades } = await server.call('GET', `/sites/${siteId}/upgrades`, { as: person })
     expect(upgrades).toMatchObject([{ kind: 'device', strategy: 'canary', counts: { total: 2 } }])
 
-    // A site upgrades one router at a time, without a strategy.
+    // A site upgrades one router at a time, without a strategy, but with an approval.
     await begin()
     await page.getByLabel('Upgrade of').selectOption('SSR routers')
     await page
@@ -107,7 +107,7 @@ export function testSiteWizard(opened: () => ConsoleWorld): void {
       await server.call('PUT', `${org}/inventory`, { body: { op: 'assign', site_id: siteId, macs: [mac] }, as: owner })
     await page.reload()
     await page.getByLabel('Router', { exact: true }).selectOption(`${macText(second?.mac ?? '')} (SSR120)`)
-    for (const label of ['Joining later', 'Strategy', 'Begins'])
+    for (const label of ['Joining later', 'Strategy'])
       expect(await page.getByLabel(label, { exact: true }).count()).toBe(0)
     await page.getByLabel('Version', { exact: true }).selectOption(NEW)
     await page.getByText('empty: as soon as the router has downloaded').waitFor()
@@ -116,9 +116,12 @@ export function testSiteWizard(opened: () => ConsoleWorld): void {
     await page.getByText('Invalid field start_time: ').waitFor()
     await page.getByLabel('Start').fill('')
     await page.getByLabel('Ends', { exact: true }).fill('')
+    await page.getByText('One router has one phase.').waitFor()
+    await page.getByLabel('Begins', { exact: true }).selectOption('After an approval')
     await expectAccessible(page)
     await preview.click()
     await page.getByText('Upgrades 1 router in 1 phase').waitFor()
+    await page.getByText('Begins once a person has approved it.').waitFor()
     await start()
     await panel.getByText('· SSR routers').waitFor()
     const { body: routed } = await server.call('GET', `/sites/${siteId}/upgrades?kind=ssr`, { as: person })

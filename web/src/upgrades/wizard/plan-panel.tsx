@@ -9,7 +9,7 @@ import type { Site } from '../../orgs/sites.ts'
 import { type UpgradeKind, kinds } from '../overview.ts'
 import { PhaseSegments } from '../phase-segments.tsx'
 import { UpgradeText } from '../upgrade-text.tsx'
-import { type Draft, isSingle, settle } from './draft.ts'
+import { type Draft, settle } from './draft.ts'
 import { emptyPhasesText, gatesOfPlan, optionTexts, planText } from './plan-text.ts'
 import { type NamedMember, type Plan, type PlanChanges, type PlanNote, groupByReason } from './plan.ts'
 import { localText } from '../../display/times/local-text.ts'
@@ -35,7 +35,7 @@ export function PlanPanel({ orgId, draft, plan, sites }: PlanPanelProps & { read
   const { unit } = kinds[kind]
   const zone = useTextZone()
   return (
-    <Panel title={`${isSingle(draft) ? 2 : 3}. Plan`} aside={<PlanEnd plan={plan} />}>
+    <Panel title="3. Plan" aside={<PlanEnd plan={plan} />}>
       {plan.total === 0 ? <EmptyPlan orgId={orgId} kind={kind} /> : <Phases draft={draft} plan={plan} sites={sites} />}
       {plan.skipped.length > 0 && (
         <section className="plan-line" aria-label="Skipped">

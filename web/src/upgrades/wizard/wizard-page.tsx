@@ -145,7 +145,7 @@ function Wizard({ orgId, draft, above, onChange }: WizardProps) {
       {title}
       <div ref={fields}>
         <ChoosePanel {...{ orgId, draft, errorOf, members: loadedMembers }} onChange={onChange} />
-        {!isSingle(draft) && <StrategyPanel draft={draft} errorOf={errorOf} onChange={onChange} />}
+        {!hasNone && <StrategyPanel draft={draft} errorOf={errorOf} onChange={onChange} />}
       </div>
       <TextZone value={planZone}>
         {changes !== null && plan !== undefined && <PlanChangesNote orgId={orgId} changes={changes} sites={sites} />}
