@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { timeText } from '../output.ts'
-import { appliancesText, autoText, listText, listed, reasonsText, stateText, withOverview } from './upgrade-texts.ts'
+import {
+  appliancesText,
+  autoText,
+  furtherText,
+  listText,
+  listed,
+  reasonsText,
+  stateText,
+  withOverview,
+} from './upgrade-texts.ts'
 
 const end = Date.parse('2026-03-02T01:59:00Z') / 1000
 const plain = {
@@ -22,6 +31,15 @@ describe('the list of upgrades', () => {
     const held = { by: 'approval', reason: 'its start waits for an approval' }
     expect(listText([listed({ ...plain, held })], Infinity)).toMatch(/ waiting .* its start waits for an approval *$/m)
   })
+})
+
+it('says after an approval how many are missing', () => {
+  const missing = (count: number) => furtherText({ ...plain, held: { approvals_missing: count } })
+  expect([furtherText(plain), missing(1)]).toEqual(['', ''])
+  expect([missing(2), missing(3)]).toEqual([
+    ', which waits for 1 further approval',
+    ', which waits for 2 further approvals',
+  ])
 })
 
 describe('the state of an upgrade', () => {

@@ -120,6 +120,13 @@ export function targetsText(count: number, kind: UpgradeKind = 'device'): string
   return `${count} ${upgradeKinds[kind].unit}${count === 1 ? '' : 's'}`
 }
 
+/** Returns how many approvals are missing after one of them, as words behind others. @param upgrade As it was before. */
+export function furtherText({ held }: JsonObject): string {
+  const { approvals_missing: missing = 1 } = objectOf(held)
+  const further = Number(missing) - 1
+  return further < 1 ? '' : `, which waits for ${further} further approval${further === 1 ? '' : 's'}`
+}
+
 /** One line for each reason, with the number of its devices. */
 export function reasonsText(what: string, devices: readonly JsonObject[]): string[] {
   const reasons = Map.groupBy(devices, ({ reason }) => reasonText(reason))

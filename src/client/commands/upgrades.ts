@@ -9,6 +9,7 @@ import { hasEnded } from './upgrade-progress.ts'
 import { type PlanOptions, planned, requestUpgrade, startUpgrade } from './upgrade-request.ts'
 import {
   appliancesText,
+  furtherText,
   listText,
   listed,
   planText,
@@ -131,7 +132,7 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
         ...(note !== undefined && { note }),
       })
       const what = phase === 0 ? 'the start' : `${phaseOf === 'downloads' ? 'download phase' : 'phase'} ${phase}`
-      session.output.show(answer, () => `${what} of upgrade ${id} approved`)
+      session.output.show(answer, () => `${what} of upgrade ${id} approved${furtherText(found.row)}`)
     })
 
   for (const { name, description, done } of actions)
