@@ -246,7 +246,7 @@ export async function markMxedgeCommandsLost(
   `.execute(tx)
 }
 
-/** The newest commands of an appliance that a connection may have lost: one at a time is in flight, and few wait behind it. */
+/** The commands that were sent last to an appliance. A connection loses one or two of them, because one at a time is in flight. */
 const RECENT = 16
 
 /**
@@ -261,8 +261,9 @@ export async function requeueForgotten(
 ): Promise<void> {
   await sql`
     with recent as materialized (
-      select id from mxedge_command where org_id = ${scope.orgId} and mxedge_id = ${mxedge.id}
-      order by id desc limit ${RECENT}
+      select id from mxedge_command
+      where org_id = ${scope.orgId} and mxedge_id = ${mxedge.id} and call_id is not null
+      order by call_id desc limit ${RECENT}
     )
     update mxedge_command command set state = 'queued', epoch = null, call_id = null, sent_at = null,
       progress = null, progressed_at = null, outcome = null, finished_at = null
