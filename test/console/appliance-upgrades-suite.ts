@@ -67,7 +67,8 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
       await page.getByRole('button', { name: 'Start the upgrade…' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
       await page.getByRole('heading', { name: 'Upgrade to tunterm 2.0.0' }).waitFor()
-      await page.getByText('its start waits for an approval', { exact: true }).waitFor()
+      await page.locator('.note').getByText('its start waits for an approval', { exact: true }).waitFor()
+      await page.getByText('Waits before its start: 0 of 2 upgraded').waitFor()
       await press(page, 'Approve the start')
       await page.getByText('Not begun: 0 of 2 upgraded').waitFor()
       const table = page.getByRole('region', { name: 'Appliances' })
@@ -129,7 +130,7 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
         'Phase opened · phase 1',
         'Resumed',
         'Paused',
-        'Approved',
+        'Approved · start',
         'Held',
         'Created',
       ])
