@@ -201,5 +201,8 @@ it('a person with a role at the site of a router pauses, resumes, retries and ca
   expect((await get(`${at}/upgrade/${second.id}`)).body).toMatchObject({ status: 'cancelled' })
   // By the path of another kind it is not found, nor is an approval, which no upgrade of routers awaits.
   expect(await post(`${path(second.id, 2)}/cancel`)).toMatchObject({ status: 404 })
-  expect(await post(`${one}/approve`, { phase: 0 })).toMatchObject({ status: 404 })
+  expect(await post(`${one}/approve`, { phase: 0 })).toMatchObject({
+    status: 400,
+    body: { detail: 'Invalid field phase: is 0, but no phase of the upgrade waits for an approval' },
+  })
 })
