@@ -170,6 +170,7 @@ export interface SiteUpgrade {
 
 export interface OrgUpgrade {
   readonly id: string
+  readonly name: string | null
   readonly strategy: string
   readonly targetVersion: string
   readonly force: boolean

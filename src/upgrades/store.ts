@@ -117,11 +117,14 @@ export const failures: RawBuilder<SiteUpgrade['failures']> = sql`(
   where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id
     and (state in ('failed', 'rolling_back') or state = 'upgraded' and reason is not null))`
 
+/** The name of an upgrade, as requested; null: it has none. */
+export const upgradeName = sql<string | null>`request->>'name'`
+
 /** @throws AppError not_found */
 export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string): Promise<OrgUpgrade> {
   const upgrade = await reader
     .selectFrom('orgUpgrade')
-    .select(['id', 'strategy', 'targetVersion', 'force', 'enableP2p', 'notes', 'approvals'])
+    .select(['id', upgradeName.as('name'), 'strategy', 'targetVersion', 'force', 'enableP2p', 'notes', 'approvals'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .where('kind', '=', 'device')
@@ -146,7 +149,7 @@ export function listSiteUpgrades(reader: Reader, scope: SitesScope, orgUpgradeId
     .execute()
 }
 
-export interface OrgUpgradeItem extends Pick<OrgUpgrade, 'id' | 'strategy' | 'targetVersion'> {
+export interface OrgUpgradeItem extends Pick<OrgUpgrade, 'id' | 'name' | 'strategy' | 'targetVersion'> {
   readonly createdAt: Date
   readonly sites: ListedSites
 }
@@ -192,7 +195,7 @@ const listedSites: RawBuilder<ListedSites> = sql`(
 export function listOrgUpgrades(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<OrgUpgradeItem>> {
   const hits = reader
     .selectFrom('orgUpgrade')
-    .select(['id', 'strategy', 'targetVersion', 'createdAt'])
+    .select(['id', upgradeName.as('name'), 'strategy', 'targetVersion', 'createdAt'])
     .select(listedSites.as('sites'))
     .where('orgId', '=', scope.orgId)
     .where('kind', '=', 'device')

@@ -11,6 +11,13 @@ export const windowFields = {
   }),
 }
 
+/** Signalbox's own field of requests for upgrades, and of answers about them; missing in these: it has none. */
+export const nameField = {
+  name: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'what people call the upgrade, in lists and alarms' }),
+  ),
+}
+
 /** Signalbox's own field of requests for upgrades. Clients that always send a number send 0 for none. */
 export const endField = {
   end_time: Type.Optional(
@@ -21,6 +28,10 @@ export const endField = {
         'epoch seconds; no device begins from then on, and the upgrade stops as if it was cancelled; 0: none',
     }),
   ),
+}
+
+export function presentName(name: string | null): { readonly name?: string } {
+  return name === null ? {} : { name }
 }
 
 /** The end in answers about an upgrade; missing: it has none. */

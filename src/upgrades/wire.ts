@@ -12,7 +12,7 @@ import { previewFields } from './previews/wire.ts'
 import { ApprovalsReply, presentApproval } from './changes/wire-approve.ts'
 import { heldField, presentHeldNote, presentHold } from './wire-hold.ts'
 import { limitsOfAll } from './wire-limits.ts'
-import { endField, includeField, supersedeField, windowFields } from './wire-extensions.ts'
+import { endField, includeField, nameField, presentName, supersedeField, windowFields } from './wire-extensions.ts'
 import { fieldsOf, strategies } from './strategies/index.ts'
 import type { Strategies } from './strategies/strategy.ts'
 
@@ -33,6 +33,7 @@ const VersionItem = named(
 
 /** Source: spec, "Organization device upgrade request"; `force` is the contract's, of the site operation. */
 export const commonFields = {
+  ...nameField,
   all_sites: Type.Optional(Type.Boolean({ default: false })),
   site_ids: Type.Optional(Type.Array(Uuid, { maxItems: 10_000 })),
   device_type: Type.Optional(Type.Enum(['ap', 'gateway', 'switch'])),
@@ -192,6 +193,7 @@ export const OrgUpgradeReply = named(
   'OrgUpgrade',
   Type.Object({
     id: Uuid,
+    ...nameField,
     enable_p2p: Type.Boolean(),
     force: Type.Boolean(),
     strategy: Type.String(),
@@ -209,6 +211,7 @@ export const OrgUpgradeItemReply = named(
     id: Uuid,
     site_upgrades: Type.Array(named('SiteUpgradeItem', Type.Object({ site_id: Uuid, upgrade_id: Uuid }))),
     /** The others are ours: without them, a client would have to read each upgrade. */
+    ...nameField,
     strategy: Type.String(),
     target_version: Type.String(),
     status: Type.Enum(['queued', 'running', 'completed', 'failed', 'cancelled'], {
@@ -225,6 +228,7 @@ export const OrgUpgradeItemReply = named(
 export function presentOrgUpgrade(upgrade: OrgUpgrade): Static<typeof OrgUpgradeReply> {
   return {
     id: upgrade.id,
+    ...presentName(upgrade.name),
     enable_p2p: upgrade.enableP2p,
     force: upgrade.force,
     strategy: upgrade.strategy,
@@ -319,6 +323,7 @@ export function presentOrgUpgradeItem(upgrade: OrgUpgradeItem): Static<typeof Or
   return {
     id: upgrade.id,
     site_upgrades: siteUpgrades.map(({ siteId, upgradeId }) => ({ site_id: siteId, upgrade_id: upgradeId })),
+    ...presentName(upgrade.name),
     strategy: upgrade.strategy,
     target_version: upgrade.targetVersion,
     status: decideWholeStatus({ runs, statuses, hasResults: upgraded + failed > 0 }),

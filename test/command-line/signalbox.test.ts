@@ -164,15 +164,18 @@ describe('upgrades', () => {
       failed: 0,
       skipped: 0,
       awaited: 0,
+      name: null,
+      held_reason: null,
       end_time: null,
       stop_reason: null,
     }
     const row = { id, kind: 'device', created_time: expect.any(Number), version: NEW, strategy: 'canary', ...figures }
     expect(await found('list')).toEqual([{ ...row, status: 'queued' }])
     await upgrade('pause', id)
-    expect(await found('list')).toEqual([{ ...row, status: 'paused' }])
+    const paused = { status: 'paused', held_reason: expect.stringMatching(/^paused by /) }
+    expect(await found('list')).toEqual([{ ...row, ...paused }])
     expect((await upgrade('list')).out).toMatch(
-      /^ID +CREATED +KIND +VERSION +STATUS +SITES +TARGETS +UPGRADED +FAILED +SKIPPED\n/,
+      /^ID +CREATED +KIND +VERSION +STATUS +SITES +TARGETS +UPGRADED +FAILED +SKIPPED +REASON\n/,
     )
     await upgrade('cancel', id)
     await advance()
@@ -274,7 +277,7 @@ describe('upgrades of other kinds', () => {
     const made = await server.call('POST', `/orgs/${server.org.orgId}/ssr/upgrade`, {
       body: {
         ...{ device_ids: [router.id], end_time: Math.floor(Date.now() / 1000) + 86_400 },
-        phase_gates: [{ phase: 0, wait_for: 'approval' }],
+        ...{ name: 'Branches', phase_gates: [{ phase: 0, wait_for: 'approval' }] },
       },
     })
     const { id } = made.body
@@ -296,7 +299,7 @@ describe('upgrades of other kinds', () => {
     expect((await signalbox(['upgrade', 'show', id])).out).toMatch(
       /^SITE .* ROUTERS .*\nNorth +\S+ +queued .*\nends at 2\S+/,
     )
-    expect((await signalbox(['upgrade', 'list', '--kind', 'ssr'])).out).toMatch(/SKIPPED +ENDS\n/)
+    expect((await signalbox(['upgrade', 'list', '--kind', 'ssr'])).out).toMatch(/SKIPPED +NAME +ENDS\n/)
     expect(await signalbox(['upgrade', 'pause', id])).toMatchObject({ code: 0, out: `upgrade ${id} paused\n` })
     expect(await json('upgrade', 'list', '--kind', 'ssr', '--held')).toEqual([expect.objectContaining({ id })])
     for (const [args, out] of [
@@ -332,7 +335,7 @@ describe('upgrades of other kinds', () => {
     expect(all.length).toBeGreaterThan(1)
     expect(await json('upgrade', 'list', '--limit', '1', '--page', '2')).toEqual(all.slice(1, 2))
     expect((await signalbox(['upgrade', 'list'])).out).toMatch(
-      /^ID .* SITES +TARGETS +UPGRADED +FAILED +SKIPPED +ENDS +REASON\n/,
+      /^ID .* SITES +TARGETS +UPGRADED +FAILED +SKIPPED +NAME +ENDS +REASON\n/,
     )
     expect((await signalbox(['upgrade', 'show', id])).out).toMatch(/^APPLIANCE .*\n.* queued .* tunterm 1.0.0 -> 2.0.0/)
     expect(await json('upgrade', 'show', id)).toMatchObject({ id, targets: [{ mxedge_id: box, status: 'queued' }] })

@@ -7,6 +7,7 @@ import { findSite } from './find.ts'
 import { type FoundUpgrade, findUpgrade, upgradeKinds } from './upgrade-kinds.ts'
 
 export interface PlanOptions {
+  readonly name?: string
   readonly site?: readonly string[]
   readonly type?: string
   readonly model?: readonly string[]
@@ -29,6 +30,7 @@ export function planned(upgrade: Command, usage: string, description: string): C
     .option('--phases <shares>', 'cumulative shares of the canary phases in percent, such as 1,10,50,100', wholeNumbers)
     .option('--max-failures <percent>', 'stop once more than this percentage has failed', wholeNumber)
     .option('--start <time>', 'in the time zone of each site, such as 2026-12-01T02:00:00')
+    .option('--name <text>', 'what people call the upgrade')
     .option('--set <field=value>', 'any other field of the request, its value as JSON or text; repeat it', collectPairs)
 }
 
@@ -91,8 +93,9 @@ export async function startUpgrade(api: Api, orgId: string, wanted: Wanted): Pro
 }
 
 function fieldsOf(version: string, options: Omit<PlanOptions, 'site'>): JsonObject {
-  const { type, model, strategy, phases, maxFailures, start, set = [] } = options
+  const { name, type, model, strategy, phases, maxFailures, start, set = [] } = options
   return {
+    ...(name !== undefined && { name }),
     versions: [{ version }],
     ...(type !== undefined && { device_type: type }),
     ...(model !== undefined && { models: [...model] }),

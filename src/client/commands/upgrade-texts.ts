@@ -9,6 +9,7 @@ export function listed(upgrade: JsonObject) {
   const { total, success, failed, skipped } = objectOf(counts)
   return {
     id: id ?? null,
+    name: upgrade['name'] ?? null,
     kind: kind ?? null,
     created_time: createdTime ?? null,
     version: versionText(upgrade),
@@ -56,6 +57,7 @@ export function listText(upgrades: readonly Listed[], width: number): string {
   }))
   // Most upgrades have none of these.
   const rare = [
+    ...(rows.some(({ name }) => name !== null) ? ['name'] : []),
     ...(rows.some(({ awaited }) => awaited !== 0) ? ['awaited'] : []),
     ...(rows.some(({ ends }) => ends !== null) ? ['ends'] : []),
     ...(rows.some(({ reason }) => reason !== null) ? ['reason'] : []),

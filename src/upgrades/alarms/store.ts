@@ -1,9 +1,12 @@
 import { sql } from 'kysely'
 import { siteOf } from '../../mxedges/upgrades/store-place.ts'
 import type { Reader } from '../../platform/database/db.ts'
+import { upgradeName } from '../store.ts'
 
 export interface TroubledUpgrade {
   readonly kind: 'device' | 'mxedge'
+  /** Null: it has none. */
+  readonly name: string | null
   readonly orgId: string
   /** The organization's upgrade, where its parts have ids of their own. */
   readonly upgradeId: string
@@ -17,7 +20,7 @@ export interface TroubledUpgrade {
 /** Lists upgrades that have failed, at a site or as a whole, since an instant, and have had no alarm since they were last retried there. */
 export async function listFailedUpgrades(reader: Reader, since: Date): Promise<TroubledUpgrade[]> {
   const { rows } = await sql<TroubledUpgrade>`
-    select 'device' as kind, org_upgrade.org_id, org_upgrade.id as upgrade_id, org_upgrade.target_version as version,
+    select 'device' as kind, ${upgradeName} as name, org_upgrade.org_id, org_upgrade.id as upgrade_id, org_upgrade.target_version as version,
       case when count(*) = 1 then min(site_upgrade.site_id::text) end as site_id, min(site_upgrade.stop_reason) as reason
     from site_upgrade
     join org_upgrade on org_upgrade.org_id = site_upgrade.org_id and org_upgrade.id = site_upgrade.org_upgrade_id
@@ -32,7 +35,7 @@ export async function listFailedUpgrades(reader: Reader, since: Date): Promise<T
               and run.retried_at > alarm.last_seen_at))
     group by org_upgrade.org_id, org_upgrade.id
     union all
-    select 'mxedge', org_id, id, '', ${siteOf('mxedge_upgrade')}::text, stop_reason
+    select 'mxedge', ${upgradeName}, org_id, id, '', ${siteOf('mxedge_upgrade')}::text, stop_reason
     from mxedge_upgrade
     where status = 'failed' and finished_at > ${since}
       and not exists (
@@ -53,10 +56,10 @@ export async function listFailedUpgrades(reader: Reader, since: Date): Promise<T
  */
 export async function listHeldUpgrades(reader: Reader): Promise<TroubledUpgrade[]> {
   const { rows } = await sql<TroubledUpgrade>`
-    select 'device' as kind, org_id, id as upgrade_id, null as site_id, target_version as version, hold ->> 'reason' as reason
+    select 'device' as kind, ${upgradeName} as name, org_id, id as upgrade_id, null as site_id, target_version as version, hold ->> 'reason' as reason
     from org_upgrade where hold is not null and hold ->> 'by' not in ('user', 'check', 'time') and stopping is null
     union all
-    select 'device', org_upgrade.org_id, org_upgrade.id, case when count(*) = 1 then min(site_upgrade.site_id::text) end,
+    select 'device', ${upgradeName}, org_upgrade.org_id, org_upgrade.id, case when count(*) = 1 then min(site_upgrade.site_id::text) end,
       org_upgrade.target_version, min(site_upgrade.hold ->> 'reason')
     from site_upgrade
     join org_upgrade on org_upgrade.org_id = site_upgrade.org_id and org_upgrade.id = site_upgrade.org_upgrade_id
@@ -64,7 +67,7 @@ export async function listHeldUpgrades(reader: Reader): Promise<TroubledUpgrade[
       and org_upgrade.hold is null
     group by org_upgrade.org_id, org_upgrade.id
     union all
-    select 'mxedge', org_id, id, ${siteOf('mxedge_upgrade')}::text, '', hold ->> 'reason'
+    select 'mxedge', ${upgradeName}, org_id, id, ${siteOf('mxedge_upgrade')}::text, '', hold ->> 'reason'
     from mxedge_upgrade
     where hold is not null and hold ->> 'by' not in ('user', 'check', 'time') and finished_at is null and stopping is null
   `.execute(reader)

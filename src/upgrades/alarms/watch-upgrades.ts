@@ -32,11 +32,11 @@ export async function watchUpgrades(ctx: Context): Promise<void> {
 }
 
 function alarmOf(
-  { kind, orgId, siteId, upgradeId, version, reason }: TroubledUpgrade,
+  { kind, name, orgId, siteId, upgradeId, version, reason }: TroubledUpgrade,
   type: AlarmType,
   what: string,
 ): NewAlarm {
-  const upgrade = kind === 'mxedge' ? 'The upgrade of edge appliances' : 'The upgrade'
+  const upgrade = `The upgrade${name === null ? '' : ` "${name}"`}${kind === 'mxedge' ? ' of edge appliances' : ''}`
   const text = `${upgrade}${version === '' ? '' : ` to ${version}`} ${what}${reason === null ? '' : `: ${reason}`}`
   return { orgId, siteId, type, subject: upgradeId, text, details: { upgrade_id: upgradeId } }
 }

@@ -31,7 +31,7 @@ import {
   stateFields,
   waitField,
 } from '../wire.ts'
-import { endField, endsField, supersedeField, windowFields } from '../wire-extensions.ts'
+import { endField, endsField, nameField, presentName, supersedeField, windowFields } from '../wire-extensions.ts'
 import { keysOf, recordOf } from '../../platform/records.ts'
 
 const { canary_phases, max_failures, max_failure_percentage, phase_gates } = fieldsOf(commonStrategies)
@@ -49,6 +49,7 @@ const MAX_APPLIANCES = 10_000
 
 /** Source: spec, "Edge appliance upgrade request"; the name `distro` is the contract's. */
 const fields = {
+  ...nameField,
   mxedge_ids: Type.Optional(
     Type.Array(Uuid, { maxItems: MAX_APPLIANCES, description: 'missing: all edge appliances' }),
   ),
@@ -104,6 +105,7 @@ const itemFields = {
   id: Uuid,
   org_id: Uuid,
   site_id: Type.Optional(Uuid),
+  ...nameField,
   status: Type.Enum(['queued', 'upgrading', 'completed', 'failed', 'cancelled']),
   strategy: Type.String(),
   channel: Type.String(),
@@ -228,6 +230,7 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
     id,
     org_id: orgId,
     ...(siteId !== null && { site_id: siteId }),
+    ...presentName(request.name ?? null),
     status,
     strategy: plan.strategy,
     channel: request.channel ?? 'stable',

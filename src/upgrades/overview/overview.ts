@@ -6,6 +6,8 @@ export type OverviewKind = (typeof overviewKinds)[number]
 
 interface CommonFields {
   readonly id: string
+  /** Null: it has none. */
+  readonly name: string | null
   readonly strategy: string
   readonly createdAt: Date
   /** When its first site begins; null if it has none. */

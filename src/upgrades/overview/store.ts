@@ -10,7 +10,7 @@ import { notFound } from '../../platform/errors.ts'
 import { awaitedCount } from '../../rollout/changes/store-awaited.ts'
 import { endTime } from '../reports/store.ts'
 import { concernsOthers, isNamed } from '../site/store.ts'
-import { countsOfSites } from '../store.ts'
+import { countsOfSites, upgradeName } from '../store.ts'
 import type { OverviewKind, UpgradeOverview } from './overview.ts'
 
 interface Listed {
@@ -101,7 +101,7 @@ function overviewsIn(scope: PlaceScope, at: Date): RawBuilder<unknown> {
   const { orgId } = scope
   const siteId = siteIdOf(scope)
   return sql`
-    select upgrade.id, upgrade.kind, upgrade.strategy, upgrade.target_version, null::jsonb as versions, null::text as distro,
+    select upgrade.id, upgrade.kind, ${upgradeName} as name, upgrade.strategy, upgrade.target_version, null::jsonb as versions, null::text as distro,
       upgrade.created_at, whole.start_at, ${endTime} as end_s, whole.statuses, whole.is_running, whole.hold, whole.stop_reason, whole.waits_until, whole.sites,
       ${siteId === null ? sql`false` : concernsOthers(siteId)} as has_other_sites, counted.counts,
       ${awaitedIn(siteId)} as awaited
@@ -119,7 +119,7 @@ function overviewsIn(scope: PlaceScope, at: Date): RawBuilder<unknown> {
         and ${isAt(sql`part.site_id`, siteId)}) whole
     cross join lateral (${countsOfSites(isAt(sql`part.site_id`, siteId))}) counted
     union all
-    select upgrade.id, 'mxedge', upgrade.plan->>'strategy', null, coalesce(upgrade.request->'versions', '{}'),
+    select upgrade.id, 'mxedge', ${upgradeName}, upgrade.plan->>'strategy', null, coalesce(upgrade.request->'versions', '{}'),
       upgrade.request->>'distro', upgrade.created_at, upgrade.start_at, ${endTime}, array[upgrade.status],
       upgrade.finished_at is null, upgrade.hold,
       case when upgrade.stopping is not null then upgrade.stop_reason end, upgrade.waits_until, null, ${siteId === null ? sql`false, upgrade.counts` : ofSite(siteId)},

@@ -6,7 +6,7 @@ import type { MxedgeTargetState } from '../../mxedges/upgrades/upgrade.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { TargetState } from '../../rollout/rollout.ts'
 import { decideWholeStatus } from '../decide-whole-status.ts'
-import { endsField } from '../wire-extensions.ts'
+import { endsField, nameField, presentName } from '../wire-extensions.ts'
 import {
   awaitedField,
   offlineField,
@@ -38,6 +38,7 @@ export const UpgradeOverviewReply = named(
   Type.Object({
     id: Uuid,
     kind: Kind,
+    ...nameField,
     status: Type.Enum(['queued', 'running', 'completed', 'failed', 'cancelled'], {
       description: 'queued: nothing has begun',
     }),
@@ -103,11 +104,12 @@ const countedAs: Readonly<Record<TargetState | MxedgeTargetState, Exclude<keyof 
 }
 
 export function presentOverview(upgrade: UpgradeOverview): Static<typeof UpgradeOverviewReply> {
-  const { id, kind, strategy, isRunning, statuses, createdAt, startAt, endS } = upgrade
+  const { id, kind, name, strategy, isRunning, statuses, createdAt, startAt, endS } = upgrade
   const counts = presentCounts(upgrade)
   return {
     id,
     kind,
+    ...presentName(name),
     status: decideWholeStatus({ runs: isRunning, statuses, hasResults: counts.success + counts.failed > 0 }),
     ...presentState(upgrade),
     ...presentAwaited(upgrade.awaited),

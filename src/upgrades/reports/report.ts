@@ -7,6 +7,8 @@ export interface ReportedUpgrade {
   readonly orgUpgradeId: string
   /** Null: all of its site upgrades. */
   readonly siteUpgradeId: string | null
+  /** Null: it has none. */
+  readonly name: string | null
   readonly strategy: string
   readonly targetVersion: string
   readonly createdAt: Date

@@ -7,6 +7,7 @@ import type { UpgradeEvent } from '../../rollout/events/store.ts'
 import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { startGate } from '../../rollout/store.ts'
 import { isNamed } from '../site/store.ts'
+import { upgradeName } from '../store.ts'
 import { restoreReason } from '../store-restores.ts'
 import type { LeftOutDevice, ReportedDevice, ReportedUpgrade } from './report.ts'
 
@@ -21,6 +22,7 @@ export async function getReported(
     .selectFrom('orgUpgrade')
     .select(['id as orgUpgradeId', 'strategy', 'targetVersion', 'createdAt', 'maxFailurePercentage', 'planned'])
     .select([
+      upgradeName.as('name'),
       'currentPhase',
       sql<number | null>`(request->>'failure_budget')::integer`.as('failureBudget'),
       'approvals',
@@ -55,6 +57,7 @@ export async function getReportedOfSite(
     )
     .select(['siteUpgrade.id as siteUpgradeId', 'orgUpgradeId', 'strategy', 'targetVersion', 'orgUpgrade.createdAt'])
     .select([
+      upgradeName.as('name'),
       'siteUpgrade.currentPhase',
       sql<number | null>`(plan->>'max_failure_percentage')::float8`.as('maxFailurePercentage'),
       sql<number>`(plan->>'planned')::integer`.as('planned'),

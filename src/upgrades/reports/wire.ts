@@ -5,7 +5,7 @@ import { decideWholeStatus } from '../decide-whole-status.ts'
 import { limitOf } from '../previews/plan-preview.ts'
 import { statuses } from '../site/filters.ts'
 import { RestoreReason } from '../targets/wire.ts'
-import { endsField } from '../wire-extensions.ts'
+import { endsField, nameField, presentName } from '../wire-extensions.ts'
 import { GateReply, presentGate, presentStartGate } from './wire-gates.ts'
 import type { Downtime, ReportSummary, ReportedSite, ReportedUpgrade } from './report.ts'
 import { DecisionReply, presentDecisions } from './wire-decisions.ts'
@@ -85,6 +85,7 @@ const summaryFields = {
   site_upgrade_id: Type.Optional(
     Type.String({ format: 'uuid', description: 'The site upgrade that the report is limited to' }),
   ),
+  ...nameField,
   status: Type.Enum([...statuses, 'running']),
   strategy: Type.String(),
   target_version: Type.String(),
@@ -152,6 +153,7 @@ export function presentSummary(summary: ReportSummary): Static<typeof SummaryRep
   return {
     upgrade_id: upgrade.orgUpgradeId,
     ...(upgrade.siteUpgradeId !== null && { site_upgrade_id: upgrade.siteUpgradeId }),
+    ...presentName(upgrade.name),
     status: decideWholeStatus({
       runs: sites.some(({ finishedAt }) => finishedAt === null),
       statuses: sites.map(({ status }) => status),

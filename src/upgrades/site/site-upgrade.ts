@@ -6,6 +6,8 @@ export interface SiteUpgradeItem extends Pick<
   SiteUpgrade,
   'id' | 'status' | 'hold' | 'stopReason' | 'startAt' | 'waitsUntil' | 'total'
 > {
+  /** Null: it has none. */
+  readonly name: string | null
   readonly rebootAt: Date
   readonly strategy: string
   readonly targetVersion: string

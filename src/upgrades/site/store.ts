@@ -10,7 +10,7 @@ import { notFound } from '../../platform/errors.ts'
 import { awaitedCount } from '../../rollout/changes/store-awaited.ts'
 import { siteUpgradeNotes } from '../../rollout/changes/store-joining-failures.ts'
 import type { UpgradeKind } from '../../rollout/rollout.ts'
-import { failures, stopReasonOf, targetsByState } from '../store.ts'
+import { failures, stopReasonOf, targetsByState, upgradeName } from '../store.ts'
 import type { siteUpgradeFilters } from './filters.ts'
 import type { SiteUpgradeDetail, SiteUpgradeItem } from './site-upgrade.ts'
 
@@ -36,6 +36,7 @@ function selectSiteUpgrades(reader: Reader, scope: SiteScope) {
       'siteUpgrade.total',
       'siteUpgrade.currentPhase',
       'siteUpgrade.counts',
+      upgradeName.as('name'),
       'orgUpgrade.strategy',
       'orgUpgrade.targetVersion',
       'orgUpgrade.force',

@@ -25,7 +25,7 @@ import {
   waitField,
 } from '../wire.ts'
 import { siteUpgradeFilters, statuses } from './filters.ts'
-import { endField, supersedeField, windowFields } from '../wire-extensions.ts'
+import { endField, nameField, presentName, supersedeField, windowFields } from '../wire-extensions.ts'
 import type { SiteUpgradeDetail, SiteUpgradeItem } from './site-upgrade.ts'
 import type { DeviceUpgrade } from './upgrade-device.ts'
 
@@ -59,7 +59,15 @@ export type SiteUpgradeBody = Static<typeof SiteUpgradeBody>
 /** Source: contract, `device_upgrade`. */
 export const DeviceUpgradeBody = named(
   'DeviceUpgradeCreate',
-  Type.Object({ version: Version, ...rebootFields, ...previewFields, ...windowFields, ...endField, ...supersedeField }),
+  Type.Object({
+    version: Version,
+    ...nameField,
+    ...rebootFields,
+    ...previewFields,
+    ...windowFields,
+    ...endField,
+    ...supersedeField,
+  }),
 )
 
 /** Without a version, the latest one. Source: contract, `upgradeOrgJsiDevice`. */
@@ -112,6 +120,7 @@ export function parseSiteUpgrades(query: Static<typeof SiteUpgradesQuery>): Cond
 
 const itemFields = {
   id: Uuid,
+  ...nameField,
   status: Type.Enum(statuses),
   strategy: Type.String(),
   target_version: Type.String(),
@@ -206,6 +215,7 @@ function presentCommon(item: SiteUpgradeItem) {
   const { maxFailurePercentage, maxFailures, phases } = item
   return {
     id: item.id,
+    ...presentName(item.name),
     status: item.status,
     strategy: item.strategy,
     target_version: item.targetVersion,

@@ -15,6 +15,7 @@ export interface SsrSite {
 /** An upgrade of SSR routers, as its list shows it. */
 export interface SsrUpgradeItem {
   readonly id: string
+  readonly name: string | null
   readonly strategy: string
   readonly channel: Channel
   /** The versions that its routers get, by their model. */

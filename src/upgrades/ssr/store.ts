@@ -8,7 +8,7 @@ import { pageOf } from '../../http/lists/store-pages.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { getOrgUpgradeId } from '../site/store.ts'
-import { listSiteUpgrades } from '../store.ts'
+import { listSiteUpgrades, upgradeName } from '../store.ts'
 import { DEFAULT_CHANNEL, type SsrSite, type SsrUpgrade, type SsrUpgradeItem } from './ssr-upgrade.ts'
 
 /** The site upgrades of `org_upgrade` that the scope shows. */
@@ -34,7 +34,7 @@ function selectUpgrades(reader: Reader, scope: SitesScope) {
     where part.finished_at is null and part.hold is not null order by part.id limit 1)`
   return reader
     .selectFrom('orgUpgrade')
-    .select(['id', 'strategy'])
+    .select(['id', upgradeName.as('name'), 'strategy'])
     .select(sql<SsrUpgradeItem['channel']>`coalesce(org_upgrade.request->>'channel', ${DEFAULT_CHANNEL})`.as('channel'))
     .select([sites.as('sites'), versions.as('versions'), hold.as('hold')])
     .where('orgId', '=', scope.orgId)

@@ -18,7 +18,7 @@ import {
 import { ApprovalsReply, presentApproval } from '../changes/wire-approve.ts'
 import { presentHeldNote } from '../wire-hold.ts'
 import { parseEnd, parseWindows } from '../wire-parse.ts'
-import { endField, includeField, supersedeField, windowFields } from '../wire-extensions.ts'
+import { endField, includeField, nameField, presentName, supersedeField, windowFields } from '../wire-extensions.ts'
 import { bigBang } from '../strategies/big-bang.ts'
 import { gateField, parseStartGate } from '../strategies/gate-fields.ts'
 import { serial } from '../strategies/serial.ts'
@@ -31,6 +31,7 @@ const Version = Type.String({ minLength: 1, maxLength: 200 })
 
 /** Fields that requests for an organization and for a router share. Source: contract notes, SSR. */
 const commonFields = {
+  ...nameField,
   channel: Type.Optional(Type.Enum([...channels], { default: DEFAULT_CHANNEL })),
   ...previewFields,
   ...windowFields,
@@ -150,6 +151,7 @@ const Count = Type.Integer()
 
 const recordFields = {
   id: Uuid,
+  ...nameField,
   status: Type.String(),
   strategy: Type.String(),
   channel: Type.String(),
@@ -247,9 +249,10 @@ export function presentSsrUpgradeStatus(upgrade: SsrUpgrade): Static<typeof SsrU
   }
 }
 
-function presentRecord({ id, strategy, channel, versions, sites, hold }: SsrUpgradeItem) {
+function presentRecord({ id, name, strategy, channel, versions, sites, hold }: SsrUpgradeItem) {
   return {
     id,
+    ...presentName(name),
     status: decideStatus(sites),
     strategy,
     channel,

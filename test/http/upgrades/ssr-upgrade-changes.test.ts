@@ -72,13 +72,15 @@ it('a paused upgrade commands no router, says why, and continues once it is resu
 it('begins only after the approval that it asks for, and shows who gave it', async () => {
   const gated = { phase_gates: [{ phase: 0, wait_for: 'approval', prevent_self_approval: true }] }
   const ids = routers.map((router) => router.id)
-  const preview = { device_ids: ids, version: '2.0.0', ...gated, dry_run: true }
+  const preview = { name: 'Branches', device_ids: ids, version: '2.0.0', ...gated, dry_run: true }
   const { body: plan } = await server.call('POST', path(), { body: preview, as: admin })
   const reason = 'its start waits for an approval by a person who has not created the upgrade'
   expect(plan.notes).toEqual([{ reason: `The upgrade does not begin at once: ${reason}` }])
   const id = await upgrade({ plan_id: plan.plan_id, ...gated })
   const held = { by: 'approval', reason, phase: 0 }
-  expect(await detail(id)).toMatchObject({ status: 'queued', held, notes: [{ reason: `held: ${reason}` }] })
+  const shown = { name: 'Branches', status: 'queued', held }
+  expect(await detail(id)).toMatchObject({ ...shown, notes: [{ reason: `held: ${reason}` }] })
+  expect(await get(path())).toMatchObject([shown])
   await play()
   expect(fleet.attempts.size).toBe(0)
   const approval = { phase: 0, note: 'agreed' }

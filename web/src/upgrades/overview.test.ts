@@ -1,5 +1,14 @@
 import { expect, it } from 'vitest'
-import { type Overview, goalText, noteOf, parseListSearch, sharesOf, standingOf, waitingFirst } from './overview.ts'
+import {
+  type Overview,
+  goalText,
+  titleOf,
+  noteOf,
+  parseListSearch,
+  sharesOf,
+  standingOf,
+  waitingFirst,
+} from './overview.ts'
 import { stateOf } from './upgrade.ts'
 
 it.each([
@@ -52,4 +61,9 @@ it('filters by a kind that there is', () => {
 it('shows upgrades that wait first, and each once', () => {
   const shown = waitingFirst([{ id: 'old' }, { id: 'new' }], [{ id: 'newest' }, { id: 'new' }])
   expect(shown.map(({ id }) => id)).toEqual(['old', 'new', 'newest'])
+})
+
+it('names an upgrade by its name and its goal', () => {
+  expect(titleOf({ target_version: '3.2.0' })).toBe('To 3.2.0')
+  expect(titleOf({ name: 'Friday', target_version: '3.2.0' })).toBe('Friday, to 3.2.0')
 })

@@ -49,6 +49,11 @@ export function goalText({ target_version: version, versions = {}, distro }: Goa
   return changed.length === 0 ? 'present versions' : changed.map(([name, wanted]) => `${name} ${wanted}`).join(', ')
 }
 
+/** Returns the name of an upgrade, and what it installs. */
+export function titleOf({ name, ...goal }: Goal & Pick<Overview, 'name'>): string {
+  return name === undefined ? `To ${goalText(goal)}` : `${name}, to ${goalText(goal)}`
+}
+
 /** Returns what determines the state of an upgrade. */
 export function standingOf({
   status,

@@ -37,12 +37,15 @@ async function messagesOf(id: string): Promise<readonly string[]> {
 describe('an upgrade of edge appliances', () => {
   it('waits for the approval of its start, from its creation on', async () => {
     const gate = { phase: 0, wait_for: 'approval', prevent_self_approval: true }
-    const { body: plan } = await given.post(given.tunterm({ phase_gates: [gate], dry_run: true }))
+    const { body: plan } = await given.post(given.tunterm({ name: 'Tunnels', phase_gates: [gate], dry_run: true }))
     const reason = 'its start waits for an approval by a person who has not created the upgrade'
     expect(plan.notes).toEqual([{ reason: `The upgrade does not begin at once: ${reason}` }])
     const { body: record } = await given.post({ plan_id: plan.plan_id })
     const held = { by: 'approval', phase: 0, reason }
-    expect(record).toMatchObject({ status: 'queued', held, phase_gates: [gate] })
+    const shown = { name: 'Tunnels', status: 'queued', held }
+    expect(record).toMatchObject({ ...shown, phase_gates: [gate] })
+    const { body: listed } = await given.world.call('GET', `/orgs/${given.world.org.orgId}/upgrades?held=true`)
+    expect(listed).toMatchObject([{ id: record.id, ...shown }])
     await given.play()
     expect(await find(given.world, record.id)).toMatchObject({ status: 'queued', held, counts: { queued: 3 } })
     const refused = 'by the person who created the upgrade: its gate has prevent_self_approval'

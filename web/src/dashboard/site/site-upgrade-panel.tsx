@@ -8,7 +8,7 @@ import { QueryView } from '../../display/layout/query-view.tsx'
 import { ShareBar } from '../../display/share-bar.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTime } from '../../display/times/time.tsx'
-import { type Overview, goalText, kinds, noteOf, sharesOf, standingOf } from '../../upgrades/overview.ts'
+import { type Overview, kinds, noteOf, sharesOf, standingOf, titleOf } from '../../upgrades/overview.ts'
 import { SiteUpgradeActions } from '../../upgrades/site-upgrade-actions.tsx'
 import { SiteTargets } from '../../upgrades/site-targets.tsx'
 import { UpgradeLink } from '../../upgrades/upgrade-link.tsx'
@@ -96,7 +96,7 @@ function SiteUpgrade({ orgId, siteId, upgrade, zone }: SiteUpgradeProps) {
     <Row>
       <div className="log-head">
         <span className="log-what">
-          {mayOpen ? <UpgradeLink orgId={orgId} upgrade={upgrade} /> : `To ${goalText(upgrade)}`}
+          {mayOpen ? <UpgradeLink orgId={orgId} upgrade={upgrade} /> : titleOf(upgrade)}
           {kind !== 'device' && <span className="muted"> · {kinds[kind].text}</span>}
         </span>
         {start !== undefined && (

@@ -56,7 +56,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
     <TextZone value={zone}>
       <PageTitle
         call={path}
-        title={`Upgrade to ${goalText({ target_version: report.target_version })}`}
+        title={`${report.name ?? 'Upgrade'} to ${goalText({ target_version: report.target_version })}`}
         above={
           <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>
             Upgrades

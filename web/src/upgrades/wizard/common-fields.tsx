@@ -1,13 +1,20 @@
-import { NativeSelect, Textarea } from '@mantine/core'
+import { NativeSelect, TextInput, Textarea } from '@mantine/core'
 import { type Hours, isOne, mayInclude, settle, sitesOf } from './draft.ts'
 import type { WizardFieldsProps } from './strategy-panel.tsx'
 
 /** What upgrades of all kinds have: what else they upgrade, and within which hours. */
 export function CommonFields({ draft, errorOf, onChange }: WizardFieldsProps) {
-  const { takeover, inclusion, hours, windows = '' } = settle(draft)
+  const { name = '', takeover, inclusion, hours, windows = '' } = settle(draft)
   const windowsError = errorOf('maintenance_windows')
   return (
     <>
+      <TextInput
+        label="Name"
+        value={name}
+        maxLength={100}
+        error={errorOf('name')}
+        onChange={({ currentTarget: { value } }) => onChange({ name: value === '' ? undefined : value })}
+      />
       <NativeSelect
         label={isOne(draft) ? 'In another upgrade' : 'In other upgrades'}
         value={takeover ?? ''}

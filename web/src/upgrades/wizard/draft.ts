@@ -73,6 +73,8 @@ export type Part = (typeof parts)[number]
 export interface Draft {
   /** The site whose upgrade it is; absent: that of the organization. The path of the page has it. */
   readonly siteId?: string
+  /** What people call the upgrade, as typed; absent: it has no name. */
+  readonly name?: string
   /** Absent: devices. */
   readonly kind?: UpgradeKind
   /** The chosen routers or appliances; absent: all of them. */
@@ -178,6 +180,7 @@ export function mayInclude({ siteId, kind = 'device', ids, part }: Draft): boole
 }
 
 const texts = [
+  'name',
   'rules',
   'version',
   'distro',

@@ -215,9 +215,9 @@ it('asks a site for what it takes', () => {
   })
   expect(requestOf({ ...at, kind: 'ssr', ids: ['r2'] }, ['r1', 'r2'])).toMatchObject({ deviceId: 'r2' })
   const gate = { phase: 0, wait_for: 'approval', approvals: 2 }
-  const approved = { kind: 'ssr', begin: 'approved', people: '2', gate: 'each' } as const
+  const approved = { kind: 'ssr', name: ' Branches ', begin: 'approved', people: '2', gate: 'each' } as const
   for (const draft of [approved, { ...approved, ...at }])
-    expect(requestOf(draft, ['r1']).body).toMatchObject({ phase_gates: [gate] })
+    expect(requestOf(draft, ['r1']).body).toMatchObject({ name: 'Branches', phase_gates: [gate] })
   expect(pathOf(router, 'o')).toBe('/sites/s/ssr/r1/upgrade')
   expect(pathOf(requestOf({ ...at, kind: 'mxedge' }), 'o')).toBe('/sites/s/mxedges/upgrade')
   expect(pathOf(requestOf({ kind: 'ssr' }), 'o')).toBe('/orgs/o/ssr/upgrade')

@@ -131,8 +131,9 @@ function applianceRequest(settled: SettledDraft): Schemas['MxedgeUpgradeCreate']
 
 /** Returns the fields that upgrades of all kinds have, and only those that differ from the defaults. */
 function commonFieldsOf(settled: SettledDraft) {
-  const { takeover, hours, windows = '', end } = settled
+  const { name = '', takeover, hours, windows = '', end } = settled
   return {
+    ...(name.trim() !== '' && { name: name.trim() }),
     ...(isGiven(end) && { end_time: epochOf(end) }),
     ...(hours === 'any' && { maintenance_windows: [] }),
     ...(hours === 'own' && { maintenance_windows: ownWindows(windows) }),

@@ -56,7 +56,7 @@ export function ApplianceRollout(place: AppliancePlace) {
     <TextZone value={zone}>
       <PageTitle
         call={`/orgs/${orgId}${kinds.mxedge.path}/${upgradeId}`}
-        title={`Upgrade to ${goalText(upgrade)}`}
+        title={`${upgrade.name ?? 'Upgrade'} to ${goalText(upgrade)}`}
         above={
           <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>
             Upgrades

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest'
+import { watchAlarms } from '../../../src/app/alarm-watch.ts'
+import { createUpgradesHarness } from './upgrades-harness.ts'
+
+const NAME = 'Friday: access points of Berlin'
+const harness = createUpgradesHarness()
+const { post, get } = harness
+const read = async (path: string) => (await harness.server.call('GET', path, { as: harness.admin })).body
+
+it('an upgrade shows its name in its record, its report, the lists and its alarm', async () => {
+  const gate = { phase_gates: [{ phase: 0, wait_for: 'approval' }] }
+  const { body: plan } = await post({ all_sites: true, name: NAME, ...gate, dry_run: true })
+  const { body } = await post({ plan_id: plan.plan_id })
+  expect(body).toMatchObject({ id: plan.plan_id, name: NAME })
+  expect((await get('')).body).toMatchObject([{ id: body.id, name: NAME }])
+  expect((await get(`/${body.id}/report`)).body).toMatchObject({ name: NAME })
+  expect(await read(`/orgs/${harness.admin.orgId}/upgrades`)).toMatchObject([{ id: body.id, name: NAME }])
+  const [part] = body.upgrades
+  const atSite = `/sites/${part.site_id}/devices/upgrade`
+  expect(await read(atSite)).toMatchObject([{ id: part.upgrade.id, name: NAME }])
+  expect(await read(`${atSite}/${part.upgrade.id}`)).toMatchObject({ name: NAME })
+  await watchAlarms(harness.server.ctx)
+  const { results } = await read(`/orgs/${harness.admin.orgId}/alarms/search`)
+  expect(results).toMatchObject([{ type: 'upgrade_held', text: expect.stringContaining(`The upgrade "${NAME}"`) }])
+})
+
+it('one without a name has none, and an impossible one is refused', async () => {
+  const { body } = await post({ all_sites: true })
+  expect(body).not.toHaveProperty('name')
+  expect((await read(`/orgs/${harness.admin.orgId}/upgrades/${body.id}`)).name).toBeUndefined()
+  for (const name of ['', 'x'.repeat(101), 7])
+    expect(await post({ all_sites: true, name })).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('Invalid field name') },
+    })
+})
