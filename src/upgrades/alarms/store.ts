@@ -17,14 +17,17 @@ export interface TroubledUpgrade {
   readonly reason: string | null
 }
 
-/** Lists upgrades that have failed, at a site or as a whole, since an instant, and have had no alarm since they were last retried there. */
+/**
+ * Lists upgrades that have failed, at a site or as a whole, since an instant, and have had no alarm since they were last retried there. One
+ * whose retry succeeded ends as failed for what an earlier stop had cancelled, which had its alarm then.
+ */
 export async function listFailedUpgrades(reader: Reader, since: Date): Promise<TroubledUpgrade[]> {
   const { rows } = await sql<TroubledUpgrade>`
     select 'device' as kind, ${upgradeName} as name, org_upgrade.org_id, org_upgrade.id as upgrade_id, org_upgrade.target_version as version,
       case when count(*) = 1 then min(site_upgrade.site_id::text) end as site_id, min(site_upgrade.stop_reason) as reason
     from site_upgrade
     join org_upgrade on org_upgrade.org_id = site_upgrade.org_id and org_upgrade.id = site_upgrade.org_upgrade_id
-    where site_upgrade.status = 'failed' and site_upgrade.finished_at > ${since}
+    where site_upgrade.status = 'failed' and site_upgrade.finished_at > ${since} and (site_upgrade.counts ->> 'failed')::integer > 0
       and not exists (
         select from alarm
         where alarm.org_id = org_upgrade.org_id and alarm.type = 'upgrade_failed'
@@ -37,7 +40,7 @@ export async function listFailedUpgrades(reader: Reader, since: Date): Promise<T
     union all
     select 'mxedge', ${upgradeName}, org_id, id, '', ${siteOf('mxedge_upgrade')}::text, stop_reason
     from mxedge_upgrade
-    where status = 'failed' and finished_at > ${since}
+    where status = 'failed' and finished_at > ${since} and (counts ->> 'failed')::integer > 0
       and not exists (
         select from alarm
         where alarm.org_id = mxedge_upgrade.org_id and alarm.type = 'upgrade_failed'

@@ -31,6 +31,15 @@ it('an upgrade that fails has an alarm, which counts up once it has failed again
   expect(await watch(id)).toMatchObject([{ ...failed, count: 2 }])
 })
 
+it('one whose retry succeeds has no further alarm, though it lacks those that its stop has cancelled', async () => {
+  const { id } = await upgrade(given.world, given.tunterm({ strategy: 'serial', max_failure_percentage: 0 }))
+  await given.play((await given.idsBy(id, 'queued')).slice(0, 1))
+  expect(await watch(id)).toMatchObject([{ type: 'upgrade_failed', count: 1 }])
+  await given.act(id, 'retry')
+  await given.play()
+  expect(await watch(id)).toMatchObject([{ type: 'upgrade_failed', count: 1 }])
+})
+
 it('one that waits at a gate has an alarm until it is resumed, and none while a person has paused it', async () => {
   const canary = { strategy: 'canary', canary_phases: [1, 100], max_failure_percentage: 60 }
   const { id } = await upgrade(given.world, given.tunterm(canary))
