@@ -297,7 +297,7 @@ describe('upgrades of other kinds', () => {
       }),
     ])
     expect((await signalbox(['upgrade', 'show', id])).out).toMatch(
-      /^SITE .* ROUTERS .*\nNorth +\S+ +queued .*\nends at 2\S+/,
+      /^SITE .* ROUTERS .*\nNorth +\S+ +queued .*\nname: Branches\nends at 2\S+/,
     )
     expect((await signalbox(['upgrade', 'list', '--kind', 'ssr'])).out).toMatch(/SKIPPED +NAME +ENDS\n/)
     expect(await signalbox(['upgrade', 'pause', id])).toMatchObject({ code: 0, out: `upgrade ${id} paused\n` })

@@ -74,9 +74,10 @@ export function listText(upgrades: readonly Listed[], width: number): string {
  * sites of devices and routers have the former.
  */
 export function withOverview(state: string, kind: UpgradeKind, overview: JsonObject): string {
-  const { awaited = 0, end_time: end, held, stop_reason: reason } = overview
+  const { name, awaited = 0, end_time: end, held, stop_reason: reason } = overview
   return [
     state,
+    ...(name === undefined ? [] : [`name: ${textOf(name)}`]),
     ...(kind === 'mxedge' && held !== undefined ? [`waiting: ${reasonText(objectOf(held)['reason'])}`] : []),
     ...(Number(awaited) > 0 ? [`awaits ${targetsText(Number(awaited), kind)} of other upgrades`] : []),
     ...(typeof end === 'number' && (Number(awaited) > 0 || !hasEnded(overview)) ? [`ends at ${timeText(end)}`] : []),

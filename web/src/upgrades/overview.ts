@@ -54,6 +54,11 @@ export function titleOf({ name, ...goal }: Goal & Pick<Overview, 'name'>): strin
   return name === undefined ? `To ${goalText(goal)}` : `${name}, to ${goalText(goal)}`
 }
 
+/** Returns the heading of the page of an upgrade. */
+export function headingOf({ name = 'Upgrade' }: Pick<Overview, 'name'>, goal: Goal): string {
+  return `${name} to ${goalText(goal)}`
+}
+
 /** Returns what determines the state of an upgrade. */
 export function standingOf({
   status,

@@ -9,7 +9,7 @@ import { SiteTime, SiteTimeOfDay } from '../../display/times/time.tsx'
 import { TextZone, useTextZone } from '../../display/times/text-zone.ts'
 import { useNow } from '../../display/times/use-now.ts'
 import { type Site, sharedZone, useSites } from '../../orgs/sites.ts'
-import { goalText, kinds } from '../overview.ts'
+import { headingOf, kinds } from '../overview.ts'
 import { type Upgrade, awaitedOf, holdOf, stateOf, stopReasonOf } from '../upgrade.ts'
 import { barOf } from '../approver.ts'
 import type { UpgradePlace } from '../calls.ts'
@@ -56,7 +56,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
     <TextZone value={zone}>
       <PageTitle
         call={path}
-        title={`${report.name ?? 'Upgrade'} to ${goalText({ target_version: report.target_version })}`}
+        title={headingOf(report, { target_version: report.target_version })}
         above={
           <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>
             Upgrades

@@ -2,7 +2,7 @@ import { NativeSelect, TextInput, Textarea } from '@mantine/core'
 import { type Hours, isOne, mayInclude, settle, sitesOf } from './draft.ts'
 import type { WizardFieldsProps } from './strategy-panel.tsx'
 
-/** What upgrades of all kinds have: what else they upgrade, and within which hours. */
+/** What upgrades of all kinds have: a name, what else they upgrade, and within which hours. */
 export function CommonFields({ draft, errorOf, onChange }: WizardFieldsProps) {
   const { name = '', takeover, inclusion, hours, windows = '' } = settle(draft)
   const windowsError = errorOf('maintenance_windows')

@@ -9,7 +9,7 @@ import { StateMark } from '../../../display/state-mark.tsx'
 import { TextZone } from '../../../display/times/text-zone.ts'
 import { SiteTime } from '../../../display/times/time.tsx'
 import { sharedZone, useSites } from '../../../orgs/sites.ts'
-import { goalText, kinds, standingOf } from '../../overview.ts'
+import { headingOf, kinds, standingOf } from '../../overview.ts'
 import { stateOf } from '../../upgrade.ts'
 import { EndTime } from '../end-time.tsx'
 import { UpgradeText } from '../../upgrade-text.tsx'
@@ -56,7 +56,7 @@ export function ApplianceRollout(place: AppliancePlace) {
     <TextZone value={zone}>
       <PageTitle
         call={`/orgs/${orgId}${kinds.mxedge.path}/${upgradeId}`}
-        title={`${upgrade.name ?? 'Upgrade'} to ${goalText(upgrade)}`}
+        title={headingOf(upgrade, upgrade)}
         above={
           <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>
             Upgrades
