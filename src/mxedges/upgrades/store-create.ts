@@ -112,8 +112,8 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, {
 
 /**
  * Replaces the request, the plan and the targets of a locked upgrade that has not begun. Who approved the former ones has not
- * approved these. What could not join by the former
- * request is forgotten: the upgrade may search no more, or elsewhere.
+ * approved these, and who left the former ones may be among these. What could not join by the former request is forgotten: the upgrade
+ * may search no more, or elsewhere.
  */
 export async function replaceUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, { at, nowMs }: Times): Promise<void> {
   await deleteTargets(tx, scope, upgrade.id)
@@ -124,7 +124,7 @@ export async function replaceUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, 
     .execute()
   await tx
     .updateTable('mxedgeUpgrade')
-    .set({ ...contentOf(upgrade, at), approvals: json([]) })
+    .set({ ...contentOf(upgrade, at), approvals: json([]), released: 0, includeAfter: null })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', upgrade.id)
     .execute()

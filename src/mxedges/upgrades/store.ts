@@ -11,11 +11,13 @@ import type { MxedgeTargetNow, StepCommand, TargetChange } from './target.ts'
 import { inFlightStates, terminalStates } from './upgrade.ts'
 
 /**
- * Matches upgrades that have begun or are due to begin, and those that were stopped earlier. Those that need an approval of their start wait
- * for it before, also after a pause by a person or once their first appliances have joined.
+ * Matches upgrades that have begun or are due to begin, and those that were stopped earlier. Those whose start lacks an approval wait
+ * for it before, also after a pause by a person or once their first appliances have joined: until the start all approvals are of it.
  */
 const isRunning = (now: Date) => sql<boolean>`finished_at is null
-  and (phase_opened_ms is not null or start_at <= ${now} or stopping is not null or hold is null and plan ? 'start_gate')`
+  and (phase_opened_ms is not null or start_at <= ${now} or stopping is not null
+    or hold is null and plan ? 'start_gate'
+      and jsonb_array_length(approvals) < coalesce((plan->'start_gate'->>'approvals')::integer, 1))`
 
 /** Lists the organizations in which an upgrade of edge appliances runs, or is to begin. */
 export async function listOrgsWithUpgrades(reader: Reader, now: Date): Promise<string[]> {

@@ -44,8 +44,9 @@ export async function updateMxedgeUpgrade(
     const nowMs = ctx.serviceClock.nowMs()
     const planned = await planUpgrade(tx, scope, { id, siteId, request: parse(before), now: at, nowMs })
     await takeOver(tx, scope, planned, { now: at, nowMs })
-    // A pause by a person goes on, unless nothing is left to pause.
-    const isPaused = hold?.by === 'user' && planned.upgrade.plan.planned > 0
+    const { plan, joining } = planned.upgrade
+    // A pause by a person goes on, unless nothing is left to pause and nothing joins.
+    const isPaused = hold?.by === 'user' && (plan.planned > 0 || joining !== null)
     const upgrade = isPaused ? { ...planned.upgrade, hold } : planned.upgrade
     await replaceUpgrade(tx, scope, upgrade, { at, nowMs })
     await appendRequest(tx, scope, {

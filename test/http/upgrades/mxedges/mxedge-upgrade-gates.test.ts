@@ -216,6 +216,20 @@ describe('an upgrade of edge appliances', () => {
     expect(body).not.toHaveProperty('held')
   })
 
+  it('that a change gave an excluded appliance back is cancelled with those that it lacks', async () => {
+    const start = { start_time: nowS() + 3600, phase_gates: [{ phase: 1, wait_for: 'pause' }] }
+    const { id } = await upgrade(given.world, given.tunterm({ strategy: 'canary', canary_phases: [60, 100], ...start }))
+    await given.act(id, 'exclude', { mxedge_ids: given.boxes.slice(0, 1) })
+    const path = `/orgs/${given.world.org.orgId}/mxedges/upgrade/${id}`
+    expect((await given.world.call('PUT', path, { body: { start_time: nowS() } })).body.counts).toMatchObject({
+      queued: 3,
+    })
+    await given.play()
+    await given.act(id, 'cancel')
+    await given.play()
+    expect(await find(given.world, id)).toMatchObject({ status: 'cancelled', counts: { success: 2, cancelled: 1 } })
+  })
+
   it('ends at its end while it waits, without an appliance that was commanded', async () => {
     const gate = { phase: 0, wait_for: 'approval' }
     const { id } = await upgrade(given.world, given.tunterm({ end_time: nowS() + 3600, phase_gates: [gate] }))
