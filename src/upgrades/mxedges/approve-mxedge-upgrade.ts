@@ -1,6 +1,6 @@
 import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
-import { findFurtherApprovals, findHeldPhase } from '../../mxedges/upgrades/decide-approval.ts'
+import { findFurtherApprovals, findHeldPhase } from '../../mxedges/upgrades/decide-wait.ts'
 import { insertApproval, lockUpgrade, pauseUpgrade, resumeUpgrade } from '../../mxedges/upgrades/store-records.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'

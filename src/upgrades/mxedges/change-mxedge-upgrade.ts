@@ -4,7 +4,7 @@ import {
   appendMxedgeUpgradeChange,
   endOfSearch,
 } from '../../mxedges/upgrades/append-change.ts'
-import { findHeldPhase } from '../../mxedges/upgrades/decide-approval.ts'
+import { findHeldPhase } from '../../mxedges/upgrades/decide-wait.ts'
 import {
   type MxedgeUpgrade,
   closeSearch,
