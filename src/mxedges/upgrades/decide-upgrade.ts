@@ -1,7 +1,6 @@
 import { leastOf } from '../../platform/extremes.ts'
-import { epochS } from '../../platform/time/clock.ts'
 import { findHoldReason } from '../../rollout/gates/decide-hold.ts'
-import { type Wait, waitEndMs } from '../../rollout/gates/decide-wait.ts'
+import { holdOf, waitEndMs } from '../../rollout/gates/decide-wait.ts'
 import { decideOutcome } from '../../rollout/rounds/decide-outcome.ts'
 import { countByPhase, countReleased, isHardFailure, isSuccess } from '../../rollout/rounds/decide-step.ts'
 import { endOf, endReason } from '../../rollout/stops/decide-end.ts'
@@ -101,11 +100,6 @@ function stopAtEnd<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, now:
   const endsAt = endOf(upgrade.plan)
   if (endsAt === null || endsAt > now || upgrade.stopping !== null) return upgrade
   return { ...upgrade, stopping: 'cancelled', stopReason: endReason(endsAt), hold: null }
-}
-
-/** A wait at a gate that begins now. */
-export function holdOf(wait: Wait, { now, nowMs }: Pick<Now, 'now' | 'nowMs'>): UpgradeHold {
-  return { ...wait, since_s: epochS(now), since_ms: nowMs }
 }
 
 /** A wait for a time ends by itself. */

@@ -52,6 +52,14 @@ function findApprovalWait(gate: StartGate, given: number, what: string): Wait | 
 
 export type Wait = Pick<UpgradeHold, 'by' | 'reason' | 'missing' | 'wait_ms' | 'not_before_s'>
 
+/** Returns the pause that begins now for a wait at a gate. */
+export function holdOf(
+  wait: Omit<UpgradeHold, 'since_s' | 'since_ms'>,
+  { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
+): UpgradeHold {
+  return { ...wait, since_s: epochS(now), since_ms: nowMs }
+}
+
 /** A gate that waits for an event. */
 type WaitingGate = PhaseGate & Required<Pick<PhaseGate, 'wait_for'>>
 

@@ -1,4 +1,4 @@
-import { epochS } from '../../platform/time/clock.ts'
+import { holdOf } from '../gates/decide-wait.ts'
 import { findHoldReason, ofDownloads } from '../gates/decide-hold.ts'
 import type { Now } from '../site-upgrade-now.ts'
 import { leavesDownloadPhase } from '../targets/hops/hops.ts'
@@ -111,7 +111,7 @@ export function passDownloadGate(
   if (plan.scope === 'org' || current >= plan.phase_sizes.length) return null
   const reason = passed >= current ? null : findHoldReason(current, { failures, upgraded }, plan, ofDownloads)
   if (reason === null) return { downloads: { ...counted, current: current + 1 } }
-  return { hold: { by: 'gate', of: 'downloads', reason, since_s: epochS(now), since_ms: nowMs } }
+  return { hold: holdOf({ by: 'gate', of: 'downloads', reason }, { now, nowMs }) }
 }
 
 /** True if no phase of the downloads that is open waits for one of these targets. */

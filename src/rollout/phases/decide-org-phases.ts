@@ -1,8 +1,7 @@
-import { epochS } from '../../platform/time/clock.ts'
 import { addDownloads, listDownloadMoves } from './decide-downloads.ts'
 import { findHoldReason, wordsOf } from '../gates/decide-hold.ts'
 import type { Now } from '../site-upgrade-now.ts'
-import { type Wait, findWait } from '../gates/decide-wait.ts'
+import { type Wait, findWait, holdOf } from '../gates/decide-wait.ts'
 import { type Step, countByPhase, isHardFailure, isSuccess } from '../rounds/decide-step.ts'
 import type { CountsByPhase, FailuresByPhase } from '../stops/decide-stop.ts'
 import { type OrgPhasePlan, type TargetState, type UpgradeHold, isInFlight } from '../rollout.ts'
@@ -81,7 +80,7 @@ export function decideOrgPhases(counted: OrgPhases, { now, nowMs }: Pick<Now, 'n
   // A phase without targets passes immediately.
   while (current < sizes.length && isSettled(counted, current)) {
     const hold = findHold(counted, current, now)
-    if (hold !== null) return { ...unchanged, current, hold: { ...hold, since_s: epochS(now), since_ms: nowMs } }
+    if (hold !== null) return { ...unchanged, current, hold: holdOf(hold, { now, nowMs }) }
     current += 1
   }
   return { ...unchanged, current }

@@ -1,4 +1,4 @@
-import { epochS } from '../../platform/time/clock.ts'
+import { holdOf } from '../gates/decide-wait.ts'
 import { type Capacity, limitToCapacity, unlimited } from '../phases/decide-capacity.ts'
 import { countDownloads, haveImages, passDownloadGate } from '../phases/decide-downloads.ts'
 import { findHoldReason, ofDownloads } from '../gates/decide-hold.ts'
@@ -278,7 +278,7 @@ function passGate(
 ): Partial<SiteUpgradeChange> {
   const { currentPhase, gatePassed, plan } = siteUpgrade
   const reason = gatePassed >= currentPhase ? null : findHoldReason(currentPhase, { failures, upgraded }, plan)
-  if (reason !== null) return { hold: { by: 'gate', reason, since_s: epochS(now), since_ms: nowMs }, dueMs: null }
+  if (reason !== null) return { hold: holdOf({ by: 'gate', reason }, { now, nowMs }), dueMs: null }
   return { currentPhase: currentPhase + 1, phaseOpenedMs: nowMs, dueMs: nowMs }
 }
 

@@ -3,10 +3,9 @@ import type { SiteUpgradeDecision, SiteUpgradeNow, Now } from '../site-upgrade-n
 import { type OrgPhases, type OrgPhasesChange, countOrgPhases, decideOrgPhases } from '../phases/decide-org-phases.ts'
 import { type DevicesInUse, type OrgLimits, addBegun, countInUse, findCapacity } from '../phases/decide-capacity.ts'
 import { type Hold, ofDownloads } from '../gates/decide-hold.ts'
-import { type StartNow, findStartWait } from '../gates/decide-wait.ts'
+import { type StartNow, findStartWait, holdOf } from '../gates/decide-wait.ts'
 import { isHardFailure } from './decide-step.ts'
 import { type PhaseOf, START_PHASE, type UpgradeHold } from '../rollout.ts'
-import { epochS } from '../../platform/time/clock.ts'
 import { exceedsPercentage, findBudgetReason, findPhaseStopReason } from '../stops/decide-stop.ts'
 
 export interface OrgUpgradeNow {
@@ -98,7 +97,7 @@ function findStartHold(
 ): UpgradeHold | null {
   const wait = findStartWait(start)
   if (wait === null || siteUpgrades.every(({ hold, stopping }) => hold !== null || stopping !== null)) return null
-  return { ...wait, since_s: epochS(now), since_ms: nowMs }
+  return holdOf(wait, { now, nowMs })
 }
 
 /** The pause is that of the whole upgrade, which the caller writes. */

@@ -13,10 +13,9 @@ import { appendReleasedDevices } from '../../rollout/events/append-released.ts'
 import { presentMacs } from '../../rollout/events/present-named.ts'
 import { deviceOfCandidate } from '../../rollout/store-candidates.ts'
 import { type NewUpgrade, insertUpgrade } from '../../rollout/store-create.ts'
-import { findStartWait } from '../../rollout/gates/decide-wait.ts'
+import { findStartWait, holdOf } from '../../rollout/gates/decide-wait.ts'
 import { holdUpgrade } from '../../rollout/gates/hold-upgrade.ts'
 import { LARGE_PLAN, START_PHASE, type UpgradeHold } from '../../rollout/rollout.ts'
-import { epochS } from '../../platform/time/clock.ts'
 import { type TakenTarget, takeoverReason } from '../../rollout/changes/plan-takeover.ts'
 import { updateReleased } from '../../rollout/changes/store-release.ts'
 import { lockTakeable } from '../../rollout/changes/store-takeover.ts'
@@ -77,7 +76,7 @@ async function holdStart(
 ): Promise<UpgradeHold | null> {
   const wait = findStartWait(gate && { gate, given: 0 })
   if (wait === null) return null
-  const hold = { ...wait, since_s: epochS(now), since_ms: nowMs }
+  const hold = holdOf(wait, { now, nowMs })
   const isHeld = await holdUpgrade(tx, systemScope('rollout', orgId), id, { hold, phase: START_PHASE, now })
   return isHeld ? hold : null
 }
