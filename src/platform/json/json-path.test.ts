@@ -60,6 +60,34 @@ describe('selectsAny', () => {
     expect(selects("$[?@ < '\u{1f600}']", ['\uffee'])).toBe(true)
   })
 
+  it('orders any texts as their UTF-8 does', () => {
+    const unit = fc.constantFrom(
+      'a',
+      'b',
+      '\u00e9',
+      '\ud7ff',
+      '\ue000',
+      '\uffee',
+      '\u{10000}',
+      '\u{1f600}',
+      '\u{1f601}',
+    )
+    const text = fc.string({ unit, maxLength: 4 })
+    fc.assert(
+      fc.property(text, text, (value, literal) => {
+        const isLess = Buffer.compare(Buffer.from(value), Buffer.from(literal)) < 0
+        expect(selects(`$[?@ < '${literal}']`, [value])).toBe(isLess)
+      }),
+    )
+  })
+
+  it('compares a text in a time that does not depend on its length', () => {
+    const root = { long: 'z'.repeat(4_000_000), list: Array.from({ length: 3000 }, () => 0) }
+    const startMs = performance.now()
+    expect(selects("$.list[?$.long < 'a']", root)).toBe(false)
+    expect(performance.now() - startMs).toBeLessThan(1000)
+  })
+
   it('takes a document for selected if the answer would take too long', () => {
     const wide = { a: Array.from({ length: 5000 }, () => ({ b: 1 })) }
     expect(selects('$.a[?@.b == 2]', { a: wide.a.slice(0, 1000) })).toBe(false)

@@ -155,6 +155,20 @@ function compares(value: unknown, operator: Operator, literal: Literal): boolean
 
 function isLess(a: unknown, b: unknown): boolean {
   if (typeof a === 'number' && typeof b === 'number') return a < b
-  // The order of UTF-8 is that of characters; the order of UTF-16 is another one.
-  return typeof a === 'string' && typeof b === 'string' && Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
+  return typeof a === 'string' && typeof b === 'string' && isTextLess(a, b)
+}
+
+/** Compares by characters. It reads no more of a long text than the literal has, and copies nothing. */
+function isTextLess(a: string, b: string): boolean {
+  const length = Math.min(a.length, b.length)
+  let at = 0
+  while (at < length && a.charCodeAt(at) === b.charCodeAt(at)) at += 1
+  if (at === length) return a.length < b.length
+  const [unitOfA, unitOfB] = [a.charCodeAt(at), b.charCodeAt(at)]
+  // Characters beyond U+FFFF are pairs of units that are smaller than those from U+E000 on.
+  return isHalf(unitOfA) === isHalf(unitOfB) ? unitOfA < unitOfB : isHalf(unitOfB)
+}
+
+function isHalf(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff
 }
