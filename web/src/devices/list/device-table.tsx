@@ -15,7 +15,7 @@ type Row = Schemas['InventoryHit']
 
 declare module 'react' {
   interface CSSProperties {
-    /** The columns of the list: app.css has other ones for narrow windows. */
+    /** The columns of the list: narrow.css has other ones for narrow windows. */
     '--device-columns'?: string
   }
 }
