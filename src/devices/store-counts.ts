@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { SitesScope } from '../access/scope.ts'
 import type { DeviceType } from '../events/device-type.ts'
+import type { Page } from '../http/lists/lists.ts'
 import type { Counts } from '../http/lists/search.ts'
 import { unreported } from '../http/lists/store-filters.ts'
 import { countsOf } from '../http/lists/store-pages.ts'
@@ -33,23 +34,23 @@ async function countHits(reader: Reader, scope: SitesScope, filter: DeviceFilter
 export async function countDevicesBy(
   reader: Reader,
   scope: SitesScope,
-  count: { readonly filter: DeviceFilter; readonly field: DeviceColumn | typeof unreported; readonly limit: number },
+  count: Page & { readonly filter: DeviceFilter; readonly field: DeviceColumn | typeof unreported },
 ): Promise<Counts> {
-  const { field, limit } = count
+  const { field, limit, page } = count
   if (field === unreported) return { rows: [], total: 0 }
   const filter = await withKnownValues(reader, scope, count.filter)
   const [name] = Object.entries(inCounters).find(([, known]) => known === field) ?? []
   if (filter.more.length === 0 && name !== undefined) {
     const hits = sql`select * from device_count where ${counted(scope, 'device_count', filter)}`
-    return countsOf(reader, hits, { field: sql`hit.${sql.ref(name)}`, limit, weight: sql`hit.count` })
+    return countsOf(reader, hits, { field: sql`hit.${sql.ref(name)}`, limit, page, weight: sql`hit.count` })
   }
   const known = isOnlyOn(filter, field) && filter.more.length > 0 ? knownCounts(scope, filter) : null
-  if (known !== null) return countsOf(reader, known, { field: sql`hit.value`, limit, weight: sql`hit.count` })
+  if (known !== null) return countsOf(reader, known, { field: sql`hit.value`, limit, page, weight: sql`hit.count` })
   const counts = allKnownCounts(scope, filter, field)
   if (counts !== null) {
     const { total } = lengthOf(scope, filter)
     const hits = sql`${counts} union all select null, (${total}) - (select coalesce(sum(count), 0) from (${counts}) as known)`
-    return countsOf(reader, hits, { field: sql`hit.value`, limit, weight: sql`hit.count` })
+    return countsOf(reader, hits, { field: sql`hit.value`, limit, page, weight: sql`hit.count` })
   }
   const alone = filter.more.length === 0 && field.of !== undefined ? matchesAlone(scope, filter, field.of) : null
   if (alone !== null) {
@@ -57,7 +58,7 @@ export async function countDevicesBy(
     // Devices without a row in the table have no value.
     const hits = sql`select ${field.value} as value, count(*) as count from ${alone} group by 1
       union all select null, (${total}) - (select count(*) from ${alone})`
-    return countsOf(reader, hits, { field: sql`hit.value`, limit, weight: sql`hit.count` })
+    return countsOf(reader, hits, { field: sql`hit.value`, limit, page, weight: sql`hit.count` })
   }
   const needs = [...filter.needs, field.of]
   const few = fewDevicesFrom(scope, filter, needs)
@@ -65,11 +66,12 @@ export async function countDevicesBy(
     return countsOf(reader, sql`select ${plannedAnew} ${field.value} as value from ${few}`, {
       field: sql`hit.value`,
       limit,
+      page,
     })
   }
   const tables = devicesFor(needs, { oneByOne: isOfOneSite(scope, filter) })
   const hits = sql`select ${field.value} as value from ${tables} where ${passes(scope, filter)}`
-  return countsOf(reader, hits, { field: sql`hit.value`, limit })
+  return countsOf(reader, hits, { field: sql`hit.value`, limit, page })
 }
 
 /** Counts the devices of each type, with and without a site. */

@@ -2,13 +2,7 @@ import { type Static, Type } from 'typebox'
 import { filterQuery, mac, parseFilters, part, text } from '../../http/lists/filters.ts'
 import { parsePage } from '../../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import {
-  distinctParameter,
-  parseTimeRange,
-  sortParameter,
-  countQuery,
-  pagedSearchQuery,
-} from '../../http/lists/search.ts'
+import { distinctParameter, parseTimeRange, sortParameter, pagedSearchQuery } from '../../http/lists/search.ts'
 import { DeviceTypeName } from '../wire.ts'
 
 const Texts = Type.Optional(Type.Array(Type.String()))
@@ -76,7 +70,7 @@ export function parseConfigHistory(query: Static<typeof ConfigHistorySearch>, no
 }
 
 const count = {
-  ...countQuery,
+  ...pagedSearchQuery,
   distinct: distinctParameter(['mac', 'name', 'site_id', 'version'], 'mac'),
 }
 const OrgLastConfigsCount = Type.Object({ ...count, type: Type.Optional(DeviceTypeName) })
@@ -93,5 +87,5 @@ export const ConfigHistoryCount = Type.Object({
 /** @throws AppError invalid naming the field. */
 export function parseConfigCount(query: Static<typeof ConfigHistoryCount>, now: Date) {
   parseFilters(historyFilters, query)
-  return { ...parseTimeRange(query, now), limit: parsePage(query).limit, distinct: query.distinct ?? 'mac' }
+  return { ...parseTimeRange(query, now), ...parsePage(query), distinct: query.distinct ?? 'mac' }
 }

@@ -174,9 +174,8 @@ function lastOf(
 /** The fields by which events are counted. */
 export type EventField = (typeof orgEventCounts | typeof siteEventCounts)[number]
 
-export interface EventCountQuery extends EventFilter {
+export interface EventCountQuery extends EventFilter, Page {
   readonly distinct: EventField
-  readonly limit: number
 }
 
 /** Counts are answered as texts: short ones, because they are up to a thousand and a device's text may be very long. */
@@ -188,7 +187,7 @@ const counted: Partial<Record<EventField, RawBuilder<unknown>>> = {
 export async function countEvents(
   reader: Reader,
   scope: SitesScope,
-  { distinct, limit, ...filter }: EventCountQuery,
+  { distinct, limit, page, ...filter }: EventCountQuery,
 ): Promise<Counts> {
   const field = counted[distinct] ?? fields[distinct]?.value
   if (field === undefined) return { rows: [], total: 0 }
@@ -198,11 +197,11 @@ export async function countEvents(
     // The events of each code are counted before its text is looked up.
     const byCode = sql`select event.${code.name}, count(*) as hits from ${events(scope, filter)} where ${where} group by 1`
     const hits = sql`select ${field} as value, event.hits from (${byCode}) as event ${code.join}`
-    return countsOf(reader, hits, { field: sql`hit.value`, limit, weight: sql`hit.hits` })
+    return countsOf(reader, hits, { field: sql`hit.value`, limit, page, weight: sql`hit.hits` })
   }
   const from = distinct === 'model' ? withDevices(scope) : events(scope, filter)
   const hits = sql`select ${field} as value from ${from} where ${where}`
-  return countsOf(reader, hits, { field: sql`hit.value`, limit })
+  return countsOf(reader, hits, { field: sql`hit.value`, limit, page })
 }
 
 /** The codes that stand for fields. */

@@ -77,17 +77,16 @@ function isMaster(master: Condition | undefined): RawBuilder<unknown>[] {
   return [either.length === 0 ? sql`false` : sql`(${sql.join(either, sql` or `)})`]
 }
 
-export interface InventoryCount {
+export interface InventoryCount extends Page {
   readonly conditions: Conditions<typeof countFilters>
   readonly distinct: (typeof counts)[number]
-  readonly limit: number
 }
 
 export function countInventory(
   reader: Reader,
   scope: SitesScope,
-  { conditions, distinct, limit }: InventoryCount,
+  { conditions, distinct, limit, page }: InventoryCount,
 ): Promise<Counts> {
   const filter = deviceFilterOf(deviceFields, conditions)
-  return countDevicesBy(reader, scope, { filter, field: deviceFields[distinct], limit })
+  return countDevicesBy(reader, scope, { filter, field: deviceFields[distinct], limit, page })
 }

@@ -111,7 +111,7 @@ function presentHit(hit: InventoryHit): Static<typeof HitReply> {
 
 /** Source: contract, `countOrgInventory`. */
 export const InventoryCountQuery = Type.Object({
-  limit: pageQuery.limit,
+  ...pageQuery,
   ...filterQuery(countFilters),
   distinct: distinctParameter(counts, 'model'),
 })
@@ -121,7 +121,7 @@ export function parseInventoryCount(query: Static<typeof InventoryCountQuery>, n
   return {
     conditions: parseFilters(countFilters, { type: 'ap', ...query }),
     distinct: query.distinct ?? 'model',
-    limit: parsePage(query).limit,
+    ...parsePage(query),
     // The count covers the present inventory.
     start: now,
     end: now,

@@ -75,20 +75,19 @@ export function searchDevices(
   })
 }
 
-export interface DeviceCount {
+export interface DeviceCount extends Page {
   readonly conditions: Conditions<typeof orgCountFilters & typeof siteCountFilters>
   readonly createdUntil: Date | null
   readonly distinct: (typeof orgCounts | typeof siteCounts)[number]
-  readonly limit: number
 }
 
 export function countDevices(
   reader: Reader,
   scope: SitesScope,
-  { conditions, createdUntil, distinct, limit }: DeviceCount,
+  { conditions, createdUntil, distinct, limit, page }: DeviceCount,
 ): Promise<Counts> {
   const filter = alsoPassing(deviceFilterOf(deviceFields, conditions), createdBy(createdUntil))
-  return countDevicesBy(reader, scope, { filter, field: deviceFields[distinct], limit })
+  return countDevicesBy(reader, scope, { filter, field: deviceFields[distinct], limit, page })
 }
 
 function createdBy(until: Date | null): RawBuilder<unknown>[] {

@@ -5,7 +5,6 @@ import { type Page, parsePage } from './lists.ts'
 import {
   type Sort,
   type TimeRange,
-  countQuery,
   distinctParameter,
   pagedSearchQuery,
   parseSort,
@@ -20,9 +19,10 @@ interface Range {
   readonly end?: string
   readonly duration?: string
   readonly limit?: number
+  readonly page?: number
 }
 
-type SearchTexts<S extends string> = Range & { readonly page?: number; readonly sort?: S | `-${S}` }
+type SearchTexts<S extends string> = Range & { readonly sort?: S | `-${S}` }
 type CountTexts<C extends string> = Range & { readonly distinct?: C }
 
 interface Sorted<S extends string> {
@@ -60,7 +60,7 @@ function parseSorted<S extends string>(
 }
 
 function countedQuery<C extends string>({ counts, usual }: Counted<C>) {
-  return { ...countQuery, distinct: distinctParameter(counts, usual) }
+  return { ...pagedSearchQuery, distinct: distinctParameter(counts, usual) }
 }
 
 /** NoInfer, because otherwise the call around a declaration would decide the type of the field. */
@@ -68,8 +68,8 @@ function parseCounted<C extends string>(
   query: CountTexts<C>,
   now: Date,
   usual: C,
-): TimeRange & { readonly distinct: NoInfer<C>; readonly limit: number } {
-  return { ...parseTimeRange(query, now), distinct: query.distinct ?? usual, limit: parsePage(query).limit }
+): TimeRange & Page & { readonly distinct: NoInfer<C> } {
+  return { ...parseTimeRange(query, now), ...parsePage(query), distinct: query.distinct ?? usual }
 }
 
 /**

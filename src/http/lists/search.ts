@@ -21,11 +21,8 @@ export const searchQuery = {
   ),
 }
 
-/** Query of a search over time that has pages. */
+/** Query of a search or a count over time, both of which have pages. */
 export const pagedSearchQuery = { ...searchQuery, ...pageQuery }
-
-/** Query of a count over time. Its answer is one page. */
-export const countQuery = { ...searchQuery, limit: pageQuery.limit }
 
 export interface TimeRange {
   readonly start: Date
@@ -174,7 +171,7 @@ export interface ValueCount {
   readonly count: number
 }
 
-/** The most frequent values, and the number of different values. */
+/** A page of the values, the most frequent first, and the number of different values. */
 export interface Counts {
   readonly rows: readonly ValueCount[]
   readonly total: number

@@ -210,7 +210,7 @@ function orderBy(table: string, list: List, reversed?: 'reversed'): RawBuilder<u
 }
 
 /**
- * Counts `hits` for each value of `field`, the most frequent first, and the values in all.
+ * Counts `hits` for each value of `field`, the most frequent first: a page of values, and the number of them all.
  * @param field An expression over the columns of `hits`.
  */
 export async function countsOf(
@@ -218,18 +218,24 @@ export async function countsOf(
   hits: Expression<unknown>,
   {
     field,
-    limit,
     /** The number of rows that each hit represents, if a table has them counted. */
     weight,
-  }: { readonly field: RawBuilder<unknown>; readonly limit: number; readonly weight?: RawBuilder<unknown> },
+    limit,
+    page,
+  }: Page & { readonly field: RawBuilder<unknown>; readonly weight?: RawBuilder<unknown> },
 ): Promise<Counts> {
   const count = weight === undefined ? sql`count(*)` : sql`sum(${weight})`
-  const { rows } = await sql<{ value: ValueCount['value']; count: string; total: string }>`
-    select ${field} as value, ${count} as count, count(*) over () as total
-    from (${hits}) as hit group by 1 having ${count} > 0 order by 2 desc, 1 limit ${limit}
+  const { rows } = await sql<{ value: ValueCount['value']; count: string | null; total: string }>`
+    with counted as materialized (
+      select ${field} as value, ${count} as count from (${hits}) as hit group by 1 having ${count} > 0
+    )
+    select page.value, page.count, whole.total from (select count(*) as total from counted) as whole
+      left join (select * from counted order by count desc, value limit ${limit} offset ${limit * (page - 1)}) as page on true
+    order by page.count desc, page.value
   `.execute(reader)
   return {
-    rows: rows.map(({ value, count: times }) => ({ value, count: Number(times) })),
+    // A page behind the last value is one row without a count.
+    rows: rows.flatMap(({ value, count: times }) => (times === null ? [] : [{ value, count: Number(times) }])),
     total: Number(rows[0]?.total ?? 0),
   }
 }

@@ -80,8 +80,8 @@ export type EventDistinct = (typeof counts)[number]
 export function countEvents(
   reader: Reader,
   scope: SitesScope,
-  { distinct, limit, ...filter }: EventFilter & { readonly distinct: EventDistinct; readonly limit: number },
+  { distinct, limit, page, ...filter }: EventFilter & Page & { readonly distinct: EventDistinct },
 ): Promise<Counts> {
   const hits = selectEvents(reader, scope, { filter, value: columns[distinct].value })
-  return countsOf(reader, hits, { field: sql`hit.value`, limit })
+  return countsOf(reader, hits, { field: sql`hit.value`, limit, page })
 }

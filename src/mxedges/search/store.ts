@@ -78,18 +78,17 @@ export function searchMxedges(
   return pageOf<Mxedge>(reader, { hits, order: ['value', 'id'], direction, sizes: sizesOf(sql`hit.doc_bytes`) }, page)
 }
 
-export interface MxedgeCount {
+export interface MxedgeCount extends Page {
   readonly conditions: Conditions<typeof countFilters>
   readonly distinct: (typeof counts)[number]
-  readonly limit: number
 }
 
 /** Counts the appliances for each value. */
 export function countMxedges(
   reader: Reader,
   scope: SitesScope,
-  { conditions, distinct, limit }: MxedgeCount,
+  { conditions, distinct, limit, page }: MxedgeCount,
 ): Promise<Counts> {
   const value = columns[distinct].value
-  return countsOf(reader, hitsOf(reader, scope, { conditions, value }), { field: sql`hit.value`, limit })
+  return countsOf(reader, hitsOf(reader, scope, { conditions, value }), { field: sql`hit.value`, limit, page })
 }

@@ -79,18 +79,17 @@ export function searchAlarms(
   return pageOf<FoundAlarm>(reader, { hits, order, direction: sort.direction, sizes: smallRows }, page)
 }
 
-export interface AlarmCountQuery extends AlarmFilter {
+export interface AlarmCountQuery extends AlarmFilter, Page {
   readonly distinct: AlarmField
-  readonly limit: number
 }
 
 export function countAlarms(
   reader: Reader,
   scope: SitesScope,
-  { distinct, limit, ...filter }: AlarmCountQuery,
+  { distinct, limit, page, ...filter }: AlarmCountQuery,
 ): Promise<Counts> {
   const hits = sql`select ${fields[distinct].value} as value from alarm where ${conditions(scope, filter)}`
-  return countsOf(reader, hits, { field: sql`hit.value`, limit })
+  return countsOf(reader, hits, { field: sql`hit.value`, limit, page })
 }
 
 /** An alarm belongs to a range that it began in, was last seen in, or during which it was open. */

@@ -58,16 +58,19 @@ function matching(db: Db, scope: SitesScope, { start, end, conditions }: AuditFi
     .where(allHold(conditionsOn<typeof logFilters>(columns, conditions)))
 }
 
-export interface AuditCount extends AuditFilter {
+export interface AuditCount extends AuditFilter, Page {
   readonly distinct: (typeof logCounts)[number]
-  readonly limit: number
 }
 
 /**
  * Counts the records of each admin, message or site, the most frequent first, and returns how many different values
  * there are.
  */
-export function countAuditLog(db: Db, scope: SitesScope, { distinct, limit, ...filter }: AuditCount): Promise<Counts> {
+export function countAuditLog(
+  db: Db,
+  scope: SitesScope,
+  { distinct, limit, page, ...filter }: AuditCount,
+): Promise<Counts> {
   const hits = matching(db, scope, filter).select(sql`${columns[distinct].value}::text`.as('value'))
-  return countsOf(db, hits, { field: sql`hit.value`, limit })
+  return countsOf(db, hits, { field: sql`hit.value`, limit, page })
 }

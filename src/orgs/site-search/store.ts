@@ -86,7 +86,7 @@ export function searchSites(
 export function countSites(
   reader: Reader,
   scope: SitesScope,
-  { distinct, limit }: { readonly distinct: SiteCount; readonly limit: number },
+  { distinct, limit, page }: Page & { readonly distinct: SiteCount },
 ): Promise<Counts> {
-  return countsOf(reader, everySite(scope), { field: sql`${columns[distinct].value}::text`, limit })
+  return countsOf(reader, everySite(scope), { field: sql`${columns[distinct].value}::text`, limit, page })
 }

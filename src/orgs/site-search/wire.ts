@@ -29,7 +29,7 @@ export const SitesSearchQuery = Type.Object({
 
 export const SitesCountQuery = Type.Object({
   ...range,
-  limit: pageQuery.limit,
+  ...pageQuery,
   distinct: distinctParameter(siteCounts, 'id'),
 })
 
@@ -62,7 +62,7 @@ export function parseSitesSearch(query: Static<typeof SitesSearchQuery>, now: Da
 }
 
 export function parseSitesCount(query: Static<typeof SitesCountQuery>, now: Date) {
-  return { ...parseTimeRange(query, now), distinct: query.distinct ?? 'id', limit: parsePage(query).limit }
+  return { ...parseTimeRange(query, now), distinct: query.distinct ?? 'id', ...parsePage(query) }
 }
 
 export function presentFoundSite(site: FoundSite): Static<typeof FoundSiteReply> {

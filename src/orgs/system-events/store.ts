@@ -73,10 +73,9 @@ export function searchEvents(
   return pageOf<FoundEvent>(reader, { hits, order, direction: sort.direction, sizes: smallRows }, page)
 }
 
-export interface EventCountQuery extends EventFilter {
+export interface EventCountQuery extends EventFilter, Page {
   /** A field of events; no event has another one. */
   readonly distinct: string
-  readonly limit: number
 }
 
 function isField(name: string): name is keyof typeof fields {
@@ -86,11 +85,11 @@ function isField(name: string): name is keyof typeof fields {
 export function countEvents(
   reader: Reader,
   scope: SitesScope,
-  { distinct, limit, ...filter }: EventCountQuery,
+  { distinct, limit, page, ...filter }: EventCountQuery,
 ): Promise<Counts> {
   if (!isField(distinct)) return Promise.resolve({ rows: [], total: 0 })
   const hits = sql`select ${fields[distinct].value} as value from system_event event where ${conditions(scope, filter)}`
-  return countsOf(reader, hits, { field: sql`hit.value`, limit })
+  return countsOf(reader, hits, { field: sql`hit.value`, limit, page })
 }
 
 function conditions(scope: SitesScope, { start, end, isOfOrg = false, ...filter }: EventFilter): RawBuilder<unknown> {

@@ -174,8 +174,8 @@ export type DeliveryDistinct = (typeof deliveryCounts)[number]
 export function countDeliveries(
   db: Db,
   scope: PlaceScope,
-  { distinct, limit, ...filter }: DeliveryFilter & { readonly distinct: DeliveryDistinct; readonly limit: number },
+  { distinct, limit, page, ...filter }: DeliveryFilter & Page & { readonly distinct: DeliveryDistinct },
 ): Promise<Counts> {
   const hits = newest(hitsOf(db, scope, filter).select(columns[distinct].value.as('value')))
-  return countsOf(db, hits, { field: sql`hit.value`, limit })
+  return countsOf(db, hits, { field: sql`hit.value`, limit, page })
 }
