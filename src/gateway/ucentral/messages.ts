@@ -99,6 +99,14 @@ export const UpgradeStatus = Type.Object({
 })
 export type UpgradeStatus = Static<typeof UpgradeStatus>
 
+/** What an access point hears, sent at the interval that its configuration has for it. */
+export const WifiScan = Type.Object({
+  serial: Serial,
+  /** Its content is decoded cell by cell. */
+  data: Type.Optional(Type.Unknown()),
+})
+export type WifiScan = Static<typeof WifiScan>
+
 export const Recovery = Type.Object({
   serial: Serial,
   firmware: Type.Optional(ShortText),
@@ -131,10 +139,12 @@ const deviceMessages = {
   ping: ConfigVersions,
   alarm: Sender,
   telemetry: Telemetry,
+  wifiscan: WifiScan,
   deviceupdate: Sender,
   cfgpending: ConfigVersions,
   crashlog: Sender,
   rebootLog: Sender,
+  venue_broadcast: Sender,
 } as const satisfies Record<string, TSchema>
 export type DeviceMethod = keyof typeof deviceMessages
 export type DeviceMessage<M extends DeviceMethod> = Static<(typeof deviceMessages)[M]>
@@ -217,10 +227,12 @@ const deviceChecks = {
   ping: checkOf(ConfigVersions),
   alarm: checkOf(Sender),
   telemetry: checkOf(Telemetry),
+  wifiscan: checkOf(WifiScan),
   deviceupdate: checkOf(Sender),
   cfgpending: checkOf(ConfigVersions),
   crashlog: checkOf(Sender),
   rebootLog: checkOf(Sender),
+  venue_broadcast: checkOf(Sender),
 } satisfies Record<DeviceMethod, Check>
 
 const gatewayChecks = {

@@ -1,4 +1,5 @@
 import { deviceIdOf } from '../../devices/device.ts'
+import type { Telemetry } from '../../devices/telemetry/telemetry.ts'
 import { closeFrames } from '../websockets/close-codes.ts'
 import { type CloseReason, type DeviceLink, type LinkCommand, NO_EPOCH, type SendResult } from '../links/device-link.ts'
 import {
@@ -44,6 +45,8 @@ export class Session extends FrameSession implements DeviceLink {
   epoch: string = NO_EPOCH
   /** False while reports may come from the queue that the device filled while it was offline. */
   hasAnsweredTelemetry = false
+  /** A scan that the device has sent since its last report. */
+  scan: Pick<Telemetry, 'scan'> = {}
   /** The state of the uptime report that can prove a boot; `missed`: none arrived in time, and the log says so. */
   uptime: 'awaited' | 'reported' | 'missed' = 'awaited'
   readonly #sessions: SessionHost

@@ -41,6 +41,25 @@ async function report(device: TestDevice, uptime: number, state: object = {}): P
   await waitUntil('the report', async () => (await kept(device.mac))?.report.unit.uptime_s === uptime)
 }
 
+test('a scan that a device sends by itself is part of its next report, and remains', async () => {
+  const mac = newMac()
+  await harness.claim(mac)
+  const device = await connect(await harness.start(), mac)
+  const cell = (bssid: string, signal: number) => ({ bssid, frequency: 5180, channel: 36, signal, ssid: 'office' })
+  device.send('wifiscan', { uuid: 1, data: [cell('02:00:00:00:00:01', -70.5), cell('02:00:00:00:00:02', -52)] })
+  await report(device, 100)
+  const { scan } = (await kept(mac))?.report ?? {}
+  expect(scan).toMatchObject({
+    cells: [
+      { bssid: '020000000002', rssi: -52 },
+      { bssid: '020000000001', rssi: -70 },
+    ],
+  })
+  harness.advance(60_000)
+  await report(device, 160)
+  expect((await kept(mac))?.report.scan).toEqual(scan)
+})
+
 const linkWith = (rx: number) => ({ 'link-state': { upstream: { eth0: { carrier: 1, counters: { rx_bytes: rx } } } } })
 
 test('the last report of a device is kept with its time, and its summary is written only when it changes', async () => {

@@ -10,6 +10,7 @@ import { onLog } from './log.ts'
 import { onRecovery } from './recovery.ts'
 import { onSignOfLife } from './sign-of-life.ts'
 import { onState, onTelemetry } from './state.ts'
+import { onWifiScan } from './wifi-scan.ts'
 
 const handlers: { readonly [M in DeviceMethod]: Handler<M> } = {
   connect: onConnect,
@@ -21,10 +22,12 @@ const handlers: { readonly [M in DeviceMethod]: Handler<M> } = {
   ping: onConfigVersions,
   alarm: onSignOfLife,
   telemetry: onTelemetry,
+  wifiscan: onWifiScan,
   deviceupdate: onSignOfLife,
   cfgpending: onConfigVersions,
   crashlog: onSignOfLife,
   rebootLog: onSignOfLife,
+  venue_broadcast: onSignOfLife,
 }
 
 export interface Incoming<M extends DeviceMethod> {

@@ -20,12 +20,13 @@ function reportState(
   session: Session,
   { state, uuid: configVersion }: Pick<State, 'state' | 'uuid'>,
 ): Promise<void> | undefined {
-  const telemetry = decodeState(state)
+  const telemetry = { ...session.scan, ...decodeState(state) }
   const { uptime_s: uptime, cpu_percent: cpu, memory_total: total, memory_free: free } = telemetry.unit
   const ip = addressOf(telemetry)
   // Reports that the device queued while it was offline are outdated: their uptime would look like a boot, and their
   // counters would give wrong rates.
   const isPresent = session.hasAnsweredTelemetry
+  if (isPresent) session.scan = {}
   if (isPresent && uptime !== undefined) session.uptime = 'reported'
   return host.report(
     reportOf(session, {

@@ -1,10 +1,10 @@
 import { type Telemetry, telemetryLimits } from '../../../devices/telemetry/telemetry.ts'
-import { type Fields, dbmOf, fieldsOf, listOf, macOf } from '../../report-values.ts'
+import { dbmOf, fieldsOf, listOf, macOf } from '../../report-values.ts'
 
-/** Decodes the strongest foreign cells that the access point hears; empty if its report contains no scan. */
-export function decodeScan(state: Fields): Pick<Telemetry, 'scan'> {
-  if (!Array.isArray(state['scan'])) return {}
-  const cells = listOf(state['scan'], MAX_SCANNED).flatMap((one) => {
+/** Decodes the strongest foreign cells that the access point hears; empty if it is no list, as in a report without a scan. */
+export function decodeScan(scan: unknown): Pick<Telemetry, 'scan'> {
+  if (!Array.isArray(scan)) return {}
+  const cells = listOf(scan, MAX_SCANNED).flatMap((one) => {
     const cell = fieldsOf(one)
     const [bssid, rssi] = [macOf(cell['bssid']), dbmOf(cell['signal'])]
     return bssid === undefined || rssi === undefined ? [] : [{ bssid, rssi }]

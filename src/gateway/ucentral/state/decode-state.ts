@@ -40,7 +40,7 @@ export function decodeState(value: unknown): Telemetry {
     ports,
     interfaces: decodeInterfaces(state, ports),
     neighbors,
-    ...decodeScan(state),
+    ...decodeScan(state['scan']),
     wireless,
     wired: [...forwarding.clients, ...hosts].slice(0, telemetryLimits.wired),
   }
