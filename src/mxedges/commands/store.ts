@@ -246,7 +246,10 @@ export async function markMxedgeCommandsLost(
   `.execute(tx)
 }
 
-/** The commands that were sent last to an appliance. A connection loses one or two of them, because one at a time is in flight. */
+/**
+ * The commands that were sent last to an appliance, in the order of their ids: those of calls begin again after the highest. A
+ * connection loses one or two of them, because one at a time is in flight.
+ */
 const RECENT = 16
 
 /**
@@ -263,14 +266,18 @@ export async function requeueForgotten(
     with recent as materialized (
       select id from mxedge_command
       where org_id = ${scope.orgId} and mxedge_id = ${mxedge.id} and call_id is not null
-      order by call_id desc limit ${RECENT}
+      order by id desc limit ${RECENT}
+    ), locked as materialized (
+      select command.org_id, command.id
+      from recent join mxedge_command command on command.org_id = ${scope.orgId} and command.id = recent.id
+      where command.state = 'unknown' and ${isUnanswered}
+        and command.upgrade_id is null and command.expires_at > ${at} and command.created_at >= ${mxedge.registeredAt}
+        and command.id <> ${noneOf(knownIds)}
+      order by command.id for update of command
     )
     update mxedge_command command set state = 'queued', epoch = null, call_id = null, sent_at = null,
       progress = null, progressed_at = null, outcome = null, finished_at = null
-    from recent
-    where command.org_id = ${scope.orgId} and command.id = recent.id and command.state = 'unknown' and ${isUnanswered}
-      and command.upgrade_id is null and command.expires_at > ${at} and command.created_at >= ${mxedge.registeredAt}
-      and command.id <> ${noneOf(knownIds)}
+    from locked where command.org_id = locked.org_id and command.id = locked.id
   `.execute(tx)
 }
 

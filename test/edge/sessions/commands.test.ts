@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { addMxedge } from '../../support/fleets/mxedges.ts'
@@ -295,7 +296,14 @@ describe('a command whose connection a killed server lost', () => {
       .state
 
   test('is sent again, before later ones, if the agent does not know it', async () => {
-    const { commandId, reconnect } = await loseCommand()
+    const { id, commandId, reconnect } = await loseCommand()
+    // Earlier commands whose calls had the highest ids, before these began again.
+    await sql`
+      insert into mxedge_command (org_id, id, mxedge_id, kind, params, state, created_at, expires_at, call_id, sent_at, finished_at)
+      select org_id, ('00000000-0000-7000-8000-' || lpad(number::text, 12, '0'))::uuid,
+        mxedge_id, kind, params, 'done', created_at, created_at, 2147483600 + number, created_at, created_at
+      from mxedge_command, generate_series(1, 16) number where mxedge_id = ${id} and id = ${commandId}
+    `.execute(world.ctx.db)
     expect(await stateOf(commandId)).toBe('unknown')
     const agent = await reconnect([])
     for (const action of ['stop', 'start']) {
