@@ -10,7 +10,7 @@ import { deleteArtifacts, hashFile } from './artifact-folder.ts'
 import { Interrupted } from '../interrupted.ts'
 import type { OnPoint } from '../points.ts'
 import { MIN_BYTES, requestPart } from './request-part.ts'
-import { type RetryLimits, TransportError, defaultRetries, pauseBeforeRetry } from './transport.ts'
+import { RefusedError, type RetryLimits, TransportError, defaultRetries, pauseBeforeRetry } from './transport.ts'
 
 /** An attempt that has received bytes begins the count of `tries` again. */
 export interface DownloadLimits extends RetryLimits {
@@ -158,7 +158,7 @@ class Download {
       // The received bytes stay: the next command continues with them.
       if (deadline.aborted)
         throw new Error(`The download took longer than ${limits.longestMs / 1000} s`, { cause: error })
-      if (!(error instanceof TransportError)) await this.#delete()
+      if (!(error instanceof TransportError || error instanceof RefusedError)) await this.#delete()
       throw error
     }
     await rename(this.#part, this.#path)

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { rootCertificates } from 'node:tls'
-import { TransportError, isPassingStatus, retryAfterMsOf, transportErrorOf } from './transport.ts'
+import { RefusedError, TransportError, isPassingStatus, retryAfterMsOf, transportErrorOf } from './transport.ts'
 
 export interface PartRequest {
   readonly url: URL
@@ -31,7 +31,7 @@ export const MIN_BYTES = 65_536
 
 /**
  * Requests a file from an offset on.
- * @throws TransportError; Error with the reason where another attempt would fail as well. So does `body`.
+ * @throws TransportError; RefusedError with the reason where another attempt would fail as well. So does `body`.
  */
 export async function requestPart(part: PartRequest): Promise<Part> {
   const watch = watchStall(part)
@@ -72,21 +72,22 @@ function send({ url, ca, offset, etag }: PartRequest, signal: AbortSignal): Prom
   })
 }
 
-/** @throws TransportError; Error. */
+/** @throws TransportError; RefusedError. */
 function checkAnswer(response: IncomingMessage, { offset, size }: PartRequest): Pick<Part, 'offset' | 'etag'> {
   const { statusCode: status = 0, headers } = response
   try {
     if (isPassingStatus(status)) throw new TransportError(`The server answered ${status}`, retryAfterMsOf(headers))
     // The signed address is the only proof of the permission to download, so redirects are not followed.
-    if (status >= 300 && status < 400) throw new Error('The server redirects, which the agent does not follow')
-    if (status !== 200 && status !== 206) throw new Error(`The server answered ${status}`)
-    if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new Error('The server encodes the file')
+    if (status >= 300 && status < 400) throw new RefusedError('The server redirects, which the agent does not follow')
+    if (status !== 200 && status !== 206) throw new RefusedError(`The server answered ${status}`)
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity')
+      throw new RefusedError('The server encodes the file')
     const begin = status === 200 ? 0 : offset
     if (status === 206 && headers['content-range'] !== `bytes ${offset}-${size - 1}/${size}`)
-      throw new Error(`The server sends ${headers['content-range']}, not bytes ${offset}-${size - 1}/${size}`)
+      throw new RefusedError(`The server sends ${headers['content-range']}, not bytes ${offset}-${size - 1}/${size}`)
     const { 'content-length': length } = headers
     if (length !== undefined && Number(length) !== size - begin)
-      throw new Error(`The server sends ${length} bytes, not ${size - begin}`)
+      throw new RefusedError(`The server sends ${length} bytes, not ${size - begin}`)
     return { offset: begin, etag: strongTag(headers.etag) }
   } catch (error) {
     response.destroy()

@@ -12,6 +12,9 @@ export class TransportError extends Error {
   }
 }
 
+/** The server refuses, or is not the one that the agent trusts: another attempt would fail as well. Proves nothing about earlier bytes. */
+export class RefusedError extends Error {}
+
 export interface RetryLimits {
   /** The number of consecutive attempts that may fail. */
   readonly tries: number
@@ -75,5 +78,5 @@ export function transportErrorOf(error: unknown): unknown {
   if (!certificateFaults.has(code)) return new TransportError(error.message || code)
   // Newer versions of Node.js append advice for its users.
   const fault = error.message.split(';', 1)[0] || code
-  return new Error(`The agent does not accept the server's certificate: ${fault}`)
+  return new RefusedError(`The agent does not accept the server's certificate: ${fault}`)
 }

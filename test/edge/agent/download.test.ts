@@ -163,6 +163,18 @@ describe('a download', () => {
     expect(await readdir(folder)).toEqual([`${sha256}.json`, `${sha256}.part`])
   })
 
+  test('keeps what it has when the server refuses to go on, and continues with it', async () => {
+    const { handler, onPoint } = breaking(bytes.subarray(0, 100_000), { etag: '"v1"' })
+    const { artifact, ranges } = await serve((request, response, count) =>
+      count === 2 ? void response.writeHead(403).end() : handler(request, response, count),
+    )
+    const { fetch } = await downloads({ onPoint })
+    await expect(fetch(artifact, nothing)).rejects.toThrow('answered 403')
+    expect((await readFile(await fetch(artifact, nothing))).equals(bytes)).toBe(true)
+    const continued = expect.stringMatching(/^bytes=[1-9]/)
+    expect(ranges).toEqual([undefined, continued, continued])
+  })
+
   test('keeps the newest of the earlier ones, as many as one upgrade needs', async () => {
     const { artifact } = await serve(honest)
     const { fetch, folder, removeOthers } = await downloads()
