@@ -7,7 +7,7 @@ import { createConnectionGate } from '../platform/queues/connection-gate.ts'
 import type { Logger } from '../platform/log.ts'
 import { MAX_PUBLIC_BYTES, limitBodyTime } from './bodies/body-limits.ts'
 import { beginByTurns } from './connections/begin-by-turns.ts'
-import { replyToBrokenRequest, replyToExpectation } from './connections/broken-requests.ts'
+import { noteRequest, replyToBrokenRequest, replyToExpectation } from './connections/broken-requests.ts'
 import { assertOneHost, assertPlainBody, hasBody } from './connections/check-headers.ts'
 import { replyWithError } from './errors.ts'
 import { createForwardedForCheck } from './connections/forwarded-for.ts'
@@ -81,7 +81,10 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
         tls === null
           ? createServer({ ...timeouts, ...parsing }, listener)
           : createTlsServer({ ...timeouts, ...parsing, ...tls, handshakeTimeout: HANDSHAKE_MS }, listener)
-      return guardConnections(server, gate, onRefused).setTimeout(SILENCE_MS).on('checkExpectation', replyToExpectation)
+      return guardConnections(server, gate, onRefused)
+        .setTimeout(SILENCE_MS)
+        .on('request', noteRequest)
+        .on('checkExpectation', replyToExpectation)
     },
   })
   http.decorate('beginWaiting', beginWaiting)

@@ -10,19 +10,28 @@ interface Refusal {
 /** How long the client's remaining input is read and discarded, so that it can read the answer. */
 const LINGER_MS = 1000
 
+/** The answer to the newest request of each connection. A client may send several requests before it reads an answer. */
+const newest = new WeakMap<Socket, ServerResponse>()
+
+export function noteRequest({ socket }: IncomingMessage, response: ServerResponse): void {
+  newest.set(socket, response)
+}
+
 /**
  * Answers a request that the HTTP parser gave up on, before it reached any route, in the interface's error form, and
- * closes its connection. If the bytes follow a complete request, that request gets its own answer instead: clients send
- * such bytes as the body of a GET without its length.
+ * closes its connection, after the answers to the requests before it. If the bytes follow a complete request, that request gets its own
+ * answer instead: clients send such bytes as the body of a GET without its length.
  */
 export function replyToBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
   // The parser fails again on the remaining input.
   if (socket.writableEnded) return
   const refusal = refusalOf(error)
   const response: unknown = Reflect.get(socket, '_httpMessage')
+  const last = newest.get(socket)
   if (refusal === null || !socket.writable) socket.destroy()
   else if (!(response instanceof ServerResponse)) endConnection(socket, encodeRefusal(refusal))
-  else if (response.req.complete) endAfter(response)
+  else if (last?.req.complete === true) endAfter(last)
+  else if (response !== last) response.once('close', () => replyToBrokenRequest(error, socket))
   // More bytes would end up in the middle of the answer.
   else if (response.headersSent) socket.destroy()
   else endConnection(socket, encodeRefusal(refusal))

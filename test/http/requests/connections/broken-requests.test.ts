@@ -112,6 +112,19 @@ it.each(['GET', 'DELETE'])('answers a %s that bytes follow which are no request'
   expect(head).toContain('connection: close')
 })
 
+it.each([
+  ['bytes that are no request', 'GET /here HTTP/1.1\r\nHost: x\r\n\r\n', 'undefined\n', ['200', '200', '200']],
+  ['a request without an end', '', `${jsonHead}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, ['200', '200', '400']],
+])('answers each of the requests before %s', async (_what, third, broken, statuses) => {
+  const socket = open()
+  const givenUpOn = givenUp()
+  socket.write(`GET /slow HTTP/1.1\r\nHost: x\r\n\r\nGET /here HTTP/1.1\r\nHost: x\r\n\r\n${third}${broken}`)
+  await givenUpOn
+  endTurn()
+  const answers = await text(socket)
+  expect([...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(statuses)
+})
+
 it('ends an answer that is under way, adds nothing to it, and closes the connection', async () => {
   const socket = open()
   socket.write('GET /long HTTP/1.1\r\nHost: x\r\n\r\n')
