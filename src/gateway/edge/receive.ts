@@ -19,18 +19,22 @@ type Oddity =
   | 'malformed_frame'
   | 'wrong_serial'
 
-/** Counts a dropped message and warns once per session, so that a broken agent does not flood the log. */
+/**
+ * Counts a dropped message and warns once per session, so that a broken agent does not flood the log. An answer without an open call is
+ * no fault: an agent whose machine has restarted repeats those of which it does not know whether they have arrived.
+ */
 export function dropMessage<S extends AgentSession<S>>(
   { ctx, counters }: LinkHost,
   session: S,
   { what, detail }: { what: Oddity; detail: string },
 ): void {
   counters.add(what)
-  ctx.log[session.isOdd ? 'debug' : 'warn'](
+  const isFault = what !== 'unknown_reply'
+  ctx.log[isFault && !session.isOdd ? 'warn' : 'debug'](
     { ...session.logged, what, detail: detail.slice(0, 200) },
     'dropped what an agent sent',
   )
-  session.isOdd = true
+  if (isFault) session.isOdd = true
 }
 
 /** The messages that the agents of one role send. */

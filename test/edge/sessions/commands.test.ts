@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { addMxedge } from '../../support/fleets/mxedges.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -78,6 +78,21 @@ describe('a command to a connected appliance', () => {
     agent.socket.send(JSON.stringify({ jsonrpc: '2.0', id: call.id, error: { code: 'x' } }))
     agent.fail(call, 2, 'really failed')
     expect(await untilCommand(id, 'rejected')).toMatchObject({ reason: 'really failed' })
+  })
+
+  test('may be answered again after its end, which is no fault of the agent', async () => {
+    const { id, agent } = await connectAgent(world)
+    const warned = vi.spyOn(world.ctx.log, 'warn')
+    onTestFinished(() => warned.mockRestore())
+    await post(id, 'services/tunterm/restart')
+    const first = await agent.nextCall()
+    agent.succeed(first)
+    await untilCommand(id, 'done')
+    agent.succeed(first)
+    await post(id, 'services/tunterm/stop')
+    agent.succeed(await agent.nextCall())
+    await untilCommand(id, 'done')
+    expect(warned.mock.calls).toEqual([])
   })
 
   test('is refused with the reason where the appliance has no such service or method', async () => {
