@@ -57,6 +57,7 @@ const readOnlyFields = {
     // Each change of the upgrade or of an appliance changes them.
     ...{ phase_sizes: varying, counts: varying, notes: varying, awaited: varying, waits_until: varying },
     ...{ offline: varying, phase_times: varying, approvals: varying },
+    ...{ creator: varying, start_gate: varying, gates: varying },
   },
   Org: { ...ofOrg, ...noProvider, msp_name: same, msp_logo_url: same },
   OrgApiToken: { ...created, org_id: same, created_by: same, key: keyOrHint, last_used: varying },

@@ -59,6 +59,8 @@ function selectItems(reader: Reader, scope: SitesScope) {
 export interface MxedgeUpgradeDetail extends MxedgeUpgrade {
   /** The number of appliances of other upgrades that it awaits. */
   readonly awaited: number
+  /** The address of the person `adminId`; null: there is no such account. */
+  readonly creatorName: string | null
 }
 
 /** Gets an upgrade as it is at an instant, with the appliances that could not join it among its notes. @throws AppError not_found */
@@ -70,6 +72,9 @@ export async function getUpgrade(
   const row = await selectUpgrades(reader, scope)
     .selectAll()
     .select([upgradeNotes.as('allNotes'), awaitedCount(at).as('awaited')])
+    .select((of) =>
+      of.selectFrom('admin').select('email').whereRef('admin.id', '=', 'mxedgeUpgrade.adminId').as('creatorName'),
+    )
     .where('id', '=', id)
     .executeTakeFirst()
   if (row === undefined) throw notFound(id)

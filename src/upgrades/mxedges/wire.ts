@@ -31,6 +31,7 @@ import {
   stateFields,
   waitField,
 } from '../wire.ts'
+import { gateFields, presentGates } from './wire-gates.ts'
 import { endField, endsField, nameField, presentName, supersedeField, windowFields } from '../wire-extensions.ts'
 import { keysOf, recordOf } from '../../platform/records.ts'
 
@@ -139,6 +140,7 @@ export const MxedgeUpgradeReply = named(
     ...itemFields,
     ...awaitedField('appliances'),
     approvals: Type.Optional(ApprovalsReply),
+    ...gateFields,
     notes: Type.Array(
       named(
         'MxedgeUpgradeNote',
@@ -279,6 +281,7 @@ export function presentMxedgeUpgrade(
     ...presentMxedgeUpgradeItem(upgrade),
     ...presentAwaited(upgrade.awaited),
     ...(upgrade.approvals.length > 0 && { approvals: upgrade.approvals.map(presentApproval) }),
+    ...presentGates(upgrade),
     notes: withoutKinds(upgrade.notes),
     phase_times: times.map(({ phase, begunAt, endedAt }) => {
       return { phase, begun_time: epochS(begunAt), ...(endedAt !== null && { ended_time: epochS(endedAt) }) }

@@ -335,11 +335,11 @@ describe('PUT', () => {
 
   test('takes the record back as it was read, and no other value of what the service sets', async () => {
     const { id } = await upgrade(given.world, given.tunterm({ strategy: 'canary' }))
-    const read = await find(given.world, id)
-    expect(await put(id, { ...read, max_failure_percentage: 20 })).toMatchObject({
-      status: 200,
-      body: { ...read, max_failure_percentage: 20 },
-    })
+    const { gates, ...read } = await find(given.world, id)
+    expect(gates[0]).toMatchObject({ phase: 1, gate: { max_failure_percentage: 5 } })
+    const { status, body } = await put(id, { ...read, gates, max_failure_percentage: 20 })
+    expect([status, body]).toMatchObject([200, { ...read, max_failure_percentage: 20 }])
+    expect(body.gates[0]).toMatchObject({ phase: 1, gate: { max_failure_percentage: 20 } })
     const others = { id: randomUUID(), status: 'completed', phase: 2, created_time: 1, stop_reason: 'enough' }
     for (const [field, value] of Object.entries(others))
       expect(await put(id, { [field]: value })).toMatchObject({

@@ -44,6 +44,8 @@ describe('an upgrade of edge appliances', () => {
     const held = { by: 'approval', phase: 0, reason }
     const shown = { name: 'Tunnels', status: 'queued', held }
     expect(record).toMatchObject({ ...shown, phase_gates: [gate] })
+    expect(record.creator).toEqual({ admin_id: given.world.org.adminId, name: given.world.org.email })
+    expect(record.start_gate).toEqual({ wait_for: 'approval', prevent_self_approval: true, passed: false })
     const { body: listed } = await given.world.call('GET', `/orgs/${given.world.org.orgId}/upgrades?held=true`)
     expect(listed).toMatchObject([{ id: record.id, ...shown }])
     await given.play()
@@ -62,6 +64,7 @@ describe('an upgrade of edge appliances', () => {
     const ended = await find(given.world, record.id)
     expect(ended).toMatchObject({ status: 'completed', counts: { success: 3 } })
     expect(ended.approvals).toMatchObject([{ phase: 0, by: 'approval', note: 'agreed' }])
+    expect(ended.start_gate).toMatchObject({ passed: true, opened_by: { by: 'approval', note: 'agreed' } })
     expect(await messagesOf(record.id)).toEqual([
       `Approve the start (phase 0) of upgrade ${record.id} of edge appliances`,
       `Hold upgrade ${record.id} of edge appliances: ${reason}`,
@@ -93,7 +96,8 @@ describe('an upgrade of edge appliances', () => {
       body: { detail: expect.stringMatching(/^Invalid field phase_of: is downloads/) },
     })
     expect(await approve(id, { phase: 1 })).toMatchObject({ status: 200 })
-    expect(await find(given.world, id)).toMatchObject({ held: { approvals_missing: 1 } })
+    const gate = { wait_for: 'approval', approvals: 2, approved_by: [{ by: 'approval' }], passed: false }
+    expect(await find(given.world, id)).toMatchObject({ held: { approvals_missing: 1 }, gates: [{ phase: 1, gate }] })
     expect(await approve(id, { phase: 1 })).toMatchObject({
       status: 400,
       body: { detail: expect.stringContaining('the same person again') },

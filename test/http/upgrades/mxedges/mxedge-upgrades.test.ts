@@ -71,11 +71,12 @@ describe('the record of an upgrade', () => {
       phase_sizes: [1],
       counts: { queued: 1, upgrading: 0, success: 0, failed: 0, skipped: 0, cancelled: 0, total: 1 },
       created_time: expect.any(Number),
+      creator: { admin_id: world.org.adminId, name: world.org.email },
       notes: [],
       phase_times: [],
     })
     expect(await find(world, record.id)).toEqual(record)
-    const { notes: _, phase_times: __, ...item } = record
+    const { notes: _, phase_times: __, creator: ___, ...item } = record
     expect((await world.call('GET', pathOf(world))).body).toEqual([item])
     expect(await targetsOf(world, record.id)).toEqual([
       {
