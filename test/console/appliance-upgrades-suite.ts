@@ -156,6 +156,7 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
       await press(page, 'Exclude')
       await page.getByText('Cancelled', { exact: true }).first().waitFor()
       await timeline.getByText('Appliances excluded').waitFor()
+      await showsGates()
       const away = await addBox(server)
       await server.ctx.db.updateTable('mxedgeSession').set({ connected: false }).where('mxedgeId', '=', away).execute()
       const waiting = await upgradeBoxes(server, { mxedge_ids: [away], versions })
@@ -169,6 +170,30 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
         .filter({ hasText: 'Edge appliances' })
         .getByText('serial · 2 appliances')
         .waitFor()
+
+      /** Shows the gates of phases, and offers an approval to nobody whose approval does not count. */
+      async function showsGates(): Promise<void> {
+        const gate = { phase: 1, wait_for: 'approval', approvals: 2, not_before: 4_000_000_000 }
+        const phased = { strategy: 'canary', canary_phases: [50, 100], phase_gates: [gate] }
+        const gated = [await addBox(server), await addBox(server)]
+        const { id } = await upgradeBoxes(server, { mxedge_ids: gated, versions, ...phased })
+        await playUpgrades(server, [], server.org.orgId)
+        await page.goto(`${org}/upgrades/${id}`)
+        const gates = page.getByRole('list', { name: 'Gates' })
+        await gates.getByText('After phase 1 · waits for an approval').waitFor()
+        await gates.getByText('2 approvals by different people: not given yet').waitFor()
+        await gates.getByText(/^not before 02 Oct 2096, .+: not yet$/).waitFor()
+        await expectAccessible(page)
+        await page.getByRole('button', { name: 'Approve phase 1…' }).click()
+        const dialog = page.getByRole('dialog')
+        await dialog.getByText(/up to 1 appliance, on 02 Oct 2096, .+ at the earliest\.$/).waitFor()
+        await dialog.getByRole('button', { name: 'Approve phase 1' }).click()
+        await page.getByText('You have approved it. 1 other person has yet to approve it.').waitFor()
+        await gates.getByText('1 given, by').waitFor()
+        expect(await page.getByRole('button', { name: /^Approve/ }).count()).toBe(0)
+        await server.call('POST', `${org}/mxedges/upgrade/${id}/cancel`)
+        await playUpgrades(server, [], server.org.orgId)
+      }
     },
   )
 }

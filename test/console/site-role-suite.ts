@@ -156,6 +156,8 @@ export function testSiteRole(opened: () => ConsoleWorld): void {
         await panel.getByText(/2 of 3 approvals/).waitFor()
         await dialog.getByRole('button', { name: 'Approve phase 1' }).click()
         await panel.getByText(/1 of 3 approvals/).waitFor()
+        await panel.getByText('You have approved it. 1 other person has yet to approve it.').waitFor()
+        expect(await panel.getByRole('button', { name: /^Approve/ }).count()).toBe(0)
         const { body: approved } = await server.call('GET', `${inOrg}/${waits.id}`, { as: owner })
         expect(approved.approvals).toMatchObject([{ phase: 1 }, { note: 'after the fair' }])
       }

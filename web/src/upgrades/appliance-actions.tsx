@@ -4,10 +4,10 @@ import { counted } from '../display/texts/counted.ts'
 import { useTextZone } from '../display/times/text-zone.ts'
 import { standingOf } from './overview.ts'
 import { ActionButtons } from './action-buttons.tsx'
-import { pauseEffect, resumeEffect, sharedEffect, waitText } from './effects.ts'
+import { continueEffect, pauseEffect, resumeEffect } from './effects.ts'
 import { MAX_APPROVAL_NOTE, NoteField } from './note-field.tsx'
 import { actionsOf, isBeforeStart, stopWaitingEffect } from './verdict.ts'
-import type { ApplianceUpgrade } from './appliance.ts'
+import type { ApplianceUpgrade, Gate } from './appliance.ts'
 
 export interface ApplianceCalls {
   readonly change: (change: 'pause' | 'resume' | 'cancel') => Promise<unknown>
@@ -19,12 +19,16 @@ interface ApplianceActionsProps {
   readonly upgrade: Parameters<typeof standingOf>[0] & Pick<ApplianceUpgrade, 'counts' | 'awaited' | 'end_time'>
   /** The open phase; undefined: it is not known yet, so that nobody can approve it. */
   readonly phase: number | undefined
+  /** The gate at which the upgrade waits; undefined: it waits at none, or it is not known yet. */
+  readonly gate: Gate | undefined
+  /** True if the person can't give the approval that it waits for. */
+  readonly isBarred: boolean
   readonly calls: ApplianceCalls
   readonly onDone: () => Promise<void>
 }
 
 /** The possible actions on an upgrade of appliances, at whatever place; each button states its effect. */
-export function ApplianceActions({ upgrade, phase: open, calls, onDone }: ApplianceActionsProps) {
+export function ApplianceActions({ upgrade, phase: open, gate, isBarred, calls, onDone }: ApplianceActionsProps) {
   const standing = standingOf(upgrade)
   const { hold } = standing
   const zone = useTextZone()
@@ -40,18 +44,18 @@ export function ApplianceActions({ upgrade, phase: open, calls, onDone }: Applia
   const cancel = () => calls.change('cancel')
   return (
     <ActionButtons
-      actions={actionsOf({ ...standing, failed, awaited, endTime, isBarred: phase === undefined })}
+      actions={actionsOf({ ...standing, failed, awaited, endTime, isBarred: isBarred || open === undefined })}
       onDone={onDone}
       offers={{
         pause: { title: 'Pause', effect: pauseEffect(waiting, going), run: () => calls.change('pause') },
         resume: {
           title: 'Resume',
-          effect: resumeEffect(waiting, hold, undefined, zone),
+          effect: resumeEffect(waiting, hold, gate, zone),
           run: () => calls.change('resume'),
         },
         approve: {
           title: phase === 0 ? 'Approve the start' : `Approve phase ${phase}`,
-          effect: sharedEffect(`The upgrade waits: ${waitText(hold, zone)}. It continues with up to ${waiting}.`, hold),
+          effect: continueEffect(waiting, hold, gate, zone),
           fields: <NoteField note={note} onChange={setNote} maxLength={MAX_APPROVAL_NOTE} />,
           onOpen: () => setNote(''),
           run: () => calls.approve({ phase: phase ?? 0, ...(note !== '' && { note }) }),

@@ -1,5 +1,13 @@
 import { expect, it } from 'vitest'
-import { type ApplianceTarget, applianceVerdict, countAppliances, offlineText, orderTargets } from './appliance.ts'
+import {
+  type ApplianceTarget,
+  applianceVerdict,
+  countAppliances,
+  gatedPhasesOf,
+  heldGateOfAppliances,
+  offlineText,
+  orderTargets,
+} from './appliance.ts'
 
 const target = (status: ApplianceTarget['status'], phase = 1): ApplianceTarget => ({
   ...{ mxedge_id: `${status} ${phase}`, name: '', attempts: 0, steps: [] },
@@ -49,6 +57,21 @@ it.each([
   ['completed', 1, ['ended', 'ended']],
 ] as const)('shows the phases of an upgrade that is %s in phase %d', (status, phase, states) => {
   expect(countAppliances({ ...upgrade, status, phase }, []).map(({ state }) => state)).toEqual(states)
+})
+
+it('has the gates of the phases, with the results that they are compared with', () => {
+  const gates = [1, 3].map((phase) => ({ phase, gate: { min_upgraded: phase, passed: phase === 1 } }))
+  const sizes = { ...upgrade, phase_sizes: [1, 0, 0, 4] }
+  expect(gatedPhasesOf({ gates }, countAppliances(sizes, [target('success')]))).toEqual([
+    { phase: 1, total: 1, upgraded: 1, failed: 0, opened_at: 5, ended_at: 9, gate: { min_upgraded: 1, passed: true } },
+    // It has lost its appliances.
+    { phase: 3, total: 0, upgraded: 0, failed: 0, gate: { min_upgraded: 3, passed: false } },
+    { phase: 4, total: 4, upgraded: 0, failed: 0 },
+  ])
+  const start = { wait_for: 'approval' } as const
+  const waits = { by: 'approval', reason: '', timestamp: 1 } as const
+  expect(heldGateOfAppliances({ phase: 3, gates, start_gate: start }, waits)).toBe(gates[1]?.gate)
+  expect(heldGateOfAppliances({ phase: 1, gates, start_gate: start }, { ...waits, phase: 0 })).toBe(start)
 })
 
 const held = { by: 'user', reason: 'paused by a@example.com', timestamp: 30 } as const

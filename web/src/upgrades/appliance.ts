@@ -1,12 +1,14 @@
 import type { Schemas } from '../api/client.ts'
-import { type Words, isRunning } from './upgrade.ts'
+import { type Hold, type Words, isRunning } from './upgrade.ts'
 import type { PhaseCounts } from './phase-counts.ts'
+import { isBeforeStart } from './verdict.ts'
 import { counted } from '../display/texts/counted.ts'
 import { capital } from '../display/texts/capital.ts'
 import { localText } from '../display/times/local-text.ts'
 
 export type ApplianceUpgrade = Schemas['MxedgeUpgrade']
 export type ApplianceTarget = Schemas['MxedgeUpgradeTarget']
+export type Gate = NonNullable<ApplianceUpgrade['start_gate']>
 type Status = ApplianceTarget['status']
 
 /** The states of appliances; those that say most come first. */
@@ -65,6 +67,25 @@ function stateOf(status: ApplianceUpgrade['status'], ahead: number): PhaseCounts
   if (status === 'queued') return 'ahead'
   if (isRunning(status)) return ahead === 0 ? 'open' : 'ahead'
   return ahead === 0 ? 'ended' : 'closed'
+}
+
+/** Returns the phases that have appliances, or had any, as the report of an upgrade of devices has them. */
+export function gatedPhasesOf({ gates = [] }: Pick<ApplianceUpgrade, 'gates'>, counts: readonly PhaseCounts[]) {
+  const gateOf = new Map(gates.map(({ phase, gate }) => [phase, gate]))
+  return counts.flatMap(({ phase, total, upgraded, failed, openedAt, endedAt }) => {
+    const gate = gateOf.get(phase)
+    if (total === 0 && gate === undefined) return []
+    const times = { ...(openedAt !== null && { opened_at: openedAt }), ...(endedAt !== null && { ended_at: endedAt }) }
+    return [{ ...{ phase, total, upgraded, failed }, ...times, ...(gate !== undefined && { gate }) }]
+  })
+}
+
+/** Returns the gate at which the upgrade waits; undefined: none. */
+export function heldGateOfAppliances(
+  { phase, gates = [], start_gate: start }: Pick<ApplianceUpgrade, 'phase' | 'gates' | 'start_gate'>,
+  hold: Hold | null,
+): Gate | undefined {
+  return isBeforeStart(hold) ? start : gates.find((one) => one.phase === phase)?.gate
 }
 
 /** Returns in a sentence how an upgrade stands. @param zone That of its times. Default: the zone of the viewer. */

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { Hold } from './upgrade.ts'
 import {
   approvalEffect,
+  continueEffect,
   earliestText,
   pauseEffect,
   resumeEffect,
@@ -62,8 +63,20 @@ it('says that no decision at a gate opens the next phase before its time', () =>
 
 it('says before the approval of the start what begins', () => {
   const first = { phase: 1, total: 1, upgraded: 1, failed: 0, under_way: 0, cancelled: 0 }
-  expect(startEffect({ phases: [first] }, 100)).toBe(
-    'Lets the upgrade begin, at each site from its start time on. The first phase has 1 device of 100.',
+  expect(startEffect({ phases: [first] }, 100, 'router')).toBe(
+    'Lets the upgrade begin, at each site from its start time on. The first phase has 1 router of 100.',
+  )
+})
+
+it('says before an approval when an upgrade continues with how many', () => {
+  const gate = { not_before: 4_000_000_000 }
+  const text = 'The upgrade waits: too many failures. It continues with up to 2 appliances'
+  expect(continueEffect('2 appliances', holdBy('approval'), undefined)).toBe(`${text}.`)
+  expect(continueEffect('2 appliances', holdBy('approval'), gate, 'Asia/Tokyo')).toBe(
+    `${text}, on 02 Oct 2096, 16:06:40 GMT+9 at the earliest.`,
+  )
+  expect(continueEffect('2 appliances', { ...holdBy('approval'), approvals_missing: 2 }, undefined)).toBe(
+    `Waits for 1 further approval by another person. Then: ${text}.`,
   )
 })
 

@@ -60,6 +60,12 @@ export function approvalEffect({ phases, phase, words }: HeldPhase, waiting: num
   return `${grouped(held.failed)} of the ${counted(held.total, 'device')} of ${words} ${phase} failed. ${opens}`
 }
 
+/** Returns what it means to approve what an upgrade waits for, whatever its phases are. @param waiting As in pauseEffect(). */
+export function continueEffect(waiting: string, hold: Hold | null, gate: Timed, zone?: string): string {
+  const effect = `The upgrade waits: ${waitText(hold, zone)}. It continues with up to ${waiting}${earliestText(gate, zone)}.`
+  return sharedEffect(effect, hold)
+}
+
 /** Adds how many people must approve besides this one. */
 export function sharedEffect(effect: string, hold: Hold | null): string {
   const others = (hold?.approvals_missing ?? 1) - 1
@@ -68,7 +74,7 @@ export function sharedEffect(effect: string, hold: Hold | null): string {
 }
 
 /** Returns what it means to approve the start: devices of the first phase begin, at each site from its start on. */
-export function startEffect({ phases }: Pick<Report, 'phases'>, waiting: number): string {
+export function startEffect({ phases }: Pick<Report, 'phases'>, waiting: number, unit: string): string {
   const [first] = phases
-  return `Lets the upgrade begin, at each site from its start time on. The first phase has ${counted(first?.total ?? waiting, 'device')} of ${grouped(waiting)}.`
+  return `Lets the upgrade begin, at each site from its start time on. The first phase has ${counted(first?.total ?? waiting, unit)} of ${grouped(waiting)}.`
 }

@@ -8,10 +8,11 @@ import { useTextZone } from '../display/times/text-zone.ts'
 import { type Overview, kinds, standingOf } from './overview.ts'
 import { ActionButtons, type Offer } from './action-buttons.tsx'
 import { ApplianceActions } from './appliance-actions.tsx'
-import { barOf } from './approver.ts'
+import { heldGateOfAppliances } from './appliance.ts'
+import { barOf, creatorOf } from './approver.ts'
 import { type RolloutKind, reportOf } from './calls.ts'
 import { MAX_APPROVAL_NOTE, NoteField } from './note-field.tsx'
-import { earliestText, pauseEffect, resumeEffect, retryEffect, sharedEffect, waitText } from './effects.ts'
+import { continueEffect, pauseEffect, resumeEffect, retryEffect } from './effects.ts'
 import { type Action, actionsOf, heldGateOf, heldPhaseOf, isBeforeStart, stopWaitingEffect } from './verdict.ts'
 import { cancelEffect, unfinishedOf } from './site-effects.ts'
 import type { Hold, Report } from './upgrade.ts'
@@ -32,28 +33,37 @@ export function SiteUpgradeActions({ siteId, upgrade, onDone }: SiteUpgradeActio
 /** Those on an upgrade of edge appliances. */
 function AppliancesActions({ siteId, upgrade, onDone }: SiteUpgradeActionsProps) {
   const { api } = useServer()
-  const { id, held } = upgrade
+  const { id, held = null } = upgrade
+  const self = useSelf()
   const params = { path: { site_id: siteId, upgrade_id: id } }
   const path = '/api/v1/sites/{site_id}/mxedges/upgrade/{upgrade_id}'
-  // It has the phase that waits.
+  // It has the phase that waits, its gate, and the people who have approved it.
   const record = useQuery({
     queryKey: ['site upgrades', siteId, id, held],
     queryFn: () => answerOf(api.GET(path, { params })),
-    enabled: held?.by === 'approval',
+    enabled: held?.by === 'approval' || held?.by === 'gate',
     // As below.
     placeholderData: keepPreviousData,
   })
+  const gate = record.data && heldGateOfAppliances(record.data, held)
+  const bar = barOf({ hold: held, gate, creator: record.data?.creator }, self)
   return (
-    <ApplianceActions
-      upgrade={upgrade}
-      phase={record.data?.phase}
-      calls={{
-        change: (change) => answerOf(api.POST(`${path}/${change}`, { params })),
-        retry: () => answerOf(api.POST(`${path}/retry`, { params, body: {} })),
-        approve: (body) => answerOf(api.POST(`${path}/approve`, { params, body })),
-      }}
-      onDone={onDone}
-    />
+    <>
+      {bar !== null && <span className="muted">{bar}</span>}
+      <ProblemNote problem={record.error} />
+      <ApplianceActions
+        upgrade={upgrade}
+        phase={record.data?.phase}
+        gate={gate}
+        isBarred={bar !== null}
+        calls={{
+          change: (change) => answerOf(api.POST(`${path}/${change}`, { params })),
+          retry: () => answerOf(api.POST(`${path}/retry`, { params, body: {} })),
+          approve: (body) => answerOf(api.POST(`${path}/approve`, { params, body })),
+        }}
+        onDone={onDone}
+      />
+    </>
   )
 }
 
@@ -89,7 +99,8 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
     placeholderData: keepPreviousData,
   })
   const gate = report.data && heldGateOf(report.data, hold)
-  const bar = isAwaited && report.data !== undefined ? barOf({ report: report.data, hold }, self) : null
+  const bar =
+    isAwaited && report.data !== undefined ? barOf({ hold, gate, creator: creatorOf(report.data) }, self) : null
   const isBarred = report.data === undefined || bar !== null
   const possible = actionsOf({ ...standing, failed, awaited, isBarred, endTime: upgrade.end_time })
   // The others concern the upgrade as a whole.
@@ -100,10 +111,7 @@ function PartActions({ siteId, upgrade, onDone }: PartActionsProps) {
     resume: { title: 'Resume', effect: resumeEffect(waiting, hold, gate, zone), run: () => change('resume') },
     approve: {
       title: 'Approve',
-      effect: sharedEffect(
-        `The upgrade waits: ${waitText(hold, zone)}. It continues with up to ${waiting}${earliestText(gate, zone)}.`,
-        hold,
-      ),
+      effect: continueEffect(waiting, hold, gate, zone),
       fields: <NoteField note={note} onChange={setNote} maxLength={MAX_APPROVAL_NOTE} />,
       onOpen: () => setNote(''),
       run: () =>

@@ -6,6 +6,7 @@ import {
   actionsOf,
   awaitedText,
   budgetText,
+  heldGateOf,
   heldPhaseOf,
   nextPhaseText,
   openPhaseOf,
@@ -68,9 +69,19 @@ it('names the phase of the downloads at one of their gates', () => {
   const hold: Hold = { ...holdBy('approval'), phase_of: 'downloads' }
   expect(verdictOf({ report, hold, stopReason: null })).toBe('Waits in download phase 1 of 2: 0 of 100 upgraded')
   expect(heldPhaseOf(report, hold)).toEqual({ phases: downloads, phase: 1, words: 'download phase' })
-  expect(nextPhaseText(report, hold)).toBe('Download phase 2')
-  expect(nextPhaseText(report, holdBy('time'))).toBe('Phase 3')
+  expect(nextPhaseText(heldPhaseOf(report, hold))).toBe('Download phase 2')
+  expect(nextPhaseText(heldPhaseOf(report, holdBy('time')))).toBe('Phase 3')
   expect(heldPhaseOf(report, holdBy('approval'))).toMatchObject({ phase: 1, words: 'phase' })
+})
+
+it('knows the gate that is waited at', () => {
+  const gates = ['approval', 'pause', 'time'].map((wait_for) => ({ wait_for })) as readonly Report['start_gate'][]
+  const [first, open, start] = gates
+  const downloads = [{ phase: 1, total: 1, downloaded: 1, failed: 0, opened_at: 10, gate: first }]
+  const gated = { downloads, phases: [phases[0], { ...phases[1], gate: open }], start_gate: start } as Report
+  expect(heldGateOf(gated, holdBy('approval'))).toBe(open)
+  expect(heldGateOf(gated, { ...holdBy('approval'), phase: 0 })).toBe(start)
+  expect(heldGateOf(gated, { ...holdBy('approval'), phase_of: 'downloads' })).toBe(first)
 })
 
 it('keeps the numbers of phases where others have no devices', () => {
@@ -79,7 +90,7 @@ it('keeps the numbers of phases where others have no devices', () => {
   const report = reportOf({ phases: gap, failed: 0 })
   expect(verdictOf({ report, hold: null, stopReason: null })).toBe('Phase 4 of 9: 3 of 100 upgraded')
   expect(verdictOf({ report, hold: holdBy('user'), stopReason: null })).toContain('Paused in phase 4 of 9')
-  expect(nextPhaseText(report, holdBy('time'))).toBe('Phase 9')
+  expect(nextPhaseText(heldPhaseOf(report, holdBy('time')))).toBe('Phase 9')
   expect(phaseAfter(gap, 1)).toMatchObject({ phase: 4, total: 9 })
   expect(phaseAfter(gap, 9)).toBeUndefined()
 })

@@ -71,8 +71,7 @@ export function heldGateOf(report: Pick<Report, 'phases' | 'downloads' | 'start_
 }
 
 /** Returns the phase for which the upgrade waits, such as "Phase 2". */
-export function nextPhaseText(report: Pick<Report, 'phases' | 'downloads'>, hold: Hold): string {
-  const { phases, phase, words } = heldPhaseOf(report, hold)
+export function nextPhaseText({ phases, phase, words }: HeldPhase): string {
   return sentence(`${words} ${grouped(phaseAfter(phases, phase)?.phase ?? phase + 1)}`)
 }
 

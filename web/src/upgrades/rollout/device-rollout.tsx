@@ -5,16 +5,17 @@ import { PageTitle } from '../../display/layout/page-title.tsx'
 import { Panel } from '../../display/layout/panel.tsx'
 import { counted } from '../../display/texts/counted.ts'
 import { StateMark } from '../../display/state-mark.tsx'
-import { SiteTime, SiteTimeOfDay } from '../../display/times/time.tsx'
+import { SiteTimeOfDay } from '../../display/times/time.tsx'
 import { TextZone, useTextZone } from '../../display/times/text-zone.ts'
 import { useNow } from '../../display/times/use-now.ts'
 import { type Site, sharedZone, useSites } from '../../orgs/sites.ts'
 import { headingOf, kinds } from '../overview.ts'
 import { type Upgrade, awaitedOf, holdOf, stateOf, stopReasonOf } from '../upgrade.ts'
-import { barOf } from '../approver.ts'
+import { barOf, creatorOf } from '../approver.ts'
 import type { UpgradePlace } from '../calls.ts'
 import { EndTime } from './end-time.tsx'
 import { estimateEnd } from './estimate-end.ts'
+import { HoldNote } from './hold-note.tsx'
 import { restOf } from './rest.ts'
 import { type WindowsAhead, windowsAheadOf } from './outlook.ts'
 import { FloorPanel } from './sites/floor-panel.tsx'
@@ -27,8 +28,7 @@ import type { TargetSearch } from './targets/target-search.ts'
 import { TimelinePanel } from './timeline/timeline-panel.tsx'
 import { timelineOf } from './timeline/timeline.ts'
 import { useRollout } from './use-rollout.ts'
-import { type State, awaitedText, nextPhaseText, verdictOf } from '../verdict.ts'
-import { localText } from '../../display/times/local-text.ts'
+import { type State, awaitedText, heldGateOf, heldPhaseOf, verdictOf } from '../verdict.ts'
 
 interface DeviceRolloutProps {
   readonly place: UpgradePlace
@@ -47,7 +47,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
   const hold = holdOf(upgrade)
   const state = { report, hold, stopReason: stopReasonOf(upgrade) }
   const { tone, text } = stateOf({ status: report.status, ...state })
-  const bar = mayWrite ? barOf(state, self) : null
+  const bar = mayWrite ? barOf({ hold, gate: heldGateOf(report, hold), creator: creatorOf(report) }, self) : null
   const awaited = awaitedText(awaitedOf(upgrade), kinds[kind].unit)
   const siteIds = report.sites.map(({ site_id: siteId }) => siteId)
   const zone = sharedZone(sites, siteIds)
@@ -81,17 +81,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
         <EndTime {...report} />
         <NextWindow ahead={windowsAheadOf(state, upgrade)} sites={sites} />
       </PageTitle>
-      {hold !== null && (
-        <p className="note">
-          {localText(hold.reason, zone)}
-          {hold.until !== undefined && (
-            <>
-              . {nextPhaseText(report, hold)} begins about <SiteTime at={hold.until} zone={zone} />
-            </>
-          )}
-          {bar !== null && `. ${bar}`}
-        </p>
-      )}
+      <HoldNote hold={hold} held={heldPhaseOf(report, hold)} bar={bar} />
       {awaited !== null && <p className="note">{awaited}</p>}
       {mayWrite && kind === 'device' && <RestNote orgId={orgId} rest={restOf(report)} />}
       <PhasePanel report={report} hold={hold} unit={kinds[kind].unit} />

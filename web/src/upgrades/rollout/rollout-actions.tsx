@@ -60,7 +60,10 @@ export function RolloutActions({ place, state, counts: upgrade, isBarred, onDone
     },
     approve: {
       title: beforeStart ? 'Approve the start' : `Approve ${held.words} ${held.phase}`,
-      effect: sharedEffect(beforeStart ? startEffect(report, waiting) : approvalEffect(held, waiting, zone), hold),
+      effect: sharedEffect(
+        beforeStart ? startEffect(report, waiting, unit) : approvalEffect(held, waiting, zone),
+        hold,
+      ),
       fields: <NoteField note={note} onChange={setNote} maxLength={MAX_APPROVAL_NOTE} />,
       onOpen: () => setNote(''),
       run: () =>

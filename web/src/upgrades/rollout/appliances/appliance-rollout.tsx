@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useMay } from '../../../accounts/self.ts'
+import { useMay, useSelf } from '../../../accounts/self.ts'
 import { type Api, answerOf, useServer } from '../../../api/client.ts'
 import { ProblemNote, Skeleton } from '../../../display/layout/notices.tsx'
 import { PageTitle } from '../../../display/layout/page-title.tsx'
@@ -13,14 +13,24 @@ import { headingOf, kinds, standingOf } from '../../overview.ts'
 import { stateOf } from '../../upgrade.ts'
 import { EndTime } from '../end-time.tsx'
 import { UpgradeText } from '../../upgrade-text.tsx'
-import { PhaseWindow } from '../phases/phase-window.tsx'
+import { GatedPhases } from '../phases/gated-phases.tsx'
 import { begins } from '../../exclusion.ts'
 import { awaitedText } from '../../verdict.ts'
 import { TimelinePanel } from '../timeline/timeline-panel.tsx'
 import { ApplianceActions, type ApplianceCalls } from '../../appliance-actions.tsx'
 import { ApplianceTargets } from './appliance-targets.tsx'
 import { applianceTimeline } from './appliance-timeline.ts'
-import { type ApplianceUpgrade, applianceVerdict, countAppliances, isWaiting, offlineText } from '../../appliance.ts'
+import {
+  type ApplianceUpgrade,
+  applianceVerdict,
+  countAppliances,
+  gatedPhasesOf,
+  heldGateOfAppliances,
+  isWaiting,
+  offlineText,
+} from '../../appliance.ts'
+import { barOf } from '../../approver.ts'
+import { HoldNote } from '../hold-note.tsx'
 import { type AppliancePlace, useApplianceRollout } from './use-appliance-rollout.ts'
 import { localText } from '../../../display/times/local-text.ts'
 
@@ -33,6 +43,7 @@ export function ApplianceRollout(place: AppliancePlace) {
   const { upgrade, targets, log, problem, refresh } = useApplianceRollout(place)
   const { api } = useServer()
   const mayWrite = useMay('write', { orgId })
+  const self = useSelf()
   const sites = useSites(orgId).data
   if (upgrade === undefined || targets === undefined)
     return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
@@ -44,6 +55,10 @@ export function ApplianceRollout(place: AppliancePlace) {
   const awaited = awaitedText(upgrade.awaited ?? 0, kinds.mxedge.unit)
   const offline = offlineText(upgrade)
   const phases = countAppliances(upgrade, targets)
+  const gated = gatedPhasesOf(upgrade, phases)
+  const hold = upgrade.held ?? null
+  const gate = heldGateOfAppliances(upgrade, hold)
+  const bar = mayWrite ? barOf({ hold, gate, creator: upgrade.creator }, self) : null
   const excludable = new Set(mayWrite && begins(upgrade) ? targets.filter(isWaiting) : [])
   const { tone, text } = stateOf(standingOf(upgrade))
   const timeline = (
@@ -64,25 +79,37 @@ export function ApplianceRollout(place: AppliancePlace) {
         }
         actions={
           mayWrite && (
-            <ApplianceActions upgrade={upgrade} phase={upgrade.phase} calls={callsOf(api, place)} onDone={refresh} />
+            <ApplianceActions
+              upgrade={upgrade}
+              phase={upgrade.phase}
+              gate={gate}
+              isBarred={bar !== null}
+              calls={callsOf(api, place)}
+              onDone={refresh}
+            />
           )
         }
       >
         <StateMark tone={tone}>{text}</StateMark>
         <span>{kinds.mxedge.text}</span>
         <span aria-live="polite">{applianceVerdict(upgrade, zone)}</span>
-        {upgrade.status === 'queued' && upgrade.held === undefined && (
+        {upgrade.status === 'queued' && hold === null && (
           <span>
             starts <SiteTime at={upgrade.start_time} zone={zone} />
           </span>
         )}
         <EndTime {...upgrade} />
       </PageTitle>
-      {upgrade.held !== undefined && <p className="note">{localText(upgrade.held.reason, zone)}</p>}
+      <HoldNote hold={hold} held={{ phases: gated, phase: upgrade.phase, words: 'phase' }} bar={bar} />
       {offline !== null && <p className="note">{offline}</p>}
       {awaited !== null && <p className="note">{awaited}</p>}
       <Panel title="Phases" aside={upgrade.strategy.replaceAll('_', ' ')}>
-        <PhaseWindow phases={phases} open={upgrade.phase} isGatePassed={() => undefined} />
+        <GatedPhases
+          phases={phases}
+          gated={{ phases: gated, ...(upgrade.start_gate !== undefined && { start_gate: upgrade.start_gate }) }}
+          open={upgrade.status === 'queued' ? null : upgrade.phase}
+          hold={hold}
+        />
       </Panel>
       <ApplianceTargets place={place} targets={targets} excludable={excludable} onDone={refresh} />
       {upgrade.notes.length === 0 ? (

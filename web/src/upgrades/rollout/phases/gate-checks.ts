@@ -2,8 +2,14 @@ import { counted, grouped } from '../../../display/texts/counted.ts'
 import { clockTime } from '../../../display/times/times.ts'
 import type { Hold, Report } from '../../upgrade.ts'
 
-type Phase = Report['phases'][number]
-type Gate = NonNullable<Phase['gate']>
+type ReportedPhase = Report['phases'][number]
+export type Gate = NonNullable<ReportedPhase['gate']>
+
+/** A phase with its gate, and what the gate is compared with. */
+export type GatedPhase = Pick<
+  ReportedPhase,
+  'phase' | 'total' | 'upgraded' | 'failed' | 'opened_at' | 'ended_at' | 'gate'
+>
 
 /** A condition of a gate with what it is compared with. */
 export interface GateCheck {
@@ -28,14 +34,14 @@ const BY_ANOTHER = 'an approval by a person other than the creator'
  * over its devices, and the next one still waits for a person or a check.
  * @param zone That of the times. Default: the zone of the viewer.
  */
-export function checkGate(phase: Phase, zone?: string): readonly GateCheck[] {
+export function checkGate(phase: GatedPhase, zone?: string): readonly GateCheck[] {
   const { gate, total } = phase
   if (gate === undefined) return []
   const wait = checkWait(gate, zone)
   return total === 0 ? wait : [...checkNumbers(gate, phase), ...wait]
 }
 
-function checkNumbers(gate: Gate, { total, failed, upgraded, ended_at: endedAt }: Phase): readonly GateCheck[] {
+function checkNumbers(gate: Gate, { total, failed, upgraded, ended_at: endedAt }: GatedPhase): readonly GateCheck[] {
   const { max_failures: failures, max_failure_percentage: percent, min_upgraded: atLeast } = gate
   const { min_success_percentage: share } = gate
   const hasEnded = endedAt !== undefined
@@ -91,12 +97,12 @@ export function checkWait(gate: Gate, zone?: string, nowMs = Date.now()): readon
 }
 
 /** Returns the gates that lie between two phases, in the order of the phases. */
-export function gatesBetween({ phases }: Pick<Report, 'phases'>): readonly Phase[] {
+export function gatesBetween({ phases }: { readonly phases: readonly GatedPhase[] }): readonly GatedPhase[] {
   return phases.slice(0, -1).filter((phase) => checkGate(phase).length > 0)
 }
 
 /** Returns why the gate after a phase is closed while the upgrade waits at it. */
-export function holdTextOf({ by }: Pick<Hold, 'by'>, phase: Phase): string {
+export function holdTextOf({ by }: Pick<Hold, 'by'>, phase: GatedPhase): string {
   if (by === 'user') return 'paused by a person'
   if (by === 'approval') return 'waits for an approval'
   if (by === 'check') return 'waits for a check'
