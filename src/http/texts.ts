@@ -48,6 +48,7 @@ const forms = {
     pattern: '^[A-Za-z0-9+/]{86}==$',
     refusal: 'must be an Ed25519 signature, which has 64 bytes, in base64',
   },
+  visible: { pattern: '\\S', refusal: 'must have a character other than spaces' },
   addressRange: { pattern: '^[0-9A-Fa-f:.]+(?:/\\d+)?$', refusal: 'must be an address or a range like 10.0.0.0/8' },
 } as const
 

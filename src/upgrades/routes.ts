@@ -46,7 +46,7 @@ export const upgradeOperations = (outbound: OutboundHttp): Operation[] =>
         const request = parseOrgUpgrade(body)
         await assertCallable(outbound, checkUrlsOf(body.phase_gates), scope)
         if (body.dry_run === true || query.dry_run === true)
-          return presentPreview(await previewUpgrade(ctx, scope, { request, origin, body }))
+          return presentPreview(await previewUpgrade(ctx, scope, { request, origin, body }), body)
         return presentOrgUpgrade(await createOrgUpgrade(ctx, scope, request))
       },
     }),

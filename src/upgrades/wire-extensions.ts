@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { MAX_EPOCH_S } from '../platform/time/clock.ts'
+import { textOf } from '../http/texts.ts'
 import { MaintenanceWindows } from '../orgs/windows/wire.ts'
 
 /** Signalbox's own field of requests for upgrades. */
@@ -14,7 +15,11 @@ export const windowFields = {
 /** Signalbox's own field of requests for upgrades, and of answers about them; missing in these: it has none. */
 export const nameField = {
   name: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, description: 'what people call the upgrade, in lists and alarms' }),
+    textOf('visible', {
+      minLength: 1,
+      maxLength: 100,
+      description: 'what people call the upgrade, in lists and alarms',
+    }),
   ),
 }
 

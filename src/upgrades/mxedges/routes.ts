@@ -73,7 +73,7 @@ export const mxedgeUpgradeOperations: Operation[] = [
       const body = await findRequest(ctx, scope, { body: sent, origin })
       const request = parseMxedgeUpgrade(body)
       if (body.dry_run === true)
-        return presentMxedgePreview(await previewMxedgeUpgrade(ctx, scope, { request, origin, body }))
+        return presentMxedgePreview(await previewMxedgeUpgrade(ctx, scope, { request, origin, body }), body)
       const id = await createMxedgeUpgrade(ctx, scope, request)
       return readUpgrade(ctx, scope, id)
     },

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { ErrorReply, Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { MxedgePreview } from './plan-preview.ts'
+import { nameField, presentName } from '../wire-extensions.ts'
 import { StepReply, presentStep } from './wire.ts'
 
 export const MxedgePreviewReply = named(
@@ -9,6 +10,7 @@ export const MxedgePreviewReply = named(
   Type.Object({
     plan_id: Uuid,
     expires_at: Type.Number({ description: 'until when an upgrade may name the plan by `plan_id`' }),
+    ...nameField,
     start_time: Type.Integer(),
     total: Type.Integer({ description: 'edge appliances that would be upgraded' }),
     phases: Type.Array(
@@ -49,11 +51,16 @@ export const MxedgePlanOutdatedReply = named(
   }),
 )
 
-export function presentMxedgePreview(preview: MxedgePreview): Static<typeof MxedgePreviewReply> {
+/** @param name That of the request, if it has one. */
+export function presentMxedgePreview(
+  preview: MxedgePreview,
+  { name = null }: { readonly name?: string | null },
+): Static<typeof MxedgePreviewReply> {
   const { planId, expiresAt, startAt, total, phases, skipped, stopsAfterFailures, endsAbout, notes } = preview
   return {
     plan_id: planId,
     expires_at: epochS(expiresAt),
+    ...presentName(name),
     start_time: Math.floor(epochS(startAt)),
     total,
     phases: phases.map(presentPhase),

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ErrorReply, Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/time/clock.ts'
+import { nameField, presentName } from '../wire-extensions.ts'
 import type { NamedDevice, PreviewNote, PreviewPhase, SkippedDevice, UpgradePreview } from './preview.ts'
 
 /** Fields of requests for an upgrade, all of them ours. */
@@ -41,6 +42,7 @@ export const UpgradePreviewReply = named(
   Type.Object({
     plan_id: Uuid,
     expires_at: Type.Number({ description: 'until when an upgrade may name the plan by `plan_id`' }),
+    ...nameField,
     total: Type.Integer({ description: 'devices that would be upgraded' }),
     phases: Type.Array(PhaseReply),
     downloads: Type.Array(PhaseReply, {
@@ -85,11 +87,16 @@ export const PlanOutdatedReply = named(
   }),
 )
 
-export function presentPreview(preview: UpgradePreview): Static<typeof UpgradePreviewReply> {
+/** @param name That of the request, if it has one. */
+export function presentPreview(
+  preview: UpgradePreview,
+  { name = null }: { readonly name?: string | null },
+): Static<typeof UpgradePreviewReply> {
   const { planId, expiresAt, total, skipped, stopsAfterFailures, endsAbout, notes } = preview
   return {
     plan_id: planId,
     expires_at: epochS(expiresAt),
+    ...presentName(name),
     total,
     phases: preview.phases.map(presentPhase),
     downloads: preview.downloads.map(presentPhase),

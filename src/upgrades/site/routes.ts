@@ -53,7 +53,8 @@ export const siteUpgradeOperations = (outbound: OutboundHttp): Operation[] =>
         const body = await findRequest(ctx, scope, { body: sent, origin })
         const request = parseSiteUpgrade(body, scope.siteId)
         await assertCallable(outbound, checkUrlsOf(body.phase_gates), scope)
-        if (body.dry_run === true) return presentPreview(await previewUpgrade(ctx, scope, { request, origin, body }))
+        if (body.dry_run === true)
+          return presentPreview(await previewUpgrade(ctx, scope, { request, origin, body }), body)
         return { upgrade_id: await createSiteUpgrade(ctx, scope, request) }
       },
     }),
@@ -96,7 +97,7 @@ export const siteUpgradeOperations = (outbound: OutboundHttp): Operation[] =>
         const body = await findRequest(ctx, scope, { body: sent, origin })
         const request = parseSiteUpgrade({ ...body, device_ids: [deviceId] }, scope.siteId)
         if (body.dry_run === true)
-          return presentPreview(await previewDeviceUpgrade(ctx, scope, { deviceId, request, origin, body }))
+          return presentPreview(await previewDeviceUpgrade(ctx, scope, { deviceId, request, origin, body }), body)
         return presentDeviceUpgrade(await upgradeDevice(ctx, scope, { deviceId, request }))
       },
     }),

@@ -62,7 +62,8 @@ export const ssrUpgradeOperations: Operation[] = [
       const origin = 'ssr'
       const body = await findRequest(ctx, scope, { body: sent, origin })
       const wanted = parseSsrUpgrade(body)
-      if (body.dry_run === true) return presentPreview(await previewSsrUpgrade(ctx, scope, { wanted, origin, body }))
+      if (body.dry_run === true)
+        return presentPreview(await previewSsrUpgrade(ctx, scope, { wanted, origin, body }), body)
       return presentSsrUpgrade(await createSsrUpgrade(ctx, scope, wanted))
     },
   }),
@@ -100,7 +101,8 @@ export const ssrUpgradeOperations: Operation[] = [
       const origin = `router ${deviceId}`
       const body = await findRequest(ctx, scope, { body: sent, origin })
       const wanted = { ...parseSsrUpgrade({ ...body, device_ids: [deviceId] }), isNamedByPath: true }
-      if (body.dry_run === true) return presentPreview(await previewSsrUpgrade(ctx, scope, { wanted, origin, body }))
+      if (body.dry_run === true)
+        return presentPreview(await previewSsrUpgrade(ctx, scope, { wanted, origin, body }), body)
       return presentSsrUpgrade(await createSsrUpgrade(ctx, scope, wanted))
     },
   }),

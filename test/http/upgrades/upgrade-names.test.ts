@@ -10,6 +10,7 @@ const read = async (path: string) => (await harness.server.call('GET', path, { a
 it('an upgrade shows its name in its record, its report, the lists and its alarm', async () => {
   const gate = { phase_gates: [{ phase: 0, wait_for: 'approval' }] }
   const { body: plan } = await post({ all_sites: true, name: NAME, ...gate, dry_run: true })
+  expect(plan).toMatchObject({ name: NAME })
   const { body } = await post({ plan_id: plan.plan_id })
   expect(body).toMatchObject({ id: plan.plan_id, name: NAME })
   expect((await get('')).body).toMatchObject([{ id: body.id, name: NAME }])
@@ -28,7 +29,7 @@ it('one without a name has none, and an impossible one is refused', async () => 
   const { body } = await post({ all_sites: true })
   expect(body).not.toHaveProperty('name')
   expect((await read(`/orgs/${harness.admin.orgId}/upgrades/${body.id}`)).name).toBeUndefined()
-  for (const name of ['', 'x'.repeat(101), 7])
+  for (const name of ['', '  ', 'x'.repeat(101), 7])
     expect(await post({ all_sites: true, name })).toMatchObject({
       status: 400,
       body: { detail: expect.stringContaining('Invalid field name') },

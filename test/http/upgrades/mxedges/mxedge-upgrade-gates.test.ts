@@ -39,6 +39,7 @@ describe('an upgrade of edge appliances', () => {
     const gate = { phase: 0, wait_for: 'approval', prevent_self_approval: true }
     const { body: plan } = await given.post(given.tunterm({ name: 'Tunnels', phase_gates: [gate], dry_run: true }))
     const reason = 'its start waits for an approval by a person who has not created the upgrade'
+    expect(plan.name).toBe('Tunnels')
     expect(plan.notes).toEqual([{ reason: `The upgrade does not begin at once: ${reason}` }])
     const { body: record } = await given.post({ plan_id: plan.plan_id })
     const held = { by: 'approval', phase: 0, reason }
