@@ -26,6 +26,7 @@ interface MxedgeUpgradeChange {
   readonly siteId?: string | null
   readonly type: MxedgeUpgradeChangeType
   readonly message: string
+  readonly before?: Record<string, unknown>
   /** Such as `reason`, and `total` of the appliances that it concerns. */
   readonly after?: Readonly<Record<string, unknown>>
   readonly at: Date

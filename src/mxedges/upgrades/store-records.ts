@@ -172,6 +172,21 @@ export async function resumeUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, nowMs:
   noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
 }
 
+/** Updates the request of a locked upgrade by one that has the same plan. */
+export async function updateRequest(
+  tx: Tx,
+  { orgId, id }: MxedgeUpgrade,
+  request: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await tx
+    .updateTable('mxedgeUpgrade')
+    .set({ request: json(request) })
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .execute()
+  noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
+}
+
 /** Records who opens a phase of a locked upgrade. */
 export async function insertApproval(tx: Tx, { orgId, id }: MxedgeUpgrade, approval: PhaseApproval): Promise<void> {
   await tx

@@ -58,14 +58,17 @@ export function pauseMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string):
     message: () => messageOf('Pause', id),
     concerns: ({ finishedAt, stopping, hold: present }) =>
       finishedAt === null && stopping === null && present?.by !== 'user',
-    change: (tx, upgrade) => pauseUpgrade(tx, upgrade, over(hold, upgrade.hold)),
+    change: (tx, upgrade) => pauseUpgrade(tx, upgrade, pauseOver(hold, upgrade.hold)),
   })
 }
 
-/** Adds why, and since when, the upgrade waits already. */
-function over(hold: UpgradeHold, present: UpgradeHold | null): UpgradeHold {
-  if (present === null) return hold
-  return { ...hold, reason: `${hold.reason} (before: ${present.reason})`, since_ms: present.since_ms }
+const BEFORE = ' (before: '
+
+/** Returns the pause of an upgrade by a person, with why, and since when, it waits without the pause. */
+export function pauseOver(pause: UpgradeHold, wait: UpgradeHold | null): UpgradeHold {
+  const [alone = ''] = pause.reason.split(BEFORE)
+  if (wait === null) return { ...pause, reason: alone }
+  return { ...pause, reason: `${alone}${BEFORE}${wait.reason})`, since_ms: wait.since_ms }
 }
 
 /**

@@ -38,3 +38,10 @@ export interface MxedgeUpgradeRequest {
   /** The body as it came, for the record. */
   readonly document: Readonly<Record<string, unknown>>
 }
+
+/** The request of an upgrade after a change. */
+export interface MxedgeUpgradeRevision {
+  readonly request: MxedgeUpgradeRequest
+  /** True if the change concerns nothing that a plan depends on. */
+  readonly keepsPlan: boolean
+}

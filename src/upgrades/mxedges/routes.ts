@@ -17,7 +17,7 @@ import { previewMxedgeUpgrade } from './preview-mxedge-upgrade.ts'
 import { retryMxedgeUpgrade } from './retry-mxedge-upgrade.ts'
 import { updateMxedgeUpgrade } from './update-mxedge-upgrade.ts'
 import { MxedgeExcludeBody, MxedgeExcludeReply, parseMxedgeExclusion, presentMxedgeExclusion } from './wire-exclude.ts'
-import { mergeMxedgeUpgrade, parseMxedgeUpgrade } from './wire-parse.ts'
+import { parseMxedgeUpgrade, reviseMxedgeUpgrade } from './wire-parse.ts'
 import { MxedgePlanOutdatedReply, MxedgePreviewReply, presentMxedgePreview } from './wire-preview.ts'
 import { MxedgeRetryBody, MxedgeRetryReply, parseMxedgeRetry, presentMxedgeRetry } from './wire-retry.ts'
 import {
@@ -118,7 +118,7 @@ export const mxedgeUpgradeOperations: Operation[] = [
     body: MxedgeUpgradeUpdateBody,
     reply: MxedgeUpgradeReply,
     run: async (ctx, { scope, params: { upgrade_id: id }, body }) => {
-      await updateMxedgeUpgrade(ctx, scope, { id, parse: (before) => mergeMxedgeUpgrade(before, body) })
+      await updateMxedgeUpgrade(ctx, scope, { id, revise: (upgrade) => reviseMxedgeUpgrade(upgrade, body) })
       return readUpgrade(ctx, scope, id)
     },
   }),

@@ -1,38 +1,35 @@
-import { type PlaceScope, coversOrg } from '../../access/scope.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { type PlaceScope, coversOrg, siteIdOf } from '../../access/scope.ts'
+import { appendMxedgeUpgradeChange } from '../../mxedges/upgrades/append-change.ts'
 import { deleteTargets, replaceUpgrade } from '../../mxedges/upgrades/store-create.ts'
-import { lockUpgrade } from '../../mxedges/upgrades/store-records.ts'
+import { type MxedgeUpgrade, lockUpgrade, updateRequest } from '../../mxedges/upgrades/store-records.ts'
 import { lockUnfinishedUpgrades } from '../../mxedges/upgrades/store-takeover.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/database/db.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { takeOver } from './take-over.ts'
+import { pauseOver } from './change-mxedge-upgrade.ts'
 import { appendRequest, planUpgrade } from './create-mxedge-upgrade.ts'
-import type { MxedgeUpgradeRequest } from './request.ts'
+import type { MxedgeUpgradeRequest, MxedgeUpgradeRevision } from './request.ts'
 
 /**
- * Changes an upgrade that has not begun, and plans it again.
- * @param parse Parses the changed request.
+ * Changes an upgrade that has not begun, and plans it again unless the change is only about its name.
+ * @param revise Applies the change to the request of the upgrade.
  * @throws AppError not_found; conflict once it has begun or was cancelled; invalid as for a new one, and at a site for one of the
  *   organization, whose request may select appliances of any site.
  */
 export async function updateMxedgeUpgrade(
   ctx: Context,
   scope: PlaceScope,
-  {
-    id,
-    parse,
-  }: {
-    readonly id: string
-    readonly parse: (before: Readonly<Record<string, unknown>>) => MxedgeUpgradeRequest
-  },
+  { id, revise }: { readonly id: string; readonly revise: (upgrade: MxedgeUpgrade) => MxedgeUpgradeRevision },
 ): Promise<void> {
-  const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     await shareOrg(tx, scope)
     // It may take over appliances of other upgrades, which all transactions lock in the same order.
     await lockUnfinishedUpgrades(tx, scope)
-    const { status, stopping, siteId, hold, request: before } = await lockUpgrade(tx, scope, id)
+    const upgrade = await lockUpgrade(tx, scope, id)
+    const { status, stopping, siteId } = upgrade
     if (siteId === null && !coversOrg(scope))
       throw new AppError(
         'invalid',
@@ -40,21 +37,51 @@ export async function updateMxedgeUpgrade(
       )
     if (status !== 'queued' || stopping !== null)
       throw new AppError('conflict', `The upgrade is ${stopping ?? status}; only one that is queued can be changed`)
-    await deleteTargets(tx, scope, id)
-    const nowMs = ctx.serviceClock.nowMs()
-    const planned = await planUpgrade(tx, scope, { id, siteId, request: parse(before), now: at, nowMs })
-    await takeOver(tx, scope, planned, { now: at, nowMs })
-    const { plan, joining } = planned.upgrade
-    // A pause by a person goes on, unless nothing is left to pause and nothing joins.
-    const isPaused = hold?.by === 'user' && (plan.planned > 0 || joining !== null)
-    const upgrade = isPaused ? { ...planned.upgrade, hold } : planned.upgrade
-    await replaceUpgrade(tx, scope, upgrade, { at, nowMs })
-    await appendRequest(tx, scope, {
-      ...planned,
-      upgrade,
-      type: 'UPGRADE_CHANGED',
-      message: `Change upgrade ${id} to`,
-      at,
-    })
+    const { request, keepsPlan } = revise(upgrade)
+    return keepsPlan ? rename(ctx, tx, scope, { upgrade, request }) : replan(ctx, tx, scope, { upgrade, request })
+  })
+}
+
+interface Revised {
+  readonly upgrade: MxedgeUpgrade
+  readonly request: MxedgeUpgradeRequest
+}
+
+/** Keeps the plan with its approvals. */
+async function rename(
+  ctx: Context,
+  tx: Tx,
+  scope: PlaceScope,
+  { upgrade, request: { document } }: Revised,
+): Promise<void> {
+  const { id, siteId, request: before } = upgrade
+  if (isDeepStrictEqual(before, document)) return
+  await updateRequest(tx, upgrade, document)
+  await appendMxedgeUpgradeChange(tx, scope, {
+    ...{ id, type: 'UPGRADE_CHANGED', at: ctx.clock.now(), siteId: siteId ?? siteIdOf(scope) },
+    message: `Rename upgrade ${id} of edge appliances`,
+    before: { name: before['name'] ?? null },
+    after: { name: document['name'] ?? null },
+  })
+}
+
+async function replan(ctx: Context, tx: Tx, scope: PlaceScope, { upgrade, request }: Revised): Promise<void> {
+  const { id, siteId, hold } = upgrade
+  const at = ctx.clock.now()
+  const nowMs = ctx.serviceClock.nowMs()
+  await deleteTargets(tx, scope, id)
+  const planned = await planUpgrade(tx, scope, { id, siteId, request, now: at, nowMs })
+  await takeOver(tx, scope, planned, { now: at, nowMs })
+  const { plan, joining, hold: wait } = planned.upgrade
+  // A pause by a person goes on, unless nothing is left to pause and nothing joins.
+  const isPaused = hold?.by === 'user' && (plan.planned > 0 || joining !== null)
+  const revised = isPaused ? { ...planned.upgrade, hold: pauseOver(hold, wait) } : planned.upgrade
+  await replaceUpgrade(tx, scope, revised, { at, nowMs })
+  await appendRequest(tx, scope, {
+    ...planned,
+    upgrade: revised,
+    type: 'UPGRADE_CHANGED',
+    message: `Change upgrade ${id} to`,
+    at,
   })
 }

@@ -1,14 +1,16 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type PackageName, packageNames } from '../../firmware/packages/package.ts'
 import { mergeDocument, omitFields } from '../../http/bodies/documents.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
+import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { START_PHASE } from '../../rollout/rollout.ts'
 import { parseStartGate, refuseUngated } from '../strategies/gate-fields.ts'
 import { commonStrategies } from '../strategies/index.ts'
 import type { Strategy } from '../strategies/strategy.ts'
 import { parseEnd, parseInstants, parseWindows } from '../wire-parse.ts'
-import type { MxedgeUpgradeRequest } from './request.ts'
-import type { MxedgeUpgradeBody } from './wire.ts'
+import type { MxedgeUpgradeRequest, MxedgeUpgradeRevision } from './request.ts'
+import { type MxedgeUpgradeBody, presentMxedgeUpgradeItem } from './wire.ts'
 
 /**
  * Parses the body of an upgrade request, with the defaults filled in.
@@ -64,12 +66,22 @@ function parseInclusion({ include_new: includeNew = false, mxedge_ids: ids }: Mx
   return includeNew
 }
 
-/** Applies a change to an earlier request: the fields that it names replace the former ones, or are unset. */
-export function mergeMxedgeUpgrade(
-  before: Readonly<Record<string, unknown>>,
-  body: MxedgeUpgradeBody,
-): MxedgeUpgradeRequest {
-  return parseMxedgeUpgrade(mergeDocument(before, omitFields(body, readOnlyOf('MxedgeUpgrade'))))
+/**
+ * Applies a change to an upgrade: the fields that it names replace those of the former request, or are unset. Fields with the value that
+ * the record shows change nothing, because clients send whole records back.
+ */
+export function reviseMxedgeUpgrade(upgrade: MxedgeUpgrade, body: MxedgeUpgradeBody): MxedgeUpgradeRevision {
+  const { request } = upgrade
+  const shown: Readonly<Record<string, unknown>> = presentMxedgeUpgradeItem(upgrade)
+  const changes = Object.entries(omitFields(body, readOnlyOf('MxedgeUpgrade'))).filter(([field, value]) =>
+    field.startsWith('-')
+      ? Object.hasOwn(request, field.slice(1))
+      : ![request[field], shown[field]].some((present) => isDeepStrictEqual(present, value)),
+  )
+  return {
+    request: parseMxedgeUpgrade(mergeDocument(request, Object.fromEntries(changes))),
+    keepsPlan: changes.every(([field]) => field === 'name' || field === '-name'),
+  }
 }
 
 /** @throws AppError invalid naming a service that has no package. */

@@ -159,11 +159,38 @@ describe('an upgrade of edge appliances', () => {
     const { body: later } = await change({ start_time: nowS() + 7200 })
     expect([later.held, later.approvals]).toMatchObject([{ approvals_missing: 2 }, undefined])
     await given.act(id, 'pause')
-    expect((await change({ '-phase_gates': '' })).body.held).toMatchObject({ by: 'user' })
+    const pause = `paused by ${given.world.org.email}`
+    const before = ' (before: its start waits for 2 of 2 approvals by different people)'
+    expect(later.held.reason).toBe(before.slice(' (before: '.length, -1))
+    expect((await find(given.world, id)).held).toMatchObject({ by: 'user', reason: `${pause}${before}` })
+    expect((await change({ '-phase_gates': '' })).body.held).toMatchObject({ by: 'user', reason: pause })
+    expect((await change({ phase_gates: [gate] })).body.held).toMatchObject({ reason: `${pause}${before}` })
+    expect((await change({ '-phase_gates': '' })).body.held).toMatchObject({ reason: pause })
     await given.act(id, 'resume')
     clock.advance(121 * MINUTE_MS)
     await given.play()
     expect(await countsOf(id)).toMatchObject({ success: 3 })
+  })
+
+  it('keeps its approvals and its plan with a change of its name, also by the whole record', async () => {
+    const gate = { phase: 0, wait_for: 'approval', approvals: 2 }
+    const { id } = await upgrade(given.world, given.tunterm({ ...canary, phase_gates: [gate] }))
+    expect(await approve(id, { phase: 0 })).toMatchObject({ status: 200 })
+    const record = await find(given.world, id)
+    const change = async (body: object): Promise<AnyJson> => {
+      const path = `/orgs/${given.world.org.orgId}/mxedges/upgrade/${id}`
+      const answer = await given.world.call('PUT', path, { body })
+      expect(answer.status).toBe(200)
+      return answer.body
+    }
+    clock.advance(60 * MINUTE_MS)
+    expect(await change({ ...record, name: 'Tunnels' })).toEqual({ ...record, name: 'Tunnels' })
+    expect(await change({ ...record, name: 'Tunnels' })).toEqual({ ...record, name: 'Tunnels' })
+    expect(await change({ '-name': '', '-end_time': '' })).toEqual(record)
+    const rename = `Rename upgrade ${id} of edge appliances`
+    const [last, first, approval] = await messagesOf(id)
+    expect([last, first, approval]).toEqual([rename, rename, expect.stringMatching('^Approve the start')])
+    expect(await change({ strategy: 'big_bang' })).not.toHaveProperty('approvals')
   })
 
   it('keeps its approvals when appliances join it', async () => {

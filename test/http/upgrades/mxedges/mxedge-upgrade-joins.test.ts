@@ -143,8 +143,7 @@ describe('include_new', () => {
     await sql`insert into mxedge_upgrade_joining_failure
       select ${org.orgId}::uuid, ${record.id}::uuid, ${box}::uuid, 'could not be taken in'`.execute(world.ctx.db)
     const path = `/orgs/${org.orgId}/mxedges/upgrade/${record.id}`
-    // The record is taken back as it is.
-    const again = await world.call('PUT', path, { as: org, body: record })
+    const again = await world.call('PUT', path, { as: org, body: { ...record, start_time: start_time + 1 } })
     expect(again).toMatchObject({ status: 200, body: { awaited: 1, notes: [{ mxedge_id: busy }] } })
     const { body: changed } = await world.call('PUT', path, { as: org, body: { ...body, include_new: false } })
     expect(changed).toMatchObject({ include_new: false, notes: [{ mxedge_id: busy }] })
