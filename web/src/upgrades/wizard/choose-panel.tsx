@@ -41,6 +41,7 @@ export function ChoosePanel(props: ChooseFieldsProps) {
         />
         <Fields {...props} />
         <CommonFields {...props} />
+        {kind === 'device' && <RuleField {...props} />}
       </div>
     </Panel>
   )
@@ -103,15 +104,22 @@ function DeviceFields({ orgId, ...fields }: ChooseFieldsProps) {
         onChange={({ currentTarget: { value } }) => onChange({ start: value })}
       />
       <EndField {...fields} />
-      <Textarea
-        label="Rules"
-        description="Only devices that one of these lines fits, such as match_name[0:3]=lab, match_model=EAP102"
-        rows={2}
-        value={draft.rules ?? ''}
-        error={errorOf('rules')}
-        onChange={({ currentTarget: { value } }) => onChange({ rules: value === '' ? undefined : value })}
-      />
     </>
+  )
+}
+
+/** Which of the chosen devices are upgraded. */
+function RuleField({ draft, errorOf, onChange }: ChooseFieldsProps) {
+  return (
+    <Textarea
+      className="wide-field"
+      label="Rules"
+      description="Only devices that one of these lines fits, such as match_name[0:3]=lab, match_model=EAP102"
+      rows={2}
+      value={draft.rules ?? ''}
+      error={errorOf('rules')}
+      onChange={({ currentTarget: { value } }) => onChange({ rules: value === '' ? undefined : value })}
+    />
   )
 }
 
