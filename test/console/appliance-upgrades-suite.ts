@@ -67,7 +67,7 @@ export function testApplianceUpgrades(opened: () => SignedIn): void {
       await page.getByText('Upgrades 2 appliances in 2 phases').waitFor()
       await page.getByRole('button', { name: 'Start the upgrade…' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
-      await page.getByRole('heading', { name: 'Tunnels to tunterm 2.0.0' }).waitFor()
+      await page.getByRole('heading', { name: 'Tunnels, to tunterm 2.0.0' }).waitFor()
       await page.locator('.note').getByText('its start waits for an approval', { exact: true }).waitFor()
       await page.getByText('Waits before its start: 0 of 2 upgraded').waitFor()
       await press(page, 'Approve the start')

@@ -3,6 +3,7 @@ import {
   type Overview,
   goalText,
   titleOf,
+  headingOf,
   noteOf,
   parseListSearch,
   sharesOf,
@@ -66,4 +67,6 @@ it('shows upgrades that wait first, and each once', () => {
 it('names an upgrade by its name and its goal', () => {
   expect(titleOf({ target_version: '3.2.0' })).toBe('To 3.2.0')
   expect(titleOf({ name: 'Friday', target_version: '3.2.0' })).toBe('Friday, to 3.2.0')
+  expect(headingOf({}, { target_version: '3.2.0' })).toBe('Upgrade to 3.2.0')
+  expect(headingOf({ name: 'Friday' }, { target_version: '3.2.0' })).toBe('Friday, to 3.2.0')
 })

@@ -55,8 +55,8 @@ export function titleOf({ name, ...goal }: Goal & Pick<Overview, 'name'>): strin
 }
 
 /** Returns the heading of the page of an upgrade. */
-export function headingOf({ name = 'Upgrade' }: Pick<Overview, 'name'>, goal: Goal): string {
-  return `${name} to ${goalText(goal)}`
+export function headingOf({ name }: Pick<Overview, 'name'>, goal: Goal): string {
+  return name === undefined ? `Upgrade to ${goalText(goal)}` : titleOf({ ...goal, name })
 }
 
 /** Returns what determines the state of an upgrade. */
