@@ -90,6 +90,7 @@ async function take(page: Page, { name, path, text, act }: Shot, view: string): 
     await page.goto(path, { waitUntil: 'domcontentloaded' })
     await page.getByText(text).first().waitFor()
     await act?.(page)
+    await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' })
   } catch (error) {
     complain(`${name} in ${view}: ${String(error)}`)
   }

@@ -45,15 +45,28 @@ async function startUpgrades(url: string, demo: Demo): Promise<Upgrades> {
   const start = async (body: object) => (await post(url, demo, '/devices/upgrade', body)).id ?? ''
   const canary = { strategy: 'canary', canary_phases: [30, 100], version: '3.2.0' }
   const upgrades = {
-    completed: await start({ site_ids: [tokyo], models: ['EAP102'], strategy: 'big_bang', version: '3.2.0' }),
-    stopped: await start({ ...canary, site_ids: [newYork], models: ['EAP104'], version: '4.0.0' }),
+    completed: await start({
+      name: 'Pilot in Tokyo',
+      site_ids: [tokyo],
+      models: ['EAP102'],
+      strategy: 'big_bang',
+      version: '3.2.0',
+    }),
+    stopped: await start({
+      ...canary,
+      name: 'Trial in New York',
+      site_ids: [newYork],
+      models: ['EAP104'],
+      version: '4.0.0',
+    }),
     gated: await start({
       ...canary,
+      name: 'Rest of Tokyo',
       site_ids: [tokyo],
       models: ['EAP104'],
       phase_gates: [{ phase: 1, wait_for: 'approval' }],
     }),
-    paused: await start({ ...canary, site_ids: [berlin], models: ['ECS4125-10P'] }),
+    paused: await start({ ...canary, name: 'Switches in Berlin', site_ids: [berlin], models: ['ECS4125-10P'] }),
   }
   await post(url, demo, `/devices/upgrade/${upgrades.paused}/pause`, {})
   const others = { routers: await upgradeRouter(url, demo), appliances: await upgradeAppliances(url, demo) }
@@ -61,7 +74,7 @@ async function startUpgrades(url: string, demo: Demo): Promise<Upgrades> {
   await untilSite(url, demo, upgrades.stopped, 'failed')
   const gates = [{ phase: 2, wait_for: 'approval' }]
   const all = { all_sites: true, strategy: 'canary', version: '3.2.0', max_failure_percentage: 10, phase_gates: gates }
-  return { ...upgrades, ...others, running: await start(all) }
+  return { ...upgrades, ...others, running: await start({ ...all, name: 'Autumn round' }) }
 }
 
 async function upgradeRouter(url: string, demo: Demo): Promise<string> {
