@@ -6,11 +6,14 @@ import { imageUrl } from '../platform/images/image-url.ts'
 import { type CommandResult, listCommandResults, listRecentResults } from './commands/store-list.ts'
 import { listDeviceStatsById } from './stats/store.ts'
 import { presentStats } from './stats/wire.ts'
+import { listClientsById } from './telemetry/store-clients.ts'
+import { presentClients } from './telemetry/wire-clients.ts'
 import { listDevicesById } from './store.ts'
 import { presentDevice } from './wire.ts'
 
 const devices = site('/devices', { needs: 'read' })
 const stats = site('/stats/devices', { needs: 'read' })
+const clients = site('/stats/clients', { needs: 'read' })
 
 /** Clients send a command before they subscribe to its result. */
 const RECENT_MS = 10_000
@@ -28,7 +31,12 @@ const devicesOf = (siteId: string): string => `/sites/${siteId}/devices`
 
 /** Live changes of devices. Source: contract notes, "Live updates". */
 export const deviceStream: StreamPart = {
-  channels: [{ at: devices, kinds: ['device', 'device_left'] }, { at: stats, kinds: ['device_stats'] }, commandChannel],
+  channels: [
+    { at: devices, kinds: ['device', 'device_left'] },
+    { at: stats, kinds: ['device_stats'] },
+    { at: clients, kinds: ['device_clients'] },
+    commandChannel,
+  ],
   sources: [
     {
       kind: 'device',
@@ -64,6 +72,17 @@ export const deviceStream: StreamPart = {
           channels: [`/sites/${device.siteId}/stats/devices`],
           data: presentStats(device, now),
         }))
+      },
+    },
+    {
+      kind: 'device_clients',
+      async read(ctx, scope, ids) {
+        const found = await listClientsById(ctx.db, scope, ids)
+        return found.flatMap((device) =>
+          presentClients(device)
+            .filter(({ type }) => type === 'wireless')
+            .map((data) => ({ channels: [`/sites/${device.siteId}/stats/clients`], data })),
+        )
       },
     },
     {

@@ -4,10 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { WebSocket } from 'ws'
 import { recordCommandsSent } from '../../src/devices/commands/record-commands.ts'
 import { endAlarms, raiseAlarms } from '../../src/events/alarms/store.ts'
+import { currentAccessPoint } from '../../src/gateway/ucentral/state/samples.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { recordOutcomes } from '../support/fleets/record.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
-import { type MadeDevice, addSite, claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
+import { type MadeDevice, addSite, claimNewDevice, connectDevice, reportState } from '../support/fleets/devices.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type StreamClient, openStream } from '../support/peers/stream-client.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -84,6 +85,17 @@ describe('the stream', () => {
     })
     const shown = await server.call('GET', `/sites/${siteId}/stats/devices/${device.id}`)
     expect(Object.keys(told.data).toSorted()).toEqual(Object.keys(shown.body).toSorted())
+  })
+
+  it('sends the wireless clients of a device with each of its reports', async () => {
+    const client = await open()
+    const channel = `/sites/${siteId}/stats/clients`
+    expect(await client.subscribe(channel)).toMatchObject({ event: 'channel_subscribed', channel })
+    const session = await connectDevice(server.ctx, device.mac)
+    await reportState(server, session, { state: currentAccessPoint, uptime: 100 })
+    const { body } = await server.call('GET', `/sites/${siteId}/stats/clients`)
+    expect(body).toHaveLength(3)
+    for (const data of body) expect(await client.next()).toMatchObject({ event: 'data', channel, data })
   })
 
   it('sends changed, moved and unclaimed devices', async () => {

@@ -87,6 +87,7 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
       listSiteDevicesStats: {},
       getSiteDeviceStats: {},
       getSiteAllClientsStatsByDevice: {},
+      listSiteWirelessClientsStats: {},
       getSiteDeviceSeries: {},
       getSiteSwitchesMetrics: {},
       getSiteGatewayMetrics: {},

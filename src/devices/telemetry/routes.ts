@@ -7,11 +7,11 @@ import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid, named } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/errors.ts'
-import { findClients } from './store-clients.ts'
+import { findClients, listSiteClients } from './store-clients.ts'
 import { type MetricsOf, findConfigTotals, findPortTotals, listMajorVersions } from './store-metrics.ts'
 import { listRadioMacs } from './store-radio-macs.ts'
 import { listBuckets } from './store-series.ts'
-import { ClientReply, presentClients } from './wire-clients.ts'
+import { ClientReply, SiteClientsQuery, presentClient, presentClients } from './wire-clients.ts'
 import {
   GatewayMetricsReply,
   SwitchMetricsQuery,
@@ -63,6 +63,19 @@ export const telemetryOperations: Operation[] = [
       if (found === undefined) throw notFound(deviceId)
       return presentClients(found)
     },
+  }),
+  listOperation({
+    id: 'listSiteWirelessClientsStats',
+    summary: 'List the clients of the connected devices of a site',
+    tag,
+    at: site('/stats/clients', { needs: 'read' }),
+    query: SiteClientsQuery,
+    item: ClientReply,
+    run: async (ctx, { scope, query, page }) =>
+      presentPage(
+        await listSiteClients(ctx.db, scope, { kind: query.wired === true ? 'wired' : 'wireless', page }),
+        presentClient,
+      ),
   }),
   operation({
     id: 'getSiteDeviceSeries',

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { NO_ID, Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { addMs, epochS } from '../../platform/time/clock.ts'
-import type { DeviceClients } from './store-clients.ts'
+import { pageQuery } from '../../http/lists/lists.ts'
+import type { ClientDevice, DeviceClients, FoundClient } from './store-clients.ts'
 import type { WiredClient, WirelessClient } from './telemetry.ts'
 
 /** The counters of a wireless client; zeros for a wired one. */
@@ -58,6 +59,20 @@ export const ClientReply = named(
 )
 type Client = Static<typeof ClientReply> & Readonly<Record<string, unknown>>
 
+/** Source: the published document, `listSiteWirelessClientsStats`. */
+export const SiteClientsQuery = Type.Object({
+  ...pageQuery,
+  wired: Type.Optional(
+    Type.Boolean({ default: false, description: 'true: the wired clients, false: the wireless ones' }),
+  ),
+})
+
+export function presentClient(found: FoundClient): Client {
+  return found.kind === 'wired'
+    ? presentWired(found.client, found, found.reportedAt)
+    : presentWireless(found.client, found, found.reportedAt)
+}
+
 export function presentClients(found: DeviceClients): Client[] {
   const { clients, reportedAt } = found
   if (clients === null || reportedAt === null) return []
@@ -84,7 +99,7 @@ const unknown = {
   tx_retries: 0,
 }
 
-function ofDevice({ deviceId, mac, siteId }: DeviceClients) {
+function ofDevice({ deviceId, mac, siteId }: ClientDevice) {
   return {
     ...unknown,
     ap_id: deviceId,
@@ -97,7 +112,7 @@ function ofDevice({ deviceId, mac, siteId }: DeviceClients) {
   }
 }
 
-function presentWireless(client: WirelessClient, device: DeviceClients, at: Date): Client {
+function presentWireless(client: WirelessClient, device: ClientDevice, at: Date): Client {
   const { connected_s, idle_s = 0, vlan, channel = 0, ssid = '', proto = '', rssi = 0, snr = 0, ...known } = client
   const { rx_pkts, tx_pkts, rx_bps = 0, tx_bps = 0, ...rest } = known
   return {
@@ -120,7 +135,7 @@ function presentWireless(client: WirelessClient, device: DeviceClients, at: Date
   }
 }
 
-function presentWired({ mac, port, vlan, ip }: WiredClient, device: DeviceClients, at: Date): Client {
+function presentWired({ mac, port, vlan, ip }: WiredClient, device: ClientDevice, at: Date): Client {
   return {
     ...ofDevice(device),
     mac,

@@ -1,5 +1,5 @@
 import { systemScope } from '../../access/scope.ts'
-import { type ChangeKind, MAX_NAMED, parseChanges } from '../../platform/database/changes.ts'
+import { type ChangeKind, MAX_NAMED, kindsWith, parseChanges } from '../../platform/database/changes.ts'
 import type { Context } from '../../platform/context.ts'
 import type { ChangeSource, ChangedObject } from './channel.ts'
 import { type History, type Message, createHistory } from './history.ts'
@@ -80,19 +80,23 @@ export function createHub(ctx: Context, sources: readonly ChangeSource[]): Hub {
     }
   }
 
+  function onChanges(kind: ChangeKind, orgId: string, named: readonly string[]): void {
+    const key = keyOf(kind, orgId)
+    if (!heard.has(key)) return
+    const ids = waiting.get(key) ?? new Set()
+    for (const id of named) ids.add(id)
+    if (named.length > 0 && ids.size <= MAX_NAMED) waiting.set(key, ids)
+    else {
+      waiting.delete(key)
+      sendMissed(kind, orgId)
+    }
+  }
+
   function onHints(hints: Iterable<string>): void {
     if (open.size === 0) return
     for (const hint of hints) {
-      const { kind, orgId, ids: named } = parseChanges(hint)
-      const key = keyOf(kind, orgId)
-      if (!heard.has(key)) continue
-      const ids = waiting.get(key) ?? new Set()
-      for (const id of named) ids.add(id)
-      if (named.length > 0 && ids.size <= MAX_NAMED) waiting.set(key, ids)
-      else {
-        waiting.delete(key)
-        sendMissed(kind, orgId)
-      }
+      const { kind, orgId, ids } = parseChanges(hint)
+      for (const each of kindsWith(kind)) onChanges(each, orgId, ids)
     }
     if (waiting.size > 0) timer ??= setTimeout(readSoon, GATHER_MS)
   }

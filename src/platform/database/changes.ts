@@ -7,6 +7,8 @@ import { wakeAfterCommit } from './wakes.ts'
 export type ChangeKind =
   | 'device'
   | 'device_stats'
+  /** What a device reports of its clients: nobody notes it, because it changes with the statistics. */
+  | 'device_clients'
   | 'device_left'
   | 'command_end'
   | 'mxedge'
@@ -17,6 +19,11 @@ export type ChangeKind =
   | 'upgrade'
   | 'site_upgrade'
   | 'mxedge_upgrade'
+
+/** Returns the kinds that change with one that was noted, itself included. */
+export function kindsWith(noted: ChangeKind): readonly ChangeKind[] {
+  return noted === 'device_stats' ? [noted, 'device_clients'] : [noted]
+}
 
 export interface Changes {
   readonly kind: ChangeKind

@@ -243,6 +243,36 @@ describe('clients of a device', () => {
   })
 })
 
+describe('clients of a site', () => {
+  type Listed = { mac: string; ap_mac: string }
+  const list = async (query = '') => (await site(`stats/clients?${query}`)).body as Listed[]
+
+  it('are those of all its connected devices, each once and with what its own device says of it', async () => {
+    const all = await list()
+    expect(all.map(({ mac }) => mac)).toEqual([...new Set(all.map(({ mac }) => mac))].toSorted())
+    const ofNewer = (await site(`stats/devices/${newer.id}/clients`)).body
+    expect(all.filter(({ ap_mac: ap }) => ap === newer.mac)).toEqual(ofNewer.slice(0, 3))
+    const wired = await list('wired=True')
+    expect(wired.map(({ mac }) => mac)).toEqual(expect.arrayContaining(['020000000011', '020000000012']))
+    const { body, headers } = await site('stats/clients?limit=1&page=2&duration=1h')
+    expect(body).toEqual(all.slice(1, 2))
+    expect(headers.get('x-page-total')).toBe(String(all.length))
+  })
+
+  it('are with the device that has reported them last, and gone with it', async () => {
+    const [roaming] = await list()
+    const next = await claimNewDevice(server, { siteId })
+    const session = await connectDevice(server.ctx, next.mac)
+    sessions.set(next.id, session)
+    now = addMs(now, 1000)
+    await report(next, currentAccessPoint, 100)
+    const isThere = async () => (await list()).some(({ mac, ap_mac: ap }) => mac === roaming?.mac && ap === next.mac)
+    expect(await isThere()).toBe(true)
+    await recordEnds(server.ctx, [session])
+    expect(await isThere()).toBe(false)
+  })
+})
+
 describe('the series of a device', () => {
   const seriesOf = (query: string, { id } = newer) => site(`stats/devices/${id}/series?${query}`)
 

@@ -18,6 +18,7 @@ const SMALL: Readonly<Record<string, string>> = {
   searchOrgInventory: 'no documents of devices',
   searchOrgDevices: 'no documents of devices; texts of neighbors have 255 bytes',
   searchSiteDevices: 'no documents of devices; texts of neighbors have 255 bytes',
+  listSiteWirelessClientsStats: 'names of 64 characters, and numbers',
   listOrgApsMacs: 'at most 256 addresses of radio networks',
   listOrgMxEdgeUpgrades: 'without ids of appliances and without notes',
   listSiteMxEdgeUpgrades: 'without ids of appliances and without notes',
