@@ -59,7 +59,9 @@ beforeAll(async () => {
   server = await startTestServer()
   const operations = operationsOf(await fetchOpenApi(server))
   lists = operations.filter(
-    ({ method, spec }) => method === 'GET' && spec.parameters?.some(({ name }) => name === 'page') === true,
+    ({ method, path, spec }) =>
+      // The pages of counts have values, and no rows.
+      method === 'GET' && !path.endsWith('/count') && spec.parameters?.some(({ name }) => name === 'page') === true,
   )
   large = await makeLargeRows(server)
 })
