@@ -55,6 +55,8 @@ describe('presentStats', () => {
       cpu_stat: { idle: 80 },
       memory_stat: { usage: 75 },
     })
+    const odd = { ...base, type: 'gateway', load: { cpu_percent: 99.99 } } as const
+    expect(presentStats(odd, at)).toMatchObject({ cpu_stat: { idle: 0 } })
     expect(presentStats({ ...base, load: { cpu_percent: 'odd' } }, at)).not.toHaveProperty('cpu_util')
   })
 

@@ -143,7 +143,8 @@ function presentLoad({ type, load, report }: DeviceStats): Record<string, unknow
 function presentCpu(cpu: number | null, report: DeviceStats['report']): Record<string, unknown> {
   const average = report?.unit.load_avg
   if (cpu === null && average === undefined) return {}
-  return { cpu_stat: { ...(cpu !== null && { idle: 100 - cpu }), ...(average !== undefined && { load_avg: average }) } }
+  const idle = cpu !== null && { idle: 100 - Math.round(cpu) }
+  return { cpu_stat: { ...idle, ...(average !== undefined && { load_avg: average }) } }
 }
 
 /**
