@@ -71,6 +71,8 @@ it('says how many messages can be replayed', () => {
   const reasonOf = (parked: number) => decideState({ ...signs, enabled: false, pending: 2, parked }, now).reason
   expect(reasonOf(1)).toBe('The webhook is disabled, and 2 messages wait (1 undelivered one can be replayed)')
   expect(reasonOf(3)).toBe('The webhook is disabled, and 2 messages wait (3 undelivered ones can be replayed)')
+  // The count ends there.
+  expect(reasonOf(10_000)).toContain('(at least 10000 undelivered ones can be replayed)')
   expect(decideState({ ...signs, parked: 3 }, now).reason).toBeNull()
 })
 

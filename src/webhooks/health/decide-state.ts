@@ -13,7 +13,7 @@ export interface WebhookSigns {
   readonly isLimited: boolean
   readonly pending: number
   readonly isPendingExact: boolean
-  /** Messages that were given up, and can be replayed; counted up to a limit. */
+  /** Messages that were given up, and can be replayed; counted up to MAX_PARKED. */
   readonly parked: number
   /** Failed attempts since the last success. */
   readonly failures: number
@@ -29,6 +29,9 @@ export const OVERFLOWING_MS = 3600e3
 
 /** The waiting messages of a lane that is held are counted up to this number; a larger one may be up to 200 too high. */
 export const MAX_COUNTED = 1000
+
+/** Parked messages are counted up to this number. */
+export const MAX_PARKED = 10_000
 
 /**
  * `disabled`: only pings are sent. `paused`: the receiver has requested a pause, or has failed so often that one probe
@@ -59,7 +62,7 @@ export function decideState(signs: WebhookSigns, now: Date): DecidedState {
   const { enabled, disabledWhy, isLimited, pending, isPendingExact, parked, failures, lastError } = signs
   const openUntil = openUntilOf(signs, now)
   const count = isPendingExact ? pending : `about ${pending}`
-  const others = parked === 0 ? '' : ` (${counted(parked, 'undelivered one')} can be replayed)`
+  const others = parked === 0 ? '' : ` (${parkedText(parked)} can be replayed)`
   const waiting = `${pending === 1 ? '1 message waits' : `${count} messages wait`}${others}`
   if (!enabled) return { state: 'disabled', reason: `${disabledText(disabledWhy)}, and ${waiting}` }
   const last = lastError === null ? '' : `: ${lastError}`
@@ -72,6 +75,11 @@ export function decideState(signs: WebhookSigns, now: Date): DecidedState {
   }
   const times = failures === 1 ? 'The last attempt failed' : `The last ${failures} attempts failed`
   return { state: openUntil === null ? 'failing' : 'paused', reason: `${times}, and ${waiting}${last}` }
+}
+
+function parkedText(parked: number): string {
+  const text = counted(parked, 'undelivered one')
+  return parked < MAX_PARKED ? text : `at least ${text}`
 }
 
 /** Decides the state of a webhook of which no attempt has failed. */

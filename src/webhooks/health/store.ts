@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import type { Db } from '../../platform/database/db.ts'
-import { MAX_COUNTED } from './decide-state.ts'
+import { MAX_COUNTED, MAX_PARKED } from './decide-state.ts'
 
 /** The activity of a webhook's deliveries in the database. */
 export interface WebhookActivity {
@@ -31,8 +31,6 @@ export interface WebhookActivity {
 
 /** Bounds the number of attempts that are read for a busy webhook. */
 const MAX_ATTEMPTS = 1000
-/** A number of parked messages that is worth no exact count. */
-const MAX_PARKED = 10_000
 
 /** Finds the activity of a webhook that is of this place. */
 export async function findActivity(
