@@ -27,8 +27,15 @@ export interface ReplayRequest {
 
 export interface Replayed {
   readonly replayed: number
-  /** Delivered messages from then on are left; null if none are. */
-  readonly nextStart: Date | null
+  /** The times of the deliveries that are left for another call; null if none are. */
+  readonly next: DeliveryTimes | null
+}
+
+/** A range with both of its ends. */
+interface DeliveryTimes {
+  readonly start: Date
+  /** The same for all calls that continue the first one, so that none finds what an earlier one has sent again. */
+  readonly end: Date
 }
 
 /** The replay of one webhook. */
@@ -64,30 +71,31 @@ async function replayParked(ctx: Context, scope: PlaceScope, { id, filter, limit
     if (moved === null || isEmpty) break
     replayed += moved
   }
-  return { replayed, nextStart: null }
+  return { replayed, next: null }
 }
 
 async function replayDelivered(ctx: Context, scope: PlaceScope, { id, filter, limits }: Replay): Promise<Replayed> {
-  // Messages that this replay delivers again are not part of it.
-  const now = ctx.clock.now()
-  const bounded = { ...filter, end: filter.end !== null && filter.end < now ? filter.end : now }
+  // What this replay delivers, in this very millisecond at the earliest, is not part of it.
+  const latest = addMs(ctx.clock.now(), -1)
+  const end = filter.end !== null && filter.end < latest ? filter.end : latest
   const most = { count: parkedPortion.count * MAX_BATCHES, bytes: parkedPortion.bytes * MAX_BATCHES }
-  const found = await listDelivered(ctx.db, scope, { webhookId: id, filter: bounded, limit: most.count + 1 })
+  const found = await listDelivered(ctx.db, scope, { webhookId: id, filter: { ...filter, end }, limit: most.count + 1 })
   const { messages, nextStart } = planDelivered(found, most)
-  let [replayed, before] = [0, 0]
+  const nextFrom = (start: Date | null) => (start === null ? null : { start, end })
+  let [replayed, planned] = [0, 0]
   for (const delivered of splitByBytes(messages, ({ length }) => length, parkedPortion)) {
-    const place = before
+    const place = planned
     const requeue = (tx: Tx, { at, byDevice }: BatchState): Promise<number> => {
       const dueAt = (n: number): Date => addMs(at, Math.floor((place + n) / replayPace.count) * replayPace.pauseMs)
       return requeueDelivered(tx, { orgId: scope.orgId, webhookId: id }, { delivered, at, dueAt, byDevice })
     }
     const least = delivered.length
-    const moved = await replayBatch(ctx, scope, { id, limits, what: 'delivered', least, before, requeue })
-    if (moved === null) return { replayed, nextStart: delivered[0]?.deliveredAt ?? nextStart }
+    const moved = await replayBatch(ctx, scope, { id, limits, what: 'delivered', least, before: planned, requeue })
+    if (moved === null) return { replayed, next: nextFrom(delivered[0]?.deliveredAt ?? nextStart) }
     replayed += moved
-    before += delivered.length
+    planned += delivered.length
   }
-  return { replayed, nextStart }
+  return { replayed, next: nextFrom(nextStart) }
 }
 
 interface Batch {

@@ -62,7 +62,12 @@ export const ReplayReply = named(
   Type.Object({
     replayed: Type.Integer({ description: 'at most 10,000; then call again' }),
     next_start: Type.Optional(
-      Type.Number({ description: 'delivered messages are left: call again with it as `start`' }),
+      Type.Number({
+        description: 'delivered messages are left: call again with it as `start`, and `next_end` as `end`',
+      }),
+    ),
+    next_end: Type.Optional(
+      Type.Number({ description: 'what the replay itself delivers comes later, and would be found again' }),
     ),
   }),
 )
@@ -146,8 +151,8 @@ function dateOf(field: string, value: string | number | undefined, now: Date): D
   return value === undefined ? null : parseInstant(field, String(value), now)
 }
 
-export function presentReplayed({ replayed, nextStart }: Replayed): Static<typeof ReplayReply> {
-  return { replayed, ...(nextStart !== null && { next_start: epochS(nextStart) }) }
+export function presentReplayed({ replayed, next }: Replayed): Static<typeof ReplayReply> {
+  return { replayed, ...(next !== null && { next_start: epochS(next.start), next_end: epochS(next.end) }) }
 }
 
 export function presentParked(message: ParkedMessage): Static<typeof ParkedMessageReply> {

@@ -1,4 +1,5 @@
 import { defaultWebhookLimits as limits } from '../../../src/webhooks/limits/limits.ts'
+import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type ReplayRequest, replayMessages } from '../../../src/webhooks/replays/replay-messages.ts'
 import { type ReplayFilter, replayPace } from '../../../src/webhooks/replays/store-parked.ts'
@@ -58,7 +59,7 @@ it('sends delivered messages again with the same id and bytes: by id, by time, a
   const deliveredAt = clock.now()
   const expectReplayed = async (filter: Partial<ReplayFilter>, expected: readonly Received[]) => {
     const before = receiver.received.length
-    expect(await replay(id, filter)).toEqual({ replayed: expected.length, nextStart: null })
+    expect(await replay(id, filter)).toEqual({ replayed: expected.length, next: null })
     const got = (await receiver.waitFor(before + expected.length)).slice(before)
     await settled(id)
     const shown = (all: readonly Received[]) =>
@@ -85,7 +86,7 @@ it('sends delivered messages again with the same id and bytes: by id, by time, a
   clock.advance(1000)
   // Neither test messages nor what was never accepted.
   await expectReplayed({}, [first, second])
-  expect(await replay(id, {}, 'parked')).toEqual({ replayed: 0, nextStart: null })
+  expect(await replay(id, {}, 'parked')).toEqual({ replayed: 0, next: null })
   const audits = await harness.ctx.db.selectFrom('auditLog').select('message').orderBy('id').execute()
   expect(audits.map(({ message }) => message).filter((message) => message.startsWith('Replay'))).toEqual([
     'Replay 2 delivered messages of Webhook "A"',
@@ -108,6 +109,7 @@ it('does not delay another webhook, nor send a message that still waits a second
   await settled(id)
   const held: (() => void)[] = []
   receiver.answer((_request, response) => held.push(() => response.writeHead(200).end()))
+  clock.advance(1)
   expect((await replay(id)).replayed).toBe(60)
   await receiver.waitFor(61)
   // All of them wait, or have no answer yet.
@@ -127,4 +129,26 @@ it('does not delay another webhook, nor send a message that still waits a second
   await receiver.waitFor(120)
   await settled(id)
   await live.kill()
+})
+
+it('finds in further calls only what was delivered before the first one', async () => {
+  const { id } = await harness.addWebhook({ url: receiver.url, topics: ['device-events'] })
+  await deliver(id, ['first'])
+  const others = 10_005
+  await sql`
+    with first as (select d.*, b.req_headers, b.req_payload from webhook_delivery d
+        join webhook_body b on b.org_id = d.org_id and b.created_at = d.created_at and b.delivery_id = d.id
+        where d.webhook_id = ${id}),
+      copy as (select gen_random_uuid() as id, gen_random_uuid() as message_id, place * interval '1 ms' as later
+        from generate_series(1, ${others}) place),
+      bodies as (insert into webhook_body (org_id, delivery_id, req_headers, req_payload, created_at)
+        select org_id, copy.id, req_headers, req_payload, created_at + later from first, copy)
+    insert into webhook_delivery (org_id, id, webhook_id, message_id, topic, attempt, status, req_url, created_at, final)
+    select org_id, copy.id, webhook_id, copy.message_id, topic, attempt, status, req_url, created_at + later, final from first, copy
+  `.execute(harness.ctx.db)
+  clock.advance(60_000)
+  const { replayed, next } = await replay(id)
+  await receiver.waitFor(51)
+  await waitUntil('what was sent again is recorded', async () => (await harness.waiting()).pending < replayed)
+  expect(await replay(id, next ?? {})).toEqual({ replayed: 1 + others - replayed, next: null })
 })
