@@ -45,7 +45,7 @@ export const OrgReply = named(
 export const LatLng = named('LatLng', Type.Object({ lat: Type.Number(), lng: Type.Number() }))
 
 const siteFields = {
-  timezone: Type.Optional(Type.String({ description: 'IANA zone name, default UTC' })),
+  timezone: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'IANA zone name, default UTC' })),
   notes: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   address: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   country_code: Type.Optional(Type.Union([Type.String(), Type.Null()])),

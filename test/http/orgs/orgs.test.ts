@@ -67,6 +67,7 @@ describe('sites', () => {
     const changed = await server.call('PUT', `/sites/${site.id}`, { body })
     expect(changed).toMatchObject({ status: 200, body: { address: null } })
     for (const name of ['country_code', 'latlng']) expect(changed.body).not.toHaveProperty(name)
+    expect(await createSite({ name: 'No zone', timezone: null })).toMatchObject({ timezone: 'UTC' })
   })
 
   it('merge an update at the top level and unset fields by a minus sign', async () => {
