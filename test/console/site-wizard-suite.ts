@@ -63,6 +63,11 @@ export function testSiteWizard(opened: () => ConsoleWorld): void {
     await page.getByText('Invalid field canary_phases: must rise').waitFor()
     await page.locator(':focus').and(page.getByLabel('Upgraded after each phase (%)')).waitFor()
     await page.getByLabel('Upgraded after each phase (%)').fill('50')
+    // A time that was typed into the address without a zone is on the same clock.
+    const typed = new URL(page.url())
+    typed.searchParams.set('end', '2096-10-02T16:06')
+    await page.goto(typed.href)
+    expect(await page.getByLabel('Ends', { exact: true }).inputValue()).toBe('2096-10-02T16:06')
     // The draft is in the address.
     await page.reload()
     expect(await page.getByLabel('Upgraded after each phase (%)').inputValue()).toBe('50')

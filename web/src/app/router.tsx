@@ -14,7 +14,7 @@ import { parseLogSearch } from '../audit/log/log-search.ts'
 import { parseClaimSearch } from '../devices/claim/claim-search.ts'
 import { parseDeviceSearch } from '../devices/device-search.ts'
 import { parseListSearch } from '../upgrades/overview.ts'
-import { parseDraft } from '../upgrades/wizard/draft.ts'
+import { parseDraft, parseInstants } from '../upgrades/wizard/draft.ts'
 import { parseTargetSearch } from '../upgrades/rollout/targets/target-search.ts'
 import { parseSiteSearch, parseWebhooksSearch } from '../webhooks/webhook.ts'
 import { parseDeliverySearch } from '../webhooks/delivery-search.ts'
@@ -166,13 +166,14 @@ const upgradesRoute = createRoute({
 const wizardRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/upgrades/new',
-  validateSearch: parseDraft,
+  validateSearch: parseInstants,
   component: lazyRouteComponent(() => import('../upgrades/wizard/wizard-page.tsx'), 'WizardPage'),
 })
 
 const siteWizardRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/sites/$siteId/upgrades/new',
+  // Its times are on the clock of the site, which the page knows.
   validateSearch: parseDraft,
   component: lazyRouteComponent(() => import('../upgrades/wizard/wizard-page.tsx'), 'SiteWizardPage'),
 })

@@ -195,24 +195,19 @@ const texts = [
   'most',
 ] as const
 
-/**
- * Keeps the known fields of a draft; an address that was typed by hand may contain anything. Its instants without a zone are on the
- * viewer's clock, and the page replaces them in the address.
- */
+/** Keeps the known fields of a draft; an address that was typed by hand may contain anything. */
 export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
   const kind = upgradeKinds.find((one) => one === search['kind'])
-  const instants = new Set<string>(['reboot', 'end', ...((kind ?? defaults.kind) === 'device' ? [] : ['start'])])
   const given = texts.flatMap((name) => {
     const value = search[name]
     // The router reads a text of digits as a number.
     const text = typeof value === 'number' ? String(value) : value
-    return typeof text === 'string' ? [[name, instants.has(name) ? instantOf(text) : text] as const] : []
+    return typeof text === 'string' ? [[name, text] as const] : []
   })
   const lists = (['ids', 'sites', 'models', 'times'] as const).flatMap((name) => {
     const value: unknown = search[name]
     if (!Array.isArray(value)) return []
-    const items = value.filter((item) => typeof item === 'string')
-    return [[name, name === 'times' ? items.map((item) => instantOf(item)) : items] as const]
+    return [[name, value.filter((item) => typeof item === 'string')] as const]
   })
   const services = servicesIn(search['services'])
   const choices = {
@@ -235,6 +230,28 @@ export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
   }
   const chosen = Object.entries(choices).filter(([, value]) => value !== undefined)
   return Object.fromEntries<unknown>([...given, ...lists, ...chosen])
+}
+
+/**
+ * Returns the draft with its times as instants, where it has instants: in an address they may be without a zone.
+ * @param zone That of the clock on which such times are. Default: the zone of the viewer.
+ */
+export function withInstants(draft: Draft, zone?: string): Draft {
+  const { kind = defaults.kind, times } = draft
+  const named = (['reboot', 'end', ...(kind === 'device' ? [] : ['start' as const])] as const).flatMap((name) => {
+    const time = draft[name]
+    return time === undefined ? [] : [[name, instantOf(time, zone)] as const]
+  })
+  return {
+    ...draft,
+    ...Object.fromEntries(named),
+    ...(times !== undefined && { times: times.map((time) => instantOf(time, zone)) }),
+  }
+}
+
+/** As parseDraft(); its times without a zone are on the viewer's clock, and the page replaces them in the address. */
+export function parseInstants(search: Readonly<Record<string, unknown>>): Draft {
+  return withInstants(parseDraft(search))
 }
 
 function servicesIn(value: unknown): Readonly<Record<string, string>> {

@@ -13,7 +13,7 @@ import { sharedZone, useSites } from '../../orgs/sites.ts'
 import { kinds } from '../overview.ts'
 import { ChoosePanel } from './choose-panel.tsx'
 import { MissingSite } from '../../orgs/missing-site.tsx'
-import { type Draft, isSingle, settle } from './draft.ts'
+import { type Draft, isSingle, settle, withInstants } from './draft.ts'
 import { PlanChangesNote, PlanPanel } from './plan-panel.tsx'
 import { startEffect } from './plan-text.ts'
 import { type UpgradeRequest, pathOf, requestOf } from './request.ts'
@@ -70,7 +70,7 @@ export function SiteWizardPage() {
           <TextZone value={site.timezone}>
             <Wizard
               orgId={orgId}
-              draft={{ ...search, siteId }}
+              draft={{ ...withInstants(search, site.timezone), siteId }}
               above={
                 <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId }}>
                   {site.label}
