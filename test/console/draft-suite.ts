@@ -26,7 +26,7 @@ export function testDrafts(opened: () => ConsoleWorld): void {
     await there.page.waitForURL((url) => url.searchParams.get('end') === '2099-01-01T08:00:00Z')
     // The clock skips this time. It stays as it was typed, with what it means.
     await there.page.getByLabel('Ends', { exact: true }).fill('2099-03-08T02:30')
-    await there.page.getByText('Your clock skips this time: 08 Mar 2099, 03:30:00 GMT-4 is meant').waitFor()
+    await there.page.getByText('Your clock skips this time: 08 Mar 2099, 03:30:00 GMT−4 is meant').waitFor()
     expect(await read('Ends')).toBe('2099-03-08T02:30')
     // So does a time of which the year is being typed.
     await there.page.getByLabel('Ends', { exact: true }).fill('')

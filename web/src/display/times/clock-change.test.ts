@@ -13,11 +13,11 @@ async function textIn(viewerZone: string, local: string, instant = local, zone?:
 }
 
 it.each([
-  ['America/New_York', '2026-03-08T02:30', 'Your clock skips this time: 08 Mar, 03:30:00 GMT-4 is meant.'],
+  ['America/New_York', '2026-03-08T02:30', 'Your clock skips this time: 08 Mar, 03:30:00 GMT−4 is meant.'],
   [
     'America/New_York',
     '2026-11-01T01:30',
-    'Your clock shows this time twice: the first, 01 Nov, 01:30:00 GMT-4, is meant.',
+    'Your clock shows this time twice: the first, 01 Nov, 01:30:00 GMT−4, is meant.',
   ],
   ['Australia/Lord_Howe', '2026-10-04T02:15', 'Your clock skips this time: 04 Oct, 02:45:00 GMT+11 is meant.'],
   [
@@ -31,9 +31,9 @@ it.each([
 
 it('says which of two times is meant', async () => {
   const zone = 'America/New_York'
-  expect(await textIn(zone, '2026-11-01T01:30', '2026-11-01T05:30:00Z')).toContain('the first, 01 Nov, 01:30:00 GMT-4,')
+  expect(await textIn(zone, '2026-11-01T01:30', '2026-11-01T05:30:00Z')).toContain('the first, 01 Nov, 01:30:00 GMT−4,')
   expect(await textIn(zone, '2026-11-01T01:30', '2026-11-01T06:30:00Z')).toContain(
-    'the second, 01 Nov, 01:30:00 GMT-5,',
+    'the second, 01 Nov, 01:30:00 GMT−5,',
   )
 })
 
@@ -52,10 +52,10 @@ it.each([
 it('says what a time means on the clock of a site', async () => {
   const [viewer, zone] = ['Asia/Tokyo', 'America/New_York']
   expect(await textIn(viewer, '2026-03-08T02:30', '2026-03-08T07:30:00Z', zone)).toBe(
-    'The clock of the site skips this time: 08 Mar, 03:30:00 GMT-4 is meant.',
+    'The clock of the site skips this time: 08 Mar, 03:30:00 GMT−4 is meant.',
   )
   expect(await textIn(viewer, '2026-11-01T01:30', '2026-11-01T06:30:00Z', zone)).toBe(
-    'The clock of the site shows this time twice: the second, 01 Nov, 01:30:00 GMT-5, is meant.',
+    'The clock of the site shows this time twice: the second, 01 Nov, 01:30:00 GMT−5, is meant.',
   )
   expect(await textIn(viewer, '2026-11-02T01:30', '2026-11-02T06:30:00Z', zone)).toBeNull()
 })

@@ -35,8 +35,8 @@ it('shows a time in the zone of a site', () => {
 })
 
 it('names a zone as it is called at a time', () => {
-  expect(zoneName(Date.UTC(2026, 0, 1) / 1000, 'America/New_York')).toBe('GMT-5')
-  expect(zoneName(Date.UTC(2026, 6, 1) / 1000, 'America/New_York')).toBe('GMT-4')
+  expect(zoneName(Date.UTC(2026, 0, 1) / 1000, 'America/New_York')).toBe('GMT−5')
+  expect(zoneName(Date.UTC(2026, 6, 1) / 1000, 'America/New_York')).toBe('GMT−4')
 })
 
 it('shows the date of a time that is not near', () => {

@@ -35,18 +35,23 @@ export function clockTime(instantS: number, zone?: string, nowMs = Date.now()): 
   const at = new Date(instantS * 1000)
   const year = formatterOf(yearParts, zone)
   const isThisYear = year.format(at) === year.format(new Date(nowMs))
-  return formatterOf(isThisYear ? clockParts : datedParts, zone).format(at)
+  return unbroken(formatterOf(isThisYear ? clockParts : datedParts, zone).format(at))
 }
 
 /** Returns the time of day in a zone, or in that of the viewer. */
 export function timeOfDay(instantS: number, zone?: string): string {
-  return formatterOf(timeParts, zone).format(new Date(instantS * 1000))
+  return unbroken(formatterOf(timeParts, zone).format(new Date(instantS * 1000)))
 }
 
 /** Returns the name of a zone, or of that of the viewer, at a time, such as "GMT+9". */
 export function zoneName(instantS: number, zone?: string): string {
   const parts = formatterOf(timeParts, zone).formatToParts(new Date(instantS * 1000))
-  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  return unbroken(parts.find(({ type }) => type === 'timeZoneName')?.value ?? '')
+}
+
+/** Writes "GMT-5" with a minus: browsers break lines after a hyphen. */
+function unbroken(time: string): string {
+  return time.replace('GMT-', 'GMT\u2212')
 }
 
 const NEAR_S = 12 * 3600
