@@ -215,6 +215,8 @@ export const topics = {
       type: Type.Enum(keysOf(upgradeEventTypes)),
       org_id: Type.String(),
       upgrade_id: Type.String(),
+      /** As its request had it. Absent: it has none. */
+      upgrade_name: Optional(Type.String()),
       timestamp: Type.Number(),
       site_id: Optional(Type.String()),
       site_name: Optional(Type.String()),
@@ -243,6 +245,7 @@ export const topics = {
       type: 'UPGRADE_DEVICE_FAILED',
       org_id: orgId,
       upgrade_id: '0193a1c0-0000-7000-8000-000000000009',
+      upgrade_name: 'Friday: access points of Berlin',
       timestamp: 1_790_000_000.25,
       site_id: siteId,
       site_name: 'Office',

@@ -1,7 +1,9 @@
 import type { InOrg } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Tx } from '../../platform/database/db.ts'
+import { nameUpgrade } from '../../rollout/events/name-upgrade.ts'
 import type { UpgradeHold } from '../../rollout/rollout.ts'
+import { findUpgradeName } from './store-records.ts'
 
 /** A decision of a person or the engine about an upgrade, with the name of the event of upgrades of devices if there is one. */
 export type MxedgeUpgradeChangeType =
@@ -51,10 +53,11 @@ export function appendHeld(tx: Tx, scope: InOrg, { id, hold: { reason }, ...reco
  * Appends the audit record of a change of an upgrade, with its type and facts, from which the console makes the timeline.
  * @returns The id of the record.
  */
-export function appendMxedgeUpgradeChange(
+export async function appendMxedgeUpgradeChange(
   tx: Tx,
   scope: InOrg,
-  { id, type, after, ...record }: MxedgeUpgradeChange,
+  { id, type, message, after, ...record }: MxedgeUpgradeChange,
 ): Promise<string> {
-  return appendAudit(tx, scope, { ...record, after: { id, type, ...after } })
+  const name = await findUpgradeName(tx, scope, id)
+  return appendAudit(tx, scope, { ...record, message: nameUpgrade(message, id, name), after: { id, type, ...after } })
 }

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import { type OrgScope, type SitesScope, siteIdOf } from '../../access/scope.ts'
+import { type InOrg, type OrgScope, type SitesScope, siteIdOf } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
@@ -113,6 +113,17 @@ export async function listPhaseTimes(
     order by target.phase desc limit ${MAX_PHASE_TIMES}
   `.execute(reader)
   return rows.toReversed()
+}
+
+/** Returns the name of an upgrade; null: it has none. */
+export async function findUpgradeName(tx: Tx, scope: InOrg, id: string): Promise<string | null> {
+  const row = await tx
+    .selectFrom('mxedgeUpgrade')
+    .select(sql<string | null>`request->>'name'`.as('name'))
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row?.name ?? null
 }
 
 /** Locks it against the worker, as the worker does. @throws AppError not_found */

@@ -4,13 +4,14 @@ import { appendAudit } from '../../events/append.ts'
 import { hasSubscribers, insertOutbox } from '../../events/store.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { Tx } from '../../platform/database/db.ts'
+import { nameUpgrade } from './name-upgrade.ts'
 import { noteUpgrades } from './note-upgrades.ts'
-import { type UpgradeEvent, insertUpgradeEvents } from './store.ts'
+import { type UpgradeEvent, insertUpgradeEvents, listUpgradeNames } from './store.ts'
 
 const TOPIC = 'upgrade-events'
 
 /** One event of an upgrade, in wire shape. */
-export type UpgradeEventInput = Omit<UpgradeEvent, 'id' | 'org_id' | 'timestamp'>
+export type UpgradeEventInput = Omit<UpgradeEvent, 'id' | 'org_id' | 'upgrade_name' | 'timestamp'>
 
 /**
  * Appends events of upgrades in the caller's transaction. Events of the upgrade as a whole are stored as long as the
@@ -23,10 +24,21 @@ export async function appendUpgradeEvents(
   at: Date,
 ): Promise<void> {
   if (inputs.length === 0) return
+  const ids = [...new Set(inputs.map(({ upgrade_id: id }) => id))]
+  await insertNamed(tx, scope, inputs, { names: await listUpgradeNames(tx, scope, ids), at })
+}
+
+async function insertNamed(
+  tx: Tx,
+  scope: InOrg,
+  inputs: readonly UpgradeEventInput[],
+  { names, at }: { readonly names: ReadonlyMap<string, string>; readonly at: Date },
+): Promise<void> {
   const { orgId } = scope
   const events = inputs.map((input): UpgradeEvent => {
+    const name = names.get(input.upgrade_id)
     const event = { id: uuidv7(), org_id: orgId, timestamp: epochS(at) }
-    return Object.assign(event, input)
+    return Object.assign(event, input, name === undefined ? {} : { upgrade_name: name })
   })
   await insertUpgradeEvents(
     tx,
@@ -62,14 +74,16 @@ export async function appendUpgradeChange(
   at: Date,
 ): Promise<string> {
   const { adminId, name } = scope.actor
+  const { upgrade_id: id } = event
+  const names = await listUpgradeNames(tx, scope, [id])
   const auditId = await appendAudit(tx, scope, {
-    message,
+    message: nameUpgrade(message, id, names.get(id) ?? null),
     siteId: event.site_id ?? null,
-    after: { upgrade_id: event.upgrade_id, ...after },
+    after: { upgrade_id: id, ...after },
     at,
   })
   const by = { admin_id: adminId, admin_name: name }
-  await appendUpgradeEvents(tx, scope, [{ ...event, ...by, audit_id: auditId }], at)
+  await insertNamed(tx, scope, [{ ...event, ...by, audit_id: auditId }], { names, at })
   return auditId
 }
 
@@ -91,6 +105,8 @@ export async function appendEndOfSearch(
   { upgradeId, siteId = null, reason, at }: EndedSearch,
 ): Promise<void> {
   const why = reason === undefined ? '' : `: ${reason}`
-  const message = `Cancel the search of upgrade ${upgradeId} for further devices${why}`
+  const names = await listUpgradeNames(tx, scope, [upgradeId])
+  const text = `Cancel the search of upgrade ${upgradeId} for further devices${why}`
+  const message = nameUpgrade(text, upgradeId, names.get(upgradeId) ?? null)
   await appendAudit(tx, scope, { message, siteId, after: { upgrade_id: upgradeId }, at })
 }

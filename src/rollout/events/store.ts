@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import type { TopicEvents } from '../../events/topics.ts'
-import type { Tx } from '../../platform/database/db.ts'
+import { type Tx, anyOf } from '../../platform/database/db.ts'
 import { columnsOf, insertRows } from '../../platform/database/rows.ts'
 
 export type UpgradeEvent = TopicEvents['upgrade-events']
@@ -12,6 +12,19 @@ const columns = columnsOf('upgradeEvent', { orgId: 'uuid', orgUpgradeId: 'uuid',
 export async function insertUpgradeEvents(tx: Tx, scope: InOrg, events: readonly UpgradeEvent[]): Promise<void> {
   const rows = events.map((event) => ({ orgUpgradeId: event.upgrade_id, id: event.id, event }))
   await insertRows(tx, columns, rows, { every: { orgId: scope.orgId } })
+}
+
+/** Lists the names of those of the upgrades that have one. */
+export async function listUpgradeNames(
+  tx: Tx,
+  scope: InOrg,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ readonly id: string; readonly name: string }>`
+    select id, request->>'name' as name from org_upgrade
+    where org_id = ${scope.orgId} and id = ${anyOf(ids)} and request ? 'name'
+  `.execute(tx)
+  return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
 /** The ends of an organization upgrade at its sites, and the number of devices by result. */

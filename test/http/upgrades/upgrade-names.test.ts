@@ -20,6 +20,17 @@ it('an upgrade shows its name in its record, its report, the lists and its alarm
   const atSite = `/sites/${part.site_id}/devices/upgrade`
   expect(await read(atSite)).toMatchObject([{ id: part.upgrade.id, name: NAME }])
   expect(await read(`${atSite}/${part.upgrade.id}`)).toMatchObject({ name: NAME })
+  const { results: logged } = await read(`/orgs/${harness.admin.orgId}/logs`)
+  expect(logged.slice(0, 2)).toMatchObject([
+    { message: `Upgrade "${NAME}" (${body.id}) held: its start waits for an approval` },
+    { message: expect.stringMatching(/^Upgrade \d+ devices to \S+ \("Friday: access points of Berlin"\)$/) },
+  ])
+  const stored = await harness.server.ctx.db
+    .selectFrom('upgradeEvent')
+    .select('event')
+    .where('orgUpgradeId', '=', body.id)
+    .execute()
+  expect(stored.map(({ event }) => event.upgrade_name)).toEqual([NAME, NAME])
   await watchAlarms(harness.server.ctx)
   const { results } = await read(`/orgs/${harness.admin.orgId}/alarms/search`)
   expect(results).toMatchObject([{ type: 'upgrade_held', text: expect.stringContaining(`The upgrade "${NAME}"`) }])

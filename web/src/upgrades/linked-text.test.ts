@@ -13,6 +13,17 @@ it('finds the upgrades that a text names', () => {
   ])
 })
 
+it('finds their names', () => {
+  const name = 'Fri "(7)"'
+  expect(partsOf(`in upgrade "${name}" (${one}), not upgrade ${other}`)).toEqual([
+    'in ',
+    { upgradeId: one, name },
+    ', not ',
+    { upgradeId: other },
+  ])
+  expect(shortName({ upgradeId: one, name: 'Friday' })).toBe('upgrade "Friday"')
+})
+
 it('leaves texts without one', () => {
   for (const text of ['in another upgrade', 'upgrade 7', `device ${one}`, `upgrade ${one}0`])
     expect(partsOf(text)).toEqual([text])
@@ -20,5 +31,5 @@ it('leaves texts without one', () => {
 })
 
 it('names an upgrade by the end of its id, because ids of the same time begin alike', () => {
-  expect(shortName(one)).toBe('upgrade …00000a')
+  expect(shortName({ upgradeId: one })).toBe('upgrade …00000a')
 })

@@ -1,20 +1,27 @@
-/** A part of a text: words, or the id of an upgrade that it names. */
-export type TextPart = string | { readonly upgradeId: string }
+interface NamedUpgrade {
+  readonly upgradeId: string
+  /** Absent: the text has only its id. */
+  readonly name?: string
+}
 
-const named = /\bupgrade ([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\b/g
+/** A part of a text: words, or an upgrade that it names. */
+export type TextPart = string | NamedUpgrade
 
-/** Splits a text of the server, such as "it is in upgrade 7b0f…", at the upgrades that it names. */
+const id = String.raw`[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}`
+const named = new RegExp(String.raw`\bupgrade (?:"(.{1,100}?)" \((${id})\)|(${id})\b)`, 'g')
+
+/** Splits a text of the server, such as "it is in upgrade 7b0f…" or "Pause upgrade "Friday" (7b0f…)", at the upgrades that it names. */
 export function partsOf(text: string): readonly TextPart[] {
   const parts: TextPart[] = []
   let end = 0
-  for (const { 0: whole, 1: upgradeId = '', index } of text.matchAll(named)) {
-    parts.push(text.slice(end, index), { upgradeId })
+  for (const { 0: whole, 1: name, 2: besideName, 3: alone = '', index } of text.matchAll(named)) {
+    parts.push(text.slice(end, index), { upgradeId: besideName ?? alone, ...(name !== undefined && { name }) })
     end = index + whole.length
   }
   return [...parts, text.slice(end)].filter((part) => part !== '')
 }
 
 /** Returns what tells an upgrade apart from others of the same text. */
-export function shortName(upgradeId: string): string {
-  return `upgrade …${upgradeId.slice(-6)}`
+export function shortName({ upgradeId, name }: NamedUpgrade): string {
+  return name === undefined ? `upgrade …${upgradeId.slice(-6)}` : `upgrade "${name}"`
 }

@@ -21,7 +21,7 @@ export function UpgradeText({ orgId, text }: UpgradeTextProps) {
         to="/orgs/$orgId/upgrades/$upgradeId"
         params={{ orgId, upgradeId: part.upgradeId }}
       >
-        {shortName(part.upgradeId)}
+        {shortName(part)}
       </Link>
     ),
   )

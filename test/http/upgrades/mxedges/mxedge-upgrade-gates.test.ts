@@ -67,8 +67,8 @@ describe('an upgrade of edge appliances', () => {
     expect(ended.approvals).toMatchObject([{ phase: 0, by: 'approval', note: 'agreed' }])
     expect(ended.start_gate).toMatchObject({ passed: true, opened_by: { by: 'approval', note: 'agreed' } })
     expect(await messagesOf(record.id)).toEqual([
-      `Approve the start (phase 0) of upgrade ${record.id} of edge appliances`,
-      `Hold upgrade ${record.id} of edge appliances: ${reason}`,
+      `Approve the start (phase 0) of upgrade "Tunnels" (${record.id}) of edge appliances`,
+      `Hold upgrade "Tunnels" (${record.id}) of edge appliances: ${reason}`,
     ])
   })
 
@@ -187,9 +187,11 @@ describe('an upgrade of edge appliances', () => {
     expect(await change({ ...record, name: 'Tunnels' })).toEqual({ ...record, name: 'Tunnels' })
     expect(await change({ ...record, name: 'Tunnels' })).toEqual({ ...record, name: 'Tunnels' })
     expect(await change({ '-name': '', '-end_time': '' })).toEqual(record)
-    const rename = `Rename upgrade ${id} of edge appliances`
-    const [last, first, approval] = await messagesOf(id)
-    expect([last, first, approval]).toEqual([rename, rename, expect.stringMatching('^Approve the start')])
+    expect((await messagesOf(id)).slice(0, 3)).toEqual([
+      `Rename upgrade ${id} of edge appliances`,
+      `Rename upgrade "Tunnels" (${id}) of edge appliances`,
+      expect.stringMatching('^Approve the start'),
+    ])
     expect(await change({ strategy: 'big_bang' })).not.toHaveProperty('approvals')
   })
 
