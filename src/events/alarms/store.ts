@@ -69,6 +69,21 @@ export async function raiseAlarms(tx: Tx, raised: readonly NewAlarm[], at: Date)
   await insertAlarmEvents(tx, begun, at)
 }
 
+const textColumns = columnsOf('alarm', { orgId: 'uuid', type: 'text', subject: 'text', text: 'text' })
+
+/** Updates the texts of these of the open alarms whose cause has changed and continues. That is no event. */
+export async function updateAlarmTexts(tx: Tx, lasting: readonly NewAlarm[]): Promise<void> {
+  if (lasting.length === 0) return
+  const { rows } = await sql<AlarmRow>`
+    update alarm set text = new.text
+    from ${rowsAs('new', textColumns, lasting)}
+    where alarm.org_id = new.org_id and alarm.type = new.type and alarm.subject = new.subject
+      and alarm.counting and alarm.ended_at is null and alarm.text <> new.text
+    returning alarm.*
+  `.execute(tx)
+  noteChanges(tx, 'alarm', rows)
+}
+
 const keyColumns = columnsOf('alarm', { orgId: 'uuid', type: 'text', subject: 'text' })
 
 /** Ends the open alarms of these, and appends their events. */

@@ -1,5 +1,5 @@
 import type { AlarmType } from '../../events/alarms/alarm-types.ts'
-import { type NewAlarm, endAlarms, raiseAlarms } from '../../events/alarms/store.ts'
+import { type NewAlarm, endAlarms, raiseAlarms, updateAlarmTexts } from '../../events/alarms/store.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
@@ -16,11 +16,11 @@ export async function watchUpgrades(ctx: Context): Promise<void> {
   await inTx(ctx, async (tx) => {
     const failed = await listFailedUpgrades(tx, addMs(at, -DAY_MS))
     const held = await listHeldUpgrades(tx)
-    const raised = [
-      ...failed.map((upgrade) => alarmOf(upgrade, 'upgrade_failed', 'failed')),
-      ...held.map((upgrade) => alarmOf(upgrade, 'upgrade_held', 'is held')),
-    ]
+    const waiting = held.map((upgrade) => alarmOf(upgrade, 'upgrade_held', 'is held'))
+    const raised = [...failed.map((upgrade) => alarmOf(upgrade, 'upgrade_failed', 'failed')), ...waiting]
     await raiseAlarms(tx, raised, at)
+    // An approval of several, or another name, changes what an upgrade waits for, or how it is called.
+    await updateAlarmTexts(tx, waiting)
     const isHeld = new Set(held.map(({ upgradeId }) => upgradeId))
     const over = (await listHeldAlarms(tx)).filter(({ subject }) => !isHeld.has(subject))
     await endAlarms(

@@ -52,3 +52,15 @@ it('one that waits at a gate has an alarm until it is resumed, and none while a 
   await given.act(id, 'resume')
   expect(await watch(id)).toMatchObject([{ type: 'upgrade_held', open: false }])
 })
+
+it('one that waits has its present name in its alarm, and the approvals that are missing now', async () => {
+  const gate = { phase: 0, wait_for: 'approval', approvals: 2 }
+  const { id } = await upgrade(given.world, given.tunterm({ name: 'Tunnels', phase_gates: [gate] }))
+  const waits = (name: string, missing: number) =>
+    `The upgrade "${name}" of edge appliances is held: its start waits for ${missing} of 2 approvals by different people`
+  expect(await watch(id)).toMatchObject([{ text: waits('Tunnels', 2) }])
+  await given.act(id, 'approve', { phase: 0 })
+  const path = `/orgs/${given.world.org.orgId}/mxedges/upgrade/${id}`
+  expect((await given.world.call('PUT', path, { body: { name: 'Friday' } })).status).toBe(200)
+  expect(await watch(id)).toMatchObject([{ text: waits('Friday', 1), count: 1, open: true }])
+})
