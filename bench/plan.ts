@@ -85,7 +85,7 @@ function measure(fleet: readonly (Candidate & { readonly place: number })[], sit
       plans,
       radio,
       cabled: [],
-      busy: new Set(),
+      busy: new Map(),
       now,
       nowMs: 0,
     }),

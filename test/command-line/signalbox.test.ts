@@ -197,7 +197,7 @@ describe('upgrades', () => {
     })
     const held = JSON.parse((await upgrade('start', NEW, '--site', 'Berlin', '--json')).out)
     const { out: refused } = await upgrade('start', NEW, '--site', 'Berlin')
-    expect(refused).toMatch(/^upgrade \S+ began: 0 devices\nleft out: 3, in another upgrade\n$/)
+    expect(refused).toMatch(/^upgrade \S+ began: 0 devices\nleft out: 3, in upgrade \S+\n$/)
     const joining = await found('start', NEW, '--site', 'Berlin', '--set', 'include_new=true')
     await advance()
     for (const outcome of ['no longer awaits 3 devices of other upgrades', 'has already ended, nothing changed'])

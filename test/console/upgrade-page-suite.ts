@@ -118,7 +118,20 @@ export function testUpgradePage(opened: () => Opened): void {
     await page.getByRole('list', { name: 'Gates' }).getByText('1 given, by').waitFor()
     await page.getByRole('button', { name: 'Cancel the upgrade…' }).waitFor()
     expect(await page.getByRole('button', { name: /^Approve/ }).count()).toBe(0)
+    // Another upgrade leaves out its devices, and leads to it.
+    const { body: other } = await server.call('POST', `${org}/devices/upgrade`, { body: upgrade })
+    await page.goto(`${org}/upgrades/${other.id}`)
+    const leads = page.getByRole('region', { name: 'Device rows' }).getByRole('link', { name: shortNameOf(body.id) })
+    expect(await leads.first().getAttribute('href')).toBe(`${org}/upgrades/${body.id}`)
+    await page
+      .getByRole('navigation', { name: 'Devices by state' })
+      .getByText(`in ${shortNameOf(body.id)}`)
+      .waitFor()
     expect(await server.call('POST', `${org}/devices/upgrade/${body.id}/cancel`)).toMatchObject({ status: 200 })
     await context.close()
   })
+}
+
+function shortNameOf(upgradeId: string): string {
+  return `upgrade …${upgradeId.slice(-6)}`
 }

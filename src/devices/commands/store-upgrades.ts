@@ -219,24 +219,23 @@ function withOrg<T extends object>({ orgId }: InOrg, rows: readonly T[]): (T & {
   return rows.map((row) => Object.assign({ orgId }, row))
 }
 
-/** Lists those of the devices that an upgrade has to itself. */
-export async function listActiveDevices(
+/** Lists those of the devices that an upgrade has to itself, with the organization's upgrade. */
+export function listActiveDevices(
   reader: Reader,
   scope: InOrg,
   deviceIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const active = await reader
+): Promise<{ readonly deviceId: string; readonly orgUpgradeId: string | null }[]> {
+  return reader
     .selectFrom('deviceUpgrade')
-    .select('deviceId')
+    .select(['deviceId', 'orgUpgradeId'])
     .where('orgId', '=', scope.orgId)
     .where('deviceId', '=', anyOf(deviceIds))
     .where('upgradeId', 'is not', null)
     .execute()
-  return new Set(active.map(({ deviceId }) => deviceId))
 }
 
 /**
- * Returns the same as listActiveDevices(), and lets no upgrade get one of the other devices until `tx` ends. The caller has
+ * Returns those of the devices that an upgrade has, and lets no upgrade get one of the other devices until `tx` ends. The caller has
  * locked the devices themselves.
  */
 export async function lockActiveDevices(

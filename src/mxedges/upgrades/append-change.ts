@@ -3,7 +3,7 @@ import { appendAudit } from '../../events/append.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { nameUpgrade } from '../../rollout/events/name-upgrade.ts'
 import type { UpgradeHold } from '../../rollout/rollout.ts'
-import { findUpgradeName } from './store-records.ts'
+import { listUpgradeNames } from './store-records.ts'
 
 /** A decision of a person or the engine about an upgrade, with the name of the event of upgrades of devices if there is one. */
 export type MxedgeUpgradeChangeType =
@@ -58,6 +58,7 @@ export async function appendMxedgeUpgradeChange(
   scope: InOrg,
   { id, type, message, after, ...record }: MxedgeUpgradeChange,
 ): Promise<string> {
-  const name = await findUpgradeName(tx, scope, id)
-  return appendAudit(tx, scope, { ...record, message: nameUpgrade(message, id, name), after: { id, type, ...after } })
+  const names = await listUpgradeNames(tx, scope, [id])
+  const named = nameUpgrade(message, id, names.get(id) ?? null)
+  return appendAudit(tx, scope, { ...record, message: named, after: { id, type, ...after } })
 }

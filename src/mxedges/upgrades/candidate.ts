@@ -19,4 +19,6 @@ export interface Candidate {
   } | null
   /** The running upgrade that it is part of. */
   readonly upgradeId: string | null
+  /** The name of that upgrade; null: it has none. */
+  readonly upgradeName: string | null
 }

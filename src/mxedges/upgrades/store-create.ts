@@ -7,6 +7,7 @@ import type { UpgradeHold } from '../../rollout/rollout.ts'
 import { listSessions } from '../sessions/store.ts'
 import { selectMxedges } from '../store.ts'
 import type { Candidate } from './candidate.ts'
+import { listUpgradeNames } from './store-records.ts'
 import {
   type MxedgeStep,
   type MxedgeTargetCounts,
@@ -33,6 +34,7 @@ export async function lockCandidates(
   const found = mxedges.map(({ id }) => id)
   const sessions = new Map((await listSessions(tx, scope, found)).map((session) => [session.mxedgeId, session]))
   const active = new Map((await listActive(tx, scope, found)).map(({ mxedgeId, upgradeId }) => [mxedgeId, upgradeId]))
+  const names = await listUpgradeNames(tx, scope, [...new Set(active.values())])
   return mxedges.map(({ id, name, mac, model, siteId, mxclusterId, registrationEpoch, registeredKey }) => {
     const session = sessions.get(id)
     return {
@@ -47,6 +49,7 @@ export async function lockCandidates(
       connected: session?.connected === true && session.lostAt === null,
       reported: session === undefined ? null : { ...session.facts, services: session.report?.services ?? [] },
       upgradeId: active.get(id) ?? null,
+      upgradeName: names.get(active.get(id) ?? '') ?? null,
     }
   })
 }

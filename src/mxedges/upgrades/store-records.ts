@@ -115,15 +115,21 @@ export async function listPhaseTimes(
   return rows.toReversed()
 }
 
-/** Returns the name of an upgrade; null: it has none. */
-export async function findUpgradeName(tx: Tx, scope: InOrg, id: string): Promise<string | null> {
-  const row = await tx
+/** Lists the names of those of the upgrades that have one. */
+export async function listUpgradeNames(
+  tx: Tx,
+  scope: InOrg,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await tx
     .selectFrom('mxedgeUpgrade')
-    .select(sql<string | null>`request->>'name'`.as('name'))
+    .select(['id', sql<string>`request->>'name'`.as('name')])
     .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return row?.name ?? null
+    .where('id', '=', anyOf(ids))
+    .where(sql<boolean>`request ? 'name'`)
+    .execute()
+  return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
 /** Locks it against the worker, as the worker does. @throws AppError not_found */

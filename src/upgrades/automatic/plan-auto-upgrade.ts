@@ -42,8 +42,8 @@ export function requestOf({ siteId, rule, deviceIds, endsAt, held }: WantedUpgra
 /** What is planned for the devices of a site. */
 export interface PlannedDevices {
   readonly plans: readonly Planned[]
-  /** Ids of the devices that other upgrades keep. */
-  readonly busy: ReadonlySet<string>
+  /** The devices that other upgrades keep. */
+  readonly busy: ReadonlyMap<string, string>
 }
 
 /** Why nothing begins at a site without connected access points. */

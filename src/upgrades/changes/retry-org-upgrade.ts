@@ -24,6 +24,7 @@ import {
 } from '../../rollout/changes/store-retry.ts'
 import { bucketOf } from '../buckets.ts'
 import { lockWhole } from './lock-changed.ts'
+import { ANOTHER, listHolders } from '../creation/list-holders.ts'
 import type { SkippedDevice } from './skipped-device.ts'
 
 export interface Retry {
@@ -119,9 +120,11 @@ async function reserve(
     return { deviceId, upgradeId, orgUpgradeId, ...splitImages(imagesOf(target)) }
   })
   const claimed = await assignDevices(tx, scope, rows, now)
+  const kept = rows.flatMap(({ deviceId }) => (claimed.has(deviceId) ? [] : [deviceId]))
+  const holders = await listHolders(tx, scope, kept)
   const skipped = checked.flatMap(({ target: { mac, deviceId }, reason }) => {
     if (reason !== null) return [{ mac, reason }]
-    return claimed.has(deviceId) ? [] : [{ mac, reason: 'in another upgrade' }]
+    return claimed.has(deviceId) ? [] : [{ mac, reason: `in ${holders.get(deviceId) ?? ANOTHER}` }]
   })
   return { retried: possible.filter(({ deviceId }) => claimed.has(deviceId)), skipped }
 }

@@ -28,6 +28,7 @@ import {
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import type { Planned } from '../planning/plan-targets.ts'
 import { planUpgradeInSteps } from '../planning/plan-upgrade.ts'
+import { ANOTHER, type Holders, listHolders } from './list-holders.ts'
 import {
   type PreparedUpgrade,
   createAssignments,
@@ -87,8 +88,8 @@ interface Wanted {
 }
 
 interface Claim {
-  /** The ids of the selected devices that other upgrades keep: mostly none, so that no id of a large fleet is in a further set. */
-  readonly busy: ReadonlySet<string>
+  /** The selected devices that other upgrades keep: mostly none, so that no id of a large fleet is in a further map. */
+  readonly busy: Holders
   /** The devices that other upgrades lose to this one. */
   readonly taken: readonly TakenTarget[]
 }
@@ -106,13 +107,16 @@ async function claimDevices(tx: Tx, scope: InOrg, { request, prepared }: Wanted)
   const taken = claimed.length > 0 ? await lockTakeable(tx, scope, claimed) : []
   const takenIds = new Set(taken.map(({ deviceId }) => deviceId))
   if (taken.length > 0) await lockAssignable(tx, scope, { deviceIds: claimed, taken: [...takenIds] })
-  const busy = new Set(diverted)
+  const kept = new Set(diverted)
   // The parts are in the order in which devices are locked.
   for (const part of splitRows(plans)) {
     const wanted = assignmentsOf(part)
     const assigned = await assignDevices(tx, scope, wanted, now)
-    for (const { deviceId } of wanted) if (!assigned.has(deviceId)) busy.add(deviceId)
+    for (const { deviceId } of wanted) if (!assigned.has(deviceId)) kept.add(deviceId)
   }
+  for (const deviceId of takenIds) kept.delete(deviceId)
+  const holders = await listHolders(tx, scope, [...kept])
+  const busy = new Map([...kept].map((deviceId) => [deviceId, holders.get(deviceId) ?? ANOTHER]))
   if (taken.length === 0) return { busy, taken }
   await reassignDevices(tx, scope, assignmentsOf(plans.filter(({ device }) => takenIds.has(device.id))), now)
   await releaseDevices(
@@ -123,7 +127,6 @@ async function claimDevices(tx: Tx, scope: InOrg, { request, prepared }: Wanted)
   )
   await updateReleased(tx, scope, taken, { reason: takeoverReason(id), now, nowMs })
   await appendTakeover(tx, scope, taken, prepared)
-  for (const deviceId of takenIds) busy.delete(deviceId)
   return { busy, taken }
 }
 

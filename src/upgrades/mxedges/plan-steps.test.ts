@@ -104,6 +104,7 @@ describe('the steps of an appliance', () => {
   const { reported } = candidate
   test.each([
     [{ upgradeId: 'u1', isRegistered: false }, 'it is in upgrade u1'],
+    [{ upgradeId: 'u1', upgradeName: 'Friday' }, 'it is in upgrade "Friday" (u1)'],
     [{ isRegistered: false, reported: null }, 'it is not registered'],
     [{ reported: null }, 'it has never connected'],
     [{ reported: { ...reported, methods: [] } }, 'its agent has no method distro.upgrade'],

@@ -1,6 +1,7 @@
 import { compareVersions } from '../../firmware/packages/compare-versions.ts'
 import { type CatalogPackage, type PackageName, packageNames } from '../../firmware/packages/package.ts'
 import { isOffered, resolvePackage } from '../../firmware/packages/resolve-package.ts'
+import { nameUpgrade } from '../../rollout/events/name-upgrade.ts'
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import type { MxedgeStep, ServiceStep } from '../../mxedges/upgrades/upgrade.ts'
 import { invalidField } from '../../platform/errors.ts'
@@ -21,8 +22,8 @@ type Wanted = Pick<MxedgeUpgradeRequest, 'channel' | 'distro' | 'versions' | 'do
 
 /** Plans the commands to an appliance: the agent first, so that the newest one installs the rest. */
 export function planSteps(appliance: Candidate, wanted: Wanted, catalog: readonly CatalogPackage[]): PlannedSteps {
-  const { reported, upgradeId, isRegistered } = appliance
-  if (upgradeId !== null) return skip(`it is in upgrade ${upgradeId}`)
+  const { reported, upgradeId, upgradeName, isRegistered } = appliance
+  if (upgradeId !== null) return skip(nameUpgrade(`it is in upgrade ${upgradeId}`, upgradeId, upgradeName))
   if (!isRegistered) return skip('it is not registered')
   if (reported === null) return skip('it has never connected')
   const method = wanted.distro === null ? 'service.upgrade' : 'distro.upgrade'

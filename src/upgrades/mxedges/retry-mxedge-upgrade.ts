@@ -15,6 +15,7 @@ import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { presentMxedgeIds } from '../../rollout/events/present-named.ts'
 import { refuseRetryAtEnd } from '../../rollout/stops/decide-end.ts'
 import { findStopReason } from '../../rollout/stops/decide-stop.ts'
+import { nameUpgrade } from '../../rollout/events/name-upgrade.ts'
 import { findRetryRefusal, planReopening } from '../../rollout/changes/plan-retry.ts'
 import type { SkippedAppliance } from './skipped-appliance.ts'
 
@@ -109,7 +110,8 @@ function findApplianceRefusal(
 ): string | null {
   if (candidate === undefined) return 'removed, or moved to another site'
   if (candidate.registrationEpoch !== registrationEpoch) return 'replaced by another appliance'
-  return candidate.upgradeId === null ? null : 'in another upgrade'
+  const { upgradeId, upgradeName } = candidate
+  return upgradeId === null ? null : nameUpgrade(`in upgrade ${upgradeId}`, upgradeId, upgradeName)
 }
 
 /** The packages of the steps that are still to be done. */

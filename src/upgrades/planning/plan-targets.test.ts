@@ -15,7 +15,7 @@ function siteOf(devices: readonly Candidate[]): PlannedSite {
   return {
     upgradeId: 'upgrade',
     plans,
-    busy: new Set(),
+    busy: new Map(),
     phases,
     downloads: { ...phases, phases: [devices] },
     ranks: new Map(),

@@ -17,8 +17,8 @@ export interface PlannedSite {
   /** The id of the site upgrade. */
   readonly upgradeId: string
   readonly plans: readonly Planned[]
-  /** Ids of the devices that other upgrades keep. */
-  readonly busy: ReadonlySet<string>
+  /** The devices that other upgrades keep; see UpgradeInputs. */
+  readonly busy: ReadonlyMap<string, string>
   readonly phases: PhasePlan<Candidate>
   /** The phases of the downloads; null: devices download in the phases of their reboots. */
   readonly downloads: PhasePlan<Candidate> | null

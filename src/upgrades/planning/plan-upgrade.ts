@@ -42,8 +42,11 @@ export interface UpgradeInputs {
   readonly reporting?: ReadonlySet<string>
   /** The switches and gateways of the sites. */
   readonly cabled: readonly CabledDevice[]
-  /** Ids of the selected devices that other upgrades keep. Also one that runs its version already, if it is to get another one. */
-  readonly busy: ReadonlySet<string>
+  /**
+   * The other upgrades that keep selected devices, in words by the ids of the devices. Also of one that runs its version already, if
+   * it is to get another one.
+   */
+  readonly busy: ReadonlyMap<string, string>
   /** The devices that are taken over from other upgrades. */
   readonly taken?: readonly TakenTarget[]
   readonly now: Date
@@ -250,19 +253,24 @@ function* planSiteInSteps(request: UpgradeRequest, sitePlan: LimitedSitePlan, fa
 
 function noteSite(request: UpgradeRequest, { times, plans, busy: others, reporting }: SitePlan): UpgradeNote[] {
   const mine = plans.filter(({ kind, device }) => kind === 'upgrade' && !others.has(device.id))
-  const busy = plans.filter(({ device }) => others.has(device.id))
   return [
     ...times.warnings,
     ...plans.flatMap((plan) => (plan.kind === 'leave_out' ? [{ mac: plan.device.mac, reason: plan.reason }] : [])),
     ...noteUnmet(request, mine, reporting),
     ...noteHops(mine),
-    ...busy.map(({ device }) => noteBusy(request, device)),
+    ...plans.flatMap(({ device }) => noteBusy(request, device, others.get(device.id))),
   ]
 }
 
-function noteBusy({ supersede }: UpgradeRequest, { mac }: Pick<Candidate, 'mac'>): UpgradeNote {
-  const reason = supersede ? 'in another upgrade, which has begun with it' : 'in another upgrade'
-  return { mac, kind: 'in_another_upgrade', reason }
+/** @param holder The other upgrade that keeps the device, in words; undefined: none does. */
+function noteBusy(
+  { supersede }: UpgradeRequest,
+  { mac }: Pick<Candidate, 'mac'>,
+  holder: string | undefined,
+): UpgradeNote[] {
+  if (holder === undefined) return []
+  const reason = supersede ? `in ${holder}, which has begun with it` : `in ${holder}`
+  return [{ mac, kind: 'in_another_upgrade', reason }]
 }
 
 function noteStrategy({ phases, scopes: { phasing } }: SitePlan, facts: PlanFacts): readonly UpgradeNote[] {

@@ -1,5 +1,4 @@
 import type { SitesScope } from '../../access/scope.ts'
-import { listActiveDevices } from '../../devices/commands/store-upgrades.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { inTurns } from '../../platform/queues/next-turn.ts'
@@ -8,6 +7,7 @@ import { inUpgradeTx } from '../creation/in-upgrade-tx.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { planPhasing } from '../planning/plan-downloads.ts'
 import { planUpgradeInSteps } from '../planning/plan-upgrade.ts'
+import { listHolders } from '../creation/list-holders.ts'
 import { listDiverted, listUpgraded, prepareUpgrade } from '../creation/prepare-upgrade.ts'
 import { encodePlanInSteps } from './encode-plan.ts'
 import { planPreviewInSteps } from './plan-preview.ts'
@@ -42,7 +42,7 @@ async function insertPlan(
 ): Promise<UpgradePreview> {
   const prepared = await prepareUpgrade(ctx, tx, scope, request)
   const wanted = [...listUpgraded(prepared.plans), ...(await listDiverted(tx, scope, prepared.plans))]
-  const busy = new Set(await listActiveDevices(tx, scope, wanted))
+  const busy = await listHolders(tx, scope, wanted)
   const taken = request.supersede ? await listTakeable(tx, scope, wanted) : []
   for (const { deviceId } of taken) busy.delete(deviceId)
   const upgrade = await inTurns(planUpgradeInSteps(request, { ...prepared, busy, taken }))

@@ -62,7 +62,11 @@ function plan(devices: readonly Given[], body: object, round: string): NewUpgrad
     if (one.decision === 'leave_out') return { kind: 'leave_out', device, reason: 'no image' }
     return { kind: one.decision === 'skip' ? 'skip' : 'upgrade', device, entry, force: false }
   })
-  const busy = new Set(plans.flatMap(({ device }, index) => (devices[index]?.decision === 'busy' ? [device.id] : [])))
+  const busy = new Map(
+    plans.flatMap(({ device }, index) =>
+      devices[index]?.decision === 'busy' ? [[device.id, 'upgrade 7'] as const] : [],
+    ),
+  )
   return atOnce(
     planUpgradeInSteps(parseOrgUpgrade(body), {
       id: 'plan',
@@ -219,7 +223,7 @@ describe('a difference', () => {
       'a device in another upgrade',
       [device],
       [{ ...device, decision: 'busy' }],
-      [[mac(0), "can't be upgraded any more: in another upgrade"]],
+      [[mac(0), "can't be upgraded any more: in upgrade 7"]],
     ],
     [
       'a device at another site',

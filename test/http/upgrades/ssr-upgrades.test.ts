@@ -146,7 +146,7 @@ describe('an upgrade of SSR routers', () => {
     const { body } = await server.call('GET', `${path}/${other.id}/report`)
     expect(body.devices).toMatchObject([
       { mac: free?.mac, status: 'scheduled', model: 'SSR120' },
-      { mac: routers[0]?.mac, status: 'left_out', model: 'SSR120', reason: 'in another upgrade' },
+      { mac: routers[0]?.mac, status: 'left_out', model: 'SSR120', reason: expect.stringMatching(/^in upgrade /) },
     ])
     const targets = (await server.call('GET', `${path}/${id}/targets?status=scheduled`)).body
     expect(targets.map(({ mac }: AnyJson) => mac).toSorted()).toEqual(macs())
@@ -192,7 +192,7 @@ describe('an upgrade of SSR routers', () => {
     await connectDevice(server.ctx, full?.mac ?? '', facts)
     expect(await upgrade({})).toMatchObject({
       status: 400,
-      body: { detail: 'Invalid field device_ids: no router can be upgraded: Its disk is full; in another upgrade' },
+      body: { detail: expect.stringMatching(/: no router can be upgraded: Its disk is full; in upgrade \S+$/) },
     })
   })
 
@@ -339,7 +339,10 @@ test('a preview of an upgrade of routers starts nothing, and is carried out by i
   const [router] = routers
   const one = `/sites/${siteId}/ssr/${router?.id}/upgrade`
   const plan = await server.call('POST', one, { body: { version: '6.2.0', dry_run: true } })
-  expect(plan.body).toMatchObject({ total: 0, skipped: [{ mac: router?.mac, reason: 'in another upgrade' }] })
+  expect(plan.body).toMatchObject({
+    total: 0,
+    skipped: [{ mac: router?.mac, reason: expect.stringMatching(/^in upgrade /) }],
+  })
 })
 
 test('leaves a router alone that runs the version, if another upgrade is to install another one', async () => {

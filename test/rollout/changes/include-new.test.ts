@@ -90,7 +90,11 @@ describe('an upgrade with include_new', () => {
     await move([first, second], 0)
     const { id } = await begin()
     const noted = async () => (await rollout.read(id)).siteUpgrades.flatMap(({ notes }) => notes)
-    const leftOut = ({ mac }: SeededDevice) => ({ mac, kind: 'in_another_upgrade', reason: 'in another upgrade' })
+    const leftOut = ({ mac }: SeededDevice) => ({
+      mac,
+      kind: 'in_another_upgrade',
+      reason: expect.stringMatching(/^in upgrade /),
+    })
     expect(await noted()).toEqual(expect.arrayContaining([leftOut(first), leftOut(second)]))
     await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, earlier[0]?.id ?? '')
     await rollout.play()

@@ -25,6 +25,7 @@ export const candidate: Candidate & { readonly reported: NonNullable<Candidate['
     methods,
   },
   upgradeId: null,
+  upgradeName: null,
 }
 
 export function packageOf(changes: Partial<CatalogPackage> = {}): CatalogPackage {

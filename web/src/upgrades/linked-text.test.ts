@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { partsOf, shortName } from './linked-text.ts'
+import { partsOf, plainText, shortName } from './linked-text.ts'
 
 const [one, other] = ['0199c0de-0000-7000-8000-00000000000a', '0199c0de-0000-7000-8000-00000000000b']
 
@@ -22,6 +22,9 @@ it('finds their names', () => {
     { upgradeId: other },
   ])
   expect(shortName({ upgradeId: one, name: 'Friday' })).toBe('upgrade "Friday"')
+  expect(plainText(`in upgrade "Friday" (${one}), not upgrade ${other}`)).toBe(
+    'in upgrade "Friday", not upgrade …00000b',
+  )
 })
 
 it('leaves texts without one', () => {

@@ -25,3 +25,10 @@ export function partsOf(text: string): readonly TextPart[] {
 export function shortName({ upgradeId, name }: NamedUpgrade): string {
   return name === undefined ? `upgrade …${upgradeId.slice(-6)}` : `upgrade "${name}"`
 }
+
+/** Returns a text of the server with the short names of its upgrades, for where no link may be. */
+export function plainText(text: string): string {
+  return partsOf(text)
+    .map((part) => (typeof part === 'string' ? part : shortName(part)))
+    .join('')
+}

@@ -6,6 +6,7 @@ import { Row, RowName, RowSummary } from '../display/layout/row.tsx'
 import { StateMark } from '../display/state-mark.tsx'
 import { capital } from '../display/texts/capital.ts'
 import { causeText } from '../display/texts/cause-text.ts'
+import { plainText } from './linked-text.ts'
 import { type Overview, kinds } from './overview.ts'
 import { ExcludeButton, useExclusion } from './exclude-button.tsx'
 import { begins } from './exclusion.ts'
@@ -58,7 +59,7 @@ function TargetList({ siteId, zone, upgrade, mayChange, onDone }: SiteTargetsPro
                 <Row key={id} className="image-line">
                   <RowName>{name}</RowName>
                   <StateMark tone={state.tone}>{state.text}</StateMark>
-                  {reason !== undefined && <span>{causeText(reason, zone)}</span>}
+                  {reason !== undefined && <span>{plainText(causeText(reason, zone))}</span>}
                   {mayExclude && isWaiting && (
                     <ExcludeButton
                       action="Exclude"

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useMay } from '../accounts/self.ts'
-import { partsOf, shortName } from './linked-text.ts'
+import { partsOf, plainText, shortName } from './linked-text.ts'
 
 interface UpgradeTextProps {
   readonly orgId: string
@@ -10,7 +10,7 @@ interface UpgradeTextProps {
 /** A text of the server. The upgrades that it names lead to their pages, which roles in single sites do not reach. */
 export function UpgradeText({ orgId, text }: UpgradeTextProps) {
   const mayOpen = useMay('read', { orgId })
-  if (!mayOpen) return text
+  if (!mayOpen) return plainText(text)
   return partsOf(text).map((part) =>
     typeof part === 'string' ? (
       part

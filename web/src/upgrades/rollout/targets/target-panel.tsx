@@ -17,6 +17,8 @@ import { groupTargets, selectTargets, targetsAt } from './group-targets.ts'
 import type { UpgradePlace } from '../../calls.ts'
 import { type ExclusionDone, useExclusion } from '../../exclude-button.tsx'
 import { excludableOf } from '../../exclusion.ts'
+import { plainText } from '../../linked-text.ts'
+import { UpgradeText } from '../../upgrade-text.tsx'
 import { ExcludeTargets } from './exclude-targets.tsx'
 import { TargetTimeline } from './target-timeline.tsx'
 import type { TargetSearch } from './target-search.ts'
@@ -85,7 +87,7 @@ export function TargetPanel({ place, report, search, sites, mayWrite, onDone }: 
             search={{ state: status, ...(cause !== '' && { cause }) }}
           >
             <StateMark tone={targetStates[status].tone}>{targetStates[status].text}</StateMark>
-            {cause !== '' && <span className="chip-cause">{causeText(cause, zone)}</span>}
+            {cause !== '' && <span className="chip-cause">{plainText(causeText(cause, zone))}</span>}
             <span className="chip-count">{grouped(count)}</span>
           </GroupLink>
         ))}
@@ -219,7 +221,7 @@ function TargetRows({ unit, targets, siteNames, onOpen, place, excludable, onDon
                 <span>{siteNames.get(target.site_id)}</span>
                 <span className="wide muted">{target.model}</span>
                 <span className="wide muted">{(target.phase ?? 0) > 0 ? `Phase ${target.phase}` : ''}</span>
-                <Outcome target={target} />
+                <Outcome orgId={place.orgId} target={target} />
                 {isExcludable.has(target) && (
                   <ExcludeTargets
                     place={place}
@@ -249,11 +251,15 @@ function TargetButton({ target, onOpen }: { readonly target: Target; readonly on
 }
 
 /** Narrow windows show only causes. */
-function Outcome({ target }: { readonly target: Target }) {
+function Outcome({ orgId, target }: { readonly orgId: string; readonly target: Target }) {
   const zone = useTextZone()
   const reason = reasonOf(target)
   if (reason === undefined) return <span className="wide muted">{versionsOf(target)}</span>
-  return <span className="target-reason">{causeText(reason, zone)}</span>
+  return (
+    <span className="target-reason">
+      <UpgradeText orgId={orgId} text={causeText(reason, zone)} />
+    </span>
+  )
 }
 
 function versionsOf({ from_version: from, version }: Target): string {
