@@ -1,4 +1,36 @@
-import type { PhaseApproval, PhaseOf } from '../rollout.ts'
+import type { Actor } from '../../access/scope.ts'
+import { epochS } from '../../platform/time/clock.ts'
+import type { PhaseApproval, PhaseOf, UpgradeHold } from '../rollout.ts'
+import type { Now } from '../site-upgrade-now.ts'
+import { holdOf } from './decide-wait.ts'
+
+/** Returns the pause of an upgrade that a person begins. */
+export function pauseBy({ name }: Actor, at: Pick<Now, 'now' | 'nowMs'>): UpgradeHold & { readonly by: 'user' } {
+  return { ...holdOf({ by: 'user', reason: `paused by ${name}` }, at), by: 'user' }
+}
+
+/** Returns the approval of a phase by a person. */
+export function approvalBy(
+  { name, adminId }: Actor,
+  phase: PhaseOf,
+  { note, at }: { readonly note: string | null; readonly at: Date },
+): PhaseApproval {
+  return { ...phase, by: 'approval', name, admin_id: adminId, note, at_s: epochS(at) }
+}
+
+/**
+ * Returns that a person who resumes an upgrade opens the phase after this one; null: the upgrade does not wait at a gate.
+ * @param hold The pause that ends.
+ */
+export function openingBy(
+  { name, adminId }: Actor,
+  phase: PhaseOf,
+  { hold, at }: { readonly hold: UpgradeHold | null; readonly at: Date },
+): PhaseApproval | null {
+  if (hold?.by !== 'gate' && hold?.by !== 'check' && hold?.by !== 'time') return null
+  const early = hold.not_before_s !== undefined && { early: true as const }
+  return { ...phase, by: 'resume', name, admin_id: adminId, note: null, ...early, at_s: epochS(at) }
+}
 
 /** Lists the phases of one kind that people have approved, once for each of the people. */
 export function listApproved(approvals: readonly PhaseApproval[], kind: PhaseOf['of']): number[] {

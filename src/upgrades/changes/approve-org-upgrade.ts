@@ -1,5 +1,4 @@
 import type { PlaceScope } from '../../access/scope.ts'
-import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -10,6 +9,7 @@ import { phaseText } from '../../rollout/gates/decide-hold.ts'
 import { type OrgUpgradeNow, findHeldPhase } from '../../rollout/rounds/decide-org-upgrade.ts'
 import { type PhaseOf, START_PHASE, type StartGate, type UpgradeKind } from '../../rollout/rollout.ts'
 import { lockOrgUpgrades } from '../../rollout/store.ts'
+import { approvalBy } from '../../rollout/gates/approvals.ts'
 import { findStartWait, findWait } from '../../rollout/gates/decide-wait.ts'
 import { replaceHold } from '../../rollout/gates/store-checks.ts'
 import { resumeSiteUpgrades } from '../../rollout/gates/store-hold.ts'
@@ -49,9 +49,7 @@ export async function approveOrgUpgrade(
     const { approvals } = org
     const creatorId = await getCreatorId(tx, scope, id)
     await refuseApprover(tx, scope, { waiting, gate: findGate(org, waiting), approvals, creatorId })
-    const { name, adminId } = scope.actor
-    const approval = { ...waiting, by: 'approval', name, admin_id: adminId, note, at_s: epochS(at) } as const
-    await insertApproval(tx, scope, id, approval)
+    await insertApproval(tx, scope, id, approvalBy(scope.actor, waiting, { note, at }))
     const wait = findFurtherApprovals(org, waiting, at)
     if (wait === null) await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())
     else if (org.hold !== null) await replaceHold(tx, scope, id, { ...org.hold, ...wait })

@@ -1,10 +1,10 @@
 import type { PlaceScope } from '../../access/scope.ts'
-import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { appendUpgradeChange } from '../../rollout/events/append-events.ts'
 import type { UpgradeKind } from '../../rollout/rollout.ts'
+import { pauseBy } from '../../rollout/gates/approvals.ts'
 import { pauseForPerson } from '../../rollout/gates/store-hold.ts'
 import { lockWhole } from './lock-changed.ts'
 
@@ -24,12 +24,7 @@ export async function pauseOrgUpgrade(
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     const { id, place } = await lockWhole(tx, scope, { id: named, kind }, 'paused')
-    const hold = {
-      by: 'user',
-      reason: `paused by ${scope.actor.name}`,
-      since_s: epochS(at),
-      since_ms: ctx.serviceClock.nowMs(),
-    } as const
+    const hold = pauseBy(scope.actor, { now: at, nowMs: ctx.serviceClock.nowMs() })
     if ((await pauseForPerson(tx, scope, id, hold)) === 0) return
     const paused = { type: 'UPGRADE_PAUSED', ...place, message: `Pause upgrade ${id}` } as const
     await appendUpgradeChange(tx, scope, paused, at)

@@ -1,5 +1,4 @@
 import type { PlaceScope } from '../../access/scope.ts'
-import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
@@ -8,6 +7,7 @@ import { presentPhase } from '../../rollout/phases/present-phase.ts'
 import { findHeldPhase } from '../../rollout/rounds/decide-org-upgrade.ts'
 import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { lockOrgUpgrades } from '../../rollout/store.ts'
+import { openingBy } from '../../rollout/gates/approvals.ts'
 import { resumeSiteUpgrades } from '../../rollout/gates/store-hold.ts'
 import { insertApproval } from '../../rollout/phases/store.ts'
 import { lockWhole } from './lock-changed.ts'
@@ -31,13 +31,8 @@ export async function resumeOrgUpgrade(
     refuseUnapproved(org?.hold ?? null)
     if ((await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())) === 0) return
     const phase = org && findHeldPhase(org)
-    const atGate = org?.hold?.by === 'gate' || org?.hold?.by === 'check' || org?.hold?.by === 'time'
-    if (atGate && phase) {
-      const { name, adminId } = scope.actor
-      const early = org.hold?.not_before_s !== undefined && { early: true as const }
-      const approval = { ...phase, by: 'resume', name, admin_id: adminId, note: null, ...early } as const
-      await insertApproval(tx, scope, id, { ...approval, at_s: epochS(at) })
-    }
+    const opening = phase && openingBy(scope.actor, phase, { hold: org.hold, at })
+    if (opening) await insertApproval(tx, scope, id, opening)
     const resumed = { type: 'UPGRADE_RESUMED', ...place, message: `Resume upgrade ${id}` } as const
     await appendUpgradeChange(tx, scope, { ...resumed, ...(phase && presentPhase(phase)) }, at)
     wakeAfterCommit(tx, 'rollouts')

@@ -5,7 +5,7 @@ import { insertApproval, lockUpgrade, pauseUpgrade, resumeUpgrade } from '../../
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
-import { epochS } from '../../platform/time/clock.ts'
+import { approvalBy } from '../../rollout/gates/approvals.ts'
 import { phaseText } from '../../rollout/gates/decide-hold.ts'
 import { START_PHASE } from '../../rollout/rollout.ts'
 import { findAwaitedPhase, missingText, refuseApprover } from '../changes/refuse-approval.ts'
@@ -27,8 +27,7 @@ export async function approveMxedgeUpgrade(
     const waiting = findAwaitedPhase({ hold, heldPhase: findHeldPhase(upgrade) }, { phase, ...(of && { of }) })
     const gate = waiting.phase === START_PHASE ? plan.start_gate : plan.gates?.[waiting.phase - 1]
     await refuseApprover(tx, scope, { waiting, gate: gate ?? null, approvals, creatorId })
-    const { name, adminId } = scope.actor
-    const approval = { ...waiting, by: 'approval', name, admin_id: adminId, note, at_s: epochS(at) } as const
+    const approval = approvalBy(scope.actor, waiting, { note, at })
     await insertApproval(tx, upgrade, approval)
     const wait = findFurtherApprovals({ ...upgrade, approvals: [...approvals, approval] }, at)
     if (wait === null) await resumeUpgrade(tx, upgrade, ctx.serviceClock.nowMs())

@@ -1,4 +1,4 @@
-import { type Actor, type PlaceScope, siteIdOf } from '../../access/scope.ts'
+import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
 import {
   type MxedgeUpgradeChangeType,
   appendMxedgeUpgradeChange,
@@ -14,10 +14,10 @@ import {
   resumeUpgrade,
   stopUpgrade,
 } from '../../mxedges/upgrades/store-records.ts'
-import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
+import { openingBy, pauseBy } from '../../rollout/gates/approvals.ts'
 import type { UpgradeHold } from '../../rollout/rollout.ts'
 import { refuseUnapproved } from '../changes/refuse-approval.ts'
 
@@ -46,19 +46,13 @@ export function cancelMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string)
  * @throws AppError not_found
  */
 export function pauseMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
-  const hold = {
-    by: 'user',
-    reason: `paused by ${scope.actor.name}`,
-    since_s: epochS(ctx.clock.now()),
-    since_ms: ctx.serviceClock.nowMs(),
-  } as const
+  const pause = pauseBy(scope.actor, { now: ctx.clock.now(), nowMs: ctx.serviceClock.nowMs() })
   return changeUpgrade(ctx, scope, {
     id,
     type: () => 'UPGRADE_PAUSED',
     message: () => messageOf('Pause', id),
-    concerns: ({ finishedAt, stopping, hold: present }) =>
-      finishedAt === null && stopping === null && present?.by !== 'user',
-    change: (tx, upgrade) => pauseUpgrade(tx, upgrade, pauseOver(hold, upgrade.hold)),
+    concerns: ({ finishedAt, stopping, hold }) => finishedAt === null && stopping === null && hold?.by !== 'user',
+    change: (tx, upgrade) => pauseUpgrade(tx, upgrade, pauseOver(pause, upgrade.hold)),
   })
 }
 
@@ -83,23 +77,12 @@ export function resumeMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string)
     concerns: ({ finishedAt, hold }) => finishedAt === null && hold !== null,
     change: async (tx, upgrade) => {
       refuseUnapproved(upgrade.hold)
-      await recordOpening(tx, upgrade, { actor: scope.actor, at: ctx.clock.now() })
+      const { hold } = upgrade
+      const opening = openingBy(scope.actor, findHeldPhase(upgrade), { hold, at: ctx.clock.now() })
+      if (opening !== null) await insertApproval(tx, upgrade, opening)
       await resumeUpgrade(tx, upgrade, ctx.serviceClock.nowMs())
     },
   })
-}
-
-/** A person who resumes an upgrade at a gate has opened the next phase. */
-async function recordOpening(
-  tx: Tx,
-  upgrade: MxedgeUpgrade,
-  { actor: { name, adminId }, at }: { readonly actor: Actor; readonly at: Date },
-): Promise<void> {
-  const { hold } = upgrade
-  if (hold?.by !== 'gate' && hold?.by !== 'time') return
-  const early = hold.not_before_s !== undefined && { early: true as const }
-  const opening = { ...findHeldPhase(upgrade), by: 'resume', name, admin_id: adminId, note: null, ...early } as const
-  await insertApproval(tx, upgrade, { ...opening, at_s: epochS(at) })
 }
 
 function messageOf(verb: string, id: string): string {
