@@ -147,7 +147,7 @@ describe.skipIf(!isInstalled)(
 
     test('speak NETCONF in chunks, and answer unknown requests with an error', async () => {
       const { session, first } = await askUntilAnswered({ name: 'get-system-information', content: true })
-      expect(first).toEqual({ kind: 'error', text: 'definition not found' })
+      expect(first).toMatchObject({ kind: 'error', text: 'definition not found' })
       const config = await session.request({
         rpc: { name: 'get-config', content: { source: { running: true } } },
         timeoutMs: 1000,

@@ -40,12 +40,13 @@ const chassis = (...roles: readonly string[]): string => `
     <member-list junos:style="single-slot">${roles.map((role, id) => member(id, role)).join('')}</member-list>
   </virtual-chassis-information><cli><banner>{master:0}</banner></cli>`
 
-function factsOf(virtualChassis: string) {
+function factsOf(virtualChassis: string, others: Readonly<Record<string, string>> = {}) {
   const bodies: Readonly<Record<string, string>> = {
     'get-system-information': system,
     'get-chassis-mac-addresses': macs,
     'get-virtual-chassis-information': virtualChassis,
     'get-system-uptime-information': uptime,
+    ...others,
   }
   const task = readFacts()
   let next = task.next()
@@ -73,6 +74,35 @@ describe('a Virtual Chassis', () => {
     ])
     expect(members.flatMap(({ member: id, isMaster }) => (isMaster ? [id] : []))).toEqual(masters)
     expect(uptimeS).toBe(14_234)
+  })
+})
+
+describe('a cluster of which one node is down', () => {
+  /** The reply of one node, as a device was recorded whose other routing engine was off. */
+  const alone = (node: number, body: string): string => `
+    <rpc-error><error-type>protocol</error-type><error-tag>operation-failed</error-tag><error-severity>error</error-severity>
+    <error-message>\nCould not connect to node${1 - node} : No route to host\n</error-message></rpc-error>
+    <multi-routing-engine-results><multi-routing-engine-item><re-name>node${node}</re-name>${body}
+    </multi-routing-engine-item></multi-routing-engine-results>`
+  const withAlone = (node: number) =>
+    factsOf('<rpc-error/>', {
+      'get-system-information': alone(node, system),
+      'get-chassis-mac-addresses': alone(node, macs),
+      'get-system-uptime-information': alone(node, uptime),
+    })
+
+  test('is known by what the other one answers', () => {
+    const { mac, version, nodes, uptimeS, partUptimes } = withAlone(0)
+    expect({ mac, version, uptimeS }).toEqual({ mac: '02aabbccddee', version: '21.4R3.15', uptimeS: 14_234 })
+    expect(nodes).toMatchObject([
+      { node: 'node0', isPresent: true },
+      { node: 'node1', isPresent: false },
+    ])
+    expect([...partUptimes]).toEqual([[0, 14_234]])
+  })
+
+  test('is not taken for another device by the address of its second node', () => {
+    expect(() => withAlone(1)).toThrow('it does not name its MAC')
   })
 })
 

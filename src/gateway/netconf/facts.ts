@@ -2,7 +2,7 @@ import { parseMac } from '../../devices/device.ts'
 import { typeOfModel } from '../../devices/registry/models.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { textOf as boundedText } from '../report-values.ts'
-import { type RpcReply, partsOf, rpcs } from './rpc.ts'
+import { type RpcReply, partsOf, rootOfRead, rpcs } from './rpc.ts'
 import { type Backup, type SoftwareSet, decideBackup, memberOf, readSoftwareSets } from './software-sets.ts'
 import { type Task, waits } from './task.ts'
 import { type XmlElement, findAll, textOf } from './xml.ts'
@@ -54,12 +54,13 @@ export interface ClusterNode {
 /** Reads the facts. Returns the reason if the device does not report a required one. */
 export function* readFacts(): Task<JunosFacts | string> {
   const system = yield read(rpcs.systemInformation)
-  if (system.kind !== 'ok') return 'it does not answer get-system-information'
+  const root = rootOfRead(system)
+  if (root === null) return 'it does not answer get-system-information'
   const macs = yield read(rpcs.chassisMacs)
   const chassis = yield read(rpcs.virtualChassis)
   const uptime = yield read(rpcs.uptime)
   const sets = yield* readSoftwareSets()
-  return composeFacts({ system: system.root, macs, chassis, uptime, sets })
+  return composeFacts({ system: root, macs, chassis, uptime, sets })
 }
 
 /**
@@ -75,7 +76,8 @@ export function* readChanges(before: JunosFacts, isThorough: boolean): Task<Juno
   const sets = before.backup === null || !isAsked ? null : yield* readSoftwareSets(isAlone)
   const members = chassis?.kind === 'ok' ? membersOf(chassis.root, sets ?? [], before) : before.members
   const backup = sets === null ? before.backup : decideBackup(sets)
-  const nodes = system?.kind === 'ok' ? nodesOf(system.root) : before.nodes
+  const root = system === null ? null : rootOfRead(system)
+  const nodes = root === null ? before.nodes : nodesOf(root)
   return { ...before, ...uptimesOf(uptime, { members }), members, nodes, backup }
 }
 
@@ -88,8 +90,8 @@ interface Replies {
 }
 
 function composeFacts({ system, macs, chassis, uptime, sets }: Replies): JunosFacts | string {
-  const parts = partsOf(system)
-  const own = parts[0]
+  // An engine that is down may have a part with an error in place of its values.
+  const own = partsOf(system).find(({ element }) => textOf(element, 'os-version') !== null)
   const model = own && textOf(own.element, 'hardware-model')?.toUpperCase()
   const version = own && textOf(own.element, 'os-version')
   const mac = macOf(macs)
@@ -124,7 +126,8 @@ function nodesOf(system: XmlElement): ClusterNode[] {
   const parts = partsOf(system)
   const found = (['node0', 'node1'] as const).map((node): ClusterNode => {
     const element = parts.find(({ engine }) => engine === node)?.element
-    if (element === undefined) return { node, isPresent: false, serial: '', version: '' }
+    if (element === undefined || textOf(element, 'os-version') === null)
+      return { node, isPresent: false, serial: '', version: '' }
     const serial = word(textOf(element, 'serial-number'))
     return { node, isPresent: true, serial, version: word(textOf(element, 'os-version')) }
   })
@@ -136,9 +139,13 @@ function nodesOf(system: XmlElement): ClusterNode[] {
  * so that it stays the same whichever member is master. Older releases send the table as text.
  */
 function macOf(reply: RpcReply): string | null {
-  if (reply.kind !== 'ok') return null
-  const tagged = textOf(reply.root, 'public-base-address')
-  const [, plain] = /Public base address\s+([0-9a-f:]{17})/i.exec(textOf(reply.root, 'output') ?? '') ?? []
+  const root = rootOfRead(reply)
+  if (root === null) return null
+  const [first, ...others] = partsOf(root)
+  // Without node 0 the first part is that of node 1, whose address is another one.
+  if (first === undefined || (first.engine === 'node1' && others.length === 0)) return null
+  const tagged = textOf(first.element, 'public-base-address')
+  const [, plain] = /Public base address\s+([0-9a-f:]{17})/i.exec(textOf(first.element, 'output') ?? '') ?? []
   return parseMac(tagged ?? plain ?? '')
 }
 
@@ -177,16 +184,18 @@ function membersOf(
 }
 
 function uptimesOf(reply: RpcReply, device: Pick<JunosFacts, 'members'>): Pick<JunosFacts, 'uptimeS' | 'partUptimes'> {
-  const uptimes = reply.kind === 'ok' ? partsOf(reply.root).flatMap(({ element }) => uptimeIn(element) ?? []) : []
+  const root = rootOfRead(reply)
+  const uptimes = root === null ? [] : partsOf(root).flatMap(({ element }) => uptimeIn(element) ?? [])
   return { uptimeS: uptimes.length === 0 ? null : Math.max(...uptimes), partUptimes: partUptimes(reply, device) }
 }
 
 /** Returns how long the members and nodes have been up, by their number. A part without a name is the one that answers. */
 export function partUptimes(reply: RpcReply, { members }: Pick<JunosFacts, 'members'>): ReadonlyMap<number, number> {
-  if (reply.kind !== 'ok') return new Map()
+  const root = rootOfRead(reply)
+  if (root === null) return new Map()
   const answering = members.find(({ isAnswering }) => isAnswering) ?? (members.length === 1 ? members[0] : undefined)
   return new Map(
-    partsOf(reply.root).flatMap(({ engine, element }): [number, number][] => {
+    partsOf(root).flatMap(({ engine, element }): [number, number][] => {
       const node = /^node([01])$/.exec(engine ?? '')?.[1]
       const part = node === undefined ? (memberOf(engine) ?? answering?.member) : Number(node)
       const uptimeS = uptimeIn(element)

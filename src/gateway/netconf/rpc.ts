@@ -8,8 +8,8 @@ export interface Rpc {
 
 export type RpcReply =
   | { readonly kind: 'ok'; readonly root: XmlElement }
-  /** The device did not execute the request. `text` contains its words. */
-  | { readonly kind: 'error'; readonly text: string }
+  /** The device did not execute the request, or not on all of its routing engines. `text` contains its words. */
+  | { readonly kind: 'error'; readonly text: string; readonly root: XmlElement }
   /** The connection broke before the reply, as it does when a device reboots. */
   | { readonly kind: 'broken' }
 
@@ -41,7 +41,7 @@ export function decodeRpcReply(root: XmlElement): { readonly id: number; readonl
   const id = root.attributes['message-id']
   if (id === undefined || !/^\d{1,9}$/.test(id)) return null
   const text = errorsIn(root)
-  return { id: Number(id), reply: text === null ? { kind: 'ok', root } : { kind: 'error', text } }
+  return { id: Number(id), reply: text === null ? { kind: 'ok', root } : { kind: 'error', text, root } }
 }
 
 /** Returns the texts of all errors inside, without warnings; null if there are none. */
@@ -67,6 +67,15 @@ export function partsOf(root: XmlElement): EnginePart[] {
   const items = findAll(root, 'multi-routing-engine-item')
   if (items.length === 0) return [{ engine: null, element: root }]
   return items.map((element) => ({ engine: textOf(element, 're-name'), element }))
+}
+
+/**
+ * Returns what was read. One routing engine that is down makes the whole reply an error, beside which the parts of the others stand. Null
+ * if there are none.
+ */
+export function rootOfRead(reply: RpcReply): XmlElement | null {
+  if (reply.kind === 'broken') return null
+  return reply.kind === 'ok' || partsOf(reply.root).some(({ engine }) => engine !== null) ? reply.root : null
 }
 
 export function oneLine(text: string): string {
