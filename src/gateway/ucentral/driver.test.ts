@@ -53,8 +53,17 @@ describe('capabilities', () => {
     ],
     [
       'such an access point of a developer',
-      { ...hello('ap'), restrictions: { commands: true }, developer: true },
-      { commands: expect.arrayContaining(['ping']) },
+      { ...hello('ap'), restrictions: { commands: true, sysupgrade: true }, developer: true },
+      { commands: expect.arrayContaining(['ping', 'upgrade']) },
+    ],
+    [
+      'an access point that installs signed firmware only',
+      { ...hello('ap'), restrictions: { sysupgrade: 1, commands: 0 } },
+      {
+        ...stock,
+        commands: ['restart', 'locate', 'unlocate', 'ping', 'support'],
+        refusals: { upgrade: expect.stringContaining('only firmware that its maker has signed') },
+      },
     ],
     ['a switch that restarts parts', hello('switch', ['reboot']), { restart_members: 'any', restart_nodes: nodes }],
     ['one that lists them', hello('switch', ['reboot'], members), { restart_members: [1], restart_nodes: nodes }],

@@ -99,22 +99,32 @@ const unsafeAddress: Rejection = {
  */
 function capabilitiesOf(hello: Capabilities): DeviceCapabilities {
   const { commands, ...parts } = extensionOf(hello)
+  const isSignedOnly = isRestricted(hello, 'sysupgrade')
   return {
     commands: [
       'restart',
-      'upgrade',
+      ...(isSignedOnly ? [] : (['upgrade'] as const)),
       ...(typeOf(hello) === 'ap' ? (['locate', 'unlocate'] as const) : []),
       ...(runsScripts(hello) ? (['ping'] as const) : []),
       'support',
       ...commands,
     ],
     ...parts,
+    ...(isSignedOnly && { refusals: { upgrade: signedOnly } }),
   }
 }
 
+/** Without the signature the access point would download the whole image before it refuses it. */
+const signedOnly =
+  'the access point installs only firmware that its maker has signed, and Signalbox has no signatures of makers: upgrade it on the access point itself'
+
 /** Its own diagnostics are not a script, so an access point with the restriction collects them too. */
-export function runsScripts({ restrictions, developer }: Capabilities): boolean {
-  return restrictions?.commands !== true || developer === true
+export function runsScripts(hello: Capabilities): boolean {
+  return !isRestricted(hello, 'commands')
+}
+
+function isRestricted({ restrictions, developer }: Capabilities, to: 'commands' | 'sysupgrade'): boolean {
+  return Boolean(restrictions?.[to]) && developer !== true
 }
 
 /** Some access points do not name their platform. */

@@ -22,8 +22,13 @@ export const Capabilities = Type.Object({
   serial_number: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
   /** `ap` or `switch`, in upper or lower case; some access points send `unknown` or nothing. */
   platform: Type.Optional(ShortText),
-  /** The maker's restrictions. With `commands`, an access point runs only scripts that the maker has signed. */
-  restrictions: Type.Optional(Type.Object({ commands: Type.Optional(Type.Boolean()) })),
+  /**
+   * The maker's restrictions, as a file of the maker has them. With `commands`, an access point runs only scripts that the maker has
+   * signed; with `sysupgrade` it installs only such firmware. Any value but false, null, 0 and an empty text counts.
+   */
+  restrictions: Type.Optional(
+    Type.Object({ commands: Type.Optional(Type.Unknown()), sysupgrade: Type.Optional(Type.Unknown()) }),
+  ),
   /** True on a device that is exempt from its restrictions. */
   developer: Type.Optional(Type.Boolean()),
   'x-signalbox': Type.Optional(Extension),
