@@ -176,7 +176,7 @@ export const refusedValues: readonly RefusedValue[] = [
 
 /** Fields whose null (for `model`, an empty text) has the effect of an absent field, by kind. */
 export const unsetByNull: readonly { readonly kinds: readonly string[]; readonly fields: readonly string[] }[] = [
-  { kinds: ['site'], fields: ['country_code', 'latlng'] },
+  { kinds: ['site'], fields: ['country_code', 'latlng', 'timezone'] },
   { kinds: ['ap', 'switch', 'gateway'], fields: ['name', 'image1_url', 'image2_url', 'image3_url'] },
   { kinds: ['edge appliance', 'edge appliance of a site'], fields: ['mxcluster_id', 'mac'] },
   { kinds: ['own account'], fields: ['compliance_status', 'expire_time', 'hours', 'name', 'no_tracking'] },
