@@ -147,7 +147,7 @@ export function operation<
     readonly readsSite?: boolean
     /**
      * True for an update that accepts the fields of its record with their present values, also those that were stored before
-     * their fields were checked. `run` may get such values.
+     * their fields were checked. `run` gets no such value but null.
      */
     readonly checksOnlyChanges?: boolean
     readonly run: (ctx: Context, call: Call<L, P, Q, B>) => MaybePromise<Result<R>>
@@ -227,9 +227,10 @@ function operationAt(place: At<unknown, unknown>, declared: Declared): Operation
       const call = { ...entered, params, query, body, url, request, reply: answer }
       if (declared.body === undefined && method !== 'GET') assertNoFields(body)
       const readRecord = async () => record?.(ctx, call) ?? read?.(ctx, request, answer)
-      if (checksOnlyChanges && checkedBody !== undefined) await checkChanges(checkedBody, body, readRecord)
+      const changes =
+        checksOnlyChanges && checkedBody !== undefined ? await checkChanges(checkedBody, body, readRecord) : body
       if (updates !== null && hasReadOnly(updates.name, body)) assertReadOnly(updates.name, body, await readRecord())
-      return run(ctx, call)
+      return run(ctx, { ...call, body: changes })
     },
   }
 }

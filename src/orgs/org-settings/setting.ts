@@ -37,7 +37,7 @@ const MAX_SETTING_BYTES = 1024 * 1024
 
 /**
  * Merges a client's body into the stored settings of an organization or a site, top level only.
- * @param body Has passed the schema of settings, except for fields with their present values.
+ * @param body Has passed the schema of settings, except for a null that the record has as well.
  * @throws AppError invalid for a protection that would protect nothing, and for a window without an end.
  */
 export function mergeSetting(before: Document, body: Document): Record<string, unknown> {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findInstallerSetting } from '../../../src/orgs/org-settings/store.ts'
 import { documentText } from '../../../src/platform/sealing/document-column.ts'
 import { systemScope } from '../../../src/access/scope.ts'
+import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { addSite } from '../../support/fleets/devices.ts'
 import { addPerson } from '../../support/people.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
@@ -194,6 +195,25 @@ describe('settings that were stored before their fields were checked', () => {
     const ssr = { auto_upgrade: { ...stored.ssr.auto_upgrade, enabled: true } }
     expect((await put({ ...read, ssr }, path)).body.ssr).toEqual(ssr)
     await put(Object.fromEntries(Object.keys(stored).map((field) => [`-${field}`, ''])), path)
+  })
+
+  it('stay mended if another person mends them while a client sends them back', async () => {
+    const at = `/sites/${await addSite(server, 'Mended')}/setting`
+    await put({ switch: {} }, at)
+    const [, , id = ''] = at.split('/')
+    const { db } = server.ctx
+    const doc = documentText(stored)
+    await db.updateTable('siteSetting').set({ doc }).where('siteId', '=', id).execute()
+    const { body: read } = await server.call('GET', at)
+    let sending: ReturnType<typeof put> | undefined
+    await db.transaction().execute(async (tx) => {
+      await tx.selectFrom('site').select('id').where('id', '=', id).forUpdate().execute()
+      sending = put({ ...read, ap_updown_threshold: 5 }, at)
+      await untilWaiting(server, 1)
+      const mended = documentText({ ...stored, switch: { later: 1 } })
+      await tx.updateTable('siteSetting').set({ doc: mended }).where('siteId', '=', id).execute()
+    })
+    expect(await sending).toMatchObject({ status: 200, body: { switch: { later: 1 }, ap_updown_threshold: 5 } })
   })
 })
 
