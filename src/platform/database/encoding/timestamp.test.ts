@@ -17,7 +17,8 @@ function written(at: Date, microseconds: number): string {
 }
 
 it('decodes times in UTC, and cuts off microseconds', () => {
-  const times = fc.date({ min: new Date('0100-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59.999Z') })
+  const years = { min: new Date('0100-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59.999Z') }
+  const times = fc.date({ ...years, noInvalidDate: true })
   fc.assert(
     fc.property(times, fc.nat(999), (at, microseconds) => {
       expect(decodeTimestamp(written(at, microseconds), fail)).toEqual(at)
