@@ -19,6 +19,10 @@ import {
 import { type TestContext, createTestContext } from '../../support/servers/server.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { type Times, createTimes } from '../times.ts'
+import { randomRuns } from '../../support/random-runs.ts'
+
+const SITES_RUNS = randomRuns(8)
+const PATTERNS_RUNS = randomRuns(3)
 
 const MINUTE_MS = 60_000
 const options: RolloutOptions = defaultRolloutOptions
@@ -254,9 +258,9 @@ describe('bad firmware', () => {
         const graces = test.ctx.db.selectFrom('siteUpgrade').select('id').where('graceUntilMs', 'is not', null)
         expect(await graces.execute()).toEqual([])
       }),
-      { numRuns: 8 },
+      { numRuns: SITES_RUNS },
     )
-  }, 120_000)
+  })
 
   it('fails its devices in the end, whatever the network does to the others', async () => {
     const patterns = fc.array(fc.nat(15), { minLength: 40, maxLength: 40 })
@@ -279,7 +283,7 @@ describe('bad firmware', () => {
         }
         expect(await countsOf(id)).toMatchObject({ failed: bad.length })
       }),
-      { numRuns: 3 },
+      { numRuns: PATTERNS_RUNS },
     )
-  }, 120_000)
+  })
 })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Caps, defaultCaps } from '../../../src/webhooks/delivery/admission/caps.ts'
 import { deleteWebhook } from '../../../src/webhooks/delete-webhook.ts'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
+import { randomRuns } from '../../support/random-runs.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { countBrokenLanes } from '../lanes/broken-lanes.ts'
@@ -10,6 +11,7 @@ import { type Harness, createHarness } from '../harness.ts'
 import { type Received, startReceiver, status } from '../receiver.ts'
 import { startBlockedHost, watchOutbound } from '../watched-outbound.ts'
 
+const RUNS = randomRuns(2)
 let clock: TestClock
 let harness: Harness
 beforeAll(async () => {
@@ -149,7 +151,7 @@ it('whatever one receiver does, limits hold, no blocked address is called, and t
       for (const receiver of [odd, near, far]) await receiver.kill()
     }),
     {
-      numRuns: 2,
+      numRuns: RUNS,
       endOnFailure: true,
       examples: [
         [['hang', 'commit', 'redirect', 'commit', 'disable', 'commit', 'enable', 'hang', 'commit', 'delete', 'commit']],
@@ -157,4 +159,4 @@ it('whatever one receiver does, limits hold, no blocked address is called, and t
     },
   )
   await blocked.close()
-}, 120_000)
+})

@@ -1,6 +1,6 @@
 // Random changes by people, over HTTP, during upgrades of edge appliances that fail at random, with the real engine and database.
 import fc from 'fast-check'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { defaultMxedgeUpgradeOptions } from '../../../../src/mxedges/upgrades/options.ts'
 import { advanceMxedgeUpgrades } from '../../../../src/mxedges/upgrades/worker.ts'
 import { includeAllMxedges } from '../../../../src/upgrades/mxedges/include-new.worker.ts'
@@ -12,13 +12,11 @@ import type { TestOrg } from '../../../support/servers/server.ts'
 import { createTestClock } from '../../../support/test-clock.ts'
 import { expectConsistent, expectRest, expectTimes, readUpgrades } from './expect-mxedge-upgrades.ts'
 import { useMxedgeUpgrades } from './mxedge-upgrades-harness.ts'
+import { randomRuns } from '../../../support/random-runs.ts'
 import { type ApplianceReply, type SimulatedAppliances, simulateAppliances } from './simulated-appliances.ts'
 
 /** Each run commits some hundred transactions. */
-vi.setConfig({ testTimeout: 300_000 })
-
-/** They take some seconds; SIGNALBOX_TEST_RUNS tries more. */
-const DEFAULT_RUNS = 2
+const RUNS = randomRuns(2)
 
 const clock = createTestClock()
 const given = useMxedgeUpgrades(clock)
@@ -279,8 +277,7 @@ it('whatever people do meanwhile, upgrades of appliances keep their limits, inst
     counts.installs += installs.size
   }
   // A failed run leaves upgrades behind, with which no shorter one can be tried.
-  const numRuns = Number(process.env['SIGNALBOX_TEST_RUNS'] ?? DEFAULT_RUNS)
-  await fc.assert(fc.asyncProperty(steps, play), { numRuns, endOnFailure: true })
-  expect(counts.upgrades).toBeGreaterThan(numRuns)
+  await fc.assert(fc.asyncProperty(steps, play), { numRuns: RUNS, endOnFailure: true })
+  expect(counts.upgrades).toBeGreaterThan(RUNS)
   expect(counts.installs).toBeGreaterThan(0)
 })
