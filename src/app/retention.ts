@@ -18,7 +18,8 @@ import type { Context } from '../platform/context.ts'
 import type { Task } from '../platform/time/jobs.ts'
 import type { Tx } from '../platform/database/db.ts'
 import { type AgingRows, type DeletedRows, deleteOldRows } from '../platform/database/retention.ts'
-import { agingCommands, agingUpgrades } from '../rollout/store-retention.ts'
+import { agingUpgrades } from '../rollout/store-retention.ts'
+import { agingCommands } from '../upgrades/automatic/store-retention.ts'
 
 /** The number of days for which each kind of record is stored. */
 export interface Retention {

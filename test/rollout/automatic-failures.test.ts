@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import { systemSiteScope } from '../../src/access/scope.ts'
+import { deletePastRetention } from '../../src/app/retention.ts'
 import { updateSiteSetting } from '../../src/orgs/site-settings/update-site-setting.ts'
 import type { AutoUpgrade } from '../../src/orgs/windows/auto-upgrade.ts'
 import { endUpgrades } from '../../src/rollout/stops/end-upgrades.worker.ts'
@@ -130,7 +131,14 @@ it('gives a version to no further device once one has refused it, until that one
   await rollout.fleet.connect(online(1))
   await pass()
   expect(await upgrades()).toHaveLength(1)
-  expect(await reason()).toBe(`${NEW} has failed on 1 access point of the model ${MODEL}, so all of them wait`)
+  const refusal = `${NEW} has failed on 1 access point of the model ${MODEL}, so all of them wait`
+  expect(await reason()).toBe(refusal)
+  // The refused command is known longer than others. Ids of commands have the real time.
+  rollout.clock.advance(Math.max(0, Date.now() - rollout.clock.now().getTime()) + 31 * DAY_MS)
+  await beginAutoUpgrades(rollout.ctx)
+  await deletePastRetention(rollout.ctx, { auditDays: 1, eventDays: 1, commandDays: 30, upgradeDays: 10_000 })
+  await pass()
+  expect([(await upgrades()).length, await reason()]).toEqual([1, refusal])
   // A person has upgraded it.
   await rollout.fleet.connect(online(0), NEW)
   await pass()
