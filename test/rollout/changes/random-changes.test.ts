@@ -1,12 +1,14 @@
-// Random changes by people during upgrades of a fleet that fails at random, with the real engine and database. Some upgrades have times.
+// Random changes by people during upgrades of a fleet that fails at random, with the real engine and database. Some upgrades have times,
+// and some fleets are SSR routers.
 import fc from 'fast-check'
-import { afterAll, expect, it, vi } from 'vitest'
-import { assignDevices } from '../../../src/devices/inventory/assign-devices.ts'
+import { afterAll, expect, it } from 'vitest'
+import { assignDevices, unassignDevices } from '../../../src/devices/inventory/assign-devices.ts'
+import type { MaintenanceWindow } from '../../../src/orgs/windows/windows.ts'
 import { AppError } from '../../../src/platform/errors.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
 import { createGateChecks } from '../../../src/rollout/gates/gate-checks.worker.ts'
-import { START_PHASE, isInFlight, isTerminal } from '../../../src/rollout/rollout.ts'
+import { START_PHASE, type UpgradeKind, isInFlight, isTerminal } from '../../../src/rollout/rollout.ts'
 import { endUpgrades } from '../../../src/rollout/stops/end-upgrades.worker.ts'
 import { followWallClock } from '../../../src/rollout/worker.ts'
 import { approveOrgUpgrade } from '../../../src/upgrades/changes/approve-org-upgrade.ts'
@@ -15,17 +17,17 @@ import { excludeDevices } from '../../../src/upgrades/changes/exclude-devices.ts
 import { pauseOrgUpgrade } from '../../../src/upgrades/changes/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../../src/upgrades/changes/resume-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../../src/upgrades/changes/retry-org-upgrade.ts'
+import { createSsrUpgrade } from '../../../src/upgrades/ssr/create-ssr-upgrade.ts'
+import { type SsrUpgradeBody, parseSsrUpgrade } from '../../../src/upgrades/ssr/wire.ts'
 import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
 import { NEW, OLD, type Replies, type Reply, type SeededDevice } from '../../support/fleets/fleet.ts'
 import { expectConsistent } from '../expect-consistent.ts'
+import { randomRuns } from '../../support/random-runs.ts'
 import { useRollout } from '../harness.ts'
 
 /** Each run commits some hundred transactions. */
-vi.setConfig({ testTimeout: 300_000 })
-
-/** They take some seconds; SIGNALBOX_TEST_RUNS tries more. */
-const DEFAULT_RUNS = 2
+const RUNS = randomRuns(2)
 
 const rollout = useRollout()
 const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: false })
@@ -50,7 +52,7 @@ const gates = fc.constantFrom<NonNullable<OrgUpgradeBody['phase_gates']>>(
 )
 const limits = fc.record(
   {
-    version: fc.constantFrom(NEW, OLD),
+    version: fc.constantFrom(NEW, NEW, OLD),
     force: fc.boolean(),
     supersede: fc.boolean(),
     include_new: fc.boolean(),
@@ -59,6 +61,14 @@ const limits = fc.record(
     max_downloads_per_site: fc.constant(1),
     failure_budget: fc.constantFrom(0, 2),
     end_time: fc.constantFrom(300, 36_000),
+    maintenance_windows: fc.constantFrom<NonNullable<OrgUpgradeBody['maintenance_windows']>>(
+      [],
+      [{ start: '11:00', end: '13:30' }],
+      [
+        { start: '13:00', end: '18:00' },
+        { start: '20:00', end: '03:00' },
+      ],
+    ),
   },
   { requiredKeys: ['version'] },
 )
@@ -77,7 +87,7 @@ const bodies = fc.tuple(
 
 const some = fc.uniqueArray(fc.nat(DEVICES - 1), { minLength: 1, maxLength: 3 })
 const which = fc.nat(2)
-/** `which`: the upgrade, counted from the newest one. */
+/** `which`: the upgrade, counted from the newest one. `site`: the third one is none, from which devices join later. */
 const changes = fc.oneof(
   { weight: 3, arbitrary: fc.record({ does: fc.constant('create' as const), body: bodies }) },
   {
@@ -88,7 +98,7 @@ const changes = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ does: fc.constant('exclude' as const), which, some }) },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant('move' as const), some, site: fc.nat(1) }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('move' as const), some, site: fc.nat(2) }) },
 )
 const replies = fc.array(
   fc.constantFrom<Reply>(
@@ -118,11 +128,15 @@ const steps = fc.array(
   ),
   { minLength: 15, maxLength: 25, size: 'max' },
 )
+type BodyOf = typeof bodies extends fc.Arbitrary<infer T> ? T : never
 type Change = typeof changes extends fc.Arbitrary<infer T> ? T : never
 type Step = (typeof steps extends fc.Arbitrary<(infer T)[]> ? T : never)[number]
 
+const kinds = fc.constantFrom<UpgradeKind>('device', 'device', 'ssr')
+
 /** The fleet as it is, whatever the service knows of it. */
 interface Truth {
+  readonly kind: UpgradeKind
   readonly devices: readonly SeededDevice[]
   readonly firmware: Map<string, string>
   readonly online: Set<string>
@@ -171,12 +185,35 @@ async function holdOf(id: string) {
   return query.executeTakeFirstOrThrow()
 }
 
-async function approve(id: string): Promise<void> {
+async function approve({ kind }: Truth, id: string): Promise<void> {
   const { hold, currentPhase } = await holdOf(id)
-  await approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, phase: hold?.phase ?? currentPhase, note: null })
+  await approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, kind, phase: hold?.phase ?? currentPhase, note: null })
 }
 
-function atTimes({ end_time: end, phase_gates: phaseGates, ...body }: OrgUpgradeBody): OrgUpgradeBody {
+/** The fields that upgrades of routers have, too, with a gate at the start. It names those that are at sites. */
+async function routersBody({ devices }: Truth, [limit, strategy]: BodyOf): Promise<SsrUpgradeBody> {
+  const { version, supersede, include_new, end_time, maintenance_windows } = limit
+  const gates = 'phase_gates' in strategy ? strategy.phase_gates : []
+  const named = { version, supersede, include_new, end_time, maintenance_windows }
+  const limits = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
+  const placed = await rollout.ctx.db.selectFrom('device').select('id').where('siteId', 'is not', null).execute()
+  return {
+    ...limits,
+    device_ids: devices.flatMap(({ id }) => (placed.some((one) => one.id === id) ? [id] : [])),
+    strategy: strategy.strategy === 'serial' ? ('serial' as const) : ('big_bang' as const),
+    phase_gates: gates.filter(({ phase }) => phase === START_PHASE),
+  }
+}
+
+async function create(truth: Truth, body: BodyOf): Promise<string> {
+  const [limit, strategy] = body
+  const { ctx, org } = rollout
+  if (truth.kind === 'device') return (await rollout.create(atTimes({ ...limit, ...strategy }))).id
+  const wanted = parseSsrUpgrade(atTimes(await routersBody(truth, body)))
+  return (await createSsrUpgrade(ctx, org.scope, wanted)).id
+}
+
+function atTimes<T extends OrgUpgradeBody | SsrUpgradeBody>({ end_time: end, phase_gates: phaseGates, ...body }: T) {
   const nowS = rollout.clock.now().getTime() / 1000
   return {
     ...body,
@@ -194,25 +231,28 @@ function atTimes({ end_time: end, phase_gates: phaseGates, ...body }: OrgUpgrade
 async function change(truth: Truth, step: Change): Promise<void> {
   const { ctx, org } = rollout
   if (step.does === 'create') {
-    const [limit, strategy] = step.body
-    const created = await rollout.create(atTimes({ ...limit, ...strategy }))
-    truth.ids.unshift(created.id)
+    truth.ids.unshift(await create(truth, step.body))
     return
   }
   const macs = 'some' in step ? step.some.flatMap((place) => truth.devices[place]?.mac ?? []) : []
   if (step.does === 'move') {
-    const to = { siteId: org.sites[step.site]?.id ?? '', noReassign: false, settings: {}, at: ctx.clock.now() }
-    await inTx(ctx, (tx) => assignDevices(tx, org.scope, { names: { macs, serials: [] }, ...to }))
+    const [siteId, at] = [org.sites[step.site]?.id, ctx.clock.now()]
+    const named = { names: { macs, serials: [] }, at }
+    const to = { ...named, noReassign: false, settings: {} }
+    await inTx(ctx, (tx) =>
+      siteId === undefined ? unassignDevices(tx, org.scope, named) : assignDevices(tx, org.scope, { ...to, siteId }),
+    )
     return
   }
+  const { kind } = truth
   const id = truth.ids[step.which]
   if (id === undefined) return
-  if (step.does === 'pause') await pauseOrgUpgrade(ctx, org.scope, id)
-  if (step.does === 'resume') await resumeOrgUpgrade(ctx, org.scope, id)
-  if (step.does === 'approve') await approve(id)
-  if (step.does === 'retry') await retryOrgUpgrade(ctx, org.scope, { id, macs: null })
-  if (step.does === 'cancel') await cancelOrgUpgrade(ctx, org.scope, id)
-  if (step.does === 'exclude') await excludeDevices(ctx, org.scope, { id, macs, note: null })
+  if (step.does === 'pause') await pauseOrgUpgrade(ctx, org.scope, id, kind)
+  if (step.does === 'resume') await resumeOrgUpgrade(ctx, org.scope, id, kind)
+  if (step.does === 'approve') await approve(truth, id)
+  if (step.does === 'retry') await retryOrgUpgrade(ctx, org.scope, { id, kind, macs: null })
+  if (step.does === 'cancel') await cancelOrgUpgrade(ctx, org.scope, id, kind)
+  if (step.does === 'exclude') await excludeDevices(ctx, org.scope, { id, kind, macs, note: null })
 }
 
 /** A round of the engine and its neighbors, before which enough time passes for boots to be noticed. */
@@ -307,7 +347,15 @@ async function expectLimits(): Promise<void> {
   }
 }
 
-/** No device is commanded after the end of its upgrade, nor before the instant of its phase, unless a person has opened it. */
+/** @param at On the clock of all sites. No windows: at any time. */
+function isWithin(windows: readonly MaintenanceWindow[], at: Date): boolean {
+  const clock = at.toISOString().slice(11, 16)
+  const isOpen = ({ start, end }: MaintenanceWindow) =>
+    start < end ? start <= clock && clock < end : start <= clock || clock < end
+  return windows.length === 0 || windows.some(isOpen)
+}
+
+/** No device is commanded out of the windows or after the end of its upgrade, nor before the instant of its phase, unless a person has opened it. */
 async function expectTimes(): Promise<void> {
   const commands = await rollout.ctx.db
     .selectFrom('deviceCommand as command')
@@ -323,6 +371,7 @@ async function expectTimes(): Promise<void> {
     const atS = createdAt.getTime() / 1000
     expect(atS).toBeLessThan(plan.ends_s ?? Infinity)
     const instant = phasePlan?.gates?.[phase - 2]?.not_before_s ?? 0
+    expect(isWithin(plan.windows ?? [], createdAt)).toBe(true)
     if (kind !== 'stage' && !approvals.some(({ early }) => early)) expect(atS).toBeGreaterThanOrEqual(instant)
   }
 }
@@ -333,7 +382,7 @@ async function finish(truth: Truth): Promise<void> {
     truth,
     truth.devices.filter(({ id }) => !truth.online.has(id)),
   )
-  for (let rounds = 0; rounds < 120; rounds += 1) {
+  for (let rounds = 0; rounds < 400; rounds += 1) {
     await round(truth)
     const left = await rollout.ctx.db
       .selectFrom('siteUpgrade')
@@ -343,8 +392,8 @@ async function finish(truth: Truth): Promise<void> {
     if (left.length === 0) return
     for (const id of new Set(left.map(({ orgUpgradeId }) => orgUpgradeId))) {
       const { hold } = await holdOf(id)
-      if (hold?.by === 'approval') await approve(id)
-      else await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+      if (hold?.by === 'approval') await approve(truth, id)
+      else await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id, truth.kind)
     }
     if (rounds > 5) rollout.clock.advance(600_000)
   }
@@ -353,13 +402,14 @@ async function finish(truth: Truth): Promise<void> {
 
 it('whatever people do meanwhile, upgrades keep their limits, install once, end, and leave their devices free', async () => {
   const counts = { upgrades: 0, installs: 0 }
-  async function play(given: readonly (readonly Step[])[]): Promise<void> {
+  async function play(kind: UpgradeKind, given: readonly (readonly Step[])[]): Promise<void> {
+    const half = { devices: DEVICES / 2, ...(kind === 'ssr' && { type: 'gateway' as const, model: 'SSR120' }) }
     const devices = await rollout.seed([
-      { devices: DEVICES / 2, capabilities: oneStep },
-      { devices: DEVICES / 2, capabilities: twoSteps },
+      { ...half, capabilities: kind === 'ssr' ? twoSteps : oneStep },
+      { ...half, capabilities: twoSteps },
     ])
     const [firmware, online] = [new Map<string, string>(), new Set(devices.map(({ id }) => id))]
-    const truth: Truth = { devices, firmware, online, installs: new Map(), ids: [] }
+    const truth: Truth = { kind, devices, firmware, online, installs: new Map(), ids: [] }
     for (const step of given) {
       const before = await commandsOfHeld()
       await Promise.all(step.map((one) => perform(truth, one)))
@@ -377,8 +427,7 @@ it('whatever people do meanwhile, upgrades keep their limits, install once, end,
     counts.installs += truth.installs.size
   }
   // A failed run leaves upgrades behind, with which no shorter one can be tried.
-  const numRuns = Number(process.env['SIGNALBOX_TEST_RUNS'] ?? DEFAULT_RUNS)
-  await fc.assert(fc.asyncProperty(steps, play), { numRuns, endOnFailure: true })
-  expect(counts.upgrades).toBeGreaterThan(numRuns)
-  expect(counts.installs).toBeGreaterThan(numRuns)
+  await fc.assert(fc.asyncProperty(kinds, steps, play), { numRuns: RUNS, endOnFailure: true })
+  expect(counts.upgrades).toBeGreaterThan(RUNS)
+  expect(counts.installs).toBeGreaterThan(RUNS)
 })

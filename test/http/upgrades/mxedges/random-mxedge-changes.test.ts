@@ -25,7 +25,8 @@ const APPLIANCES = 5
 const start = { phase: 0, wait_for: 'approval' }
 const approval = { phase: 1, wait_for: 'approval' }
 const time = { phase: 1, wait_for: 'time', minutes: 30 }
-const gates = [[], [start], [approval], [time], [start, approval], [start, time]]
+const pause = { phase: 1, wait_for: 'pause' }
+const gates = [[], [start], [approval], [time], [pause], [start, approval], [start, time], [start, pause]]
 const some = fc.uniqueArray(fc.nat(APPLIANCES - 1), { minLength: 1, maxLength: 3 })
 /** `start_time` and `end_time` are in seconds from now; `mxedge_ids` are places in the list of the appliances. */
 const bodies = fc.tuple(
