@@ -12,8 +12,14 @@ export const SkippedReply = Type.Array(
 )
 
 export function presentSkipped(skipped: readonly SkippedDevice[]): Static<typeof SkippedReply> {
-  return [...Map.groupBy(skipped, ({ reason }) => reason)].map(([reason, some]) => {
-    const { total, macs } = presentMacs(some.map(({ mac }) => mac))
-    return { reason, total, macs }
-  })
+  return presentByReason(skipped, (some) => presentMacs(some.map(({ mac }) => mac)))
+}
+
+/** Presents what a change leaves as it is, by reason. @param presentSome Presents those of one reason. */
+export function presentByReason<Skipped extends { readonly reason: string }, Some extends object>(
+  skipped: readonly Skipped[],
+  presentSome: (some: readonly Skipped[]) => Some,
+): (Some & { reason: string })[] {
+  const byReason = Map.groupBy(skipped, ({ reason }) => reason)
+  return [...byReason].map(([reason, some]) => Object.assign({ reason }, presentSome(some)))
 }

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Uuid } from '../../http/schemas.ts'
 import { MAX_NAMED, presentMxedgeIds } from '../../rollout/events/present-named.ts'
+import { presentByReason } from '../changes/wire-skipped.ts'
 import type { SkippedAppliance } from './skipped-appliance.ts'
 
 /** The appliances that a change leaves as they are, by reason. */
@@ -13,8 +14,5 @@ export const SkippedReply = Type.Array(
 )
 
 export function presentSkipped(skipped: readonly SkippedAppliance[]): Static<typeof SkippedReply> {
-  return [...Map.groupBy(skipped, ({ reason }) => reason)].map(([reason, some]) => {
-    const { total, mxedge_ids } = presentMxedgeIds(some.map(({ mxedgeId }) => mxedgeId))
-    return { reason, total, mxedge_ids }
-  })
+  return presentByReason(skipped, (some) => presentMxedgeIds(some.map(({ mxedgeId }) => mxedgeId)))
 }
