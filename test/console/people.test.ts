@@ -143,6 +143,19 @@ describe.skipIf(noChromium !== null)(
       await page.keyboard.press('Enter')
       await button('Acknowledge').waitFor()
       expect(await panel.getByText('Acknowledged by').count()).toBe(0)
+      for (const [action, note] of [
+        ['Acknowledge with a note', 'The provider is called'],
+        ['Change the note', 'The provider repairs it'],
+      ] as const) {
+        await button(`${action}…`).click()
+        const dialog = page.getByRole('dialog')
+        await expectAccessible(page)
+        await dialog.getByLabel('Note for the record').fill(note)
+        await page.keyboard.press('Enter')
+        await panel.getByText(new RegExp(`^Acknowledged by .*: ${note}$`)).waitFor()
+      }
+      await button('Take back').click()
+      await button('Acknowledge').waitFor()
       // The focus stays near a row that leaves the list.
       await panel.getByRole('button', { name: 'Open, not acknowledged' }).click()
       await panel.getByRole('button', { name: /^Show all / }).click()

@@ -2,6 +2,7 @@ import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tansta
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Button } from '../display/forms/button.tsx'
+import { ConfirmButton } from '../display/forms/confirm-button.tsx'
 import { useMay } from '../accounts/self.ts'
 import { type Schemas, answerOf, useServer } from '../api/client.ts'
 import { EmptyState, ProblemNote } from '../display/layout/notices.tsx'
@@ -14,6 +15,7 @@ import { grouped } from '../display/texts/counted.ts'
 import { showText } from '../display/texts/show-text.ts'
 import { Ago } from '../display/times/time.tsx'
 import type { Tone } from '../display/tone.ts'
+import { NoteField } from '../upgrades/note-field.tsx'
 import { type AlarmChoice, SHOWN, alarmChoiceNames, alarmChoices, nextLimit } from './alarm-choices.ts'
 import { type DashboardPlace, OVERVIEW_MS } from './use-counts.ts'
 import { Row, RowButton, RowName } from '../display/layout/row.tsx'
@@ -131,13 +133,41 @@ function AlarmRow({ orgId, alarm }: { readonly orgId: string; readonly alarm: Al
       <p className="alarm-ack">
         {acked && <span>{ackText(alarm)}</span>}
         {mayAck && (
-          <RowButton isBusy={ack.isPending} onClick={() => ack.mutate()}>
-            {acked ? 'Take back' : 'Acknowledge'}
-          </RowButton>
+          <>
+            <RowButton isBusy={ack.isPending} onClick={() => ack.mutate()}>
+              {acked ? 'Take back' : 'Acknowledge'}
+            </RowButton>
+            <NoteButton orgId={orgId} alarm={alarm} />
+          </>
         )}
       </p>
       <ProblemNote problem={ack.error} />
     </Row>
+  )
+}
+
+/** As many characters as the note of an acknowledgment may have. */
+const MAX_NOTE = 500
+
+/** Acknowledges the alarm with a note, or changes the note. */
+function NoteButton({ orgId, alarm }: { readonly orgId: string; readonly alarm: Alarm }) {
+  const { id, acked, note: stored = '' } = alarm
+  const { api } = useServer()
+  const queries = useQueryClient()
+  const [note, setNote] = useState('')
+  return (
+    <ConfirmButton
+      action={acked ? 'Change the note' : 'Acknowledge with a note'}
+      isQuiet
+      effect="Others read the note at the alarm and in the audit log, with your name."
+      fields={<NoteField note={note} onChange={setNote} maxLength={MAX_NOTE} />}
+      onOpen={() => setNote(stored)}
+      run={async () => {
+        const params = { path: { org_id: orgId, alarm_id: id } }
+        await answerOf(api.POST('/api/v1/orgs/{org_id}/alarms/{alarm_id}/ack', { params, body: { note } }))
+        await queries.invalidateQueries({ queryKey: ['alarms', orgId] })
+      }}
+    />
   )
 }
 

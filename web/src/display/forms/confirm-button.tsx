@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, createContext, use, useEffect, useRef, useState } from 'react'
-import { Button } from './button.tsx'
+import { Button, QuietButton } from './button.tsx'
 import { fieldIn } from '../../api/problem.ts'
 import { type Effect, effectText } from './effect.ts'
 import { focusContentIfLost, useFocusOnRefusal } from './focus.ts'
@@ -17,6 +17,8 @@ interface ConfirmButtonParts {
   readonly fieldNames?: readonly string[]
   /** The action that the page is for. */
   readonly isPrimary?: boolean
+  /** Looks like the other actions of a row. */
+  readonly isQuiet?: boolean
   /** False: the dialog stays closed, because a field of the page has to be completed first. Default: it opens. */
   readonly mayOpen?: () => boolean
   /** Resets the further choices. */
@@ -53,6 +55,7 @@ export function ConfirmButton({
   fieldNames,
   isDestructive = false,
   isPrimary = false,
+  isQuiet = false,
   mayOpen,
   onOpen,
   run,
@@ -91,15 +94,21 @@ export function ConfirmButton({
   }
   return (
     <>
-      <Button
-        {...(!isPrimary && { variant: 'default' })}
-        size="xs"
-        {...label}
-        onClick={open}
-        {...(isDestructive && { className: 'destructive' })}
-      >
-        {action}…
-      </Button>
+      {isQuiet ? (
+        <QuietButton {...label} onClick={open}>
+          {action}…
+        </QuietButton>
+      ) : (
+        <Button
+          {...(!isPrimary && { variant: 'default' })}
+          size="xs"
+          {...label}
+          onClick={open}
+          {...(isDestructive && { className: 'destructive' })}
+        >
+          {action}…
+        </Button>
+      )}
       <Modal opened={isOpen} onClose={leave} title={action} lockScroll={false} centered size="md">
         <form ref={form} className="confirm" onSubmit={submit}>
           <div>{typeof effect === 'string' ? effect : effectText(effect)}</div>
