@@ -184,6 +184,15 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await context.close()
   })
 
+  it('says what ends the pause of a failing webhook', { timeout: WITHIN_MS }, async () => {
+    const id = await world.addWebhook({ name: 'Down', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
+    const failures = { failures: 7, openUntil: new Date(world.ctx.clock.now().getTime() + 60_000) }
+    await world.ctx.db.updateTable('webhookLane').set(failures).where('webhookId', '=', id).execute()
+    const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
+    await page.getByText('or at once when a test message succeeds').waitFor()
+    await context.close()
+  })
+
   it('shows undelivered messages, and sends them again', { timeout: WITHIN_MS }, async () => {
     const webhook = { name: 'Tickets', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false }
     const id = await world.addWebhook(webhook)

@@ -29,7 +29,12 @@ export function HealthPanel({ place, id, health }: HealthPanelProps) {
     ['Failures in a row', breaker.failures > 0 && breaker.failures.toLocaleString('en')],
     [
       'Next attempt',
-      state !== 'disabled' && breaker.open_until !== undefined && <ViewerTime at={breaker.open_until} />,
+      state !== 'disabled' && breaker.open_until !== undefined && (
+        <>
+          <ViewerTime at={breaker.open_until} />
+          {breaker.failures > 0 && ', or at once when a test message succeeds'}
+        </>
+      ),
     ],
     ['Last delivered', isSilent && <LastDelivery place={place} id={id} />],
     [
