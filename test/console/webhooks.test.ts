@@ -184,6 +184,32 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await context.close()
   })
 
+  it('shows a delivery whose request is no longer stored', { timeout: WITHIN_MS }, async () => {
+    const id = await world.addWebhook({ name: 'Forgetful', url: 'http://127.0.0.1:9/hook' })
+    const delivery = {
+      orgId: world.org.orgId,
+      id: uuidv7(),
+      webhookId: id,
+      messageId: uuidv7(),
+      siteId: null,
+      topic: 'audits',
+      attempt: 1,
+      status: 'success' as const,
+      statusCode: 200,
+      error: null,
+      reqUrl: 'http://127.0.0.1:9/hook',
+      createdAt: world.ctx.clock.now(),
+      durationMs: 5,
+      final: true,
+      nextAttempt: null,
+    }
+    await world.ctx.db.insertInto('webhookDelivery').values(delivery).execute()
+    const { page, context } = await world.enter(world.org, `${world.path}/webhooks/${id}`)
+    await page.getByText('Request and response').click()
+    await page.getByText('The request and the response are no longer stored').waitFor()
+    await context.close()
+  })
+
   it('says what ends the pause of a failing webhook', { timeout: WITHIN_MS }, async () => {
     const id = await world.addWebhook({ name: 'Down', url: 'http://127.0.0.1:9/hook', topics: ['audits'] })
     const failures = { failures: 7, openUntil: new Date(world.ctx.clock.now().getTime() + 60_000) }

@@ -166,7 +166,11 @@ function DeliveryLine({ delivery, isRepeated, zone, replay }: DeliveryLineProps)
       </p>
       <details>
         <RowSummary>Request and response</RowSummary>
-        <Exchange title={`POST ${delivery.req_url}`} headers={delivery.req_headers} body={delivery.req_payload} />
+        {delivery.req_headers === '' ? (
+          <p>The request and the response are no longer stored.</p>
+        ) : (
+          <Exchange title={`POST ${delivery.req_url}`} headers={delivery.req_headers} body={delivery.req_payload} />
+        )}
         {delivery.resp_headers !== undefined && (
           <Exchange
             title={`Response ${delivery.status_code ?? ''}`}
