@@ -67,6 +67,16 @@ export function testWebhookPages(demo: () => Demo): void {
     await taken.getByText('It waits to be sent').waitFor()
     await waitUntil('a further message', () => Promise.resolve(received.length > before))
     expect(received.slice(0, before)).toContain(received[before])
+    await page.getByRole('button', { name: 'Send all of them again…' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Sends all messages again that the receiver accepted within the last day').waitFor()
+    await expectAccessible(page)
+    const soFar = received.length
+    await dialog.getByRole('button', { name: 'Send all of them again' }).click()
+    // Others of the webhook are the changes that it reports, such as a replay.
+    await page.getByText(/^\d+ messages? waits? to be sent again\.$/).waitFor()
+    const again = received[before] ?? ''
+    await waitUntil('the same message', () => Promise.resolve(received.slice(soFar).includes(again)))
 
     const webhookPath = `/api/v1${new URL(page.url()).pathname}`
     const headers = { authorization: `Token ${server.demo?.api_token}` }

@@ -1,4 +1,13 @@
-const deliveryPeriods = ['1h', '1d', '7d'] as const
+/** The periods of which deliveries are shown, in words. */
+export const periodWords = [
+  { value: '1h', label: 'The last hour' },
+  { value: '1d', label: 'The last day' },
+  { value: '7d', label: 'The last 7 days' },
+] as const
+
+export type DeliveryPeriod = (typeof periodWords)[number]['value']
+
+export const DEFAULT_PERIOD: DeliveryPeriod = '1d'
 
 /** The filter of a webhook's deliveries, as in the address of the page. */
 export interface DeliverySearch {
@@ -6,7 +15,7 @@ export interface DeliverySearch {
   readonly site?: string
   readonly status?: 'success' | 'failure'
   readonly topic?: string
-  readonly period?: (typeof deliveryPeriods)[number]
+  readonly period?: DeliveryPeriod
 }
 
 /** Keeps the known parameters; an address that was typed by hand may contain anything. */
@@ -16,7 +25,7 @@ export function parseDeliverySearch(search: Readonly<Record<string, unknown>>): 
     return typeof value === 'string' && value !== '' ? [[name, value] as const] : []
   })
   const status = (['success', 'failure'] as const).find((name) => name === search['status'])
-  const period = deliveryPeriods.find((name) => name === search['period'])
+  const period = periodWords.find(({ value }) => value === search['period'])?.value
   return {
     ...Object.fromEntries(texts),
     ...(status !== undefined && { status }),

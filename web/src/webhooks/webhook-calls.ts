@@ -1,5 +1,5 @@
 import { type Api, type Page, type Schemas, answerOf, pageOf } from '../api/client.ts'
-import type { DeliverySearch } from './delivery-search.ts'
+import { DEFAULT_PERIOD, type DeliverySearch } from './delivery-search.ts'
 import type { Health, ParkedMessage, Webhook, WebhookFilter, WebhookPlace } from './webhook.ts'
 
 export type WebhookBody = Schemas['WebhookUpdate']
@@ -26,7 +26,7 @@ export function webhookCalls(api: Api, { orgId, siteId }: WebhookPlace) {
     ping: (id: string) => answerOf(api.POST(under('/{webhook_id}/ping'), { params: { path: pathOf(id) } })),
     health: (id: string): Promise<Health> =>
       answerOf(api.GET(under('/{webhook_id}/health'), { params: { path: pathOf(id) } })),
-    deliveries: (id: string, { status, topic, period = '1d' }: DeliverySearch, limit: number) =>
+    deliveries: (id: string, { status, topic, period = DEFAULT_PERIOD }: DeliverySearch, limit: number) =>
       answerOf(
         api.GET(under('/{webhook_id}/events/search'), {
           params: {

@@ -14,7 +14,8 @@ import { useNow } from '../../display/times/use-now.ts'
 import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
 import { type Delivery, type WebhookPlace, latestAttempts, resultText } from '../webhook.ts'
 import { SHOWN, describePages, nextLimit } from './delivery-pages.ts'
-import type { DeliverySearch } from '../delivery-search.ts'
+import { ReplayPeriodButton } from './replay-period-button.tsx'
+import { DEFAULT_PERIOD, type DeliverySearch, periodWords } from '../delivery-search.ts'
 import { Row, RowName, RowSummary, useRowLabel } from '../../display/layout/row.tsx'
 
 interface DeliveryPanelProps {
@@ -84,6 +85,9 @@ export function DeliveryPanel({ place, id, topics, emptyText, isEnabled, search,
         >
           Show older ones
         </MoreButton>
+        {mayWrite && (query.data?.total ?? 0) > 0 && (
+          <ReplayPeriodButton place={place} id={id} isEnabled={isEnabled} search={search} />
+        )}
       </div>
     </Panel>
   )
@@ -92,12 +96,6 @@ export function DeliveryPanel({ place, id, topics, emptyText, isEnabled, search,
 function isFiltered({ status, topic, period }: DeliverySearch): boolean {
   return status !== undefined || topic !== undefined || period !== undefined
 }
-
-const periodWords = [
-  { value: '1h', label: 'The last hour' },
-  { value: '1d', label: 'The last day' },
-  { value: '7d', label: 'The last 7 days' },
-]
 
 function DeliveryFilters({ topics, search }: Pick<DeliveryPanelProps, 'topics' | 'search'>) {
   const navigate = useNavigate({ from: '/orgs/$orgId/webhooks/$webhookId' })
@@ -121,7 +119,7 @@ function DeliveryFilters({ topics, search }: Pick<DeliveryPanelProps, 'topics' |
           key={name}
           size="xs"
           aria-label={label}
-          value={search[name] ?? (name === 'period' ? '1d' : '')}
+          value={search[name] ?? (name === 'period' ? DEFAULT_PERIOD : '')}
           data={[...data]}
           onChange={({ currentTarget: { value } }) =>
             void navigate({ search: (current) => ({ ...current, [name]: value }), replace: true })
