@@ -49,6 +49,7 @@ const site = fc
         mac: `m${place}`,
         upgradeId: 's',
         orgUpgradeId: 'o',
+        upgradeName: null,
         staged: false,
         fetched: false,
         targetVersion: '2.0',
@@ -168,21 +169,11 @@ it('phases of the downloads wait for no device that has gone, unless it was not 
 })
 
 it('the record names each upgrade that lost devices, with how many', () => {
-  const of = (orgUpgradeId: string) =>
-    ({
-      deviceId: 'd',
-      mac: 'm',
-      upgradeId: 's',
-      orgUpgradeId,
-      phase: 1,
-      downloadPhase: null,
-      staged: false,
-      fetched: false,
-      state: 'planned',
-    }) as const
-  expect(noteTaken([of('b'), of('a'), of('b')]).map(({ reason }) => reason)).toEqual([
+  const a = { orgUpgradeId: 'a', upgradeName: null }
+  const b = { orgUpgradeId: 'b', upgradeName: 'Friday' }
+  expect(noteTaken([b, a, b]).map(({ reason }) => reason)).toEqual([
     '1 device is taken over from upgrade a',
-    '2 devices are taken over from upgrade b',
+    '2 devices are taken over from upgrade "Friday" (b)',
   ])
   expect(noteTaken([])).toEqual([])
 })

@@ -1,10 +1,12 @@
 import { counted } from '../../platform/counted.ts'
+import { nameUpgrade } from '../events/name-upgrade.ts'
 import type { OnItsWay } from '../targets/hops/hops.ts'
 import type { ReleasedTarget } from './plan-release.ts'
 
 /** A target of which nothing has begun, so that another upgrade may take its device over. */
 export interface TakenTarget extends ReleasedTarget, OnItsWay {
   readonly state: 'planned' | 'deferred'
+  readonly upgradeName: string | null
 }
 
 /** The reason of a target whose device another upgrade takes over. */
@@ -28,12 +30,13 @@ export function isChangedFrom(running: string, { kind, version }: VersionChange)
  * @param what The name of one of its targets.
  */
 export function noteTaken(
-  taken: readonly Pick<TakenTarget, 'orgUpgradeId'>[],
+  taken: readonly Pick<TakenTarget, 'orgUpgradeId' | 'upgradeName'>[],
   what = 'device',
 ): { readonly reason: string }[] {
   return [...Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)]
-    .map(([id, some]) => ({
-      reason: `${counted(some.length, `${what} is`, `${what}s are`)} taken over from upgrade ${id}`,
-    }))
+    .map(([id, some]) => {
+      const reason = `${counted(some.length, `${what} is`, `${what}s are`)} taken over from upgrade ${id}`
+      return { reason: nameUpgrade(reason, id, some[0]?.upgradeName ?? null) }
+    })
     .toSorted((a, b) => (a.reason < b.reason ? -1 : 1))
 }

@@ -11,10 +11,12 @@ export async function listTakeable(
 ): Promise<readonly TakenTarget[]> {
   const { rows } = await sql<TakenTarget>`
     select active.device_id, target.mac, active.upgrade_id, active.org_upgrade_id, target.phase, target.download_phase,
-      target.staged, target.fetched, target.state, target.target_version, target.path, target.attempt
+      target.staged, target.fetched, target.state, target.target_version, target.path, target.attempt,
+      upgrade.request->>'name' as upgrade_name
     from device_upgrade active
     join upgrade_target target on target.org_id = active.org_id and target.upgrade_id = active.upgrade_id
       and target.device_id = active.device_id
+    join org_upgrade upgrade on upgrade.org_id = active.org_id and upgrade.id = active.org_upgrade_id
     where active.org_id = ${scope.orgId} and active.device_id = ${anyOf(deviceIds)}
       and target.state in ('planned', 'deferred') and target.command_id is null
     order by active.device_id

@@ -36,6 +36,14 @@ it('an upgrade shows its name in its record, its report, the lists and its alarm
   expect(results).toMatchObject([{ type: 'upgrade_held', text: expect.stringContaining(`The upgrade "${NAME}"`) }])
 })
 
+it('the plan that takes its devices over names it', async () => {
+  const { body: old } = await post({ all_sites: true, name: NAME })
+  const { body: plan } = await post({ all_sites: true, supersede: true, dry_run: true })
+  const [{ reason }] = plan.notes
+  expect(reason).toMatch(/^\d+ devices are taken over from upgrade /)
+  expect(reason.endsWith(` upgrade "${NAME}" (${old.id})`)).toBe(true)
+})
+
 it('one without a name has none, and an impossible one is refused', async () => {
   const { body } = await post({ all_sites: true })
   expect(body).not.toHaveProperty('name')

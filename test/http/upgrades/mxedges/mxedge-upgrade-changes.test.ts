@@ -212,21 +212,23 @@ describe('an exclusion', () => {
 
 describe('supersede', () => {
   test('takes over appliances with which other upgrades have not begun', async () => {
-    const old = await upgrade(given.world, given.tunterm({ strategy: 'serial' }))
+    const old = await upgrade(given.world, given.tunterm({ strategy: 'serial', name: 'Friday' }))
     const [first] = await given.idsBy(old.id, 'queued')
     await advanceMxedgeUpgrades(given.world.ctx, given.world.org.orgId, defaultMxedgeUpgradeOptions)
     const body = given.tunterm({ versions: { tunterm: '3.0.0' } })
     expect(await upgrade(given.world, { ...body, start_time: later() })).toMatchObject({ counts: { skipped: 3 } })
     const fresh = await upgrade(given.world, { ...body, supersede: true })
     expect(fresh).toMatchObject({ supersede: true, counts: { queued: 2, skipped: 1 } })
-    expect(fresh.notes).toContainEqual({ reason: `2 edge appliances are taken over from upgrade ${old.id}` })
+    expect(fresh.notes).toContainEqual({ reason: `2 edge appliances are taken over from upgrade "Friday" (${old.id})` })
     const reason = `taken over by upgrade ${fresh.id}`
     expect(await targetsOf(given.world, old.id)).toMatchObject([
       { mxedge_id: first },
       { status: 'cancelled', reason },
       { status: 'cancelled', reason },
     ])
-    expect(await messages()).toContain(`Upgrade ${fresh.id} takes 2 edge appliances over from upgrade ${old.id}`)
+    expect(await messages()).toContain(
+      `Upgrade ${fresh.id} takes 2 edge appliances over from upgrade "Friday" (${old.id})`,
+    )
     await given.play()
     expect(await find(given.world, old.id)).toMatchObject({
       status: 'completed',
