@@ -88,6 +88,13 @@ describe('selectsAny', () => {
     expect(performance.now() - startMs).toBeLessThan(1000)
   })
 
+  it('takes a document for selected if it has many long texts that begin as the literal does', () => {
+    const path = `$[?@ > '${'z'.repeat(400)}{']`
+    const texts = Array.from({ length: 1000 }, () => 'z'.repeat(1000))
+    expect(selects(path, texts.slice(0, 300))).toBe(false)
+    expect(selects(path, texts)).toBe(true)
+  })
+
   it('takes a document for selected if the answer would take too long', () => {
     const wide = { a: Array.from({ length: 5000 }, () => ({ b: 1 })) }
     expect(selects('$.a[?@.b == 2]', { a: wide.a.slice(0, 1000) })).toBe(false)

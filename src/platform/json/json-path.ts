@@ -38,6 +38,9 @@ export type Literal = string | number | boolean | null
 /** Bounds the work for one document. */
 const MAX_STEPS = 10_000
 
+/** Texts that begin alike cost a step for so many characters. */
+const CHARACTERS_PER_STEP = 16
+
 class OutOfSteps extends Error {}
 
 /**
@@ -124,7 +127,7 @@ function holds(expression: Expression, current: unknown, search: Search): boolea
     case 'exists':
       return valueOf(expression.path, current, search) !== undefined
     case 'compare':
-      return compares(valueOf(expression.path, current, search), expression.operator, expression.literal)
+      return compares(valueOf(expression.path, current, search), expression, search)
   }
 }
 
@@ -136,33 +139,40 @@ function valueOf({ from, steps }: SingularPath, current: unknown, search: Search
 }
 
 /** Only numbers and strings have an order, and only among themselves. */
-function compares(value: unknown, operator: Operator, literal: Literal): boolean {
+function compares(
+  value: unknown,
+  { operator, literal }: { readonly operator: Operator; readonly literal: Literal },
+  search: Search,
+): boolean {
   switch (operator) {
     case '==':
       return value === literal
     case '!=':
       return value !== literal
     case '<':
-      return isLess(value, literal)
+      return isLess(value, literal, search)
     case '<=':
-      return value === literal || isLess(value, literal)
+      return value === literal || isLess(value, literal, search)
     case '>':
-      return isLess(literal, value)
+      return isLess(literal, value, search)
     case '>=':
-      return value === literal || isLess(literal, value)
+      return value === literal || isLess(literal, value, search)
   }
 }
 
-function isLess(a: unknown, b: unknown): boolean {
+function isLess(a: unknown, b: unknown, search: Search): boolean {
   if (typeof a === 'number' && typeof b === 'number') return a < b
-  return typeof a === 'string' && typeof b === 'string' && isTextLess(a, b)
+  return typeof a === 'string' && typeof b === 'string' && isTextLess(a, b, search)
 }
 
 /** Compares by characters. It reads no more of a long text than the literal has, and copies nothing. */
-function isTextLess(a: string, b: string): boolean {
+function isTextLess(a: string, b: string, search: Search): boolean {
   const length = Math.min(a.length, b.length)
   let at = 0
-  while (at < length && a.charCodeAt(at) === b.charCodeAt(at)) at += 1
+  while (at < length && a.charCodeAt(at) === b.charCodeAt(at)) {
+    at += 1
+    if (at % CHARACTERS_PER_STEP === 0) count(search)
+  }
   if (at === length) return a.length < b.length
   const [unitOfA, unitOfB] = [a.charCodeAt(at), b.charCodeAt(at)]
   // Characters beyond U+FFFF are pairs of units that are smaller than those from U+E000 on.
