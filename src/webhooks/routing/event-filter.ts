@@ -1,9 +1,10 @@
 import { type JsonPath, selectsAny } from '../../platform/json/json-path.ts'
 import { JsonPathError, parseJsonPath } from '../../platform/json/parse-json-path.ts'
+import type { Steps } from '../../platform/queues/next-turn.ts'
 import type { Subscriber } from './planning/plan-round.ts'
 
 /** Returns the subscribers whose filters the event passes. */
-export type EventFilter = (event: FilteredEvent, hearers: readonly Subscriber[]) => readonly Subscriber[]
+export type EventFilter = (event: FilteredEvent, hearers: readonly Subscriber[]) => Steps<readonly Subscriber[]>
 
 export interface FilteredEvent {
   readonly topic: string
@@ -24,10 +25,15 @@ export function createEventFilter(): EventFilter {
     return path
   }
 
-  return ({ topic, json }, hearers) => {
+  return function* filterHearers({ topic, json }, hearers) {
     if (hearers.every(({ filter }) => filter === null)) return hearers
     const message = { topic, events: [JSON.parse(json) as unknown] }
-    return hearers.filter(({ filter }) => filter === null || selectsAny(pathOf(filter), message))
+    const passed: Subscriber[] = []
+    for (const hearer of hearers) {
+      if (hearer.filter === null || selectsAny(pathOf(hearer.filter), message)) passed.push(hearer)
+      yield
+    }
+    return passed
   }
 }
 

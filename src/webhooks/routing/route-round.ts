@@ -5,6 +5,7 @@ import type { Context } from '../../platform/context.ts'
 import { inTx, inUnflushedTx, onQueues } from '../../platform/database/db.ts'
 import type { DirectDelivery } from '../delivery/direct-delivery.ts'
 import { countCaused } from './count-caused.ts'
+import { type Steps, inTurns } from '../../platform/queues/next-turn.ts'
 import { createEventFilter } from './event-filter.ts'
 import { type RoutedEvent, planMessages } from './planning/plan-messages.ts'
 import { MAX_EVENT_BYTES, type RoundPlan, type RoundStep, type WaitingQueue, planRound } from './planning/plan-round.ts'
@@ -114,14 +115,24 @@ function countPerOrg(messages: readonly { readonly orgId: string }[]): Map<strin
   return counts
 }
 
-async function readTexts(ctx: Context, steps: readonly RoundStep[]): Promise<RoutedEvent[]> {
+async function readTexts(ctx: Context, steps: readonly RoundStep[]): Promise<readonly RoutedEvent[]> {
   const long = steps.filter(({ event }) => event.json === null).map(({ event }) => event.id)
   const texts = long.length === 0 ? null : await listEventTexts(ctx.queueDb, long)
+  return inTurns(filterEvents(steps, texts))
+}
+
+function* filterEvents(
+  steps: readonly RoundStep[],
+  texts: ReadonlyMap<string, string> | null,
+): Steps<readonly RoutedEvent[]> {
   const filter = createEventFilter()
-  return steps.flatMap(({ event: { id, orgId, topic, json: short, sentTo }, hearers }) => {
-    const json = short ?? texts?.get(id)
+  const events: RoutedEvent[] = []
+  for (const { event, hearers } of steps) {
+    const { id, orgId, topic, sentTo } = event
+    const json = event.json ?? texts?.get(id)
     // The event is missing when its organization is being deleted, or its audit record has been.
-    if (json === undefined) return []
-    return [{ id, orgId, topic, json, hearers: filter({ topic, json }, hearers), sentTo }]
-  })
+    if (json === undefined) continue
+    events.push({ id, orgId, topic, json, hearers: yield* filter({ topic, json }, hearers), sentTo })
+  }
+  return events
 }

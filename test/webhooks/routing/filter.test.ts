@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import { appendAudit } from '../../../src/events/append.ts'
+import { inTx } from '../../../src/platform/database/db.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
@@ -56,4 +58,33 @@ it('sends exactly the events that the filter of the webhook selects, whatever ot
   await send(['f'])
   await none.receiver.waitFor(2)
   expect(namesOf(none.receiver)).toEqual(['e', 'f'])
+})
+
+it('holds the event loop for no longer than it takes to try a few filters', async () => {
+  const receiver = await startReceiver()
+  receivers.push(receiver)
+  const filter = `$.events[0].after.list[?${Array.from({ length: 60 }, () => '@<0').join('||')}]`
+  for (let count = 0; count < 100; count += 1)
+    await harness.addWebhook({ url: receiver.url, topics: ['audits'], filter })
+  await inTx(harness.ctx, async (tx) => {
+    for (let count = 0; count < 20; count += 1)
+      await appendAudit(tx, harness.scope, {
+        message: 'x',
+        siteId: null,
+        after: { list: Array.from({ length: 80 }, () => 0) },
+        at: clock.now(),
+      })
+  })
+  clock.advance(1000)
+  let [longestMs, since, done] = [0, performance.now(), false]
+  const look = () => {
+    longestMs = Math.max(longestMs, performance.now() - since)
+    since = performance.now()
+    if (!done) setImmediate(look)
+  }
+  look()
+  harness.wake()
+  await harness.drained()
+  done = true
+  expect(longestMs).toBeLessThan(500)
 })
