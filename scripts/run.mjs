@@ -113,7 +113,7 @@ async function runCommand() {
   if (command === 'build-server') return exitOf(await ensureBuilt(ROOT, 'server', buildServer))
   if (program !== undefined) {
     const file = command === 'start' ? await prepareStart() : program
-    return runNode([join(ROOT, file), ...args], { ipc: true, cwd: process.cwd() })
+    return runNode([join(ROOT, file), ...args], { ipc: true })
   }
   if (command === 'check') return runChecks()
   const own = command === 'test' ? [tool('vitest', 'vitest'), 'run'] : [tool('oxfmt', 'oxfmt')]

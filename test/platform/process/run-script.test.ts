@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -153,6 +153,23 @@ test('an older Node.js is refused in one line, and nothing is installed', async 
   })
   expect(stderr === null ? '' : await text(stderr)).toBe('signalbox: needs Node.js 20 or newer; this is 18.20.8\n')
   expect(await readdir(root)).not.toContain('npm.log')
+})
+
+test('a program runs in a folder that its user may not enter', async () => {
+  const root = await makeTree()
+  await writeFile(join(root, 'src/bin/server.ts'), "console.log('runs')")
+  await chmod(root, 0o777)
+  const closed = join(root, 'closed')
+  await mkdir(closed, { mode: 0o700 })
+  const program = ['-c', 'chmod 0 .; exec "$@"', 'sh', process.execPath, join(root, 'scripts/run.mjs'), 'start']
+  const child = spawn('sh', program, {
+    cwd: closed,
+    env: { PATH: process.env['PATH'], npm_execpath: join(root, 'npm.js') },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    // No folder is closed to root.
+    ...(process.getuid?.() === 0 && { uid: 65534, gid: 65534 }),
+  })
+  expect(await text(child.stdout)).toBe('runs\n')
 })
 
 test('an unknown command ends with the usage in one line', async () => {
