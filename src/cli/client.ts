@@ -1,6 +1,6 @@
 import { createReadStream, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { rootCertificates } from 'node:tls'
+import { getCACertificates } from 'node:tls'
 import { Agent, type RequestInit, fetch, request } from 'undici'
 import { AppError } from '../platform/errors.ts'
 import { messageOf } from '../platform/message-of.ts'
@@ -19,12 +19,15 @@ export interface ClientOptions {
   readonly url: string
   /** The whole Authorization header. */
   readonly authorization: string
-  /** Trusted besides the public CAs: this folder's CA signs the server's self-signed certificate. */
+  /** Trusted besides the default CAs: this folder's CA signs the server's self-signed certificate. */
   readonly dataDir: string
 }
 
 export function createClient({ url, authorization, dataDir }: ClientOptions): Client {
-  const dispatcher = new Agent({ connect: { ca: [...rootCertificates, ...ownCa(dataDir)] }, keepAliveTimeout: 1000 })
+  const dispatcher = new Agent({
+    connect: { ca: [...getCACertificates('default'), ...ownCa(dataDir)] },
+    keepAliveTimeout: 1000,
+  })
   async function send(path: string, init: RequestInit): Promise<unknown> {
     const answer = await fetch(url + path, { ...init, dispatcher }).catch((error: unknown) => {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)
