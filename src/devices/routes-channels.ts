@@ -6,8 +6,8 @@ import { imageUrl } from '../platform/images/image-url.ts'
 import { type CommandResult, listCommandResults, listRecentResults } from './commands/store-list.ts'
 import { listDeviceStatsById } from './stats/store.ts'
 import { presentStats } from './stats/wire.ts'
-import { listClientsById } from './telemetry/store-clients.ts'
-import { presentClients } from './telemetry/wire-clients.ts'
+import { listWirelessById } from './telemetry/store-clients.ts'
+import { presentWirelessClients } from './telemetry/wire-clients.ts'
 import { listDevicesById } from './store.ts'
 import { presentDevice } from './wire.ts'
 
@@ -76,12 +76,12 @@ export const deviceStream: StreamPart = {
     },
     {
       kind: 'device_clients',
+      // Each may have 512 clients.
+      perRead: 10,
       async read(ctx, scope, ids) {
-        const found = await listClientsById(ctx.db, scope, ids)
+        const found = await listWirelessById(ctx.db, scope, ids)
         return found.flatMap((device) =>
-          presentClients(device)
-            .filter(({ type }) => type === 'wireless')
-            .map((data) => ({ channels: [`/sites/${device.siteId}/stats/clients`], data })),
+          presentWirelessClients(device).map((data) => ({ channels: [`/sites/${device.siteId}/stats/clients`], data })),
         )
       },
     },

@@ -21,15 +21,23 @@ export interface DeviceClients extends ClientDevice {
   readonly reportedAt: Date | null
 }
 
+/** The wireless clients of a device. */
+export interface WirelessClients extends ClientDevice {
+  readonly clients: readonly WirelessClient[]
+  readonly reportedAt: Date
+}
+
 const isLive = sql`coalesce(status.connected and known.reported_at >= status.booted_at, false)`
 
-/** A query, up to its `where`, for devices with the clients that they reported last at their present site. */
-const withClients = sql`
-  select device.id as device_id, device.mac, device.site_id, known.clients, known.reported_at, ${isLive} as is_live
-  from device
-    left join device_report known on known.org_id = device.org_id and known.device_id = device.id
-      and known.site_id = device.site_id
-    left join device_status status on status.org_id = device.org_id and status.device_id = device.id`
+/** A query, up to its `where`, for devices with what they reported last of their clients at their present site. */
+function withClients(clients: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    select device.id as device_id, device.mac, device.site_id, ${clients} as clients, known.reported_at, ${isLive} as is_live
+    from device
+      left join device_report known on known.org_id = device.org_id and known.device_id = device.id
+        and known.site_id = device.site_id
+      left join device_status status on status.org_id = device.org_id and status.device_id = device.id`
+}
 
 /** Returns undefined for a device that is not in the site. */
 export async function findClients(
@@ -38,19 +46,21 @@ export async function findClients(
   deviceId: string,
 ): Promise<DeviceClients | undefined> {
   const { rows } = await sql<DeviceClients>`
-    ${withClients} where device.org_id = ${orgId} and device.site_id = ${siteId} and device.id = ${deviceId}
+    ${withClients(sql`known.clients`)}
+    where device.org_id = ${orgId} and device.site_id = ${siteId} and device.id = ${deviceId}
   `.execute(reader)
   return rows[0]
 }
 
-/** Lists those of the devices that are at a site and have reported since they connected. */
-export async function listClientsById(
+/** Lists the wireless clients of those of the devices that are at a site and have reported since they connected. */
+export async function listWirelessById(
   reader: Reader,
   { orgId }: InOrg,
   deviceIds: readonly string[],
-): Promise<DeviceClients[]> {
-  const { rows } = await sql<DeviceClients>`
-    ${withClients} where device.org_id = ${orgId} and device.id = ${anyOf(deviceIds)} and known.site_id is not null and ${isLive}
+): Promise<WirelessClients[]> {
+  const { rows } = await sql<WirelessClients>`
+    ${withClients(sql`known.clients -> 'wireless'`)}
+    where device.org_id = ${orgId} and device.id = ${anyOf(deviceIds)} and known.site_id is not null and ${isLive}
   `.execute(reader)
   return rows
 }
@@ -73,12 +83,12 @@ export function listSiteClients(
   { orgId, siteId }: SiteScope,
   { kind, page }: { readonly kind: FoundClient['kind']; readonly page: Page },
 ): Promise<Paged<FoundClient>> {
-  const reported: RawBuilder<unknown> = sql`
-    ${withClients} where device.org_id = ${orgId} and device.site_id = ${siteId} and ${isLive}`
   const hits = sql`
     select distinct on (client ->> 'mac') client ->> 'mac' as id, client, ${kind}::text as kind,
       device_id, mac, site_id, is_live, reported_at
-    from (${reported}) as device cross join lateral jsonb_array_elements(device.clients -> ${kind}) client
+    from (${withClients(sql`known.clients -> ${kind}`)}
+        where device.org_id = ${orgId} and device.site_id = ${siteId} and ${isLive}) as device
+      cross join lateral jsonb_array_elements(device.clients) client
     order by client ->> 'mac', reported_at desc, device_id`
   return pageOf<FoundClient>(reader, { hits, reading: 'gathered', sizes: smallRows }, page)
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { NO_ID, Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { addMs, epochS } from '../../platform/time/clock.ts'
 import { pageQuery } from '../../http/lists/lists.ts'
-import type { ClientDevice, DeviceClients, FoundClient } from './store-clients.ts'
+import type { ClientDevice, DeviceClients, FoundClient, WirelessClients } from './store-clients.ts'
 import type { WiredClient, WirelessClient } from './telemetry.ts'
 
 /** The counters of a wireless client; zeros for a wired one. */
@@ -80,6 +80,10 @@ export function presentClients(found: DeviceClients): Client[] {
     ...clients.wireless.map((client) => presentWireless(client, found, reportedAt)),
     ...clients.wired.map((client) => presentWired(client, found, reportedAt)),
   ]
+}
+
+export function presentWirelessClients(found: WirelessClients): Client[] {
+  return found.clients.map((client) => presentWireless(client, found, found.reportedAt))
 }
 
 const unknown = {

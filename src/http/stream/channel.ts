@@ -19,6 +19,8 @@ export interface Channel<Scope extends PlaceScope = PlaceScope> {
 /** The reader of changes of one kind, and their presentation. */
 export interface ChangeSource {
   readonly kind: ChangeKind
+  /** The number of objects per read, if each makes many messages. */
+  readonly perRead?: number
   /**
    * Reads the changed objects, and determines their channels. Deleted objects are left out.
    * @param scope The organization. The channel decides who receives the messages, which contain no secrets.

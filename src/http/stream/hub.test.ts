@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { createLog } from '../../platform/log.ts'
 import { createWakes, publishWakes, runCollectingWakes } from '../../platform/database/wakes.ts'
+import type { ChangeSource } from './channel.ts'
 import { createHub, type Listener } from './hub.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -12,7 +13,7 @@ afterEach(() => void vi.useRealTimers())
 const [ours, theirs] = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002']
 const channel = { name: '/sites/1/devices', orgId: ours, kinds: ['device'] } as const
 
-function setUp() {
+function setUp(source: Pick<ChangeSource, 'perRead'> = {}) {
   const wakes = createWakes()
   const clock: Clock = { now: () => new Date(Date.now()) }
   const reads: string[][] = []
@@ -20,6 +21,7 @@ function setUp() {
   const ctx = { wakes, clock, log: createLog('silent') } as unknown as Context
   const hub = createHub(ctx, [
     {
+      ...source,
       kind: 'device',
       read(_ctx, _scope, ids) {
         reads.push([...ids])
@@ -57,6 +59,39 @@ it('reads changes of a tenth of a second once, for all who hear the channel', as
   await pass(150)
   expect(reads).toEqual([['1', '2']])
   expect(heard).toHaveLength(6)
+  await hub.stop()
+})
+
+it('reads as many changes at once as their source can present', async () => {
+  const { hub, reads, listener, change, pass } = setUp({ perRead: 2 })
+  hub.subscribe(channel, listener, null)
+  for (const id of ['1', '2', '3']) change(id)
+  await pass(150)
+  expect(reads).toEqual([['1', '2'], ['3']])
+  await hub.stop()
+})
+
+it('lets connections write between the messages of one read', async () => {
+  const { hub, heard, listener, change, pass } = setUp()
+  const written: number[] = []
+  const write = () => {
+    written.push(heard.length)
+    if (heard.length < 120) setImmediate(write)
+  }
+  hub.subscribe(
+    channel,
+    {
+      ...listener,
+      onMessage: (...message) => {
+        if (heard.length === 0) setImmediate(write)
+        listener.onMessage(...message)
+      },
+    },
+    null,
+  )
+  for (let count = 0; count < 120; count += 1) change(String(count))
+  await pass(150)
+  expect(written).toEqual([50, 100, 120])
   await hub.stop()
 })
 

@@ -1,13 +1,16 @@
 import { systemScope } from '../../access/scope.ts'
 import { type ChangeKind, MAX_NAMED, kindsWith, parseChanges } from '../../platform/database/changes.ts'
 import type { Context } from '../../platform/context.ts'
+import { nextTurn } from '../../platform/queues/next-turn.ts'
 import type { ChangeSource, ChangedObject } from './channel.ts'
 import { type History, type Message, createHistory } from './history.ts'
 
 /** Changes of this time share a read, and several changes of one object a message. */
 const GATHER_MS = 100
-/** The number of changes per read. */
+/** The number of changes per read, by default. */
 const BATCH = 500
+/** After so many messages, connections write what they have got: no client is too slow for what comes all at once. */
+const PER_TURN = 50
 /** How long a channel without a listener keeps its messages, for clients that reconnect. */
 const KEEP_MS = 60_000
 
@@ -114,9 +117,10 @@ export function createHub(ctx: Context, sources: readonly ChangeSource[]): Hub {
     for (const [key, ids] of round) {
       const [kind, orgId] = key.split(' ') as [ChangeKind, string]
       const all = [...ids]
-      for (let start = 0; start < all.length; start += BATCH) {
+      const { perRead = BATCH } = readers.get(kind) ?? {}
+      for (let start = 0; start < all.length; start += perRead) {
         if (isStopped) return
-        await readBatch({ kind, orgId }, all.slice(start, start + BATCH))
+        await readBatch({ kind, orgId }, all.slice(start, start + perRead))
       }
     }
   }
@@ -126,7 +130,11 @@ export function createHub(ctx: Context, sources: readonly ChangeSource[]): Hub {
     ids: string[],
   ): Promise<void> {
     try {
-      for (const object of (await readers.get(kind)?.read(ctx, systemScope('stream', orgId), ids)) ?? []) send(object)
+      const objects = (await readers.get(kind)?.read(ctx, systemScope('stream', orgId), ids)) ?? []
+      for (const [index, object] of objects.entries()) {
+        if (index > 0 && index % PER_TURN === 0) await nextTurn()
+        send(object)
+      }
     } catch (error) {
       ctx.log.warn(
         { err: error, kind, orgId },
