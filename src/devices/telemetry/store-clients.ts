@@ -83,12 +83,16 @@ export function listSiteClients(
   { orgId, siteId }: SiteScope,
   { kind, page }: { readonly kind: FoundClient['kind']; readonly page: Page },
 ): Promise<Paged<FoundClient>> {
+  const ofKind = withClients(sql`known.clients -> ${kind}`)
+  // Without their documents, because all clients of the site are sorted.
   const hits = sql`
-    select distinct on (client ->> 'mac') client ->> 'mac' as id, client, ${kind}::text as kind,
-      device_id, mac, site_id, is_live, reported_at
-    from (${withClients(sql`known.clients -> ${kind}`)}
-        where device.org_id = ${orgId} and device.site_id = ${siteId} and ${isLive}) as device
-      cross join lateral jsonb_array_elements(device.clients) client
+    select distinct on (client ->> 'mac') client ->> 'mac' as id, device_id, (place - 1)::integer as place
+    from (${ofKind} where device.org_id = ${orgId} and device.site_id = ${siteId} and ${isLive}) as device
+      cross join lateral jsonb_array_elements(device.clients) with ordinality as reported (client, place)
     order by client ->> 'mac', reported_at desc, device_id`
-  return pageOf<FoundClient>(reader, { hits, reading: 'gathered', sizes: smallRows }, page)
+  const rows = sql`
+    select page.id, ${kind}::text as kind, device.clients -> page.place as client, device.device_id, device.mac, device.site_id,
+      device.is_live, device.reported_at
+    from page join lateral (${ofKind} where device.org_id = ${orgId} and device.id = page.device_id) as device on true`
+  return pageOf<FoundClient>(reader, { hits, rows, reading: 'gathered', sizes: smallRows }, page)
 }
