@@ -65,6 +65,15 @@ describe('capabilities', () => {
         refusals: { upgrade: expect.stringContaining('only firmware that its maker has signed') },
       },
     ],
+    [
+      'one that could also restore its backup, but has none',
+      {
+        ...hello('ap'),
+        'x-signalbox': { protocol: 1, methods: ['restore_backup'], backup_version: null },
+        restrictions: { sysupgrade: true },
+      },
+      { refusals: { upgrade: expect.any(String), restore_backup: 'no backup version' } },
+    ],
     ['a switch that restarts parts', hello('switch', ['reboot']), { restart_members: 'any', restart_nodes: nodes }],
     ['one that lists them', hello('switch', ['reboot'], members), { restart_members: [1], restart_nodes: nodes }],
     ['one that offers half of an upgrade', hello('switch', ['stage'], members), { ...stock, commands: stockSwitch }],

@@ -110,7 +110,7 @@ function capabilitiesOf(hello: Capabilities): DeviceCapabilities {
       ...commands,
     ],
     ...parts,
-    ...(isSignedOnly && { refusals: { upgrade: signedOnly } }),
+    ...(isSignedOnly && { refusals: { ...parts.refusals, upgrade: signedOnly } }),
   }
 }
 
