@@ -134,6 +134,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   getOrgDeviceUpgradeReport: 'test/rollout/reports/report.test.ts',
   getSiteDeviceUpgradeReport: 'test/http/upgrades/upgrade-life.test.ts',
   listOrgSsoLatestFailures: 'test/sso',
+  listSiteWirelessClientsStats: 'test/http/devices/telemetry.test.ts',
   getOrgMxEdgeStats: 'one appliance',
   getSiteMxEdgeStats: 'one appliance',
   getSiteDeviceStats: 'one device',

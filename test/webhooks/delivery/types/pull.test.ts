@@ -94,7 +94,8 @@ it('hands out messages with the same ids and bytes until they are acknowledged, 
   await expect(ack(id, rest.cursor + 1n)).rejects.toThrow(/^Invalid field cursor: 4 was never returned$/)
   expect(await ack(id, rest.cursor)).toBe(1)
   expect(await sweepLanes(harness.ctx)).toBe(0)
-  // They are records like deliveries, and can be handed out again.
+  // They are records like deliveries, and can be handed out again by a replay that begins later.
+  clock.advance(1)
   const status = 'delivered'
   const filter = { ids: [String(first.messages[1]?.id)], topic: null, reason: null, start: null, end: null }
   expect((await replayMessages(harness.ctx, harness.scope, { id, limits, status, filter })).replayed).toBe(1)
