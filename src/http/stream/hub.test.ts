@@ -71,6 +71,17 @@ it('reads as many changes at once as their source can present', async () => {
   await hub.stop()
 })
 
+it('reads a part of each organization in turn', async () => {
+  const { hub, reads, listener, change, pass } = setUp({ perRead: 1 })
+  hub.subscribe(channel, listener, null)
+  hub.subscribe({ ...channel, name: '/sites/2/devices', orgId: theirs }, listener, null)
+  for (const id of ['1', '2', '3']) change(id)
+  change('4', theirs)
+  await pass(150)
+  expect(reads).toEqual([['1'], ['4'], ['2'], ['3']])
+  await hub.stop()
+})
+
 it('lets connections write between the messages of one read', async () => {
   const { hub, heard, listener, change, pass } = setUp()
   const written: number[] = []

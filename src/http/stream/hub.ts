@@ -105,24 +105,28 @@ export function createHub(ctx: Context, sources: readonly ChangeSource[]): Hub {
   }
 
   function readSoon(): void {
-    working = working.then(readAll).finally(() => {
-      timer = waiting.size > 0 && !isStopped ? setTimeout(readSoon, GATHER_MS) : null
+    working = working.then(readParts).then((isPartial) => {
+      timer = waiting.size > 0 && !isStopped ? setTimeout(readSoon, isPartial ? 0 : GATHER_MS) : null
     })
   }
 
-  async function readAll(): Promise<void> {
+  /**
+   * Reads a part of each organization's changes of each kind, so that many of one delay no other.
+   * @returns True if there were more of some.
+   */
+  async function readParts(): Promise<boolean> {
     closeQuiet()
-    const round = [...waiting]
-    waiting.clear()
-    for (const [key, ids] of round) {
+    let isPartial = false
+    for (const [key, ids] of [...waiting]) {
+      if (isStopped) return false
       const [kind, orgId] = key.split(' ') as [ChangeKind, string]
-      const all = [...ids]
-      const { perRead = BATCH } = readers.get(kind) ?? {}
-      for (let start = 0; start < all.length; start += perRead) {
-        if (isStopped) return
-        await readBatch({ kind, orgId }, all.slice(start, start + perRead))
-      }
+      const part = [...ids.values().take(readers.get(kind)?.perRead ?? BATCH)]
+      for (const id of part) ids.delete(id)
+      if (ids.size === 0) waiting.delete(key)
+      else isPartial = true
+      await readBatch({ kind, orgId }, part)
     }
+    return isPartial
   }
 
   async function readBatch(
