@@ -31,10 +31,23 @@ export function replyToBrokenRequest(error: Error & { readonly code?: string }, 
   if (refusal === null || !socket.writable) socket.destroy()
   else if (!(response instanceof ServerResponse)) endConnection(socket, encodeRefusal(refusal))
   else if (last?.req.complete === true) endAfter(last)
-  else if (response !== last) response.once('close', () => replyToBrokenRequest(error, socket))
+  else if (response !== last) replyAfter(response, error, socket)
   // More bytes would end up in the middle of the answer.
   else if (response.headersSent) socket.destroy()
   else endConnection(socket, encodeRefusal(refusal))
+}
+
+/** The connections whose refusal waits for an answer. */
+const waiting = new WeakSet<Socket>()
+
+/** Does it after the answer to an earlier request; once, however often the parser fails meanwhile. */
+function replyAfter(response: ServerResponse, error: Error, socket: Socket): void {
+  if (waiting.has(socket)) return
+  waiting.add(socket)
+  response.once('close', () => {
+    waiting.delete(socket)
+    replyToBrokenRequest(error, socket)
+  })
 }
 
 /** Ends the connection of a complete request after its answer. */

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { type AddressInfo, type Socket, connect } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -123,6 +124,23 @@ it.each([
   endTurn()
   const answers = await text(socket)
   expect([...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(statuses)
+})
+
+it('waits once for the requests before, however much follows', async () => {
+  const requested = once(http.server, 'request')
+  const socket = open()
+  const first = `GET /slow HTTP/1.1\r\nHost: x\r\n\r\n${jsonHead}Transfer-Encoding: chunked\r\n\r\n`
+  const waits: number[] = []
+  for (const sent of [`${first}zz\r\n`, 'zz', 'zz']) {
+    const givenUpOn = givenUp()
+    socket.write(sent)
+    await givenUpOn
+    const [, slow]: ServerResponse[] = await requested
+    waits.push(slow?.listenerCount('close') ?? 0)
+  }
+  expect(new Set(waits).size).toBe(1)
+  endTurn()
+  expect(await text(socket)).toContain('HTTP/1.1 400')
 })
 
 it('ends an answer that is under way, adds nothing to it, and closes the connection', async () => {
