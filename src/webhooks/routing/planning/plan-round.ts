@@ -65,6 +65,9 @@ export const MAX_EVENT_BYTES = 4_000_000
 /** The cost of a message in addition to its events; it limits the number of small messages in a round. */
 const MESSAGE_OVERHEAD_BYTES = 512
 
+/** The cost of a filter in addition, which takes up to a millisecond or two; it limits how many a round tries. */
+const FILTER_BYTES = 16 * 1024
+
 /**
  * Plans a round of the router by the sizes of the events only: an event costs its size once for each webhook that
  * receives it. Every queue gets an equal share of the bytes, so that a busy organization delays only itself; what a queue
@@ -77,6 +80,7 @@ export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits):
   const share = shareOf(limits.bytes, queues.map(costOf))
   for (const { events, subscribers } of queues) {
     const gatheringIds = gatheringIdsOf(events)
+    const overhead = overheadOf(subscribers)
     let shareLeft = share
     let stepsOfQueue = 0
     for (const event of events) {
@@ -88,7 +92,7 @@ export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits):
         plan.complete = false
         break
       } else {
-        const costEach = costOfEach(event)
+        const costEach = event.bytes + overhead
         const room = Math.floor(Math.min(shareLeft, bytesLeft) / costEach)
         // One message is planned even if it exceeds the share; otherwise it would wait forever.
         const least = stepsOfQueue === 0 && (plan.steps.length === 0 || costEach <= bytesLeft) ? 1 : 0
@@ -109,13 +113,16 @@ export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits):
   return plan
 }
 
-function costOfEach({ bytes }: WaitingEvent): number {
-  return bytes + MESSAGE_OVERHEAD_BYTES
+/** Returns what each message of an event costs beside the event: on average, as not all of the webhooks may have a filter. */
+function overheadOf(subscribers: readonly Subscriber[]): number {
+  const filters = subscribers.filter(({ filter }) => filter !== null).length
+  return MESSAGE_OVERHEAD_BYTES + (FILTER_BYTES * filters) / Math.max(subscribers.length, 1)
 }
 
 /** Returns the greatest cost that the events of a queue may have. */
 function costOf({ events, subscribers }: WaitingQueue): number {
-  return events.reduce((sum, event) => sum + costOfEach(event), 0) * subscribers.length
+  const overhead = overheadOf(subscribers)
+  return events.reduce((sum, { bytes }) => sum + bytes + overhead, 0) * subscribers.length
 }
 
 /** Divides bytes among queues with these costs, so that none gets less than another one gets beyond its cost. */
