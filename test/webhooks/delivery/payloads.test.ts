@@ -78,6 +78,7 @@ it.each([
       'webhook-timestamp': headers['webhook-timestamp'],
       'webhook-signature': headers['webhook-signature'],
     })
+  clock.advance(1)
   await replayMessages(harness.ctx, harness.scope, {
     id,
     status: 'delivered',
