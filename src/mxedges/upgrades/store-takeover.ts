@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Tx, anyOf } from '../../platform/database/db.ts'
 import type { ReleasedAppliance } from './store-release.ts'
+import { listUpgradeNames } from './store-records.ts'
 import type { MxedgeStep } from './upgrade.ts'
 
 /** Locks the upgrades of the organization that have not ended, in the order of their ids, as the worker does. */
@@ -26,14 +27,18 @@ export interface TakenAppliance extends ReleasedAppliance {
 
 /** Lists those of the appliances that another upgrade may take over. The caller has locked their upgrades. */
 export async function listTakeable(tx: Tx, scope: InOrg, mxedgeIds: readonly string[]): Promise<TakenAppliance[]> {
-  const { rows } = await sql<TakenAppliance & { readonly step: number }>`
-    select target.mxedge_id, target.upgrade_id as org_upgrade_id, target.phase, target.state, target.steps, target.step,
-      upgrade.request->>'name' as upgrade_name
-    from mxedge_upgrade_target target
-    join mxedge_upgrade upgrade on upgrade.org_id = target.org_id and upgrade.id = target.upgrade_id
-    where target.org_id = ${scope.orgId} and target.mxedge_id = ${anyOf(mxedgeIds)} and target.command_id is null
-      and target.state in ('planned', 'deferred')
-    order by target.mxedge_id
+  const { rows } = await sql<Omit<TakenAppliance, 'upgradeName'> & { readonly step: number }>`
+    select mxedge_id, upgrade_id as org_upgrade_id, phase, state, steps, step from mxedge_upgrade_target
+    where org_id = ${scope.orgId} and mxedge_id = ${anyOf(mxedgeIds)} and command_id is null
+      and state in ('planned', 'deferred')
+    order by mxedge_id
   `.execute(tx)
-  return rows.map(({ step, ...target }) => Object.assign(target, { steps: target.steps.slice(step) }))
+  // A request may be long, so it is read once for each upgrade, not for each appliance.
+  const names = await listUpgradeNames(tx, scope, [...new Set(rows.map(({ orgUpgradeId }) => orgUpgradeId))])
+  return rows.map(({ step, ...target }) =>
+    Object.assign(target, {
+      steps: target.steps.slice(step),
+      upgradeName: names.get(target.orgUpgradeId) ?? null,
+    }),
+  )
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
+import { listUpgradeNames } from '../events/store.ts'
 import type { TakenTarget, VersionChange } from './plan-takeover.ts'
 
 /** Lists the targets of running upgrades that have these devices and have not begun with them. */
@@ -9,19 +10,19 @@ export async function listTakeable(
   scope: InOrg,
   deviceIds: readonly string[],
 ): Promise<readonly TakenTarget[]> {
-  const { rows } = await sql<TakenTarget>`
+  const { rows } = await sql<Omit<TakenTarget, 'upgradeName'>>`
     select active.device_id, target.mac, active.upgrade_id, active.org_upgrade_id, target.phase, target.download_phase,
-      target.staged, target.fetched, target.state, target.target_version, target.path, target.attempt,
-      upgrade.request->>'name' as upgrade_name
+      target.staged, target.fetched, target.state, target.target_version, target.path, target.attempt
     from device_upgrade active
     join upgrade_target target on target.org_id = active.org_id and target.upgrade_id = active.upgrade_id
       and target.device_id = active.device_id
-    join org_upgrade upgrade on upgrade.org_id = active.org_id and upgrade.id = active.org_upgrade_id
     where active.org_id = ${scope.orgId} and active.device_id = ${anyOf(deviceIds)}
       and target.state in ('planned', 'deferred') and target.command_id is null
     order by active.device_id
   `.execute(reader)
-  return rows
+  // A request may be long, so it is read once for each upgrade, not for each device.
+  const names = await listUpgradeNames(reader, scope, [...new Set(rows.map(({ orgUpgradeId }) => orgUpgradeId))])
+  return rows.map((row) => Object.assign({ upgradeName: names.get(row.orgUpgradeId) ?? null }, row))
 }
 
 /**

@@ -105,8 +105,17 @@ export async function appendEndOfSearch(
   { upgradeId, siteId = null, reason, at }: EndedSearch,
 ): Promise<void> {
   const why = reason === undefined ? '' : `: ${reason}`
-  const names = await listUpgradeNames(tx, scope, [upgradeId])
-  const text = `Cancel the search of upgrade ${upgradeId} for further devices${why}`
-  const message = nameUpgrade(text, upgradeId, names.get(upgradeId) ?? null)
+  const message = await withUpgradeName(
+    tx,
+    scope,
+    upgradeId,
+    `Cancel the search of upgrade ${upgradeId} for further devices${why}`,
+  )
   await appendAudit(tx, scope, { message, siteId, after: { upgrade_id: upgradeId }, at })
+}
+
+/** Adds the name of an upgrade to a text about it, as nameUpgrade() does. */
+export async function withUpgradeName(tx: Tx, scope: InOrg, id: string, text: string): Promise<string> {
+  const names = await listUpgradeNames(tx, scope, [id])
+  return nameUpgrade(text, id, names.get(id) ?? null)
 }

@@ -2,8 +2,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { UpgradeEventType } from '../../events/upgrade-event-types.ts'
 import type { Tx } from '../../platform/database/db.ts'
-import { type UpgradeEventInput, appendUpgradeEvents, wantsDeviceEvents } from './append-events.ts'
-import { nameUpgrade } from './name-upgrade.ts'
+import { type UpgradeEventInput, appendUpgradeEvents, wantsDeviceEvents, withUpgradeName } from './append-events.ts'
 import { presentMacs } from './present-named.ts'
 import type { Now } from '../site-upgrade-now.ts'
 import type { OrgRound } from '../rounds/decide-org-upgrade.ts'
@@ -12,7 +11,7 @@ import { presentPhase } from '../phases/present-phase.ts'
 import { NOT_REBOOTED } from '../rollout.ts'
 import type { LockedSiteUpgrade } from '../store.ts'
 import { finalVersionOf } from '../targets/hops/hops.ts'
-import { type EndedUpgrade, listEnded, listUpgradeNames } from './store.ts'
+import { type EndedUpgrade, listEnded } from './store.ts'
 import type { LockedTarget } from '../targets/target-row.ts'
 
 type Round = OrgRound<LockedSiteUpgrade>
@@ -61,10 +60,9 @@ async function appendGivenUp(tx: Tx, scope: OrgScope, { siteUpgrade, decision }:
   const macs = new Map(siteUpgrade.targets.map(({ deviceId, mac }) => [deviceId, mac]))
   const named = given.flatMap(({ target }) => macs.get(target.deviceId) ?? [])
   const { id, orgUpgradeId, siteId, siteName } = siteUpgrade
-  const names = await listUpgradeNames(tx, scope, [orgUpgradeId])
-  const message = `Upgrade ${orgUpgradeId} gave up ${given.length} downloaded devices at site "${siteName ?? siteId}" that did not get to reboot`
+  const text = `Upgrade ${orgUpgradeId} gave up ${given.length} downloaded devices at site "${siteName ?? siteId}" that did not get to reboot`
   await appendAudit(tx, scope, {
-    message: nameUpgrade(message, orgUpgradeId, names.get(orgUpgradeId) ?? null),
+    message: await withUpgradeName(tx, scope, orgUpgradeId, text),
     after: { id: orgUpgradeId, site_upgrade_id: id, ...presentMacs(named) },
     siteId,
     at,

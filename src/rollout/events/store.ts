@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import type { TopicEvents } from '../../events/topics.ts'
-import { type Tx, anyOf } from '../../platform/database/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import { columnsOf, insertRows } from '../../platform/database/rows.ts'
 
 export type UpgradeEvent = TopicEvents['upgrade-events']
@@ -16,14 +16,15 @@ export async function insertUpgradeEvents(tx: Tx, scope: InOrg, events: readonly
 
 /** Lists the names of those of the upgrades that have one. */
 export async function listUpgradeNames(
-  tx: Tx,
+  reader: Reader,
   scope: InOrg,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
   const { rows } = await sql<{ readonly id: string; readonly name: string }>`
     select id, request->>'name' as name from org_upgrade
     where org_id = ${scope.orgId} and id = ${anyOf(ids)} and request ? 'name'
-  `.execute(tx)
+  `.execute(reader)
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
