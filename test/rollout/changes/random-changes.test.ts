@@ -3,12 +3,11 @@
 import fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
 import { assignDevices, unassignDevices } from '../../../src/devices/inventory/assign-devices.ts'
-import type { MaintenanceWindow } from '../../../src/orgs/windows/windows.ts'
 import { AppError } from '../../../src/platform/errors.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
 import { createGateChecks } from '../../../src/rollout/gates/gate-checks.worker.ts'
-import { START_PHASE, type UpgradeKind, isInFlight, isTerminal } from '../../../src/rollout/rollout.ts'
+import { START_PHASE, type UpgradeKind } from '../../../src/rollout/rollout.ts'
 import { endUpgrades } from '../../../src/rollout/stops/end-upgrades.worker.ts'
 import { followWallClock } from '../../../src/rollout/worker.ts'
 import { approveOrgUpgrade } from '../../../src/upgrades/changes/approve-org-upgrade.ts'
@@ -25,6 +24,8 @@ import { NEW, OLD, type Replies, type Reply, type SeededDevice } from '../../sup
 import { expectConsistent } from '../expect-consistent.ts'
 import { randomRuns } from '../../support/random-runs.ts'
 import { useRollout } from '../harness.ts'
+import { commandsOfHeld, expectLimits, expectTimes } from './expect-limits.ts'
+import { type BodyOf, type Change, DEVICES, type Step, kinds, steps } from './random-steps.ts'
 
 /** Each run commits some hundred transactions. */
 const RUNS = randomRuns(2)
@@ -32,7 +33,6 @@ const RUNS = randomRuns(2)
 const rollout = useRollout()
 const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: false })
 afterAll(() => outbound.close())
-const DEVICES = 6
 const twoSteps = {
   commands: ['stage', 'activate', 'upgrade', 'restore_backup'],
   restart_members: [],
@@ -40,99 +40,6 @@ const twoSteps = {
   backup_version: OLD,
 } as const
 const oneStep = { ...twoSteps, commands: ['upgrade', 'restore_backup'] } as const
-
-/** Times are in seconds after the creation; see atTimes(). */
-const gates = fc.constantFrom<NonNullable<OrgUpgradeBody['phase_gates']>>(
-  [{ phase: START_PHASE, wait_for: 'approval' }],
-  [{ phase: 1, wait_for: 'approval' }],
-  [{ phase: 1, wait_for: 'pause' }],
-  [{ phase: 1, wait_for: 'time', minutes: 30 }],
-  [{ phase: 1, wait_for: 'time', not_before: 300 }],
-  [{ phase: 1, wait_for: 'approval', not_before: 36_000 }],
-)
-const limits = fc.record(
-  {
-    version: fc.constantFrom(NEW, NEW, OLD),
-    force: fc.boolean(),
-    supersede: fc.boolean(),
-    include_new: fc.boolean(),
-    rollback_on_failure: fc.boolean(),
-    max_in_flight: fc.constantFrom(1, 2),
-    max_downloads_per_site: fc.constant(1),
-    failure_budget: fc.constantFrom(0, 2),
-    end_time: fc.constantFrom(300, 36_000),
-    maintenance_windows: fc.constantFrom<NonNullable<OrgUpgradeBody['maintenance_windows']>>(
-      [],
-      [{ start: '11:00', end: '13:30' }],
-      [
-        { start: '13:00', end: '18:00' },
-        { start: '20:00', end: '03:00' },
-      ],
-    ),
-  },
-  { requiredKeys: ['version'] },
-)
-const bodies = fc.tuple(
-  limits,
-  fc.oneof(
-    fc.record({ strategy: fc.constantFrom('big_bang', 'serial') }),
-    fc.record({
-      strategy: fc.constant('canary'),
-      canary_phases: fc.constantFrom<number[]>([50, 100], [20, 60, 100]),
-      max_failure_percentage: fc.constantFrom(30, 100),
-      phase_gates: gates,
-    }),
-  ),
-)
-
-const some = fc.uniqueArray(fc.nat(DEVICES - 1), { minLength: 1, maxLength: 3 })
-const which = fc.nat(2)
-/** `which`: the upgrade, counted from the newest one. `site`: the third one is none, from which devices join later. */
-const changes = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ does: fc.constant('create' as const), body: bodies }) },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      does: fc.constantFrom('pause', 'resume', 'approve', 'retry', 'cancel' as const),
-      which,
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ does: fc.constant('exclude' as const), which, some }) },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant('move' as const), some, site: fc.nat(2) }) },
-)
-const replies = fc.array(
-  fc.constantFrom<Reply>(
-    'upgrades',
-    'upgrades',
-    'upgrades',
-    'keeps_old',
-    'refuses',
-    'refuses_content',
-    'loses_early',
-    'dies',
-  ),
-  { minLength: DEVICES, maxLength: DEVICES },
-)
-const events = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ does: fc.constant('round' as const), replies }) },
-  { weight: 2, arbitrary: fc.record({ does: fc.constant('wait' as const), minutes: fc.constantFrom(1, 20, 600) }) },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant('switch' as const), some }) },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant('restart' as const) }) },
-)
-const steps = fc.array(
-  fc.oneof(
-    { weight: 3, arbitrary: fc.tuple(changes) },
-    { weight: 4, arbitrary: fc.tuple(events) },
-    { weight: 1, arbitrary: fc.tuple(changes, changes) },
-    { weight: 1, arbitrary: fc.tuple(changes, fc.record({ does: fc.constant('advance' as const) })) },
-  ),
-  { minLength: 15, maxLength: 25, size: 'max' },
-)
-type BodyOf = typeof bodies extends fc.Arbitrary<infer T> ? T : never
-type Change = typeof changes extends fc.Arbitrary<infer T> ? T : never
-type Step = (typeof steps extends fc.Arbitrary<(infer T)[]> ? T : never)[number]
-
-const kinds = fc.constantFrom<UpgradeKind>('device', 'device', 'ssr')
 
 /** The fleet as it is, whatever the service knows of it. */
 interface Truth {
@@ -314,68 +221,6 @@ async function perform(truth: Truth, step: Step): Promise<void> {
   }
 }
 
-/** The commands that each paused upgrade has sent, without those that restore devices. */
-async function commandsOfHeld(): Promise<ReadonlyMap<string, number>> {
-  const held = await rollout.ctx.db
-    .selectFrom('orgUpgrade')
-    .select(['id', 'hold'])
-    .where('hold', 'is not', null)
-    .execute()
-  const sent = await rollout.ctx.db
-    .selectFrom('deviceCommand as command')
-    .innerJoin('siteUpgrade as part', 'part.id', 'command.siteUpgradeId')
-    .select(['part.orgUpgradeId', 'command.id'])
-    .where('command.kind', '<>', 'restore_backup')
-    .execute()
-  return new Map(
-    held.map(({ id, hold }) => [`${id} since ${hold?.since_ms}`, sent.filter((one) => one.orgUpgradeId === id).length]),
-  )
-}
-
-async function expectLimits(): Promise<void> {
-  const upgrades = await rollout.ctx.db.selectFrom('orgUpgrade').select(['id', 'request']).execute()
-  const targets = await rollout.ctx.db
-    .selectFrom('upgradeTarget as target')
-    .innerJoin('siteUpgrade as part', 'part.id', 'target.upgradeId')
-    .select(['part.orgUpgradeId', 'part.finishedAt', 'target.state'])
-    .execute()
-  for (const { id, request } of upgrades) {
-    const mine = targets.filter(({ orgUpgradeId }) => orgUpgradeId === id)
-    const { max_in_flight: limit = Infinity }: OrgUpgradeBody = request
-    expect(mine.filter(({ state }) => isInFlight(state)).length).toBeLessThanOrEqual(limit)
-    expect(mine.filter(({ state, finishedAt }) => finishedAt !== null && !isTerminal(state))).toEqual([])
-  }
-}
-
-/** @param at On the clock of all sites. No windows: at any time. */
-function isWithin(windows: readonly MaintenanceWindow[], at: Date): boolean {
-  const clock = at.toISOString().slice(11, 16)
-  const isOpen = ({ start, end }: MaintenanceWindow) =>
-    start < end ? start <= clock && clock < end : start <= clock || clock < end
-  return windows.length === 0 || windows.some(isOpen)
-}
-
-/** No device is commanded out of the windows or after the end of its upgrade, nor before the instant of its phase, unless a person has opened it. */
-async function expectTimes(): Promise<void> {
-  const commands = await rollout.ctx.db
-    .selectFrom('deviceCommand as command')
-    .innerJoin('siteUpgrade as part', 'part.id', 'command.siteUpgradeId')
-    .innerJoin('orgUpgrade as upgrade', 'upgrade.id', 'part.orgUpgradeId')
-    .innerJoin('upgradeTarget as target', (join) =>
-      join.onRef('target.upgradeId', '=', 'part.id').onRef('target.deviceId', '=', 'command.deviceId'),
-    )
-    .select(['command.kind', 'command.createdAt', 'target.phase', 'part.plan', 'upgrade.phasePlan', 'approvals'])
-    .where('command.kind', '<>', 'restore_backup')
-    .execute()
-  for (const { kind, createdAt, phase, plan, phasePlan, approvals } of commands) {
-    const atS = createdAt.getTime() / 1000
-    expect(atS).toBeLessThan(plan.ends_s ?? Infinity)
-    const instant = phasePlan?.gates?.[phase - 2]?.not_before_s ?? 0
-    expect(isWithin(plan.windows ?? [], createdAt)).toBe(true)
-    if (kind !== 'stage' && !approvals.some(({ early }) => early)) expect(atS).toBeGreaterThanOrEqual(instant)
-  }
-}
-
 /** The devices obey, people open what waits, and time passes: each upgrade must end. */
 async function finish(truth: Truth): Promise<void> {
   await connect(
@@ -411,12 +256,13 @@ it('whatever people do meanwhile, upgrades keep their limits, install once, end,
     const [firmware, online] = [new Map<string, string>(), new Set(devices.map(({ id }) => id))]
     const truth: Truth = { kind, devices, firmware, online, installs: new Map(), ids: [] }
     for (const step of given) {
-      const before = await commandsOfHeld()
+      const before = await commandsOfHeld(rollout.ctx)
       await Promise.all(step.map((one) => perform(truth, one)))
       await expectConsistent(rollout.ctx)
-      await expectLimits()
-      await expectTimes()
-      for (const [held, commands] of await commandsOfHeld()) expect(commands).toBe(before.get(held) ?? commands)
+      await expectLimits(rollout.ctx)
+      await expectTimes(rollout.ctx)
+      for (const [held, commands] of await commandsOfHeld(rollout.ctx))
+        expect(commands).toBe(before.get(held) ?? commands)
     }
     await finish(truth)
     await expectConsistent(rollout.ctx)
