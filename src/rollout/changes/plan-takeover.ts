@@ -1,5 +1,5 @@
 import { counted } from '../../platform/counted.ts'
-import { nameUpgrade } from '../events/name-upgrade.ts'
+import { findName, nameUpgrade } from '../events/name-upgrade.ts'
 import type { OnItsWay } from '../targets/hops/hops.ts'
 import type { ReleasedTarget } from './plan-release.ts'
 
@@ -9,9 +9,21 @@ export interface TakenTarget extends ReleasedTarget, OnItsWay {
   readonly upgradeName: string | null
 }
 
+/** An upgrade that takes devices, or edge appliances, over. */
+export interface Taker {
+  readonly id: string
+  /** As it is stored. */
+  readonly request: Readonly<Record<string, unknown>>
+}
+
 /** The reason of a target whose device another upgrade takes over. */
-export function takeoverReason(by: string): string {
-  return `taken over by upgrade ${by}`
+export function takeoverReason({ id, request }: Taker): string {
+  return nameUpgrade(`taken over by upgrade ${id}`, id, findName(request))
+}
+
+/** The message of the audit record of an upgrade that loses devices. @param what Their number, with the word for them. */
+export function takeoverMessage({ id, request }: Taker, what: string, loser: string): string {
+  return nameUpgrade(`Upgrade ${id} takes ${what} over from upgrade ${loser}`, id, findName(request))
 }
 
 /** The version that a device is to have in the end, or the one that it is to lose. */

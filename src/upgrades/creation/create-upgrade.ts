@@ -16,7 +16,7 @@ import { type NewUpgrade, insertUpgrade } from '../../rollout/store-create.ts'
 import { findStartWait, holdOf } from '../../rollout/gates/decide-wait.ts'
 import { holdUpgrade } from '../../rollout/gates/hold-upgrade.ts'
 import { LARGE_PLAN, START_PHASE, type UpgradeHold } from '../../rollout/rollout.ts'
-import { type TakenTarget, takeoverReason } from '../../rollout/changes/plan-takeover.ts'
+import { type TakenTarget, type Taker, takeoverMessage, takeoverReason } from '../../rollout/changes/plan-takeover.ts'
 import { updateReleased } from '../../rollout/changes/store-release.ts'
 import { lockTakeable } from '../../rollout/changes/store-takeover.ts'
 import {
@@ -125,8 +125,9 @@ async function claimDevices(tx: Tx, scope: InOrg, { request, prepared }: Wanted)
     diverted.filter((deviceId) => takenIds.has(deviceId)),
     now,
   )
-  await updateReleased(tx, scope, taken, { reason: takeoverReason(id), now, nowMs })
-  await appendTakeover(tx, scope, taken, prepared)
+  const taker = { id, request: request.document }
+  await updateReleased(tx, scope, taken, { reason: takeoverReason(taker), now, nowMs })
+  await appendTakeover(tx, scope, taken, { ...prepared, taker })
   return { busy, taken }
 }
 
@@ -135,17 +136,18 @@ async function appendTakeover(
   tx: Tx,
   scope: InOrg,
   taken: readonly TakenTarget[],
-  { id, candidates, now }: PreparedUpgrade,
+  { taker, candidates, now }: Pick<PreparedUpgrade, 'candidates' | 'now'> & { readonly taker: Taker },
 ): Promise<void> {
+  const reason = takeoverReason(taker)
   for (const [orgUpgradeId, some] of Map.groupBy(taken, (target) => target.orgUpgradeId)) {
-    const message = `Upgrade ${id} takes ${counted(some.length, 'device')} over from upgrade ${orgUpgradeId}`
+    const message = takeoverMessage(taker, counted(some.length, 'device'), orgUpgradeId)
     const lost = { type: 'UPGRADE_DEVICES_TAKEN', upgrade_id: orgUpgradeId, total: some.length } as const
     const after = { id: orgUpgradeId, ...presentMacs(some.map(({ mac }) => mac)) }
-    await appendUpgradeChange(tx, scope, { ...lost, reason: takeoverReason(id), message, after }, now)
+    await appendUpgradeChange(tx, scope, { ...lost, reason, message, after }, now)
   }
   const siteIds = new Map(candidates.map((device) => [device.id, device.siteId]))
   const placed = taken.map((target) => Object.assign({ siteId: siteIds.get(target.deviceId) }, target))
-  await appendReleasedDevices(tx, scope, placed, { reason: takeoverReason(id), now })
+  await appendReleasedDevices(tx, scope, placed, { reason, now })
 }
 
 /** The written upgrade, the plan for each selected device, and the devices that other upgrades keep or lose. */

@@ -6,10 +6,10 @@ import type { TakenAppliance } from '../../mxedges/upgrades/store-takeover.ts'
 import type { NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { presentMxedgeIds } from '../../rollout/events/present-named.ts'
-import { takeoverReason } from '../../rollout/changes/plan-takeover.ts'
+import { takeoverMessage, takeoverReason } from '../../rollout/changes/plan-takeover.ts'
 
 interface Takeover {
-  readonly upgrade: Pick<NewUpgrade, 'id'>
+  readonly upgrade: Pick<NewUpgrade, 'id' | 'request'>
   readonly taken: readonly TakenAppliance[]
 }
 
@@ -17,16 +17,16 @@ interface Takeover {
 export async function takeOver(
   tx: Tx,
   scope: PlaceScope,
-  { upgrade: { id }, taken }: Takeover,
+  { upgrade, taken }: Takeover,
   at: { readonly now: Date; readonly nowMs: number },
 ): Promise<void> {
-  const reason = takeoverReason(id)
+  const reason = takeoverReason(upgrade)
   await updateReleased(tx, scope, taken, { reason, ...at })
   for (const [loser, some] of Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)) {
     await appendMxedgeUpgradeChange(tx, scope, {
       id: loser,
       type: 'UPGRADE_MXEDGES_TAKEN',
-      message: `Upgrade ${id} takes ${counted(some.length, 'edge appliance')} over from upgrade ${loser}`,
+      message: takeoverMessage(upgrade, counted(some.length, 'edge appliance'), loser),
       after: { ...presentMxedgeIds(some.map(({ mxedgeId }) => mxedgeId)), reason },
       at: at.now,
     })

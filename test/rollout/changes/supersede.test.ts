@@ -51,7 +51,7 @@ describe('an upgrade that supersedes another one', () => {
     await rollout.fleet.answer(() => 'fetches')
     await rollout.advance()
     expect(countAll(await rollout.read(old.id))).toEqual({ downloading: 4, planned: 4 })
-    const young = await rollout.create({ supersede: true })
+    const young = await rollout.create({ supersede: true, name: 'Saturday' })
     await expectConsistent(rollout.ctx)
     expect(young.notes).toEqual([{ reason: `4 devices are taken over from upgrade ${old.id}` }])
     expect(countAll(young)).toEqual({ planned: 4 })
@@ -65,7 +65,7 @@ describe('an upgrade that supersedes another one', () => {
     const { steps } = await getUpgradeTarget(rollout.ctx.db, rollout.org.scope, { id: old.id, mac })
     expect(steps).toMatchObject([
       { state: 'planned', reason: null },
-      { state: 'cancelled', at: rollout.clock.now(), reason: `taken over by upgrade ${young.id}` },
+      { state: 'cancelled', at: rollout.clock.now(), reason: `taken over by upgrade "Saturday" (${young.id})` },
     ])
     await rollout.fleet.connect(begun, '2.0.0')
     await rollout.play()
@@ -82,7 +82,7 @@ describe('an upgrade that supersedes another one', () => {
       .where('message', 'like', '% takes %')
       .execute()
     expect(macs.map(({ message }) => message)).toEqual([
-      `Upgrade ${young.id} takes 4 devices over from upgrade ${old.id}`,
+      `Upgrade "Saturday" (${young.id}) takes 4 devices over from upgrade ${old.id}`,
     ])
   })
 

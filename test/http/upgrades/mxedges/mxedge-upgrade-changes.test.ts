@@ -217,17 +217,17 @@ describe('supersede', () => {
     await advanceMxedgeUpgrades(given.world.ctx, given.world.org.orgId, defaultMxedgeUpgradeOptions)
     const body = given.tunterm({ versions: { tunterm: '3.0.0' } })
     expect(await upgrade(given.world, { ...body, start_time: later() })).toMatchObject({ counts: { skipped: 3 } })
-    const fresh = await upgrade(given.world, { ...body, supersede: true })
+    const fresh = await upgrade(given.world, { ...body, name: 'Saturday', supersede: true })
     expect(fresh).toMatchObject({ supersede: true, counts: { queued: 2, skipped: 1 } })
     expect(fresh.notes).toContainEqual({ reason: `2 edge appliances are taken over from upgrade "Friday" (${old.id})` })
-    const reason = `taken over by upgrade ${fresh.id}`
+    const reason = `taken over by upgrade "Saturday" (${fresh.id})`
     expect(await targetsOf(given.world, old.id)).toMatchObject([
       { mxedge_id: first },
       { status: 'cancelled', reason },
       { status: 'cancelled', reason },
     ])
     expect(await messages()).toContain(
-      `Upgrade ${fresh.id} takes 2 edge appliances over from upgrade "Friday" (${old.id})`,
+      `Upgrade "Saturday" (${fresh.id}) takes 2 edge appliances over from upgrade "Friday" (${old.id})`,
     )
     await given.play()
     expect(await find(given.world, old.id)).toMatchObject({
