@@ -41,7 +41,8 @@ export interface MxedgeUpgradeRequest {
 
 /** The request of an upgrade after a change. */
 export interface MxedgeUpgradeRevision {
-  readonly request: MxedgeUpgradeRequest
-  /** True if the change concerns nothing that a plan depends on. */
-  readonly keepsPlan: boolean
+  /** The body for the record. */
+  readonly document: MxedgeUpgradeRequest['document']
+  /** Null: the change concerns nothing that a plan depends on. */
+  readonly request: MxedgeUpgradeRequest | null
 }

@@ -110,7 +110,7 @@ export const mxedgeUpgradeOperations: Operation[] = [
   }),
   operation({
     id: { org: 'updateOrgMxEdgeUpgrade', site: 'updateSiteMxEdgeUpgrade' },
-    summary: twins('Change a queued upgrade'),
+    summary: twins('Rename an upgrade or change a queued one'),
     method: 'PUT',
     tag: { org: tag, site: tag },
     at: orgAndSite(one, { needs: 'write' }),

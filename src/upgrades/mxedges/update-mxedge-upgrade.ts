@@ -14,10 +14,10 @@ import { appendRequest, planUpgrade } from './create-mxedge-upgrade.ts'
 import type { MxedgeUpgradeRequest, MxedgeUpgradeRevision } from './request.ts'
 
 /**
- * Changes an upgrade that has not begun, and plans it again unless the change is only about its name.
+ * Changes the name of an upgrade at any time, and anything else of one that has not begun, which is planned again.
  * @param revise Applies the change to the request of the upgrade.
- * @throws AppError not_found; conflict once it has begun or was cancelled; invalid as for a new one, and at a site for one of the
- *   organization, whose request may select appliances of any site.
+ * @throws AppError not_found; conflict for a new plan once it has begun or was cancelled; invalid as for a new one, and at a site
+ *   for one of the organization, whose request may select appliances of any site.
  */
 export async function updateMxedgeUpgrade(
   ctx: Context,
@@ -35,16 +35,15 @@ export async function updateMxedgeUpgrade(
         'invalid',
         "The upgrade can't be changed at this site, because it was created in the organization: this needs access to it",
       )
+    const { document, request } = revise(upgrade)
+    if (request === null) return rename(ctx, tx, scope, { upgrade, document })
     if (status !== 'queued' || stopping !== null)
-      throw new AppError('conflict', `The upgrade is ${stopping ?? status}; only one that is queued can be changed`)
-    const { request, keepsPlan } = revise(upgrade)
-    return keepsPlan ? rename(ctx, tx, scope, { upgrade, request }) : replan(ctx, tx, scope, { upgrade, request })
+      throw new AppError(
+        'conflict',
+        `The upgrade is ${stopping ?? status}; only the name of one that is not queued can be changed`,
+      )
+    return replan(ctx, tx, scope, { upgrade, request })
   })
-}
-
-interface Revised {
-  readonly upgrade: MxedgeUpgrade
-  readonly request: MxedgeUpgradeRequest
 }
 
 /** Keeps the plan with its approvals. */
@@ -52,7 +51,7 @@ async function rename(
   ctx: Context,
   tx: Tx,
   scope: PlaceScope,
-  { upgrade, request: { document } }: Revised,
+  { upgrade, document }: Pick<MxedgeUpgradeRevision, 'document'> & { readonly upgrade: MxedgeUpgrade },
 ): Promise<void> {
   const { id, siteId, request: before } = upgrade
   if (isDeepStrictEqual(before, document)) return
@@ -65,7 +64,12 @@ async function rename(
   })
 }
 
-async function replan(ctx: Context, tx: Tx, scope: PlaceScope, { upgrade, request }: Revised): Promise<void> {
+async function replan(
+  ctx: Context,
+  tx: Tx,
+  scope: PlaceScope,
+  { upgrade, request }: { readonly upgrade: MxedgeUpgrade; readonly request: MxedgeUpgradeRequest },
+): Promise<void> {
   const { id, siteId, hold } = upgrade
   const at = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()

@@ -78,10 +78,9 @@ export function reviseMxedgeUpgrade(upgrade: MxedgeUpgrade, body: MxedgeUpgradeB
       ? Object.hasOwn(request, field.slice(1))
       : ![request[field], shown[field]].some((present) => isDeepStrictEqual(present, value)),
   )
-  return {
-    request: parseMxedgeUpgrade(mergeDocument(request, Object.fromEntries(changes))),
-    keepsPlan: changes.every(([field]) => field === 'name' || field === '-name'),
-  }
+  const document = mergeDocument(request, Object.fromEntries(changes))
+  const keepsPlan = changes.every(([field]) => field === 'name' || field === '-name')
+  return { document, request: keepsPlan ? null : parseMxedgeUpgrade(document) }
 }
 
 /** @throws AppError invalid naming a service that has no package. */

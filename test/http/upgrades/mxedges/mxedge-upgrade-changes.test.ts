@@ -328,11 +328,32 @@ describe('PUT', () => {
     })
     expect(await find(given.world, id)).toEqual(changed)
     await given.act(id, 'cancel')
-    const refused = await put(id, { strategy: 'serial' })
+    const refused = await put(id, { channel: 'beta' })
     expect([refused.status, refused.body.detail]).toEqual([
       400,
-      'The upgrade is cancelled; only one that is queued can be changed',
+      'The upgrade is cancelled; only the name of one that is not queued can be changed',
     ])
+  })
+
+  test('names an upgrade that runs, is being cancelled or has ended, and changes nothing else of it', async () => {
+    const { id } = await upgrade(given.world, given.tunterm({ strategy: 'serial' }))
+    await advanceMxedgeUpgrades(given.world.ctx, given.world.org.orgId, defaultMxedgeUpgradeOptions)
+    const renamed = async (name: string) => {
+      const before = await find(given.world, id)
+      const targets = await targetsOf(given.world, id)
+      expect(await put(id, { name })).toMatchObject({ status: 200, body: { ...before, name } })
+      expect(await targetsOf(given.world, id)).toEqual(targets)
+      expect((await messages())[0]).toMatch(new RegExp(`^Rename upgrade "${name}" `))
+      return before.status
+    }
+    expect(await renamed('Tunnels')).toBe('upgrading')
+    expect((await put(id, { name: 'Agents', strategy: 'canary' })).body.detail).toBe(
+      'The upgrade is upgrading; only the name of one that is not queued can be changed',
+    )
+    await given.act(id, 'cancel')
+    expect(await renamed('Too late')).toBe('upgrading')
+    await given.play()
+    expect(await renamed('Stopped')).toBe('cancelled')
   })
 
   test('takes the record back as it was read, and no other value of what the service sets', async () => {

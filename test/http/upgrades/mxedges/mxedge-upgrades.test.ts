@@ -205,8 +205,8 @@ describe('versions', () => {
     const { id } = await upgrade(world, tunterm('2.0.0', { start_time: start }))
     const body = tunterm('0.9.0', { start_time: start })
     expect((await world.call('PUT', `${pathOf(world)}/${id}`, { body })).body).toMatchObject(ended)
-    const { body: refused } = await world.call('PUT', `${pathOf(world)}/${id}`, { body })
-    expect(refused.detail).toBe('The upgrade is completed; only one that is queued can be changed')
+    const { body: refused } = await world.call('PUT', `${pathOf(world)}/${id}`, { body: { strategy: 'serial' } })
+    expect(refused.detail).toBe('The upgrade is completed; only the name of one that is not queued can be changed')
     await deleteUpgrade(world, id)
   })
 
