@@ -12,6 +12,9 @@ import { type LaneKey, laneKeyColumns } from './store.ts'
  */
 export const MESSAGES_PER_STATEMENT = 1024
 
+/** No id is smaller. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+
 /** No id is greater. */
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
@@ -97,6 +100,43 @@ export async function advanceFollowers(tx: Tx, lanes: readonly LaneKey[]): Promi
       from (select count(*) from late) seen left join last on seen.count = ${MESSAGES_PER_STATEMENT}
       where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
     `.execute(tx)
+}
+
+/**
+ * Makes all messages of a lane due in the order in which they were created, for a receiver that fetches them from now on: neither retries
+ * nor the messages behind them wait for a time any more. It looks at them a portion at a time, the earliest first; a message that becomes
+ * due earlier comes before all that are left. The lane must be locked.
+ */
+export async function orderByCreation(tx: Tx, { orgId, webhookId }: LaneKey, now: Date): Promise<void> {
+  const createdAt = sql`least(created_at, ${now}::timestamptz)`
+  let last: SeenMessage | undefined = { dueAt: '-infinity', id: FIRST_ID }
+  while (last !== undefined) {
+    // PostgreSQL uses the index of due messages only because a condition compares `due_at` alone.
+    const { rows }: { readonly rows: readonly SeenMessage[] } = await sql<SeenMessage>`
+      with seen as materialized (
+        select id, due_at, ${createdAt} as created_at from webhook_message
+        where webhook_id = ${webhookId} and due_at >= ${last.dueAt}::timestamptz
+          and (due_at, id) > (${last.dueAt}::timestamptz, ${last.id}::uuid)
+        order by due_at, id limit ${MESSAGES_PER_STATEMENT}
+      ), moved as (
+        update webhook_message m set due_at = s.created_at from seen s where ${isMessageOf('m', 's.id')} and s.created_at < s.due_at
+      )
+      select due_at::text, id from seen order by seen.due_at desc, id desc limit 1
+    `.execute(tx)
+    ;[last] = rows
+  }
+  await sql`
+    update webhook_lane
+    set followers_at = null, followers_id = null, due_from = least(due_from, (
+      select due_at from webhook_message where webhook_id = ${webhookId} and due_at >= '-infinity' order by due_at limit 1))
+    where org_id = ${orgId} and webhook_id = ${webhookId}
+  `.execute(tx)
+}
+
+/** The place of a message that was looked at. */
+interface SeenMessage {
+  readonly dueAt: string
+  readonly id: string
 }
 
 export interface Reschedule {

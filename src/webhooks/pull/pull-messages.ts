@@ -4,7 +4,6 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { isPulled } from '../delivery-options.ts'
-import { advanceFollowers } from '../lanes/store-order.ts'
 import { hmacKeysOf, signatureHeaders } from '../signing/sign.ts'
 import { signersOf } from '../signing/signing-keys.ts'
 import { type Pull, listNumbered, listUpTo, lockPulledLane, numberMessages, recordPulled } from './store.ts'
@@ -47,10 +46,7 @@ export async function pullMessages(ctx: Context, scope: PlaceScope, request: Pul
   const lane = { orgId: scope.orgId, webhookId: id }
   return inTx(ctx, async (tx) => {
     const { enabled, doc, secrets: sealed } = assertPulled(await lockWebhook(tx, scope, id))
-    const { lastPlace, follows } = await lockPulledLane(tx, lane)
-    assertKnown(cursor, lastPlace)
-    // At least as many as a request may return. Their order does not matter to a receiver that fetches.
-    if (follows) await advanceFollowers(tx, [lane])
+    assertKnown(cursor, await lockPulledLane(tx, lane))
     const pull: Pull = { after: cursor, now, enabled, limit, bytes: MAX_BYTES }
     const known = await listNumbered(tx, lane, pull)
     if (known.length < limit) await numberMessages(tx, lane, { now, enabled, limit: limit - known.length })
@@ -87,7 +83,7 @@ export async function acknowledgeMessages(
   for (;;) {
     const { count, hasMore } = await inTx(ctx, async (tx) => {
       assertPulled(await lockWebhook(tx, scope, id))
-      assertKnown(cursor, (await lockPulledLane(tx, lane)).lastPlace)
+      assertKnown(cursor, await lockPulledLane(tx, lane))
       const { ids, ...others } = await listUpTo(tx, lane, { cursor, ...ACK_BATCH })
       const records = ids.map((messageId) => ({ id: messageId, deliveryId: uuidv7() }))
       if (records.length > 0) await recordPulled(tx, lane, { records, at: ctx.clock.now() })

@@ -13,22 +13,16 @@ export interface PulledMessage {
   readonly seq: string
 }
 
-export interface PulledLane {
-  /** The last place that was given. */
-  readonly lastPlace: bigint
-  /** True if messages may wait for a retry that is due earlier by now; see advanceFollowers(). */
-  readonly follows: boolean
-}
-
-export async function lockPulledLane(tx: Tx, { orgId, webhookId }: LaneKey): Promise<PulledLane> {
+/** @returns The last place that was given. */
+export async function lockPulledLane(tx: Tx, { orgId, webhookId }: LaneKey): Promise<bigint> {
   const row = await tx
     .selectFrom('webhookLane')
-    .select(['pullSeq', 'followersAt'])
+    .select('pullSeq')
     .where('orgId', '=', orgId)
     .where('webhookId', '=', webhookId)
     .forUpdate()
     .executeTakeFirstOrThrow()
-  return { lastPlace: BigInt(row.pullSeq), follows: row.followersAt !== null }
+  return BigInt(row.pullSeq)
 }
 
 export interface Pull {

@@ -128,6 +128,29 @@ it('hands out no message before it is due, and delays none for it that is due', 
   expect(idsOf(await pull(id, first.cursor))).toEqual([later])
 })
 
+it('hands out all messages in order after its receiver was called, also those that were tried or waited behind them', async () => {
+  const { id } = await harness.addWebhook({ url: 'https://hooks.example', topics: [] })
+  // More than one statement puts in order.
+  const ids = Array.from({ length: 1100 }, () => uuidv7())
+  const createdAt = clock.now()
+  await addMessages(id, ids)
+  clock.advance(60_000)
+  const wait = (of: readonly (string | undefined)[], set: { readonly attempt: number; readonly dueAt: Date }) =>
+    harness.ctx.db.updateTable('webhookMessage').set(set).where('id', 'in', of.map(String)).execute()
+  await wait([ids[0], ids[700]], { attempt: 1, dueAt: addMs(createdAt, 5000) })
+  await wait([ids[2]], { attempt: 9, dueAt: addMs(clock.now(), 3600e3) })
+  await wait([ids[1099], ids[3]], { attempt: 0, dueAt: addMs(clock.now(), 3600e3) })
+  await harness.ctx.db
+    .updateTable('webhookLane')
+    .set({ dueFrom: addMs(createdAt, 5000) })
+    .where('webhookId', '=', id)
+    .execute()
+  await updateWebhook(harness.ctx, harness.scope, { id, body: { type: 'pull', url: null }, outbound: harness.outbound })
+  const first = await pull(id, 0n, 1000)
+  expect([...idsOf(first), ...idsOf(await pull(id, first.cursor))]).toEqual(ids)
+  expect((await lane(id)).dueFrom).toEqual(createdAt)
+})
+
 it('hands out and acknowledges a message that exceeds the limit of an answer alone', async () => {
   const { id } = await harness.addWebhook({ type: 'pull', topics: [] })
   const [long, short] = [uuidv7(), uuidv7()]
