@@ -2,8 +2,12 @@ import { once } from 'node:events'
 import { type RequestListener, createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type Socket, connect, createServer } from 'node:net'
+import * as undici from 'undici'
 import { expect, it, onTestFinished } from 'vitest'
+import { createNameResolver } from '../../../src/platform/names/name-resolver.ts'
+import { createDeadlines } from '../../../src/platform/time/deadlines.ts'
 import { targetOf } from '../../../src/platform/outbound/encode-request.ts'
+import { createGuardedConnect } from '../../../src/platform/outbound/outbound-connect.ts'
 import { createHttpConnections } from '../../../src/platform/outbound/http-connections.ts'
 import { selfSigned } from '../self-signed.ts'
 import { listen } from './listen.ts'
@@ -40,6 +44,28 @@ it.each([
     await turn()
   }
   expect(seen).toEqual({ connections, requests: 3 })
+})
+
+it('connections are closed if the address that they reach is blocked, whatever was checked before', async () => {
+  const closed = Promise.withResolvers<void>()
+  const port = await listen(createServer((socket) => socket.on('close', () => closed.resolve())))
+  const names = createNameResolver()
+  onTestFinished(() => names.close())
+  const checked: string[] = []
+  const connectTo = createGuardedConnect(undici, {
+    mayCall: (address) => checked.push(address) === 1,
+    names,
+    proxy: null,
+    deadlines: createDeadlines(),
+    signal: new AbortController().signal,
+    verifyCert: true,
+  })
+  const error = await new Promise<Error | null>((resolve) => {
+    connectTo(new URL(`http://127.0.0.1:${port}`), resolve)
+  })
+  expect(error?.message).toBe('Address 127.0.0.1 is not public')
+  expect(checked).toEqual(['127.0.0.1', '127.0.0.1'])
+  await closed.promise
 })
 
 it('connections are not used again after unrequested bytes', async () => {
