@@ -3,16 +3,16 @@ import { uuidv7 } from 'uuidv7'
 import { type OrgScope, systemScope, systemScopeOf } from '../../src/access/scope.ts'
 import { appendAudit } from '../../src/events/append.ts'
 import { insertOutbox } from '../../src/events/store.ts'
-import { createSite } from '../../src/orgs/sites/create-site.ts'
+import { mergeSite } from '../../src/orgs/org.ts'
+import { insertSite } from '../../src/orgs/sites/store.ts'
 import { type Clock, addMs } from '../../src/platform/time/clock.ts'
 import { nameLateStop } from '../../src/platform/time/late-stop.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound/outbound-http.ts'
-import { createWebhook } from '../../src/webhooks/create-webhook.ts'
-import { defaultWebhookLimits } from '../../src/webhooks/limits/limits.ts'
+import { insertNewWebhook } from '../../src/webhooks/create-webhook.ts'
 import { searchDeliveries } from '../../src/webhooks/records/store.ts'
-import type { Webhook } from '../../src/webhooks/webhook.ts'
+import { type Webhook, mergeWebhook } from '../../src/webhooks/webhook.ts'
 import { presentDelivery } from '../../src/webhooks/records/wire.ts'
 import { type WebhookWorkerOptions, startWebhookWorkers } from '../../src/webhooks/workers.ts'
 import type { TestConnection } from '../support/database/database.ts'
@@ -88,30 +88,23 @@ export async function createHarness(clock: Clock, ofWorkers: Partial<WebhookWork
     return added
   }
 
-  async function clearOutbox(): Promise<void> {
-    await ctx.db.deleteFrom('webhookOutbox').execute()
-  }
-
   return {
     ctx,
     connection: context.database.connection,
     scope,
     outbound,
+    // Neither sites nor webhooks get an audit record, because its event would be the first one of every test: a router that runs
+    // may have sent it before the test could delete it.
     async addSite(name) {
-      const { id } = await createSite(ctx, scope, { name })
-      await clearOutbox()
-      return id
+      const content = mergeSite(null, { name })
+      const site = { ...content, id: uuidv7(), at: clock.now() }
+      return (await inTx(ctx, (tx) => insertSite(tx, scope, site))).id
     },
     addOrg,
     async addWebhook(body, siteId = null, of = scope) {
-      const webhook = await createWebhook(ctx, systemScopeOf('operator', { orgId: of.orgId, siteId }), {
-        body,
-        outbound,
-        limits: defaultWebhookLimits,
-      })
-      // Otherwise the audit record of the creation would be the first event of every test.
-      await clearOutbox()
-      return webhook
+      const { urls: _, ...content } = mergeWebhook(null, body, siteId)
+      const place = systemScopeOf('operator', { orgId: of.orgId, siteId })
+      return inTx(ctx, (tx) => insertNewWebhook(ctx, tx, place, content))
     },
     audit: (message, siteId = null, of = scope) =>
       inTx(ctx, async (tx) => {
