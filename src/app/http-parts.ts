@@ -5,6 +5,7 @@ import type { RepeatedRefusal } from '../gateway/admission/refusals.ts'
 import type { OutboundHttp } from '../platform/outbound/outbound-http.ts'
 import type { ConsoleFiles } from '../http/console/console-files.ts'
 import type { Apart } from '../http/apart/messages.ts'
+import type { ApiCallers } from '../http/serve-api.ts'
 import type { HttpOptions } from '../http/server.ts'
 import type { WebhookLimits } from '../webhooks/limits/limits.ts'
 import type { Storage } from './storage.ts'
@@ -21,6 +22,8 @@ export interface HttpParts {
   readonly network: Pick<HttpOptions, 'trustedProxies' | 'balancers' | 'connectionsPerNetwork'>
   /** See ApiCallers. */
   readonly requestsPerAccount?: number
+  /** The same: clocks that tests stop. */
+  readonly clocks?: Pick<ApiCallers, 'now' | 'cpuMs' | 'busyMs'>
   /** Data folder of the built-in device CA; null if the operator runs a CA. */
   readonly deviceCaDir: string | null
   readonly agents: AgentGateway

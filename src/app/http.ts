@@ -112,6 +112,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
     authenticate,
     sessionCookie: () => sessionCookieOf(ctx),
     ...(parts.requestsPerAccount !== undefined && { requestsPerAccount: parts.requestsPerAccount }),
+    ...parts.clocks,
   }
   const { charge } = await serveApi(http, callers, [serveOperations(ctx, operations, parts.apart)])
   serveStream(ctx, http, {

@@ -47,7 +47,7 @@ declare module 'fastify' {
   }
 }
 
-interface ApiCallers {
+export interface ApiCallers {
   readonly authenticate: Authenticate
   /** Returns the name of the cookie with a session. */
   readonly sessionCookie: () => string

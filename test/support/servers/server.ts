@@ -15,6 +15,7 @@ import { agentGateway } from '../../../src/app/agent-gateway.ts'
 import { defaultLimits } from '../../../src/app/config/config-limits.ts'
 import type { StorageSettings } from '../../../src/app/config/config-storage.ts'
 import { buildHttp } from '../../../src/app/http.ts'
+import type { HttpParts } from '../../../src/app/http-parts.ts'
 import { type ContextOptions, type OpenContext, composeContext } from '../../../src/app/open-context.ts'
 import { sweepSupportFiles } from '../../../src/devices/support/support-files.ts'
 import { openStorage } from '../../../src/app/storage.ts'
@@ -176,6 +177,9 @@ interface ServedApart {
   readonly apart: (context: TestContext) => Apart
 }
 
+/** The clocks by which accounts take turns. */
+type TurnClocks = Pick<HttpParts, 'clocks'>
+
 /** The web console, which a test's server has only on request. */
 interface ServedConsole {
   readonly console: ConsoleFiles | null
@@ -204,8 +208,9 @@ export async function startTestServer(
     connectionsPerNetwork,
     refusals = { list: () => [] },
     apart,
+    clocks = {},
     ...bounds
-  }: Partial<UploadBounds & ServedConsole & BoundedThings & RefusedThings & ServedApart> = {},
+  }: Partial<UploadBounds & ServedConsole & BoundedThings & RefusedThings & ServedApart & TurnClocks> = {},
 ): Promise<TestServer> {
   const context = await createTestContext(clock, {
     baseUrl: null,
@@ -251,6 +256,7 @@ export async function startTestServer(
     outbound,
     console: consoleFiles,
     apart: apart?.(context) ?? null,
+    clocks,
     webhookLimits: defaultWebhookLimits,
     listRefusals: () => Promise.resolve(refusals.list()),
     callHomePlace: () => ({ host: 'signalbox.example.test', port: 4334 }),

@@ -6,8 +6,8 @@ import type { TestOrg } from '../../../support/servers/server.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { LARGE, type World, countWaiting, settingOf, startWorld } from './apart-world.ts'
 
-/** A process starts within a second of processor time. */
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+/** The process yields the processors to everything else, and the first test builds its program. */
+vi.setConfig({ testTimeout: 120_000 })
 
 /** Locks the settings of organizations. @returns A function that releases them. */
 async function lockSettings({ ctx }: World, ...orgs: readonly Pick<TestOrg, 'orgId'>[]): Promise<() => Promise<void>> {

@@ -5,7 +5,7 @@ import { type ApartProcess, createApartProcess } from '../../../../src/app/apart
 import { builtProgram } from '../../../support/servers/built-program.ts'
 import { type TestContext, type TestOrg, type TestServer, startTestServer } from '../../../support/servers/server.ts'
 
-/** A server whose expensive requests a process runs. */
+/** A server whose expensive requests a process runs. No time passes for its turns: it forgets neither accounts nor what they used. */
 export interface World extends TestServer {
   readonly apart: ApartProcess
   /** The operations that the process has run. */
@@ -13,7 +13,7 @@ export interface World extends TestServer {
   /** The caller of the last of them. */
   readonly lastCaller: () => Caller
   readonly neighbor: TestOrg
-  /** Makes the organization not alone for two seconds. */
+  /** Makes the organization not alone from then on. */
   readonly accompany: () => Promise<void>
 }
 
@@ -34,6 +34,7 @@ export async function startWorld({ idleMs, dataDir }: { idleMs?: number; dataDir
       ...(idleMs !== undefined && { idleMs }),
     })
   const server = await startTestServer(undefined, {}, null, {
+    clocks: { now: () => 0, cpuMs: () => 0, busyMs: () => 0 },
     apart(context) {
       const created = create(context)
       started = created

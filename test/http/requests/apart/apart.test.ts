@@ -1,24 +1,18 @@
 import { once } from 'node:events'
 import { readFileSync, readdirSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { getPriority } from 'node:os'
 import { sql } from 'kysely'
-import { expect, it, onTestFinished, vi } from 'vitest'
-import { dataOperations } from '../../../../src/app/apart/apart-operations.ts'
-import type { Apart, ApartEnd } from '../../../../src/http/apart/messages.ts'
-import { serveOperations } from '../../../../src/http/serve-operations.ts'
-import { serveApi } from '../../../../src/http/serve-api.ts'
-import { createHttpServer } from '../../../../src/http/server.ts'
+import { expect, it, vi } from 'vitest'
+import type { ApartEnd } from '../../../../src/http/apart/messages.ts'
 import { AppError } from '../../../../src/platform/errors.ts'
 import { loweredNiceness } from '../../../../src/platform/process/lowered-niceness.ts'
-import type { Answer, TestOrg } from '../../../support/servers/server.ts'
-import { personOf } from '../../../support/person.ts'
+import type { Answer } from '../../../support/servers/server.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { LARGE, type World, countWaiting, settingOf, startWorld } from './apart-world.ts'
 
-/** A process starts within a second of processor time. */
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+/** The process yields the processors to everything else, and the first test builds its program. */
+vi.setConfig({ testTimeout: 120_000 })
 
 const shownBy = ({ status, body }: Answer): unknown => ({ status, body })
 
@@ -30,7 +24,6 @@ it('runs changes with large bodies in the process while others are present, and 
   expect((await put({ note: 'small' })).status).toBe(200)
   expect((await world.call('GET', settingOf(world))).body).toMatchObject({ note: 'small' })
   expect(world.ran).toEqual([])
-  await world.accompany()
   const changed = await put({ note: LARGE, psk: 'secret', exact: 1 })
   expect(world.ran).toEqual(['updateOrgSettings'])
   expect(changed.status).toBe(200)
@@ -72,10 +65,9 @@ it('refuses in the process what the main thread refuses, with the same words', a
   const refusals: unknown[] = []
   for (const body of bodies) refusals.push(shownBy(await world.call('PUT', settingOf(world), { body })))
   expect(world.ran).toEqual([])
-  for (const [index, body] of bodies.entries()) {
-    await world.accompany()
+  await world.accompany()
+  for (const [index, body] of bodies.entries())
     expect(shownBy(await world.call('PUT', settingOf(world), { body }))).toEqual(refusals[index])
-  }
   expect(world.ran).toHaveLength(bodies.length)
   expect(new Set(refusals.map((refusal) => Reflect.get(Object(refusal), 'status')))).toEqual(new Set([400]))
 })
@@ -232,63 +224,30 @@ function processIds(): number[] {
 
 const threadsOf = (id: number): number[] => readdirSync(`/proc/${id}/task`).map(Number)
 
-/** Serves the same operations by a server for which no time passes, so that no use of an account is forgotten. */
-async function serveFrozen({ ctx, apart, org, neighbor }: World) {
-  const ran: string[] = []
-  const observed: Apart = {
-    operations: apart.operations,
-    run(request, assertWanted) {
-      ran.push(request.operation)
-      return apart.run(request, assertWanted)
-    },
-  }
-  const http = await createHttpServer({ log: ctx.log, tls: null })
-  const authenticate = async ({ authorization }: { readonly authorization?: string | undefined }) => {
-    const { adminId, orgId } = authorization === `Token ${org.token}` ? org : neighbor
-    const place = { orgId, orgName: '', scope: 'org', siteId: null, sitegroupId: null, siteIds: 'all' } as const
-    return { ...personOf(adminId), privileges: [{ ...place, role: 'admin', views: null, policy: null } as const] }
-  }
-  const clocks = { now: () => 0, cpuMs: () => 0, busyMs: () => 0 }
-  const callers = { authenticate, sessionCookie: () => 'sessionid', ...clocks }
-  await serveApi(http, callers, [serveOperations(ctx, dataOperations(ctx), observed)])
-  await http.listen({ host: '127.0.0.1', port: 0 })
-  onTestFinished(() => http.close())
-  const { port } = http.server.address() as AddressInfo
-  const call = async (method: string, as: TestOrg, body?: object): Promise<number> => {
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/orgs/${as.orgId}/setting`, {
-      method,
-      headers: { authorization: `Token ${as.token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    await answer.arrayBuffer()
-    return answer.status
-  }
-  return { ran, call }
-}
-
 it.skipIf(process.platform !== 'linux')(
   'charges a request that ends the process, so that an account which sends several becomes heavy',
   async () => {
     const world = await startWorld()
-    const { org, neighbor } = world
-    const { ran, call } = await serveFrozen(world)
-    expect(await call('PUT', org, { note: 'first' })).toBe(200)
-    expect(await call('GET', neighbor)).toBe(200)
-    expect(await call('GET', org)).toBe(200)
+    const { ran, neighbor } = world
+    const statusOf = async (method: string, as = world.org, body?: object): Promise<number> =>
+      (await world.call(method, `/orgs/${as.orgId}/setting`, { as, body })).status
+    expect(await statusOf('PUT', world.org, { note: 'first' })).toBe(200)
+    expect(await statusOf('GET', neighbor)).toBe(200)
+    expect(await statusOf('GET')).toBe(200)
     expect(ran).toEqual([])
     await sql`create function wait() returns trigger language plpgsql as
       $$ begin perform pg_sleep(60); return new; end $$`.execute(world.ctx.db)
     await sql`create trigger wait before update on org_setting for each row execute function wait()`.execute(
       world.ctx.db,
     )
-    const lost = call('PUT', org, { note: LARGE })
+    const lost = statusOf('PUT', world.org, { note: LARGE })
     await waitUntil('its work', async () => (await countWaiting(world, 'Timeout')) === 1)
     const [id = 0] = processIds()
     process.kill(id, 'SIGKILL')
     expect(await lost).toBe(503)
     // Reads of an account run there only if it is heavy.
-    expect(await call('GET', org)).toBe(200)
-    expect(await call('GET', neighbor)).toBe(200)
+    expect(await statusOf('GET')).toBe(200)
+    expect(await statusOf('GET', neighbor)).toBe(200)
     expect(ran).toEqual(['updateOrgSettings', 'getOrgSettings'])
   },
 )
@@ -297,9 +256,9 @@ it.skipIf(process.platform !== 'linux')(
   'starts the process at a low priority, ends it, and starts another one',
   async () => {
     const world = await startWorld({ idleMs: 1 })
+    await world.accompany()
     for (const round of [1, 2]) {
       expect(processIds()).toEqual([])
-      await world.accompany()
       const answer = world.call('PUT', settingOf(world), { body: { note: LARGE, round } })
       const [id = 0] = await waitUntil('the process', () => (processIds().length === 0 ? null : processIds()))
       const low = loweredNiceness(getPriority())
