@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, type Socket, createServer } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { issueDeviceCertificate, makeCa } from '../../gateway/certificates/device-ca.ts'
-import { GatewayLink } from './gateway-link.ts'
+import { GatewayLink, type LinkListener } from './gateway-link.ts'
 
 const SUPPORTED_GROUPS = 10
 const X25519 = 0x00_1d
@@ -23,18 +23,25 @@ function groupsOf(hello: Buffer): number[] {
   return []
 }
 
+const ignored = () => undefined
+const pace = { timeScale: 0.001, answerWaitMs: 5000 }
+const WATCHDOG_MS = 300_000 * pace.timeScale
+
+/** Creates the link of an access point to a gateway on this machine. */
+async function createLink(port: number, listener: Partial<LinkListener>): Promise<GatewayLink> {
+  const ca = await makeCa()
+  const identity = await issueDeviceCertificate(ca, '020000000001')
+  return new GatewayLink(
+    { url: `wss://127.0.0.1:${port}/`, ca: ca.certificatePem, ...identity, type: 'ap', pace },
+    { onOpen: ignored, onText: ignored, onDown: ignored, onRestart: ignored, ...listener },
+  )
+}
+
 test('a device offers the groups of real ones for the key exchange, at each of its connections', async () => {
   const server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
-  const ca = await makeCa()
-  const pace = { timeScale: 0.001, answerWaitMs: 5000 }
-  const identity = await issueDeviceCertificate(ca, '020000000001')
-  const ignored = () => undefined
-  const link = new GatewayLink(
-    { url: `wss://127.0.0.1:${port}/`, ca: ca.certificatePem, ...identity, type: 'ap', pace },
-    { onOpen: ignored, onText: ignored, onDown: ignored, onRestart: ignored },
-  )
+  const link = await createLink(port, {})
   link.connect()
   for (let connection = 1; connection <= 2; connection += 1) {
     const [socket] = (await once(server, 'connection')) as [Socket]
@@ -44,5 +51,25 @@ test('a device offers the groups of real ones for the key exchange, at each of i
     socket.on('error', ignored).destroy()
   }
   link.disconnect()
+  server.close()
+})
+
+test('a watchdog lets an attempt to connect go on, and restarts the client when it has failed', async () => {
+  const server = createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  let restarts = 0
+  const link = await createLink((server.address() as AddressInfo).port, { onRestart: () => (restarts += 1) })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  link.connect()
+  const [first] = (await once(server, 'connection')) as [Socket]
+  await once(first, 'data')
+  vi.advanceTimersByTime(WATCHDOG_MS)
+  expect(restarts).toBe(0)
+  first.on('error', ignored).destroy()
+  const [second] = (await once(server, 'connection')) as [Socket]
+  expect(restarts).toBe(1)
+  link.disconnect()
+  second.on('error', ignored).destroy()
   server.close()
 })

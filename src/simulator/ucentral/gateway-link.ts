@@ -44,6 +44,8 @@ export class GatewayLink {
   #ping: NodeJS.Timeout | undefined
   #hangUp: NodeJS.Timeout | undefined
   #watchdog: NodeJS.Timeout | undefined
+  /** True once the time of the watchdog has ended during an attempt to connect. */
+  #isOverdue = false
   /** True while the client waits for its watchdog because its upgrade request got no answer. */
   #hasGivenUp = false
   /** Its key, which stays the same: reading it would cost as much as the rest of a handshake. */
@@ -89,6 +91,7 @@ export class GatewayLink {
   #begin(): void {
     this.#failures = 0
     this.#hasGivenUp = false
+    this.#isOverdue = false
     this.#watch()
     this.#open()
   }
@@ -97,14 +100,20 @@ export class GatewayLink {
     const { type, pace } = this.#options
     const waitMs = watchdogMs(type, pace.timeScale)
     clearTimeout(this.#watchdog)
-    if (waitMs !== null) this.#watchdog = setTimeout(() => this.#restart(), waitMs)
+    if (waitMs !== null) this.#watchdog = setTimeout(() => this.#expire(), waitMs)
+  }
+
+  /**
+   * The pace shortens the time of the watchdog, but not an attempt to connect, which takes as long as the server needs. So the
+   * client is restarted when the attempt has failed: otherwise no device would ever reach a slow server.
+   */
+  #expire(): void {
+    this.#isOverdue = this.#socket !== null
+    if (!this.#isOverdue) this.#restart()
   }
 
   #restart(): void {
     clearTimeout(this.#retry)
-    const socket = this.#socket
-    this.#forget()
-    socket?.terminate()
     this.#listener.onRestart()
     this.#begin()
   }
@@ -151,6 +160,7 @@ export class GatewayLink {
   #opened(socket: WebSocket): void {
     if (socket !== this.#socket) return
     this.#failures = 0
+    this.#isOverdue = false
     clearTimeout(this.#watchdog)
     const intervalMs = pingIntervalMs(this.#options.type)
     this.#ping = setInterval(() => {
@@ -166,6 +176,10 @@ export class GatewayLink {
     this.#forget()
     this.#listener.onDown(why)
     if (!this.#wanted) return
+    if (this.#isOverdue) {
+      this.#restart()
+      return
+    }
     if (wasOpen) this.#watch()
     if (this.#hasGivenUp) return
     this.#failures += 1
