@@ -24,8 +24,8 @@ export async function createThumbnails(ctx: Context, files: ThumbnailFiles, sign
 
 async function createThumbnail(ctx: Context, files: ThumbnailFiles, picture: BarePicture): Promise<void> {
   const made = await shrinkImage(files, picture.image, SIDE).catch((error: unknown) => {
-    // Too many pictures are being decoded: a later run finds this one again.
-    if (error instanceof AppError && error.code === 'rate_limited') throw error
+    // Too many pictures are being decoded, or the machine is too busy: a later run finds this one again.
+    if (error instanceof AppError && ['rate_limited', 'unavailable'].includes(error.code)) throw error
     return error instanceof Error ? error : new Error(String(error))
   })
   if (made instanceof Error) {

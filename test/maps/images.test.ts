@@ -82,6 +82,16 @@ describe('the image of a map', () => {
     expect(await stored()).toHaveLength(2)
   })
 
+  it('gets its thumbnail from a later job if the machine was too busy', async () => {
+    await upload(png(plan))
+    // No process can start and decode within a millisecond.
+    const busy = { ...files, decode: { ...DEFAULT_DECODE_LIMITS, withinMs: 1 } }
+    await expect(createThumbnails(server.ctx, busy)).rejects.toMatchObject({ code: 'unavailable' })
+    await createThumbnails(server.ctx, files)
+    const map = await get()
+    expect(map.thumbnail_url).not.toBe(map.url)
+  })
+
   it('that is lost on disk loses its thumbnail and nothing else', async () => {
     await upload(png(plan))
     await writeFile(join(files.dir, (await stored())[0] ?? ''), 'not a picture any more')

@@ -1,10 +1,13 @@
 import { availableParallelism } from 'node:os'
-import { type AppError, invalidField } from '../errors.ts'
+import { AppError, invalidField } from '../errors.ts'
 import { limitConcurrency } from '../queues/limit-concurrency.ts'
 import type { Decoded, DecoderAnswer, DecoderEnd, DecoderJob, Shrink } from './decoder-job.ts'
-import { type DecodeLimits, TOO_LARGE_EXIT_CODE } from './decoder-limits.ts'
+import { type DecodeLimits, TOO_LARGE_EXIT_CODE, TOO_SLOW_EXIT_CODE } from './decoder-limits.ts'
 import { brokenImage } from './refusals.ts'
 import { runDecoder } from './run-decoder.ts'
+
+/** The pause before a busy machine may have time for a picture. */
+const RETRY_AFTER_S = 60
 
 /** Limiting their number bounds the memory of all together, and leaves one core free if there are several. */
 const inTurn = limitConcurrency({
@@ -16,7 +19,7 @@ const inTurn = limitConcurrency({
 /**
  * Decodes a picture to its last line, in a separate process that ends with it: a picture that makes the decoder slow,
  * large or crash affects only that process. See docs/decisions/0014-decoding-in-a-process.md.
- * @throws AppError invalid for a picture that can't be decoded within the limits; rate_limited.
+ * @throws AppError invalid for a picture that can't be decoded within the limits; rate_limited; unavailable if the machine is too busy.
  */
 export async function decodeImage(path: string, limits: DecodeLimits): Promise<Decoded> {
   return inTurn(() => decode({ path, shrink: null }, limits))
@@ -27,9 +30,9 @@ export async function shrinkImageFile(path: string, shrink: Shrink, limits: Deco
   return inTurn(() => decode({ path, shrink }, limits))
 }
 
-async function decode(job: Omit<DecoderJob, 'memoryBytes'>, limits: DecodeLimits): Promise<Decoded> {
-  const { memoryBytes, withinMs } = limits
-  const { output, failure } = await runDecoder({ ...job, memoryBytes }, withinMs)
+async function decode(job: Pick<DecoderJob, 'path' | 'shrink'>, limits: DecodeLimits): Promise<Decoded> {
+  const { withinMs, ...own } = limits
+  const { output, failure } = await runDecoder({ ...job, ...own }, withinMs)
   if (failure !== null) throw refusalOf(failure, limits) ?? new Error(failure.message)
   const answer = JSON.parse(output) as DecoderAnswer // decoder-process.ts writes it.
   if (answer.kind === 'refused') throw invalidField('file', answer.why)
@@ -39,9 +42,11 @@ async function decode(job: Omit<DecoderJob, 'memoryBytes'>, limits: DecodeLimits
 /** @returns Undefined if the picture is not the cause: then it is a defect, or the machine can't start a process. */
 function refusalOf(
   { killed, code, signal }: NonNullable<DecoderEnd['failure']>,
-  { memoryBytes, withinMs }: DecodeLimits,
+  { memoryBytes, cpuMs }: DecodeLimits,
 ): AppError | undefined {
-  if (killed) return invalidField('file', `takes longer than ${withinMs / 1000} s to decode`)
+  if (killed) return new AppError('unavailable', 'The machine is too busy to decode the image.', {}, RETRY_AFTER_S)
+  if (code === TOO_SLOW_EXIT_CODE)
+    return invalidField('file', `takes more than ${cpuMs / 1000} s of processor time to decode`)
   // The system kills the largest process when memory is short.
   if (code === TOO_LARGE_EXIT_CODE || signal === 'SIGKILL')
     return invalidField('file', `takes more than ${memoryBytes / 1024 / 1024} MiB of memory to decode`)

@@ -7,6 +7,7 @@ export interface DecoderJob {
   /** Null only checks that it can be decoded to its last line. */
   readonly shrink: Shrink | null
   readonly memoryBytes: number
+  readonly cpuMs: number
 }
 
 /** A copy with sides of at most `side`, without data that is not needed to show it. */
@@ -45,7 +46,7 @@ export interface DecoderEnd {
   readonly output: string
   readonly failure: {
     readonly message: string
-    /** True if it took too long. */
+    /** True if it had not ended in time. */
     readonly killed: boolean
     /** Null if a signal ended it, or it could not be started. */
     readonly code: number | null

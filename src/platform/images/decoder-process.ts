@@ -1,11 +1,11 @@
 import sharp, { type Metadata, type Sharp } from 'sharp'
 import type { Decoded, DecoderAnswer, DecoderJob, ImageType, Shrink } from './decoder-job.ts'
-import { MAX_PIXELS, TOO_LARGE_EXIT_CODE } from './decoder-limits.ts'
+import { MAX_PIXELS, TOO_LARGE_EXIT_CODE, TOO_SLOW_EXIT_CODE } from './decoder-limits.ts'
 import { messageOf } from '../message-of.ts'
 
 /**
  * The program that decodes one picture and ends. The decoder works in its own threads, so this thread is free to watch
- * their memory use; Node does not limit allocations outside its heap.
+ * their use of memory and of the processor; Node does not limit allocations outside its heap.
  */
 const WATCH_EVERY_MS = 10
 /** The decoder holds pictures that arrive in passes as a whole: four bytes per pixel. */
@@ -14,11 +14,16 @@ const MAX_HELD_BYTES = 200_000_000
 async function main(job: DecoderJob): Promise<void> {
   // The pipe closes when the starter ends, which ends with the server, for whatever reason.
   process.stdin.resume().once('close', () => process.exit(1))
-  setInterval(() => {
-    if (process.memoryUsage.rss() > job.memoryBytes) process.exit(TOO_LARGE_EXIT_CODE)
-  }, WATCH_EVERY_MS)
+  assertWithin(job)
+  setInterval(() => assertWithin(job), WATCH_EVERY_MS)
   const answer = await decode(job)
   process.stdout.write(JSON.stringify(answer), () => process.exit(0))
+}
+
+function assertWithin({ memoryBytes, cpuMs }: DecoderJob): void {
+  if (process.memoryUsage.rss() > memoryBytes) process.exit(TOO_LARGE_EXIT_CODE)
+  const { user, system } = process.cpuUsage()
+  if ((user + system) / 1000 > cpuMs) process.exit(TOO_SLOW_EXIT_CODE)
 }
 
 async function decode({ path, shrink }: DecoderJob): Promise<DecoderAnswer> {
