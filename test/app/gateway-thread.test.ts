@@ -23,7 +23,7 @@ import { inTx, inTxByKeys } from '../../src/platform/database/db.ts'
 import { claimDevice, insertImage, newMac, openDevice } from '../gateway/harness.ts'
 import { builtProgram } from '../support/servers/built-program.ts'
 import { type TestContext, createTestContext } from '../support/servers/server.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { WITHIN_MS, waitUntil } from '../support/wait-until.ts'
 import { insertOrg } from '../../src/orgs/store.ts'
 
 const HOUR_MS = 3600e3
@@ -174,7 +174,7 @@ it('serves devices while the thread that answers clients is blocked', async () =
   await writeFile(place, JSON.stringify({ port: ports.ucentralPort, ca: ca.certificatePem, mac, ...identity }))
   const program = fileURLToPath(new URL('../support/fleets/one-device.ts', import.meta.url))
   // No other work runs in this thread until the device has ended.
-  const printed = execFileSync(process.execPath, [program, place], { encoding: 'utf8', timeout: 25_000 })
+  const printed = execFileSync(process.execPath, [program, place], { encoding: 'utf8', timeout: WITHIN_MS })
   expect(printed).toBe('telemetry\n')
 })
 

@@ -221,7 +221,7 @@ export function testPages(demo: () => Demo): void {
     await page.getByRole('region', { name: 'Commands' }).getByText('Done').first().waitFor()
     // The change came before the page could hear of it, and the next report comes a minute later.
     release()
-    await services.getByText('Stopped').waitFor({ timeout: 20_000 })
+    await services.getByText('Stopped').waitFor({ timeout: 40_000 })
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Replace the box…' }).click()
     await dialog.getByText('Disconnects 1 box and').waitFor()

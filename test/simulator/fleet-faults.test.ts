@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { TIMEOUT_MS, aSwitch, ap, createFleetHarness, image, pace, upgradeTo } from './fleet-harness.ts'
+import { aSwitch, ap, createFleetHarness, image, pace, upgradeTo } from './fleet-harness.ts'
+import { WITHIN_MS } from '../support/wait-until.ts'
 import { messagesOf, newest } from './peer.ts'
 
 const harness = createFleetHarness()
@@ -25,7 +26,7 @@ describe('faults', () => {
   it('never_return', async () => {
     const { fleet, device } = await harness.connect(aSwitch, 'never_return')
     expect(await harness.peer.call('reboot')).toBe('0 Rebooting')
-    await fleet.untilAll((one) => one.activity === 'lost' && !one.connected, TIMEOUT_MS)
+    await fleet.untilAll((one) => one.activity === 'lost' && !one.connected, WITHIN_MS)
     await harness.peer.until(() => newest(harness.peer.sessions).closed)
     expect(device.connections).toBe(1)
   })
@@ -58,7 +59,7 @@ describe('faults', () => {
       response.writeHead(200, { 'content-length': image.length }).end(image),
     )
     await harness.peer.call('upgrade', upgradeTo(`${served.url}/fw`))
-    await fleet.untilAll(({ state }) => state.activity.kind === 'installing', TIMEOUT_MS)
+    await fleet.untilAll(({ state }) => state.activity.kind === 'installing', WITHIN_MS)
     const percentages = messagesOf(newest(harness.peer.sessions), 'event').map(
       (event) => /"percentage":(\d+)/.exec(JSON.stringify(event))?.[1],
     )
@@ -92,7 +93,7 @@ describe('a state folder', () => {
     await harness.untilSession(1)
     const served = await harness.serve((response) => response.end(image))
     await harness.peer.call('upgrade', upgradeTo(`${served.url}/fw`))
-    await first.fleet.untilAll((device) => device.activity === 'installing', TIMEOUT_MS)
+    await first.fleet.untilAll((device) => device.activity === 'installing', WITHIN_MS)
     await first.fleet.stop()
     const second = await harness.start(ap, { stateDir })
     await harness.untilSession(2)

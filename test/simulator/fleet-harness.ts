@@ -20,7 +20,6 @@ export const aSwitch: PlannedDevice = { ...ap, model: 'ECS4150', type: 'switch' 
 export const member = { member: 0, mac: MAC, serial: 'M0', model: 'ECS4150' }
 export const pace = { bootMs: 2000, flashMs: 3000, timeScale: 0.01 }
 export const image = Buffer.concat([Buffer.from(imageHeader(['EAP101', 'ECS4150'], '2.0.0')), Buffer.alloc(300_000, 7)])
-export const TIMEOUT_MS = 15_000
 
 export interface Started {
   readonly fleet: Fleet

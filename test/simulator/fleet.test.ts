@@ -4,7 +4,8 @@ import { issueGatewayTls, makeCa } from '../../src/gateway/certificates/device-c
 import { createLog } from '../../src/platform/log.ts'
 import { startFleet } from '../../src/simulator/fleet.ts'
 import { imageHeader } from '../../src/simulator/image.ts'
-import { MAC, TIMEOUT_MS, aSwitch, ap, createFleetHarness, image, member, pace, upgradeTo } from './fleet-harness.ts'
+import { MAC, aSwitch, ap, createFleetHarness, image, member, pace, upgradeTo } from './fleet-harness.ts'
+import { WITHIN_MS } from '../support/wait-until.ts'
 import { messagesOf, newest, serveFilesOverTls, startPeer } from './peer.ts'
 
 const harness = createFleetHarness()
@@ -57,11 +58,11 @@ describe('a simulated device', () => {
     harness.peer.keepSilent()
     const { fleet, device } = await harness.start(ap, { pace: { ...pace, answerWaitMs: 1000 } })
     await harness.peer.until(() => harness.peer.silenced.length > 0)
-    await fleet.untilAll(({ state }) => state.connectReason === 'recovery', TIMEOUT_MS)
+    await fleet.untilAll(({ state }) => state.connectReason === 'recovery', WITHIN_MS)
     // The watchdog waits for 3 s here; retries would have happened after 0.1, 0.3, 0.6 s and so on.
     expect(harness.peer.silenced).toEqual([MAC])
     harness.peer.answer()
-    await fleet.untilAll(({ connections }) => connections === 1, TIMEOUT_MS)
+    await fleet.untilAll(({ connections }) => connections === 1, WITHIN_MS)
     await harness.untilSession(1)
     expect(messagesOf(newest(harness.peer.sessions), 'connect')[0]).toMatchObject({ reason: 'recovery' })
     expect(device.counts.boots).toBe(0)
@@ -71,7 +72,7 @@ describe('a simulated device', () => {
     const silent = await startPeer(harness.ca, false)
     harness.onEnd(() => silent.stop())
     const { fleet } = await harness.start(ap, { port: silent.port })
-    await fleet.untilAll((device) => device.connections === 1, TIMEOUT_MS)
+    await fleet.untilAll((device) => device.connections === 1, WITHIN_MS)
   })
 
   it('does not trust a gateway of another CA', async () => {
@@ -87,7 +88,7 @@ describe('a simulated device', () => {
       onChange: (_device, change) => void (attempts += Number(change === 'disconnected')),
     })
     harness.onEnd(() => fleet.stop())
-    await fleet.untilAll(() => attempts >= 2, TIMEOUT_MS)
+    await fleet.untilAll(() => attempts >= 2, WITHIN_MS)
     expect(other.sessions).toEqual([])
   })
 
@@ -119,7 +120,7 @@ describe('a simulated device', () => {
     await harness.untilSession(1)
     const served = await harness.serve((response) => response.end(image))
     expect(await harness.peer.call('upgrade', { uri: `${served.url}/fw` })).toBe('0 Triggering FW upgrade')
-    await fleet.untilAll(({ counts, state }) => counts.boots === 1 && state.activity.kind === 'idle', TIMEOUT_MS)
+    await fleet.untilAll(({ counts, state }) => counts.boots === 1 && state.activity.kind === 'idle', WITHIN_MS)
     expect(harness.report().map((entry) => entry.change)).toContain('orphaned')
     await fleet.stop()
     const again = await harness.start(ap, { stateDir })
@@ -168,10 +169,10 @@ describe('a simulated device', () => {
       finish = () => response.end(image.subarray(100_000))
     })
     harness.peer.send('upgrade', upgradeTo(`${served.url}/fw`))
-    await fleet.untilAll(({ state }) => state.activity.kind === 'downloading' && state.activity.percent > 0, TIMEOUT_MS)
+    await fleet.untilAll(({ state }) => state.activity.kind === 'downloading' && state.activity.percent > 0, WITHIN_MS)
     harness.peer.shut()
     finish()
-    await fleet.untilAll((device) => device.counts.boots === 1, TIMEOUT_MS)
+    await fleet.untilAll((device) => device.counts.boots === 1, WITHIN_MS)
     harness.peer.open()
     await harness.untilSession(2)
     expect(messagesOf(newest(harness.peer.sessions), 'connect')[0]).toMatchObject({

@@ -17,10 +17,8 @@ import { imageHeader } from '../../src/simulator/image.ts'
 import type { AnyJson } from '../support/contract/any-json.ts'
 import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
 import { startTestServer, type TestServer } from '../support/servers/server.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { WITHIN_MS, waitUntil } from '../support/wait-until.ts'
 import { quickTicks } from '../support/servers/quick-ticks.ts'
-
-const TIMEOUT_MS = 15_000
 
 let server: TestServer
 let fleet: Fleet
@@ -82,14 +80,10 @@ afterAll(async () => {
 
 /** Waits until the API reports these stats of the device. */
 async function untilStats(mac: string, expected: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
-  return waitUntil(
-    `${mac} ${JSON.stringify(expected)}`,
-    async () => {
-      const { body } = await server.call('GET', `/sites/${siteId}/stats/devices/${deviceIdOf(mac)}`)
-      return Object.entries(expected).every(([key, value]) => body[key] === value) ? body : null
-    },
-    TIMEOUT_MS,
-  )
+  return waitUntil(`${mac} ${JSON.stringify(expected)}`, async () => {
+    const { body } = await server.call('GET', `/sites/${siteId}/stats/devices/${deviceIdOf(mac)}`)
+    return Object.entries(expected).every(([key, value]) => body[key] === value) ? body : null
+  })
 }
 
 async function upload(query: Readonly<Record<string, string>>, image: Buffer): Promise<string> {
@@ -184,10 +178,10 @@ describe('with the real gateway', () => {
       const version = `4.0.${attempt}`
       const imageId = await upload({ version, models: 'EAP101' }, randomBytes(1000 + attempt * 2_000_000))
       const command = await queueUpgrade(ap.mac, imageId, version)
-      await fleet.untilAll((one) => one !== device || isBusy(), TIMEOUT_MS)
+      await fleet.untilAll((one) => one !== device || isBusy(), WITHIN_MS)
       const { connections } = device
       device.loseConnection()
-      await fleet.untilAll((one) => one !== device || one.connections > connections, TIMEOUT_MS)
+      await fleet.untilAll((one) => one !== device || one.connections > connections, WITHIN_MS)
       // Otherwise the computer was too busy: without a connection the answer was lost.
       isAnswered = isBusy()
       if (isAnswered)
@@ -203,10 +197,10 @@ describe('with the real gateway', () => {
     const device = fleet.devices.get(ap.mac)
     const port = gateway.portOf('ucentral')
     await gateway.stop()
-    await fleet.untilAll(({ mac, state }) => mac !== ap.mac || state.connectReason === 'recovery', TIMEOUT_MS)
+    await fleet.untilAll(({ mac, state }) => mac !== ap.mac || state.connectReason === 'recovery', WITHIN_MS)
     gateway = await openGateway(port)
     const sinceBootS = (): number => (Date.now() - (device?.state.bootedAtMs ?? 0)) / 1000
-    await waitUntil('a report', async () => ((await uptimeOf(ap.mac)) ?? 0) > sinceBootS() - 2, TIMEOUT_MS)
+    await waitUntil('a report', async () => ((await uptimeOf(ap.mac)) ?? 0) > sinceBootS() - 2)
     expect(await restartsOf(ap.mac)).toBe(before)
   })
 
@@ -236,10 +230,10 @@ describe('with the real gateway', () => {
     const boots = fleet.devices.get(aSwitch.mac)?.counts.boots ?? 0
     const restarted = await server.call('POST', `/sites/${siteId}/devices/${deviceIdOf(aSwitch.mac)}/restart`)
     expect(restarted.status).toBe(200)
-    await fleet.untilAll(({ mac, counts }) => mac !== aSwitch.mac || counts.boots === boots + 1, TIMEOUT_MS)
+    await fleet.untilAll(({ mac, counts }) => mac !== aSwitch.mac || counts.boots === boots + 1, WITHIN_MS)
     const path = `/sites/${siteId}/devices/${deviceIdOf(chassis.mac)}/restart`
     expect((await server.call('POST', path, { body: { member: 1 } })).status).toBe(200)
-    await fleet.untilAll(({ mac, counts }) => mac !== chassis.mac || counts.partBoots === 1, TIMEOUT_MS)
+    await fleet.untilAll(({ mac, counts }) => mac !== chassis.mac || counts.partBoots === 1, WITHIN_MS)
     await untilStats(aSwitch.mac, { status: 'connected' })
   })
 })

@@ -4,9 +4,9 @@ import { createLog } from '../../src/platform/log.ts'
 import { createConditions } from '../../src/simulator/ucentral/conditions.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
 import { startFleet } from '../../src/simulator/fleet.ts'
+import { WITHIN_MS } from '../support/wait-until.ts'
 import { type Peer, type PeerSession, newest, messagesOf, startPeer } from './peer.ts'
 
-const TIMEOUT_MS = 15_000
 const ap: PlannedDevice = { mac: '02000000b001', serial: 'S1', model: 'EAP101', type: 'ap', firmware: '1.0.0' }
 const aSwitch: PlannedDevice = { ...ap, mac: '02000000b002', model: 'ECS4150', type: 'switch' }
 
@@ -42,7 +42,7 @@ async function comeBack(device: PlannedDevice, failures: number): Promise<PeerSe
   onTestFinished(() => fleet.stop())
   await peer.until(() => peer.sessions.length > before && messagesOf(newest(peer.sessions), 'state').length > 0)
   peer.shut()
-  await conditions.until(() => failed >= failures, TIMEOUT_MS)
+  await conditions.until(() => failed >= failures, WITHIN_MS)
   peer.open()
   await peer.until(() => peer.sessions.length > before + 1 && messagesOf(newest(peer.sessions), 'connect').length > 0)
   await peer.call('telemetry', { interval: 60, types: ['state'] })

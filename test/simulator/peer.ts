@@ -6,8 +6,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { type DeviceCa, type GatewayTls, issueGatewayTls } from '../../src/gateway/certificates/device-ca.ts'
 import { decodeFrame, encodeCall, type Frame } from '../../src/gateway/websockets/jsonrpc.ts'
 import { type Conditions, createConditions } from '../../src/simulator/ucentral/conditions.ts'
-
-const TIMEOUT_MS = 15_000
+import { WITHIN_MS } from '../support/wait-until.ts'
 
 /** One connection of a device, with all its messages. */
 export interface PeerSession {
@@ -63,7 +62,7 @@ export async function startPeer(ca: DeviceCa, echo = true): Promise<Peer> {
     track({ commonName: nameOf(request), frames: [], socket, closed: false }, sessions, conditions)
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  const until = (holds: () => boolean): Promise<void> => conditions.until(holds, TIMEOUT_MS)
+  const until = (holds: () => boolean): Promise<void> => conditions.until(holds, WITHIN_MS)
   let id = 1
   const send = (method: string, params = {}): { id: number; session: PeerSession } => {
     const session = newest(sessions)
