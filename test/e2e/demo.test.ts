@@ -85,8 +85,10 @@ it("starts a second demo with the first one's data, as its user left it", { time
   const last = connect(await startServerProcess({ dataDir, demo: true }))
   expect(await last.call('GET', `${inventory}?mac=${router}`)).toEqual([])
   expect(await last.call('GET', `${inventory}?limit=1000`)).toHaveLength(60)
-  await waitUntil('the connection of the other appliance alone', async () => {
-    const left = (await last.call('GET', stats)) as { id: string; status: string }[]
+  let left: { id: string; status: string }[] = []
+  const state = () => `the connection of the other appliance alone, not of ${ended?.id}: ${JSON.stringify(left)}`
+  await waitUntil(state, async () => {
+    left = (await last.call('GET', stats)) as typeof left
     return left.every(({ id, status }) => status === (id === ended?.id ? 'disconnected' : 'connected'))
   })
 })

@@ -21,7 +21,7 @@ import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
 import { quickTicks } from '../support/servers/quick-ticks.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { WITHIN_MS, waitUntil } from '../support/wait-until.ts'
 
 const [AP, SWITCH] = ['EAP101', 'ECS4150'] as const
 const [OLD, NEW] = ['1.0.0', '2.0.0'] as const
@@ -78,16 +78,21 @@ async function startWorld(cast: Cast): Promise<World> {
     devices,
     faults: faultsOf(cast, macs),
     log: server.ctx.log,
-    pace: { timeScale: 0.005, stateIntervalMs: 50 },
+    // The gateway and all devices share this process, so on a busy machine an answer takes longer than that of a real server.
+    pace: { timeScale: 0.005, stateIntervalMs: 50, answerWaitMs: WITHIN_MS },
   })
   onTestFinished(() => fleet.stop())
-  await waitUntil('every device has reported', async () => {
-    const { body } = await server.call('GET', `/sites/${siteId}/stats/devices?type=all`)
-    return body.every(({ uptime, version }: AnyJson) => uptime !== undefined && version === OLD)
-  })
+  const withStates = (what: string) => `${what}: ${[...fleet.devices.values()].map(shown).join(', ')}`
+  await waitUntil(
+    () => withStates('every device has reported'),
+    async () => {
+      const { body } = await server.call('GET', `/sites/${siteId}/stats/devices?type=all`)
+      return body.every(({ uptime, version }: AnyJson) => uptime !== undefined && version === OLD)
+    },
+  )
   const finish = async (id: string): Promise<void> => {
     await waitUntil(
-      'the upgrade has ended',
+      () => withStates('the upgrade has ended'),
       async () => {
         if ([...fleet.devices.values()].every(isAtRest)) clock.advance(STEP_MS)
         await advanceRollouts(server.ctx, options, new AbortController().signal)
@@ -114,6 +119,10 @@ async function keepRestoring({ ctx }: TestServer, fleet: Fleet): Promise<void> {
 /** Time passes only while no device installs, boots or reconnects, however slow the machine is. */
 function isAtRest({ activity, connected, profile: { faults } }: SimulatedDevice): boolean {
   return activity === 'lost' || (activity === 'idle' && (connected || faults.has('unstable')))
+}
+
+function shown({ profile, activity, connected, connections, firmware }: SimulatedDevice): string {
+  return `${profile.serial} ${firmware} ${activity} ${connected ? 'connected' : 'disconnected'} (${connections})`
 }
 
 function faultsOf(cast: Cast, macs: Readonly<Record<string, string>>): FaultPlan {
