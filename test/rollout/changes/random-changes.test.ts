@@ -6,6 +6,7 @@ import { assignDevices, unassignDevices } from '../../../src/devices/inventory/a
 import { AppError } from '../../../src/platform/errors.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
 import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
+import { deviceUpgradeChecks } from '../../../src/rollout/gates/device-checks.ts'
 import { createGateChecks } from '../../../src/rollout/gates/gate-checks.worker.ts'
 import { START_PHASE, type UpgradeKind } from '../../../src/rollout/rollout.ts'
 import { endUpgrades } from '../../../src/rollout/stops/end-upgrades.worker.ts'
@@ -167,7 +168,9 @@ async function round(truth: Truth, given: readonly Reply[] = []): Promise<void> 
   rollout.clock.advance(30_000)
   await rollout.advance()
   await includeAll(rollout.ctx)
-  await Promise.all(await createGateChecks(rollout.ctx, outbound).begin(new AbortController().signal))
+  await Promise.all(
+    await createGateChecks(rollout.ctx, outbound, deviceUpgradeChecks).begin(new AbortController().signal),
+  )
   await endUpgrades(rollout.ctx)
   await rollout.fleet.answer(repliesOf(truth, given))
 }

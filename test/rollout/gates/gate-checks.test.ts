@@ -1,7 +1,6 @@
-import { type Server, createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type OutboundHttp, createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
+import { deviceUpgradeChecks } from '../../../src/rollout/gates/device-checks.ts'
 import { createGateChecks } from '../../../src/rollout/gates/gate-checks.worker.ts'
 import { followWallClock } from '../../../src/rollout/worker.ts'
 import { approveOrgUpgrade } from '../../../src/upgrades/changes/approve-org-upgrade.ts'
@@ -9,44 +8,27 @@ import { cancelOrgUpgrade } from '../../../src/upgrades/changes/cancel-org-upgra
 import { pauseOrgUpgrade } from '../../../src/upgrades/changes/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../../src/upgrades/changes/resume-org-upgrade.ts'
 import type { OrgUpgradeBody } from '../../../src/upgrades/wire.ts'
+import { type CheckServer, startCheckServer } from '../../support/servers/check-server.ts'
 import type { Reply } from '../../support/fleets/fleet.ts'
 import { subscribe } from '../subscribe.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { countAll, useRollout } from '../harness.ts'
 
 const rollout = useRollout()
-let receiver: Server
+let checks: CheckServer
 let outbound: OutboundHttp
-let asked: unknown[]
-let reply: { status: number; body: unknown }
 beforeEach(async () => {
-  asked = []
-  reply = { status: 200, body: { open: true } }
-  receiver = createServer((request, response) => {
-    const parts: Buffer[] = []
-    request.on('data', (part: Buffer) => parts.push(part))
-    request.on('end', () => {
-      asked.push(JSON.parse(Buffer.concat(parts).toString('utf8')))
-      response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(reply.body))
-    })
-  })
-  await new Promise<void>((resolve) => {
-    receiver.listen(0, '127.0.0.1', resolve)
-  })
+  checks = await startCheckServer()
   outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
   await rollout.seed([4, 4])
 })
 afterEach(async () => {
   await outbound.close()
-  await new Promise((resolve) => {
-    receiver.close(resolve)
-  })
+  await checks.close()
 })
 
-const checkUrl = () => `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/check`
-
 async function createHeld(phases: OrgUpgradeBody = { canary_phases: [25, 100] }, gates = [1]): Promise<string> {
-  const phase_gates = gates.map((phase) => ({ phase, wait_for: 'check' as const, url: checkUrl() }))
+  const phase_gates = gates.map((phase) => ({ phase, wait_for: 'check' as const, url: checks.url }))
   const { id } = await rollout.create({ reboot_strategy: 'canary', ...phases, phase_gates })
   await rollout.play()
   expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'check' } })
@@ -54,7 +36,7 @@ async function createHeld(phases: OrgUpgradeBody = { canary_phases: [25, 100] },
 }
 
 async function ask(http = outbound): Promise<void> {
-  await Promise.all(await createGateChecks(rollout.ctx, http).begin(new AbortController().signal))
+  await Promise.all(await createGateChecks(rollout.ctx, http, deviceUpgradeChecks).begin(new AbortController().signal))
 }
 
 async function read(id: string) {
@@ -67,18 +49,18 @@ async function read(id: string) {
 }
 
 it('the answer of the check opens the next phase at all sites, and the record shows it', async () => {
-  reply = { status: 200, body: { open: true, reason: 'loss is 0 %' } }
+  checks.reply = { status: 200, body: { open: true, reason: 'loss is 0 %' } }
   const id = await createHeld()
   await ask()
   const { orgId } = rollout.org.scope
-  expect(asked).toEqual([{ org_id: orgId, upgrade_id: id, phase: 1, total: 2, upgraded: 2, failed: 0 }])
+  expect(checks.asked).toEqual([{ org_id: orgId, upgrade_id: id, phase: 1, total: 2, upgraded: 2, failed: 0 }])
   await rollout.play()
   expect(await read(id)).toMatchObject({
     counts: { upgraded: 8 },
     approvals: [{ phase: 1, by: 'check', note: 'loss is 0 %' }],
   })
   await ask()
-  expect(asked).toHaveLength(1)
+  expect(checks.asked).toHaveLength(1)
 })
 
 const MINUTE_MS = 60e3
@@ -118,12 +100,12 @@ it('an approved phase waits for its instant', async () => {
 })
 
 it('a check is called at the instant of its gate', async () => {
-  const id = await createTimed({ wait_for: 'check', url: checkUrl() })
+  const id = await createTimed({ wait_for: 'check', url: checks.url })
   await passed(58 * MINUTE_MS)
   expect(await read(id)).toMatchObject(waiting)
   await passed(2 * MINUTE_MS)
   expect(await read(id)).toMatchObject({ ...waiting, hold: { by: 'check' } })
-  expect(asked).toEqual([])
+  expect(checks.asked).toEqual([])
   await passed(0)
   expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'check' }] })
 })
@@ -179,7 +161,7 @@ it('a gate by time opens the next phase when the time has passed since the end o
   rollout.clock.advance(60e3)
   await ask()
   await rollout.play()
-  expect(asked).toEqual([])
+  expect(checks.asked).toEqual([])
   expect(await read(id)).toMatchObject({
     counts: { upgraded: 8 },
     hold: null,
@@ -207,7 +189,7 @@ it('a person may end a wait for a time, and a pause in between begins it anew', 
 })
 
 it('a check that says no leaves the upgrade to a person', async () => {
-  reply = { status: 200, body: { open: false, reason: 'loss is 4 %' } }
+  checks.reply = { status: 200, body: { open: false, reason: 'loss is 4 %' } }
   const id = await createHeld()
   const waiting = (await read(id)).hold
   rollout.clock.advance(60e3)
@@ -215,7 +197,7 @@ it('a check that says no leaves the upgrade to a person', async () => {
   await rollout.play()
   rollout.clock.advance(3600e3)
   await ask()
-  expect(asked).toHaveLength(1)
+  expect(checks.asked).toHaveLength(1)
   const { hold } = await read(id)
   expect(hold).toMatchObject({ by: 'gate', reason: 'the check says: loss is 4 %' })
   // Absent devices get the time of the check as well.
@@ -227,11 +209,11 @@ it('a check that says no leaves the upgrade to a person', async () => {
 })
 
 it('a check that fails is asked again after growing pauses, also where the service died before it wrote the answer', async () => {
-  reply = { status: 503, body: {} }
+  checks.reply = { status: 503, body: {} }
   const id = await createHeld()
   await ask()
   await ask()
-  expect(asked).toHaveLength(1)
+  expect(checks.asked).toHaveLength(1)
   // The reason for the wait says that the check does not decide.
   const reason = 'phase 1 ended and waits for its check, which gave the status 503 at attempt 1 of 7'
   expect(await read(id)).toMatchObject({ hold: { by: 'check', reason } })
@@ -243,12 +225,12 @@ it('a check that fails is asked again after growing pauses, also where the servi
   await ask(dying)
   rollout.clock.advance(30_000)
   await ask()
-  expect(asked).toHaveLength(1)
-  reply = { status: 200, body: { open: true } }
+  expect(checks.asked).toHaveLength(1)
+  checks.reply = { status: 200, body: { open: true } }
   rollout.clock.advance(30_000)
   await ask()
   await rollout.play()
-  expect(asked).toHaveLength(2)
+  expect(checks.asked).toHaveLength(2)
   expect((await read(id)).counts).toEqual({ upgraded: 8 })
 })
 
@@ -264,8 +246,8 @@ it('slow checks of one organization leave places to those of another, and to its
   rollout.clock.advance(60_000)
   const { promise: answers, resolve: answer } = Promise.withResolvers<void>()
   const slow: OutboundHttp = { ...outbound, send: (request) => answers.then(() => outbound.send(request)) }
-  const checks = createGateChecks(rollout.ctx, slow)
-  const begin = () => checks.begin(new AbortController().signal)
+  const slowly = createGateChecks(rollout.ctx, slow, deviceUpgradeChecks)
+  const begin = () => slowly.begin(new AbortController().signal)
   const begun = await begin()
   expect(begun).toHaveLength(7)
   expect(await begin()).toEqual([])
@@ -274,12 +256,12 @@ it('slow checks of one organization leave places to those of another, and to its
   answer()
   await Promise.all(begun)
   expect(await begin()).toHaveLength(1)
-  await checks.ended()
-  expect(asked).toHaveLength(7)
+  await slowly.ended()
+  expect(checks.asked).toHaveLength(7)
 })
 
 async function createAt(site: string, waitFor: 'check' | 'time'): Promise<string> {
-  const gate = waitFor === 'check' ? { wait_for: waitFor, url: checkUrl() } : { wait_for: waitFor, minutes: 1 }
+  const gate = waitFor === 'check' ? { wait_for: waitFor, url: checks.url } : { wait_for: waitFor, minutes: 1 }
   const phases = { canary_phases: [50, 100], phase_gates: [{ phase: 1, ...gate }] }
   const { id } = await rollout.create({ reboot_strategy: 'canary', all_sites: false, site_ids: [site], ...phases })
   return id
@@ -290,13 +272,13 @@ it('an answer after the cancellation is ignored, and a forbidden address gives n
   const strict = createOutboundHttp({ allowCidrs: [], allowLoopback: false })
   await ask(strict)
   await strict.close()
-  expect(asked).toEqual([])
+  expect(checks.asked).toEqual([])
   expect((await read(id)).hold?.reason).toMatch(
     /^phase 1 .* its check, which gave no answer at attempt 1 of 7: .*127\.0\.0\.1/,
   )
   rollout.clock.advance(5000)
   await ask(meanwhile(() => cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)))
-  expect(asked).toHaveLength(1)
+  expect(checks.asked).toHaveLength(1)
   await rollout.play()
   expect(await read(id)).toMatchObject({ counts: { upgraded: 2, cancelled: 6 }, hold: null, approvals: [] })
 })
@@ -319,7 +301,7 @@ it('a pause during a check wins over its answer, and a resume repeats the check'
   expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'user' }, approvals: [] })
   rollout.clock.advance(60_000)
   await ask()
-  expect(asked).toHaveLength(1)
+  expect(checks.asked).toHaveLength(1)
   await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
   await rollout.play()
   expect(await read(id)).toMatchObject({ counts: { upgraded: 2 }, hold: { by: 'check' } })
@@ -329,7 +311,7 @@ it('a pause during a check wins over its answer, and a resume repeats the check'
 })
 
 it('a resume after a pause for another reason does not open a phase that the check has refused', async () => {
-  reply = { status: 200, body: { open: false, reason: 'loss is 4 %' } }
+  checks.reply = { status: 200, body: { open: false, reason: 'loss is 4 %' } }
   const id = await createHeld()
   await ask()
   await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
@@ -341,7 +323,7 @@ it('a resume after a pause for another reason does not open a phase that the che
   await rollout.play()
   await ask()
   await rollout.play()
-  expect(asked).toHaveLength(2)
+  expect(checks.asked).toHaveLength(2)
   expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'gate' }, approvals: [] })
   // Without a pause in between a person takes the place of the check.
   await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
@@ -373,7 +355,7 @@ it('a late answer about one phase does not open another, also where sites have e
 it('a check of a phase of the downloads says so, and lets the next one open', async () => {
   const capabilities = { commands: ['stage', 'activate'], restart_members: [], restart_nodes: [] } as const
   await rollout.seed([{ devices: 4, type: 'switch', model: 'EX4100', capabilities }])
-  const phase_gates = [{ phase: 1, wait_for: 'check' as const, url: checkUrl() }]
+  const phase_gates = [{ phase: 1, wait_for: 'check' as const, url: checks.url }]
   const { id } = await rollout.create({ download_strategy: 'canary', canary_phases: [25], phase_gates })
   const play = () => rollout.play((_, attempt) => (attempt === 1 ? 'does' : 'upgrades'))
   await play()
@@ -383,7 +365,7 @@ it('a check of a phase of the downloads says so, and lets the next one open', as
   })
   await ask()
   const question = { phase: 1, phase_of: 'downloads', total: 1, upgraded: 1, failed: 0 }
-  expect(asked).toEqual([{ org_id: rollout.org.scope.orgId, upgrade_id: id, ...question }])
+  expect(checks.asked).toEqual([{ org_id: rollout.org.scope.orgId, upgrade_id: id, ...question }])
   await play()
   expect(await read(id)).toMatchObject({
     counts: { upgraded: 4 },

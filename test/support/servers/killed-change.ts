@@ -9,6 +9,7 @@ import { openContext } from '../../../src/app/open-context.ts'
 import type { Context } from '../../../src/platform/context.ts'
 import { createSecrets } from '../../../src/platform/secrets.ts'
 import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
+import { deviceUpgradeChecks } from '../../../src/rollout/gates/device-checks.ts'
 import { createGateChecks } from '../../../src/rollout/gates/gate-checks.worker.ts'
 import { defaultRolloutOptions } from '../../../src/rollout/rollout.ts'
 import { endUpgrades } from '../../../src/rollout/stops/end-upgrades.worker.ts'
@@ -45,7 +46,11 @@ const changes: Record<Change, Act> = {
     createOrgUpgrade(ctx, scopeOf(subject), parseOrgUpgrade({ all_sites: true, supersede: true })),
   include: (ctx) => includeAll(ctx),
   wait: async (ctx) => {
-    const checks = createGateChecks(ctx, createOutboundHttp({ allowCidrs: [], allowLoopback: false }))
+    const checks = createGateChecks(
+      ctx,
+      createOutboundHttp({ allowCidrs: [], allowLoopback: false }),
+      deviceUpgradeChecks,
+    )
     await Promise.all(await checks.begin(new AbortController().signal))
   },
   // A server that starts makes all upgrades due, because a dead one may hold leases.
