@@ -189,7 +189,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...installerImageOperations(storage.imageFiles),
     ...installerSiteOperations,
     ...placementOperations(storage.imageFiles),
-    ...mxedgeUpgradeOperations,
+    ...mxedgeUpgradeOperations(outbound),
     ...mxedgeOperations({
       agents: parts.agents,
       files: storage.imageFiles,

@@ -23,6 +23,7 @@ import { startMxedgeUpgrades } from '../mxedges/upgrades/worker.ts'
 import type { TimeReading } from '../platform/time/service-clock.ts'
 import { defaultRolloutOptions } from '../rollout/rollout.ts'
 import { startEnds } from '../rollout/stops/end-upgrades.worker.ts'
+import { mxedgeUpgradeChecks } from '../mxedges/upgrades/mxedge-checks.ts'
 import { deviceUpgradeChecks } from '../rollout/gates/device-checks.ts'
 import { startGateChecks } from '../rollout/gates/gate-checks.worker.ts'
 import { startOnboarding } from '../upgrades/automatic/onboarding.worker.ts'
@@ -103,7 +104,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
     gatewayNode: () => gatewayNode,
   })
   closing.add('rollouts', () => rollouts.stop())
-  const checks = startGateChecks(ctx, parts.outbound, [deviceUpgradeChecks])
+  const checks = startGateChecks(ctx, parts.outbound, [deviceUpgradeChecks, mxedgeUpgradeChecks])
   closing.add('checks of upgrades', () => checks.stop())
   const ends = startEnds(ctx)
   closing.add('ends of upgrades', () => ends.stop())

@@ -162,6 +162,10 @@ export interface MxedgeUpgradeTable {
   joining: Json<Record<string, unknown>> | null
   /** When it looks for them, in service time; null: never. */
   includeDueMs: number | null
+  /** When its check is called next, in service time; null: never. */
+  checkDueMs: number | null
+  /** How often it was called. */
+  checkAttempts: Generated<number>
   /** The last appliance that the present pass has looked at; null: a pass is to begin. */
   includeAfter: string | null
 }

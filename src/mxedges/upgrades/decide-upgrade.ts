@@ -102,11 +102,12 @@ function stopAtEnd<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, now:
   return { ...upgrade, stopping: 'cancelled', stopReason: endReason(endsAt), hold: null }
 }
 
-/** A wait for a time ends by itself. */
+/** A wait for a time ends by itself. After its instant, a gate with a further condition is evaluated again. */
 function endWait<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, at: Now): MxedgeUpgradeNow<T> {
-  const { hold, currentPhase } = upgrade
+  const { hold, currentPhase, gatePassed, plan } = upgrade
   if (hold?.by !== 'time' || waitEndMs(hold, at) > at.nowMs) return upgrade
-  return { ...upgrade, hold: null, gatePassed: currentPhase }
+  const isTimed = plan.gates?.[currentPhase - 1]?.wait_for === 'time'
+  return { ...upgrade, hold: null, gatePassed: isTimed ? currentPhase : gatePassed }
 }
 
 interface Round<T extends MxedgeTargetNow> extends Pick<

@@ -18,8 +18,17 @@ import type { MxedgeUpgradeTable, MxedgeUpgradeTargetTable } from '../tables.ts'
 export type MxedgeUpgrade = Selectable<MxedgeUpgradeTable>
 export type MxedgeUpgradeItem = Omit<
   MxedgeUpgrade,
-  'adminId' | 'approvals' | 'released' | 'notes' | 'joining' | 'includeDueMs' | 'includeAfter'
+  | 'adminId'
+  | 'approvals'
+  | 'released'
+  | 'notes'
+  | 'joining'
+  | 'includeDueMs'
+  | 'includeAfter'
+  | 'checkDueMs'
+  | 'checkAttempts'
 >
+type UpgradeKey = Pick<MxedgeUpgrade, 'orgId' | 'id'>
 export type MxedgeUpgradeTarget = Selectable<MxedgeUpgradeTargetTable>
 
 /** Selects the upgrades of the organization, or those that belong to the site where the scope is that of a site. */
@@ -96,10 +105,7 @@ export const MAX_PHASE_TIMES = 100
  * Lists the times of the last phases that have begun. A phase is left out once the first command of one of its appliances was
  * deleted: it may have begun earlier than any command that is stored.
  */
-export async function listPhaseTimes(
-  reader: Reader,
-  { orgId, id }: Pick<MxedgeUpgrade, 'orgId' | 'id'>,
-): Promise<MxedgePhaseTimes[]> {
+export async function listPhaseTimes(reader: Reader, { orgId, id }: UpgradeKey): Promise<MxedgePhaseTimes[]> {
   const { rows } = await sql<MxedgePhaseTimes>`
     select target.phase, min(first.created_at) as begun_at,
       case when bool_and(target.state = ${anyOf(terminalStates)}) then max(last.finished_at) end as ended_at
@@ -142,7 +148,7 @@ export async function lockUpgrade(tx: Tx, scope: SitesScope, id: string): Promis
 /** Lists the targets of an upgrade that the caller has found, in the order of the plan. */
 export function listUpgradeTargets(
   reader: Reader,
-  { orgId, id }: Pick<MxedgeUpgrade, 'orgId' | 'id'>,
+  { orgId, id }: UpgradeKey,
   page: Page,
 ): Promise<Paged<MxedgeUpgradeTarget>> {
   const hits = reader
@@ -173,7 +179,7 @@ export async function closeSearch(tx: Tx, { orgId, id }: MxedgeUpgrade): Promise
   noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
 }
 
-export async function pauseUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, hold: UpgradeHold): Promise<void> {
+export async function pauseUpgrade(tx: Tx, { orgId, id }: UpgradeKey, hold: UpgradeHold): Promise<void> {
   await tx
     .updateTable('mxedgeUpgrade')
     .set({ hold: json(hold) })
@@ -184,7 +190,7 @@ export async function pauseUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, hold: U
 }
 
 /** Resumes a locked upgrade that is paused. */
-export async function resumeUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, nowMs: number): Promise<void> {
+export async function resumeUpgrade(tx: Tx, { orgId, id }: UpgradeKey, nowMs: number): Promise<void> {
   await tx.updateTable('mxedgeUpgrade').set(resumedAt(nowMs)).where('orgId', '=', orgId).where('id', '=', id).execute()
   noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
 }
@@ -205,7 +211,7 @@ export async function updateRequest(
 }
 
 /** Records who opens a phase of a locked upgrade. */
-export async function insertApproval(tx: Tx, { orgId, id }: MxedgeUpgrade, approval: PhaseApproval): Promise<void> {
+export async function insertApproval(tx: Tx, { orgId, id }: UpgradeKey, approval: PhaseApproval): Promise<void> {
   await tx
     .updateTable('mxedgeUpgrade')
     .set({ approvals: sql`approvals || ${JSON.stringify([approval])}::jsonb` })

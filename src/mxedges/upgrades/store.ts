@@ -254,6 +254,12 @@ export async function updateUpgrades(
   changes: readonly { readonly id: string; readonly change: MxedgeUpgradeChange }[],
 ): Promise<void> {
   const rows = changes.map(({ id, change }) => ({ ...change, orgId: scope.orgId, id }))
-  await updateRows(tx, upgradeColumns, rows, { key: ['orgId', 'id'] })
+  const beginsCheck = sql`new.hold->>'by' = 'check' and mxedge_upgrade.hold->>'by' is distinct from 'check'`
+  await updateRows(tx, upgradeColumns, rows, {
+    key: ['orgId', 'id'],
+    set: sql`
+      check_due_ms = case when ${beginsCheck} then (new.hold->>'since_ms')::float8 else mxedge_upgrade.check_due_ms end,
+      check_attempts = case when ${beginsCheck} then 0 else mxedge_upgrade.check_attempts end`,
+  })
   noteChanges(tx, 'mxedge_upgrade', rows)
 }

@@ -47,9 +47,7 @@ export function parseMxedgeUpgrade(body: MxedgeUpgradeBody): MxedgeUpgradeReques
 
 /** @throws AppError invalid for a gate at which appliances can't wait. */
 function refuseGates({ phase_gates: gates = [] }: MxedgeUpgradeBody, strategy: Strategy): void {
-  for (const [index, { phase, phase_of: of, wait_for: waitFor }] of gates.entries()) {
-    if (waitFor === 'check')
-      throw invalidField(`phase_gates.${index}.wait_for`, 'is check, but upgrades of edge appliances call no checks')
+  for (const [index, { phase, phase_of: of }] of gates.entries()) {
     if (of === 'downloads')
       throw invalidField(
         `phase_gates.${index}.phase_of`,

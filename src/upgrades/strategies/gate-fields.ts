@@ -194,9 +194,13 @@ function parseUrl(field: string, waitFor: GateWait, url: string | undefined): Pi
   return {}
 }
 
-/** @returns The addresses of checks by field, for assertCallable(). The gates have passed parseGates(). */
+/**
+ * @returns The addresses of checks by field, for assertCallable().
+ * @throws AppError invalid naming the field of something else than an address.
+ */
 export function checkUrlsOf(gates: Static<typeof gateField> = []): Record<string, URL> {
+  const urls = gates.map(({ url }, index) => ({ field: `phase_gates.${index}.url`, url }))
   return Object.fromEntries(
-    gates.flatMap(({ url }, index) => (url === undefined ? [] : [[`phase_gates.${index}.url`, new URL(url)]])),
+    urls.flatMap(({ field, url }) => (url === undefined ? [] : [[field, parseCallable(field, url)]])),
   )
 }

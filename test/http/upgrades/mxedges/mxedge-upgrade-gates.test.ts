@@ -279,11 +279,6 @@ const IN_2100_S = 4_102_444_800
 
 test.each<[object, string, string]>([
   [
-    { ...canary, phase_gates: [{ phase: 1, wait_for: 'check', url: 'https://example.test' }] },
-    'phase_gates.0.wait_for',
-    'is check',
-  ],
-  [
     { ...canary, phase_gates: [{ phase: 1, wait_for: 'pause', phase_of: 'downloads' }] },
     'phase_gates.0.phase_of',
     'is downloads',

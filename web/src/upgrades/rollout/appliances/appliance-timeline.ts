@@ -39,6 +39,7 @@ const words: Readonly<Record<string, string>> = {
   UPGRADE_SEARCH_CANCELLED: 'Search cancelled',
   UPGRADE_HELD: 'Held',
   UPGRADE_APPROVED: 'Approved',
+  UPGRADE_CHECK_PASSED: 'Check passed',
   UPGRADE_STOPPED: 'Stopped',
   UPGRADE_END_REACHED: 'End reached',
   UPGRADE_RETRIED: 'Retried',
