@@ -168,6 +168,8 @@ export async function openAgent(
   await once(socket, 'open')
   socket.on('error', () => socket.terminate())
   onTestFinished(() => socket.terminate())
+  const isOpen = () => socket.readyState === WebSocket.OPEN
+  const missing = (what: string) => () => `${what} on a connection that is ${isOpen() ? 'open' : 'closed'}`
   const ids = (id: string) => ({ command_id: id, boot_id: 'first-boot' })
   return {
     socket,
@@ -180,8 +182,8 @@ export async function openAgent(
     },
     call: (id, method, params) => socket.send(encodeCall(id, method, params)),
     notify: (method, params) => socket.send(encodeNotification(method, params)),
-    nextCall: () => waitUntil('a call from the gateway', () => calls.shift() ?? null),
-    nextConfiguration: () => waitUntil('a configuration', () => configurations.shift() ?? null),
+    nextCall: () => waitUntil(missing('a call from the gateway'), () => calls.shift() ?? null),
+    nextConfiguration: () => waitUntil(missing('a configuration'), () => configurations.shift() ?? null),
     succeed: ({ id, params }, text = 'done') =>
       socket.send(encodeResult(id, { ...ids(params.command_id), repeated: false, text })),
     fail: ({ id, params }, code, message) =>

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { recordMxedgeNodeLost } from '../../../src/mxedges/sessions/record-disconnect.ts'
+import type { AnyJson } from '../../support/contract/any-json.ts'
 import { addCluster } from '../../support/fleets/mxedges.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { uploadPackage } from './packages.ts'
@@ -39,8 +40,10 @@ describe('an upgrade whose agent downloads first', () => {
     expect(downloads[0]?.params.artifact).toMatchObject({ size: 1000, sha256: expect.any(String) })
     expect(await targetsOf(world, id)).toMatchObject([{ status: 'downloading' }, { status: 'downloading' }])
     peers.forEach(({ agent }, index) => agent.succeed(downloads[index] ?? expect.fail()))
-    const second = await waitUntil('one is downloaded, and the other one is upgraded', async () => {
-      const targets = await targetsOf(world, id)
+    let targets: AnyJson[] = []
+    const state = () => `one is downloaded, and the other one is upgraded: ${JSON.stringify(targets)}`
+    const second = await waitUntil(state, async () => {
+      targets = await targetsOf(world, id)
       const waiting = targets.find(({ status }) => status === 'downloaded')
       return targets.some(({ status }) => status === 'upgrading') ? (waiting ?? null) : null
     })

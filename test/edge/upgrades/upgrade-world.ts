@@ -122,8 +122,10 @@ export async function targetsOf(world: TestServer, id: string): Promise<AnyJson[
 }
 
 export function untilTarget(world: TestServer, id: string, mxedgeId: string, status: string): Promise<AnyJson> {
-  return waitUntil(`the target is ${status}`, async () => {
-    const found = (await targetsOf(world, id)).find(({ mxedge_id }) => mxedge_id === mxedgeId)
+  let found: AnyJson
+  const state = () => `the target is ${status}, not ${JSON.stringify(found)}`
+  return waitUntil(state, async () => {
+    found = (await targetsOf(world, id)).find(({ mxedge_id }) => mxedge_id === mxedgeId)
     return found?.status === status ? found : null
   })
 }
@@ -150,8 +152,10 @@ export async function planUpgrade(
 }
 
 export function untilStatus(world: TestServer, id: string, status: string): Promise<AnyJson> {
-  return waitUntil(`the upgrade is ${status}`, async () => {
-    const found = await find(world, id)
+  let found: AnyJson
+  const state = () => `the upgrade is ${status}, not ${JSON.stringify(found)}`
+  return waitUntil(state, async () => {
+    found = await find(world, id)
     return found.status === status ? found : null
   })
 }
