@@ -2,13 +2,16 @@ import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import sharp from 'sharp'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { systemClock } from '../../src/platform/time/clock.ts'
 import { DEFAULT_DECODE_LIMITS } from '../../src/platform/images/decoder-limits.ts'
 import { addSite, claimNewDevice } from '../support/fleets/devices.ts'
 import { addPerson } from '../support/people.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { hollowPng, picture, pngWithTexts, postForm } from './pictures.ts'
+
+/** Decoders yield the processors to everything else. */
+vi.setConfig({ testTimeout: 120_000 })
 
 const MIB = 1024 * 1024
 

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { filterKnownImages, imageTasks } from '../../src/app/images.ts'
 import { createThumbnails } from '../../src/maps/create-thumbnails.ts'
 import { DEFAULT_DECODE_LIMITS } from '../../src/platform/images/decoder-limits.ts'
@@ -12,6 +12,9 @@ import type { AnyJson } from '../support/contract/any-json.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { type Part, hollowPng, picture, postForm } from './pictures.ts'
+
+/** Decoders yield the processors to everything else. */
+vi.setConfig({ testTimeout: 120_000 })
 
 const clock = createTestClock()
 let server: TestServer

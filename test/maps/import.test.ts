@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AnyJson } from '../support/contract/any-json.ts'
 import { addPerson } from '../support/people.ts'
 import { type MadeDevice, addSite, claimNewDevices } from '../support/fleets/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { ekahau, zip } from './bundles.ts'
 import { type Part, hollowPng, picture, postForm } from './pictures.ts'
+
+/** Decoders yield the processors to everything else. */
+vi.setConfig({ testTimeout: 120_000 })
 
 let server: TestServer
 let plan: Buffer

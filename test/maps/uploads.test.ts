@@ -2,11 +2,14 @@ import { readdir } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { once } from 'node:events'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { addSite } from '../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { picture, postForm } from './pictures.ts'
+
+/** Decoders yield the processors to everything else. */
+vi.setConfig({ testTimeout: 120_000 })
 
 let server: TestServer
 let path: string
