@@ -9,7 +9,9 @@ import { type Reader, type Tx, anyOf } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'
 import { awaitedCount } from '../rollout/changes/store-awaited.ts'
 import { siteUpgradeNotes } from '../rollout/changes/store-joining-failures.ts'
+import type { PartStatus } from '../rollout/decide-whole-status.ts'
 import type { TargetState, UpgradeKind } from '../rollout/rollout.ts'
+import { partStatusOf } from '../rollout/store-part-status.ts'
 import type { OrgUpgrade, SiteUpgrade, UpgradeSite } from './org-upgrade.ts'
 
 /** Clients may store anything in the document of a site. */
@@ -157,7 +159,7 @@ export interface OrgUpgradeItem extends Pick<OrgUpgrade, 'id' | 'name' | 'strate
 interface ListedSites {
   readonly siteUpgrades: readonly { readonly siteId: string; readonly upgradeId: string }[]
   /** Each one once. */
-  readonly statuses: readonly SiteUpgrade['status'][]
+  readonly statuses: readonly PartStatus[]
   readonly isRunning: boolean
   /** That of the first site that runs and waits. */
   readonly hold: SiteUpgrade['hold']
@@ -183,7 +185,7 @@ function sumOf(states: readonly TargetState[]): RawBuilder<unknown> {
 const listedSites: RawBuilder<ListedSites> = sql`(
   select json_build_object(
     'siteUpgrades', coalesce(json_agg(json_build_object('siteId', site_id, 'upgradeId', part.id) order by part.id), '[]'),
-    'statuses', coalesce(json_agg(distinct status), '[]'),
+    'statuses', coalesce(json_agg(distinct ${partStatusOf('part')}), '[]'),
     'isRunning', coalesce(bool_or(finished_at is null), false),
     'hold', (array_agg(hold order by part.id) filter (where finished_at is null and hold is not null))[1],
     'total', coalesce(sum(total), 0),

@@ -3,6 +3,8 @@ import type { InOrg } from '../../access/scope.ts'
 import type { TopicEvents } from '../../events/topics.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import { columnsOf, insertRows } from '../../platform/database/rows.ts'
+import { type PartStatus, type WholeEnd, decideWholeEnd } from '../decide-whole-status.ts'
+import { partStatusOf } from '../store-part-status.ts'
 
 export type UpgradeEvent = TopicEvents['upgrade-events']
 
@@ -31,22 +33,18 @@ export async function listUpgradeNames(
 /** The ends of an organization upgrade at its sites, and the number of devices by result. */
 export interface EndedUpgrade {
   readonly id: string
-  readonly status: 'completed' | 'failed' | 'cancelled'
+  readonly status: WholeEnd
   readonly total: number
   readonly upgraded: number
   readonly failed: number
 }
 
-/**
- * Lists those of the organization upgrades that run at no site any more. It failed if it failed at a site, and was
- * cancelled if it was at a site and failed at none. The caller has locked them.
- */
+/** Lists those of the organization upgrades that run at no site any more. The caller has locked them. */
 export async function listEnded(tx: Tx, scope: InOrg, orgUpgradeIds: readonly string[]): Promise<EndedUpgrade[]> {
   if (orgUpgradeIds.length === 0) return []
-  const { rows } = await sql<EndedUpgrade>`
+  const { rows } = await sql<Omit<EndedUpgrade, 'status'> & { readonly statuses: readonly PartStatus[] }>`
     select org_upgrade_id as id, sum((plan->>'planned')::integer)::integer as total,
-      case when bool_or(status = 'failed') then 'failed' when bool_or(status = 'cancelled') then 'cancelled'
-        else 'completed' end as status,
+      array_agg(distinct ${partStatusOf('site_upgrade')}) as statuses,
       sum(coalesce((counts->>'upgraded')::integer, 0) + coalesce((counts->>'staged')::integer, 0))::integer as upgraded,
       sum(coalesce((counts->>'failed')::integer, 0))::integer as failed
     from site_upgrade
@@ -54,5 +52,8 @@ export async function listEnded(tx: Tx, scope: InOrg, orgUpgradeIds: readonly st
     group by org_upgrade_id
     having bool_and(finished_at is not null)
   `.execute(tx)
-  return rows
+  return rows.map(({ id, statuses, total, upgraded, failed }) => {
+    const status = decideWholeEnd({ statuses, hasResults: upgraded + failed > 0 })
+    return { id, status, total, upgraded, failed }
+  })
 }

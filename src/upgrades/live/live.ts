@@ -1,4 +1,5 @@
 import type { CountsByPhase } from '../../rollout/stops/decide-stop.ts'
+import type { PartStatus } from '../../rollout/decide-whole-status.ts'
 import type { OrgPhasePlan, TargetCounts, UpgradeHold, UpgradeKind, UpgradeStatus } from '../../rollout/rollout.ts'
 
 /** The progress of an upgrade at one site, without its devices. */
@@ -27,7 +28,7 @@ export interface LiveUpgrade {
   /** Some of its site upgrades have not ended. */
   readonly runs: boolean
   /** The statuses of its site upgrades, without duplicates. */
-  readonly statuses: readonly UpgradeStatus[]
+  readonly statuses: readonly PartStatus[]
   readonly sites: number
   /** Over all sites; states without any are left out. */
   readonly counts: Partial<TargetCounts>

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
+import { partStatusOf } from '../../rollout/store-part-status.ts'
 import { countsOfSites, stopReasonOf } from '../store.ts'
 import type { LiveSite, LiveUpgrade } from './live.ts'
 
@@ -34,7 +35,7 @@ export async function listLiveUpgrades(
     cross join lateral (
       select coalesce(bool_or(part.finished_at is null), false) as runs, count(*)::integer as sites,
         coalesce(sum(part.total), 0)::integer as total,
-        coalesce(array_agg(distinct part.status), '{}') as statuses
+        coalesce(array_agg(distinct ${partStatusOf('part')}), '{}') as statuses
       from site_upgrade part where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id) whole
     cross join lateral (${countsOfSites(sql`true`)}) counted
     where upgrade.org_id = ${scope.orgId} and upgrade.id = ${anyOf(ids)}

@@ -1,6 +1,6 @@
 import type { TargetCounts } from '../../rollout/rollout.ts'
 import { type Bucket, buckets } from '../buckets.ts'
-import { decideWholeStatus } from '../decide-whole-status.ts'
+import { decideWholeStatus } from '../../rollout/decide-whole-status.ts'
 import { presentState } from '../wire.ts'
 import type { LiveSite, LiveUpgrade } from './live.ts'
 import { keysOf, recordOf } from '../../platform/records.ts'

@@ -1,5 +1,6 @@
 import type { MxedgeTargetCounts } from '../../mxedges/upgrades/upgrade.ts'
-import type { TargetCounts, UpgradeHold, UpgradeKind, UpgradeStatus } from '../../rollout/rollout.ts'
+import type { PartStatus } from '../../rollout/decide-whole-status.ts'
+import type { TargetCounts, UpgradeHold, UpgradeKind } from '../../rollout/rollout.ts'
 
 export const overviewKinds = ['device', 'mxedge', 'ssr'] as const satisfies readonly (UpgradeKind | 'mxedge')[]
 export type OverviewKind = (typeof overviewKinds)[number]
@@ -15,7 +16,7 @@ interface CommonFields {
   /** When it stops by itself, in epoch seconds; null: never. */
   readonly endS: number | null
   /** Each status of its sites once. */
-  readonly statuses: readonly UpgradeStatus[]
+  readonly statuses: readonly PartStatus[]
   readonly isRunning: boolean
   /** Why it waits; null unless it runs and waits. */
   readonly hold: UpgradeHold | null

@@ -8,6 +8,7 @@ import { awaitedCount as awaitedAppliances } from '../../mxedges/upgrades/store-
 import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { awaitedCount } from '../../rollout/changes/store-awaited.ts'
+import { partStatusOf } from '../../rollout/store-part-status.ts'
 import { endTime } from '../reports/store.ts'
 import { concernsOthers, isNamed } from '../site/store.ts'
 import { countsOfSites, upgradeName } from '../store.ts'
@@ -108,13 +109,13 @@ function overviewsIn(scope: PlaceScope, at: Date): RawBuilder<unknown> {
     from page join org_upgrade upgrade on upgrade.org_id = ${orgId} and upgrade.id = page.id
     cross join lateral (
       select min(part.start_at) as start_at, coalesce(bool_or(part.finished_at is null), false) as is_running,
-        coalesce(array_agg(distinct part.status), '{}') as statuses, count(*)::integer as sites,
+        coalesce(array_agg(distinct ${partStatusOf('part')}), '{}') as statuses, count(*)::integer as sites,
         min(part.waits_until) filter (where part.finished_at is null) as waits_until,
         (array_agg(part.hold order by part.id) filter (where part.finished_at is null and part.hold is not null))[1] as hold,
         case when bool_or(part.finished_at is null)
           then case when bool_and(part.stopping is not null) filter (where part.finished_at is null)
             then (array_agg(part.stop_reason order by part.id) filter (where part.finished_at is null))[1] end
-          else (array_agg(part.stop_reason order by part.id) filter (where part.stopping is not null))[1] end as stop_reason
+          else (array_agg(part.stop_reason order by ${partStatusOf('part')} = 'released', part.id) filter (where part.stopping is not null))[1] end as stop_reason
       from site_upgrade part where part.org_id = upgrade.org_id and part.org_upgrade_id = upgrade.id
         and ${isAt(sql`part.site_id`, siteId)}) whole
     cross join lateral (${countsOfSites(isAt(sql`part.site_id`, siteId))}) counted

@@ -5,7 +5,7 @@ import { packageNames } from '../../firmware/packages/package.ts'
 import type { MxedgeTargetState } from '../../mxedges/upgrades/upgrade.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import type { TargetState } from '../../rollout/rollout.ts'
-import { decideWholeStatus } from '../decide-whole-status.ts'
+import { decideWholeStatus } from '../../rollout/decide-whole-status.ts'
 import { endsField, nameField, presentName } from '../wire-extensions.ts'
 import {
   awaitedField,
@@ -106,12 +106,14 @@ const countedAs: Readonly<Record<TargetState | MxedgeTargetState, Exclude<keyof 
 export function presentOverview(upgrade: UpgradeOverview): Static<typeof UpgradeOverviewReply> {
   const { id, kind, name, strategy, isRunning, statuses, createdAt, startAt, endS } = upgrade
   const counts = presentCounts(upgrade)
+  const status = decideWholeStatus({ runs: isRunning, statuses, hasResults: counts.success + counts.failed > 0 })
   return {
     id,
     kind,
     ...presentName(name),
-    status: decideWholeStatus({ runs: isRunning, statuses, hasResults: counts.success + counts.failed > 0 }),
-    ...presentState(upgrade),
+    status,
+    // A site that has lost all its devices has a reason, but has not stopped the whole upgrade.
+    ...presentState(status === 'completed' ? { ...upgrade, stopReason: null } : upgrade),
     ...presentAwaited(upgrade.awaited),
     // A device may also be deferred because it can't download now.
     ...(upgrade.kind === 'mxedge' && presentOffline(upgrade.counts)),

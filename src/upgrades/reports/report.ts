@@ -1,3 +1,4 @@
+import type { PartStatus } from '../../rollout/decide-whole-status.ts'
 import type { PhaseApproval, StartGate, TargetCounts, UpgradePlan, UpgradeStatus } from '../../rollout/rollout.ts'
 import type { UpgradeEvent } from '../../rollout/events/store.ts'
 import type { UpgradeTarget } from '../targets/store.ts'
@@ -50,6 +51,7 @@ export interface ReportedSite {
   /** Null if the site no longer exists. */
   readonly siteName: string | null
   readonly status: UpgradeStatus
+  readonly partStatus: PartStatus
   readonly stopReason: string | null
   readonly total: number
   readonly counts: TargetCounts

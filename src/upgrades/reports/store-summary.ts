@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
 import { inFlightStates } from '../../rollout/rollout.ts'
+import { partStatusOf } from '../../rollout/store-part-status.ts'
 import { restoreReason } from '../store-restores.ts'
 import { stopReasonOf } from '../store.ts'
 import type {
@@ -59,7 +60,7 @@ async function listReportedSites(
   upgrade: ReportedUpgrade,
 ): Promise<Omit<ReportedSite, 'downtime'>[]> {
   const { rows } = await sql<Omit<ReportedSite, 'downtime'>>`
-    select site_upgrade.id, site_id, site.name as site_name, status, ${stopReasonOf('site_upgrade')} as stop_reason, total, counts, finished_at
+    select site_upgrade.id, site_id, site.name as site_name, status, ${partStatusOf('site_upgrade')} as part_status, ${stopReasonOf('site_upgrade')} as stop_reason, total, counts, finished_at
     from site_upgrade left join site on site.org_id = site_upgrade.org_id and site.id = site_upgrade.site_id
     where ${isReported(scope, upgrade)} order by site_upgrade.id
   `.execute(reader)

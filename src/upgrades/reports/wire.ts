@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS, roundToMs } from '../../platform/time/clock.ts'
-import { decideWholeStatus } from '../decide-whole-status.ts'
+import { decideWholeStatus } from '../../rollout/decide-whole-status.ts'
 import { limitOf } from '../previews/plan-preview.ts'
 import { statuses } from '../site/filters.ts'
 import { RestoreReason } from '../targets/wire.ts'
@@ -156,7 +156,7 @@ export function presentSummary(summary: ReportSummary): Static<typeof SummaryRep
     ...presentName(upgrade.name),
     status: decideWholeStatus({
       runs: sites.some(({ finishedAt }) => finishedAt === null),
-      statuses: sites.map(({ status }) => status),
+      statuses: sites.map(({ partStatus }) => partStatus),
       hasResults: upgraded + failed > 0,
     }),
     strategy: upgrade.strategy,

@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest'
+import type { PartStatus } from '../../rollout/decide-whole-status.ts'
 import { type UpgradeStatus, noCounts } from '../../rollout/rollout.ts'
 import { decideStatus } from './decide-status.ts'
 
-const site = (status: UpgradeStatus, only: 'stage' | null = null, staged = 0) => ({
+const site = (status: PartStatus, only: 'stage' | null = null, staged = 0) => ({
   status,
   only,
-  counts: { ...noCounts, staged },
+  counts: { ...noCounts, staged, upgraded: status === 'completed' && only === null ? 1 : 0 },
 })
 
-test.each<[UpgradeStatus[], UpgradeStatus]>([
+test.each<[PartStatus[], UpgradeStatus]>([
   [['queued'], 'queued'],
   [['queued', 'downloading'], 'downloading'],
   [['downloaded', 'downloading'], 'downloaded'],
@@ -17,6 +18,8 @@ test.each<[UpgradeStatus[], UpgradeStatus]>([
   [['completed', 'completed'], 'completed'],
   [['completed', 'failed'], 'failed'],
   [['completed', 'cancelled'], 'cancelled'],
+  [['completed', 'released'], 'completed'],
+  [['released'], 'cancelled'],
 ])('sites that are %j make an upgrade that is %s', (statuses, status) => {
   expect(decideStatus(statuses.map((one) => site(one)))).toBe(status)
 })

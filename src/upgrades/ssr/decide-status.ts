@@ -1,10 +1,12 @@
+import { type PartStatus, decideWholeEnd } from '../../rollout/decide-whole-status.ts'
 import type { UpgradeStatus } from '../../rollout/rollout.ts'
+import { countResults } from '../../rollout/rounds/decide-outcome.ts'
 import type { SsrSite } from './ssr-upgrade.ts'
 
 type Site = Pick<SsrSite, 'status' | 'counts' | 'only'>
 
-/** Statuses of sites whose upgrade has ended; the first one among several decides the whole status. */
-const ended: readonly UpgradeStatus[] = ['failed', 'cancelled', 'completed']
+/** Statuses of sites whose upgrade has ended. */
+const ended: readonly PartStatus[] = ['failed', 'cancelled', 'completed', 'released']
 /** The site that is furthest decides the status of the whole upgrade. */
 const underWay: readonly UpgradeStatus[] = ['upgrading', 'downloaded', 'downloading', 'queued', 'created']
 
@@ -16,7 +18,8 @@ export function decideStatus(sites: readonly Site[]): UpgradeStatus {
   const statuses = new Set(sites.map(({ status }) => status))
   const open = underWay.find((status) => statuses.has(status))
   if (open === undefined) {
-    const end = ended.find((status) => statuses.has(status)) ?? 'completed'
+    const hasResults = sites.some(({ counts }) => countResults(counts) > 0)
+    const end = decideWholeEnd({ statuses: [...statuses], hasResults })
     return end === 'completed' && sites.some(({ only, counts }) => only === 'stage' && counts.staged > 0)
       ? 'downloaded'
       : end

@@ -1,4 +1,5 @@
-import type { PhaseApproval, TargetCounts, UpgradeNote, UpgradePart, UpgradeStatus } from '../../rollout/rollout.ts'
+import type { PartStatus } from '../../rollout/decide-whole-status.ts'
+import type { PhaseApproval, TargetCounts, UpgradeNote, UpgradePart } from '../../rollout/rollout.ts'
 import type { SiteUpgrade } from '../org-upgrade.ts'
 
 export const channels = ['alpha', 'beta', 'stable'] as const
@@ -7,7 +8,7 @@ export const DEFAULT_CHANNEL: Channel = 'stable'
 
 /** The part of an upgrade at one site. */
 export interface SsrSite {
-  readonly status: UpgradeStatus
+  readonly status: PartStatus
   readonly counts: TargetCounts
   readonly only: UpgradePart | null
 }

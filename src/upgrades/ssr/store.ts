@@ -7,6 +7,7 @@ import { sizesOf } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
+import { partStatusOf } from '../../rollout/store-part-status.ts'
 import { getOrgUpgradeId } from '../site/store.ts'
 import { listSiteUpgrades, upgradeName } from '../store.ts'
 import { DEFAULT_CHANNEL, type SsrSite, type SsrUpgrade, type SsrUpgradeItem } from './ssr-upgrade.ts'
@@ -19,7 +20,7 @@ function shown(scope: SitesScope): RawBuilder<unknown> {
 
 function selectUpgrades(reader: Reader, scope: SitesScope) {
   const sites: RawBuilder<SsrSite[]> = sql`(
-    select coalesce(json_agg(json_build_object('status', part.status, 'counts', part.counts,
+    select coalesce(json_agg(json_build_object('status', ${partStatusOf('part')}, 'counts', part.counts,
       'only', part.plan->>'only') order by part.id), '[]')
     from (${shown(scope)}) part)`
   const versions: RawBuilder<SsrUpgradeItem['versions']> = sql`(

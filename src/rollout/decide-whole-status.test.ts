@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import type { UpgradeStatus } from '../rollout/rollout.ts'
-import { decideWholeStatus } from './decide-whole-status.ts'
+import { type PartStatus, decideWholeStatus } from './decide-whole-status.ts'
 
-test.each<[boolean, UpgradeStatus[], boolean, string]>([
+test.each<[boolean, PartStatus[], boolean, string]>([
   [true, ['queued'], false, 'queued'],
   [true, ['queued', 'downloading'], false, 'running'],
   [true, ['upgrading'], false, 'running'],
@@ -13,6 +12,13 @@ test.each<[boolean, UpgradeStatus[], boolean, string]>([
   [true, ['queued', 'failed'], true, 'running'],
   [false, ['completed', 'cancelled', 'failed'], true, 'failed'],
   [false, ['completed', 'cancelled'], true, 'cancelled'],
+  [true, ['queued', 'released'], false, 'queued'],
+  // A site has lost all its devices: the others decide, if they have results.
+  [false, ['completed', 'released'], true, 'completed'],
+  [false, ['completed', 'released'], false, 'cancelled'],
+  [false, ['released'], false, 'cancelled'],
+  [false, ['completed', 'released', 'cancelled'], true, 'cancelled'],
+  [false, ['failed', 'released'], true, 'failed'],
   [false, ['completed'], false, 'completed'],
   [false, [], false, 'completed'],
 ])('an upgrade that runs: %s, at sites that are %j, with results: %s, is %s', (runs, statuses, hasResults, status) => {
