@@ -18,6 +18,7 @@ import {
 } from './rollout.ts'
 import { orgDownloadsOf } from './phases/store-downloads.ts'
 import { listHealth } from './targets/health/store.ts'
+import { listTooLow } from './targets/store-too-low.ts'
 import { listApproved } from './gates/approvals.ts'
 import { orgPhasesOf } from './phases/store.ts'
 import { type StartNow, countApproved } from './gates/decide-wait.ts'
@@ -200,6 +201,9 @@ export async function lockSiteUpgrades(
     return Object.assign(row, { portion, range })
   })
   const listed = await listTargets(tx, scope, asked, { changes, ...limits })
+  const tooLow = await listTooLow(tx, scope, listed)
+  for (const target of listed)
+    if (tooLow.has(target.deviceId)) Object.assign(target, { tooLow: tooLow.get(target.deviceId) })
   const compared = new Set(asked.flatMap(({ id, plan }) => (plan.health === true ? [id] : [])))
   const inFlight = listed.filter(({ upgradeId, state }) => compared.has(upgradeId) && isInFlight(state))
   const health = await listHealth(tx, scope, inFlight)

@@ -14,7 +14,9 @@ import {
 } from '../../src/rollout/rollout.ts'
 
 function isRelease(reason: string | null): boolean {
-  return reason === REMOVED || reason === NOT_REBOOTED || /^(?:taken over by upgrade|excluded by) /.test(reason ?? '')
+  return (
+    reason === REMOVED || reason === NOT_REBOOTED || /^(?:taken over by upgrade|excluded by|runs) /.test(reason ?? '')
+  )
 }
 
 /** Those that only had to download count, too. */

@@ -77,7 +77,7 @@ interface EndOfTarget {
 }
 
 /**
- * Counts the steps that cancel targets without a stop: of devices that have left, or that nothing has rebooted.
+ * Counts the steps that cancel targets without a stop: of devices that have left, that nothing has rebooted, or that have gone back to too low a version.
  * @param isStopping True if the upgrade stops. Devices that have left would not have been upgraded in any case.
  */
 export function countReleased(steps: readonly EndOfTarget[], isStopping: boolean): number {

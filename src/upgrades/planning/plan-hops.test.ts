@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { catalogEntry } from '../../../test/support/fleets/candidates.ts'
-import { findTooLow } from './plan-lowest.ts'
+import { findTooLow } from '../../firmware/lowest-version.ts'
 import { bindTarget, noteHops, planHops } from './plan-hops.ts'
 import type { CatalogEntry } from './plan-versions.ts'
 

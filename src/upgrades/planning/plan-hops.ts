@@ -1,8 +1,8 @@
 import { counted } from '../../platform/counted.ts'
+import { type Running, findTooLow } from '../../firmware/lowest-version.ts'
 import { identifyVersion } from '../../firmware/version-identity.ts'
 import type { NewTarget } from '../../rollout/store-create.ts'
 import type { UpgradeHop, UpgradeNote } from '../../rollout/rollout.ts'
-import { type Running, findTooLow } from './plan-lowest.ts'
 import { areComparable, compareVersions } from '../../firmware/version-order.ts'
 import { type CatalogEntry, isTrial } from './plan-versions.ts'
 

@@ -8,7 +8,7 @@ import { hopInstead } from '../hops/hops.ts'
 import { hasRebooted } from './has-rebooted.ts'
 import { isOnTarget } from './is-on-target.ts'
 import { DOWNLOAD_REFUSED, NOT_APPLIED, type RolloutOptions } from '../../rollout.ts'
-import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from '../target.ts'
+import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules, UpgradeOrder } from '../target.ts'
 
 const wait: TargetDecision = { kind: 'wait' }
 
@@ -16,8 +16,19 @@ const wait: TargetDecision = { kind: 'wait' }
 export function decideTarget(target: TargetNow, rules: TargetRules): TargetDecision {
   const checked = checkHealthInstead(target, rules, decideNextStep(target, rules))
   const next = hopInstead(target, rules.stopping, checked)
-  return limitTo(rules.only, restoreInstead(target, rules, next))
+  return limitTo(rules.only, refuseTooLow(target, restoreInstead(target, rules, next)))
 }
+
+/**
+ * Ends a target instead of commanding its device to install an image that can't be installed on the version that it runs by now. That is
+ * no failure: another upgrade finds its way through the versions in between.
+ */
+function refuseTooLow({ tooLow }: TargetNow, decision: TargetDecision): TargetDecision {
+  const installs = decision.kind === 'command' && installing.has(decision.order)
+  return installs && tooLow !== undefined ? { kind: 'move', to: 'cancelled', reason: tooLow } : decision
+}
+
+const installing: ReadonlySet<UpgradeOrder> = new Set(['upgrade', 'stage', 'activate'])
 
 /** Ends a target whose next step is outside the requested part. */
 function limitTo(only: TargetRules['only'], decision: TargetDecision): TargetDecision {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { catalogEntry } from '../../../test/support/fleets/candidates.ts'
-import { findTooLow } from './plan-lowest.ts'
+import { catalogEntry } from '../../test/support/fleets/candidates.ts'
+import { findTooLow } from './lowest-version.ts'
 
 const newest = catalogEntry('3.0', { minVersion: '2.9' })
 const older = [catalogEntry('2.10', { reported: ['build 77'] }), catalogEntry('2.1', { reported: ['build 12'] })]

@@ -1,0 +1,91 @@
+import { sql } from 'kysely'
+import type { InOrg } from '../../access/scope.ts'
+import { findTooLow } from '../../firmware/lowest-version.ts'
+import type { NamedVersion } from '../../firmware/version-identity.ts'
+import { type Reader, anyOf } from '../../platform/database/db.ts'
+import type { TargetNow } from './target.ts'
+
+/**
+ * Returns why devices can't install the images of their targets on the versions that they run now, by device: a person, or the device
+ * itself, may have gone back to an older version since the upgrade was planned. Only devices that can be commanded are examined.
+ */
+export async function listTooLow(
+  reader: Reader,
+  scope: InOrg,
+  targets: readonly Pick<TargetNow, 'deviceId' | 'imageId' | 'device'>[],
+): Promise<ReadonlyMap<string, string>> {
+  const connected = targets.filter(({ device }) => device?.link === 'connected')
+  const demanding = await listDemandingImages(reader, scope, [...new Set(connected.map(({ imageId }) => imageId))])
+  const asked = connected.filter(({ imageId }) => demanding.has(imageId))
+  const examined = await listExamined(reader, scope, asked)
+  const catalogs = await listCatalogs(reader, scope, [...new Set(examined.map(({ model }) => model))])
+  return new Map(examined.flatMap((one) => tooLowOf(one, catalogs.get(one.model) ?? [])))
+}
+
+/** Returns those of the images that can't be installed from every version. Most catalogs have none. */
+async function listDemandingImages(
+  reader: Reader,
+  scope: InOrg,
+  imageIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (imageIds.length === 0) return new Set()
+  const rows = await reader
+    .selectFrom('firmwareVersion')
+    .select('imageId')
+    .where('orgId', '=', scope.orgId)
+    .where('imageId', '=', anyOf(imageIds))
+    .where('minVersion', 'is not', null)
+    .execute()
+  return new Set(rows.map(({ imageId }) => imageId))
+}
+
+interface Examined {
+  readonly deviceId: string
+  readonly model: string
+  readonly version: string
+  readonly minVersion: string
+  readonly firmware: string | null
+  readonly members: readonly { readonly firmware: string }[] | null
+}
+
+async function listExamined(
+  reader: Reader,
+  { orgId }: InOrg,
+  targets: readonly Pick<TargetNow, 'deviceId' | 'imageId'>[],
+): Promise<readonly Examined[]> {
+  if (targets.length === 0) return []
+  const deviceIds = targets.map(({ deviceId }) => deviceId)
+  const imageIds = targets.map(({ imageId }) => imageId)
+  const { rows } = await sql<Examined>`
+    select device.id as device_id, device.model, wanted.version, wanted.min_version, status.firmware, status.members
+    from unnest(${deviceIds}::uuid[], ${imageIds}::uuid[]) as target (device_id, image_id)
+    join device on device.org_id = ${orgId} and device.id = target.device_id
+    join device_status status on status.org_id = device.org_id and status.device_id = device.id
+    join firmware_version wanted on wanted.org_id = device.org_id and wanted.model = device.model
+      and wanted.image_id = target.image_id and wanted.min_version is not null
+  `.execute(reader)
+  return rows
+}
+
+/** Returns the versions of the models, which identify what devices report. */
+async function listCatalogs(
+  reader: Reader,
+  { orgId }: InOrg,
+  models: readonly string[],
+): Promise<ReadonlyMap<string, readonly NamedVersion[]>> {
+  if (models.length === 0) return new Map()
+  const rows = await reader
+    .selectFrom('firmwareVersion')
+    .select(['model', 'version', 'reported'])
+    .where('orgId', '=', orgId)
+    .where('model', '=', anyOf(models))
+    .execute()
+  return Map.groupBy(rows, ({ model }) => model)
+}
+
+function tooLowOf(examined: Examined, catalog: readonly NamedVersion[]): (readonly [string, string])[] {
+  const { deviceId, firmware, members } = examined
+  const running = { fromVersion: firmware, memberVersions: (members ?? []).map((member) => member.firmware) }
+  const reason = findTooLow(running, examined, catalog)
+  return reason === null ? [] : [[deviceId, reason]]
+}

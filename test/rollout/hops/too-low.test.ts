@@ -1,0 +1,77 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { MODEL, NEW, OLD, type SeededDevice } from '../../support/fleets/fleet.ts'
+import { expectConsistent } from '../expect-consistent.ts'
+import { countAll, statusOf, useRollout } from '../harness.ts'
+import { MIDDLE, seedHop } from './hop-images.ts'
+
+const rollout = useRollout()
+const { advance, create, read } = rollout
+const later = '2026-03-02T12:00:00Z'
+const HOURS_24 = 24 * 3600_000
+const reason = `runs ${OLD}, but ${NEW} can only be installed from ${MIDDLE} or a later version`
+
+/** Two devices that run a version from which NEW can be installed. */
+async function seedRunning(commands: readonly string[]): Promise<SeededDevice[]> {
+  const capabilities = { commands, restart_members: [], restart_nodes: [] } as never
+  const devices = await rollout.seed([{ devices: 2, capabilities }], { online: false })
+  await seedHop(rollout, MODEL)
+  await rollout.fleet.connect(devices, `${MIDDLE}-stock`)
+  return devices
+}
+
+/** A person goes back to an older version of the device. */
+async function lower(device: SeededDevice | undefined): Promise<void> {
+  const some = [device].flatMap((one) => one ?? [])
+  await rollout.fleet.disconnect(some)
+  rollout.clock.advance(60_000)
+  await rollout.fleet.connect(some, OLD)
+  await advance()
+}
+
+async function expectLeftOut(id: string, lowered: SeededDevice | undefined): Promise<void> {
+  const upgrade = await read(id)
+  expect([countAll(upgrade), statusOf(upgrade)]).toEqual([{ upgraded: 1, cancelled: 1 }, ['completed']])
+  const rows = await rollout.ctx.db.selectFrom('upgradeTarget').select(['deviceId', 'state', 'reason']).execute()
+  expect(rows.filter(({ state }) => state === 'cancelled')).toEqual([
+    { deviceId: lowered?.id, state: 'cancelled', reason },
+  ])
+  await expectConsistent(rollout.ctx)
+}
+
+describe('a device that has gone back to a version from which the image can not be installed', () => {
+  let devices: SeededDevice[]
+
+  it('is not commanded to install it', async () => {
+    devices = await seedRunning(['restart', 'upgrade'])
+    const { id } = await create({ version: NEW, strategy: 'big_bang', start_datetime: later })
+    await lower(devices[0])
+    rollout.clock.advance(HOURS_24)
+    await rollout.play()
+    await expectLeftOut(id, devices[0])
+    expect(rollout.fleet.attempts.has(devices[0]?.id ?? '')).toBe(false)
+  })
+
+  describe('while it has the image', () => {
+    beforeEach(async () => {
+      devices = await seedRunning(['restart', 'stage', 'activate'])
+    })
+
+    it('is not commanded to activate it', async () => {
+      const { id } = await create({ version: NEW, strategy: 'big_bang', reboot_datetime: later })
+      await advance()
+      await rollout.fleet.answer(() => 'does')
+      await advance()
+      expect(countAll(await read(id))).toEqual({ downloaded: 2 })
+      await lower(devices[0])
+      rollout.clock.advance(HOURS_24)
+      await rollout.play()
+      await expectLeftOut(id, devices[0])
+      const commands = await rollout.ctx.db
+        .selectFrom('deviceCommand')
+        .select('kind')
+        .where('deviceId', '=', devices[0]?.id ?? '')
+        .execute()
+      expect(commands).toEqual([{ kind: 'stage' }])
+    })
+  })
+})
