@@ -1,6 +1,6 @@
 import { LEFT_SITE } from '../../rollout/rollout.ts'
 import { WINDOW_TOO_SHORT } from '../../rollout/targets/steps/decide-window.ts'
-import { findNextStep } from './decide-step.ts'
+import { findNextStep, skipReason } from './decide-step.ts'
 import { installMs } from './decide-window.ts'
 import type { ApplianceNow, MxedgeTargetNow, TargetChange, TargetDecision, TargetRules } from './target.ts'
 import { type MxedgeStep, isInFlight } from './upgrade.ts'
@@ -25,7 +25,7 @@ export function advance(target: Present, rules: TargetRules, from: number): Targ
   const isNew = from !== target.step || next.step !== target.step
   const counts = isNew ? noAttempts : {}
   if (next.step === null)
-    return attempt > 0 ? end(target, 'upgraded', null) : end(target, 'skipped', 'already on the requested versions')
+    return attempt > 0 ? end(target, 'upgraded', null) : end(target, 'skipped', skipReason(appliance, steps))
   const moved = { ...target, ...counts, step: next.step, steps: next.steps }
   if (isStopped(target, rules)) return stop(moved)
   if (rules.held) return change(moved, { state: restingState(moved) })

@@ -1,6 +1,6 @@
 import { compareVersions } from '../../firmware/packages/compare-versions.ts'
 import type { ApplianceNow } from './target.ts'
-import type { MxedgeStep } from './upgrade.ts'
+import type { MxedgeStep, ServiceStep } from './upgrade.ts'
 
 /** Returns the appliance's report about the object of the step; null: none. */
 export function reportedBy({ services, distro }: Pick<ApplianceNow, 'services' | 'distro'>, step: MxedgeStep) {
@@ -38,7 +38,7 @@ export function findNextStep(
   from: number,
 ): NextStep {
   const step = steps.findIndex(
-    (each, index) => index >= from && !isReached(appliance, each) && !isForbidden(each, reportedBy(appliance, each)),
+    (each, index) => index >= from && !isReached(appliance, each) && findForbidden(appliance, each) === null,
   )
   if (step < 0) return { step: null, steps }
   return {
@@ -47,6 +47,24 @@ export function findNextStep(
   }
 }
 
-function isForbidden(step: MxedgeStep, reported: string | null): boolean {
-  return 'service' in step && !step.allow_downgrade && reported !== null && compareVersions(step.to, reported) < 0
+/** Returns why an appliance that needs none of the steps is skipped. */
+export function skipReason(appliance: Pick<ApplianceNow, 'services' | 'distro'>, steps: readonly MxedgeStep[]): string {
+  const forbidden = steps.flatMap((step) => findForbidden(appliance, step) ?? [])
+  return forbidden.length === 0 ? 'already on the requested versions' : forbidden.join('; ')
+}
+
+function findForbidden(appliance: Pick<ApplianceNow, 'services' | 'distro'>, step: MxedgeStep): string | null {
+  const reported = reportedBy(appliance, step)
+  return 'service' in step && reported !== null ? describeDowngrade({ ...step, from: reported }) : null
+}
+
+/** Returns why the step is not allowed; null: it is. */
+export function describeDowngrade({
+  service,
+  from,
+  to,
+  allow_downgrade: isAllowed,
+}: Pick<ServiceStep, 'service' | 'to' | 'allow_downgrade'> & { readonly from: string }): string | null {
+  if (isAllowed || compareVersions(to, from) >= 0) return null
+  return `${service} ${to} is lower than its ${from}, and allow_downgrades.${service} is not set`
 }

@@ -29,14 +29,19 @@ describe('a planned target', () => {
   })
 
   test.each([
-    ['is skipped when it runs that version already', { appliance: running('2.0.0') }, 'skipped'],
-    ['is skipped when it runs a higher one by now', { appliance: running('3.0.0') }, 'skipped'],
     ['is deferred when its appliance is absent', { appliance: away }, 'deferred'],
     ['is cancelled when its appliance was deleted', { appliance: null }, 'cancelled'],
     ['is cancelled when its appliance was replaced', { appliance: { ...appliance, isReplaced: true } }, 'cancelled'],
     ['is cancelled when its appliance left the site', { appliance: { ...appliance, hasLeft: true } }, 'cancelled'],
   ])('%s', (_title, one, state) => {
     expect(changeOf(decide(one))).toMatchObject({ state, order: null })
+  })
+
+  test.each([
+    ['that version already', '2.0.0', 'already on the requested versions'],
+    ['a higher one by now', '3.0.0', 'tunterm 2.0.0 is lower than its 3.0.0, and allow_downgrades.tunterm is not set'],
+  ])('is skipped when it runs %s, and says so', (_title, version, reason) => {
+    expect(changeOf(decide({ appliance: running(version) }))).toMatchObject({ state: 'skipped', order: null, reason })
   })
 
   test('goes down where the request allows it', () => {

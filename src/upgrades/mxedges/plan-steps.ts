@@ -3,6 +3,7 @@ import { type CatalogPackage, type PackageName, packageNames } from '../../firmw
 import { isOffered, resolvePackage } from '../../firmware/packages/resolve-package.ts'
 import { nameUpgrade } from '../../rollout/events/name-upgrade.ts'
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
+import { describeDowngrade } from '../../mxedges/upgrades/decide-step.ts'
 import type { MxedgeStep, ServiceStep } from '../../mxedges/upgrades/upgrade.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
@@ -89,10 +90,8 @@ function planService(
   if (found === null)
     return `there is no ${service} ${wanted} for its distribution${distro === null ? '' : ` ${distro}`}`
   const { version: to, imageId: image_id } = found
-  const allow_downgrade = downgrades.has(service)
-  if (!allow_downgrade && compareVersions(to, from) < 0)
-    return `${service} ${to} is lower than its ${from}, and allow_downgrades.${service} is not set`
-  return { service, from, to, image_id, allow_downgrade }
+  const step = { service, from, to, image_id, allow_downgrade: downgrades.has(service) }
+  return describeDowngrade(step) ?? step
 }
 
 /** The maximum number of versions that an error text names. */
