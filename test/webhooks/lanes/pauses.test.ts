@@ -173,6 +173,17 @@ it('sends what waits to another address at once, and not for another name', asyn
   await other.kill()
 })
 
+it.each([{ secret: 'new' }, { headers: { Authorization: 'new' } }, { verify_cert: false }])(
+  'sends what waits at once after a change of %o',
+  async (body) => {
+    await harness.start()
+    await openBreaker()
+    receiver.answer(status(200))
+    await updateWebhook(harness.ctx, harness.scope, { id: webhookId, body, outbound: harness.outbound })
+    await delivered()
+  },
+)
+
 it('sends to another address although a request to the old one still hangs', async () => {
   // The message is sent to the other address once its request has timed out.
   await harness.start({ timeoutMs: 3000 })

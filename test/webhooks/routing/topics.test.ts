@@ -51,6 +51,11 @@ const messagesOf = ({ received }: Receiver) => received.map(({ topic, events }) 
 const all = keysOf(topics)
 const subscribable = all.filter((topic) => topics[topic].subscribers !== 'nobody')
 
+it('events wait for others only if nobody waits for them', () => {
+  const waiting = all.filter((topic) => topics[topic].lingerMs > 0)
+  expect(waiting.toSorted()).toEqual(['device-events', 'mxedge-events', 'upgrade-events'])
+})
+
 it.each(subscribable)('events of %s reach the webhooks that subscribe, and no others', async (topic) => {
   const others = webhookTopics.map(({ key }) => key).filter((key) => key !== topic)
   const ofSite = await subscribe([topic], siteId)

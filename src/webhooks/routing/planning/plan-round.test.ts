@@ -98,6 +98,21 @@ describe('planRound', () => {
     expect([steps.length, complete]).toEqual([299, true])
   })
 
+  it('leaves a busy organization and one with few events equal shares, whichever comes first', () => {
+    const of = (orgId: string, count: number) =>
+      Array.from({ length: count }, (_, index) => event(`${orgId}${index}`, { orgId, bytes: 20_000 }))
+    const all = [...subscribers('a', 1), ...subscribers('b', 1)]
+    const [backlog, few] = [of('a', 1000), of('b', 90)]
+    for (const queues of [
+      [backlog, few],
+      [few, backlog],
+    ]) {
+      const { steps } = planRound(queuesOf(queues, all), { ...limits, events: 2000 })
+      expect(steps.filter((step) => step.event.orgId === 'b')).toHaveLength(90)
+      expect(steps.length).toBeGreaterThan(180)
+    }
+  })
+
   it('continues after the last webhook of the previous round', () => {
     const [step] = planRound(queuesOf([[event('e', { routedTo: 'a-0001' })]], subscribers('a', 4)), limits).steps
     expect(step?.hearers.map(({ id }) => id)).toEqual(['a-0002', 'a-0003'])
