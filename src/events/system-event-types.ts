@@ -80,7 +80,8 @@ export const systemEvents = {
     severity: 'warn',
     category: 'webhook',
     display: 'Webhook fails',
-    description: 'The receiver of a webhook has not accepted a message for an hour',
+    description:
+      'The receiver of a webhook has not accepted a message for an hour, or has acknowledged none of those that it fetches for a day',
     example: 'The receiver of webhook "Alerts" has not taken messages for an hour',
     alarm: 'webhook_failing',
   },

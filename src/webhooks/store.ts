@@ -52,12 +52,12 @@ export function listWebhooks(db: Db, scope: PlaceScope, { conditions, now, page 
   return pageOf<WebhookRow>(db, { hits, sizes: sizesOf(bytes) }, page)
 }
 
-/** As decideState() decides it: a webhook is failing, also while its breaker is open, overflowing, or disabled by the service. */
+/** As decideState() decides it: a webhook is failing, also while its breaker is open or because nobody fetches, overflowing, or disabled by the service. */
 function isFailing(now: Date): RawBuilder<boolean> {
   return sql<boolean>`exists (
     select from webhook_lane lane
     where lane.org_id = webhook.org_id and lane.webhook_id = webhook.id and case when webhook.enabled
-      then lane.failures > 0 or lane.overflowed_at >= ${addMs(now, -OVERFLOWING_MS)}
+      then lane.failures > 0 or (lane.pulled and lane.failing_since is not null) or lane.overflowed_at >= ${addMs(now, -OVERFLOWING_MS)}
       else webhook.disabled_why <> 'request' end)`
 }
 

@@ -8,6 +8,7 @@ import { keptDays } from './partitions.ts'
 import { expireMessages } from './expiry/expire-messages.ts'
 import { expireParkedMessages, expireSetAsideEvents } from './expiry/expire-stored.ts'
 import { watchFailing } from './health/watch-failing.ts'
+import { watchUnfetched } from './health/watch-unfetched.ts'
 import { type DoubtfulLane, type LaneKey, listDoubtfulLanes, lockLanes, recountLanes } from './lanes/store.ts'
 
 /** Returns the chores of webhooks, for startJobs(). */
@@ -22,6 +23,7 @@ export function webhookTasks(ctx: Context, mailer: Mailer): Task[] {
       },
     },
     { name: 'webhook_failing', cron: '* * * * *', run: () => watchFailing(ctx, mailer) },
+    { name: 'webhook_unfetched', cron: '* * * * *', run: () => watchUnfetched(ctx) },
     { name: 'webhook_expiry', cron: '20 * * * *', run: (_payload, signal) => runExpiry(ctx, signal) },
   ]
 }

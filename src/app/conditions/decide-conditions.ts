@@ -2,7 +2,7 @@ import type { ExpiringDevices } from '../../devices/certificates/store-expiry.ts
 import type { Condition } from '../../events/store-system.ts'
 import type { ExpiringMxedge } from '../../mxedges/sessions/store-expiry.ts'
 import type { ExpiringCertificate } from '../../webhooks/requests/client-certificate.ts'
-import type { NamedWebhook } from '../../webhooks/health/store-failing.ts'
+import type { FailingWebhook, NamedWebhook } from '../../webhooks/health/store-failing.ts'
 
 /** A condition of the server, or of the organization that `Condition` names besides. */
 export type Finding = Omit<Condition, 'orgId' | 'siteId'>
@@ -76,13 +76,13 @@ export function decideDisk({ freeBytes, reserveBytes, isOpen }: Disk): Finding |
   }
 }
 
-export function failingCondition({ orgId, id, siteId, name }: NamedWebhook): Condition {
+export function failingCondition({ orgId, id, siteId, name, isPulled }: FailingWebhook): Condition {
   return {
     orgId,
     type: 'WEBHOOK_FAILING',
     subject: id,
     siteId,
-    text: `The receiver of webhook "${name}" has not taken messages for an hour`,
+    text: `The receiver of webhook "${name}" has ${isPulled ? 'acknowledged no messages for a day' : 'not taken messages for an hour'}`,
     endedText: `Webhook "${name}" no longer fails, or has been disabled or deleted`,
   }
 }

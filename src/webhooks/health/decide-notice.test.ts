@@ -4,7 +4,7 @@ import { type FailingSigns, MIN_FAILURES, decideNotice, noticeHours } from './de
 
 const since = new Date('2026-11-20T12:00:00Z')
 const after = (hours: number): Date => new Date(since.getTime() + hours * 3600e3)
-const signs: FailingSigns = { failingSince: since, failures: MIN_FAILURES, noticed: 0 }
+const signs: FailingSigns = { failingSince: since, failures: MIN_FAILURES, isPulled: false, noticed: 0 }
 
 it.each([
   [0.99, 0, null],
@@ -21,6 +21,12 @@ it.each([
 it('disables nothing that has failed a few times only', () => {
   expect(decideNotice({ ...signs, failures: MIN_FAILURES - 1, noticed: 24 }, after(80))).toBeNull()
   expect(decideNotice({ ...signs, failures: MIN_FAILURES, noticed: 24 }, after(80))).toBe(72)
+})
+
+it('notifies of a receiver that fetches nothing after three days too, although no attempt has failed', () => {
+  const unfetched = { ...signs, failures: 0, isPulled: true }
+  expect(decideNotice(unfetched, after(24))).toBe(24)
+  expect(decideNotice({ ...unfetched, noticed: 24 }, after(72))).toBe(72)
 })
 
 it('notifies of each stage at most once, in order, however often and irregularly it is called', () => {

@@ -16,6 +16,7 @@ const signs = {
   failures: 0,
   openUntil: null,
   lastError: null,
+  unfetchedSince: null,
   overflowedAt: null,
 }
 
@@ -65,6 +66,15 @@ it('says how often the receiver failed, what waits and why', () => {
     state: 'paused',
     reason: 'The last 7 attempts failed, and 3 messages wait',
   })
+})
+
+it('says since when nobody fetches its messages, also while others are dropped', () => {
+  const unfetched = { ...signs, pending: 3, unfetchedSince: new Date('2026-11-20T12:00:30Z'), overflowedAt: now }
+  expect(decideState(unfetched, now)).toEqual({
+    state: 'failing',
+    reason: 'The receiver has acknowledged no message since 2026-11-20 12:00 UTC, and 3 messages wait',
+  })
+  expect(decideState({ ...unfetched, enabled: false }, now).state).toBe('disabled')
 })
 
 it('says how many messages can be replayed', () => {

@@ -20,6 +20,8 @@ export interface WebhookSigns {
   /** The time until which only pings are sent: the breaker is open, or the receiver has requested a pause. */
   readonly openUntil: Date | null
   readonly lastError: string | null
+  /** Since when its receiver has fetched nothing for more than a day; null if it fetches, or the messages are sent. */
+  readonly unfetchedSince: Date | null
   /** When the last message was dropped, because too many waited. */
   readonly overflowedAt: Date | null
 }
@@ -35,7 +37,7 @@ export const MAX_PARKED = 10_000
 
 /**
  * `disabled`: only pings are sent. `paused`: the receiver has requested a pause, or has failed so often that one probe
- * follows each pause. `failing`: the last attempt failed, and others follow. `overflowing`: the receiver accepts messages, but
+ * follows each pause.  `failing`: the last attempt failed, and others follow, or nobody fetches the messages. `overflowing`: the receiver accepts messages, but
  * others are dropped, because too many wait for the webhook or its organization. `idle`: the webhook has no topics, or none
  * that is sent yet, so no event becomes a message to it.
  */
@@ -66,6 +68,10 @@ export function decideState(signs: WebhookSigns, now: Date): DecidedState {
   const waiting = `${pending === 1 ? '1 message waits' : `${count} messages wait`}${others}`
   if (!enabled) return { state: 'disabled', reason: `${disabledText(disabledWhy)}, and ${waiting}` }
   const last = lastError === null ? '' : `: ${lastError}`
+  if (signs.unfetchedSince !== null) {
+    const since = signs.unfetchedSince.toISOString().slice(0, 16).replace('T', ' ')
+    return { state: 'failing', reason: `The receiver has acknowledged no message since ${since} UTC, and ${waiting}` }
+  }
   if (failures === 0) {
     if (openUntil === null || (isLimited && pending === 0)) return decideWorking(signs, now)
     // Only an answer that requests a pause is a failed attempt that does not count.

@@ -3,7 +3,15 @@ import { type MailedWebhook, noticeMail } from './notice-mail.ts'
 
 const of = (webhookId: string, siteId: string | null, disabledWhy: MailedWebhook['disabledWhy'] = null) => {
   const names = { name: '', orgName: 'Acme <https://evil.test>' }
-  return { orgId: 'o', siteId, webhookId, ...names, failingSince: new Date('2026-03-01T12:34:56Z'), disabledWhy }
+  return {
+    orgId: 'o',
+    siteId,
+    webhookId,
+    ...names,
+    failingSince: new Date('2026-03-01T12:34:56Z'),
+    isPulled: false,
+    disabledWhy,
+  }
 }
 const mailOf = (webhooks: readonly MailedWebhook[]) => noticeMail('ada@example.test', webhooks, 'https://box.test')
 const ofAcme = 'of the organization "Acme _https___evil_test_"'
@@ -50,4 +58,12 @@ it.each([
   const isOf = (why: (of: MailedWebhook) => boolean) => webhooks.some(why)
   expect(mail.text.includes('After 72 hours it is disabled')).toBe(isOf(({ disabledWhy }) => disabledWhy === null))
   expect(mail.text.includes('wait for a disabled webhook')).toBe(isOf(({ disabledWhy }) => disabledWhy !== null))
+})
+
+it('says of messages that nobody fetches how long they are kept', () => {
+  const { text } = mailOf([{ ...of('w', null), isPulled: true }])
+  expect(text).toContain(`The receiver of webhook w ${ofAcme} has acknowledged no message since 2026-03-01 12:34 UTC.`)
+  expect(text).toContain('Messages that a receiver does not fetch are kept for a week.')
+  expect(text).not.toContain('disabled')
+  expect(mailOf([of('x', null)]).text).not.toContain('fetch')
 })

@@ -17,6 +17,7 @@ export function noticeMail(to: string, webhooks: readonly MailedWebhook[], baseU
   const listed = listedOf(webhooks)
   const others = webhooks.length - listed.size
   const disabled = webhooks.filter(({ disabledWhy }) => disabledWhy !== null).length
+  const failing = webhooks.filter(({ disabledWhy }) => disabledWhy === null)
   return composeMail({
     to,
     subject: subjectOf(webhooks.length, disabled),
@@ -24,7 +25,12 @@ export function noticeMail(to: string, webhooks: readonly MailedWebhook[], baseU
       'You get this mail because you administer an organization in Signalbox.',
       ...webhooks.flatMap((webhook) => (listed.has(webhook) ? [sentenceOf(webhook), pageOf(webhook, baseUrl)] : [])),
       ...(others > 0 ? [`${others} more fail or have been disabled.`] : []),
-      ...(disabled < webhooks.length
+      ...(failing.some(({ isPulled }) => isPulled)
+        ? [
+            'Messages that a receiver does not fetch are kept for a week. Then they are given up, and kept for another week, in which you can have them fetched again.',
+          ]
+        : []),
+      ...(failing.some(({ isPulled }) => !isPulled)
         ? ['Messages that wait for a failing webhook are kept and sent again. After 72 hours it is disabled.']
         : []),
       ...(disabled > 0
@@ -67,10 +73,10 @@ function listOf(webhooks: readonly MailedWebhook[], baseUrl: string): Pick<MailC
 }
 
 /** The mail may arrive much later than it was due, so it says since when the receiver fails. */
-function sentenceOf({ orgName, webhookId, name, failingSince, disabledWhy }: MailedWebhook): string {
+function sentenceOf({ orgName, webhookId, name, failingSince, isPulled, disabledWhy }: MailedWebhook): string {
   const label = plainName(name)
   const receiver = `The receiver of webhook ${webhookId}${label === '' ? '' : ` (${label})`} of the organization "${plainName(orgName)}"`
   if (disabledWhy === 'gone') return `${receiver} answered 410 Gone, so the webhook has been disabled.`
-  const failed = `${receiver} has taken no message since ${failingSince.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  const failed = `${receiver} has ${isPulled ? 'acknowledged' : 'taken'} no message since ${failingSince.toISOString().slice(0, 16).replace('T', ' ')} UTC`
   return disabledWhy === 'failing' ? `${failed}, so the webhook has been disabled.` : `${failed}.`
 }

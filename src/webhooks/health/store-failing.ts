@@ -8,18 +8,24 @@ export interface NamedWebhook {
   readonly name: string
 }
 
+/** A webhook whose receiver accepts nothing. */
+export interface FailingWebhook extends NamedWebhook {
+  /** True if the receiver fetches the messages. */
+  readonly isPulled: boolean
+}
+
 /**
  * Lists enabled webhooks that have messages from before `before`, whose last delivery failed, and whose receivers have accepted
- * nothing since then. An attempt whose answer requests a pause counts as no failure of the lane, but it has failed.
+ * nothing since then. An attempt whose answer requests a pause counts as no failure of the lane, but it has failed. Receivers that
+ * fetch are listed when they have acknowledged nothing for long; see watchUnfetched().
  */
-export async function listFailingWebhooks(reader: Reader, before: Date): Promise<NamedWebhook[]> {
+export async function listFailingWebhooks(reader: Reader, before: Date): Promise<FailingWebhook[]> {
   const ofLane = sql`delivery.org_id = lane.org_id and delivery.webhook_id = lane.webhook_id`
-  const { rows } = await sql<NamedWebhook>`
-    select webhook.org_id, webhook.id, webhook.site_id, coalesce(webhook.doc ->> 'name', '') as name
+  const { rows } = await sql<FailingWebhook>`
+    select webhook.org_id, webhook.id, webhook.site_id, coalesce(webhook.doc ->> 'name', '') as name, lane.pulled as is_pulled
     from webhook_lane lane
     join webhook on webhook.org_id = lane.org_id and webhook.id = lane.webhook_id
-    where lane.pending > 0 and webhook.enabled
-      and exists (
+    where lane.pending > 0 and webhook.enabled and case when lane.pulled then lane.failing_since is not null else exists (
         select from webhook_message message
         where message.org_id = lane.org_id and message.webhook_id = lane.webhook_id and message.due_at >= lane.due_from
           and message.created_at < ${before})
@@ -29,7 +35,7 @@ export async function listFailingWebhooks(reader: Reader, before: Date): Promise
         order by delivery.created_at desc, delivery.id desc limit 1))
       and not exists (
         select from webhook_delivery delivery
-        where ${ofLane} and delivery.status = 'success' and delivery.created_at >= ${before})
+        where ${ofLane} and delivery.status = 'success' and delivery.created_at >= ${before}) end
     order by 1, 2
   `.execute(reader)
   return rows

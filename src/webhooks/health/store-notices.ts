@@ -4,7 +4,7 @@ import type { FailingSigns } from './decide-notice.ts'
 import type { serviceReasons } from './disabled.ts'
 import type { LaneKey } from '../lanes/store.ts'
 
-/** A lane with waiting messages whose attempts fail. */
+/** A lane with waiting messages whose attempts fail, or that nobody fetches. */
 export interface FailingLane extends LaneKey, FailingSigns {
   readonly siteId: string | null
 }
@@ -15,7 +15,7 @@ export async function listFailingLanes(
   { before, only = null }: { readonly before: Date; readonly only?: LaneKey | null },
 ): Promise<FailingLane[]> {
   const { rows } = await sql<FailingLane>`
-    select l.org_id, l.webhook_id, w.site_id, l.failing_since, l.failures, coalesce(n.hours, 0) as noticed
+    select l.org_id, l.webhook_id, w.site_id, l.failing_since, l.failures, l.pulled as is_pulled, coalesce(n.hours, 0) as noticed
     from webhook_lane l
       join webhook w on w.org_id = l.org_id and w.id = l.webhook_id and w.enabled
       left join webhook_notice n
@@ -49,6 +49,8 @@ export interface UnmailedNotice extends LaneKey {
   readonly failingSince: Date
   /** Why the service has disabled the webhook; null while it is enabled. */
   readonly disabledWhy: keyof typeof serviceReasons | null
+  /** True if the receiver fetches the messages. */
+  readonly isPulled: boolean
   readonly name: string
   readonly orgName: string
 }
@@ -59,7 +61,7 @@ export interface UnmailedNotice extends LaneKey {
  */
 export async function listUnmailedNotices(reader: Reader): Promise<UnmailedNotice[]> {
   const { rows } = await sql<UnmailedNotice>`
-    select n.org_id, n.webhook_id, w.site_id, n.hours, n.failing_since, w.disabled_why, coalesce(w.doc ->> 'name', '') as name,
+    select n.org_id, n.webhook_id, w.site_id, n.hours, n.failing_since, w.disabled_why, l.pulled as is_pulled, coalesce(w.doc ->> 'name', '') as name,
       org.name as org_name
     from webhook_notice n join webhook w on w.org_id = n.org_id and w.id = n.webhook_id
       join webhook_lane l on l.org_id = n.org_id and l.webhook_id = n.webhook_id

@@ -16,6 +16,8 @@ export interface WebhookActivity {
   readonly overflowingSince: Date | null
   readonly parked: number
   readonly failures: number
+  /** Since when a receiver that fetches has acknowledged nothing, if that is longer than a day; see watchUnfetched(). */
+  readonly unfetchedSince: Date | null
   readonly openUntil: Date | null
   /** When the next message is due, while none is being sent. */
   readonly nextAt: Date | null
@@ -42,7 +44,7 @@ export async function findActivity(
   const { rows } = await sql<WebhookActivity>`
     select least(l.pending, case when l.pending <= ${MAX_COUNTED} then (
         select count(*) from webhook_message where org_id = ${orgId} and webhook_id = ${webhookId} and due_at >= l.due_from)
-      end)::int as pending, l.pending <= ${MAX_COUNTED} or l.lease_until is null as is_pending_exact, l.overflowed::float8 as overflowed, l.overflowed_at, l.overflowing_since, l.failures, l.open_until, l.next_at, recent.*,
+      end)::int as pending, l.pending <= ${MAX_COUNTED} or l.lease_until is null as is_pending_exact, l.overflowed::float8 as overflowed, l.overflowed_at, l.overflowing_since, l.failures, case when l.pulled then l.failing_since end as unfetched_since, l.open_until, l.next_at, recent.*,
       (select min(m.created_at) from (
         select created_at from webhook_message
         where org_id = ${orgId} and webhook_id = ${webhookId} and due_at >= l.due_from

@@ -22,7 +22,7 @@ import {
 import { lockWebhookIfAny } from '../store.ts'
 
 /**
- * Notifies admins of webhooks that have failed for long, and disables those that have failed for longest.
+ * Notifies admins of webhooks that have failed for long, also because nobody fetches their messages, and disables those that have failed for longest.
  * @throws Error if that failed for some webhooks; all others have had their turn then.
  */
 export async function watchFailing(ctx: Context, mailer: Mailer): Promise<void> {
@@ -50,7 +50,7 @@ async function noteFailing(tx: Tx, { orgId, webhookId, siteId }: FailingLane, no
   const hours = lane === undefined ? null : decideNotice(lane, now)
   if (row === undefined || lane === undefined || hours === null) return
   await upsertNotice(tx, { orgId, webhookId, failingSince: lane.failingSince, hours })
-  if (disables(hours)) await disableWebhook(tx, scope, { row, why: 'failing', at: now })
+  if (disables(hours) && !lane.isPulled) await disableWebhook(tx, scope, { row, why: 'failing', at: now })
 }
 
 /**

@@ -9,7 +9,7 @@ const states = ['working', 'failing', 'disabled'] as const
 
 const webhooks = metric({
   name: 'signalbox_webhooks',
-  help: 'Webhooks by state; failing: the last attempt failed',
+  help: 'Webhooks by state; failing: the last attempt failed, or nobody fetches the messages',
   kind: 'gauge',
   labels: { state: states },
 })
@@ -29,7 +29,7 @@ const unrouted = metric({
 /** Reads the state of the webhooks of all organizations. */
 export async function readWebhookSamples(reader: Reader): Promise<Sample[]> {
   const byState = await sql<{ readonly state: string; readonly count: number; readonly pending: number }>`
-    select case when not webhook.enabled then 'disabled' when lane.failures > 0 then 'failing' else 'working' end as state,
+    select case when not webhook.enabled then 'disabled' when lane.failures > 0 or (lane.pulled and lane.failing_since is not null) then 'failing' else 'working' end as state,
       count(*)::integer as count, sum(lane.pending)::float8 as pending
     from webhook join webhook_lane lane on lane.org_id = webhook.org_id and lane.webhook_id = webhook.id
     group by 1

@@ -107,7 +107,7 @@ export async function listUpTo(
   return { ids: rows.map(({ id }) => id), hasMore: found === count || rows.length < found }
 }
 
-/** Deletes messages and stores a record of each as a delivery. The lane must be locked. */
+/** Deletes messages and stores a record of each as a delivery: their receiver fetches. The lane must be locked. */
 export async function recordPulled(
   tx: Tx,
   { orgId, webhookId }: LaneKey,
@@ -130,7 +130,7 @@ export async function recordPulled(
       insert into webhook_body (org_id, delivery_id, req_headers, req_payload, created_at)
       select org_id, delivery_id, '{}', convert_from(body, 'UTF8'), ${at}::timestamptz from taken
     )
-    update webhook_lane set pending = pending - (select count(*) from taken)
+    update webhook_lane set pending = pending - (select count(*) from taken), failing_since = null
     where org_id = ${orgId} and webhook_id = ${webhookId}
   `.execute(tx)
 }

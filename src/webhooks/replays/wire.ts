@@ -77,7 +77,7 @@ export const WebhookHealthReply = named(
   Type.Object({
     state: Type.Enum(['healthy', 'idle', 'overflowing', 'failing', 'paused', 'disabled'], {
       description:
-        'idle: it has no topics, or none that is sent yet; overflowing: messages were dropped within the last hour, because too many waited',
+        'failing: the last attempt failed, or with the type pull, no message was acknowledged for a day; idle: it has no topics, or none that is sent yet; overflowing: messages were dropped within the last hour, because too many waited',
     }),
     reason: Type.Optional(Type.String()),
     disabled_time: Type.Optional(
