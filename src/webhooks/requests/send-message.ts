@@ -47,11 +47,11 @@ async function sendWithToken(
   const result = await sendWith(first.token)
   if (result.kind !== 'answer' || result.status !== 401) return result
   options.tokens.forget(delivery.receiver.webhookId, first.token)
-  if (!first.isNew) {
-    const second = await findToken()
-    if (second.kind === 'token') return sendWith(second.token)
-  }
-  return result
+  if (first.isNew) return result
+  const second = await findToken()
+  if (second.kind === 'token') return sendWith(second.token)
+  if (second.kind === 'aborted') return second
+  return { ...second, error: `${second.error} (the receiver had answered 401)`, remoteAddress: result.remoteAddress }
 }
 
 /** Returns how much of the time limit is left, in milliseconds. */

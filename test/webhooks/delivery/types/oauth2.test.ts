@@ -114,6 +114,21 @@ describe('a webhook of type oauth2', () => {
     ])
   })
 
+  it('says that it got no new token after the receiver has refused the one from before', async () => {
+    await harness.addWebhook(grant())
+    await harness.start()
+    await deliver('first')
+    tokens.answer = [400, '{"error": "invalid_client"}']
+    receiver.answer(status(401))
+    await harness.audit('second')
+    const records = await waitUntil('both records', async () => {
+      const found = await harness.deliveries()
+      return found.length === 2 && found
+    })
+    const error = `no access token from ${tokens.url}: answered 400: invalid_client (the receiver had answered 401)`
+    expect(records[1]).toMatchObject({ status: 'failure', statusCode: null, error })
+  })
+
   it('gets one token for all messages in flight when the receiver no longer takes the one from before', async () => {
     await harness.addWebhook({ ...grant(), single_event_per_message: true })
     for (const message of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await harness.audit(message)
@@ -213,9 +228,10 @@ describe('a webhook of type oauth2', () => {
     receiver.answer(status(401))
     await harness.audit('second')
     await waitUntil('both records', async () => (await harness.deliveries()).length === 2)
-    const records = harness.ctx.db.selectFrom('webhookDelivery').select('durationMs').where('statusCode', '=', 401)
-    const { durationMs } = await records.executeTakeFirstOrThrow()
+    const records = harness.ctx.db.selectFrom('webhookDelivery').select(['durationMs', 'error'])
+    const { durationMs, error } = await records.where('status', '=', 'failure').executeTakeFirstOrThrow()
     expect(durationMs).toBeLessThan(5000)
+    expect(error).toMatch(/: no answer within \d+ ms \(the receiver had answered 401\)$/)
   })
 
   it('keeps neither the credentials nor the token in the record of deliveries', async () => {
