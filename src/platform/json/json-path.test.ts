@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { selectsAny } from './json-path.ts'
+import { type ListedMembers, selectsAny } from './json-path.ts'
 import { JsonPathError, parseJsonPath } from './parse-json-path.ts'
 
 const document = {
@@ -101,6 +101,25 @@ describe('selectsAny', () => {
     expect(selects('$.a[?@.b == 2]', wide)).toBe(true)
     const deep = { a: { a: { a: { a: { a: { a: { a: { a: { a: 1 } } } } } } } } }
     expect(selects(`$${'[*,*,*,*,*,*]'.repeat(12)}`, deep)).toBe(false)
+  })
+
+  it('lists no more members of an object than the answer may need, and once for all paths', () => {
+    const seen = { lists: 0, members: 0 }
+    const large = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`m${index}`, { index }]))
+    const root = new Proxy(large, {
+      ownKeys(target) {
+        seen.lists += 1
+        return Reflect.ownKeys(target)
+      },
+      get(target, name) {
+        seen.members += 1
+        return Reflect.get(target, name)
+      },
+    })
+    const members: ListedMembers = new Map()
+    for (const path of ['$.*.missing', '$[?@.index == 5]', '$[?@.index == -1]'])
+      expect(selectsAny(parseJsonPath(path), root, members)).toBe(true)
+    expect(seen).toEqual({ lists: 1, members: 10_001 })
   })
 })
 

@@ -1,4 +1,4 @@
-import { type JsonPath, selectsAny } from '../../platform/json/json-path.ts'
+import { type JsonPath, type ListedMembers, selectsAny } from '../../platform/json/json-path.ts'
 import { JsonPathError, parseJsonPath } from '../../platform/json/parse-json-path.ts'
 import type { Steps } from '../../platform/queues/next-turn.ts'
 import type { Subscriber } from './planning/plan-round.ts'
@@ -28,9 +28,10 @@ export function createEventFilter(): EventFilter {
   return function* filterHearers({ topic, json }, hearers) {
     if (hearers.every(({ filter }) => filter === null)) return hearers
     const message = { topic, events: [JSON.parse(json) as unknown] }
+    const members: ListedMembers = new Map()
     const passed: Subscriber[] = []
     for (const hearer of hearers) {
-      if (hearer.filter === null || selectsAny(pathOf(hearer.filter), message)) passed.push(hearer)
+      if (hearer.filter === null || selectsAny(pathOf(hearer.filter), message, members)) passed.push(hearer)
       yield
     }
     return passed
