@@ -82,6 +82,8 @@ export interface WebhookLaneTable {
   /** With `followersId` the position before which messages may wait for a retry that has become due since; null if none do. */
   followersAt: Date | null
   followersId: string | null
+  /** When the next message of a further replay may be due; earlier ones are due until then. */
+  replaysUntil: Date | null
 }
 
 export interface WebhookDeliveryTable {

@@ -14,7 +14,7 @@ export interface WaitingLane extends LaneKey {
 export async function listWaitingLanes(reader: Reader, now: Date): Promise<WaitingLane[]> {
   const { rows } = await sql<WaitingLane>`
     select l.org_id, l.webhook_id, l.pending as messages from webhook_lane l
-    where l.open_until > ${now} or exists (
+    where l.open_until > ${now} or l.replays_until > ${now} or exists (
       select from webhook_message m where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.due_at > ${now})
     order by l.org_id, l.webhook_id
   `.execute(reader)
@@ -40,7 +40,8 @@ export async function shiftLanes(tx: Tx, lanes: readonly LaneKey[], step: ClockS
   await sql`
     update webhook_lane l
     set open_until = ${openUntil}, failing_since = ${shifted(sql`l.failing_since`, step)}, lease_until = null, leased_by = null,
-      epoch = l.epoch + 1, followers_at = ${shifted(sql`l.followers_at`, step)}, due_from = ${dueFrom}, next_at = ${nextAt(openUntil, dueFrom)}
+      epoch = l.epoch + 1, followers_at = ${shifted(sql`l.followers_at`, step)},
+      replays_until = ${shifted(sql`l.replays_until`, step)}, due_from = ${dueFrom}, next_at = ${nextAt(openUntil, dueFrom)}
     from webhook w, ${rowsAs('k', laneKeyColumns, lanes)}
     where ${isWebhookOf('w', 'k')} and ${isLaneOf('l', 'k')}
   `.execute(tx)

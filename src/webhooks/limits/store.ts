@@ -33,19 +33,27 @@ export async function countPendingOf(reader: Reader, orgIds: readonly string[]):
   return new Map(rows.map(({ orgId, pending }) => [orgId, pending]))
 }
 
-/** Locks the lane until `tx` ends. @returns How many messages wait for it, and for each lane of its organization. */
+export interface Pending {
+  readonly ofWebhook: number
+  /** How many messages wait for each lane of the organization. */
+  readonly ofOrg: readonly number[]
+  /** Until when messages of former replays are due; null if there were none. */
+  readonly replaysUntil: Date | null
+}
+
+/** Locks the lane until `tx` ends, and returns what waits for it. */
 export async function lockPending(
   tx: Tx,
   { orgId }: InOrg,
   { webhookId }: Pick<LaneKey, 'webhookId'>,
-): Promise<{ readonly ofWebhook: number; readonly ofOrg: readonly number[] }> {
+): Promise<Pending> {
   const lane = await tx
     .selectFrom('webhookLane')
-    .select('pending')
+    .select(['pending', 'replaysUntil'])
     .where('orgId', '=', orgId)
     .where('webhookId', '=', webhookId)
     .forUpdate()
     .executeTakeFirst()
   const ofOrg = await countPendingOf(tx, [orgId])
-  return { ofWebhook: lane?.pending ?? 0, ofOrg: ofOrg.get(orgId) ?? [] }
+  return { ofWebhook: lane?.pending ?? 0, ofOrg: ofOrg.get(orgId) ?? [], replaysUntil: lane?.replaysUntil ?? null }
 }

@@ -10,10 +10,10 @@ import { orderOf } from '../delivery-options.ts'
 import type { WebhookLimits } from '../limits/limits.ts'
 import { planOrgRoom } from '../limits/plan-org-room.ts'
 import { planDelivered } from './plan-delivered.ts'
-import { lockPending } from '../limits/store.ts'
+import { type Pending, lockPending } from '../limits/store.ts'
 import { listDelivered, requeueDelivered } from './store-delivered.ts'
 import { rescheduleLane } from '../lanes/store.ts'
-import { type ReplayFilter, parkedPortion, replayPace, requeueParkedMessages } from './store-parked.ts'
+import { type ReplayFilter, parkedPortion, requeueParkedMessages } from './store-parked.ts'
 import { getWebhook, lockWebhook } from '../store.ts'
 import { webhookName } from '../webhook.ts'
 
@@ -61,9 +61,9 @@ async function replayParked(ctx: Context, scope: PlaceScope, { id, filter, limit
     const lane = { orgId: scope.orgId, webhookId: id }
     const before = replayed
     let isEmpty = false
-    const requeue = async (tx: Tx, { at, room }: BatchState): Promise<number> => {
+    const requeue = async (tx: Tx, { at, from, room }: BatchState): Promise<number> => {
       const part = { ...parkedPortion, count: Math.min(parkedPortion.count, room) }
-      const { queued, taken } = await requeueParkedMessages(tx, lane, { filter, limits: part, at, before })
+      const { queued, taken } = await requeueParkedMessages(tx, lane, { filter, limits: part, at, from })
       isEmpty = taken === 0
       return queued
     }
@@ -84,11 +84,8 @@ async function replayDelivered(ctx: Context, scope: PlaceScope, { id, filter, li
   const nextFrom = (start: Date | null) => (start === null ? null : { start, end })
   let [replayed, planned] = [0, 0]
   for (const delivered of splitByBytes(messages, ({ length }) => length, parkedPortion)) {
-    const place = planned
-    const requeue = (tx: Tx, { at, byDevice }: BatchState): Promise<number> => {
-      const dueAt = (n: number): Date => addMs(at, Math.floor((place + n) / replayPace.count) * replayPace.pauseMs)
-      return requeueDelivered(tx, { orgId: scope.orgId, webhookId: id }, { delivered, at, dueAt, byDevice })
-    }
+    const requeue = (tx: Tx, { at, from, byDevice }: BatchState): Promise<number> =>
+      requeueDelivered(tx, { orgId: scope.orgId, webhookId: id }, { delivered, at, from, byDevice })
     const least = delivered.length
     const moved = await replayBatch(ctx, scope, { id, limits, what: 'delivered', least, before: planned, requeue })
     if (moved === null) return { replayed, next: nextFrom(delivered[0]?.deliveredAt ?? nextStart) }
@@ -111,6 +108,8 @@ interface Batch {
 
 interface BatchState {
   readonly at: Date
+  /** When the first message is due: after those of former replays, so that live messages don't wait for all of them. */
+  readonly from: Date
   readonly byDevice: boolean
   /** The number of messages that may be added. */
   readonly room: number
@@ -122,9 +121,12 @@ async function replayBatch(ctx: Context, scope: PlaceScope, replay: Batch): Prom
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
     const { doc } = await lockWebhook(tx, scope, id)
-    const room = await findRoom(tx, scope, replay)
+    const pending = await lockPending(tx, scope, { webhookId: id })
+    const room = findRoom(pending, replay)
     if (room === null) return null
-    const moved = await requeue(tx, { at, byDevice: orderOf(doc) === 'device', room })
+    const { replaysUntil } = pending
+    const from = replaysUntil !== null && replaysUntil > at ? replaysUntil : at
+    const moved = await requeue(tx, { at, from, byDevice: orderOf(doc) === 'device', room })
     if (moved === 0) return 0
     const messages = moved === 1 ? 'message' : 'messages'
     const message = `Replay ${moved} ${what} ${messages} of Webhook "${webhookName(doc)}"`
@@ -136,8 +138,7 @@ async function replayBatch(ctx: Context, scope: PlaceScope, replay: Batch): Prom
 }
 
 /** @returns The number of messages that may be added; null if other additions have left too few. */
-async function findRoom(tx: Tx, scope: PlaceScope, { id, limits, least, before }: Batch): Promise<number | null> {
-  const { ofWebhook, ofOrg } = await lockPending(tx, scope, { webhookId: id })
+function findRoom({ ofWebhook, ofOrg }: Pending, { limits, least, before }: Batch): number | null {
   const { shared, perWebhook } = planOrgRoom(limits.pendingPerOrg, ofOrg)
   const room = Math.min(limits.pendingPerWebhook - ofWebhook, shared + Math.max(perWebhook - ofWebhook, 0))
   if (room >= least) return room

@@ -2,10 +2,11 @@ import { sql } from 'kysely'
 import type { PlaceScope } from '../../access/scope.ts'
 import type { Db, Tx } from '../../platform/database/db.ts'
 import { columnsOf, insertRows, rowsAs } from '../../platform/database/rows.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import { deviceKeyOf } from '../routing/device-key.ts'
 import type { DeliveredMessage } from './plan-delivered.ts'
 import { type LaneKey, dueFromWith } from '../lanes/store.ts'
-import type { ReplayFilter } from './store-parked.ts'
+import { MS_PER_REPLAYED, type ReplayFilter, replayPace } from './store-parked.ts'
 import { payloadBytes, payloadOf } from '../records/store-payloads.ts'
 import { scheduledColumns, selectWebhooks } from '../store.ts'
 
@@ -40,8 +41,8 @@ const deliveredColumns = columnsOf('webhookDelivery', {}, { deliveryId: 'uuid', 
 export interface Requeue {
   readonly delivered: readonly DeliveredMessage[]
   readonly at: Date
-  /** When a message is due, by its place in `delivered`. A later one is not due earlier. */
-  readonly dueAt: (place: number) => Date
+  /** When the first message is due. */
+  readonly from: Date
   /** True if the messages of the lane have keys. */
   readonly byDevice: boolean
 }
@@ -54,7 +55,7 @@ export interface Requeue {
 export async function requeueDelivered(
   tx: Tx,
   { orgId, webhookId }: LaneKey,
-  { delivered, at, dueAt, byDevice }: Requeue,
+  { delivered, at, from, byDevice }: Requeue,
 ): Promise<number> {
   const { rows: found } = await sql<{
     id: string
@@ -84,7 +85,7 @@ export async function requeueDelivered(
       body,
       eventCount: events.length,
       orderKey,
-      dueAt: dueAt(place),
+      dueAt: addMs(from, Math.floor(place / replayPace.count) * replayPace.pauseMs),
       createdAt: at,
       payloadId,
       payloadAt,
@@ -93,7 +94,8 @@ export async function requeueDelivered(
   const tail = sql<{ id: string }>`on conflict do nothing returning id`
   const added = await insertRows(tx, scheduledColumns, messages, { tail })
   await sql`
-    update webhook_lane l set pending = l.pending + ${added.length}, due_from = ${dueFromWith(sql`${dueAt(0)}::timestamptz`)}
+    update webhook_lane l set pending = l.pending + ${added.length}, due_from = ${dueFromWith(sql`${from}::timestamptz`)},
+      replays_until = ${addMs(from, added.length * MS_PER_REPLAYED)}
     where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
   `.execute(tx)
   return added.length

@@ -125,8 +125,11 @@ export interface ReplayFilter {
   readonly end: Date | null
 }
 
-/** The pace of a replay: this many messages are due at once, then the next ones after each pause. */
+/** The pace of all replays of a webhook together: this many messages are due at once, then the next ones after each pause. */
 export const replayPace = { count: 50, pauseMs: 500 } as const
+
+/** How much later the messages after a replay are due for each of its messages. */
+export const MS_PER_REPLAYED = replayPace.pauseMs / replayPace.count
 
 export interface ReplayLimits {
   readonly count: number
@@ -138,8 +141,8 @@ export interface ReplayBatch {
   readonly filter: ReplayFilter
   readonly limits: ReplayLimits
   readonly at: Date
-  /** Messages of the same replay before this batch. */
-  readonly before: number
+  /** When the first message is due. */
+  readonly from: Date
 }
 
 interface Requeued {
@@ -156,7 +159,7 @@ interface Requeued {
 export async function requeueParkedMessages(
   tx: Tx,
   { orgId, webhookId }: LaneKey,
-  { filter, limits, at, before }: ReplayBatch,
+  { filter, limits, at, from }: ReplayBatch,
 ): Promise<Requeued> {
   const { ids, topic, reason, start, end } = filter
   const { rows } = await sql<Requeued>`
@@ -176,13 +179,14 @@ export async function requeueParkedMessages(
       delete from webhook_parked_message p using found where p.org_id = ${orgId} and p.id = found.id returning p.*
     ), queued as (
       insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, order_key, due_at, created_at)
-      select org_id, id, webhook_id, topic, body, event_count, order_key, ${dueAt(at, before)}, ${at}::timestamptz from taken
+      select org_id, id, webhook_id, topic, body, event_count, order_key, ${dueAt(from)}, ${at}::timestamptz from taken
       on conflict do nothing
       returning id
     ), counted as (
       select count(*)::int as queued, (select count(*)::int from taken) as taken from queued
     ), changed as (
-      update webhook_lane l set pending = l.pending + counted.queued, due_from = ${dueFromWith(sql`${at}::timestamptz`)}
+      update webhook_lane l set pending = l.pending + counted.queued, due_from = ${dueFromWith(sql`${from}::timestamptz`)},
+        replays_until = ${from}::timestamptz + counted.queued * ${MS_PER_REPLAYED} * interval '1 ms'
       from counted where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
     )
     select queued, taken from counted
@@ -191,10 +195,9 @@ export async function requeueParkedMessages(
 }
 
 /** The due times of replayed messages in the order in which they were parked: live messages come in between. */
-function dueAt(at: Date, before: number): RawBuilder<Date> {
+function dueAt(from: Date): RawBuilder<Date> {
   const { count, pauseMs } = replayPace
-  return sql`${at}::timestamptz + ${pauseMs} * interval '1 ms'
-    * ((${before} + row_number() over (order by parked_at, id) - 1) / ${count})`
+  return sql`${from}::timestamptz + ${pauseMs} * interval '1 ms' * ((row_number() over (order by parked_at, id) - 1) / ${count})`
 }
 
 /**

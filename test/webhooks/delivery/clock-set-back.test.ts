@@ -5,7 +5,7 @@ import { inTx } from '../../../src/platform/database/db.ts'
 import { addMs } from '../../../src/platform/time/clock.ts'
 import { createClockFollower } from '../../../src/webhooks/delivery/follow-clock.ts'
 import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
-import { shiftLanes } from '../../../src/webhooks/lanes/store-clock.ts'
+import { listWaitingLanes, shiftLanes } from '../../../src/webhooks/lanes/store-clock.ts'
 import { createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
@@ -101,6 +101,22 @@ it('makes all messages of a webhook earlier, however many wait, and leaves them 
   const hoursOf = ({ dueAt }: { readonly dueAt: Date | null }) => (Number(dueAt) - clock.now().getTime()) / HOUR_MS
   expect(new Set(waiting.slice(0, -FAILURES).map(hoursOf))).toEqual(new Set([1]))
   expect(new Set(waiting.slice(-FAILURES).map(hoursOf))).toEqual(new Set([2]))
+})
+
+it('lets the next replay of a webhook begin as soon as if the clock had not been set back', async () => {
+  const { clock, harness, receiver } = await startEngine(createTestClock(), releaseAtOnce)
+  const { db } = harness.ctx
+  const { id: webhookId } = await harness.addWebhook({ url: receiver.url, topics: [] })
+  await db
+    .updateTable('webhookLane')
+    .set({ replaysUntil: addMs(clock.now(), HOUR_MS + 5000) })
+    .execute()
+  const [lane] = await listWaitingLanes(db, clock.now())
+  expect(lane).toEqual({ orgId: harness.scope.orgId, webhookId, messages: 0 })
+  if (lane !== undefined) await inTx(harness.ctx, (tx) => shiftLanes(tx, [lane], { now: clock.now(), ms: HOUR_MS }))
+  expect(await db.selectFrom('webhookLane').select('replaysUntil').execute()).toEqual([
+    { replaysUntil: addMs(clock.now(), 5000) },
+  ])
 })
 
 /** Sets the clock back by an hour behind the breaker of a webhook, and has yet to follow that. */

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type ReplayRequest, replayMessages } from '../../../src/webhooks/replays/replay-messages.ts'
 import { type ReplayFilter, replayPace } from '../../../src/webhooks/replays/store-parked.ts'
 import { pingWebhook } from '../../../src/webhooks/pings/ping-webhook.ts'
+import { addMs } from '../../../src/platform/time/clock.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type Harness, createHarness, releaseAtOnce } from '../harness.ts'
@@ -114,6 +115,9 @@ it('does not delay another webhook, nor send a message that still waits a second
   await receiver.waitFor(61)
   // All of them wait, or have no answer yet.
   expect((await replay(id)).replayed).toBe(0)
+  const lane = harness.ctx.db.selectFrom('webhookLane').select('replaysUntil').where('webhookId', '=', id)
+  // Only what is sent again delays a further replay.
+  expect(await lane.execute()).toEqual([{ replaysUntil: addMs(clock.now(), 600) }])
   const live = await startReceiver()
   await harness.addWebhook({ url: live.url, topics: ['audits'] })
   await harness.audit('live')

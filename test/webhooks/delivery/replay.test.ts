@@ -10,6 +10,7 @@ import { MAX_ATTEMPTS } from '../../../src/webhooks/delivery/decide-retry.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { startEngine } from '../engine.ts'
+import { countBrokenLanes } from '../lanes/broken-lanes.ts'
 import { type Harness, releaseAtOnce } from '../harness.ts'
 import { type Receiver, allValid, signaturesOf, status } from '../receiver.ts'
 
@@ -126,6 +127,30 @@ it('replays more than fits one transaction, and counts what it has replayed', as
   expect([...portions].map(([place, { length }]) => [place, length])).toEqual(
     Array.from({ length: 24 }, (_, place) => [place, 50]),
   )
+})
+
+it('keeps the pace of one replay, however many are requested in a row', async () => {
+  const { id: webhookId } = await harness.addWebhook({ url: receiver.url, topics: ['audits'], enabled: false })
+  const { orgId } = harness.scope
+  const at = clock.now()
+  const ids = Array.from({ length: 200 }, () => uuidv7())
+  const others = { topic: 'audits', eventCount: 1, attempt: 12, reason: 'expired' as const, createdAt: at }
+  const rows = ids.map((id) => Object.assign({ orgId, id, webhookId, body: Buffer.from('{}'), parkedAt: at }, others))
+  await harness.ctx.db.insertInto('webhookParkedMessage').values(rows).execute()
+  for (const start of [0, 50, 100, 101, 102])
+    await replay(webhookId, { ids: ids.slice(start, start < 100 ? start + 50 : start + 1) })
+  const dueMs = async (of: readonly string[]): Promise<number[]> => {
+    const due = harness.ctx.db.selectFrom('webhookMessage').select('dueAt').where('id', 'in', of)
+    return (await due.orderBy('dueAt').execute()).map(({ dueAt }) => dueAt.getTime() - at.getTime())
+  }
+  expect(new Set(await dueMs(ids.slice(0, 50)))).toEqual(new Set([0]))
+  expect(new Set(await dueMs(ids.slice(50, 100)))).toEqual(new Set([500]))
+  expect(await dueMs(ids.slice(100))).toEqual([1000, 1010, 1020])
+  // Later, a replay begins at once.
+  clock.advance(5000)
+  await replay(webhookId, { ids: ids.slice(199) })
+  expect(await dueMs(ids.slice(199))).toEqual([5000])
+  expect(await countBrokenLanes(harness)).toBe(0)
 })
 
 it('goes on after a portion of messages whose copies all wait', async () => {
