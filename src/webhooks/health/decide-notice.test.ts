@@ -19,8 +19,8 @@ it.each([
 })
 
 it('disables nothing that has failed a few times only', () => {
-  expect(decideNotice({ ...signs, failures: MIN_FAILURES - 1, noticed: 24 }, after(80))).toBeNull()
-  expect(decideNotice({ ...signs, failures: MIN_FAILURES, noticed: 24 }, after(80))).toBe(72)
+  expect(decideNotice({ ...signs, failures: 19, noticed: 24 }, after(80))).toBeNull()
+  expect(decideNotice({ ...signs, failures: 20, noticed: 24 }, after(80))).toBe(72)
 })
 
 it('notifies of a receiver that fetches nothing after three days too, although no attempt has failed', () => {
