@@ -1,5 +1,7 @@
 // Downloads and uploads from servers whose certificates are not accepted.
-import { writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -74,6 +76,46 @@ test('a server whose certificate is not valid yet is tried again, because the cl
     expect(error).toBe('TransportError: certificate is not yet valid')
     expect(connections).toBe(TRIES)
   }
+})
+
+test('a part that was received stays when a later certificate is not accepted, and the download continues with it', async () => {
+  const bytes = Buffer.alloc(200_000, 'a')
+  const begun = 100_000
+  const [certificate, untrusted] = [await selfSigned('127.0.0.1'), await selfSigned('127.0.0.1')]
+  const ranges: (string | undefined)[] = []
+  let open: ServerResponse | null = null
+  const server = createServer(certificate, ({ headers }, response) => {
+    ranges.push(headers.range)
+    const start = Number(headers.range?.match(/\d+/)?.[0] ?? 0)
+    if (start === 0) {
+      response.writeHead(200, { etag: '"v1"' }).write(bytes.subarray(0, begun))
+      open = response
+      return
+    }
+    const range = `bytes ${start}-${bytes.length - 1}/${bytes.length}`
+    response.writeHead(206, { etag: '"v1"', 'content-range': range }).end(bytes.subarray(start))
+  })
+  const uri = `https://127.0.0.1:${await listen(server)}/a`
+  const artifact = { uri, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
+  const breakOff = () => {
+    if (open === null) return
+    server.setSecureContext(untrusted)
+    open.destroy()
+    open = null
+  }
+  const options = {
+    folder: await temporaryDir(),
+    ca: [certificate.cert],
+    publicKey: null,
+    signal,
+    onPoint: breakOff,
+    limits,
+  }
+  const downloads = createDownloads(options)
+  await expect(downloads.fetch(artifact, () => {})).rejects.toThrow(rejected)
+  server.setSecureContext(certificate)
+  expect((await readFile(await downloads.fetch(artifact, () => {}))).equals(bytes)).toBe(true)
+  expect(ranges).toEqual([undefined, expect.stringMatching(/^bytes=[1-9]/)])
 })
 
 test('files are not even collected for an address that is none', async () => {

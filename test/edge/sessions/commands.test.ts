@@ -2,7 +2,11 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { addMxedge } from '../../support/fleets/mxedges.ts'
+import { openTx } from '../../support/database/open-tx.ts'
+import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { waitUntil } from '../../support/wait-until.ts'
+import { lockRows } from '../../support/while-locked.ts'
+import { uuidv7 } from '../../../src/platform/uuidv7.ts'
 import { recordMxedgeNodeLost } from '../../../src/mxedges/sessions/record-disconnect.ts'
 import { type EdgeWorld, connectAgent, openAgent, register, report, startEdgeWorld } from '../world.ts'
 
@@ -340,6 +344,26 @@ describe('a command whose connection a killed server lost', () => {
     else await agent.nextConfiguration()
     expect(await stateOf(commandId)).toBe('unknown')
     world.shift(-awayMs)
+  })
+
+  test('is locked after the ones before it, as by every other statement', async () => {
+    const { commandId, reconnect } = await loseCommand()
+    const laterId = uuidv7()
+    const changes = sql`jsonb_build_object('id', ${laterId}::uuid, 'call_id', call_id + 1)`
+    await sql`
+      insert into mxedge_command
+      select (jsonb_populate_record(command, ${changes})).* from mxedge_command command where id = ${commandId}
+    `.execute(world.ctx.db)
+    const row = { table: 'mxedge_command', column: 'id', value: commandId }
+    const other = await openTx(world.ctx, (tx) => lockRows(tx, row))
+    const connecting = reconnect([])
+    await untilWaiting(world, 1)
+    const free = sql`select from mxedge_command where id = ${laterId} and state = 'unknown' for update skip locked`
+    expect((await free.execute(world.ctx.db)).rows).toHaveLength(1)
+    await other.commit()
+    const agent = await connecting
+    expect((await agent.nextCall()).params).toMatchObject({ command_id: commandId })
+    expect(await stateOf(laterId)).toBe('queued')
   })
 
   test('is not sent to the appliance that replaces the one for which it was', async () => {
