@@ -139,6 +139,8 @@ export interface UpgradeNote {
 export interface UpgradeHold {
   readonly by: 'gate' | 'approval' | 'check' | 'time' | 'user'
   readonly reason: string
+  /** The reason of the pause alone, where `reason` adds that of a wait of edge appliances. Absent: it adds none. */
+  readonly pause_reason?: string
   /** The gate is one between phases of the downloads. Absent: it is not. */
   readonly of?: PhaseOf['of']
   /** It waits for an approval of its start. Absent: it does not. */

@@ -9,6 +9,13 @@ export function pauseBy({ name }: Actor, at: Pick<Now, 'now' | 'nowMs'>): Upgrad
   return { ...holdOf({ by: 'user', reason: `paused by ${name}` }, at), by: 'user' }
 }
 
+/** Returns the pause of an upgrade by a person, with why, and since when, it waits without the pause. */
+export function pauseOver(pause: UpgradeHold, wait: UpgradeHold | null): UpgradeHold {
+  const { pause_reason: alone = pause.reason, ...rest } = pause
+  if (wait === null) return { ...rest, reason: alone }
+  return { ...rest, reason: `${alone} (before: ${wait.reason})`, pause_reason: alone, since_ms: wait.since_ms }
+}
+
 /** Returns the approval of a phase by a person. */
 export function approvalBy(
   { name, adminId }: Actor,

@@ -17,8 +17,7 @@ import {
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
-import { openingBy, pauseBy } from '../../rollout/gates/approvals.ts'
-import type { UpgradeHold } from '../../rollout/rollout.ts'
+import { openingBy, pauseBy, pauseOver } from '../../rollout/gates/approvals.ts'
 import { refuseUnapproved } from '../changes/refuse-approval.ts'
 
 /**
@@ -54,15 +53,6 @@ export function pauseMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string):
     concerns: ({ finishedAt, stopping, hold }) => finishedAt === null && stopping === null && hold?.by !== 'user',
     change: (tx, upgrade) => pauseUpgrade(tx, upgrade, pauseOver(pause, upgrade.hold)),
   })
-}
-
-const BEFORE = ' (before: '
-
-/** Returns the pause of an upgrade by a person, with why, and since when, it waits without the pause. */
-export function pauseOver(pause: UpgradeHold, wait: UpgradeHold | null): UpgradeHold {
-  const [alone = ''] = pause.reason.split(BEFORE)
-  if (wait === null) return { ...pause, reason: alone }
-  return { ...pause, reason: `${alone}${BEFORE}${wait.reason})`, since_ms: wait.since_ms }
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { takeOver } from './take-over.ts'
-import { pauseOver } from './change-mxedge-upgrade.ts'
+import { pauseOver } from '../../rollout/gates/approvals.ts'
 import { appendRequest, planUpgrade } from './create-mxedge-upgrade.ts'
 import type { MxedgeUpgradeRequest, MxedgeUpgradeRevision } from './request.ts'
 
