@@ -21,6 +21,8 @@ export interface UpgradePlan {
   readonly stages: boolean
   /** Absent: devices download in the phases of their reboots. */
   readonly downloads?: DownloadPlan
+  /** Devices that are absent when their phase begins change places with connected ones of later phases. Absent: none do. */
+  readonly online_first?: true
   /** Its devices restart in the order of their ranks. Absent: in any order. */
   readonly ranked?: true
   /** The maximum number of devices of the site that download at the same time. Absent: no limit. */

@@ -18,6 +18,7 @@ import { leavesMuchGarbage } from './rounds/decide-garbage.ts'
 import { expediteWaits } from './gates/store-checks.ts'
 import { countRounds } from './metrics.ts'
 import { listWitnesses, updateGrace } from './grace/store.ts'
+import { replaceAbsent } from './phases/store-absent.ts'
 import {
   type LockedSiteUpgrade,
   type SiteUpgradeClaim,
@@ -218,7 +219,9 @@ export async function advanceSiteUpgrades(
     const orgUpgrades = await lockOrgUpgrades(tx, scope, orgUpgradeIds)
     const startedMs = performance.now()
     const reading = { orgUpgrades, targetsPerRound: options.targetsPerRound, unfinished }
-    const locked = await lockSiteUpgrades(tx, scope, { claims, changes, ...reading, ...limits })
+    const read = () => lockSiteUpgrades(tx, scope, { claims, changes, ...reading, ...limits })
+    const planned = await read()
+    const locked = (await replaceAbsent(tx, scope, planned, at)) ? await read() : planned
     const lookMs = performance.now() - startedMs
     if (leavesMuchGarbage(orgUpgrades, locked, options)) saveMemoryFor(SAVING_MS, 'some')
     // Of a large phase, each part of the round takes some dozens of milliseconds.

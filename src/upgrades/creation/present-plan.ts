@@ -46,6 +46,8 @@ export function presentPlan(request: UpgradeRequest, sitePlan: PlanParts): Upgra
     max_failure_percentage: maxFailurePercentage,
     stages: has(canStage),
     ...(downloads !== null && { downloads }),
+    // Groups have their devices, and a download phase those that have its image.
+    ...(downloads === null && scopes.phasing.percents !== null && { online_first: true as const }),
     ...(ranks.size > 0 && has(({ mac }) => ranks.has(mac)) && { ranked: true as const }),
     ...(p2p !== null && p2p.maxDownloads !== null && { max_downloads: p2p.maxDownloads }),
     ...(only !== null && { only: only.part }),

@@ -1,0 +1,68 @@
+import { sql } from 'kysely'
+import type { InOrg } from '../../access/scope.ts'
+import { type Tx, anyOf, json } from '../../platform/database/db.ts'
+import { noteUpgrades } from '../events/note-upgrades.ts'
+import type { Now } from '../site-upgrade-now.ts'
+import type { LockedSiteUpgrade } from '../store.ts'
+import { listAbsent } from './decide-absent.ts'
+import { type Replaced, noteReplaced } from './note-replaced.ts'
+
+/**
+ * Lets connected devices of later phases take the places of those of the open phase that are absent: an upgrade that was planned
+ * for the night would otherwise try out the version on devices that are switched off. The sizes of the phases stay. The caller has
+ * locked the site upgrades, and reads them again.
+ * @returns True if devices have changed their phases.
+ */
+export async function replaceAbsent(
+  tx: Tx,
+  scope: InOrg,
+  siteUpgrades: readonly LockedSiteUpgrade[],
+  at: Pick<Now, 'now' | 'nowMs'>,
+): Promise<boolean> {
+  const changed: LockedSiteUpgrade[] = []
+  for (const siteUpgrade of siteUpgrades) {
+    // A round that reads a portion may have passed the devices that take the places.
+    const absent = siteUpgrade.portion === null ? listAbsent(siteUpgrade, at) : []
+    if (absent.length === 0) continue
+    const replaced = await swapPlaces(tx, scope, siteUpgrade, absent)
+    if (replaced.length === 0) continue
+    const notes = json([{ reason: noteReplaced(siteUpgrade.currentPhase, replaced) }])
+    await sql`update site_upgrade set notes = notes || ${notes}::jsonb where org_id = ${scope.orgId} and id = ${siteUpgrade.id}`.execute(
+      tx,
+    )
+    changed.push(siteUpgrade)
+  }
+  noteUpgrades(tx, scope, changed)
+  return changed.length > 0
+}
+
+/** The first of the later phases come first, in the order of the plan. */
+async function swapPlaces(
+  tx: Tx,
+  { orgId }: InOrg,
+  { id, currentPhase }: Pick<LockedSiteUpgrade, 'id' | 'currentPhase'>,
+  absentIds: readonly string[],
+): Promise<Replaced[]> {
+  const { rows } = await sql<Replaced>`
+    with absent as (
+      select device_id, mac, phase, ordinal, row_number() over (order by ordinal) as place from upgrade_target
+      where org_id = ${orgId} and upgrade_id = ${id} and device_id = ${anyOf(absentIds)}
+    ), online as (
+      select target.device_id, target.mac, target.phase, target.ordinal, row_number() over (order by target.ordinal) as place
+      from upgrade_target target
+      join device_session session on session.device_id = target.device_id and session.connected
+      where target.org_id = ${orgId} and target.upgrade_id = ${id} and target.phase > ${currentPhase}
+        and target.state = 'planned' and target.attempt = 0
+      order by target.ordinal limit ${absentIds.length}
+    ), changed as (
+      select absent.device_id, online.phase, online.ordinal from absent join online using (place)
+      union all
+      select online.device_id, absent.phase, absent.ordinal from absent join online using (place)
+    ), updated as (
+      update upgrade_target target set phase = changed.phase, ordinal = changed.ordinal from changed
+      where target.org_id = ${orgId} and target.upgrade_id = ${id} and target.device_id = changed.device_id
+    )
+    select absent.mac as absent, online.mac as online from absent join online using (place) order by place
+  `.execute(tx)
+  return rows
+}
