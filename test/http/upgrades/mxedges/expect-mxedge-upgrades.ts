@@ -22,6 +22,12 @@ export async function readUpgrades({ db }: Context, orgId: string) {
 }
 export type Rows = Awaited<ReturnType<typeof readUpgrades>>
 
+/** Returns everything but the names of the upgrades. */
+export function withoutNames({ upgrades, ...rows }: Rows): Rows {
+  const unnamed = upgrades.map((upgrade) => Object.assign({}, upgrade, { request: { ...upgrade.request, name: '' } }))
+  return { ...rows, upgrades: unnamed }
+}
+
 /** Counts, phases, approvals, clusters, and at most one upgrade of each appliance. */
 export function expectConsistent({ upgrades, targets }: Rows): void {
   const isTwice = (values: readonly unknown[]): boolean => new Set(values).size < values.length

@@ -10,7 +10,7 @@ import { addSite } from '../../../support/fleets/devices.ts'
 import { addCluster } from '../../../support/fleets/mxedges.ts'
 import type { TestOrg } from '../../../support/servers/server.ts'
 import { createTestClock } from '../../../support/test-clock.ts'
-import { expectConsistent, expectRest, expectTimes, readUpgrades } from './expect-mxedge-upgrades.ts'
+import { expectConsistent, expectRest, expectTimes, readUpgrades, withoutNames } from './expect-mxedge-upgrades.ts'
 import { useMxedgeUpgrades } from './mxedge-upgrades-harness.ts'
 import { randomRuns } from '../../../support/random-runs.ts'
 import { type ApplianceReply, type SimulatedAppliances, simulateAppliances } from './simulated-appliances.ts'
@@ -68,6 +68,10 @@ const changes = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({ does: fc.constant('move' as const), verb: fc.constantFrom('assign', 'unassign'), some }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ does: fc.constant('rename' as const), name: fc.constantFrom('Tunnels', 'Agents'), which }),
   },
 )
 const replies = fc.array(
@@ -171,7 +175,9 @@ async function change(world: World, step: Change): Promise<void> {
   }
   const id = ids[step.which]
   if (id === undefined) return
-  if (step.does === 'update') await call(world, 'PUT', `${inOrg}/upgrade/${id}`, requestOf(world, step.body))
+  if (step.does === 'rename')
+    expect(await call(world, 'PUT', `${inOrg}/upgrade/${id}`, { name: step.name })).toMatchObject({ status: 200 })
+  else if (step.does === 'update') await call(world, 'PUT', `${inOrg}/upgrade/${id}`, requestOf(world, step.body))
   else await call(world, 'POST', `${inOrg}/upgrade/${id}/${step.does}`, bodyOf(step, mxedge_ids))
 }
 
@@ -206,6 +212,7 @@ async function perform(world: World, step: Step): Promise<void> {
       return simulated.restart()
     case 'create':
     case 'update':
+    case 'rename':
     case 'pause':
     case 'resume':
     case 'retry':
@@ -266,6 +273,7 @@ it('whatever people do meanwhile, upgrades of appliances keep their limits, inst
       const after = await read(world)
       expectConsistent(after)
       expectRest(before, after)
+      if (step.every(({ does }) => does === 'rename')) expect(withoutNames(after)).toEqual(withoutNames(before))
       await expectShown(world)
     }
     await finish(world)
