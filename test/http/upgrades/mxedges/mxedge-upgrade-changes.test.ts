@@ -361,7 +361,9 @@ describe('PUT', () => {
     const { gates, ...read } = await find(given.world, id)
     expect(gates[0]).toMatchObject({ phase: 1, gate: { max_failure_percentage: 5 } })
     const { status, body } = await put(id, { ...read, gates, max_failure_percentage: 20 })
-    expect([status, body]).toMatchObject([200, { ...read, max_failure_percentage: 20 }])
+    // The new plan starts now, like the one before.
+    const replanned = { ...read, start_time: expect.any(Number), max_failure_percentage: 20 }
+    expect([status, body]).toMatchObject([200, replanned])
     expect(body.gates[0]).toMatchObject({ phase: 1, gate: { max_failure_percentage: 20 } })
     const others = { id: randomUUID(), status: 'completed', phase: 2, created_time: 1, stop_reason: 'enough' }
     for (const [field, value] of Object.entries(others))
