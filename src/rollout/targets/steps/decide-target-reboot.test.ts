@@ -52,6 +52,13 @@ describe('a rebooting target', () => {
     expect(decide({ ...rebooting, ...more }, seconds)).toEqual(decision)
   })
 
+  test('has arrived once it was connected for long enough, but as a Virtual Chassis only with all members', () => {
+    const chassis = (memberFirmware: readonly string[]) =>
+      decide({ ...rebooting, device: { ...updated, memberFirmware } }, 60 + 10 * MINUTE)
+    expect(chassis(['2.0', '2.0'])).toEqual(move('upgraded'))
+    expect(chassis(['2.0', '1.0'])).toEqual(move('verifying'))
+  })
+
   test('has more time as a switch, and most as a Virtual Chassis', () => {
     const until = (device: Partial<DeviceNow>) => decide({ ...rebooting, device: { ...offline, ...device } }, 100)
     expect(until({ type: 'switch' })).toEqual({ kind: 'wait', untilMs: ms(60 + 20 * MINUTE) })
