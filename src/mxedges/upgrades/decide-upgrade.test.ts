@@ -90,7 +90,7 @@ describe('an upgrade', () => {
     const world = newWorld([{ phase: 1, fate: 'refuses' }, { phase: 2 }], { max_failure_percentage: 5 })
     run(world)
     expect(statesOf(world)).toEqual(['failed', 'cancelled'])
-    expect(world.upgrade).toMatchObject({ status: 'failed', stopReason: 'more than 5 % of 2 devices failed' })
+    expect(world.upgrade).toMatchObject({ status: 'failed', stopReason: 'more than 5 % of 2 edge appliances failed' })
   })
 
   test('stops at more failures in a phase than its gate allows', () => {
@@ -106,7 +106,10 @@ describe('an upgrade', () => {
     const fleet = [{ phase: 1, fate: 'refuses' as const }, ...Array.from({ length: 30 }, () => ({ phase: 2 }))]
     const world = newWorld(fleet, { gates: [gate, gate], max_failure_percentage: 5 })
     run(world, { resume: false })
-    expect(world.upgrade.hold).toMatchObject({ by: 'gate', reason: '1 of 1 devices of phase 1 failed, more than 5 %' })
+    expect(world.upgrade.hold).toMatchObject({
+      by: 'gate',
+      reason: '1 of 1 edge appliances of phase 1 failed, more than 5 %',
+    })
     run(world)
     expect(world.upgrade).toMatchObject({ status: 'completed', hold: null })
   })

@@ -1,5 +1,5 @@
 import { leastOf } from '../../platform/extremes.ts'
-import { findHoldReason } from '../../rollout/gates/decide-hold.ts'
+import { findHoldReason, ofAppliances } from '../../rollout/gates/decide-hold.ts'
 import { holdOf, waitEndMs } from '../../rollout/gates/decide-wait.ts'
 import { decideOutcome } from '../../rollout/rounds/decide-outcome.ts'
 import { countByPhase, countReleased, isHardFailure, isSuccess } from '../../rollout/rounds/decide-step.ts'
@@ -89,7 +89,7 @@ export function decideUpgrade<T extends MxedgeTargetNow>(
   }
   const begun = { ...current, status: 'upgrading' as const, phaseOpenedMs: current.phaseOpenedMs ?? at.nowMs }
   const round = decideTargets(begun, at)
-  const reason = begun.stopping === null ? findStopReason(round.hardFailures, upgrade.plan) : null
+  const reason = begun.stopping === null ? findStopReason(round.hardFailures, upgrade.plan, ofAppliances) : null
   if (reason === null) return finishRound(begun, round, at)
   const stopped = { ...begun, stopping: 'failed' as const, stopReason: reason, hold: null }
   return { ...finishRound(stopped, decideTargets(stopped, at), at), isStopped: true }
@@ -236,7 +236,8 @@ function passGate(
   at: Pick<Now, 'now' | 'nowMs'>,
 ): Partial<MxedgeUpgradeChange> {
   const { currentPhase, gatePassed, plan } = upgrade
-  const reason = gatePassed >= currentPhase ? null : findHoldReason(currentPhase, { failures, upgraded }, plan)
+  const reason =
+    gatePassed >= currentPhase ? null : findHoldReason(currentPhase, { failures, upgraded }, plan, ofAppliances)
   const wait = reason === null ? findPhaseWait(upgrade, at.now) : { by: 'gate' as const, reason }
   if (wait !== null) return { hold: holdOf(wait, at) }
   return { currentPhase: currentPhase + 1, phaseOpenedMs: at.nowMs }

@@ -1,4 +1,5 @@
 import { listApproved, listHurried } from '../../rollout/gates/approvals.ts'
+import { ofAppliances } from '../../rollout/gates/decide-hold.ts'
 import {
   type StartNow,
   type Wait,
@@ -30,7 +31,8 @@ export function findStartWait({
 /** Returns what the gate after the open phase waits for, whatever its results are; null: the next phase may open. */
 export function findPhaseWait({ plan, approvals, gatePassed, currentPhase }: GatedUpgrade, now: Date): Wait | null {
   const [approved, hurried] = [listApproved(approvals, undefined), listHurried(approvals, undefined)]
-  return findWait(currentPhase, { sizes: plan.phase_sizes, gates: plan.gates, gatePassed, approved, hurried }, now)
+  const { phase_sizes: sizes, gates } = plan
+  return findWait(currentPhase, { units: ofAppliances.units, sizes, gates, gatePassed, approved, hurried }, now)
 }
 
 type Held = Pick<GatedUpgrade, 'currentPhase'> & { readonly hold: UpgradeHold | null }

@@ -13,14 +13,16 @@ export interface PhaseResults {
   readonly upgraded: CountsByPhase
 }
 
-/** The verbs for the devices of a phase, in texts. */
+/** The words for the devices of a phase, in texts. */
 interface Words {
   readonly phase: string
   readonly done: string
+  readonly units: string
 }
 
-const ofReboots: Words = { phase: 'phase', done: 'were upgraded' }
-export const ofDownloads: Words = { phase: 'download phase', done: 'have downloaded' }
+const ofReboots: Words = { phase: 'phase', done: 'were upgraded', units: 'devices' }
+export const ofAppliances: Words = { ...ofReboots, units: 'edge appliances' }
+export const ofDownloads: Words = { phase: 'download phase', done: 'have downloaded', units: 'devices' }
 
 export function wordsOf(of: UpgradeHold['of']): Words {
   return of === 'downloads' ? ofDownloads : ofReboots
@@ -48,10 +50,10 @@ export function findHoldReason(
   const { max_failure_percentage: percent, min_upgraded: atLeast, min_success_percentage: share } = gate
   const failed = failures[phase] ?? 0
   if (exceedsPercentage(failed, percent, size))
-    return `${failed} of ${size} devices of ${words.phase} ${phase} failed, more than ${percent} %`
+    return `${failed} of ${size} ${words.units} of ${words.phase} ${phase} failed, more than ${percent} %`
   const succeeded = upgraded[phase] ?? 0
   if (share !== undefined && 100 * succeeded < share * size)
-    return `${succeeded} of ${size} devices of ${words.phase} ${phase} ${words.done}, less than ${share} %`
+    return `${succeeded} of ${size} ${words.units} of ${words.phase} ${phase} ${words.done}, less than ${share} %`
   const tooFew = succeeded < Math.min(atLeast, size)
-  return tooFew ? `${succeeded} of ${size} devices of ${words.phase} ${phase} ${words.done}` : null
+  return tooFew ? `${succeeded} of ${size} ${words.units} of ${words.phase} ${phase} ${words.done}` : null
 }

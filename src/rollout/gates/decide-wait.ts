@@ -9,6 +9,8 @@ import { type OrgPhasePlan, type PhaseGate, START_PHASE, type StartGate, type Up
 interface Gates {
   /** They are gates between phases of the downloads. Absent: of the reboots. */
   readonly of?: 'downloads'
+  /** What is upgraded, in texts. Absent: devices. */
+  readonly units?: string
   /** Targets by phase. */
   readonly sizes: readonly number[]
   readonly gates: OrgPhasePlan['gates']
@@ -82,8 +84,8 @@ export function findWaitingGate(phase: number, { sizes, gates }: Pick<Gates, 'si
  * @param phase The phase that has ended, from 1.
  */
 export function findWait(phase: number, state: Gates, now: Date): Wait | null {
-  const { of, sizes, gates, gatePassed, approved } = state
-  const ended = endOf(phase, { of, isEmptied: gates?.[phase - 1]?.emptied === true })
+  const { of, units, sizes, gates, gatePassed, approved } = state
+  const ended = endOf(phase, { of, units, isEmptied: gates?.[phase - 1]?.emptied === true })
   const notBeforeS = findInstant(phase, state, now)
   // The instant is the earliest start of the next phase, so it applies after a phase without devices too.
   const instant = notBeforeS === null ? null : waitForTime(ended, { notBeforeS })
@@ -163,9 +165,13 @@ export function waitEndMs(
 /** @param isEmptied See PhaseGate.emptied. */
 export function endOf(
   phase: number,
-  { of, isEmptied }: { readonly of: UpgradeHold['of']; readonly isEmptied: boolean },
+  {
+    of,
+    units = 'devices',
+    isEmptied,
+  }: { readonly of: UpgradeHold['of']; readonly units?: string | undefined; readonly isEmptied: boolean },
 ): string {
-  return `${wordsOf(of).phase} ${phase} ${isEmptied ? 'has no devices' : 'ended'}`
+  return `${wordsOf(of).phase} ${phase} ${isEmptied ? `has no ${units}` : 'ended'}`
 }
 
 /** @param ended See endOf(). @param failure What the last call of the check gave, if it was not a decision. */

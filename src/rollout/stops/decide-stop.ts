@@ -45,10 +45,11 @@ export function findPhaseStopReason(
 export function findStopReason(
   failures: FailuresByPhase,
   plan: Pick<UpgradePlan, 'gates' | 'max_failure_percentage' | 'planned'>,
+  { units }: { readonly units: string } = { units: 'devices' },
 ): string | null {
   const { gates, max_failure_percentage: percent, planned } = plan
   const reason = findPhaseStopReason(failures, gates)
   if (reason !== null) return reason
   const total = Object.values(failures).reduce((sum, count) => sum + count, 0)
-  return exceedsPercentage(total, percent, planned) ? `more than ${percent} % of ${planned} devices failed` : null
+  return exceedsPercentage(total, percent, planned) ? `more than ${percent} % of ${planned} ${units} failed` : null
 }

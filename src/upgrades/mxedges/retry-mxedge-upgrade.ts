@@ -14,6 +14,7 @@ import { AppError, invalidField } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { presentMxedgeIds } from '../../rollout/events/present-named.ts'
 import { refuseRetryAtEnd } from '../../rollout/stops/decide-end.ts'
+import { ofAppliances } from '../../rollout/gates/decide-hold.ts'
 import { findStopReason } from '../../rollout/stops/decide-stop.ts'
 import { nameUpgrade } from '../../rollout/events/name-upgrade.ts'
 import { findRetryRefusal, planReopening } from '../../rollout/changes/plan-retry.ts'
@@ -49,7 +50,7 @@ export function retryMxedgeUpgrade(
     const { retried, skipped } = await selectPossible(tx, scope, { upgrade, wanted })
     if (retried.length === 0) return { retried: 0, skipped }
     const change = planReopening(upgrade, retried, { nowMs, hold: null })
-    const limit = findStopReason(change.hardFailures, upgrade.plan)
+    const limit = findStopReason(change.hardFailures, upgrade.plan, ofAppliances)
     if (limit !== null) throw new AppError('invalid', `The upgrade would stop again at once: ${limit}`)
     const retrying = { retried_at: epochS(now), retried_by: scope.actor.name }
     await beginTargetRuns(tx, scope, retried, { retrying, nowMs })

@@ -100,7 +100,7 @@ describe('an upgrade of real agents', () => {
     })
     const ended = await untilStatus(world, id, 'failed')
     expect((await fwUpdateOf(broken.id)).status_id).toBeGreaterThan(before.status_id)
-    expect(ended.stop_reason).toBe('more than 0 % of 3 devices failed')
+    expect(ended.stop_reason).toBe('more than 0 % of 3 edge appliances failed')
     expect(ended.counts).toMatchObject({ failed: 1, queued: 0, upgrading: 0 })
     const failed = (await targetsOf(world, id)).find(({ status }) => status === 'failed')
     expect(failed).toMatchObject({ mxedge_id: broken.id, reason: 'The package of tunterm 2.0.0 is damaged' })

@@ -47,7 +47,7 @@ it('one that waits at a gate has an alarm until it is resumed, and none while a 
   expect(await watch(id)).toEqual([])
   await given.act(id, 'resume')
   await given.play(await given.idsBy(id, 'queued'))
-  const text = 'The upgrade of edge appliances is held: 1 of 1 devices of phase 1 failed, more than 60 %'
+  const text = 'The upgrade of edge appliances is held: 1 of 1 edge appliances of phase 1 failed, more than 60 %'
   expect(await watch(id)).toMatchObject([{ type: 'upgrade_held', text, open: true }])
   await given.act(id, 'resume')
   expect(await watch(id)).toMatchObject([{ type: 'upgrade_held', open: false }])

@@ -143,7 +143,7 @@ describe('an upgrade of edge appliances', () => {
     const [first] = await given.idsBy(id, 'queued')
     await given.act(id, 'exclude', { mxedge_ids: [first] })
     await given.play()
-    const reason = 'phase 1 has no devices, after which a pause was requested'
+    const reason = 'phase 1 has no edge appliances, after which a pause was requested'
     expect(await find(given.world, id)).toMatchObject({ phase: 1, held: { by: 'gate', reason } })
     await given.act(id, 'resume')
     await given.play()
