@@ -167,6 +167,12 @@ test.each([
   ['is requested again where it was not sent', restoring('expired'), 2100, { ...request, failedAttempts: 2 }],
   ['is requested again where a stop took it back', restoring('cancelled'), 2100, { ...request, failedAttempts: 2 }],
   ['is given up where it can not be sent', { ...restoring('expired'), failedAttempts: 3 }, 2100, failed],
+  [
+    'is given up so with an absent member',
+    { ...restoring('expired', members('2.0', '')), failedAttempts: 3 },
+    2100,
+    failed,
+  ],
 ])('a restore %s', (_, target, seconds, decision) => {
   expect(decide(target, seconds, rollback)).toMatchObject(decision)
   // It leaves the device unchanged, so nothing that ends or pauses the upgrade prevents it, nor does it wait for a
