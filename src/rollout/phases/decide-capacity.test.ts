@@ -104,3 +104,10 @@ test('a device that is in flight may go on, and its further attempt takes no pla
   } as const
   expect(limitToCapacity([inFlight], { inFlight: 0, downloads: 0 })).toEqual([inFlight])
 })
+
+test('devices that are skipped or deferred take no place from those that begin after them', () => {
+  const ends = (['skipped', 'deferred'] as const).map((to) => ({ kind: 'move', to }) as const)
+  const steps = ends.flatMap((decision) => stepOf(targetIn('planned'), decision) ?? [])
+  expect(steps).toHaveLength(2)
+  expect(addBegun({ inFlight: 1, downloads: 1 }, steps)).toEqual({ inFlight: 1, downloads: 1 })
+})

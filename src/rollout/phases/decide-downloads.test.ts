@@ -103,6 +103,20 @@ describe('a device that downloads and reboots in one step, in a phase of the dow
   })
 })
 
+test('more failed downloads than a phase of the site tolerates stop its upgrade', () => {
+  const gate = { max_failures: 0, max_failure_percentage: null, min_upgraded: 0 }
+  const downloads = { strategy: 'canary', scope: 'site', phase_sizes: [1, 2], gates: [gate, gate] } as const
+  const failing: TargetNow = {
+    ...commanded('sent', { phase: 2, downloadPhase: 1, device: twoSteps }),
+    command: command('rejected', { kind: 'stage', refusal: 'bad', refusalIsFinal: true }),
+  }
+  const { siteUpgrade, isStopped } = decideNext(site([failing], { phase_scope: 'site', downloads }), now)
+  expect([siteUpgrade, isStopped]).toMatchObject([
+    { stopping: 'failed', stopReason: 'more than 0 failures in download phase 1' },
+    true,
+  ])
+})
+
 describe('the table of the states of a site upgrade whose downloads have phases', () => {
   const gate = { max_failures: null, max_failure_percentage: 0, min_upgraded: 1 }
   const downloads = { strategy: 'canary', scope: 'site', phase_sizes: [1, 2], gates: [gate, gate] } as const
