@@ -31,9 +31,11 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-/** Adds a webhook, and runs the workers until the test ends: not before, because they would route the event of its creation. */
+/** Adds a webhook, and runs the workers until the test ends. */
 async function addPulled(body: Record<string, unknown>): Promise<string> {
   const { id } = await harness.addWebhook({ type: 'pull', ...body })
+  // Former tests may have left the events of their changes, which would be routed to it.
+  await harness.ctx.db.deleteFrom('webhookOutbox').execute()
   const workers = await harness.start()
   onTestFinished(() => workers.stop())
   return id
