@@ -45,25 +45,25 @@ export async function runExpiry(ctx: Context, signal?: AbortSignal): Promise<voi
 }
 
 /**
- * Corrects the counts and due times of lanes. A lane may count messages that it does not have any more if its holder could
- * not say so, as after a crash. Any other wrong lane is a defect, which would have prevented messages from being sent and
- * is logged as an error.
+ * Corrects the counts and due times of lanes. After a crash a lane may count messages that it does not have any more, because its
+ * holder could not say so, or may have an expired lease: this chore may run before the start ends the leases of the previous run.
+ * Any other wrong lane is a defect, which would have prevented messages from being sent and is logged as an error.
  *
  * @returns The number of defects.
  * @throws Error if some lanes could not be corrected; all others are then.
  */
 export async function sweepLanes(ctx: Context): Promise<number> {
-  const [defects, recounted] = [[] as LaneKey[], [] as LaneKey[]]
+  const [defects, left] = [[] as LaneKey[], [] as LaneKey[]]
   const sweep = async (lane: LaneKey): Promise<void> => {
     const still = await inTx(ctx, (tx) => correctLane(tx, lane, ctx.clock.now()))
-    if (still !== undefined) (still.isDefect ? defects : recounted).push(lane)
+    if (still !== undefined) (still.isDefect ? defects : left).push(lane)
   }
   try {
     await eachInTurn(await listDoubtfulLanes(ctx.db, ctx.clock.now()), sweep, (error, { orgId, webhookId }) =>
       ctx.log.error({ err: error, orgId, webhookId }, 'a webhook lane could not be corrected; trying again later'),
     )
   } finally {
-    report(ctx, { defects, recounted })
+    report(ctx, { defects, left })
   }
   return defects.length
 }
@@ -78,11 +78,12 @@ async function correctLane(tx: Tx, lane: LaneKey, now: Date): Promise<DoubtfulLa
 
 interface SweptLanes {
   readonly defects: readonly LaneKey[]
-  readonly recounted: readonly LaneKey[]
+  /** Those that their holder has left as they were. */
+  readonly left: readonly LaneKey[]
 }
 
-function report(ctx: Context, { defects, recounted }: SweptLanes): void {
-  if (recounted.length > 0) ctx.log.info({ lanes: recounted.length }, 'webhook lanes counted messages that were gone')
+function report(ctx: Context, { defects, left }: SweptLanes): void {
+  if (left.length > 0) ctx.log.info({ lanes: left.length }, 'corrected webhook lanes that their holder had left')
   if (defects.length > 0) {
     ctx.log.error({ lanes: defects.length }, 'webhook lanes were out of step with their messages')
     ctx.wakes.wake('deliveries')

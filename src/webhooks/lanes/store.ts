@@ -283,7 +283,7 @@ export async function releaseStrayLeases(tx: Tx, stray: StrayLeases): Promise<nu
 }
 
 export interface DoubtfulLane extends LaneKey {
-  /** False if the lane only counts more messages than it has, as after a crash: it is served nevertheless. */
+  /** False if the lane only counts more messages than it has, or is not due because its lease has ended unnoticed, as after a crash. */
   readonly isDefect: boolean
 }
 
@@ -297,19 +297,20 @@ export async function listDoubtfulLanes(
   now: Date,
   only: LaneKey | null = null,
 ): Promise<DoubtfulLane[]> {
-  const isUnserved = sql`(m.first_due_at < l.due_from or coalesce(l.next_at, 'infinity') > ${nextAtOfFirst})`
+  const isMissed = sql`m.first_due_at < l.due_from`
+  const isLate = sql`coalesce(l.next_at, 'infinity') > ${nextAtOfFirst}`
   const { rows } = await sql<DoubtfulLane>`
     with counted as materialized (
       select webhook_id, count(*) as messages, min(due_at) as first_due_at from webhook_message
       where due_at >= '-infinity' and (${only?.webhookId ?? null}::uuid is null or webhook_id = ${only?.webhookId ?? null}::uuid)
       group by webhook_id
     )
-    select l.org_id, l.webhook_id, l.pending < coalesce(m.messages, 0) or coalesce(${isUnserved}, false) as is_defect
+    select l.org_id, l.webhook_id, l.pending < coalesce(m.messages, 0) or coalesce(${isMissed} or (${isLate} and l.lease_until is null), false) as is_defect
     from webhook_lane l join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
       left join counted m on m.webhook_id = l.webhook_id
     where (l.pending <> 0 or m.messages is not null) and (l.lease_until is null or l.lease_until <= ${now})
       and (${only?.orgId ?? null}::uuid is null or (l.org_id, l.webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid))
-      and (l.pending <> coalesce(m.messages, 0) or ${isUnserved})
+      and (l.pending <> coalesce(m.messages, 0) or ${isMissed} or ${isLate})
     order by l.org_id, l.webhook_id
   `.execute(reader)
   return rows

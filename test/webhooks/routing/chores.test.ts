@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Db } from '../../../src/platform/database/db.ts'
+import { addMs } from '../../../src/platform/time/clock.ts'
 import { preparePartitions } from '../../../src/platform/database/partitions.ts'
 import { keptDays } from '../../../src/webhooks/partitions.ts'
 import { sweepLanes } from '../../../src/webhooks/tasks.ts'
@@ -167,5 +168,26 @@ describe('sweepLanes', () => {
     await harness.ctx.db.updateTable('webhookLane').set({ leaseUntil: null, leasedBy: null }).execute()
     expect(await sweepLanes(harness.ctx)).toBe(0)
     expect(await harness.waiting()).toEqual({ messages: 1, pending: 1 })
+  })
+
+  it('serves a lane whose lease has expired with its holder, which is not a defect', async () => {
+    const webhook = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
+    await addMessage(webhook.id)
+    // Its holder knew of the message, so the lane did not have to become due for it.
+    const leased = { pending: 1, nextAt: null, leaseUntil: addMs(clock.now(), 60_000), leasedBy: uuidv7() }
+    await harness.ctx.db.updateTable('webhookLane').set(leased).execute()
+    clock.advance(120_000)
+    expect(await sweepLanes(harness.ctx)).toBe(0)
+    const lane = await harness.ctx.db.selectFrom('webhookLane').selectAll().executeTakeFirstOrThrow()
+    expect(lane).toMatchObject({ pending: 1, leaseUntil: null, leasedBy: null })
+    expect(lane.nextAt).not.toBeNull()
+  })
+
+  it('finds a defect of a lane although its lease has expired', async () => {
+    const webhook = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
+    await addMessage(webhook.id)
+    const leased = { pending: 0, nextAt: null, leaseUntil: clock.now(), leasedBy: uuidv7() }
+    await harness.ctx.db.updateTable('webhookLane').set(leased).execute()
+    expect(await sweepLanes(harness.ctx)).toBe(1)
   })
 })
