@@ -18,7 +18,7 @@ import {
 } from './rollout.ts'
 import { orgDownloadsOf } from './phases/store-downloads.ts'
 import { listHealth } from './targets/health/store.ts'
-import { listTooLow } from './targets/store-too-low.ts'
+import { listUnfit } from './targets/store-unfit.ts'
 import { listApproved } from './gates/approvals.ts'
 import { orgPhasesOf } from './phases/store.ts'
 import { type StartNow, countApproved } from './gates/decide-wait.ts'
@@ -201,9 +201,10 @@ export async function lockSiteUpgrades(
     return Object.assign(row, { portion, range })
   })
   const listed = await listTargets(tx, scope, asked, { changes, ...limits })
-  const tooLow = await listTooLow(tx, scope, listed)
+  const keptAbove = new Map(asked.map(({ id, plan }) => [id, plan.kept_above ?? []]))
+  const unfit = await listUnfit(tx, scope, listed, keptAbove)
   for (const target of listed)
-    if (tooLow.has(target.deviceId)) Object.assign(target, { tooLow: tooLow.get(target.deviceId) })
+    if (unfit.has(target.deviceId)) Object.assign(target, { unfit: unfit.get(target.deviceId) })
   const compared = new Set(asked.flatMap(({ id, plan }) => (plan.health === true ? [id] : [])))
   const inFlight = listed.filter(({ upgradeId, state }) => compared.has(upgradeId) && isInFlight(state))
   const health = await listHealth(tx, scope, inFlight)

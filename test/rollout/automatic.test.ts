@@ -324,6 +324,28 @@ describe('the versions of automatic upgrades', () => {
     expect(await state()).toMatchObject({ reason: 'runs 3.0.0, which is higher than 2.0.0' })
   })
 
+  it('lower no device that gets a higher one than the label while it waits for its window', async () => {
+    await tag(NEW, 'stable')
+    await updateSiteSetting(rollout.ctx, scopeOf(), {
+      auto_upgrade: { enabled: true },
+      maintenance_windows: [{ start: '05:00', end: '06:00' }],
+    })
+    await begin()
+    await pass(NIGHT_MS)
+    const [first] = rollout.devices(0)
+    if (first === undefined) throw new Error('no device')
+    await rollout.fleet.disconnect([first])
+    await rollout.fleet.connect([first], '3.0.0')
+    await pass(3 * HOUR_MS)
+    expect(await upgrades()).toMatchObject([{ status: 'completed', total: 2 }])
+    const targets = await rollout.ctx.db.selectFrom('upgradeTarget').select(['deviceId', 'state', 'reason']).execute()
+    expect(targets.find(({ deviceId }) => deviceId === first.id)).toMatchObject({
+      state: 'cancelled',
+      reason: 'runs 3.0.0, which is higher than 2.0.0',
+    })
+    expect(targets.map(({ state: one }) => one).toSorted()).toEqual(['cancelled', 'upgraded'])
+  })
+
   it('lower a device if they are named by model', async () => {
     await rollout.fleet.connect(rollout.devices(), NEW)
     await set({ enabled: true, version: 'stable', custom_versions: { [MODEL]: OLD } })

@@ -121,8 +121,8 @@ export interface TargetNow {
   readonly device: DeviceNow | null
   readonly command: CommandNow | null
   readonly download: DownloadNow | null
-  /** Why the image can't be installed on the version that the device runs now. Absent: it can. */
-  readonly tooLow?: string | undefined
+  /** Why the image can't, or must not, be installed on the version that the device runs now. Absent: it may. */
+  readonly unfit?: string | undefined
   /** Absent: its health is not compared, or not yet. */
   readonly health?: HealthNow | undefined
 }

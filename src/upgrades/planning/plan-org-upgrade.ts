@@ -2,8 +2,8 @@ import { AppError, invalidField } from '../../platform/errors.ts'
 import type { Steps } from '../../platform/queues/next-turn.ts'
 import { type NamedVersion, isReportOf } from '../../firmware/version-identity.ts'
 import { planHops } from './plan-hops.ts'
+import { findHigher } from '../../firmware/higher-version.ts'
 import { findTooLow } from '../../firmware/lowest-version.ts'
-import { findHigher } from './plan-lowest.ts'
 import { isSelected, type Selectable } from './plan-selection.ts'
 import { type CatalogEntry, findVersion, resolveVersion, versionLabels } from './plan-versions.ts'
 import { canStage } from '../../rollout/targets/steps/decide-order.ts'
@@ -26,6 +26,8 @@ export type DevicePlan<D> =
       readonly force: boolean
       /** The versions that it gets before. Absent: none. */
       readonly via?: readonly CatalogEntry[]
+      /** It keeps a higher version than that of the entry. Absent: it does not. */
+      readonly keepsHigher?: true
     }
   /** Meant by the request, but there is nothing to give it. */
   | { readonly kind: 'leave_out'; readonly device: D; readonly reason: string }
@@ -56,9 +58,10 @@ export function decideEntry<D extends UpgradeDevice>(
   if (higher !== null) return { kind: 'leave_out', device, reason: higher }
   if (device.upgradeRefusal !== null) return { kind: 'leave_out', device, reason: device.upgradeRefusal }
   const reason = findTooLow(device, entry, catalog)
-  if (reason === null) return { kind: 'upgrade', device, entry, force }
+  const plan = { kind: 'upgrade', device, entry, force, ...(keepsHigher && { keepsHigher }) } as const
+  if (reason === null) return plan
   const via = planHops(device, entry, catalog)
-  return via === null ? { kind: 'leave_out', device, reason } : { kind: 'upgrade', device, entry, force, via }
+  return via === null ? { kind: 'leave_out', device, reason } : { ...plan, via }
 }
 
 /**

@@ -227,7 +227,8 @@ function* planSiteInSteps(request: UpgradeRequest, sitePlan: LimitedSitePlan, fa
   const skipped = plans.filter(({ kind, device }) => kind === 'skip' && !busy.has(device.id)).length
   const p2p = planSiteP2p(request, sitePlan)
   yield
-  const plan = presentPlan(request, sitePlan)
+  const kept = listKept(plans)
+  const plan = { ...presentPlan(request, sitePlan), ...(kept.length > 0 && { kept_above: kept }) }
   yield
   const notes = noteSite(request, sitePlan)
   yield
@@ -249,6 +250,15 @@ function* planSiteInSteps(request: UpgradeRequest, sitePlan: LimitedSitePlan, fa
     // The engine visits it immediately, and waits for the start by itself.
     dueMs: planned === 0 ? null : nowMs,
   }
+}
+
+/** Lists the images that no device with a higher version gets. */
+function listKept(plans: SitePlan['plans']): readonly string[] {
+  return [
+    ...new Set(
+      plans.flatMap((plan) => (plan.kind === 'upgrade' && plan.keepsHigher === true ? [plan.entry.imageId] : [])),
+    ),
+  ]
 }
 
 function noteSite(request: UpgradeRequest, { times, plans, busy: others, reporting }: SitePlan): UpgradeNote[] {

@@ -39,10 +39,10 @@ describe('a planned or deferred target', () => {
     ['is cancelled when its device is gone', { ...planned, device: null }, move('cancelled', 'removed')],
     [
       'is cancelled if its device runs too low a version',
-      { ...planned, tooLow: 'runs 0.9' },
+      { ...planned, unfit: 'runs 0.9' },
       move('cancelled', 'runs 0.9'),
     ],
-    ['is deferred with too low a version', { ...planned, tooLow: 'runs 0.9', device: offline }, move('deferred')],
+    ['is deferred with too low a version', { ...planned, unfit: 'runs 0.9', device: offline }, move('deferred')],
   ])('%s', (_, target, decision) => {
     expect(decide(target)).toEqual(decision)
   })

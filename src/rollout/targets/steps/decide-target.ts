@@ -16,16 +16,16 @@ const wait: TargetDecision = { kind: 'wait' }
 export function decideTarget(target: TargetNow, rules: TargetRules): TargetDecision {
   const checked = checkHealthInstead(target, rules, decideNextStep(target, rules))
   const next = hopInstead(target, rules.stopping, checked)
-  return limitTo(rules.only, refuseTooLow(target, restoreInstead(target, rules, next)))
+  return limitTo(rules.only, refuseUnfit(target, restoreInstead(target, rules, next)))
 }
 
 /**
- * Ends a target instead of commanding its device to install an image that can't be installed on the version that it runs by now. That is
- * no failure: another upgrade finds its way through the versions in between.
+ * Ends a target instead of commanding its device to install an image that can't be installed on the version that it runs by now, or
+ * must not replace it. That is no failure: another upgrade finds its way through the versions in between.
  */
-function refuseTooLow({ tooLow }: TargetNow, decision: TargetDecision): TargetDecision {
+function refuseUnfit({ unfit }: TargetNow, decision: TargetDecision): TargetDecision {
   const installs = decision.kind === 'command' && installing.has(decision.order)
-  return installs && tooLow !== undefined ? { kind: 'move', to: 'cancelled', reason: tooLow } : decision
+  return installs && unfit !== undefined ? { kind: 'move', to: 'cancelled', reason: unfit } : decision
 }
 
 const installing: ReadonlySet<UpgradeOrder> = new Set(['upgrade', 'stage', 'activate'])

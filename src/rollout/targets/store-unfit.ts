@@ -1,25 +1,32 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
+import { findHigher } from '../../firmware/higher-version.ts'
 import { findTooLow } from '../../firmware/lowest-version.ts'
 import type { NamedVersion } from '../../firmware/version-identity.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
 import type { TargetNow } from './target.ts'
 
+type Asked = Pick<TargetNow, 'deviceId' | 'imageId' | 'device'> & { readonly upgradeId: string }
+
 /**
- * Returns why devices can't install the images of their targets on the versions that they run now, by device: a person, or the device
- * itself, may have gone back to an older version since the upgrade was planned. Only devices that can be commanded are examined.
+ * Returns why devices can't, or must not, install the images of their targets on the versions that they run now, by device: a person, or
+ * the device itself, may have changed the version since the upgrade was planned. Only devices that can be commanded are examined.
+ * @param keptAbove The images of each site upgrade that devices with a higher version do not get.
  */
-export async function listTooLow(
+export async function listUnfit(
   reader: Reader,
   scope: InOrg,
-  targets: readonly Pick<TargetNow, 'deviceId' | 'imageId' | 'device'>[],
+  targets: readonly Asked[],
+  keptAbove: ReadonlyMap<string, readonly string[]>,
 ): Promise<ReadonlyMap<string, string>> {
   const connected = targets.filter(({ device }) => device?.link === 'connected')
   const demanding = await listDemandingImages(reader, scope, [...new Set(connected.map(({ imageId }) => imageId))])
-  const asked = connected.filter(({ imageId }) => demanding.has(imageId))
+  const isKept = ({ upgradeId, imageId }: Asked): boolean => keptAbove.get(upgradeId)?.includes(imageId) === true
+  const asked = connected.filter((target) => demanding.has(target.imageId) || isKept(target))
+  const keeping = new Set(asked.filter(isKept).map(({ deviceId }) => deviceId))
   const examined = await listExamined(reader, scope, asked)
   const catalogs = await listCatalogs(reader, scope, [...new Set(examined.map(({ model }) => model))])
-  return new Map(examined.flatMap((one) => tooLowOf(one, catalogs.get(one.model) ?? [])))
+  return new Map(examined.flatMap((one) => unfitOf(one, catalogs.get(one.model) ?? [], keeping.has(one.deviceId))))
 }
 
 /** Returns those of the images that can't be installed from every version. Most catalogs have none. */
@@ -43,7 +50,7 @@ interface Examined {
   readonly deviceId: string
   readonly model: string
   readonly version: string
-  readonly minVersion: string
+  readonly minVersion: string | null
   readonly firmware: string | null
   readonly members: readonly { readonly firmware: string }[] | null
 }
@@ -62,7 +69,7 @@ async function listExamined(
     join device on device.org_id = ${orgId} and device.id = target.device_id
     join device_status status on status.org_id = device.org_id and status.device_id = device.id
     join firmware_version wanted on wanted.org_id = device.org_id and wanted.model = device.model
-      and wanted.image_id = target.image_id and wanted.min_version is not null
+      and wanted.image_id = target.image_id
   `.execute(reader)
   return rows
 }
@@ -83,9 +90,13 @@ async function listCatalogs(
   return Map.groupBy(rows, ({ model }) => model)
 }
 
-function tooLowOf(examined: Examined, catalog: readonly NamedVersion[]): (readonly [string, string])[] {
+function unfitOf(
+  examined: Examined,
+  catalog: readonly NamedVersion[],
+  keepsHigher: boolean,
+): (readonly [string, string])[] {
   const { deviceId, firmware, members } = examined
   const running = { fromVersion: firmware, memberVersions: (members ?? []).map((member) => member.firmware) }
-  const reason = findTooLow(running, examined, catalog)
+  const reason = findTooLow(running, examined, catalog) ?? (keepsHigher ? findHigher(running, examined, catalog) : null)
   return reason === null ? [] : [[deviceId, reason]]
 }

@@ -1,13 +1,12 @@
-import type { Running } from '../../firmware/lowest-version.ts'
-import { identifyVersion } from '../../firmware/version-identity.ts'
-import { areComparable, compareVersions } from '../../firmware/version-order.ts'
-import type { CatalogEntry } from './plan-versions.ts'
+import type { Running } from './lowest-version.ts'
+import { type NamedVersion, identifyVersion } from './version-identity.ts'
+import { areComparable, compareVersions } from './version-order.ts'
 
 /** Returns a reason if the device runs a higher version than the given one, or null. @param catalog The entries of its model. */
 export function findHigher(
   { fromVersion }: Pick<Running, 'fromVersion'>,
-  { version }: CatalogEntry,
-  catalog: readonly CatalogEntry[],
+  { version }: { readonly version: string },
+  catalog: readonly NamedVersion[],
 ): string | null {
   if (fromVersion === null) return null
   const running = identifyVersion(fromVersion, catalog)
