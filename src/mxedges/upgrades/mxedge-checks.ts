@@ -1,5 +1,6 @@
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { epochS } from '../../platform/time/clock.ts'
+import { ofAppliances } from '../../rollout/gates/decide-hold.ts'
 import type { CheckedUpgrades } from '../../rollout/gates/checked-upgrades.ts'
 import { appendHeld, appendMxedgeUpgradeChange } from './append-change.ts'
 import { mxedgeRows } from './store-checks.ts'
@@ -8,6 +9,7 @@ import { insertApproval, pauseUpgrade, resumeUpgrade } from './store-records.ts'
 /** The checks of upgrades of edge appliances. Their rounds end the waits for a time. */
 export const mxedgeUpgradeChecks: CheckedUpgrades = {
   rows: mxedgeRows,
+  units: ofAppliances.units,
   replaceHold: (tx, _scope, check, hold) => pauseUpgrade(tx, check, hold),
   async appendHeld(tx, scope, check, { hold, now: at }) {
     await appendHeld(tx, scope, { id: check.id, siteId: check.siteId, hold, at })

@@ -15,6 +15,8 @@ export interface OpenedGate {
 /** What the gates of one kind of upgrades need to call checks. In all functions the caller has locked the upgrade. */
 export interface CheckedUpgrades {
   readonly rows: CheckedRows
+  /** What is upgraded, for texts. */
+  readonly units: string
   /** Replaces why the upgrade waits. */
   replaceHold(tx: Tx, scope: OrgScope, check: DueCheck, hold: UpgradeHold): Promise<void>
   /** Tells that the upgrade waits for a person from now on. */

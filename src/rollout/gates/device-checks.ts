@@ -20,6 +20,7 @@ const openings = {
 /** The checks of upgrades of devices, and the ends of their waits for a time. */
 export const deviceUpgradeChecks: CheckedUpgrades = {
   rows: deviceRows,
+  units: wordsOf(undefined).units,
   async replaceHold(tx, scope, { id }, hold) {
     await replaceHold(tx, scope, id, hold)
     noteUpgrades(tx, scope, [{ orgUpgradeId: id, id: null }])

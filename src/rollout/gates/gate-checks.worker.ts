@@ -173,7 +173,7 @@ async function applyVerdict(
   await updateCheckDue(tx, check, kind.rows, verdict.kind === 'retry' ? nowMs + verdict.afterMs : null)
   if (verdict.kind === 'open') return kind.open(tx, scope, { check, note: verdict.note, now, nowMs })
   if (verdict.kind === 'retry') {
-    const ended = endOf(phase, { of: hold.of, isEmptied: check.isEmptied })
+    const ended = endOf(phase, { of: hold.of, units: kind.units, isEmptied: check.isEmptied })
     return kind.replaceHold(tx, scope, check, { ...hold, reason: waitForCheck(ended, verdict.failure) })
   }
   // The check has decided, or never will: the pause is that of a gate from now on.

@@ -103,6 +103,22 @@ it('a check that fails is called again after growing pauses, and finally left to
   expect((await read(id)).held).toMatchObject({ by: 'gate', reason: 'the check gave the status 503, 7 times' })
 })
 
+it('a phase that has lost its appliances waits for its check, and the text says so after a failed call, too', async () => {
+  checks.reply = { status: 503, body: {} }
+  const startTime = Math.floor(clock.now().getTime() / 1000) + 60
+  const body = given.tunterm({ ...canary, phase_gates: [gateOf()], start_time: startTime })
+  const { id } = await upgrade(given.world, body)
+  const { body: targets } = await given.world.call('GET', `${pathOf(given.world)}/${id}/targets`)
+  const first = targets.find(({ phase }: AnyJson) => phase === 1)
+  await given.act(id, 'exclude', { mxedge_ids: [first.mxedge_id] })
+  clock.advance(60_000)
+  await given.play()
+  expect(await ask()).toBe(1)
+  const failure = 'which gave the status 503 at attempt 1 of 7'
+  expect((await read(id)).held.reason).toBe(`phase 1 has no edge appliances and waits for its check, ${failure}`)
+  await given.act(id, 'cancel')
+})
+
 it('an answer that was lost with the process is asked for again once its lease has ended', async () => {
   const id = await createHeld()
   const dying: OutboundHttp = { ...outbound, send: () => Promise.reject(new Error('the process dies')) }
