@@ -47,9 +47,9 @@ export async function pullMessages(ctx: Context, scope: PlaceScope, request: Pul
   return inTx(ctx, async (tx) => {
     const { enabled, doc, secrets: sealed } = assertPulled(await lockWebhook(tx, scope, id))
     assertKnown(cursor, await lockPulledLane(tx, lane))
-    const pull: Pull = { after: cursor, now, enabled, limit, bytes: MAX_BYTES }
+    const pull: Pull = { after: cursor, enabled, limit, bytes: MAX_BYTES }
     const known = await listNumbered(tx, lane, pull)
-    if (known.length < limit) await numberMessages(tx, lane, { now, enabled, limit: limit - known.length })
+    if (known.length < limit) await numberMessages(tx, lane, { enabled, limit: limit - known.length })
     const found = await listNumbered(tx, lane, pull)
     const opened = openWebhookSecrets(ctx.secrets, id, sealed)
     const secrets = signingSecrets(opened, now).map(hmacKeysOf)

@@ -28,7 +28,6 @@ export async function lockPulledLane(tx: Tx, { orgId, webhookId }: LaneKey): Pro
 export interface Pull {
   /** Messages after this place. */
   readonly after: bigint
-  readonly now: Date
   /** False: of the messages that were not handed out yet, only pings are returned. */
   readonly enabled: boolean
   readonly limit: number
@@ -36,18 +35,21 @@ export interface Pull {
   readonly bytes: number
 }
 
-/** Gives places to the first due messages that have none. The lane must be locked by lockPulledLane. */
+/**
+ * Gives places to the first messages that have none, in the order of their times: those of a replay are due later, but a receiver that
+ * fetches has a pace of its own. The lane must be locked by lockPulledLane.
+ */
 export async function numberMessages(
   tx: Tx,
   { orgId, webhookId }: LaneKey,
-  { now, enabled, limit }: Pick<Pull, 'now' | 'enabled' | 'limit'>,
+  { enabled, limit }: Pick<Pull, 'enabled' | 'limit'>,
 ): Promise<void> {
   await sql`
     with numbered as (
       update webhook_message m set pull_seq = l.pull_seq + due.place
       from webhook_lane l, (
         select id, row_number() over (order by due_at, id) as place from webhook_message
-        where org_id = ${orgId} and webhook_id = ${webhookId} and pull_seq is null and due_at <= ${now}
+        where org_id = ${orgId} and webhook_id = ${webhookId} and pull_seq is null and due_at >= '-infinity'
           and (${enabled} or topic = 'ping')
         order by due_at, id limit ${limit}) due
       where l.org_id = ${orgId} and l.webhook_id = ${webhookId} and m.id = due.id

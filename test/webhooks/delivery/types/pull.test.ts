@@ -116,18 +116,20 @@ it('shows no message before one that was acknowledged, although it was committed
   expect(idsOf(await pull(id, first.cursor))).toEqual([early])
 })
 
-it('hands out no message before it is due, and delays none for it that is due', async () => {
+it('hands out all messages of a replay at once, and new ones in between', async () => {
   const { id } = await harness.addWebhook({ type: 'pull', topics: [] })
-  const [later, due] = [uuidv7(), uuidv7()]
-  await addMessages(id, [later, due])
-  const dueAt = addMs(clock.now(), 1000)
-  await harness.ctx.db.updateTable('webhookMessage').set({ dueAt }).where('id', '=', later).execute()
-  const first = await pull(id)
-  expect(idsOf(first)).toEqual([due])
-  clock.advance(999)
-  expect(idsOf(await pull(id, first.cursor))).toEqual([])
-  clock.advance(1)
-  expect(idsOf(await pull(id, first.cursor))).toEqual([later])
+  const ids = Array.from({ length: 120 }, () => uuidv7())
+  await addMessages(id, ids)
+  await ack(id, (await pull(id, 0n, 1000)).cursor)
+  clock.advance(1000)
+  const filter = { ids: null, topic: null, reason: null, start: null, end: null }
+  const { replayed } = await replayMessages(harness.ctx, harness.scope, { id, limits, status: 'delivered', filter })
+  expect(replayed).toBe(120)
+  const added = uuidv7()
+  await addMessages(id, [added])
+  const found = await pull(id, 0n, 1000)
+  expect(idsOf(found).filter((one) => one !== added)).toEqual(ids)
+  expect(idsOf(found).indexOf(added)).toBe(50)
 })
 
 it('hands out all messages in order after its receiver was called, also those that were tried or waited behind them', async () => {
