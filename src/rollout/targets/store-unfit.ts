@@ -6,7 +6,10 @@ import type { NamedVersion } from '../../firmware/version-identity.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
 import type { TargetNow } from './target.ts'
 
-type Asked = Pick<TargetNow, 'deviceId' | 'imageId' | 'device'> & { readonly upgradeId: string }
+/** The version of a target and its image, which other versions may share. */
+type Installing = Pick<TargetNow, 'deviceId' | 'imageId' | 'targetVersion'>
+
+type Asked = Installing & Pick<TargetNow, 'device'> & { readonly upgradeId: string }
 
 /**
  * Returns why devices can't, or must not, install the images of their targets on the versions that they run now, by device: a person, or
@@ -58,18 +61,18 @@ interface Examined {
 async function listExamined(
   reader: Reader,
   { orgId }: InOrg,
-  targets: readonly Pick<TargetNow, 'deviceId' | 'imageId'>[],
+  targets: readonly Installing[],
 ): Promise<readonly Examined[]> {
   if (targets.length === 0) return []
   const deviceIds = targets.map(({ deviceId }) => deviceId)
-  const imageIds = targets.map(({ imageId }) => imageId)
+  const versions = targets.map(({ targetVersion }) => targetVersion)
   const { rows } = await sql<Examined>`
     select device.id as device_id, device.model, wanted.version, wanted.min_version, status.firmware, status.members
-    from unnest(${deviceIds}::uuid[], ${imageIds}::uuid[]) as target (device_id, image_id)
+    from unnest(${deviceIds}::uuid[], ${versions}::text[]) as target (device_id, version)
     join device on device.org_id = ${orgId} and device.id = target.device_id
     join device_status status on status.org_id = device.org_id and status.device_id = device.id
     join firmware_version wanted on wanted.org_id = device.org_id and wanted.model = device.model
-      and wanted.image_id = target.image_id
+      and wanted.version = target.version
   `.execute(reader)
   return rows
 }

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { json } from '../../../src/platform/database/db.ts'
 import { MODEL, NEW, OLD, type SeededDevice } from '../../support/fleets/fleet.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { countAll, statusOf, useRollout } from '../harness.ts'
@@ -74,4 +75,16 @@ describe('a device that has gone back to a version from which the image can not 
       expect(commands).toEqual([{ kind: 'stage' }])
     })
   })
+})
+
+it('a version without a lowest one is installed from any, also if another version has the same image', async () => {
+  await rollout.seed([2])
+  await seedHop(rollout, MODEL)
+  const { db } = rollout.ctx
+  const entry = await db.selectFrom('firmwareVersion').selectAll().where('version', '=', NEW).executeTakeFirstOrThrow()
+  const renamed = { ...entry, version: `${NEW}.1`, minVersion: null, reported: json([NEW]) }
+  await db.insertInto('firmwareVersion').values(renamed).execute()
+  const { id } = await create({ version: renamed.version, strategy: 'big_bang' })
+  await rollout.play()
+  expect(countAll(await read(id))).toEqual({ upgraded: 2 })
 })
