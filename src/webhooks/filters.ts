@@ -4,7 +4,7 @@ import { flag, part } from '../http/lists/filters.ts'
 export const webhookFilters = {
   failing: flag({
     about:
-      'true if the service has disabled it, its last attempt failed, nobody has fetched its messages for a day, or messages to it were dropped within the last hour',
+      'true if the service has disabled it, its last attempt failed, with the type pull no message was acknowledged for a day, or messages to it were dropped within the last hour',
   }),
   name: part(),
 }

@@ -68,7 +68,7 @@ export interface WebhookLaneTable {
   vtime: Generated<number>
   failures: Generated<number>
   openUntil: Date | null
-  /** When the first of the failures was; with `pulled` since when nobody fetches, recorded after a day. */
+  /** When the first of the failures was; with `pulled` since when none has been acknowledged, recorded after a day. */
   failingSince: Date | null
   keyed: Generated<boolean>
   pulled: Generated<boolean>

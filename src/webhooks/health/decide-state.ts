@@ -20,7 +20,7 @@ export interface WebhookSigns {
   /** The time until which only pings are sent: the breaker is open, or the receiver has requested a pause. */
   readonly openUntil: Date | null
   readonly lastError: string | null
-  /** Since when its receiver has fetched nothing for more than a day; null if it fetches, or the messages are sent. */
+  /** Since when a receiver that should fetch has acknowledged nothing, if that is longer than a day; null for any other. */
   readonly unfetchedSince: Date | null
   /** When the last message was dropped, because too many waited. */
   readonly overflowedAt: Date | null
@@ -37,9 +37,9 @@ export const MAX_PARKED = 10_000
 
 /**
  * `disabled`: only pings are sent. `paused`: the receiver has requested a pause, or has failed so often that one probe
- * follows each pause.  `failing`: the last attempt failed, and others follow, or nobody fetches the messages. `overflowing`: the receiver accepts messages, but
- * others are dropped, because too many wait for the webhook or its organization. `idle`: the webhook has no topics, or none
- * that is sent yet, so no event becomes a message to it.
+ * follows each pause. `failing`: the last attempt failed, and others follow, or messages that are fetched were not acknowledged for a day.
+ * `overflowing`: the receiver accepts messages, but others are dropped, because too many wait for the webhook or its
+ * organization. `idle`: the webhook has no topics, or none that is sent yet, so no event becomes a message to it.
  */
 export type WebhookState = 'healthy' | 'idle' | 'overflowing' | 'failing' | 'paused' | 'disabled'
 

@@ -9,7 +9,7 @@ const states = ['working', 'failing', 'disabled'] as const
 
 const webhooks = metric({
   name: 'signalbox_webhooks',
-  help: 'Webhooks by state; failing: the last attempt failed, or nobody fetches the messages',
+  help: 'Webhooks by state; failing: the last attempt failed, or the receiver acknowledges none of the messages that it should fetch',
   kind: 'gauge',
   labels: { state: states },
 })
