@@ -122,11 +122,21 @@ export interface UpgradeHop {
   readonly up_ms?: number
 }
 
+/** The places in a phase that connected devices have taken from absent ones. */
+interface ReplacedPlaces {
+  readonly phase: number
+  readonly count: number
+  /** The MACs of the first of them, as in the text of the note. */
+  readonly named: readonly string[]
+}
+
 /** A device that was skipped, or (without a MAC) a warning about the whole site. */
 export interface UpgradeNote {
   readonly mac?: string
   /** Another upgrade had the device when this one was planned. Absent: any other note. */
   readonly kind?: 'in_another_upgrade'
+  /** Connected devices have taken the places of absent ones. Absent: any other note. */
+  readonly places?: ReplacedPlaces
   /** Only for display. */
   readonly reason: string
 }

@@ -1,4 +1,4 @@
-import { counted } from '../../platform/counted.ts'
+import type { UpgradeNote } from '../rollout.ts'
 
 /** Two devices that have changed their phases. */
 export interface Replaced {
@@ -10,10 +10,20 @@ export interface Replaced {
 /** The maximum number of pairs that a note names. */
 const MAX_NAMED = 20
 
-/** Returns the note about devices that have changed their phases. */
-export function noteReplaced(phase: number, replaced: readonly Replaced[]): string {
-  const pairs = replaced.slice(0, MAX_NAMED).map(({ absent, online }) => `${online} for ${absent}`)
-  const more = replaced.length > MAX_NAMED ? ` and ${replaced.length - MAX_NAMED} more` : ''
-  const were = counted(replaced.length, 'device was', 'devices were')
-  return `${were} not connected when phase ${phase} began, and changed places with others: ${pairs.join(', ')}${more}`
+/**
+ * Adds devices that have changed their phases to the notes of a site upgrade. Each phase has one note, because devices whose connections
+ * are lost again and again may change their phases as often.
+ */
+export function noteReplaced(
+  notes: readonly UpgradeNote[],
+  phase: number,
+  replaced: readonly Replaced[],
+): readonly UpgradeNote[] {
+  const before = notes.find(({ places }) => places?.phase === phase)
+  const count = (before?.places?.count ?? 0) + replaced.length
+  const pairs = replaced.map(({ absent, online }) => `${online} for ${absent}`)
+  const named = [...(before?.places?.named ?? []), ...pairs].slice(0, MAX_NAMED)
+  const more = count > MAX_NAMED ? ` and ${count - MAX_NAMED} more` : ''
+  const reason = `connected devices have taken the places of absent ones in phase ${phase}: ${named.join(', ')}${more}`
+  return [...notes.filter((note) => note !== before), { places: { phase, count, named }, reason }]
 }

@@ -26,14 +26,31 @@ export async function replaceAbsent(
     if (absent.length === 0) continue
     const replaced = await swapPlaces(tx, scope, siteUpgrade, absent)
     if (replaced.length === 0) continue
-    const notes = json([{ reason: noteReplaced(siteUpgrade.currentPhase, replaced) }])
-    await sql`update site_upgrade set notes = notes || ${notes}::jsonb where org_id = ${scope.orgId} and id = ${siteUpgrade.id}`.execute(
-      tx,
-    )
+    await updateNotes(tx, scope, siteUpgrade, replaced)
     changed.push(siteUpgrade)
   }
   noteUpgrades(tx, scope, changed)
   return changed.length > 0
+}
+
+async function updateNotes(
+  tx: Tx,
+  { orgId }: InOrg,
+  { id, currentPhase }: Pick<LockedSiteUpgrade, 'id' | 'currentPhase'>,
+  replaced: readonly Replaced[],
+): Promise<void> {
+  const { notes } = await tx
+    .selectFrom('siteUpgrade')
+    .select('notes')
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  await tx
+    .updateTable('siteUpgrade')
+    .set({ notes: json(noteReplaced(notes, currentPhase, replaced)) })
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .execute()
 }
 
 /** The first of the later phases come first, in the order of the plan. */

@@ -42,7 +42,8 @@ describe('a canary upgrade whose first devices are absent at its start', () => {
     expect((await rollout.read(id)).siteUpgrades.map(({ notes }) => notes)).toEqual([
       [
         {
-          reason: `1 device was not connected when phase 1 began, and changed places with others: ${replacement} for ${first}`,
+          places: { phase: 1, count: 1, named: [`${replacement} for ${first}`] },
+          reason: `connected devices have taken the places of absent ones in phase 1: ${replacement} for ${first}`,
         },
       ],
     ])
@@ -58,6 +59,23 @@ describe('a canary upgrade whose first devices are absent at its start', () => {
     await expectConsistent(rollout.ctx)
     expect(statusOf(await rollout.read(id))).toEqual(['completed'])
     expect([...rollout.fleet.flashes.values()]).toEqual(Array.from({ length: 8 }, () => 1))
+  })
+
+  it('has one note, also if devices leave again and again while the phase waits for its places', async () => {
+    await rollout.seed([6])
+    const { id } = await rollout.create({ strategy: 'canary', canary_phases: [50], max_in_flight: 1 })
+    await rollout.advance()
+    for (let times = 0; times < 4; times += 1) {
+      const [phase = []] = await phasesOf(id)
+      await rollout.fleet.disconnect(deviceOf(phase.at(-1)))
+      rollout.clock.advance(5000)
+      await rollout.advance()
+      await rollout.fleet.connect(deviceOf(phase.at(-1)))
+      await rollout.advance()
+    }
+    const [{ notes } = { notes: [] }] = (await rollout.read(id)).siteUpgrades
+    expect(notes).toMatchObject([{ places: { phase: 1, count: 4 } }])
+    await expectConsistent(rollout.ctx)
   })
 
   it('waits at its gate where the site has no other device, and keeps the devices of groups', async () => {
