@@ -35,8 +35,8 @@ export interface UpgradePlan {
   readonly rollback?: true
   /** Devices must be as healthy as before to count as upgraded. Absent: their connection is enough. */
   readonly health?: true
-  /** Images that devices with a higher version do not get, because a label chose them. Absent: none. */
-  readonly kept_above?: readonly string[]
+  /** The models whose devices keep a version above the planned one, because a label chose that. Absent: none. */
+  readonly keeps_higher?: readonly string[]
   /** Targets without those that were skipped when planning: the base of the percentage. */
   readonly planned: number
   readonly timezone: string

@@ -12,6 +12,7 @@ import { MODEL, NEW, OLD } from '../support/fleets/fleet.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { useRollout } from './harness.ts'
+import { MIDDLE, seedHop } from './hops/hop-images.ts'
 
 // It is Sunday, 12:00 UTC.
 const rollout = useRollout()
@@ -344,6 +345,38 @@ describe('the versions of automatic upgrades', () => {
       reason: 'runs 3.0.0, which is higher than 2.0.0',
     })
     expect(targets.map(({ state: one }) => one).toSorted()).toEqual(['cancelled', 'upgraded'])
+  })
+
+  it('lower no device that gets a higher one on its way through other versions to the label', async () => {
+    await seedHop(rollout, MODEL)
+    await tag(NEW, 'stable')
+    const maintenance_windows = [{ start: '05:00', end: '06:00' }]
+    await updateSiteSetting(rollout.ctx, scopeOf(), { auto_upgrade: { enabled: true }, maintenance_windows })
+    await begin()
+    await pass(NIGHT_MS)
+    await rollout.fleet.disconnect(rollout.devices())
+    await rollout.fleet.connect(rollout.devices(), '3.0.0')
+    await pass(3 * HOUR_MS)
+    const targets = await rollout.ctx.db.selectFrom('upgradeTarget').select(['state', 'reason']).execute()
+    const kept = { state: 'cancelled', reason: `runs 3.0.0, which is higher than ${MIDDLE}` }
+    expect(targets).toEqual([kept, kept])
+  })
+
+  it('lower a device whose model names its version, also if another model gets the same image by a label', async () => {
+    await rollout.seed([{ devices: 1 }, { devices: 1, model: OTHER }])
+    await tag(NEW, 'stable')
+    const { siteId } = scopeOf()
+    await rollout.ctx.db.updateTable('device').set({ siteId }).where('model', '=', OTHER).execute()
+    await rollout.fleet.connect(rollout.devices(1), '3.0.0')
+    await set({ enabled: true, version: 'stable', custom_versions: { [OTHER]: NEW } })
+    await begin()
+    await pass(NIGHT_MS)
+    const targets = await rollout.ctx.db
+      .selectFrom('upgradeTarget')
+      .select(['model', 'state'])
+      .orderBy('model')
+      .execute()
+    expect(targets).toEqual([OTHER, MODEL].map((model) => ({ model, state: 'upgraded' })))
   })
 
   it('lower a device if they are named by model', async () => {

@@ -4,32 +4,31 @@ import { findHigher } from '../../firmware/higher-version.ts'
 import { findTooLow } from '../../firmware/lowest-version.ts'
 import type { NamedVersion } from '../../firmware/version-identity.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
-import type { TargetNow } from './target.ts'
+import type { LockedTarget } from './target-row.ts'
 
 /** The version of a target and its image, which other versions may share. */
-type Installing = Pick<TargetNow, 'deviceId' | 'imageId' | 'targetVersion'>
-
-type Asked = Installing & Pick<TargetNow, 'device'> & { readonly upgradeId: string }
+type Installing = Pick<LockedTarget, 'upgradeId' | 'deviceId' | 'imageId' | 'targetVersion'>
 
 /**
  * Returns why devices can't, or must not, install the images of their targets on the versions that they run now, by device: a person, or
  * the device itself, may have changed the version since the upgrade was planned. Only devices that can be commanded are examined.
- * @param keptAbove The images of each site upgrade that devices with a higher version do not get.
+ * @param keepsHigher The models of each site upgrade whose devices keep a higher version.
  */
 export async function listUnfit(
   reader: Reader,
   scope: InOrg,
-  targets: readonly Asked[],
-  keptAbove: ReadonlyMap<string, readonly string[]>,
+  targets: readonly (Installing & Pick<LockedTarget, 'device'>)[],
+  keepsHigher: ReadonlyMap<string, readonly string[]>,
 ): Promise<ReadonlyMap<string, string>> {
   const connected = targets.filter(({ device }) => device?.link === 'connected')
   const demanding = await listDemandingImages(reader, scope, [...new Set(connected.map(({ imageId }) => imageId))])
-  const isKept = ({ upgradeId, imageId }: Asked): boolean => keptAbove.get(upgradeId)?.includes(imageId) === true
-  const asked = connected.filter((target) => demanding.has(target.imageId) || isKept(target))
-  const keeping = new Set(asked.filter(isKept).map(({ deviceId }) => deviceId))
+  const modelsOf = (upgradeId: string): readonly string[] => keepsHigher.get(upgradeId) ?? []
+  const asked = connected.filter(({ upgradeId, imageId }) => demanding.has(imageId) || modelsOf(upgradeId).length > 0)
   const examined = await listExamined(reader, scope, asked)
   const catalogs = await listCatalogs(reader, scope, [...new Set(examined.map(({ model }) => model))])
-  return new Map(examined.flatMap((one) => unfitOf(one, catalogs.get(one.model) ?? [], keeping.has(one.deviceId))))
+  return new Map(
+    examined.flatMap((one) => unfitOf(one, catalogs.get(one.model) ?? [], modelsOf(one.upgradeId).includes(one.model))),
+  )
 }
 
 /** Returns those of the images that can't be installed from every version. Most catalogs have none. */
@@ -50,6 +49,7 @@ async function listDemandingImages(
 }
 
 interface Examined {
+  readonly upgradeId: string
   readonly deviceId: string
   readonly model: string
   readonly version: string
@@ -64,11 +64,12 @@ async function listExamined(
   targets: readonly Installing[],
 ): Promise<readonly Examined[]> {
   if (targets.length === 0) return []
+  const upgradeIds = targets.map(({ upgradeId }) => upgradeId)
   const deviceIds = targets.map(({ deviceId }) => deviceId)
   const versions = targets.map(({ targetVersion }) => targetVersion)
   const { rows } = await sql<Examined>`
-    select device.id as device_id, device.model, wanted.version, wanted.min_version, status.firmware, status.members
-    from unnest(${deviceIds}::uuid[], ${versions}::text[]) as target (device_id, version)
+    select target.upgrade_id, device.id as device_id, device.model, wanted.version, wanted.min_version, status.firmware, status.members
+    from unnest(${upgradeIds}::uuid[], ${deviceIds}::uuid[], ${versions}::text[]) as target (upgrade_id, device_id, version)
     join device on device.org_id = ${orgId} and device.id = target.device_id
     join device_status status on status.org_id = device.org_id and status.device_id = device.id
     join firmware_version wanted on wanted.org_id = device.org_id and wanted.model = device.model

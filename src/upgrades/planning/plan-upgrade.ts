@@ -227,8 +227,8 @@ function* planSiteInSteps(request: UpgradeRequest, sitePlan: LimitedSitePlan, fa
   const skipped = plans.filter(({ kind, device }) => kind === 'skip' && !busy.has(device.id)).length
   const p2p = planSiteP2p(request, sitePlan)
   yield
-  const kept = listKept(plans)
-  const plan = { ...presentPlan(request, sitePlan), ...(kept.length > 0 && { kept_above: kept }) }
+  const models = listKeeping(plans)
+  const plan = { ...presentPlan(request, sitePlan), ...(models.length > 0 && { keeps_higher: models }) }
   yield
   const notes = noteSite(request, sitePlan)
   yield
@@ -252,13 +252,10 @@ function* planSiteInSteps(request: UpgradeRequest, sitePlan: LimitedSitePlan, fa
   }
 }
 
-/** Lists the images that no device with a higher version gets. */
-function listKept(plans: SitePlan['plans']): readonly string[] {
-  return [
-    ...new Set(
-      plans.flatMap((plan) => (plan.kind === 'upgrade' && plan.keepsHigher === true ? [plan.entry.imageId] : [])),
-    ),
-  ]
+/** Lists the models whose devices keep a higher version. */
+function listKeeping(plans: SitePlan['plans']): readonly string[] {
+  const keeping = plans.filter((plan) => plan.kind === 'upgrade' && plan.keepsHigher === true)
+  return [...new Set(keeping.map(({ device }) => device.model))]
 }
 
 function noteSite(request: UpgradeRequest, { times, plans, busy: others, reporting }: SitePlan): UpgradeNote[] {
