@@ -321,4 +321,33 @@ describe.skipIf(noChromium !== null)(`webhooks in the console${noChromium === nu
     await waitUntil('the focus of the content', () => page.evaluate("document.activeElement.id === 'content'"))
     await context.close()
   })
+
+  it(
+    'shows since when nothing was acknowledged in the zone of the viewer, or of the site',
+    { timeout: WITHIN_MS },
+    async () => {
+      const body = { name: 'Nightly', type: 'pull', topics: ['audits'] }
+      const { body: site } = await world.call('POST', `${world.path}/sites`, {
+        body: { name: 'Edo', timezone: 'Asia/Tokyo' },
+      })
+      const { body: ofSite } = await world.call('POST', `/sites/${site.id}/webhooks`, { body })
+      const failingSince = new Date('2026-01-20T12:00:30Z')
+      const lanes = [await world.addWebhook(body), ofSite.id]
+      await world.ctx.db.updateTable('webhookLane').set({ failingSince }).where('webhookId', 'in', lanes).execute()
+      const { page, context } = await world.enter(world.org, world.path)
+      // The viewer is in Berlin.
+      const reason = (time: string) => page.getByText(new RegExp(`no message since 20 Jan.*, ${time}, and`))
+      for (const [search, time] of [
+        ['', '13:00:30 CET'],
+        [`site=${site.id}&`, '21:00:30 GMT.9'],
+      ] as const) {
+        await page.goto(`${world.path}/webhooks?${search}failing=true`)
+        await reason(time).waitFor()
+        await page.getByRole('link', { name: 'Nightly' }).click()
+        await page.getByRole('heading', { name: 'Nightly' }).waitFor()
+        await reason(time).waitFor()
+      }
+      await context.close()
+    },
+  )
 })

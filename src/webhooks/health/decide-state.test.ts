@@ -72,7 +72,7 @@ it('says since when nobody fetches its messages, also while others are dropped',
   const unfetched = { ...signs, pending: 3, unfetchedSince: new Date('2026-11-20T12:00:30Z'), overflowedAt: now }
   expect(decideState(unfetched, now)).toEqual({
     state: 'failing',
-    reason: 'The receiver has acknowledged no message since 2026-11-20 12:00 UTC, and 3 messages wait',
+    reason: 'The receiver has acknowledged no message since 2026-11-20T12:00:30.000Z, and 3 messages wait',
   })
   expect(decideState({ ...unfetched, enabled: false }, now).state).toBe('disabled')
 })

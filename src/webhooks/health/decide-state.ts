@@ -69,8 +69,8 @@ export function decideState(signs: WebhookSigns, now: Date): DecidedState {
   if (!enabled) return { state: 'disabled', reason: `${disabledText(disabledWhy)}, and ${waiting}` }
   const last = lastError === null ? '' : `: ${lastError}`
   if (signs.unfetchedSince !== null) {
-    const since = signs.unfetchedSince.toISOString().slice(0, 16).replace('T', ' ')
-    return { state: 'failing', reason: `The receiver has acknowledged no message since ${since} UTC, and ${waiting}` }
+    const since = signs.unfetchedSince.toISOString()
+    return { state: 'failing', reason: `The receiver has acknowledged no message since ${since}, and ${waiting}` }
   }
   if (failures === 0) {
     if (openUntil === null || (isLimited && pending === 0)) return decideWorking(signs, now)

@@ -9,6 +9,7 @@ import { MoreButton } from '../../display/layout/more-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
+import { localText } from '../../display/times/local-text.ts'
 import { SearchSelect } from '../../display/forms/search-select.tsx'
 import { siteChoices, useSites } from '../../orgs/sites.ts'
 import { REFRESH_MS, useWebhookCalls, useWebhookHealth } from '../use-webhooks.ts'
@@ -221,6 +222,7 @@ interface WebhookRowProps {
 
 function WebhookRow({ place, webhook, search }: WebhookRowProps) {
   const health = useWebhookHealth(place, webhook.id, HEALTH_MS).data
+  const zone = useSites(place.orgId).data?.get(search.site ?? '')?.timezone
   const words = health && healthWordsOf(health)
   return (
     <li className="upgrade-row">
@@ -233,7 +235,7 @@ function WebhookRow({ place, webhook, search }: WebhookRowProps) {
           {titleOf(webhook)}
         </Link>
         <span className="muted one-line">{textIn(webhook, 'url')}</span>
-        {health?.reason !== undefined && <span>{health.reason}</span>}
+        {health?.reason !== undefined && <span>{localText(health.reason, zone)}</span>}
       </span>
       <span className="muted">{webhook.topics.join(', ')}</span>
       <span className="upgrade-figures muted">{health === undefined ? '' : `${pendingText(health)} waiting`}</span>

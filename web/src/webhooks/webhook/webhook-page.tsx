@@ -8,6 +8,7 @@ import { ProblemNote } from '../../display/layout/notices.tsx'
 import { PageTitle } from '../../display/layout/page-title.tsx'
 import { QueryView } from '../../display/layout/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
+import { localText } from '../../display/times/local-text.ts'
 import { MissingWebhook } from '../missing-webhook.tsx'
 import { parkedText } from '../parked.ts'
 import { useWebhook, useWebhookCalls, useWebhookHealth } from '../use-webhooks.ts'
@@ -48,7 +49,7 @@ export function WebhookPage() {
       {(webhook) => (
         <>
           <WebhookTitle place={place} webhook={webhook} health={health} mayWrite={mayWrite} />
-          {health?.reason !== undefined && <p className="note">{health.reason}</p>}
+          {health?.reason !== undefined && <p className="note">{localText(health.reason, zone)}</p>}
           <div className="columns">
             {health !== undefined && <HealthPanel place={place} id={webhookId} health={health} />}
             <FactsPanel webhook={webhook} zone={zone} />
