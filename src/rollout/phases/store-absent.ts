@@ -4,6 +4,7 @@ import { type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { noteUpgrades } from '../events/note-upgrades.ts'
 import type { Now } from '../site-upgrade-now.ts'
 import type { LockedSiteUpgrade } from '../store.ts'
+import { versionRun } from '../targets/store-versions.ts'
 import { listAbsent } from './decide-absent.ts'
 import { type Replaced, noteReplaced } from './note-replaced.ts'
 
@@ -53,7 +54,7 @@ async function updateNotes(
     .execute()
 }
 
-/** The first of the later phases come first, in the order of the plan. */
+/** The first of the later phases come first, in the order of the plan; those that run the version by now would try out nothing. */
 async function swapPlaces(
   tx: Tx,
   { orgId }: InOrg,
@@ -68,8 +69,10 @@ async function swapPlaces(
       select target.device_id, target.mac, target.phase, target.ordinal, row_number() over (order by target.ordinal) as place
       from upgrade_target target
       join device_session session on session.device_id = target.device_id and session.connected
+      join device_status status on status.org_id = target.org_id and status.device_id = target.device_id
       where target.org_id = ${orgId} and target.upgrade_id = ${id} and target.phase > ${currentPhase}
         and target.state = 'planned' and target.attempt = 0
+        and (target.force or ${versionRun('target', 'status.firmware')} is distinct from target.target_version)
       order by target.ordinal limit ${absentIds.length}
     ), changed as (
       select absent.device_id, online.phase, online.ordinal from absent join online using (place)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { NEW } from '../../support/fleets/fleet.ts'
 import { expectConsistent } from '../expect-consistent.ts'
 import { countAll, statusOf, useRollout } from '../harness.ts'
 
@@ -59,6 +60,18 @@ describe('a canary upgrade whose first devices are absent at its start', () => {
     await expectConsistent(rollout.ctx)
     expect(statusOf(await rollout.read(id))).toEqual(['completed'])
     expect([...rollout.fleet.flashes.values()]).toEqual(Array.from({ length: 8 }, () => 1))
+  })
+
+  it('begins with none that runs the version by now', async () => {
+    await rollout.seed([4])
+    const { id } = await rollout.create({ strategy: 'canary', canary_phases: [25, 50], start_datetime: inAnHour() })
+    const [[first] = [], [second] = [], [third] = []] = await phasesOf(id)
+    await rollout.fleet.disconnect([...deviceOf(first), ...deviceOf(second)])
+    await rollout.fleet.connect(deviceOf(second), NEW)
+    rollout.clock.advance(HOUR_MS)
+    await rollout.advance()
+    expect((await phasesOf(id)).slice(0, 2)).toEqual([[third], [second]])
+    await expectConsistent(rollout.ctx)
   })
 
   it('has one note, also if devices leave again and again while the phase waits for its places', async () => {
