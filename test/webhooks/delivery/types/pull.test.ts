@@ -130,6 +130,10 @@ it('hands out all messages of a replay at once, and new ones in between', async 
   const found = await pull(id, 0n, 1000)
   expect(idsOf(found).filter((one) => one !== added)).toEqual(ids)
   expect(idsOf(found).indexOf(added)).toBe(50)
+  // Messages that it has fetched already delay no replay to a receiver that is called.
+  const body = { type: 'http-post', url: 'https://hooks.example' }
+  await updateWebhook(harness.ctx, harness.scope, { id, body, outbound: harness.outbound })
+  expect((await lane(id)).replaysUntil).toBeNull()
 })
 
 it('hands out all messages in order after its receiver was called, also those that were tried or waited behind them', async () => {
