@@ -202,7 +202,9 @@ export async function lockSiteUpgrades(
   })
   const listed = await listTargets(tx, scope, asked, { changes, ...limits })
   const keepsHigher = new Map(asked.map(({ id, plan }) => [id, plan.keeps_higher ?? []]))
-  const unfit = await listUnfit(tx, scope, listed, keepsHigher)
+  // Most organizations need no look-up.
+  const mayBeUnfit = asked.some(({ hasLowest, plan }) => hasLowest || plan.keeps_higher !== undefined)
+  const unfit = mayBeUnfit ? await listUnfit(tx, scope, listed, keepsHigher) : new Map<string, string>()
   for (const target of listed)
     if (unfit.has(target.deviceId)) Object.assign(target, { unfit: unfit.get(target.deviceId) })
   const compared = new Set(asked.flatMap(({ id, plan }) => (plan.health === true ? [id] : [])))
@@ -249,6 +251,11 @@ async function lockClaimed(tx: Tx, scope: OrgScope, claims: readonly SiteUpgrade
         string | null
       >`(select name from site where site.org_id = site_upgrade.org_id and site.id = site_upgrade.site_id)`.as(
         'siteName',
+      ),
+    )
+    .select(
+      sql<boolean>`exists (select from firmware_version where org_id = ${scope.orgId} and min_version is not null)`.as(
+        'hasLowest',
       ),
     )
     .innerJoin(claimed.as('claim'), (on) =>
