@@ -8,7 +8,8 @@ import { presentPhase } from '../phases/present-phase.ts'
 import { insertApproval } from '../phases/store.ts'
 import type { CheckedUpgrades, OpenedGate } from './checked-upgrades.ts'
 import { wordsOf } from './decide-hold.ts'
-import { type DueCheck, deviceRows, endHold, replaceHold } from './store-checks.ts'
+import { appendHeld } from './hold-upgrade.ts'
+import { deviceRows, endHold, replaceHold } from './store-checks.ts'
 import { releaseGates, resumeSiteUpgrades } from './store-hold.ts'
 
 /** What opens a gate without a person. */
@@ -25,12 +26,7 @@ export const deviceUpgradeChecks: CheckedUpgrades = {
     await replaceHold(tx, scope, id, hold)
     noteUpgrades(tx, scope, [{ orgUpgradeId: id, id: null }])
   },
-  async appendHeld(tx, scope, check, { hold: { reason }, now }) {
-    const { id } = check
-    const message = `Upgrade ${id} held: ${reason}`
-    const held = { type: 'UPGRADE_HELD', upgrade_id: id, ...phaseOf(check), reason, message } as const
-    await appendUpgradeChange(tx, scope, held, now)
-  },
+  appendHeld: (tx, scope, { id, phase }, held) => appendHeld(tx, scope, id, { ...held, phase }),
   async open(tx, scope, opened) {
     await passGate(tx, scope, { ...opened, by: 'check' })
     await appendOpening(tx, scope, { ...opened, by: 'check' })
@@ -61,12 +57,13 @@ async function passGate(tx: Tx, scope: OrgScope, { check, by, note, now, nowMs }
 async function appendOpening(tx: Tx, scope: OrgScope, { check, by, note, now }: Opening): Promise<void> {
   const { id, phase, of } = check
   const { type, message } = openings[by]
-  const opened = { type, upgrade_id: id, ...phaseOf(check), ...(note !== null && { note }) } as const
+  const opened = {
+    type,
+    upgrade_id: id,
+    ...presentPhase({ phase, of: of ?? undefined }),
+    ...(note !== null && { note }),
+  } as const
   const words = `${wordsOf(of ?? undefined).phase} ${phase} of upgrade ${id}`
   await appendUpgradeChange(tx, scope, { ...opened, message: message(words) }, now)
   wakeAfterCommit(tx, 'rollouts')
-}
-
-function phaseOf({ phase, of }: DueCheck) {
-  return presentPhase({ phase, of: of ?? undefined })
 }

@@ -64,7 +64,8 @@ export function createGateChecks(ctx: Context, outbound: OutboundHttp, kind: Che
   const calls = new Map<Promise<void>, string>()
 
   function begin(check: DueCheck, signal: AbortSignal): Promise<void> {
-    const ended = check.url === null ? endWait(ctx, kind, check) : askCheck(ctx, kind, { check, outbound, signal })
+    const { url } = check
+    const ended = url === null ? endWait(ctx, kind, check) : askCheck(ctx, kind, { check, url, outbound, signal })
     const call = ended
       .catch((error: unknown) => ctx.log.error({ err: error, upgrade_id: check.id }, 'A check of an upgrade failed'))
       .finally(() => calls.delete(call))
@@ -92,13 +93,13 @@ export function createGateChecks(ctx: Context, outbound: OutboundHttp, kind: Che
 
 interface Call {
   readonly check: DueCheck
+  readonly url: string
   readonly outbound: OutboundHttp
   readonly signal: AbortSignal
 }
 
-async function askCheck(ctx: Context, kind: CheckedUpgrades, { check, outbound, signal }: Call): Promise<void> {
-  const { orgId, id, phase, of, url, attempt, total, upgraded, failed } = check
-  if (url === null) return
+async function askCheck(ctx: Context, kind: CheckedUpgrades, { check, url, outbound, signal }: Call): Promise<void> {
+  const { orgId, id, phase, of, attempt, total, upgraded, failed } = check
   const question = {
     org_id: orgId,
     upgrade_id: id,

@@ -16,8 +16,17 @@ export async function holdUpgrade(
   { hold, phase, now }: Hold & { readonly now: Date },
 ): Promise<boolean> {
   if ((await pauseSiteUpgrades(tx, scope, id, hold)) === 0) return false
-  const { reason, of } = hold
+  await appendHeld(tx, scope, id, { hold, phase, now })
+  return true
+}
+
+/** Appends the event of an upgrade that waits at a gate. */
+export async function appendHeld(
+  tx: Tx,
+  scope: OrgScope,
+  id: string,
+  { hold: { reason, of }, phase, now }: Hold & { readonly now: Date },
+): Promise<void> {
   const held = { type: 'UPGRADE_HELD', upgrade_id: id, ...presentPhase({ phase, of }), reason } as const
   await appendUpgradeChange(tx, scope, { ...held, message: `Upgrade ${id} held: ${reason}` }, now)
-  return true
 }
