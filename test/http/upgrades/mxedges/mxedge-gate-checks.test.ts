@@ -42,12 +42,6 @@ async function createHeld(gate: object = gateOf(), by = 'check'): Promise<string
   return id
 }
 
-/** The messages of the audit log that name an upgrade, the newest first. */
-async function messagesOf(id: string): Promise<readonly string[]> {
-  const { body } = await given.world.call('GET', `/orgs/${given.world.org.orgId}/logs?limit=100`)
-  return body.results.map(({ message }: AnyJson) => message).filter((message: string) => message.includes(id))
-}
-
 it('the answer of the check opens the next phase, and the record and the audit log say so', async () => {
   checks.reply = { status: 200, body: { open: true, reason: 'loss is 0 %' } }
   const id = await createHeld()
@@ -63,7 +57,7 @@ it('the answer of the check opens the next phase, and the record and the audit l
     { phase: 1, gate: { wait_for: 'check', passed: true, opened_by: { by: 'check' } } },
   ])
   expect(await ask()).toBe(0)
-  expect((await messagesOf(id)).slice(0, 2)).toEqual([
+  expect((await given.messagesOf(id)).slice(0, 2)).toEqual([
     `The check of phase 1 of upgrade ${id} of edge appliances passed`,
     `Hold upgrade ${id} of edge appliances: phase 1 ended and waits for its check`,
   ])
@@ -75,7 +69,7 @@ it('a check that says no leaves the upgrade to a person', async () => {
   await ask()
   const reason = 'the check says: loss is 4 %'
   expect(await read(id)).toMatchObject({ held: { by: 'gate', reason } })
-  expect((await messagesOf(id))[0]).toBe(`Hold upgrade ${id} of edge appliances: ${reason}`)
+  expect((await given.messagesOf(id))[0]).toBe(`Hold upgrade ${id} of edge appliances: ${reason}`)
   clock.advance(3600e3)
   expect(await ask()).toBe(0)
   await given.play()

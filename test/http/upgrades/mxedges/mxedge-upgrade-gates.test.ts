@@ -28,12 +28,6 @@ async function approveAsAnother(id: string, body: object): Promise<Answer> {
   return world.call('POST', `/orgs/${world.org.orgId}/mxedges/upgrade/${id}/approve`, { body, as })
 }
 
-/** The messages of the audit log that name an upgrade, the newest first. */
-async function messagesOf(id: string): Promise<readonly string[]> {
-  const { body } = await given.world.call('GET', `/orgs/${given.world.org.orgId}/logs?limit=100`)
-  return body.results.map(({ message }: AnyJson) => message).filter((message: string) => message.includes(id))
-}
-
 describe('an upgrade of edge appliances', () => {
   it('waits for the approval of its start, from its creation on', async () => {
     const gate = { phase: 0, wait_for: 'approval', prevent_self_approval: true }
@@ -66,7 +60,7 @@ describe('an upgrade of edge appliances', () => {
     expect(ended).toMatchObject({ status: 'completed', counts: { success: 3 } })
     expect(ended.approvals).toMatchObject([{ phase: 0, by: 'approval', note: 'agreed' }])
     expect(ended.start_gate).toMatchObject({ passed: true, opened_by: { by: 'approval', note: 'agreed' } })
-    expect(await messagesOf(record.id)).toEqual([
+    expect(await given.messagesOf(record.id)).toEqual([
       `Approve the start (phase 0) of upgrade "Tunnels" (${record.id}) of edge appliances`,
       `Hold upgrade "Tunnels" (${record.id}) of edge appliances: ${reason}`,
     ])
@@ -187,7 +181,7 @@ describe('an upgrade of edge appliances', () => {
     expect(await change({ ...record, name: 'Tunnels' })).toEqual({ ...record, name: 'Tunnels' })
     expect(await change({ ...record, name: 'Tunnels' })).toEqual({ ...record, name: 'Tunnels' })
     expect(await change({ '-name': '', '-end_time': '' })).toEqual(record)
-    expect((await messagesOf(id)).slice(0, 3)).toEqual([
+    expect((await given.messagesOf(id)).slice(0, 3)).toEqual([
       `Rename upgrade ${id} of edge appliances`,
       `Rename upgrade "Tunnels" (${id}) of edge appliances`,
       expect.stringMatching('^Approve the start'),

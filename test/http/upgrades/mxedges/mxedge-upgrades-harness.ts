@@ -4,6 +4,7 @@ import { sweepFirmwareFiles } from '../../../../src/firmware/storage/storage.ts'
 import type { Clock } from '../../../../src/platform/time/clock.ts'
 import { uploadPackage } from '../../../edge/upgrades/packages.ts'
 import { addBox, pathOf, playUpgrades, targetsOf } from '../../../edge/upgrades/upgrade-world.ts'
+import type { AnyJson } from '../../../support/contract/any-json.ts'
 import { type Answer, type TestServer, startTestServer } from '../../../support/servers/server.ts'
 
 export interface MxedgeUpgrades {
@@ -14,6 +15,8 @@ export interface MxedgeUpgrades {
   tunterm(more?: object): object
   post(body: object): Promise<Answer>
   act(id: string, verb: string, body?: object): Promise<Answer>
+  /** The messages of the audit log that name an upgrade, the newest first. */
+  messagesOf(id: string): Promise<readonly string[]>
   /** The ids of the appliances of an upgrade that have this status. */
   idsBy(id: string, status: string): Promise<string[]>
   /** Lets the upgrades run until nothing happens any more; the appliances that are named refuse their commands. */
@@ -44,6 +47,10 @@ export function useMxedgeUpgrades(clock?: Clock): MxedgeUpgrades {
     tunterm: (more = {}) => ({ mxedge_ids: boxes, versions: { tunterm: '2.0.0' }, ...more }),
     post: (body) => world.call('POST', pathOf(world), { body }),
     act: (id, verb, body = {}) => world.call('POST', `${pathOf(world)}/${id}/${verb}`, { body }),
+    async messagesOf(id) {
+      const { body } = await world.call('GET', `/orgs/${world.org.orgId}/logs?limit=100`)
+      return body.results.map(({ message }: AnyJson) => message).filter((message: string) => message.includes(id))
+    },
     async idsBy(id, status) {
       const targets = await targetsOf(world, id)
       return targets.filter((target) => target.status === status).map(({ mxedge_id }) => mxedge_id)
