@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
-import type { S3Client } from '@aws-sdk/client-s3'
+import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3'
 import { AppError } from '../errors.ts'
 import { lazily } from '../lazily.ts'
 import type { Logger } from '../log.ts'
@@ -25,9 +25,11 @@ export const MAX_S3_OBJECT_BYTES = 5 * 1024 ** 3
 const ATTEMPTS = 3
 /** A connection on which nothing moves for this long is given up; a download is quiet while its device is slow. */
 const SILENCE_MS = 300_000
+/** A short request, or the beginning of an object, that takes longer is given up. */
+const ANSWER_MS = 30_000
 
 /** An S3-compatible store. Its client is loaded by the first use: most installations never need it. */
-export function createS3Store(log: Logger, settings: S3Settings): ObjectStore {
+export function createS3Store(log: Logger, settings: S3Settings, answerMs = ANSWER_MS): ObjectStore {
   const opened = lazily(() => openClient(settings))
   const place = (name: string) => ({ Bucket: settings.bucket, Key: settings.prefix + name })
 
@@ -46,39 +48,49 @@ export function createS3Store(log: Logger, settings: S3Settings): ObjectStore {
 
   return {
     put: (name, { path, sizeBytes, sha256 }) =>
-      call('store an object', async ({ client, PutObjectCommand }) => {
+      call('store an object', async ({ client, PutObjectCommand, HeadObjectCommand }) => {
         const ChecksumSHA256 = Buffer.from(sha256, 'hex').toString('base64')
         for (let attempt = 1; ; attempt += 1) {
           // The client can't repeat a request whose body is a stream.
           const Body = createReadStream(path)
           try {
             const order = { ...place(name), Body, ContentLength: sizeBytes, ChecksumSHA256 }
-            return void (await client.send(new PutObjectCommand(order)))
+            await client.send(new PutObjectCommand(order))
+            break
           } catch (error) {
             Body.destroy()
             if (attempt === ATTEMPTS) throw error
           }
         }
+        // A proxy or another server at the address may answer 200 to anything.
+        const stored = await promptly(answerMs, (options) => client.send(new HeadObjectCommand(place(name)), options))
+        if (stored.ContentLength !== sizeBytes)
+          throw new Error(`It has ${stored.ContentLength} bytes of the object, which has ${sizeBytes}`)
       }),
-    open: (name, { start, end }) =>
+    open: (name, range) =>
       call('read an object', async ({ client, GetObjectCommand }) => {
-        const order = new GetObjectCommand({ ...place(name), Range: `bytes=${start}-${end}` })
-        const found = await client.send(order).catch((error: unknown) => {
+        const order = new GetObjectCommand({ ...place(name), Range: `bytes=${range.start}-${range.end}` })
+        const found = await promptly(answerMs, (options) => client.send(order, options)).catch((error: unknown) => {
           if (isMissing(error)) return null
           throw error
         })
         // On this platform the body is a stream of Node.js, whatever the declared type.
-        return (found?.Body as Readable | undefined) ?? null
+        const body = (found?.Body as Readable | undefined) ?? null
+        if (found === null || body === null || isOfRange(found, range)) return body
+        body.destroy()
+        const given = found.ContentRange ?? `${found.ContentLength} bytes`
+        throw new Error(`It answered with ${given} to a request for ${order.input.Range}`)
       }),
     remove: (name) =>
       call('delete an object', async ({ client, DeleteObjectCommand }) => {
-        await client.send(new DeleteObjectCommand(place(name)))
+        await promptly(answerMs, (options) => client.send(new DeleteObjectCommand(place(name)), options))
       }),
     async *list() {
       for (let token: string | undefined, isLast = false; !isLast;) {
         const page = await call('list its objects', ({ client, ListObjectsV2Command }) => {
           const { bucket: Bucket, prefix: Prefix } = settings
-          return client.send(new ListObjectsV2Command({ Bucket, Prefix, ContinuationToken: token }))
+          const order = new ListObjectsV2Command({ Bucket, Prefix, ContinuationToken: token })
+          return promptly(answerMs, (options) => client.send(order, options))
         })
         yield (page.Contents ?? []).flatMap(({ Key, LastModified }) =>
           Key === undefined || LastModified === undefined
@@ -114,6 +126,29 @@ async function openClient({ region, endpoint, pathStyle, credentials }: S3Settin
 }
 
 function quiet(): void {}
+
+/** Aborts a request that gets no answer within `ms`. The limit does not apply to the body of the answer. */
+async function promptly<T>(ms: number, run: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), ms)
+  try {
+    return await run({ abortSignal: late.signal })
+  } catch (error) {
+    if (late.signal.aborted) throw new Error(`It did not answer within ${ms} ms`, { cause: error })
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** True if the body is the requested part of an object. A store may answer with all of it instead, without a range. */
+function isOfRange(
+  { ContentRange, ContentLength }: GetObjectCommandOutput,
+  { start, end }: { readonly start: number; readonly end: number },
+): boolean {
+  if (ContentRange === undefined) return start === 0 && ContentLength === end + 1
+  return ContentRange.startsWith(`bytes ${start}-${end}/`)
+}
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && (error.name === 'NoSuchKey' || error.name === 'NotFound')
