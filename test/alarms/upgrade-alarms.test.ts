@@ -1,6 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { watchAlarms } from '../../src/app/alarm-watch.ts'
 import { approveOrgUpgrade } from '../../src/upgrades/changes/approve-org-upgrade.ts'
+import { resumeOrgUpgrade } from '../../src/upgrades/changes/resume-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/changes/retry-org-upgrade.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
 import { useRollout } from '../rollout/harness.ts'
@@ -32,16 +33,37 @@ async function createHeld(gate: Omit<PhaseGate, 'phase'>): Promise<string> {
 it('an upgrade that waits for an approval has an alarm until somebody approves', async () => {
   const id = await createHeld({ wait_for: 'approval' })
   expect(await watch()).toMatchObject([
-    { type: 'upgrade_held', open: true, text: expect.stringContaining('waits for an approval') },
+    { type: 'upgrade_held', open: true, text: expect.stringMatching(/waits for an approval; approve or cancel it$/) },
   ])
   await approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, phase: 1, note: null })
   expect(await watch()).toMatchObject([{ type: 'upgrade_held', open: false, count: 1 }])
 })
 
+it.each(['org', 'site'] as const)(
+  'one whose phase failed has an alarm until somebody resumes it: %s',
+  async (scope) => {
+    const { id } = await rollout.create({
+      reboot_strategy: 'canary',
+      canary_phases: [25, 100],
+      phase_scope: scope,
+      max_failure_percentage: 100,
+    })
+    await rollout.play(() => 'keeps_old')
+    const text = expect.stringMatching(/ of phase 1 were upgraded; resume it to open the next phase, or cancel it$/)
+    expect(await watch()).toMatchObject([{ type: 'upgrade_held', open: true, text }])
+    await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    expect(await watch()).toMatchObject([{ type: 'upgrade_held', open: false }])
+  },
+)
+
 it('so does one that waits for the approval of its start', async () => {
   const { id } = await rollout.create({ phase_gates: [{ phase: 0, wait_for: 'approval' }] })
   expect(await watch()).toMatchObject([
-    { type: 'upgrade_held', open: true, text: expect.stringContaining('its start') },
+    {
+      type: 'upgrade_held',
+      open: true,
+      text: expect.stringMatching(/: its start waits for an approval; approve or cancel it$/),
+    },
   ])
   await approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, phase: 0, note: null })
   expect(await watch()).toMatchObject([{ type: 'upgrade_held', open: false }])

@@ -65,7 +65,8 @@ export const alarms = {
     severity: 'warn',
     display: 'Upgrade waits for a decision',
     lasts: true,
-    example: 'The upgrade to 3.2.0 is held: no device of phase 1 was upgraded',
+    example:
+      'The upgrade to 3.2.0 is held: 0 of 90 devices of phase 1 were upgraded; resume it to open the next phase, or cancel it',
     fields: ['upgrade_id'],
   },
   webhook_failing: {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { siteOf } from '../../mxedges/upgrades/store-place.ts'
 import type { Reader } from '../../platform/database/db.ts'
+import type { UpgradeHold } from '../../rollout/rollout.ts'
 import { upgradeName } from '../store.ts'
 
 export interface TroubledUpgrade {
@@ -15,6 +16,12 @@ export interface TroubledUpgrade {
   /** Empty: it depends on what is upgraded. */
   readonly version: string
   readonly reason: string | null
+}
+
+/** It is paused until a person decides. */
+export interface HeldUpgrade extends TroubledUpgrade {
+  readonly by: Extract<UpgradeHold['by'], 'approval' | 'gate'>
+  readonly reason: string
 }
 
 /**
@@ -57,22 +64,24 @@ export async function listFailedUpgrades(reader: Reader, since: Date): Promise<T
  * Lists upgrades that are paused until a person decides, except those that a person has paused. A check or a
  * time ends its wait by itself.
  */
-export async function listHeldUpgrades(reader: Reader): Promise<TroubledUpgrade[]> {
-  const { rows } = await sql<TroubledUpgrade>`
-    select 'device' as kind, ${upgradeName} as name, org_id, id as upgrade_id, null as site_id, target_version as version, hold ->> 'reason' as reason
-    from org_upgrade where hold is not null and hold ->> 'by' not in ('user', 'check', 'time') and stopping is null
+export async function listHeldUpgrades(reader: Reader): Promise<HeldUpgrade[]> {
+  const { rows } = await sql<HeldUpgrade>`
+    select 'device' as kind, ${upgradeName} as name, org_id, id as upgrade_id, null as site_id, target_version as version,
+      hold ->> 'reason' as reason, hold ->> 'by' as by
+    from org_upgrade where hold ->> 'by' in ('approval', 'gate') and stopping is null
     union all
     select 'device', ${upgradeName}, org_upgrade.org_id, org_upgrade.id, case when count(*) = 1 then min(site_upgrade.site_id::text) end,
-      org_upgrade.target_version, min(site_upgrade.hold ->> 'reason')
+      org_upgrade.target_version, min(site_upgrade.hold ->> 'reason'),
+      (array_agg(site_upgrade.hold ->> 'by' order by site_upgrade.hold ->> 'reason'))[1]
     from site_upgrade
     join org_upgrade on org_upgrade.org_id = site_upgrade.org_id and org_upgrade.id = site_upgrade.org_upgrade_id
-    where site_upgrade.hold is not null and site_upgrade.hold ->> 'by' not in ('user', 'check', 'time') and site_upgrade.finished_at is null
+    where site_upgrade.hold ->> 'by' in ('approval', 'gate') and site_upgrade.finished_at is null
       and org_upgrade.hold is null
     group by org_upgrade.org_id, org_upgrade.id
     union all
-    select 'mxedge', ${upgradeName}, org_id, id, ${siteOf('mxedge_upgrade')}::text, '', hold ->> 'reason'
+    select 'mxedge', ${upgradeName}, org_id, id, ${siteOf('mxedge_upgrade')}::text, '', hold ->> 'reason', hold ->> 'by'
     from mxedge_upgrade
-    where hold is not null and hold ->> 'by' not in ('user', 'check', 'time') and finished_at is null and stopping is null
+    where hold ->> 'by' in ('approval', 'gate') and finished_at is null and stopping is null
   `.execute(reader)
   return rows
 }

@@ -3,7 +3,13 @@ import { type NewAlarm, endAlarms, raiseAlarms, updateAlarmTexts } from '../../e
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
-import { type TroubledUpgrade, listFailedUpgrades, listHeldAlarms, listHeldUpgrades } from './store.ts'
+import {
+  type HeldUpgrade,
+  type TroubledUpgrade,
+  listFailedUpgrades,
+  listHeldAlarms,
+  listHeldUpgrades,
+} from './store.ts'
 
 const DAY_MS = 24 * 3600e3
 
@@ -16,7 +22,9 @@ export async function watchUpgrades(ctx: Context): Promise<void> {
   await inTx(ctx, async (tx) => {
     const failed = await listFailedUpgrades(tx, addMs(at, -DAY_MS))
     const held = await listHeldUpgrades(tx)
-    const waiting = held.map((upgrade) => alarmOf(upgrade, 'upgrade_held', 'is held'))
+    const waiting = held.map(({ reason, by, ...upgrade }) =>
+      alarmOf({ ...upgrade, reason: `${reason}; ${waysOut[by]}` }, 'upgrade_held', 'is held'),
+    )
     const raised = [...failed.map((upgrade) => alarmOf(upgrade, 'upgrade_failed', 'failed')), ...waiting]
     await raiseAlarms(tx, raised, at)
     // An approval of several, or another name, changes what an upgrade waits for, or how it is called.
@@ -29,6 +37,12 @@ export async function watchUpgrades(ctx: Context): Promise<void> {
       at,
     )
   })
+}
+
+/** The operations that end the pause of an upgrade. */
+const waysOut: Readonly<Record<HeldUpgrade['by'], string>> = {
+  approval: 'approve or cancel it',
+  gate: 'resume it to open the next phase, or cancel it',
 }
 
 function alarmOf(

@@ -47,7 +47,8 @@ it('one that waits at a gate has an alarm until it is resumed, and none while a 
   expect(await watch(id)).toEqual([])
   await given.act(id, 'resume')
   await given.play(await given.idsBy(id, 'queued'))
-  const text = 'The upgrade of edge appliances is held: 1 of 1 edge appliances of phase 1 failed, more than 60 %'
+  const text =
+    'The upgrade of edge appliances is held: 1 of 1 edge appliances of phase 1 failed, more than 60 %; resume it to open the next phase, or cancel it'
   expect(await watch(id)).toMatchObject([{ type: 'upgrade_held', text, open: true }])
   await given.act(id, 'resume')
   expect(await watch(id)).toMatchObject([{ type: 'upgrade_held', open: false }])
@@ -57,7 +58,7 @@ it('one that waits has its present name in its alarm, and the approvals that are
   const gate = { phase: 0, wait_for: 'approval', approvals: 2 }
   const { id } = await upgrade(given.world, given.tunterm({ name: 'Tunnels', phase_gates: [gate] }))
   const waits = (name: string, missing: number) =>
-    `The upgrade "${name}" of edge appliances is held: its start waits for ${missing} of 2 approvals by different people`
+    `The upgrade "${name}" of edge appliances is held: its start waits for ${missing} of 2 approvals by different people; approve or cancel it`
   expect(await watch(id)).toMatchObject([{ text: waits('Tunnels', 2) }])
   await given.act(id, 'approve', { phase: 0 })
   const path = `/orgs/${given.world.org.orgId}/mxedges/upgrade/${id}`
