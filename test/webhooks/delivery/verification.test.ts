@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -17,8 +17,9 @@ import { temporaryDir } from '../../support/temporary-dir.ts'
 const page = await readFile(new URL('../../../docs/webhooks.md', import.meta.url), 'utf8')
 
 interface Language {
-  /** Its name in the page's code blocks. */
   readonly name: string
+  /** The name of its code block in the page, if it differs. */
+  readonly block?: string
   readonly file: string
   /** Makes a program of the file, where one is needed before it runs. */
   readonly build?: readonly string[]
@@ -31,6 +32,8 @@ interface Language {
 
 const languages: readonly Language[] = [
   { name: 'sh', file: 'verify.sh', run: ['sh', 'verify.sh'], has: ['openssl', 'version'] },
+  // It is the `sh` of many systems.
+  { name: 'bash', block: 'sh', file: 'verify.sh', run: ['bash', 'verify.sh'], has: ['bash', '-c', 'openssl version'] },
   { name: 'js', file: 'verify.cjs', run: [process.execPath, 'verify.cjs'], has: [process.execPath, '--version'] },
   {
     name: 'python',
@@ -93,6 +96,16 @@ const invalid = [
   { ...plain, secret: 'another' },
   { ...plain, signature: 'v1,' },
   messageOf(['a long random text'], body, new Date(Date.now() - 600_000)),
+  messageOf(['a long random text'], body, new Date(Date.now() + 600_000)),
+]
+/** The headers of a sender that is not the service may have any text. A program that fails on one would answer with an error. */
+const malformed = [
+  { ...plain, timestamp: '' },
+  { ...plain, timestamp: 'soon' },
+  { ...plain, timestamp: 'id[$(touch executed)]' },
+  { ...plain, signature: '' },
+  { ...plain, signature: 'v1,ü' },
+  { ...plain, signature: '*' },
 ]
 const [present = '', former = ''] = publicKeys
 const asymmetric = messageOf(['a long random text'], body)
@@ -106,6 +119,8 @@ const invalidByKey = [
   { ...asymmetric, publicKey: present, id: 'msg_2' },
   { ...asymmetric, publicKey: present, signature: 'v1a,AAAA' },
 ]
+
+const byKey = (message: Message, publicKey: string): Message => ({ ...message, publicKey })
 
 async function verify(dir: string, run: readonly string[], message: Message): Promise<string> {
   const [command = '', ...args] = run
@@ -127,14 +142,14 @@ async function verify(dir: string, run: readonly string[], message: Message): Pr
 
 const works = ([command = '', ...args]: readonly string[]): boolean => spawnSync(command, args).status === 0
 
-describe.each(languages)('the program in $name', ({ name, file, build, run, has, hasKeys }) => {
+describe.each(languages)('the program in $name', ({ name, block = name, file, build, run, has, hasKeys }) => {
   const isInstalled = works(has)
   const isWithKeys = hasKeys === undefined ? isInstalled : works(hasKeys)
   let dir = ''
   let removeDir = (): Promise<void> => Promise.resolve()
   beforeAll(async () => {
     if (!isInstalled) return
-    const [, program = ''] = new RegExp(`<!-- tested.*-->\n\`\`\`${name}\n(.*?)\`\`\``, 's').exec(page) ?? []
+    const [, program = ''] = new RegExp(`<!-- tested.*-->\n\`\`\`${block}\n(.*?)\`\`\``, 's').exec(page) ?? []
     dir = await temporaryDir((end) => (removeDir = end))
     await writeFile(join(dir, file), program)
     if (build !== undefined) expect(spawnSync(build[0] ?? '', build.slice(1), { cwd: dir }).status).toBe(0)
@@ -145,6 +160,14 @@ describe.each(languages)('the program in $name', ({ name, file, build, run, has,
     const verdicts = await Promise.all([...good, ...bad].map((message) => verify(dir, run, message)))
     expect(verdicts).toEqual([...good.map(() => 'valid'), ...bad.map(() => expect.not.stringMatching(/^valid$/))])
   }
+
+  it.skipIf(!isInstalled)('refuses headers of any text, and executes none', { timeout: 120_000 }, async () => {
+    const keysToo = isWithKeys ? malformed.map((message) => byKey(message, present)) : []
+    const messages = [...malformed, ...keysToo]
+    const verdicts = await Promise.all(messages.map((message) => verify(dir, run, message)))
+    expect(verdicts).toEqual(messages.map(() => 'invalid'))
+    expect(await readdir(dir)).not.toContain('executed')
+  })
 
   it.skipIf(!isInstalled)('accepts what the service signs by a secret, and nothing else', { timeout: 120_000 }, () =>
     expectVerdicts(valid, invalid),
