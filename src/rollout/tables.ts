@@ -123,10 +123,11 @@ export interface UpgradeHop {
 }
 
 /** The places in a phase that connected devices have taken from absent ones. */
-interface ReplacedPlaces {
+/** Devices, or edge appliances, that have changed places in a phase. */
+export interface ReplacedPlaces {
   readonly phase: number
   readonly count: number
-  /** The MACs of the first of them, as in the text of the note. */
+  /** The first of them, as in the text of the note: MACs of devices, names of appliances. */
   readonly named: readonly string[]
 }
 

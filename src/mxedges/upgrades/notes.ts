@@ -29,9 +29,9 @@ export function dropLookedAt(
   })
 }
 
-/** The kinds are not published. */
-export function withoutKinds(notes: readonly MxedgeUpgradeNote[]): Omit<MxedgeUpgradeNote, 'kind'>[] {
-  return notes.map(({ kind: _, ...note }) => note)
+/** What only programs read in notes is not published. */
+export function withoutKinds(notes: readonly MxedgeUpgradeNote[]): Omit<MxedgeUpgradeNote, 'kind' | 'places'>[] {
+  return notes.map(({ kind: _kind, places: _places, ...note }) => note)
 }
 
 function isOfOther({ kind }: MxedgeUpgradeNote): boolean {

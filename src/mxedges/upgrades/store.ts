@@ -70,6 +70,8 @@ interface Named {
 
 export interface LockedTarget extends MxedgeTargetNow, Named {
   readonly upgradeId: string
+  /** Its position in the plan. */
+  readonly ordinal: number
   readonly registrationEpoch: number
 }
 
@@ -104,7 +106,7 @@ export async function listTargets(tx: Tx, scope: InOrg, upgrades: readonly Locke
     upTo: stopping === null ? currentPhase : plan.phases,
   }))
   const { rows } = await sql<TargetRow>`
-    select target.upgrade_id, target.mxedge_id, target.registration_epoch, target.phase, target.wave, target.planned_site_id, target.state,
+    select target.upgrade_id, target.mxedge_id, target.registration_epoch, target.phase, target.wave, target.ordinal, target.planned_site_id, target.state,
       target.entered_ms, target.steps, target.step, target.staged, target.attempt, target.failed_attempts, target.lost_attempts,
       target.retry_at_ms, coalesce(mxedge.name, target.name) as name, mxedge.mac, mxedge.site_id,
       mxedge.id is not null as exists, mxedge.mxcluster_id as cluster_id,

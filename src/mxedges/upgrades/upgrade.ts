@@ -1,5 +1,6 @@
 import type { MaintenanceWindow } from '../../orgs/windows/windows.ts'
 import type { PhaseGate, StartGate } from '../../rollout/rollout.ts'
+import type { ReplacedPlaces } from '../../rollout/tables.ts'
 
 /** Terminal states never change. */
 export const terminalStates = ['upgraded', 'failed', 'skipped', 'cancelled'] as const
@@ -90,6 +91,8 @@ export interface MxedgeUpgradePlan {
   readonly gates: readonly (PhaseGate | null)[] | null
   /** The gate before the first phase. Absent: there is none. */
   readonly start_gate?: StartGate
+  /** Connected appliances of later phases take the places of absent ones. Absent: the phases keep their appliances. */
+  readonly online_first?: true
   /** Null: no such limit. */
   readonly max_failure_percentage: number | null
   /** Targets without those that were skipped when planning: the base of the percentage. */
@@ -114,6 +117,8 @@ export interface MxedgeUpgradeNote {
   readonly mxedge_id?: string
   /** Another upgrade had the appliance when this one was planned. Absent: any other note. */
   readonly kind?: 'in_another_upgrade'
+  /** Connected appliances have taken the places of absent ones. Absent: any other note. */
+  readonly places?: ReplacedPlaces
   /** That of an appliance that could not join, and is thus no target. */
   readonly name?: string
   readonly reason: string

@@ -4,14 +4,8 @@ import { type Tx, inTxByKeys } from '../../platform/database/db.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { type DecidedRound, applyRounds } from './apply.ts'
 import { type Now, decideUpgrade } from './decide-upgrade.ts'
-import {
-  type LockedUpgrade,
-  listBusyClusters,
-  listOrgsWithUpgrades,
-  listTargets,
-  lockRunningUpgrades,
-  shareAppliances,
-} from './store.ts'
+import { type UpgradesRead, replaceAbsent } from './store-exchange.ts'
+import { listBusyClusters, listOrgsWithUpgrades, listTargets, lockRunningUpgrades, shareAppliances } from './store.ts'
 import type { MxedgeUpgradeOptions } from './target.ts'
 
 /** Appliances in flight change without a wake, as when they report a version. */
@@ -73,9 +67,11 @@ function nowOf({ clock, serviceClock }: Context, options: MxedgeUpgradeOptions):
 async function advanceRound(tx: Tx, scope: OrgScope, at: RoundNow): Promise<boolean> {
   const upgrades = await lockRunningUpgrades(tx, scope, at.now)
   if (upgrades.length === 0) return false
-  let rounds = await decideRounds(tx, scope, upgrades, at)
+  const read = async (): Promise<UpgradesRead> => ({ upgrades, targets: await listTargets(tx, scope, upgrades) })
+  const planned = await read()
+  let rounds = await decideRounds(tx, scope, (await replaceAbsent(tx, scope, planned, at)) ? await read() : planned, at)
   // Changes since the targets were read appear in the next read, and are then locked.
-  while (!(await lockOrdered(tx, scope, rounds))) rounds = await decideRounds(tx, scope, upgrades, at)
+  while (!(await lockOrdered(tx, scope, rounds))) rounds = await decideRounds(tx, scope, await read(), at)
   await applyRounds(tx, scope, rounds, { ...at, busyClusters: new Set() })
   return rounds.some(({ decision }) => decision.isDue)
 }
@@ -83,17 +79,17 @@ async function advanceRound(tx: Tx, scope: OrgScope, at: RoundNow): Promise<bool
 async function decideRounds(
   tx: Tx,
   scope: OrgScope,
-  upgrades: readonly LockedUpgrade[],
+  { upgrades, targets }: UpgradesRead,
   at: RoundNow,
 ): Promise<DecidedRound[]> {
-  const targets = Map.groupBy(await listTargets(tx, scope, upgrades), ({ upgradeId }) => upgradeId)
+  const byUpgrade = Map.groupBy(targets, ({ upgradeId }) => upgradeId)
   const busy = await listBusyClusters(tx, scope)
   const commanded: { readonly upgradeId: string; readonly clusterId: string }[] = []
   const rounds: DecidedRound[] = []
   for (const upgrade of upgrades) {
     const others = [...busy, ...commanded].filter(({ upgradeId }) => upgradeId !== upgrade.id)
     const busyClusters = new Set(others.map(({ clusterId }) => clusterId))
-    const decision = decideUpgrade({ ...upgrade, targets: targets.get(upgrade.id) ?? [] }, { ...at, busyClusters })
+    const decision = decideUpgrade({ ...upgrade, targets: byUpgrade.get(upgrade.id) ?? [] }, { ...at, busyClusters })
     rounds.push({ upgrade, decision })
     for (const { target, order } of decision.steps) {
       const clusterId = target.appliance?.clusterId ?? null

@@ -20,7 +20,7 @@ interface Words {
   readonly units: string
 }
 
-const ofReboots: Words = { phase: 'phase', done: 'were upgraded', units: 'devices' }
+export const ofReboots: Words = { phase: 'phase', done: 'were upgraded', units: 'devices' }
 export const ofAppliances: Words = { ...ofReboots, units: 'edge appliances' }
 export const ofDownloads: Words = { phase: 'download phase', done: 'have downloaded', units: 'devices' }
 

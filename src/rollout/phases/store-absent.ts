@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Tx, anyOf, json } from '../../platform/database/db.ts'
+import { ofReboots } from '../gates/decide-hold.ts'
 import { noteUpgrades } from '../events/note-upgrades.ts'
 import type { Now } from '../site-upgrade-now.ts'
 import type { LockedSiteUpgrade } from '../store.ts'
@@ -48,7 +49,7 @@ async function updateNotes(
     .executeTakeFirstOrThrow()
   await tx
     .updateTable('siteUpgrade')
-    .set({ notes: json(noteReplaced(notes, currentPhase, replaced)) })
+    .set({ notes: json(noteReplaced(notes, { phase: currentPhase, units: ofReboots.units }, replaced)) })
     .where('orgId', '=', orgId)
     .where('id', '=', id)
     .execute()

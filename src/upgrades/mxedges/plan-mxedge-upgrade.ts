@@ -66,6 +66,7 @@ export function planMxedgeUpgrade(
       phase_sizes: phases.map(({ length }) => length),
       gates: gates.some((gate) => gate !== null) ? gates : null,
       ...(startGate !== null && { start_gate: startGate }),
+      ...(phasing.percents !== null && { online_first: true as const }),
       max_failure_percentage: phasing.maxFailurePercentage,
       planned: chosen.length,
       ...(endsAt !== null && { ends_s: epochS(endsAt) }),

@@ -150,7 +150,10 @@ export const MxedgeUpgradeReply = named(
           reason: Type.String(),
         }),
       ),
-      { description: 'appliances and services that were left out, and options without effect' },
+      {
+        description:
+          'appliances and services that were left out, appliances that changed places, and options without effect',
+      },
     ),
     phase_times: Type.Array(
       Type.Object({
