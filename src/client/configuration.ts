@@ -18,19 +18,39 @@ export type Configuration = Type.Static<typeof Configuration>
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Returns the file that `login` writes, in the folder that the XDG Base Directory Specification names. */
+/**
+ * Returns the file that `login` writes, in the folder that the XDG Base Directory Specification names.
+ * @throws CommandError usage if the user has no home folder.
+ */
 export function configurationFile(env: Environment): string {
-  const { XDG_CONFIG_HOME: base } = env
+  const path = findConfigurationFile(env)
+  if (path !== null) return path
+  const without = 'or set SIGNALBOX_URL and SIGNALBOX_TOKEN instead of signing in'
+  throw new CommandError('usage', `this user has no home folder: set HOME or XDG_CONFIG_HOME, ${without}`)
+}
+
+/** As configurationFile(); null if the user has no home folder. */
+function findConfigurationFile({ XDG_CONFIG_HOME: base }: Environment): string | null {
   // The specification says that a relative path is invalid and must be ignored.
-  const folder = base?.startsWith('/') === true ? base : join(homedir(), '.config')
-  return join(folder, 'signalbox', 'config.json')
+  const folder = base?.startsWith('/') === true ? base : findConfigurationFolder()
+  return folder && join(folder, 'signalbox', 'config.json')
+}
+
+/** In a container the user may have neither `HOME` nor an entry in the user database. */
+function findConfigurationFolder(): string | null {
+  try {
+    return join(homedir(), '.config')
+  } catch {
+    return null
+  }
 }
 
 /**
  * Reads the file that `login` has written; null if there is none. @throws CommandError for a file in another format.
  */
 export async function readConfiguration(env: Environment): Promise<Configuration | null> {
-  const path = configurationFile(env)
+  const path = findConfigurationFile(env)
+  if (path === null) return null
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw new CommandError('usage', `${path} can't be read: ${error.message}`)
@@ -43,9 +63,11 @@ export async function readConfiguration(env: Environment): Promise<Configuration
   }
 }
 
-/** Writes the configuration so that only its owner can read it, as a whole or not at all. */
-export async function writeConfiguration(env: Environment, configuration: Configuration): Promise<void> {
-  const path = configurationFile(env)
+/**
+ * Writes the configuration so that only its owner can read it, as a whole or not at all.
+ * @param path See configurationFile().
+ */
+export async function writeConfiguration(path: string, configuration: Configuration): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const unfinished = `${path}.${process.pid}`
   await writeFile(unfinished, `${JSON.stringify(configuration, null, 2)}\n`, { mode: 0o600 })
@@ -55,5 +77,6 @@ export async function writeConfiguration(env: Environment, configuration: Config
 }
 
 export async function deleteConfiguration(env: Environment): Promise<void> {
-  await rm(configurationFile(env), { force: true })
+  const path = findConfigurationFile(env)
+  if (path !== null) await rm(path, { force: true })
 }

@@ -85,6 +85,29 @@ describe('signing in', () => {
   })
 })
 
+describe.skipIf(process.getuid?.() !== 0)('a user without a home folder and a name', () => {
+  const as = async (args: readonly string[], credentials: Record<string, string>): Promise<Result> => {
+    const env = { PATH: process.env['PATH'], ...credentials }
+    const child = spawn(process.execPath, [program, ...args], { env, uid: 12_345, gid: 12_345 })
+    child.stdin.end('token\n')
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    return { code: child.exitCode ?? -1, out, err }
+  }
+
+  it('has a token of the environment, and is told how to sign in otherwise', async () => {
+    const signedIn = await as(['sites'], { SIGNALBOX_URL: server.url, SIGNALBOX_TOKEN: server.org.token })
+    expect(signedIn).toMatchObject({ code: 0, out: expect.stringContaining('North'), err: '' })
+    expect(await as(['sites'], {})).toMatchObject({ code: 3, err: expect.stringContaining('not signed in') })
+    expect(await as(['logout'], {})).toMatchObject({ code: 0, err: '' })
+    // The server is not asked.
+    const refused = await as(['login', '--url', 'http://127.0.0.1:9', '--token-stdin'], {})
+    expect(refused).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^.*no home folder: set HOME or XDG_CONFIG_HOME,.*\n$/),
+    })
+  })
+})
+
 describe('exit codes', () => {
   it.each([
     ['an unknown command', ['nope'], {}, 2],

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises'
 import { text } from 'node:stream/consumers'
 import { Writable } from 'node:stream'
 import { type Api, createApi, objectOf } from '../api.ts'
-import { deleteConfiguration, readConfiguration, writeConfiguration } from '../configuration.ts'
+import { configurationFile, deleteConfiguration, readConfiguration, writeConfiguration } from '../configuration.ts'
 import { CommandError } from '../exit-codes.ts'
 import { details, fields, table, textOf } from '../output.ts'
 import { type GlobalOptions, type Membership, listMemberships, readCa } from '../session.ts'
@@ -20,6 +20,8 @@ export const addAccountCommands: AddCommands = (program, open) => {
       const { url, ca: caFile, org } = command.optsWithGlobals() as GlobalOptions
       const server = url ?? env['SIGNALBOX_URL'] ?? (await readConfiguration(env))?.url
       if (server === undefined) throw new CommandError('usage', 'name the server by --url')
+      // A token that can't be stored must not be created.
+      const file = configurationFile(env)
       const ca = caFile === undefined ? undefined : await readCa(caFile)
       const options = { url: server, ...(ca !== undefined && { ca }) }
       const token = tokenStdin === true ? (await text(process.stdin)).trim() : await createToken(options)
@@ -27,7 +29,7 @@ export const addAccountCommands: AddCommands = (program, open) => {
       try {
         const memberships = await listMemberships(api)
         const only = defaultOrg(memberships, org)
-        await writeConfiguration(env, {
+        await writeConfiguration(file, {
           ...options,
           url: api.url,
           token,
