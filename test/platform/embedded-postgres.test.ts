@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { chmod, cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { getPriority } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDataDir } from '../../src/platform/data-dir.ts'
@@ -238,4 +240,13 @@ test.skipIf(!isRoot)('works as root, installed in a folder that only root may en
   const launch = await planLaunch({ account, paths: [binaries.postgres, join(home, 'cluster')] })
   const cluster = await prepareCluster({ launch, binaries, home, durable: false })
   expect(await readFile(join(cluster, 'PG_VERSION'), 'utf8')).toBe(`${majorVersion}\n`)
+})
+
+test.skipIf(!isRoot)('a user whom the user database does not know is refused before anything is created', async () => {
+  const source = new URL('../../src/platform/embedded-postgres/account.ts', import.meta.url).href
+  const script = `const { chooseAccount } = await import(process.argv[1])
+    console.log(await chooseAccount('/', '/nowhere').then(() => 'chosen', (error) => error.message))`
+  const args = ['--input-type=module', '--eval', script, source]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { uid: 12_345, gid: 12_345 })
+  expect(stdout).toMatch(/^PostgreSQL refuses user 12345, who has no name in .*SIGNALBOX_DATABASE_URL\n$/)
 })
