@@ -70,9 +70,10 @@ export function parsePublicKey(text: string): KeyObject | undefined {
 /** Receives webhooks until `close`, and reports each one. */
 export async function listenForWebhooks(options: ListenOptions): Promise<Listener> {
   const seen = new Set<string>()
+  const closing = new AbortController()
   let failures = 0
   const server = createServer((request, response) => {
-    // The sender has closed the connection: no answer can reach it.
+    // The sender has closed the connection, or the receiver ends: no answer can reach the sender.
     answer(request, response).catch(() => response.destroy())
   })
 
@@ -83,7 +84,7 @@ export async function listenForWebhooks(options: ListenOptions): Promise<Listene
     const { reply, ...fault } = failures < options.fault.times ? options.fault : noFault
     const status = reply === 'answer' ? fault.status : null
     failures += 1
-    if (options.fault.delayMs > 0) await pause(options.fault.delayMs)
+    if (options.fault.delayMs > 0) await pause(options.fault.delayMs, undefined, { signal: closing.signal })
     if (status !== null) response.writeHead(status).end()
     if (reply === 'reset') request.socket.resetAndDestroy()
     options.onMessage({
@@ -99,7 +100,13 @@ export async function listenForWebhooks(options: ListenOptions): Promise<Listene
   server.listen(options.port, options.host)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo // A server that listens on a port has no other address.
-  return { url: `http://${options.host}:${port}`, close: () => close(server) }
+  return {
+    url: `http://${options.host}:${port}`,
+    close() {
+      closing.abort()
+      return close(server)
+    },
+  }
 }
 
 async function close(server: Server): Promise<void> {

@@ -1,9 +1,13 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MxedgeReport } from '../../../src/mxedges/sessions/facts.ts'
+import { recordMxedgeNodeLost } from '../../../src/mxedges/sessions/record-disconnect.ts'
 import { recordMxedgeReport } from '../../../src/mxedges/sessions/record-report.ts'
 import { addMs } from '../../../src/platform/time/clock.ts'
+import { openTx } from '../../support/database/open-tx.ts'
+import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { whileRowsAreLocked } from '../../support/while-locked.ts'
+import { lockRows, whileRowsAreLocked } from '../../support/while-locked.ts'
 import { type EdgeWorld, connectAgent, openAgent, report, startEdgeWorld } from '../world.ts'
 
 let world: EdgeWorld
@@ -192,4 +196,29 @@ test('commands expire while another organization changes the appliance of one of
     expect(await stateOfCommand(locked.id)).toBe('queued')
   })
   await untilCommand(locked.id, 'expired')
+})
+
+test('commands in flight are locked in the order of their ids when their connections are lost', async () => {
+  const [first, second] = await connectedPair()
+  // The appliance that was added later has the earlier command.
+  for (const { id } of [second, first]) {
+    await restart(id)
+    await untilCommand(id, 'sent')
+  }
+  const { ctx } = world
+  const { nodeId } = await ctx.db
+    .selectFrom('mxedgeSession')
+    .select('nodeId')
+    .where('mxedgeId', '=', first.id)
+    .executeTakeFirstOrThrow()
+  const other = await openTx(ctx, (tx) =>
+    lockRows(tx, { table: 'mxedge_command', column: 'mxedge_id', value: second.id }),
+  )
+  const losing = recordMxedgeNodeLost(ctx, nodeId)
+  await untilWaiting(world, 1)
+  const free = sql`select from mxedge_command where mxedge_id = ${first.id} and state = 'sent' for update skip locked`
+  expect((await free.execute(ctx.db)).rows).toHaveLength(1)
+  await other.commit()
+  await losing
+  expect([await stateOfCommand(first.id), await stateOfCommand(second.id)]).toEqual(['unknown', 'unknown'])
 })
