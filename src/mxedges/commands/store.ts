@@ -240,9 +240,15 @@ export async function markMxedgeCommandsLost(
   { at, why }: { readonly at: Date; readonly why: LossReason },
 ): Promise<void> {
   await sql`
+    with locked as materialized (
+      select command.org_id, command.id
+      from ${rowsAs('session', sessionColumns, sessions)}
+      join mxedge_command command on command.mxedge_id = session.mxedge_id
+      where command.state = 'sent' and command.epoch <= session.epoch
+      order by command.id for update of command
+    )
     update mxedge_command command set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}
-    from ${rowsAs('session', sessionColumns, sessions)}
-    where command.mxedge_id = session.mxedge_id and command.state = 'sent' and command.epoch <= session.epoch
+    from locked where command.org_id = locked.org_id and command.id = locked.id
   `.execute(tx)
 }
 
