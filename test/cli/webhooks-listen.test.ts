@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
+import { request } from 'node:http'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type HeardMessage, listenForWebhooks, parsePublicKey } from '../../src/client/listen.ts'
@@ -132,4 +133,17 @@ it('answers as late and with the status that its options name', async () => {
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(39)
     expect(await next()).toMatchObject({ status })
   }
+})
+
+it('ends on Ctrl-C while an answer is delayed', async () => {
+  const { child, url } = await startCommand('--delay', '600000')
+  const refused = expect(fetch(url, { method: 'POST', body: '{}' })).rejects.toThrow()
+  // The receiver has read that message once it has read a later request.
+  const later = request(url, { method: 'POST', headers: { Expect: '100-continue' } }).on('error', () => {})
+  later.flushHeaders()
+  await once(later, 'continue')
+  const exited = once(child, 'exit')
+  child.kill('SIGINT')
+  expect(await exited).toEqual([0, null])
+  await refused
 })
