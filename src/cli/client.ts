@@ -1,7 +1,10 @@
-import { createReadStream, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getCACertificates } from 'node:tls'
-import { Agent, type RequestInit, fetch, request } from 'undici'
+import { Agent, type RequestInit, fetch } from 'undici'
+import { isPage, parseJson } from '../client/api.ts'
+import { CommandError } from '../client/exit-codes.ts'
+import { type SentFile, sendFile } from '../client/send-file.ts'
 import { AppError } from '../platform/errors.ts'
 import { messageOf } from '../platform/message-of.ts'
 
@@ -12,7 +15,7 @@ export interface Client {
   /** Sends a file's bytes; `type` defaults to `application/octet-stream`. */
   upload(path: string, bytes: Uint8Array, type?: string): Promise<unknown>
   /** Sends a file of any size, piece by piece. */
-  uploadFile(path: string, file: { readonly path: string; readonly sizeBytes: number }): Promise<unknown>
+  uploadFile(path: string, file: SentFile): Promise<unknown>
 }
 
 export interface ClientOptions {
@@ -48,13 +51,12 @@ export function createClient({ url, authorization, dataDir }: ClientOptions): Cl
         headers: { authorization, 'content-type': type },
         body: Buffer.from(bytes),
       }),
-    async uploadFile(path, { path: file, sizeBytes }) {
-      const headers = { authorization, 'content-type': 'application/octet-stream', 'content-length': String(sizeBytes) }
-      const options = { method: 'POST', headers, body: createReadStream(file), dispatcher, headersTimeout: 0 } as const
-      const answer = await request(url + path, options).catch((error: unknown) => {
-        throw unreachable(url, messageOf(error))
+    async uploadFile(path, file) {
+      const sent = { headers: { authorization }, dispatcher }
+      const answer = await sendFile(url + path, file, sent).catch((error: unknown) => {
+        throw error instanceof CommandError ? error : unreachable(url, messageOf(error))
       })
-      return parseAnswer(`POST ${path.replace(/\?.*/, '')}`, answer.statusCode, await answer.body.text())
+      return parseAnswer(`POST ${path.replace(/\?.*/, '')}`, answer.status, answer.text)
     },
   }
 }
@@ -65,10 +67,12 @@ function unreachable(url: string, cause: string): AppError {
 
 /** @throws AppError with the server's own text. */
 function parseAnswer(what: string, status: number, text: string): unknown {
-  const body: unknown = text === '' ? {} : JSON.parse(text)
-  if (status >= 400)
-    throw new AppError(status === 404 ? 'not_found' : 'invalid', `${explain(body)} (${what}: ${status})`)
-  return body
+  const body = parseJson(text)
+  if (isPage(body))
+    throw new AppError('unavailable', `The answer is a page, as of a proxy or of another server (${what}: ${status})`)
+  if (status < 400) return body
+  const code = status === 404 ? 'not_found' : status >= 500 ? 'unavailable' : 'invalid'
+  throw new AppError(code, `${explain(body)} (${what}: ${status})`)
 }
 
 function ownCa(dataDir: string): string[] {

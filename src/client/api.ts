@@ -1,9 +1,8 @@
-import { createReadStream } from 'node:fs'
-import { Transform } from 'node:stream'
 import { rootCertificates } from 'node:tls'
-import { Agent, fetch, request } from 'undici'
+import { Agent, fetch } from 'undici'
 import { WebSocket } from 'ws'
 import { CommandError } from './exit-codes.ts'
+import { type SentFile, sendFile } from './send-file.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 export type JsonObject = Readonly<Record<string, Json>>
@@ -23,16 +22,9 @@ export interface Api {
   get(path: string): Promise<Json>
   post(path: string, body?: Json): Promise<Json>
   /** Sends a file of any size, piece by piece. */
-  upload(path: string, file: UploadedFile): Promise<Json>
+  upload(path: string, file: SentFile): Promise<Json>
   openSocket(path: string): WebSocket
   close(): Promise<void>
-}
-
-export interface UploadedFile {
-  readonly path: string
-  readonly sizeBytes: number
-  /** Called with the number of bytes that have been sent. */
-  readonly onProgress?: (sentBytes: number) => void
 }
 
 export interface ApiOptions {
@@ -64,15 +56,11 @@ export function createApi({ url, headers, ca }: ApiOptions): Api {
     },
     get: async (path) => (await api.send({ method: 'GET', path })).body,
     post: async (path, body) => (await api.send({ method: 'POST', path, ...(body !== undefined && { body }) })).body,
-    async upload(path, { path: file, sizeBytes, onProgress }) {
-      const type = { 'content-type': 'application/octet-stream', 'content-length': String(sizeBytes) }
-      const body = countBytes(file, onProgress ?? (() => {}))
-      // The server answers after it has stored the file.
-      const options = { method: 'POST', headers: { ...headers, ...type }, body, dispatcher, headersTimeout: 0 } as const
-      const answer = await request(base + path, options).catch((error: unknown) => {
-        throw unavailable(error)
+    async upload(path, file) {
+      const answer = await sendFile(base + path, file, { headers, dispatcher }).catch((error: unknown) => {
+        throw error instanceof CommandError ? error : unavailable(error)
       })
-      return parseAnswer(answer.statusCode, await answer.body.text(), `POST ${path.replace(/\?.*/, '')}`)
+      return parseAnswer(answer.status, answer.text, `POST ${path.replace(/\?.*/, '')}`)
     },
     openSocket: (path) => new WebSocket(base.replace(/^http/, 'ws') + path, { headers, ...trust }),
     close: () => dispatcher.close(),
@@ -95,23 +83,15 @@ function causeOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message
 }
 
-function countBytes(path: string, onProgress: (sentBytes: number) => void): Transform {
-  let sentBytes = 0
-  const counted = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      sentBytes += chunk.length
-      onProgress(sentBytes)
-      done(null, chunk)
-    },
-  })
-  const file = createReadStream(path)
-  file.on('error', (error) => counted.destroy(error))
-  return file.pipe(counted)
-}
-
 function parseAnswer(status: number, text: string, what: string): Json {
   const body = parseJson(text)
-  if (status >= 200 && status < 300) return body
+  if (status >= 200 && status < 300) {
+    if (!isPage(body)) return body
+    throw new CommandError(
+      'unavailable',
+      `The answer is a page, as of a login to a network or of another server (${what})`,
+    )
+  }
   throw refusal(status, detailOf(body), what)
 }
 
@@ -122,7 +102,13 @@ export function refusal(status: number, detail: string, what: string): CommandEr
   return new CommandError(outcome, `${detail}${hint} (${what}: ${status})`, status)
 }
 
-function parseJson(text: string): Json {
+/** True for an answer of anything but a Signalbox: its own texts are tables. */
+export function isPage(body: Json): boolean {
+  return typeof body === 'string' && /^\s*<(!doctype|html|head|body)\b/i.test(body)
+}
+
+/** Returns the text itself if it is no JSON: a proxy before the server answers with pages. */
+export function parseJson(text: string): Json {
   try {
     return text === '' ? {} : (JSON.parse(text) as Json)
   } catch {

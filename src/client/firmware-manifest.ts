@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { CommandError } from './exit-codes.ts'
+import { hashFile } from './send-file.ts'
 import { messageOf } from '../platform/message-of.ts'
 
 export const MANIFEST = 'firmware.json'
@@ -106,8 +105,10 @@ async function readEntry(root: string, entry: Static<typeof Entry>): Promise<Man
 }
 
 async function findProblem(path: string, sha256: string): Promise<string | null> {
-  const hash = createHash('sha256')
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
-  const actual = hash.digest('hex')
-  return actual === sha256 ? null : `The SHA-256 of the file is ${actual}, not ${sha256} as the manifest says`
+  try {
+    const actual = await hashFile(path)
+    return actual === sha256 ? null : `The SHA-256 of the file is ${actual}, not ${sha256} as the manifest says`
+  } catch (error) {
+    return messageOf(error)
+  }
 }

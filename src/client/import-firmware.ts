@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { CommandError } from './exit-codes.ts'
+import { messageOf } from '../platform/message-of.ts'
 import { MANIFEST, type ManifestFile, readManifest } from './firmware-manifest.ts'
 
 /** The server of an import, called by the public interface or by the operator's. */
@@ -66,8 +67,8 @@ export async function importFirmware(importer: Importer, options: ImportOptions)
 /** Requests the server's decision about the valid files. */
 async function check(importer: Importer, files: readonly ManifestFile[]): Promise<ImportResult[]> {
   const sound = files.filter(({ problem }) => problem === null)
-  const answer = await importer.check(sound.map(({ sha256, sizeBytes: size, query }) => ({ sha256, size, query })))
-  const checked = new Map(Value.Parse(Checked, answer).files.map((result, index) => [sound[index], result]))
+  const results = await requestCheck(importer, sound)
+  const checked = new Map(results.map((result, index) => [sound[index], result]))
   return files.map((file) => {
     if (file.problem !== null) return { file: file.name, status: 'refused', problem: file.problem }
     const result = checked.get(file)
@@ -76,12 +77,28 @@ async function check(importer: Importer, files: readonly ManifestFile[]): Promis
   })
 }
 
+async function requestCheck(
+  importer: Importer,
+  files: readonly ManifestFile[],
+): Promise<Type.Static<typeof Checked>['files']> {
+  const answer = await importer.check(files.map(({ sha256, sizeBytes: size, query }) => ({ sha256, size, query })))
+  if (Value.Check(Checked, answer)) return answer.files
+  throw new CommandError('unavailable', 'The server does not answer as Signalbox does')
+}
+
 async function upload(importer: Importer, file: ManifestFile): Promise<void> {
-  await importer.upload(file).catch((error: unknown) => {
+  try {
+    await importer.upload(file).catch(async (error: unknown) => {
+      // If the server refuses a file before its end, the connection may break before the reason arrives.
+      if (!(error instanceof CommandError) || error.outcome !== 'unavailable') throw error
+      const reason = await requestCheck(importer, [file]).then(([result]) => result?.problem, messageOf)
+      throw new CommandError(error.outcome, reason ?? error.message)
+    })
+  } catch (error) {
     if (!(error instanceof CommandError)) throw error
     throw new CommandError(
       error.outcome,
       `${file.name}: ${error.message}; repeat the import to continue with this file`,
     )
-  })
+  }
 }

@@ -1,11 +1,17 @@
+import { execFile } from 'node:child_process'
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { chmod, mkdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type Client, createClient } from '../../src/cli/client.ts'
 import { operatorImporter } from '../../src/cli/firmware.ts'
 import { type ImportResult, importFirmware } from '../../src/client/import-firmware.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
+import { AppError } from '../../src/platform/errors.ts'
 import { systemClock } from '../../src/platform/time/clock.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
@@ -160,6 +166,75 @@ test('an interrupted import is continued by repeating it', async () => {
     'the cable was pulled',
   ])
   expect(statuses(await run(images))).toEqual(['present', 'imported', 'imported'])
+})
+
+test.each<[string, (path: string) => Promise<unknown>, RegExp]>([
+  ['has become shorter', (path) => truncate(path, 1), / no longer has 5 bytes: it has been changed; repeat/],
+  ['is gone', (path) => rm(path), / can't be read: ENOENT.*; repeat/],
+  ['has other content', (path) => writeFile(path, 'other'), /Invalid field sha256: the image's SHA-256 is .*; repeat/],
+])('a file that %s since it was checked is named', async (_, change, problem) => {
+  const image = await file('one.bin', 'image', { models: ['AP45'], version: '1' })
+  const changing: Client = {
+    ...client,
+    uploadFile: async (path, one) => {
+      await change(one.path)
+      return client.uploadFile(path, one)
+    },
+  }
+  expect(await run([image], { via: changing })).toMatchObject([{ problem: expect.stringMatching(problem) }])
+  expect(await catalog()).toEqual([])
+})
+
+test('the reason of a refusal is named although the connection broke before it arrived', async () => {
+  const image = await file('one.bin', 'x'.repeat(50 * KIB), { models: ['AP45'], version: '1' })
+  const refused: Client = {
+    ...client,
+    uploadFile: async () => {
+      const headers = { 'content-type': 'application/octet-stream' }
+      const path = `/orgs/${org.orgId}/firmware?version=2&models=AP45`
+      await server.call('POST', path, { as: org, headers, body: Buffer.alloc(60 * KIB) })
+      throw new AppError('unavailable', 'write EPIPE')
+    },
+  }
+  expect(await run([image], { via: refused })).toMatchObject([
+    { problem: expect.stringMatching(/^one\.bin: .* of firmware images that the organization may store.*; repeat/) },
+  ])
+})
+
+test('a connection that breaks for no reason of the server is reported as such', async () => {
+  const image = await file('one.bin', 'image', { models: ['AP45'], version: '1' })
+  const broken: Client = {
+    ...client,
+    uploadFile: () => Promise.reject(new AppError('unavailable', 'write EPIPE')),
+  }
+  expect(await run([image], { via: broken })).toMatchObject([
+    { problem: 'one.bin: write EPIPE; repeat the import to continue with this file' },
+  ])
+})
+
+test.skipIf(process.getuid?.() !== 0)('a file that the person may not read is named', async () => {
+  const image = await file('one.bin', 'image', { models: ['AP45'], version: '1' })
+  await writeFile(join(folder, 'firmware.json'), JSON.stringify({ images: [image] }))
+  await chmod(folder, 0o755)
+  await chmod(join(folder, 'one.bin'), 0o000)
+  const source = new URL('../../src/client/firmware-manifest.ts', import.meta.url).href
+  const script = `const { readManifest } = await import(process.argv[1])
+    for (const { problem } of await readManifest(process.argv[2])) console.log(problem)`
+  const args = ['--input-type=module', '--eval', script, source, folder]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { uid: 12_345, gid: 12_345 })
+  expect(stdout).toMatch(/one\.bin can't be read: EACCES/)
+})
+
+test.each([200, 502])('a server that answers with a page and the status %i is no Signalbox', async (status) => {
+  const other = createServer((_request, response) => response.writeHead(status).end('<html>Welcome</html>'))
+  other.listen(0, '127.0.0.1')
+  onTestFinished(() => void other.close())
+  await once(other, 'listening')
+  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+  const elsewhere = createClient({ url, authorization: 'Operator operator-key', dataDir: server.dataDir })
+  const image = await file('one.bin', 'image', { models: ['AP45'], version: '1' })
+  const problem = expect.stringContaining('The answer is a page, as of a proxy or of another server')
+  expect(await run([image], { via: elsewhere })).toMatchObject([{ problem }])
 })
 
 test.each([

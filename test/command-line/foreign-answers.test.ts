@@ -16,3 +16,15 @@ it.each([
   expect({ code, err }).toEqual({ code: 5, err: expect.stringMatching(/^signalbox: .* \(GET [^ ]+: 502\)\n$/) })
   expect(err.startsWith(`signalbox: ${reason} (`)).toBe(true)
 })
+
+it('a page instead of an answer is no empty list', async () => {
+  const portal = createServer((_request, response) => response.end('<!DOCTYPE html><p>Welcome')).listen(0, '127.0.0.1')
+  onTestFinished(() => void portal.close())
+  await once(portal, 'listening')
+  const { port } = portal.address() as AddressInfo
+  const { code, err } = await runSignalbox({ url: `http://127.0.0.1:${port}`, token: 'any' }, ['orgs'])
+  expect({ code, err }).toEqual({
+    code: 5,
+    err: expect.stringMatching(/^signalbox: The answer is a page, .* \(GET .*\)\n$/),
+  })
+})

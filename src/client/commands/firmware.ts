@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { type Api, type JsonObject, listAll, objectOf, rowsOf } from '../api.ts'
 import { CommandError } from '../exit-codes.ts'
 import { type ImportResult, type Importer, importFirmware } from '../import-firmware.ts'
+import { hashFile } from '../send-file.ts'
 import { type Output, bar, details, fields, table, textOf } from '../output.ts'
 import type { Session } from '../session.ts'
 import { type AddCommands, collect, query } from './command.ts'
@@ -58,7 +57,7 @@ export const addFirmwareCommands: AddCommands = (program, open) => {
       const { session, api, path } = await enter(open, command)
       const sizeBytes = await sizeOf(file)
       const { model, reported, minVersion, default: isDefault, ...others } = options
-      const sha256 = await hashOf(file)
+      const sha256 = await hashFile(file)
       const parameters = withValues({
         version,
         ...others,
@@ -168,10 +167,4 @@ async function sizeOf(file: string): Promise<number> {
   })
   if (!found.isFile()) throw new CommandError('usage', `${file} is not a regular file`)
   return found.size
-}
-
-async function hashOf(file: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer)
-  return hash.digest('hex')
 }
