@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { json } from '../../src/platform/database/db.ts'
 import { NEW } from '../support/fleets/fleet.ts'
@@ -74,6 +75,25 @@ it('a forced device that has got the version since the upgrade was planned has t
   await rollout.fleet.connect(devices, NEW)
   await advance()
   expect(countOf(await read(id))).toEqual({ upgraded: 2 })
+})
+
+it('a device that has got the version since the upgrade was planned is skipped as one that runs it', async () => {
+  const devices = await seed([1])
+  await subscribe(rollout)
+  await rollout.fleet.disconnect(devices)
+  const { id } = await create()
+  await rollout.fleet.connect(devices, NEW)
+  await advance()
+  expect(countOf(await read(id))).toEqual({ skipped: 1 })
+  expect(await rollout.ctx.db.selectFrom('upgradeTarget').select('fromVersion').execute()).toEqual([
+    { fromVersion: NEW },
+  ])
+  const { event } = await rollout.ctx.db
+    .selectFrom('webhookOutbox')
+    .select('event')
+    .where(sql`event ->> 'type'`, '=', 'UPGRADE_DEVICE_SKIPPED')
+    .executeTakeFirstOrThrow()
+  expect(event).toMatchObject({ from_version: NEW, version: NEW })
 })
 
 it('a device below the lowest version is left out, with the reason', async () => {

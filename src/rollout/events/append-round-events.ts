@@ -165,8 +165,9 @@ function deviceEvent(
   }: { readonly target: LockedTarget; readonly step: Step; readonly type: UpgradeEventType },
 ): UpgradeEventInput {
   const { deviceId, mac, phase, device } = target
-  // The first command records what the device runs by now.
-  const running = type === 'UPGRADE_DEVICE_STARTED' ? device?.firmware : null
+  // The first command, and a skip, record what the device runs by now.
+  const isRecorded = type === 'UPGRADE_DEVICE_STARTED' || type === 'UPGRADE_DEVICE_SKIPPED'
+  const running = isRecorded ? device?.firmware : null
   const fromVersion = running ?? target.fromVersion
   return {
     type,

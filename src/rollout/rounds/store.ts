@@ -89,8 +89,9 @@ async function updateSomeTargets(
       fetched = target.fetched or change.state = ${anyOf(installingStates)}, staged = change.staged,
       entered_at = case when change.state <> target.state or change.command_id is not null then ${now}::timestamptz else target.entered_at end,
       entered_ms = case when change.state <> target.state or change.command_id is not null then ${nowMs}::float8 else target.entered_ms end,
-      -- What a device runs when it is commanded for the first time may differ from what it ran when it was planned.
-      from_version = case when change.command_id is null or target.command_id is not null then target.from_version
+      -- What a device runs when it is commanded for the first time, or skipped, may differ from what it ran when it was planned.
+      from_version = case when change.state = 'skipped' then target.target_version
+        when change.command_id is null or target.command_id is not null then target.from_version
         else coalesce(${versionRun('target', 'status.firmware')}, target.from_version) end,
       boot_count = case when change.command_id is null then target.boot_count else status.boot_count end,
       command_id = coalesce(change.command_id, target.command_id),
