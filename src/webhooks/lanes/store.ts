@@ -98,13 +98,15 @@ const nextAtOfFirst = sql`case when w.enabled and not l.pulled and m.first_due_a
 
 /**
  * Recomputes from its messages how many a lane has and when it is due. The lane must be locked. The new epoch ends what a
- * holder knows about the former count; see SpareCount. Messages are counted in their index alone, which has no organization.
+ * holder knows about the former count; see SpareCount. Messages are counted in their index alone, which has no organization. A receiver
+ * that should fetch fails no longer if none is left, as when all have expired.
  */
 export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void> {
   await sql`
     update webhook_lane l
     set next_at = ${nextAtOfFirst}, due_from = coalesce(m.first_due_at, l.due_from), pending = m.messages,
-      lease_until = null, leased_by = null, epoch = l.epoch + 1, counted_epoch = l.epoch + 1
+      lease_until = null, leased_by = null, epoch = l.epoch + 1, counted_epoch = l.epoch + 1,
+      failing_since = case when l.pulled and m.messages = 0 then null else l.failing_since end
     from webhook w, ${rowsAs('k', laneKeyColumns, keys)} cross join lateral (
       select count(*) as messages, min(due_at) as first_due_at from webhook_message
       where webhook_id = k.webhook_id and due_at >= '-infinity') m

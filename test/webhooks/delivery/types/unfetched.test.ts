@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vit
 import { inTx } from '../../../../src/platform/database/db.ts'
 import { type Mailer, createMailer } from '../../../../src/platform/outbound/mail.ts'
 import { enqueueMessages } from '../../../../src/webhooks/delivery/store-enqueue.ts'
+import { expireMessages } from '../../../../src/webhooks/expiry/expire-messages.ts'
 import { listFailingWebhooks } from '../../../../src/webhooks/health/store-failing.ts'
 import { findActivity } from '../../../../src/webhooks/health/store.ts'
 import { watchFailing } from '../../../../src/webhooks/health/watch-failing.ts'
@@ -111,6 +112,25 @@ it('is failing a day after the last acknowledgment while messages wait, until th
   await watchAfter(1)
   expect(await unfetchedSince(id)).toEqual(fetchedAt)
   await fetchAll(id)
+  expect(await unfetchedSince(id)).toBeNull()
+})
+
+it('is failing no longer once all its messages have expired', async () => {
+  const { id } = await harness.addWebhook({ type: 'pull', topics: [] })
+  await addMessage(id)
+  await watchAfter(6 * 24)
+  await addMessage(id)
+  const since = await unfetchedSince(id)
+  expect(since).not.toBeNull()
+  await watchAfter(2 * 24)
+  expect(await expireMessages(harness.ctx)).toBe(1)
+  expect(await unfetchedSince(id)).toEqual(since)
+  await watchAfter(6 * 24)
+  expect(await expireMessages(harness.ctx)).toBe(1)
+  expect(await unfetchedSince(id)).toBeNull()
+  // Those that come later wait for a day as well.
+  await addMessage(id)
+  await watchAfter(23)
   expect(await unfetchedSince(id)).toBeNull()
 })
 
