@@ -84,6 +84,9 @@ export interface WebhookLaneTable {
   followersId: string | null
   /** When the next message of a further replay may be due; earlier ones are due until then. */
   replaysUntil: Date | null
+  /** Since when a receiver that fetches has acknowledged nothing, and the service time of that; see watchUnfetched(). */
+  unfetchedSince: Date | null
+  unfetchedMs: number | null
 }
 
 export interface WebhookDeliveryTable {

@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
 import type { Reader, Tx } from '../../platform/database/db.ts'
 import type { LaneKey } from '../lanes/store.ts'
+import type { UnfetchedSigns } from './decide-unfetched.ts'
 
-/** A lane whose receiver fetches its messages, but has acknowledged none for long. */
-export interface UnfetchedLane extends LaneKey {
+/** A lane whose receiver fetches its messages, but has acknowledged none for some time. */
+export interface UnfetchedLane extends LaneKey, UnfetchedSigns {
   readonly siteId: string | null
-  /** Since when messages wait, and the receiver has acknowledged none. */
-  readonly since: Date
 }
 
 /** Bounds the messages of a lane of which the oldest one is found. They are nearly in the order of their creation. */
@@ -21,7 +20,7 @@ export async function listUnfetchedLanes(
   { before, only = null }: { readonly before: Date; readonly only?: LaneKey | null },
 ): Promise<UnfetchedLane[]> {
   const { rows } = await sql<UnfetchedLane>`
-    select l.org_id, l.webhook_id, w.site_id, k.since
+    select l.org_id, l.webhook_id, w.site_id, k.since, case when l.unfetched_since = k.since then l.unfetched_ms end as since_ms
     from webhook_lane l join webhook w on w.org_id = l.org_id and w.id = l.webhook_id and w.enabled
       cross join lateral (
         select greatest(min(m.created_at), w.modified_at, (
@@ -39,6 +38,20 @@ export async function listUnfetchedLanes(
     order by l.org_id, l.webhook_id
   `.execute(reader)
   return rows
+}
+
+/** Records since when the receiver of a lane has acknowledged nothing. */
+export async function updateUnfetched(
+  tx: Tx,
+  { orgId, webhookId, since }: UnfetchedLane,
+  sinceMs: number,
+): Promise<void> {
+  await tx
+    .updateTable('webhookLane')
+    .set({ unfetchedSince: since, unfetchedMs: sinceMs })
+    .where('orgId', '=', orgId)
+    .where('webhookId', '=', webhookId)
+    .execute()
 }
 
 /** Records that the receiver of a lane no longer fetches. The webhook must be locked, so that it acknowledges nothing meanwhile. */

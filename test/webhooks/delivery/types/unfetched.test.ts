@@ -134,6 +134,36 @@ it('is failing no longer once all its messages have expired', async () => {
   expect(await unfetchedSince(id)).toBeNull()
 })
 
+it('is not failing before its receiver had a day to fetch, without the time in which the service was stopped', async () => {
+  const { id } = await harness.addWebhook({ type: 'pull', topics: [] })
+  await addMessage(id)
+  let [stoppedMs, listeningSinceMs] = [0, 0]
+  const nowMs = (): number => clock.now().getTime() - stoppedMs
+  const ctx = { ...harness.ctx, serviceClock: { nowMs, listeningSinceMs: () => listeningSinceMs } }
+  const runFor = async (hours: number): Promise<Date | null> => {
+    clock.advance(hours * HOUR_MS)
+    await watchUnfetched(ctx)
+    return unfetchedSince(id)
+  }
+  const restartAfter = (hours: number): void => {
+    clock.advance(hours * HOUR_MS)
+    stoppedMs += hours * HOUR_MS
+    listeningSinceMs = nowMs()
+  }
+  expect(await runFor(2)).toBeNull()
+  restartAfter(30)
+  expect(await runFor(0)).toBeNull()
+  expect(await runFor(10)).toBeNull()
+  restartAfter(0)
+  expect(await runFor(11.9)).toBeNull()
+  expect(await runFor(0.1)).not.toBeNull()
+  // An acknowledgment begins another day.
+  await fetchAll(id)
+  await addMessage(id)
+  expect(await runFor(23)).toBeNull()
+  expect(await runFor(1)).not.toBeNull()
+})
+
 it('mails the admins after a day and after three days, and is never disabled', async () => {
   await addAdmin(harness, 'ada@example.test')
   const { id } = await harness.addWebhook({ type: 'pull', topics: [], name: 'Alerts' })
