@@ -36,6 +36,8 @@ interface Working {
   readonly packages: CatalogPackage[]
   /** The default packages that the import itself names. */
   readonly defaults: Set<string>
+  /** What the files before are to be offered as. */
+  readonly offers: Set<string>
 }
 
 /** Decides the effect of importing each of the files, in their order. */
@@ -45,6 +47,7 @@ export function planImport(catalog: ImportCatalog, files: readonly ImportFile[])
     versions: [...catalog.versions],
     packages: [...catalog.packages],
     defaults: new Set(),
+    offers: new Set(),
   }
   return files.map((file) => planFile(working, file))
 }
@@ -68,7 +71,7 @@ type FileAs<O> = ImportFile & { readonly as: O; readonly imageId: string }
 
 /** @returns True if the catalog already has all of it; a text: the reason why it can't be imported. */
 function planVersions(
-  { versions }: Working,
+  { versions, offers }: Working,
   { version, imageId, as: { kind: _kind, models, ...traits } }: FileAs<ModelOffer>,
 ): boolean | string {
   let isKnown = true
@@ -82,7 +85,10 @@ function planVersions(
     const entry = ofModel.find((one) => one.version === version)
     if (entry !== undefined && entry.imageId !== imageId)
       return `${model} has version ${version} from another image: delete that first`
-    isKnown &&= entry !== undefined && hasTraits(entry, traits)
+    const isSame = entry !== undefined && hasTraits(entry, traits)
+    if (offers.has(`${model} ${version}`) && !isSame) return twice(model, version)
+    offers.add(`${model} ${version}`)
+    isKnown &&= isSame
     if (entry !== undefined) versions.splice(versions.indexOf(entry), 1)
     versions.push({ model, version, imageId, ...traits })
   }
@@ -97,7 +103,7 @@ function hasTraits(entry: Version, { tag, channel, reported, minVersion }: Versi
 
 /** @returns As planVersions(). */
 function planPackage(
-  { packages, defaults }: Working,
+  { packages, defaults, offers }: Working,
   { version, imageId, as: { kind: _kind, ...offer } }: FileAs<PackageOffer>,
 ): boolean | string {
   const { package: name, distro, channel, isDefault } = offer
@@ -105,9 +111,17 @@ function planPackage(
   const entry = packages.find((one) => one.package === name && one.distro === distro && one.version === version)
   if (entry !== undefined && entry.imageId !== imageId)
     return `${place} has version ${version} from another image: delete that first`
+  const isSame = entry !== undefined && entry.channel === channel && entry.isDefault === isDefault
+  if (offers.has(`${place} ${version}`)) return isSame || twice(place, version)
+  offers.add(`${place} ${version}`)
   if (isDefault && defaults.has(`${place} ${channel}`)) return `${place} has two defaults in the channel ${channel}`
   if (isDefault) defaults.add(`${place} ${channel}`)
   if (entry !== undefined) packages.splice(packages.indexOf(entry), 1)
   packages.push({ ...offer, version, imageId })
-  return entry !== undefined && entry.channel === channel && entry.isDefault === isDefault
+  return isSame
+}
+
+/** Each of the two would replace what the other one says, in every import anew. */
+function twice(what: string, version: string): string {
+  return `${what} has version ${version} twice, with different values`
 }
