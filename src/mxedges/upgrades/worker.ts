@@ -4,6 +4,7 @@ import { type Tx, inTxByKeys } from '../../platform/database/db.ts'
 import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { type DecidedRound, applyRounds } from './apply.ts'
 import { type Now, decideUpgrade } from './decide-upgrade.ts'
+import { countMxedgeRounds } from './metrics.ts'
 import { type UpgradesRead, replaceAbsent } from './store-exchange.ts'
 import { listBusyClusters, listOrgsWithUpgrades, listTargets, lockRunningUpgrades, shareAppliances } from './store.ts'
 import type { MxedgeUpgradeOptions } from './target.ts'
@@ -52,8 +53,10 @@ const MAX_ROUNDS = 100
 export async function advanceMxedgeUpgrades(ctx: Context, orgId: string, options: MxedgeUpgradeOptions): Promise<void> {
   const scope = systemScope('rollout', orgId)
   for (let rounds = 0; rounds < MAX_ROUNDS; rounds += 1) {
-    const isDue = await inTxByKeys(ctx, (tx) => advanceRound(tx, scope, nowOf(ctx, options)))
-    if (!isDue) return
+    const at = nowOf(ctx, options)
+    const decided = await inTxByKeys(ctx, (tx) => advanceRound(tx, scope, at))
+    countMxedgeRounds(ctx.metrics, decided, at.nowMs)
+    if (!decided.some(({ decision }) => decision.isDue)) return
   }
 }
 
@@ -64,16 +67,16 @@ function nowOf({ clock, serviceClock }: Context, options: MxedgeUpgradeOptions):
   return { now: clock.now(), nowMs: serviceClock.nowMs(), graceUntilMs, options }
 }
 
-async function advanceRound(tx: Tx, scope: OrgScope, at: RoundNow): Promise<boolean> {
+async function advanceRound(tx: Tx, scope: OrgScope, at: RoundNow): Promise<DecidedRound[]> {
   const upgrades = await lockRunningUpgrades(tx, scope, at.now)
-  if (upgrades.length === 0) return false
+  if (upgrades.length === 0) return []
   const read = async (): Promise<UpgradesRead> => ({ upgrades, targets: await listTargets(tx, scope, upgrades) })
   const planned = await read()
   let rounds = await decideRounds(tx, scope, (await replaceAbsent(tx, scope, planned, at)) ? await read() : planned, at)
   // Changes since the targets were read appear in the next read, and are then locked.
   while (!(await lockOrdered(tx, scope, rounds))) rounds = await decideRounds(tx, scope, await read(), at)
   await applyRounds(tx, scope, rounds, { ...at, busyClusters: new Set() })
-  return rounds.some(({ decision }) => decision.isDue)
+  return rounds
 }
 
 async function decideRounds(

@@ -1,0 +1,76 @@
+import { type Metrics, metric } from '../../platform/process/prometheus.ts'
+import type { DecidedRound } from './apply.ts'
+import { inFlightStates, isTerminal, terminalStates } from './upgrade.ts'
+
+/** Reasons of the engine. Any other reason is the refusal of the agent, in its own words. */
+const causes = [
+  'no_reconnect',
+  'not_applied',
+  'offline',
+  'service_failed',
+  'unresponsive',
+  'unstable',
+  'window_too_short',
+] as const
+const REFUSED = 'refused'
+const isCause: ReadonlySet<string> = new Set(causes)
+
+/** An appliance waits or works in these, which is what an operator wants to know. */
+const timedStates = ['downloading', ...inFlightStates] as const
+const isTimed: ReadonlySet<string> = new Set(timedStates)
+
+const MINUTE_S = 60
+const durationsS = [10, 30, MINUTE_S, 2 * MINUTE_S, 5 * MINUTE_S, 10 * MINUTE_S, 20 * MINUTE_S, 3600, 4 * 3600]
+
+const appliancesEnded = metric({
+  name: 'signalbox_mxedge_upgrade_appliances_ended_total',
+  help: 'Edge appliances whose upgrade has ended, by result',
+  kind: 'counter',
+  labels: { result: terminalStates },
+})
+const appliancesFailed = metric({
+  name: 'signalbox_mxedge_upgrade_appliances_failed_total',
+  help: 'Edge appliances whose upgrade has failed, by cause',
+  kind: 'counter',
+  labels: { cause: [...causes, REFUSED] },
+})
+const stepSeconds = metric({
+  name: 'signalbox_mxedge_upgrade_appliance_step_seconds',
+  help: 'How long edge appliances were in a state, by the state that they left',
+  kind: 'histogram',
+  labels: { state: timedStates },
+  buckets: durationsS,
+})
+const phaseSeconds = metric({
+  name: 'signalbox_mxedge_upgrade_phase_seconds',
+  help: 'How long phases of upgrades of edge appliances were open',
+  kind: 'histogram',
+  labels: {},
+  buckets: [...durationsS, 24 * 3600, 72 * 3600],
+})
+const upgradesEnded = metric({
+  name: 'signalbox_mxedge_upgrades_ended_total',
+  help: 'Upgrades of edge appliances that have ended, by status',
+  kind: 'counter',
+  labels: { status: ['completed', 'failed', 'cancelled'] },
+})
+
+/** Counts the results of rounds, once they are committed. @param nowMs The service time of the rounds. */
+export function countMxedgeRounds(metrics: Metrics, rounds: readonly DecidedRound[], nowMs: number): void {
+  for (const { upgrade, decision } of rounds) {
+    for (const { target, state, reason } of decision.steps) {
+      if (state !== target.state && isTimed.has(target.state))
+        metrics.observe(stepSeconds, { state: target.state }, Math.max(0, nowMs - target.enteredMs) / 1000)
+      if (isTerminal(state)) metrics.add(appliancesEnded, { result: state })
+      if (state === 'failed') metrics.add(appliancesFailed, { cause: causeOf(reason) })
+    }
+    const { status, finishedAt, currentPhase } = decision.upgrade
+    if (finishedAt !== null) metrics.add(upgradesEnded, { status })
+    if (upgrade.phaseOpenedMs !== null && (finishedAt !== null || currentPhase > upgrade.currentPhase))
+      metrics.observe(phaseSeconds, {}, Math.max(0, nowMs - upgrade.phaseOpenedMs) / 1000)
+  }
+}
+
+function causeOf(reason: string | null): string {
+  return reason !== null && isCause.has(reason) ? reason : REFUSED
+}
