@@ -18,6 +18,7 @@ describe('a step', () => {
     [step, { ...runs('2.0.0'), services: [] }, false],
     [distro('trixie'), { services: [], distro: 'trixie' }, true],
     [distro('trixie'), { services: [], distro: null }, false],
+    [distro('trixie'), { services: [], distro: 'sid' }, false],
     [distro('next'), { services: [], distro: 'trixie' }, true],
     [distro('next'), { services: [], distro: 'bookworm' }, false],
     [distro('next'), { services: [], distro: null }, false],
@@ -29,6 +30,17 @@ describe('a step', () => {
     expect(isBroken(runs('2.0.0', 'failed'), step)).toBe(true)
     expect(isBroken(runs('2.0.0'), step)).toBe(false)
     expect(isBroken(runs('2.0.0', 'failed'), distro('trixie'))).toBe(false)
+  })
+
+  test('is not concerned by the state of another service', () => {
+    const other = { name: 'mxagent', version: '1.0.0' }
+    const [sound, broken] = [runs('2.0.0'), runs('2.0.0', 'failed')]
+    expect(isBroken({ services: [...sound.services, { ...other, state: 'failed' }] }, step)).toBe(false)
+    expect(isBroken({ services: [...broken.services, { ...other, state: 'running' }] }, step)).toBe(true)
+  })
+
+  test('to an older distribution is not forbidden: its request names it', () => {
+    expect(findNextStep({ services: [], distro: 'trixie' }, [distro('bookworm')], 0)).toMatchObject({ step: 0 })
   })
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { LEFT_SITE, REMOVED, REPLACED } from '../../rollout/rollout.ts'
 import { decideTarget } from './decide-target.ts'
 import type { ApplianceNow, MxedgeTargetNow, StepCommand, TargetDecision } from './target.ts'
 import { appliance, command, options, rules, step, target } from '../../../test/support/fleets/mxedge-targets.ts'
@@ -29,12 +30,24 @@ describe('a planned target', () => {
   })
 
   test.each([
-    ['is deferred when its appliance is absent', { appliance: away }, 'deferred'],
-    ['is cancelled when its appliance was deleted', { appliance: null }, 'cancelled'],
-    ['is cancelled when its appliance was replaced', { appliance: { ...appliance, isReplaced: true } }, 'cancelled'],
-    ['is cancelled when its appliance left the site', { appliance: { ...appliance, hasLeft: true } }, 'cancelled'],
-  ])('%s', (_title, one, state) => {
-    expect(changeOf(decide(one))).toMatchObject({ state, order: null })
+    ['deferred when its appliance is absent', away, 'deferred', null],
+    ['cancelled when its appliance was deleted', null, 'cancelled', REMOVED],
+    ['cancelled when its appliance was replaced', { ...appliance, isReplaced: true }, 'cancelled', REPLACED],
+    ['cancelled when its appliance left the site', { ...appliance, hasLeft: true }, 'cancelled', LEFT_SITE],
+  ])('is %s', (...[, its, state, reason]) => {
+    expect(changeOf(decide({ appliance: its }))).toMatchObject({ state, reason, order: null })
+  })
+
+  test('is upgraded, not skipped, when an earlier attempt has brought it to the version', () => {
+    expect(changeOf(decide({ appliance: running('2.0.0'), attempt: 1 }))).toMatchObject({
+      state: 'upgraded',
+      reason: null,
+      order: null,
+    })
+  })
+
+  test('is commanded at the end of its pause, which is over then', () => {
+    expect(changeOf(decide({ retryAtMs: NOW }))).toMatchObject({ state: 'commanded', retryAtMs: null })
   })
 
   test.each([
@@ -74,6 +87,14 @@ describe('a planned target', () => {
       }),
     )
     expect(change).toMatchObject({ state: 'commanded', step: 1, order: { service: 'tunterm' } })
+  })
+
+  test('has attempts of its own at each step, also at one that follows because the one before is reached by now', () => {
+    const steps = [step, { ...step, service: 'mxagent' }]
+    const paused = { steps, attempt: 2, failedAttempts: 2, lostAttempts: 3 }
+    const counts = (one: Partial<MxedgeTargetNow>) => changeOf(decide({ ...paused, ...one }))
+    expect(counts({})).toMatchObject({ step: 0, failedAttempts: 2, lostAttempts: 3 })
+    expect(counts({ appliance: running('2.0.0') })).toMatchObject({ step: 1, failedAttempts: 0, lostAttempts: 0 })
   })
 
   test('is cancelled when the upgrade stops', () => {
@@ -119,7 +140,10 @@ describe('a queued command', () => {
     const withdrawn = { ...commanded, command: ended('cancelled') }
     expect(changeOf(decide({ ...withdrawn, appliance: away }))).toMatchObject({ state: 'deferred', lostAttempts: 0 })
     expect(changeOf(decide(withdrawn, { held: true }))).toMatchObject({ state: 'planned', lostAttempts: 0 })
-    expect(changeOf(decide(withdrawn, { stopping: true }))).toMatchObject({ state: 'cancelled' })
+    for (const its of [appliance, away])
+      expect(changeOf(decide({ ...withdrawn, appliance: its }, { stopping: true }))).toMatchObject({
+        state: 'cancelled',
+      })
     expect(changeOf(decide(withdrawn))).toMatchObject({ state: 'planned', lostAttempts: 1, failedAttempts: 0 })
   })
 })
@@ -135,6 +159,11 @@ describe('an answer', () => {
     expect(changeOf(decide(rejected))).toMatchObject({ state: 'planned', failedAttempts: 1, retryAtMs: NOW + 30_000 })
     expect(changeOf(decide({ ...rejected, failedAttempts: 1 }))).toMatchObject({ retryAtMs: NOW + 60_000 })
     expect(changeOf(decide({ ...rejected, failedAttempts: 2 }))).toMatchObject({ state: 'failed', reason: 'no space' })
+    expect(changeOf(decide(rejected, { stopping: true }))).toMatchObject({ state: 'cancelled', failedAttempts: 1 })
+  })
+
+  test('of failure without a reason has one', () => {
+    expect(changeOf(decide({ ...commanded, command: ended('rejected') }))).toMatchObject({ reason: 'rejected' })
   })
 
   test('that is final leads to no other attempt', () => {
@@ -185,6 +214,17 @@ describe('an unconfirmed target', () => {
     })
   })
 
+  test('is repeated after growing pauses, 30 times in all', () => {
+    const forgotten = { ...lost, command: ended('unknown', { isForgotten: true }) }
+    const pauses = [1, 2, 4, 8, 16, 32, 32, 32].map((factor) => NOW + factor * options.retryMs)
+    pauses.forEach((retryAtMs, lostAttempts) =>
+      expect(changeOf(decide({ ...forgotten, lostAttempts }))).toMatchObject({ state: 'planned', retryAtMs }),
+    )
+    expect(changeOf(decide({ ...forgotten, lostAttempts: 28 }))).toMatchObject({ state: 'planned' })
+    const failed = { state: 'failed', reason: 'unresponsive', retryAtMs: null }
+    expect(changeOf(decide({ ...forgotten, lostAttempts: 29 }))).toMatchObject(failed)
+  })
+
   test('is repeated without a pause, however often, where the gateway ended and the agent does not know it', () => {
     const command = ended('unknown', { isForgotten: true, isGatewayLost: true })
     for (const lostAttempts of [0, 1, 29])
@@ -193,6 +233,9 @@ describe('an unconfirmed target', () => {
         lostAttempts,
         retryAtMs: NOW,
       })
+    const unknown = { ...lost, command: ended('unknown', { isGatewayLost: true }) }
+    const nowMs = NOW + options.answerMs.service
+    expect(changeOf(decide(unknown, { nowMs }))).toMatchObject({ lostAttempts: 1, retryAtMs: nowMs + options.retryMs })
   })
 
   test('fails when its appliance stays away, but not while the service has just started', () => {
@@ -205,6 +248,7 @@ describe('an unconfirmed target', () => {
   test('ends even if its appliance connects again and again', () => {
     const nowMs = NOW + options.reconnectMs.service + options.answerMs.service
     const flapping = { ...lost, appliance: { ...appliance, connectedMs: nowMs - 1 } }
+    expect(decide(flapping, { nowMs: nowMs - 1 })).toEqual({ kind: 'wait' })
     expect(changeOf(decide(flapping, { nowMs }))).toMatchObject({ lostAttempts: 1 })
   })
 })
@@ -231,7 +275,26 @@ describe('a target that is verified', () => {
   test('fails when its appliance never stays connected', () => {
     const nowMs = NOW + options.reconnectMs.service + options.soakMs + options.verifyTimeoutMs
     const flapping = { ...verifying, appliance: { ...running('2.0.0'), connectedMs: nowMs - MINUTE } }
+    expect(decide(flapping, { nowMs: nowMs - 1 })).toEqual({ kind: 'wait' })
     expect(changeOf(decide(flapping, { nowMs }))).toMatchObject({ state: 'failed', reason: 'unstable' })
+  })
+
+  test('does not go on while its service does not run', () => {
+    const steps = [step, { ...step, service: 'mxagent', to: '9.0.0' }]
+    const broken = { ...verifying, steps, appliance: running('2.0.0', 'failed') }
+    expect(decide(broken, soaked)).toEqual({ kind: 'wait' })
+  })
+
+  test('does not return to a step that somebody has undone', () => {
+    const steps = ['mxagent', 'tunterm', 'radsecproxy'].map((service) => Object.assign({}, step, { service }))
+    const undone = [{ name: 'mxagent', version: '1.0.0', state: 'running' as const }]
+    const second = {
+      ...verifying,
+      step: 1,
+      appliance: { ...appliance, services: [...undone, ...running('2.0.0').services] },
+    }
+    expect(changeOf(decide({ ...second, steps }))).toMatchObject({ state: 'commanded', step: 2 })
+    expect(changeOf(decide({ ...second, steps: steps.slice(0, 2) }, soaked))).toMatchObject({ state: 'upgraded' })
   })
 
   test('goes on with its next step, with attempts of its own', () => {
