@@ -22,8 +22,7 @@ export interface Present extends MxedgeTargetNow {
 export function advance(target: Present, rules: TargetRules, from: number): TargetDecision {
   const { appliance, steps, attempt } = target
   const next = findNextStep(appliance, steps, from)
-  const isNew = from !== target.step || next.step !== target.step
-  const counts = isNew ? noAttempts : {}
+  const counts = next.step === target.step ? {} : noAttempts
   if (next.step === null)
     return attempt > 0 ? end(target, 'upgraded', null) : end(target, 'skipped', skipReason(appliance, steps))
   const moved = { ...target, ...counts, step: next.step, steps: next.steps }

@@ -105,7 +105,7 @@ function decideQueued(target: Present, rules: TargetRules, commandId: string): T
 function isTooLate(target: Present, rules: TargetRules): boolean {
   // An upgrade that has begun is completed, so the later steps are not bound to a window.
   if (target.step > 0 && target.state !== 'downloading') return false
-  const needMs = target.state === 'downloading' ? 0 : installMs(target.steps.slice(target.step), rules.options)
+  const needMs = target.state === 'downloading' ? 0 : installMs(target.steps, rules.options)
   const atMs = rules.beginMs(needMs)
   return atMs === null || atMs > rules.nowMs
 }
