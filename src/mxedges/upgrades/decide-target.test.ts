@@ -294,6 +294,7 @@ describe('a target that is verified', () => {
       appliance: { ...appliance, services: [...undone, ...running('2.0.0').services] },
     }
     expect(changeOf(decide({ ...second, steps }))).toMatchObject({ state: 'commanded', step: 2 })
+    expect(decide({ ...second, steps: steps.slice(0, 2) })).toEqual({ kind: 'wait' })
     expect(changeOf(decide({ ...second, steps: steps.slice(0, 2) }, soaked))).toMatchObject({ state: 'upgraded' })
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { candidateOf } from '../../../test/support/fleets/candidates.ts'
-import { type IncludingSite, type InclusionOf, planInclusion } from './plan-inclusion.ts'
+import { type IncludingOrg, type IncludingSite, type InclusionOf, planInclusion } from './plan-inclusion.ts'
 import { type DownloadPlan, type PhaseGate, type UpgradePlan, noCounts } from '../rollout.ts'
 
 const NOW_MS = 5000
@@ -51,16 +51,22 @@ const device = (mac: string, steps: 1 | 2): InclusionOf['devices'][number] => ({
 
 const joining = [device('a', 2), device('b', 1), device('c', 2)]
 const org = { planned: 2, phases: null, downloads: null, hold: null }
+const how = {
+  devices: joining,
+  joins: 'last_phase',
+  downloadsJoin: 'last_phase',
+  ranks: new Map(),
+  nowMs: NOW_MS,
+} as const satisfies InclusionOf
 
-function placesOf(plan: Partial<UpgradePlan>, how: Partial<InclusionOf>) {
-  const all = {
-    devices: joining,
-    joins: 'last_phase',
-    downloadsJoin: 'last_phase',
-    ranks: new Map(),
-    nowMs: NOW_MS,
-  } as const
-  const { sites, targets } = planInclusion(org, [site(plan)], { ...all, ...how })
+/** The phases of a whole upgrade. */
+const phasesOf = (sizes: readonly number[], gates: readonly PhaseGate[]): NonNullable<IncludingOrg['phases']> => ({
+  ...{ sizes, gates, pending: {}, failures: {}, upgraded: {}, approved: [], hurried: [] },
+  ...{ current: 1, gatePassed: 0, hold: null, stopping: null },
+})
+
+function placesOf(plan: Partial<UpgradePlan>, more: Partial<InclusionOf>) {
+  const { sites, targets } = planInclusion(org, [site(plan)], { ...how, ...more })
   return { plan: sites[0]?.plan, places: targets.map(({ phase, downloadPhase, rank }) => [downloadPhase, phase, rank]) }
 }
 
@@ -106,6 +112,7 @@ describe('devices that join', () => {
     )
     expect(places.map(([, , rank]) => rank)).toEqual([2, 1, 3])
     expect(plan?.ranked).toBe(true)
+    expect(placesOf({}, { ranks: new Map([['c', 1]]) }).plan?.ranked).toBe(true)
     expect(placesOf({}, {}).plan).not.toHaveProperty('ranked')
   })
 
@@ -114,19 +121,76 @@ describe('devices that join', () => {
     ['change no gate if phases before them have devices', [0, 1, 0], undefined],
   ])('%s', (_, sizes, emptied) => {
     const waiting: PhaseGate = { ...gate, wait_for: 'approval' }
-    const phases = {
-      sizes,
-      gates: [waiting, gate, waiting],
-      pending: {},
-      failures: {},
-      upgraded: {},
-      approved: [],
-      hurried: [],
-    }
-    const given = { ...org, phases: { ...phases, current: 1, gatePassed: 0, hold: null, stopping: null } }
-    const how = { joins: 'last_phase', downloadsJoin: 'last_phase', ranks: new Map(), nowMs: NOW_MS } as const
-    const planned = planInclusion(given, [site({ phase_sizes: sizes })], { devices: joining, ...how })
+    const phases = phasesOf(sizes, [waiting, gate, waiting])
+    const pending = { 3: 2 }
+    const given = { ...org, phases: { ...phases, pending } }
+    const planned = planInclusion(given, [site({ phase_sizes: sizes })], how)
     const marked = { ...waiting, ...(emptied && { emptied }) }
-    expect(planned.phases).toMatchObject({ gates: [marked, gate, waiting], pending: { 3: 3 } })
+    const [first, second] = sizes
+    expect(planned.phases).toEqual({
+      sizes: [first, second, 3],
+      gates: [marked, gate, waiting],
+      pending: { 3: 5 },
+    })
+  })
+
+  test('change no gate of downloads in whose phases they are not', () => {
+    const loads = { ...phasesOf([0, 0], [{ ...gate, wait_for: 'approval' }, gate]), of: 'downloads' as const }
+    const devices = [device('b', 1)]
+    const planned = planInclusion({ ...org, downloads: loads }, [site({ downloads })], { ...how, devices })
+    expect(planned.downloads).toEqual({ sizes: [0, 0], gates: loads.gates, pending: { 2: 0 } })
+  })
+
+  test('count for their site and for the whole upgrade, and change no other site', () => {
+    const sites = [{ ...site(), id: 'other' }, site({ stages: false })]
+    const { planned, targets, ...changed } = planInclusion({ ...org, planned: 7 }, sites, how)
+    const { status, hold, currentPhase, phaseOpenedMs, downloads: loads, ...joined } = site()
+    expect(changed.sites).toEqual([
+      {
+        ...{ id: 'u', status, hold, currentPhase, phaseOpenedMs, downloads: loads },
+        plan: { ...joined.plan, phase_sizes: [1, 4], stages: true, planned: 5 },
+        counts: { ...joined.counts, planned: 3 },
+        total: 5,
+      },
+    ])
+    expect(planned).toBe(10)
+    expect(targets.map(({ ordinal, staged, state }) => [ordinal, staged, state])).toEqual(
+      [3, 4, 5].map((ordinal) => [ordinal, false, 'planned']),
+    )
+  })
+
+  test.each([
+    [true, false, 1, true],
+    [false, true, 2, true],
+    [false, false, 1, false],
+  ] as const)(
+    'download before their reboot where devices do (%s) or they can (%s)',
+    (...[stages, , steps, expected]) => {
+      expect(placesOf({ stages }, { devices: [device('a', steps)] }).plan?.stages).toBe(expected)
+    },
+  )
+})
+
+describe('a site upgrade that has ended', () => {
+  const hold = { by: 'user', reason: 'paused', since_s: 1, since_ms: 2 } as const
+  const ended = { ...site(), status: 'completed', finishedAt: new Date(0) } as const
+  const whole = { ...phasesOf([1, 1, 1], [gate, gate, gate]), current: 3 }
+  const include = (more: Partial<IncludingSite>, phases: IncludingOrg['phases']) =>
+    planInclusion({ ...org, hold, phases, downloads: phases }, [{ ...ended, ...more }], how).sites[0]
+
+  test('continues in the phases of the whole upgrade and with its pause', () => {
+    expect(include({}, whole)).toMatchObject({
+      ...{ status: 'upgrading', hold, currentPhase: 3, phaseOpenedMs: NOW_MS },
+      downloads: { current: 3, downloaded: { 1: 1, 2: 1 } },
+    })
+  })
+
+  test('continues in its own phases if it has some', () => {
+    expect(include({}, null)).toMatchObject({ status: 'upgrading', currentPhase: 2, downloads: { current: 2 } })
+    expect(include({ downloads: null }, whole)).toMatchObject({ currentPhase: 3, downloads: null })
+  })
+
+  test('starts if it never had a device', () => {
+    expect(include({ phaseOpenedMs: null }, whole)).toMatchObject({ status: 'queued', phaseOpenedMs: null })
   })
 })

@@ -180,7 +180,8 @@ test('no count of downloads becomes negative where an earlier release has not co
 test('a pause at a gate ends, and its time does not count for absent devices; the gate is not passed', () => {
   const { org, sites } = createWorld([one], { finished: [false], scope: 'org', hold: gate })
   const plan = planRetry(org, sites, [one], at)
-  expect(plan).toMatchObject({ releasesAll: true, org: { hold: null, phases: { current: 2, gatePassed: 1 } } })
+  const open = { current: 2, gatePassed: 1 }
+  expect(plan).toMatchObject({ releasesAll: true, org: { hold: null, phases: open, downloads: open } })
   expect(plan.sites).toMatchObject([{ hold: null, phaseOpenedMs: 1_000_000 + (NOW_MS - 3_000_000) }])
 })
 
@@ -189,6 +190,34 @@ test("a person's pause stays, also at a site that goes on", () => {
   const { org, sites } = createWorld([one], { finished: [true, false], scope: 'org', hold })
   const plan = planRetry(org, sites, [one], at)
   expect(plan).toMatchObject({ releasesAll: false, org: { hold }, sites: [{ hold }] })
+  const other = { ...one, upgradeId: '1' }
+  const running = planRetry(org, sites, [other], at)
+  expect(running.sites).toMatchObject([{ id: '1', hold, status: 'upgrading', phaseOpenedMs: 1_000_000 }])
+})
+
+test.each(['phases', 'downloads'] as const)('a pause at a gate of the whole upgrade ends at all sites: %s', (which) => {
+  const { org, sites } = createWorld([one], { finished: [false], scope: 'org', hold: gate })
+  const releasesAll = (more: Partial<RetriedOrg>) => planRetry({ ...org, ...more }, sites, [one], at).releasesAll
+  expect(releasesAll({ phases: null, downloads: null })).toBe(false)
+  expect(releasesAll({ phases: null, downloads: null, [which]: org[which] })).toBe(true)
+  expect(releasesAll({ hold: null })).toBe(false)
+})
+
+test('a site upgrade that has ended goes on with all of its own phases open, or starts if it never has', () => {
+  const { org, sites } = createWorld([one], { finished: [true], scope: 'site' })
+  const retry = (more: Partial<RetriedSite>) =>
+    planRetry(
+      org,
+      sites.map((site) => Object.assign({}, site, more)),
+      [one],
+      at,
+    ).sites[0]
+  const downloads = { strategy: 'serial', scope: 'site', phase_sizes: [1, 1], gates: null } as const
+  expect(retry({})).toMatchObject({ status: 'upgrading', currentPhase: 3, downloads: { current: 1 } })
+  const [site] = sites
+  if (site === undefined) throw new Error('no site')
+  expect(retry({ plan: { ...site.plan, downloads } })).toMatchObject({ downloads: { current: 2 } })
+  expect(retry({ hasStarted: false, downloads: null })).toMatchObject({ status: 'queued', downloads: null })
 })
 
 test('an upgrade that has ended goes on after its last phase, and is not paused any more', () => {
@@ -212,6 +241,7 @@ describe('an upgrade that has ended and has gates with approvals or instants', (
     const downloads = phases && ({ ...phases, of: 'downloads' } as const)
     const plan = planRetry({ ...org, phases, downloads }, sites, [target], at)
     expect(plan.sites[0]?.currentPhase).toBe(plan.org.phases?.current)
+    expect(plan.sites[0]?.downloads?.current).toBe(plan.org.downloads?.current)
     return [plan.org.phases?.current, plan.org.downloads?.current]
   }
 
@@ -226,6 +256,7 @@ describe('an upgrade that has ended and has gates with approvals or instants', (
     ],
     ['as far as those given', 3, { approved: [1, 2] }, 3],
     ['over one behind the devices', 1, {}, 3],
+    ['over one behind the devices, where later phases await none any more', 1, { pending: { 3: 0 } }, 3],
     ['over one after a phase that was planned without devices', 2, { sizes: [0, 20, 20] }, 3],
     [
       'up to one after a phase that other upgrades have emptied',
@@ -273,15 +304,17 @@ test('failures that a retry leaves at other sites may exceed the limit of all si
   expect(limitOf(others.slice(1))).toBeNull()
 })
 
-test('failures that a retry leaves may exceed the limit of a phase of the downloads', () => {
+test.each([
+  ['phases', 'more than 1 failure in phase 1'],
+  ['downloads', 'more than 1 failure in download phase 1'],
+] as const)('failures that a retry leaves may exceed the limit of a phase: %s', (which, reason) => {
   const failures = Array.from({ length: 3 }, () => ({ ...one, downloadPhase: 1, hadImage: false }))
   const { org, sites } = createWorld(failures, { finished: [true], scope: 'org' })
-  if (org.downloads === null) throw new Error('unreachable: its phases are those of the whole')
   const gate = { max_failures: 1, max_failure_percentage: null, min_upgraded: 0 }
-  const limited = { ...org, downloads: { ...org.downloads, gates: [gate] } }
+  const limited = { ...org, [which]: org[which] && { ...org[which], gates: [gate] } }
   const limitOf = (count: number) =>
     findRetryLimit(limited, sites, planRetry(limited, sites, failures.slice(0, count), at))
-  expect(limitOf(1)).toBe('more than 1 failure in download phase 1')
+  expect(limitOf(1)).toBe(reason)
   expect(limitOf(2)).toBeNull()
 })
 

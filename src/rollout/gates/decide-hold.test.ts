@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findHoldReason } from './decide-hold.ts'
+import { findHoldReason, phaseText } from './decide-hold.ts'
 import type { PhaseGate, UpgradePlan } from '../rollout.ts'
 
 const gate: PhaseGate = { max_failures: null, max_failure_percentage: 5, min_upgraded: 1 }
@@ -47,6 +47,17 @@ test('a gate may ask for a share of successes', () => {
     findHoldReason(1, { failures: {}, upgraded: { 1: upgraded } }, { ...plan, gates })
   expect(reason(8)).toBe('8 of 10 devices of phase 1 were upgraded, less than 90 %')
   expect(reason(9)).toBeNull()
+  const large = { ...plan, phase_sizes: [900], gates }
+  expect(findHoldReason(1, { failures: {}, upgraded: { 1: 809 } }, large)).not.toBeNull()
+  expect(findHoldReason(1, { failures: {}, upgraded: { 1: 810 } }, large)).toBeNull()
+})
+
+test.each([
+  [{ phase: 0 }, 'the start (phase 0)'],
+  [{ phase: 2 }, 'phase 2'],
+  [{ phase: 2, of: 'downloads' as const }, 'download phase 2'],
+])('%j is called %s', (phase, text) => {
+  expect(phaseText(phase)).toBe(text)
 })
 
 test('a gate may ask for several successes, but for no more than there are devices', () => {

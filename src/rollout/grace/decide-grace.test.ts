@@ -34,6 +34,10 @@ test.each([
   ['they went before', [site(0, away(3, 99))], false],
   ['all are back', [site(3, back(3, 300))], true],
   ['other sites are away, and this one has no others', [site(0, away(2), 'a'), site(4, away(1), 'b')], true],
+  ['the organization is not, but the site', [site(0, away(2)), site(100, [], 'a')], true],
+  ['three of ten of the organization are away', [site(3, away(1), 'a'), site(4, away(2), 'b')], true],
+  ['three of ten were away, and are back', [site(10, back(3, 300))], true],
+  ['they went at that moment', [site(0, away(3, 100))], true],
   ['less than 30 % of the organization is away', [site(0, away(2), 'a'), site(8, away(1), 'b')], false],
 ])('%s', (_, witnesses, disturbed) => {
   expect(isDisturbed(witnesses)).toBe(disturbed)

@@ -36,6 +36,7 @@ const list = (
 
 test('a device of the open phase that is absent is listed', () => {
   expect(list()).toEqual([absent.deviceId])
+  expect(list({}, { startAt: now.now, rebootAt: now.now })).toEqual([absent.deviceId])
 })
 
 test.each<[string, Partial<TargetNow>]>([
