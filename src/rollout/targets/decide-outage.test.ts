@@ -64,6 +64,17 @@ describe('the outage of a target', () => {
     ],
     ['is not known before the result', { device: back }, 'deferred', null],
     ['is none of a device that left', { device: null }, 'cancelled', null],
+    ['is none of a device that nobody commanded', { command: null, device: back }, 'failed', null],
+    ['is none where the command was not sent', { command: command('queued'), device: back }, 'failed', null],
+    ['is known also where a snapshot follows at once', { device: back }, 'snapshotting', [70, 100]],
+    [
+      'lasts from the restore where nobody noticed the end',
+      { state: 'rolling_back', device: updated },
+      'failed',
+      [60, 100],
+    ],
+    ['is none of a device that waited, and is skipped', { state: 'planned', device: back }, 'skipped', null],
+    ['is none of a device that waited, and is cancelled', { state: 'planned', device: back }, 'cancelled', null],
   ] as const)('%s', (_, members, to, seconds) => {
     const found = outage({ ...rebooting, command: sent, ...members }, to)
     if (seconds === null) expect(found).toBeNull()
@@ -73,6 +84,19 @@ describe('the outage of a target', () => {
   test('is decided once', () => {
     expect(outage({ ...verifying, command: sent, device: back }, 'upgraded')).toBeNull()
     expect(outage({ ...verifying, command: sent, device: back }, 'rolling_back')).toBeNull()
+    expect(outage({ ...verifying, state: 'snapshotting', command: sent, device: back }, 'upgraded')).toBeNull()
+  })
+
+  test('is that of each version on its way, unless it has got there by itself', () => {
+    const hop = { version: '3.0', image_id: 'i', reported: [] }
+    const goesOn = (target: Partial<TargetNow>) =>
+      decideOutage(
+        { target: { ...rebooting, command: sent, device: back, ...target }, to: 'planned', hop },
+        { now: at(120), nowMs: ms(120) },
+      )
+    expect(goesOn({})).toEqual({ downAt: at(70), upAt: at(100) })
+    expect(goesOn({ state: 'planned' })).toBeNull()
+    expect(goesOn({ state: 'verifying' })).toBeNull()
   })
 
   test('is unknown where the device booted before anybody saw it reboot', () => {

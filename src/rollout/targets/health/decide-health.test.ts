@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { commanded, decide, move, ms, rebooting, updated, verifying } from '../../../../test/support/fleets/targets.ts'
+import {
+  command,
+  commanded,
+  decide,
+  move,
+  ms,
+  rebooting,
+  updated,
+  verifying,
+} from '../../../../test/support/fleets/targets.ts'
 import { findWorse } from './decide-health.ts'
 import { defaultRolloutOptions } from '../../rollout.ts'
 import type { DeviceHealth, TargetNow } from '../target.ts'
@@ -34,6 +43,12 @@ describe('a device is worse off', () => {
     expect(findWorse(before, latest, clientsMs)).toBe(reason)
   })
 
+  it('by less than half of its clients', () => {
+    const many = { ...before, clients: 1000 }
+    expect(findWorse(many, reported(1000, { clients: 499 }), clientsMs)).toBe('health_clients')
+    expect(findWorse(many, reported(1000, { clients: 500 }), clientsMs)).toBeNull()
+  })
+
   it('in nothing that it did not have before', () => {
     const bare = { uplinks: [], neighbors: [], radios: [], clients: null }
     expect(findWorse(bare, { reportedMs: ms(130), health: bare }, clientsMs)).toBeNull()
@@ -59,6 +74,20 @@ describe('a device that runs the version', () => {
     expect(decide(worse, soaked)).toEqual({ kind: 'wait', untilMs })
     expect(decide(worse, 100 + 17 * MINUTE)).toEqual(move('failed', 'health_uplink'))
     expect(decide(checked(verifying, null), 100 + 17 * MINUTE)).toEqual(move('failed', 'health_unknown'))
+    const early = checked(verifying, reported(130, { clients: 4 }))
+    expect(decide(early, 100 + 17 * MINUTE)).toEqual(move('failed', 'health_unknown'))
+  })
+
+  it('takes its snapshot once it is as healthy as before, and is not compared again', () => {
+    const worse = checked(verifying, reported(130, { uplinks: [] }))
+    expect(decide(worse, soaked, { snapshot: true })).toMatchObject({ kind: 'wait' })
+    const taken = { ...worse, state: 'snapshotting', command: command('done', { kind: 'snapshot' }) } as const
+    expect(decide(taken, soaked, { snapshot: true })).toEqual(move('upgraded'))
+  })
+
+  it('fails for another reason whatever its health is', () => {
+    const old = { ...verifying, device: { ...updated, firmware: '1.0' } }
+    expect(decide(checked(old, reported(130, { uplinks: [] })), soaked)).toEqual(move('failed', 'not_applied'))
   })
 
   it('is verified first where it was not, and is restored where that was asked for', () => {

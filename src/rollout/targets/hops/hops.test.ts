@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import {
+  command,
   commanded,
   decide,
   move,
+  ms,
   offline,
   online,
   planned,
@@ -55,6 +57,16 @@ describe('a device that has several hops', () => {
     )
     const awaiting = going(commanded('sent'))
     expect(decide({ ...awaiting, device: ahead })).not.toMatchObject({ to: 'planned' })
+    expect(decide({ ...going(commanded('done')), device: ahead })).toEqual(move('rebooting'))
+  })
+
+  it('goes on also while the upgrade is paused, but not while it is restored', () => {
+    const ahead = { ...online, firmware: '4.0' }
+    expect(decide({ ...going(planned), device: ahead }, 61, { held: true })).toEqual(on(third))
+    const restored: TargetNow = { ...verifying, state: 'rolling_back', enteredMs: ms(0), device: offline }
+    expect(decide(going(restored), soaked)).toEqual(move('failed', 'rollback_failed'))
+    const refused = command('rejected', { kind: 'restore_backup' })
+    expect(decide({ ...going(restored), device: ahead, command: refused })).toEqual(move('failed', 'rollback_failed'))
   })
 
   it('is commanded to install the present one, and fails with it', () => {
@@ -70,6 +82,13 @@ describe('a device that has several hops', () => {
       decide({ ...going(planned), targetVersion, attempt: 1 }, 61, { stopping: true })
     expect(before('3.0')).toEqual(move('cancelled', 'stopped on its way, at 2.0'))
     expect(before('4.0')).toEqual(move('cancelled', 'stopped on its way, at 3.0'))
+  })
+
+  it('ends what is under way when the upgrade stops, with its own results', () => {
+    const ends = (target: TargetNow) => decide({ ...going(target), targetVersion: '3.0' }, 61, { stopping: true })
+    expect(ends(commanded('done'))).toEqual(move('rebooting'))
+    expect(ends(commanded('sent'))).toMatchObject({ kind: 'fence' })
+    expect(ends(commanded('rejected', { failedAttempts: 2 }))).toMatchObject(move('failed', 'refused'))
   })
 
   it('is cancelled without that where nothing was begun when the upgrade stops', () => {

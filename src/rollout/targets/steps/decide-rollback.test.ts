@@ -33,11 +33,15 @@ describe('a device whose upgrade fails', () => {
   test('restores its backup version at once where it is connected and does not stay so', () => {
     expect(decide(unstable, 1130)).toEqual({ kind: 'move', to: 'failed', reason: 'unstable' })
     expect(decide(unstable, 1130, rollback)).toEqual({ ...request, reason: 'unstable' })
+    const repeated = { ...unstable, failedAttempts: 2, lostAttempts: 3 }
+    expect(decide(repeated, 1130, rollback)).toEqual({ ...request, reason: 'unstable' })
+    expect(decide({ ...unstable, unfit: 'runs 0.9' }, 1130, rollback)).toEqual({ ...request, reason: 'unstable' })
   })
 
   test('is waited for where it does not return', () => {
-    const gone = { ...rebooting, device: offline }
-    expect(decide(gone, 3600, rollback)).toMatchObject({ kind: 'move', to: 'rolling_back', reason: 'no_reconnect' })
+    const gone = { ...rebooting, device: offline, failedAttempts: 2, lostAttempts: 3 }
+    const begun = { kind: 'move', to: 'rolling_back', reason: 'no_reconnect', failedAttempts: 0, lostAttempts: 0 }
+    expect(decide(gone, 3600, rollback)).toEqual(begun)
     expect(decide(gone, 3600)).toMatchObject({ kind: 'move', to: 'failed', reason: 'no_reconnect' })
   })
 
@@ -138,11 +142,25 @@ test.each([
   ['gives up an absent member', { ...restoring(null, incomplete), failedAttempts: 0 }, 6000, failed],
   ['is not possible', restoring(null, { ...upgraded, commands: ['upgrade'] }), 2100, failed],
   ['waits for its command to be sent', restoring('queued'), 2100, { kind: 'wait' }],
+  ['withdraws its command where it could not be sent for long', restoring('queued'), 2600, withdraws],
+  ['waits until then', restoring('queued'), 2599, { kind: 'wait' }],
+  [
+    'waits where a member still runs the version',
+    restoring('done', { ...old, memberFirmware: ['1.0', '2.0'] }),
+    2220,
+    { kind: 'wait' },
+  ],
   ['withdraws its command where the device is away', restoring('queued', away), 2100, withdraws],
   ['is not requested again while it may be under way', restoring('sent'), 2100, waits],
   ['is not requested again where the device did not answer', lostBy('timeout'), 2100, waits],
   ['waits for the device to boot', restoring('done'), 2100, waits],
   ['has ended when the device is back with another version', restoring('done', old), 2220, rolledBack],
+  [
+    'has ended when all members are back with another version',
+    restoring('done', { ...old, memberFirmware: ['1.0', '1.0'] }),
+    2220,
+    rolledBack,
+  ],
   ['has ended so too where its answer was lost', restoring('unknown', old), 2220, rolledBack],
   ['waits until the device has stayed for the soak', restoring('done', old), 2219, { kind: 'wait', untilMs: ms(2220) }],
   [
@@ -180,4 +198,24 @@ test.each([
   const closed = { beginMs: () => ms(99_999) }
   for (const rules of [{ stopping: true }, { held: true }, closed, { rebootMs: Infinity, mayDownload: false }])
     expect(decide(target, seconds, { ...rollback, ...rules })).toMatchObject(decision)
+})
+
+describe('the time to restore', () => {
+  const upTo = (target: TargetNow, seconds: number, rules: Partial<TargetRules> = {}) =>
+    [seconds - 1, seconds].map((second) => decide(target, 2000 + second, { ...rollback, ...rules }).kind)
+  test.each([
+    ['ap', [], 20],
+    ['switch', ['2.0'], 20],
+    ['switch', ['2.0', '2.0'], 30],
+    ['gateway', ['2.0', '2.0'], 90],
+  ] as const)('of a device of the type %s with the members %j is %i minutes', (type, memberFirmware, minutes) => {
+    const target = restoring('done', { ...upgraded, type, memberFirmware })
+    expect(upTo(target, minutes * 60)).toEqual(['wait', 'move'])
+  })
+
+  test('is longer after a start of the service, for a device that is not back', () => {
+    const grace = { graceUntilMs: ms(4000) }
+    expect(upTo(restoring('done', away), 2000, grace)).toEqual(['wait', 'move'])
+    expect(upTo(restoring('done'), 1200, grace)).toEqual(['wait', 'move'])
+  })
 })

@@ -77,6 +77,12 @@ describe('a rebooting target', () => {
     // A switch stays connected while it installs.
     const aSwitch = { ...lost, device: { ...online, type: 'switch' } } as const
     expect(decide(aSwitch, after)).toEqual({ kind: 'wait', untilMs: ms(60 + 30 * MINUTE) })
+    expect(decide({ ...rebooting, device: aSwitch.device }, after)).toMatchObject({
+      kind: 'command',
+      failedAttempts: 1,
+    })
+    const reported = { ...rebooting, command: command('done', { mayReboot: true }) }
+    expect(decide(reported, after)).toMatchObject({ kind: 'command', failedAttempts: 1 })
     // A pause does not consume its next attempt.
     expect(decide(lost, after, { held: true })).toMatchObject({ kind: 'move', to: 'planned', lostAttempts: 1 })
     // The device announced the flash and did not perform it.
@@ -114,6 +120,13 @@ describe('a rebooting target', () => {
     const again = { ...commanded('sent'), fromVersion: '2.0', force: true, device: updated }
     expect(decide(again, 101)).toEqual({ kind: 'wait' })
     expect(decide({ ...again, fetched: true }, 101)).toEqual(move('verifying'))
+  })
+
+  test('forced onto its own version, it is waited for where it has booted without the image', () => {
+    const lost = command('unknown', { loss: 'connection_lost' })
+    const again = { ...rebooting, fromVersion: '2.0', force: true, device: updated, command: lost }
+    expect(decide(again, 101)).toEqual({ kind: 'wait', untilMs: ms(60 + 10 * MINUTE) })
+    expect(decide(again, 60 + 10 * MINUTE)).toEqual(move('failed', 'not_applied'))
   })
 
   test('forced onto its own version, it must have rebooted', () => {

@@ -171,6 +171,11 @@ describe('an upgrade that is to download only', () => {
     expect(decide(lost, 61, only)).toMatchObject({ kind: 'move', to: 'staged' })
   })
 
+  test('does not end before that', () => {
+    expect(decide({ ...waiting, device: offline }, 61, only)).toEqual(move('deferred'))
+    expect(decide(ordered('stage', 'sent'), 61, only)).toEqual({ kind: 'wait' })
+  })
+
   test('fails for a device that could only download and reboot in one step', () => {
     expect(decide({ ...waiting, device: { ...staging, commands: ['upgrade'] } }, 61, only)).toEqual(
       move('failed', 'not_staged'),

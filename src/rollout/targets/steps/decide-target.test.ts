@@ -75,7 +75,23 @@ describe('a commanded target', () => {
       commanded('queued', { device: offline }),
       { kind: 'withdraw', commandId: 'c' },
     ],
+    [
+      'takes its command back once it has arrived',
+      commanded('queued', { device: updated }),
+      { kind: 'withdraw', commandId: 'c' },
+    ],
+    ['is cancelled where its command is gone', commanded('sent', { command: null }), move('cancelled', 'removed')],
+    [
+      'has not arrived before it is back',
+      commanded('sent', { device: { ...offline, firmware: '2.0' } }),
+      { kind: 'wait' },
+    ],
     ['shows that it downloads', commanded('sent', { download: bytes }), move('downloading')],
+    [
+      'does not download before the first byte',
+      commanded('sent', { download: { ...bytes, bytesServed: 0 } }),
+      { kind: 'wait' },
+    ],
     ['reboots once it has accepted', commanded('done'), move('rebooting')],
     [
       'waits before a further attempt',
@@ -95,6 +111,26 @@ describe('a commanded target', () => {
       'may flash once it has the image',
       commanded('unknown', { download: { ...bytes, delivered: true } }),
       move('rebooting'),
+    ],
+    [
+      'downloads no more where its only request ended with the service',
+      commanded('unknown', { download: bytes, command: command('unknown', { loss: 'gateway_lost' }) }),
+      { kind: 'fence', commandId: 'c', imageId: 'i' },
+    ],
+    [
+      'downloads no more where the device is back and idle',
+      commanded('unknown', { download: bytes, command: command('unknown', { isIdle: true }) }),
+      { kind: 'fence', commandId: 'c', imageId: 'i' },
+    ],
+    [
+      'has arrived where it was forced, has the image and has booted',
+      commanded('unknown', {
+        force: true,
+        fromVersion: '2.0',
+        device: updated,
+        download: { ...bytes, delivered: true },
+      }),
+      move('verifying'),
     ],
     ['is fenced before anything is repeated', commanded('unknown'), { kind: 'fence', commandId: 'c', imageId: 'i' }],
     [
@@ -149,6 +185,9 @@ describe('a commanded target', () => {
     expect(decide({ ...lost, device: expected })).toEqual({ kind: 'wait' })
     expect(decide({ ...lost, device: offline })).toEqual(move('deferred'))
     expect(decide(lost, 61, { stopping: true })).toEqual(move('cancelled'))
+    const counted = { failedAttempts: 1, lostAttempts: 0 }
+    const pause = { kind: 'pause', reason: 'unresponsive', ...counted, retryAtMs: ms(61) }
+    expect(decide(lostBy('timeout', { device: expected }))).toEqual(pause)
   })
 
   test('a lost connection costs no attempt; the pause grows, and an endless chain of losses ends at last', () => {

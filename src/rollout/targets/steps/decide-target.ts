@@ -1,4 +1,4 @@
-import { fail, gone, isStopped, pauseAttempt, repeatAttempt, suspend } from './decide-attempt.ts'
+import { fail, gone, isStopped, pauseAttempt, repeatAttempt } from './decide-attempt.ts'
 import { checkHealthInstead } from '../health/decide-health.ts'
 import { decideRollback, restoreInstead } from './decide-rollback.ts'
 import { decideSnapshot } from './decide-snapshot.ts'
@@ -127,8 +127,7 @@ function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules):
   if (device === null) return gone
   if (rules.stopping && command.kind !== 'activate') {
     const delivered = download?.delivered === true
-    if (download?.fenced === true || (delivered && command.kind === 'stage'))
-      return suspend({ device, staged: false }, rules)
+    if (download?.fenced === true || (delivered && command.kind === 'stage')) return { kind: 'move', to: 'cancelled' }
     // A device that has the image flashes it, whatever the engine decides; the download of any other one is cut off
     // immediately.
     if (!delivered) return { kind: 'fence', commandId: command.id, imageId: target.imageId }
@@ -214,10 +213,8 @@ function decideVerifying(target: TargetNow, rules: TargetRules): TargetDecision 
   const { soakMs, verifyTimeoutMs } = rules.options
   const { nowMs, graceUntilMs } = rules
   const membersBehind = !isOnTarget(target, device)
-  if (device.connectedMs !== null && !membersBehind) {
-    const decision = verify(device, rules)
-    if (decision.to !== 'verifying') return decision
-  }
+  const decision = verify(device, rules)
+  if (decision.to !== 'verifying') return decision
   const deadlineMs = target.enteredMs + soakMs + verifyTimeoutMs
   const returnByMs = Math.max(deadlineMs, graceUntilMs)
   // A device that came back in time gets its soak.

@@ -56,6 +56,12 @@ describe('outside of the maintenance windows', () => {
   test('a device that no window is long enough for fails, without a command', () => {
     const beginMs = (needMs: number): number | null => (needMs > 0 ? null : 0)
     expect(decide(planned, 61, { beginMs })).toEqual(move('failed', 'window_too_short'))
+    const again = { ...move('failed', 'window_too_short'), failedAttempts: 1, lostAttempts: 2 }
+    expect(decide(commanded('cancelled', { failedAttempts: 1, lostAttempts: 2 }), 61, { beginMs })).toEqual(again)
+  })
+
+  test('a device is commanded at the instant at which the window opens', () => {
+    expect(decide(planned, 61, { beginMs: () => ms(61) })).toMatchObject({ kind: 'command' })
   })
 })
 
@@ -83,9 +89,10 @@ test('a download has to begin within a window, a reboot to end within it, by the
   const chassis = { ...online, type: 'switch' as const, memberFirmware: ['1.0', '1.0'] }
   findWindowWait('stage', online, rules)
   findWindowWait('upgrade', online, rules)
+  findWindowWait('activate', { ...chassis, memberFirmware: ['1.0'] }, rules)
   findWindowWait('activate', chassis, rules)
   findWindowWait('activate', { ...chassis, type: 'gateway' }, rules)
-  expect(asked).toEqual([0, 10, 30, 90])
+  expect(asked).toEqual([0, 10, 20, 30, 90])
 })
 
 test('instants of windows become times of the service', () => {
