@@ -161,8 +161,8 @@ export const offlineField = (units: string) => ({
   ),
 })
 
-export function presentOffline({ deferred = 0 }: { readonly deferred?: number }): { readonly offline?: number } {
-  return deferred === 0 ? {} : { offline: deferred }
+export function presentOffline(offline = 0): { readonly offline?: number } {
+  return offline === 0 ? {} : { offline }
 }
 
 /** Devices that were left out, warnings, and why devices failed, are being restored or have no recovery snapshot. */

@@ -26,6 +26,8 @@ export function testUpgradePage(opened: () => Opened): void {
       await released
       const json = await (await route.fetch()).json()
       Object.assign(json.devices[0], { status: 'failed', reason: 'Too late', ended_at: now })
+      json.offline = 1
+      Object.assign(json.devices[1], { reason: 'offline' })
       const [site] = json.sites
       json.sites.push(...names.map((name) => Object.assign({}, site, { site_id: name, site_name: name })))
       await route.fulfill({ json })
@@ -46,6 +48,8 @@ export function testUpgradePage(opened: () => Opened): void {
     release()
     await rows.nth(2).waitFor()
     await page.getByText('1 device failed in the last 10 minutes, and 0 in the 10 minutes before').waitFor()
+    await page.getByText('This upgrade waits for 1 device that is offline.').waitFor()
+    await rows.filter({ hasText: 'Waiting' }).getByText('offline').waitFor()
     const siteTable = page.getByRole('region', { name: 'Sites' })
     expect(await siteTable.getByText('Further site 12').count()).toBe(0)
     await siteTable.getByRole('button', { name: 'Show all 13' }).click()

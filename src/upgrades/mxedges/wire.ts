@@ -254,7 +254,7 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
     phase: currentPhase,
     phase_sizes: [...plan.phase_sizes],
     counts: presentCounts(upgrade),
-    ...presentOffline(upgrade.counts),
+    ...presentOffline(upgrade.counts.deferred),
     // While failed appliances are retried, the row keeps the reason for which the others were cancelled.
     ...presentState({ ...upgrade, stopReason: stopping === null ? null : upgrade.stopReason }),
     created_time: epochS(createdAt),

@@ -116,7 +116,7 @@ export function presentOverview(upgrade: UpgradeOverview): Static<typeof Upgrade
     ...presentState(status === 'completed' ? { ...upgrade, stopReason: null } : upgrade),
     ...presentAwaited(upgrade.awaited),
     // A device may also be deferred because it can't download now.
-    ...(upgrade.kind === 'mxedge' && presentOffline(upgrade.counts)),
+    ...(upgrade.kind === 'mxedge' && presentOffline(upgrade.counts.deferred)),
     strategy,
     ...presentTarget(upgrade),
     ...(upgrade.hasOtherSites && { other_sites: true }),

@@ -88,6 +88,8 @@ export interface ReportSummary {
   readonly sites: readonly ReportedSite[]
   /** Over all sites together. */
   readonly downtime: Downtime
+  /** The devices that it waits for because they are offline. */
+  readonly offline: number
   /** The most frequent ones, as in the next three. */
   readonly versions: readonly { readonly devices: number; readonly from: string | null; readonly to: string }[]
   readonly failures: readonly {

@@ -3,6 +3,7 @@ import type { InOrg } from '../../access/scope.ts'
 import { type Reader, anyOf } from '../../platform/database/db.ts'
 import { inFlightStates } from '../../rollout/rollout.ts'
 import { partStatusOf } from '../../rollout/store-part-status.ts'
+import { isOffline } from '../store-reasons.ts'
 import { restoreReason } from '../store-restores.ts'
 import { stopReasonOf } from '../store.ts'
 import type {
@@ -29,6 +30,7 @@ export async function findSummary(reader: Reader, scope: InOrg, upgrade: Reporte
     upgrade,
     sites: sites.map((site) => Object.assign(site, { downtime: downtimes.get(site.id) ?? null })),
     downtime: downtimes.get(null) ?? noDowntime,
+    offline: await countOffline(reader, scope, upgrade),
     versions: await groupVersions(reader, scope, upgrade),
     failures: await groupFailures(reader, scope, upgrade),
     leftOut: await groupLeftOut(reader, scope, upgrade),
@@ -124,6 +126,13 @@ async function listDowntimes(
     from total left join peak on peak.upgrade_id is not distinct from total.upgrade_id
   `.execute(reader)
   return new Map(rows.map(({ id, ...downtime }) => [id, downtime]))
+}
+
+async function countOffline(reader: Reader, scope: InOrg, upgrade: ReportedUpgrade): Promise<number> {
+  const { rows } = await sql<{ readonly devices: number }>`
+    select count(*)::integer as devices from ${targets} where ${isReported(scope, upgrade)} and ${isOffline}
+  `.execute(reader)
+  return rows[0]?.devices ?? 0
 }
 
 async function groupVersions(

@@ -8,6 +8,7 @@ import type { UpgradeKind } from '../../rollout/rollout.ts'
 import { startGate } from '../../rollout/store.ts'
 import { isNamed } from '../site/store.ts'
 import { upgradeName } from '../store.ts'
+import { shownReason } from '../store-reasons.ts'
 import { restoreReason } from '../store-restores.ts'
 import type { LeftOutDevice, ReportedDevice, ReportedUpgrade } from './report.ts'
 
@@ -117,7 +118,7 @@ export async function listReportedDevices(
   { siteUpgradeIds, after }: { readonly siteUpgradeIds: readonly string[]; readonly after: DeviceKey },
 ): Promise<ReportedDevice[]> {
   const { rows } = await sql<ReportedDevice>`
-    select upgrade_id, device_id, mac, model, phase, download_phase, state, reason, from_version, target_version, path,
+    select upgrade_id, device_id, mac, model, phase, download_phase, state, ${shownReason} as reason, from_version, target_version, path,
       attempt, run, entered_at, down_at, up_at, up_again_at, down_again_at, ${restoreReason} as restore_reason,
       (select ${nameIn(scope)} from device where device.org_id = ${scope.orgId} and device.id = target.device_id) as name
     from upgrade_target target

@@ -5,6 +5,7 @@ import { decideWholeStatus } from '../../rollout/decide-whole-status.ts'
 import { limitOf } from '../previews/plan-preview.ts'
 import { statuses } from '../site/filters.ts'
 import { RestoreReason } from '../targets/wire.ts'
+import { offlineField, presentOffline } from '../wire.ts'
 import { endsField, nameField, presentName } from '../wire-extensions.ts'
 import { GateReply, presentGate, presentStartGate } from './wire-gates.ts'
 import type { Downtime, ReportSummary, ReportedSite, ReportedUpgrade } from './report.ts'
@@ -98,6 +99,7 @@ const summaryFields = {
   failed: Count,
   skipped: Count,
   cancelled: Count,
+  ...offlineField('devices'),
   downtime: DowntimeReply,
   versions: Type.Array(Type.Object({ from: Type.Optional(Type.String()), to: Type.String(), devices: Devices })),
   failures: Type.Array(
@@ -169,6 +171,7 @@ export function presentSummary(summary: ReportSummary): Static<typeof SummaryRep
     failed,
     skipped: sum(({ counts }) => counts.skipped),
     cancelled: sum(({ counts }) => counts.cancelled),
+    ...presentOffline(summary.offline),
     downtime: presentDowntime(summary.downtime),
     versions: summary.versions.map(({ from, to, devices }) =>
       from === null ? { to, devices } : { from, to, devices },

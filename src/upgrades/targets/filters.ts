@@ -4,7 +4,7 @@ import { buckets } from '../buckets.ts'
 /** The filters of an upgrade at one site. */
 export const siteTargetFilters = {
   status: choice(Object.keys(buckets).toSorted(), { about: 'As the lists of the record are named' }),
-  reason: text({ about: 'Why the device failed or was cancelled, such as excluded*', list: false }),
+  reason: text({ about: 'Why the device failed, was cancelled or waits, such as excluded* or offline', list: false }),
 }
 
 export const upgradeTargetFilters = { ...siteTargetFilters, site_id: id() }

@@ -13,6 +13,7 @@ import { type TargetState, type UpgradeHop, type UpgradeKind, isTerminal } from 
 import { type TimelineStep, decodeTimeline } from '../../rollout/targets/timeline.ts'
 import { buckets } from '../buckets.ts'
 import { getOrgUpgradeId } from '../site/store.ts'
+import { shownReason } from '../store-reasons.ts'
 import { isRestored, restoreReason } from '../store-restores.ts'
 import type { upgradeTargetFilters } from './filters.ts'
 import { type TargetEvent, findEndOfEvents, listTargetEvents } from './store-events.ts'
@@ -89,7 +90,7 @@ function selectTargets(reader: Reader, scope: PlaceScope, id: string) {
       'target.phase',
     ])
     .select(['target.downloadPhase', 'target.path'])
-    .select(['target.state', 'target.reason', 'target.fromVersion', 'target.targetVersion', 'target.attempt'])
+    .select(['target.state', shownReason.as('reason'), 'target.fromVersion', 'target.targetVersion', 'target.attempt'])
     .select(['target.run', 'target.enteredAt', 'target.ordinal', restoreReason.as('restoreReason')])
     .where('target.orgId', '=', scope.orgId)
     .where('part.orgUpgradeId', '=', id)
@@ -103,7 +104,7 @@ const bucketOf: RawBuilder<string> = sql`case target.state ${sql.join(
   sql` `,
 )} end`
 
-const columns = { status: column(bucketOf), site_id: column(sql`part.site_id`), reason: column(sql`target.reason`) }
+const columns = { status: column(bucketOf), site_id: column(sql`part.site_id`), reason: column(shownReason) }
 
 /** Lists the devices of an upgrade by site, in the order of the plan; at a site only its own. @throws AppError not_found */
 export async function listUpgradeTargets(

@@ -57,7 +57,7 @@ const fields = {
   reason: Type.Optional(
     Type.String({
       description:
-        'Why it failed, was cancelled, waits, is tried again, or has no recovery snapshot: a code, or the words of the device',
+        'Why it failed, was cancelled, waits, is tried again, or has no recovery snapshot: a code, or the words of the device; `offline` of one that is `scheduled`: the upgrade waits for it',
     }),
   ),
   restoring: Type.Optional(Restoring),

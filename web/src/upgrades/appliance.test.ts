@@ -5,7 +5,6 @@ import {
   countAppliances,
   gatedPhasesOf,
   heldGateOfAppliances,
-  offlineText,
   orderTargets,
 } from './appliance.ts'
 
@@ -86,12 +85,4 @@ it.each([
   [{ status: 'failed', counts: { ...counts, failed: 1, skipped: 2 } }, '3 of 5 upgraded, 2 skipped, 1 failed'],
 ] as const)('says how an upgrade with %j stands', (changes, verdict) => {
   expect(applianceVerdict({ ...upgrade, ...changes })).toBe(verdict)
-})
-
-it.each([
-  [{}, null],
-  [{ offline: 1 }, 'This upgrade waits for 1 appliance that is offline.'],
-  [{ offline: 2 }, 'This upgrade waits for 2 appliances that are offline.'],
-] as const)('says for how many appliances an upgrade with %j waits', (upgradeNow, text) => {
-  expect(offlineText(upgradeNow)).toBe(text)
 })

@@ -2,7 +2,6 @@ import type { Schemas } from '../api/client.ts'
 import { type Hold, type Words, isRunning } from './upgrade.ts'
 import type { PhaseCounts } from './phase-counts.ts'
 import { isBeforeStart } from './verdict.ts'
-import { counted } from '../display/texts/counted.ts'
 import { capital } from '../display/texts/capital.ts'
 import { localText } from '../display/times/local-text.ts'
 
@@ -106,10 +105,4 @@ export function applianceVerdict(
   if (held === undefined) return `${capital(open)}: ${progress}`
   const place = status === 'queued' ? 'before its start' : `in ${open}`
   return `${held.by === 'user' ? 'Paused' : 'Waits'} ${place}: ${progress}`
-}
-
-/** Returns in a sentence for how many appliances an upgrade waits that are offline; null if it waits for none. */
-export function offlineText({ offline = 0 }: Pick<ApplianceUpgrade, 'offline'>): string | null {
-  if (offline === 0) return null
-  return `This upgrade waits for ${counted(offline, 'appliance that is offline', 'appliances that are offline')}.`
 }

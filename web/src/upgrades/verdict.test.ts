@@ -9,6 +9,7 @@ import {
   heldGateOf,
   heldPhaseOf,
   nextPhaseText,
+  offlineText,
   openPhaseOf,
   phaseAfter,
   stopWaitingEffect,
@@ -139,6 +140,14 @@ it('offers to stop waiting for devices of other upgrades once it has ended', () 
   expect(stopWaitingEffect(2, 'router')).toBe(
     'This upgrade no longer takes in the 2 routers that are in other upgrades, nor any other router. This cannot be undone.',
   )
+})
+
+it('says for how many devices that are offline an upgrade waits', () => {
+  expect([{}, { offline: 1 }, { offline: 2 }].map((counts) => offlineText(counts, 'router'))).toEqual([
+    null,
+    'This upgrade waits for 1 router that is offline.',
+    'This upgrade waits for 2 routers that are offline.',
+  ])
 })
 
 it('offers nothing while it is being stopped and devices still restart', () => {

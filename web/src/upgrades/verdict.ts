@@ -121,6 +121,12 @@ export function awaitedText(awaited: number, unit: string): string | null {
   return `This upgrade awaits ${ofOthers(awaited, unit)}. It looks at each once the other upgrade has ended with it.`
 }
 
+/** Returns in a sentence for how many devices, routers or appliances an upgrade waits that are offline; null if for none. */
+export function offlineText({ offline = 0 }: { readonly offline?: number }, unit: string): string | null {
+  if (offline === 0) return null
+  return `This upgrade waits for ${counted(offline, `${unit} that is offline`, `${unit}s that are offline`)}.`
+}
+
 /** Returns what it means to stop this. */
 export function stopWaitingEffect(awaited: number, unit: string): string {
   return `This upgrade no longer takes in the ${ofOthers(awaited, unit)}, nor any other ${unit}. This cannot be undone.`

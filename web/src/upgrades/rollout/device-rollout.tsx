@@ -28,7 +28,7 @@ import type { TargetSearch } from './targets/target-search.ts'
 import { TimelinePanel } from './timeline/timeline-panel.tsx'
 import { timelineOf } from './timeline/timeline.ts'
 import { useRollout } from './use-rollout.ts'
-import { type State, awaitedText, heldGateOf, heldPhaseOf, verdictOf } from '../verdict.ts'
+import { type State, awaitedText, heldGateOf, heldPhaseOf, offlineText, verdictOf } from '../verdict.ts'
 
 interface DeviceRolloutProps {
   readonly place: UpgradePlace
@@ -49,6 +49,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
   const { tone, text } = stateOf({ status: report.status, ...state })
   const bar = mayWrite ? barOf({ hold, gate: heldGateOf(report, hold), creator: creatorOf(report) }, self) : null
   const awaited = awaitedText(awaitedOf(upgrade), kinds[kind].unit)
+  const offline = offlineText(report, kinds[kind].unit)
   const siteIds = report.sites.map(({ site_id: siteId }) => siteId)
   const zone = sharedZone(sites, siteIds)
   const path = `/orgs/${orgId}${kinds[kind].path}/${upgradeId}`
@@ -83,6 +84,7 @@ export function DeviceRollout({ place, search }: DeviceRolloutProps) {
       </PageTitle>
       <HoldNote hold={hold} held={heldPhaseOf(report, hold)} bar={bar} />
       {awaited !== null && <p className="note">{awaited}</p>}
+      {offline !== null && <p className="note">{offline}</p>}
       {mayWrite && kind === 'device' && <RestNote orgId={orgId} rest={restOf(report)} />}
       <PhasePanel report={report} hold={hold} unit={kinds[kind].unit} />
       <div id="devices">

@@ -15,7 +15,7 @@ import { EndTime } from '../end-time.tsx'
 import { UpgradeText } from '../../upgrade-text.tsx'
 import { GatedPhases } from '../phases/gated-phases.tsx'
 import { begins } from '../../exclusion.ts'
-import { awaitedText } from '../../verdict.ts'
+import { awaitedText, offlineText } from '../../verdict.ts'
 import { TimelinePanel } from '../timeline/timeline-panel.tsx'
 import { ApplianceActions, type ApplianceCalls } from '../../appliance-actions.tsx'
 import { ApplianceTargets } from './appliance-targets.tsx'
@@ -27,7 +27,6 @@ import {
   gatedPhasesOf,
   heldGateOfAppliances,
   isWaiting,
-  offlineText,
 } from '../../appliance.ts'
 import { barOf } from '../../approver.ts'
 import { HoldNote } from '../hold-note.tsx'
@@ -53,7 +52,7 @@ export function ApplianceRollout(place: AppliancePlace) {
   )
   const names = new Map(targets.map(({ mxedge_id: id, name }) => [id, name]))
   const awaited = awaitedText(upgrade.awaited ?? 0, kinds.mxedge.unit)
-  const offline = offlineText(upgrade)
+  const offline = offlineText(upgrade, kinds.mxedge.unit)
   const phases = countAppliances(upgrade, targets)
   const gated = gatedPhasesOf(upgrade, phases)
   const hold = upgrade.held ?? null
