@@ -122,14 +122,15 @@ export function countReleasedDevices(metrics: Metrics, devices: number): void {
   metrics.add(devicesEnded, { result: 'cancelled' }, devices)
 }
 
-function countStep(metrics: Metrics, { target, to, reason }: Step, at: Now): void {
+function countStep(metrics: Metrics, step: Step, at: Now): void {
+  const { target, to, reason } = step
   if (to !== target.state && isInFlight(target.state))
     metrics.observe(stepSeconds, { state: target.state }, Math.max(0, at.nowMs - target.enteredMs) / 1000)
   if (isTerminal(to)) metrics.add(devicesEnded, { result: to })
   if (to === 'failed') metrics.add(devicesFailed, { cause: causeOf(reason) })
   // A command that goes out in the same state ends no attempt.
   else if (to === target.state && reason !== null) metrics.add(attemptsFailed, { cause: causeOf(reason) })
-  const outage = decideOutage({ target, to }, at)
+  const outage = decideOutage(step, at)
   if (outage !== null && outage.upAt !== null)
     metrics.observe(downSeconds, {}, (outage.upAt.getTime() - outage.downAt.getTime()) / 1000)
 }

@@ -65,6 +65,7 @@ it('devices get the versions on the way to the one that is wanted, and count onc
   await install(devices, NEW)
   expect(statusOf(await read(id))).toEqual(['completed', 'completed'])
   expect(countAll(await read(id))).toEqual({ upgraded: 4 })
+  expect(rollout.ctx.metrics.encode([])).toContain('signalbox_upgrade_device_down_seconds_count 8\n')
   const detail = await detailOf(id, devices[0])
   expect(detail.commands.map(({ attempt, status }) => [attempt, status])).toEqual([
     [1, 'done'],
