@@ -84,6 +84,9 @@ export interface WebhookLaneTable {
   followersId: string | null
   /** When the next message of a further replay may be due; earlier ones are due until then. */
   replaysUntil: Date | null
+  /** With `orderedId` the place up to which messages that are fetched are in the order of their creation; null if all are. */
+  orderedAt: Date | null
+  orderedId: string | null
   /** Since when a receiver that fetches has acknowledged nothing, and the service time of that; see watchUnfetched(). */
   unfetchedSince: Date | null
   unfetchedMs: number | null

@@ -7,7 +7,7 @@ import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { assertCallable } from '../platform/assert-callable.ts'
 import { planSigningKeys } from './signing/signing-keys.ts'
 import { updateLaneModes } from './lanes/store-modes.ts'
-import { orderByCreation } from './lanes/store-order.ts'
+import { beginOrder, endOrder } from './lanes/store-order.ts'
 import { isPulled } from './delivery-options.ts'
 import { passPingsToFetch } from './pings/ping-webhook.ts'
 import { getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
@@ -86,9 +86,9 @@ export async function updateWebhook(
     if (concernsReceiver(body) || (content.enabled && !before.enabled)) await closeBreaker(tx, lane, at)
     await updateLaneModes(tx, lane, content.doc)
     if (isPulled(content.doc)) {
-      if (!isPulled(before.doc)) await orderByCreation(tx, lane, at)
+      await beginOrder(tx, lane, { isNew: !isPulled(before.doc) })
       await passPingsToFetch(tx, lane, at)
-    }
+    } else if (isPulled(before.doc)) await endOrder(tx, lane, at)
     await rescheduleLanes(tx, [lane])
     wakeAfterCommit(tx, 'deliveries', [id])
     return webhookOf(ctx.secrets, row)

@@ -103,40 +103,65 @@ export async function advanceFollowers(tx: Tx, lanes: readonly LaneKey[]): Promi
 }
 
 /**
- * Makes all messages of a lane due in the order in which they were created, for a receiver that fetches them from now on: neither retries
- * nor the messages behind them wait for a time any more. It looks at them a portion at a time, the earliest first; a message that becomes
- * due earlier comes before all that are left. The lane must be locked.
+ * Lets orderByCreation() begin, because the receiver of a lane fetches its messages from now on. The lane must be locked.
+ * @param isNew False to begin again if it has not ended: a change of the webhook may have made messages due at other times.
  */
-export async function orderByCreation(tx: Tx, { orgId, webhookId }: LaneKey, now: Date): Promise<void> {
-  const createdAt = sql`least(created_at, ${now}::timestamptz)`
-  let last: SeenMessage | undefined = { dueAt: '-infinity', id: FIRST_ID }
-  while (last !== undefined) {
-    // PostgreSQL uses the index of due messages only because a condition compares `due_at` alone.
-    const { rows }: { readonly rows: readonly SeenMessage[] } = await sql<SeenMessage>`
-      with seen as materialized (
-        select id, due_at, ${createdAt} as created_at from webhook_message
-        where webhook_id = ${webhookId} and due_at >= ${last.dueAt}::timestamptz
-          and (due_at, id) > (${last.dueAt}::timestamptz, ${last.id}::uuid)
-        order by due_at, id limit ${MESSAGES_PER_STATEMENT}
-      ), moved as (
-        update webhook_message m set due_at = s.created_at from seen s where ${isMessageOf('m', 's.id')} and s.created_at < s.due_at
-      )
-      select due_at::text, id from seen order by seen.due_at desc, id desc limit 1
-    `.execute(tx)
-    ;[last] = rows
-  }
+export async function beginOrder(
+  tx: Tx,
+  { orgId, webhookId }: LaneKey,
+  { isNew }: { readonly isNew: boolean },
+): Promise<void> {
   await sql`
-    update webhook_lane
-    set followers_at = null, followers_id = null, due_from = least(due_from, (
-      select due_at from webhook_message where webhook_id = ${webhookId} and due_at >= '-infinity' order by due_at limit 1))
-    where org_id = ${orgId} and webhook_id = ${webhookId}
+    update webhook_lane set ordered_at = '-infinity', ordered_id = ${FIRST_ID}
+    where org_id = ${orgId} and webhook_id = ${webhookId} and (${isNew} or ordered_at is not null)
   `.execute(tx)
 }
 
-/** The place of a message that was looked at. */
-interface SeenMessage {
-  readonly dueAt: string
-  readonly id: string
+/**
+ * Makes a portion of the messages of a lane due in the order in which they were created, for a receiver that fetches them: neither retries
+ * nor the messages behind them wait for a time any more. A message that becomes due earlier comes before all that are left. The lane must
+ * have been locked by an earlier statement.
+ * @returns False if all are in this order.
+ */
+export async function orderByCreation(tx: Tx, { orgId, webhookId }: LaneKey, now: Date): Promise<boolean> {
+  // PostgreSQL uses the index of due messages only because a condition compares `due_at` alone.
+  const { rows } = await sql<{ isLeft: boolean }>`
+    with seen as materialized (
+      select m.* from webhook_lane l cross join lateral (
+        select id, due_at, least(created_at, ${now}::timestamptz) as created_at from webhook_message
+        where webhook_id = l.webhook_id and due_at >= l.ordered_at and (due_at, id) > (l.ordered_at, l.ordered_id)
+        order by due_at, id limit ${MESSAGES_PER_STATEMENT}) m
+      where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
+    ), moved as (
+      update webhook_message m set due_at = s.created_at from seen s where ${isMessageOf('m', 's.id')} and s.created_at < s.due_at
+    ), last as (
+      select due_at, id from seen order by seen.due_at desc, id desc limit 1
+    )
+    update webhook_lane l
+    set ordered_at = last.due_at, ordered_id = last.id, due_from = least(l.due_from, portion.first_at),
+      followers_at = case when last.id is not null then l.followers_at end,
+      followers_id = case when last.id is not null then l.followers_id end
+    from (select count(*) as messages, min(least(created_at, due_at)) as first_at from seen) portion
+      left join last on portion.messages = ${MESSAGES_PER_STATEMENT}
+    where l.org_id = ${orgId} and l.webhook_id = ${webhookId} and l.ordered_at is not null
+    returning l.ordered_at is not null as is_left
+  `.execute(tx)
+  return rows[0]?.isLeft ?? false
+}
+
+/**
+ * Ends orderByCreation(), because messages are sent again. If it has moved some, it moves the others too: otherwise these would be sent in
+ * another order. The lane must be locked.
+ */
+export async function endOrder(tx: Tx, lane: LaneKey, now: Date): Promise<void> {
+  await tx
+    .updateTable('webhookLane')
+    .set({ orderedAt: null, orderedId: null })
+    .where('orgId', '=', lane.orgId)
+    .where('webhookId', '=', lane.webhookId)
+    .where('orderedAt', '=', sql<Date>`'-infinity'`)
+    .execute()
+  while (await orderByCreation(tx, lane, now));
 }
 
 export interface Reschedule {

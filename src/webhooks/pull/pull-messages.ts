@@ -4,6 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/database/db.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { isPulled } from '../delivery-options.ts'
+import { orderByCreation } from '../lanes/store-order.ts'
 import { hmacKeysOf, signatureHeaders } from '../signing/sign.ts'
 import { signersOf } from '../signing/signing-keys.ts'
 import { type Pull, listNumbered, listUpTo, lockPulledLane, numberMessages, recordPulled } from './store.ts'
@@ -41,12 +42,20 @@ export interface PullRequest {
  * and bytes each time, and a new signature.
  */
 export async function pullMessages(ctx: Context, scope: PlaceScope, request: PullRequest): Promise<Handed> {
-  const { id, cursor, limit } = request
+  let handed: Handed | null = null
+  while (handed === null) handed = await pullOrOrder(ctx, scope, request)
+  return handed
+}
+
+/** @returns Null if it has brought a portion of the messages into their order, instead. The router waits for the lane meanwhile. */
+function pullOrOrder(ctx: Context, scope: PlaceScope, { id, cursor, limit }: PullRequest): Promise<Handed | null> {
   const now = ctx.clock.now()
   const lane = { orgId: scope.orgId, webhookId: id }
   return inTx(ctx, async (tx) => {
     const { enabled, doc, secrets: sealed } = assertPulled(await lockWebhook(tx, scope, id))
-    assertKnown(cursor, await lockPulledLane(tx, lane))
+    const { last, isOrdered } = await lockPulledLane(tx, lane)
+    assertKnown(cursor, last)
+    if (!isOrdered && (await orderByCreation(tx, lane, now))) return null
     const pull: Pull = { after: cursor, enabled, limit, bytes: MAX_BYTES }
     const known = await listNumbered(tx, lane, pull)
     if (known.length < limit) await numberMessages(tx, lane, { enabled, limit: limit - known.length })
@@ -83,7 +92,7 @@ export async function acknowledgeMessages(
   for (;;) {
     const { count, hasMore } = await inTx(ctx, async (tx) => {
       assertPulled(await lockWebhook(tx, scope, id))
-      assertKnown(cursor, await lockPulledLane(tx, lane))
+      assertKnown(cursor, (await lockPulledLane(tx, lane)).last)
       const { ids, ...others } = await listUpTo(tx, lane, { cursor, ...ACK_BATCH })
       const records = ids.map((messageId) => ({ id: messageId, deliveryId: uuidv7() }))
       if (records.length > 0) await recordPulled(tx, lane, { records, at: ctx.clock.now() })

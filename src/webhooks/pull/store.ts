@@ -13,16 +13,22 @@ export interface PulledMessage {
   readonly seq: string
 }
 
-/** @returns The last place that was given. */
-export async function lockPulledLane(tx: Tx, { orgId, webhookId }: LaneKey): Promise<bigint> {
+export interface PulledLane {
+  /** The last place that was given. */
+  readonly last: bigint
+  /** False if orderByCreation() has to go on before messages get places. */
+  readonly isOrdered: boolean
+}
+
+export async function lockPulledLane(tx: Tx, { orgId, webhookId }: LaneKey): Promise<PulledLane> {
   const row = await tx
     .selectFrom('webhookLane')
-    .select('pullSeq')
+    .select(['pullSeq', 'orderedId'])
     .where('orgId', '=', orgId)
     .where('webhookId', '=', webhookId)
     .forUpdate()
     .executeTakeFirstOrThrow()
-  return BigInt(row.pullSeq)
+  return { last: BigInt(row.pullSeq), isOrdered: row.orderedId === null }
 }
 
 export interface Pull {
@@ -37,7 +43,7 @@ export interface Pull {
 
 /**
  * Gives places to the first messages that have none, in the order of their times: those of a replay are due later, but a receiver that
- * fetches has a pace of its own. The lane must be locked by lockPulledLane.
+ * fetches has a pace of its own. The lane must be locked by lockPulledLane, and be ordered.
  */
 export async function numberMessages(
   tx: Tx,
