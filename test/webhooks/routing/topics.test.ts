@@ -1,5 +1,7 @@
+import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { appendAudit } from '../../../src/events/append.ts'
 import { type NewOutboxEvent, insertOutbox } from '../../../src/events/store.ts'
 import { type Topic, topics } from '../../../src/events/topics.ts'
 import { inTx } from '../../../src/platform/database/db.ts'
@@ -74,6 +76,26 @@ it.each(subscribable)('events of %s reach the webhooks that subscribe, and no ot
   expect(Value.Check(schema, { topic: 'another', events: message.events })).toBe(false)
   if (ofOrg !== null) expect(messagesOf(ofOrg)).toEqual([message])
   expect([...messagesOf(elsewhere), ...messagesOf(ofOthers)]).toEqual([])
+})
+
+it('events of changes have the shape of their topic and no other members, although statements compose them', async () => {
+  const receiver = await subscribe(['audits'], null)
+  const deviceId = '00000000-0000-0000-1000-020000000001'
+  const change = { before: { name: 'A' }, after: { name: 'B' } }
+  const { ctx, scope } = harness
+  await inTx(ctx, async (tx) => {
+    await appendAudit(tx, scope, { message: 'of the organization', at: clock.now() })
+    await appendAudit(tx, scope, { message: 'of a device', siteId, deviceId, ...change, at: clock.now() })
+  })
+  await harness.start()
+  await harness.drained()
+  const events = receiver.received.flatMap((message) => message.events)
+  expect(events).toEqual([
+    expect.objectContaining({ message: 'of the organization' }),
+    expect.objectContaining({ message: 'of a device', site_name: 'Here', device_id: deviceId, ...change }),
+  ])
+  const shape = Type.Object(topics.audits.event.properties, { additionalProperties: false })
+  for (const event of events) expect([...Value.Errors(shape, event)]).toEqual([])
 })
 
 it('the schema of a topic has all its names', () => {
