@@ -4,12 +4,10 @@ import { devicePlan } from './plan.ts'
 import { emptyPhasesText, optionTexts, planText, startEffect } from './plan-text.ts'
 
 const sites = ['s', 't'].map((id) => ({ site_id: id, start_time: 1, macs: ['020000000001'] }))
+const preview = { plan_id: 'p', expires_at: 0, total: 2, stops_after_failures: null, ends_about: 9 }
+const phaseOf = (total: number) => ({ percent: 100, total, sites })
 const planOf = (...totals: readonly number[]) =>
-  devicePlan({
-    ...{ plan_id: 'p', expires_at: 0, total: 2, stops_after_failures: null, ends_about: 9 },
-    phases: totals.map((total) => ({ percent: 100, total, sites })),
-    ...{ downloads: [], paths: [], skipped: [], notes: [] },
-  })
+  devicePlan({ ...preview, phases: totals.map(phaseOf), ...{ downloads: [], paths: [], skipped: [], notes: [] } })
 const plan = planOf(2)
 /** What is said if each phase has devices. */
 const textsOf = (draft: Draft) => optionTexts(draft, planOf(...percentsOf(settle(draft))))
@@ -28,6 +26,18 @@ it('says what an upgrade does with those of its plan', () => {
   )
   // Another kind has no parts.
   expect(planText({ part: 'reboot' }, plan)).toBe('Upgrades 2 devices in 1 phase')
+})
+
+it('says how many devices download before their phase', () => {
+  const textsBy = (...downloads: readonly number[]) => {
+    const rest = { downloads: downloads.map(phaseOf), paths: [], skipped: [], notes: [] }
+    return optionTexts({}, devicePlan({ ...preview, phases: [phaseOf(2)], ...rest }))
+  }
+  expect(textsBy()).toEqual([])
+  expect(textsBy(1)).toEqual(['1 device downloads the version at the beginning already, and restarts in its phase.'])
+  expect(textsBy(2, 3)).toEqual([
+    '5 devices download the version at the beginning already, and restart in their phases.',
+  ])
 })
 
 it('says what else a draft has chosen, before the start as well', () => {

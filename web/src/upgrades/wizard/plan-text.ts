@@ -36,10 +36,14 @@ export function emptyPhasesText(draft: Draft, { emptyPhases: [first, ...others] 
 }
 
 /**
- * Returns in sentences what a draft has chosen for others than those of the plan, and for its times.
+ * Returns in sentences what is downloaded before the phases, what a draft has chosen for others than those of the plan, and for its times.
  * @param zone That of the times. Default: the zone of the viewer.
  */
-export function optionTexts(draft: Draft, plan: Pick<Plan, 'phases'>, zone?: string): readonly string[] {
+export function optionTexts(
+  draft: Draft,
+  plan: Pick<Plan, 'phases' | 'downloading'>,
+  zone?: string,
+): readonly string[] {
   const { kind, body } = requestOf(draft)
   const { unit } = kinds[kind]
   const { end_time: end, maintenance_windows: windows } = body
@@ -53,6 +57,7 @@ export function optionTexts(draft: Draft, plan: Pick<Plan, 'phases'>, zone?: str
         takeover: `Takes over each ${unit} that another upgrade has not begun with.`,
       }
   return [
+    ...downloadTexts(plan, unit),
     ...gateTexts(gatesOfPlan(draft, plan), zone),
     ...(end === undefined ? [] : [`Ends on ${clockTime(end, zone)}: ${texts.isLeft}.`]),
     ...(body.supersede === true ? [texts.takeover] : []),
@@ -65,6 +70,13 @@ export function optionTexts(draft: Draft, plan: Pick<Plan, 'phases'>, zone?: str
         ? [`Begins at any time, whatever the maintenance windows of ${sitesOf(draft)}.`]
         : [`Begins only within ${windowTexts(windows).join('; ')}, on the clocks of ${sitesOf(draft)}.`]),
   ]
+}
+
+function downloadTexts({ downloading }: Pick<Plan, 'downloading'>, unit: string): readonly string[] {
+  if (downloading === 0) return []
+  const [download, restart] =
+    downloading === 1 ? ['downloads', 'restarts in its phase'] : ['download', 'restart in their phases']
+  return [`${counted(downloading, unit)} ${download} the version at the beginning already, and ${restart}.`]
 }
 
 /** Phases with the same gate follow each other, except those that only have a time. */

@@ -22,6 +22,8 @@ export interface Plan {
   readonly endsAbout: number | null
   /** How many restart more than once, to pass over versions in between. */
   readonly passing: number
+  /** How many download at the beginning of the upgrade, and not in the phase in which they restart. */
+  readonly downloading: number
   readonly skipped: readonly PlanNote[]
   /** About some of those that are upgraded. */
   readonly noted: readonly PlanNote[]
@@ -75,7 +77,7 @@ export interface NamedMember {
 
 /** Returns the plan of an upgrade of devices or routers. */
 export function devicePlan(preview: DevicePreview): Plan {
-  const { plan_id: id, total, phases, paths, skipped, notes } = preview
+  const { plan_id: id, total, phases, downloads, paths, skipped, notes } = preview
   return {
     ...{ id, total, stopsAfter: preview.stops_after_failures, endsAbout: preview.ends_about },
     ...phasesOf(phases, ({ percent, total: count, stops_after_failures: stopsAfter, sites }) => ({
@@ -89,6 +91,8 @@ export function devicePlan(preview: DevicePreview): Plan {
       }),
     })),
     passing: paths.reduce((sum, { macs }) => sum + macs.length, 0),
+    // The wizard names no strategy of the downloads, so they have one phase.
+    downloading: downloads.reduce((sum, { total: count }) => sum + count, 0),
     skipped: skipped.map(deviceNote),
     noted: notes.flatMap(({ mac, ...note }) => (mac === undefined ? [] : [deviceNote({ ...note, mac })])),
     notes: notes.flatMap(({ mac, site_id: siteId, reason }) => (mac === undefined ? [{ siteId, reason }] : [])),
@@ -115,7 +119,14 @@ export function appliancePlan(preview: AppliancePreview, names: Names): Plan {
   const { plan_id: id, total, phases, skipped, notes } = preview
   const noteOf = (mxedgeId: string, reason: string): PlanNote => ({ ...applianceOf(mxedgeId, names), reason })
   return {
-    ...{ id, total, stopsAfter: preview.stops_after_failures, endsAbout: preview.ends_about, passing: 0 },
+    ...{
+      id,
+      total,
+      stopsAfter: preview.stops_after_failures,
+      endsAbout: preview.ends_about,
+      passing: 0,
+      downloading: 0,
+    },
     ...phasesOf(
       phases,
       ({ percent, total: count, stops_after_failures: stopsAfter, begins_about: beginsAbout, mxedges }) => ({
