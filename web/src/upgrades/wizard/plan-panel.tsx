@@ -10,7 +10,7 @@ import { type UpgradeKind, kinds } from '../overview.ts'
 import { PhaseSegments } from '../phase-segments.tsx'
 import { UpgradeText } from '../upgrade-text.tsx'
 import { type Draft, settle } from './draft.ts'
-import { emptyPhasesText, gatesOfPlan, optionTexts, planText } from './plan-text.ts'
+import { emptyPhasesText, gatesOfPlan, optionTexts, passingText, planText } from './plan-text.ts'
 import { type NamedMember, type Plan, type PlanChanges, type PlanNote, groupByReason } from './plan.ts'
 import { localText } from '../../display/times/local-text.ts'
 
@@ -106,8 +106,7 @@ function Phases({ draft, plan, sites }: PlanPanelProps) {
     <>
       <p className="plan-line">
         {planText(draft, plan)}.{plan.stopsAfter !== null && ` It stops after ${counted(plan.stopsAfter, 'failure')}.`}
-        {plan.passing > 0 &&
-          ` ${counted(plan.passing, unit)} restart more than once, to pass over versions in between.`}
+        {passingText(plan, unit)}
       </p>
       {emptyText !== null && <p className="plan-line">{emptyText}</p>}
       {optionTexts(draft, plan, zone).map((option) => (

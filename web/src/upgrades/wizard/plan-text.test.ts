@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { type Draft, percentsOf, settle } from './draft.ts'
 import { devicePlan } from './plan.ts'
-import { emptyPhasesText, optionTexts, planText, startEffect } from './plan-text.ts'
+import { emptyPhasesText, optionTexts, passingText, planText, startEffect } from './plan-text.ts'
 
 const sites = ['s', 't'].map((id) => ({ site_id: id, start_time: 1, macs: ['020000000001'] }))
 const preview = { plan_id: 'p', expires_at: 0, total: 2, stops_after_failures: null, ends_about: 9 }
@@ -26,6 +26,14 @@ it('says what an upgrade does with those of its plan', () => {
   )
   // Another kind has no parts.
   expect(planText({ part: 'reboot' }, plan)).toBe('Upgrades 2 devices in 1 phase')
+})
+
+it('says how many pass over versions', () => {
+  expect([0, 1, 2].map((passing) => passingText({ passing }, 'router'))).toEqual([
+    '',
+    ' 1 router restarts more than once, to pass over versions in between.',
+    ' 2 routers restart more than once, to pass over versions in between.',
+  ])
 })
 
 it('says how many devices download before their phase', () => {

@@ -19,6 +19,13 @@ export function planText(draft: Draft, { total, phases }: Plan): string {
   return `${verb} ${counted(total, kinds[kind].unit)} in ${counted(phases.length, 'phase')}`
 }
 
+/** Returns in a sentence after another one how many pass over versions; empty if none does. */
+export function passingText({ passing }: Pick<Plan, 'passing'>, unit: string): string {
+  if (passing === 0) return ''
+  const restart = passing === 1 ? 'restarts' : 'restart'
+  return ` ${counted(passing, unit)} ${restart} more than once, to pass over versions in between.`
+}
+
 /** Returns the gates of a draft at which an upgrade by the plan waits: nothing is awaited after a phase without devices, or the last one. */
 export function gatesOfPlan(draft: Draft, { phases }: Pick<Plan, 'phases'>): readonly PhaseGate[] {
   const numbers = new Set(phases.map(({ number }) => number))
