@@ -198,7 +198,7 @@ export function noteNothingSelected(sites: number, selected: number): UpgradeNot
   const why =
     sites === 0
       ? 'the organization has no site, or neither all_sites nor site_ids names one'
-      : `no device of the ${sites} sites matches device_type, models and rules`
+      : `no device of the ${sites === 1 ? 'site' : `${sites} sites`} matches device_type, models and rules`
   return [{ reason: `Nothing is selected: ${why}` }]
 }
 

@@ -119,7 +119,9 @@ describe('an upgrade', () => {
   it('that matches no device of its sites says so', async () => {
     const { body } = await post({ site_ids: [siteId(0)], models: ['SW24'] })
     expect(body).toMatchObject({ upgrades: [{ upgrade: { status: 'completed' } }] })
-    expect(body.notes).toEqual([{ reason: expect.stringMatching(/^Nothing is selected: no device/) }])
+    expect(body.notes).toEqual([
+      { reason: expect.stringMatching(/^Nothing is selected: no device of the site matches /) },
+    ])
   })
 
   it('that has just missed its start begins at once', async () => {
