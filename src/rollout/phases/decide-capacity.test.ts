@@ -84,6 +84,32 @@ test('no limit is exceeded by a device that begins, and none begins without need
   )
 })
 
+test('devices in use are those in flight, and those of them that download', () => {
+  const counts = {
+    ...noCounts,
+    planned: 64,
+    downloaded: 32,
+    dl_requested: 1,
+    downloading: 2,
+    rebooting: 4,
+    verifying: 8,
+  }
+  expect(countInUse(counts)).toEqual({ inFlight: 15, downloads: 3 })
+})
+
+test.each([
+  [{ inFlight: 1, downloads: Infinity }, ['upgrade', null]],
+  [{ inFlight: Infinity, downloads: 1 }, ['upgrade', null]],
+  [{ inFlight: Infinity, downloads: Infinity }, ['upgrade', 'upgrade']],
+])('each limit is one by itself: %j', (capacity, orders) => {
+  const one = {
+    target: targetIn('planned'),
+    decision: { kind: 'command', order: 'upgrade', failedAttempts: 0, lostAttempts: 0 } as TargetDecision,
+  }
+  const limited = limitToCapacity([one, { ...one }], capacity)
+  expect(limited.map(({ decision }) => (decision.kind === 'command' ? decision.order : null))).toEqual(orders)
+})
+
 test('a recovery snapshot downloads nothing, so it waits for no download and takes no place of one', () => {
   const snapshot = {
     target: targetIn('snapshotting'),

@@ -13,7 +13,15 @@ import {
   updated,
 } from '../../../test/support/fleets/targets.ts'
 import { unlimited } from './decide-capacity.ts'
-import { countDownloads, hasImage, installingStates } from './decide-downloads.ts'
+import {
+  countDownloads,
+  findUnreadyPhase,
+  hasImage,
+  haveImages,
+  installingStates,
+  listDownloadMoves,
+  passDownloadGate,
+} from './decide-downloads.ts'
 import { decideNext } from '../rounds/decide-next.ts'
 import { phaseRulesOf } from './decide-phase-rules.ts'
 import {
@@ -291,6 +299,74 @@ describe('the counters of a phase of the downloads', () => {
   ] as const)('%s', (_, states, downloaded, failures) => {
     const { counted } = walk(states.map((state) => [state, state === 'downloaded'] as const))
     expect([counted.downloaded[1] ?? 0, counted.failures[1] ?? 0]).toEqual([downloaded, failures])
+  })
+})
+
+describe('a phase of the downloads', () => {
+  const loads = { strategy: 'canary', scope: 'site', phase_sizes: [1, 1], gates: null } as const
+  const counted: SiteDownloads = { current: 1, gate_passed: 0, failures: {}, downloaded: {} }
+
+  test('opens the next one of its site, up to the last, and none of the whole upgrade', () => {
+    expect(passDownloadGate(counted, loads, now)).toEqual({ downloads: { ...counted, current: 2 } })
+    expect(passDownloadGate({ ...counted, current: 2 }, loads, now)).toBeNull()
+    expect(passDownloadGate(counted, { ...loads, scope: 'org' }, now)).toBeNull()
+  })
+
+  test('waits at its gate, unless a person has resumed the upgrade there', () => {
+    const gate = { max_failures: null, max_failure_percentage: null, min_upgraded: 1 }
+    const gated = { ...loads, gates: [gate, gate] }
+    const hold = { by: 'gate', of: 'downloads', reason: '0 of 1 devices of download phase 1 have downloaded' }
+    expect(passDownloadGate(counted, gated, now)).toMatchObject({ hold })
+    expect(passDownloadGate({ ...counted, gate_passed: 1 }, gated, now)).toMatchObject({ downloads: { current: 2 } })
+  })
+
+  const waiting: TargetNow = { ...planned, downloadPhase: 1 }
+  test.each<[string, Partial<TargetNow>, boolean]>([
+    ['has yet to download', {}, true],
+    ['downloads', { state: 'downloading' }, true],
+    ['was commanded to download', { state: 'dl_requested' }, true],
+    ['is planned again with its image', { staged: true }, false],
+    ['is absent', { state: 'deferred' }, false],
+    ['has downloaded', { state: 'downloaded', staged: true }, false],
+    ['is in a later phase', { downloadPhase: 2 }, false],
+    ['is in none', { downloadPhase: null }, false],
+  ])('waits for a device that %s', (...[, target, waits]) => {
+    expect(
+      haveImages(
+        [
+          { ...waiting, state: 'downloaded' },
+          { ...waiting, ...target },
+        ],
+        counted,
+      ),
+    ).toBe(!waits)
+  })
+
+  const twoStep: TargetNow = { ...waiting, phase: 3, device: twoSteps }
+  test.each<[string, Partial<TargetNow>, number]>([
+    ['has yet to download', {}, 2],
+    ['has its image', { staged: true }, 3],
+    ['is in none', { downloadPhase: null }, 3],
+    ['downloads and reboots in one step', { device: online }, 3],
+    ['has left', { device: null }, 3],
+  ])('is awaited by the reboots of a device that %s', (...[, target, phase]) => {
+    expect(findUnreadyPhase([twoStep, { ...twoStep, phase: 2, ...target }])).toBe(phase)
+  })
+
+  const step = { reason: null, failedAttempts: 0, lostAttempts: 0, retryAtMs: null, staged: false, order: null }
+  const hop = { version: '3.0', image_id: 'image', reported: [] }
+  test.each([
+    ['is commanded', { state: 'planned' }, { to: 'dl_requested' }, [0, 0]],
+    ['has downloaded', { state: 'downloading' }, { to: 'downloaded', staged: true }, [-1, 1]],
+    ['is deferred', { state: 'planned' }, { to: 'deferred' }, [-1, 0]],
+    ['is back', { state: 'deferred' }, { to: 'dl_requested' }, [1, 0]],
+    ['goes on to its next version', { state: 'verifying', fetched: true }, { to: 'planned', hop }, [0, 0]],
+    ['has got to a version by itself', { state: 'planned' }, { to: 'planned', hop }, [0, 0]],
+    ['got there by itself with its image', { state: 'planned', staged: true }, { to: 'planned', hop }, [1, -1]],
+    ['is in no phase', { state: 'planned', downloadPhase: null }, { to: 'dl_requested' }, []],
+  ] as const)('counts a device that %s', (...[, target, more, counts]) => {
+    const moves = listDownloadMoves([{ ...step, target: { ...waiting, ...target }, ...more }])
+    expect(moves.flatMap(({ pending, downloaded }) => [pending, downloaded])).toEqual(counts)
   })
 })
 

@@ -83,6 +83,25 @@ describe('the gate after a phase', () => {
   })
 })
 
+test('a phase of the downloads counts images, and its pause is one of the downloads', () => {
+  const loading = (to: TargetState, staged: boolean): Step => {
+    const { target, ...rest } = step(2, 'planned', to, 'refused')
+    return { ...rest, staged, target: { ...target, downloadPhase: 1 } }
+  }
+  const failed = loading('failed', false)
+  const phases = phasesOf([1, 1])
+  expect(after({ ...phases, of: 'downloads' }, [failed])).toEqual({
+    ...{ current: 1, pending: { 1: 0, 2: 1 }, failures: { 1: 1 }, upgraded: {} },
+    hold: {
+      ...{ by: 'gate', of: 'downloads', reason: '1 of 1 devices of download phase 1 failed, more than 5 %' },
+      ...{ since_s: at.now.getTime() / 1000, since_ms: 1000 },
+    },
+  })
+  const loaded = after({ ...phases, of: 'downloads' }, [loading('downloaded', true)])
+  expect(loaded).toMatchObject({ current: 2, pending: { 1: 0, 2: 1 }, upgraded: { 1: 1 }, hold: null })
+  expect(after(phases, [step(1, 'verifying', 'failed', 'refused')]).hold).not.toHaveProperty('of')
+})
+
 const moves: readonly (readonly [TargetState, TargetState])[] = [
   ['planned', 'dl_requested'],
   ['planned', 'deferred'],
