@@ -21,6 +21,8 @@ it('returns once by how much the wall clock was set back, and 0 for other steps'
   expect(pass(1000, 1000)).toBe(0)
   expect(pass(-MIN_STEP_MS + 1, 0)).toBe(0)
   expect(pass(0, 1000)).toBe(0)
+  // It stood still while time passed.
+  expect(pass(0, MIN_STEP_MS)).toBe(MIN_STEP_MS)
   // A process that was suspended.
   expect(pass(HOUR_MS, 0)).toBe(0)
 })
@@ -30,5 +32,5 @@ it('returns by how much the clock is behind the last run', () => {
   expect(setBackMs(null, now)).toBe(0)
   expect(setBackMs(new Date(1e12 - HOUR_MS), now)).toBe(0)
   expect(setBackMs(new Date(1e12 + MIN_STEP_MS - 1), now)).toBe(0)
-  expect(setBackMs(new Date(1e12 + HOUR_MS), now)).toBe(HOUR_MS)
+  for (const backMs of [MIN_STEP_MS, HOUR_MS]) expect(setBackMs(new Date(1e12 + backMs), now)).toBe(backMs)
 })

@@ -32,13 +32,12 @@ describe('decideRetry', () => {
   })
 
   it('treats only 2xx as delivered', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 100, max: 599 }), fc.integer({ min: 1, max: 20 }), (status, attempt) => {
+    for (let status = 100; status < 600; status += 1)
+      for (const attempt of [1, MAX_ATTEMPTS]) {
         const { kind } = decideRetry(attempted({ status, attempt }), 0.5)
-        expect(kind === 'delivered').toBe(status >= 200 && status <= 299)
-        expect(kind === 'gone').toBe(status === 410)
-      }),
-    )
+        expect(kind === 'delivered', `${status}`).toBe(status >= 200 && status <= 299)
+        expect(kind === 'gone', `${status}`).toBe(status === 410)
+      }
   })
 
   it('attempts a ping once', () => {

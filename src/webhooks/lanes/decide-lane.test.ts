@@ -42,6 +42,7 @@ describe('decideHealth', () => {
     const asked = decideHealth({ failures: 2, openUntil: null, failingSince }, { ...failure, askedMs: 90_000 }, now)
     expect(asked).toEqual({ failures: 2, openUntil: inSeconds(90), failingSince })
     expect(decideHealth(asked, { ...failure, askedMs: 5000 }, now)).toEqual(asked)
+    expect(decideHealth(asked, { ...failure, askedMs: 95_000 }, now)).toEqual({ ...asked, openUntil: inSeconds(95) })
     // A request that was in flight then.
     expect(decideHealth(asked, success, now)).toEqual({ ...healthy, openUntil: inSeconds(90) })
     expect(decideHealth(asked, failure, now)).toEqual({ failures: 3, openUntil: inSeconds(90), failingSince })
