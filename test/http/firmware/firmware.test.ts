@@ -48,11 +48,11 @@ async function files(): Promise<{ images: string[]; incoming: string[] }> {
 }
 
 /** Inserts an upgrade to the image that waits to be sent. */
-async function orderUpgrade(imageId: string): Promise<void> {
+async function orderUpgrade(imageId: string, kind: 'upgrade' | 'stage'): Promise<void> {
   const device = await claimNewDevice(server)
   const createdAt = new Date()
   const command = {
-    kind: 'upgrade' as const,
+    kind,
     params: { image_id: imageId, version: '4' },
     id: uuidv7(),
     deviceId: device.id,
@@ -281,14 +281,23 @@ describe('delete', () => {
     expect((await server.call('GET', `${path}/${body.id}`)).status).toBe(404)
   })
 
-  it('is refused while a queued command will make a device download the image', async () => {
-    const { body } = await upload('version=4&models=AP22', randomBytes(10))
-    await orderUpgrade(body.id)
+  it.each([
+    ['upgrade', 'AP22'],
+    ['stage', 'AP23'],
+  ] as const)('is refused while a queued command (%s) will make a device download the image', async (kind, model) => {
+    const { body } = await upload(`version=4&models=${model}`, randomBytes(10))
+    await orderUpgrade(body.id, kind)
     expect(await server.call('DELETE', `${path}/${body.id}`)).toMatchObject({
       status: 400,
       body: { detail: 'A command to a device uses this image: wait for its end' },
     })
     expect((await files()).images).toContain(body.id)
+    await server.ctx.db
+      .updateTable('deviceCommand')
+      .set({ state: 'done', finishedAt: new Date() })
+      .where('imageId', '=', body.id)
+      .execute()
+    expect((await server.call('DELETE', `${path}/${body.id}`)).status).toBe(200)
   })
 
   it('is refused while an upgrade uses the image or its devices; both can be deleted once it has ended', async () => {

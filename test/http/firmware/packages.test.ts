@@ -97,14 +97,19 @@ describe('a package', () => {
     })
   })
 
-  test('keeps its signature, which a later upload of the same bytes may bring', async () => {
+  test('keeps its signature, which a later upload of the same bytes may bring or replace', async () => {
     const bytes = randomBytes(10)
-    const { privateKey } = generateKeyPairSync('ed25519')
-    const signature = sign(null, createHash('sha256').update(bytes).digest(), privateKey).toString('base64')
+    const signatureBy = ({ privateKey }: ReturnType<typeof generateKeyPairSync>) =>
+      sign(null, createHash('sha256').update(bytes).digest(), privateKey).toString('base64')
+    const signature = signatureBy(generateKeyPairSync('ed25519'))
     expect((await upload('package=tunterm&version=1', bytes)).body).not.toHaveProperty('signature')
     const signed = await upload(`package=tunterm&version=1&signature=${encodeURIComponent(signature)}`, bytes)
     expect(signed.body.signature).toBe(signature)
     expect((await upload('package=tunterm&version=1', bytes)).body.signature).toBe(signature)
+    // The old key may have been lost.
+    const newer = signatureBy(generateKeyPairSync('ed25519'))
+    const signedAnew = await upload(`package=tunterm&version=1&signature=${encodeURIComponent(newer)}`, bytes)
+    expect(signedAnew.body.signature).toBe(newer)
   })
 
   test('is deleted with its image, but not while a command will download it', async () => {
