@@ -6,7 +6,7 @@ import type { Exclusion } from './exclude-devices.ts'
 import { SkippedReply, presentSkipped } from './wire-skipped.ts'
 
 /** Each excluded device repeats the note. */
-export const NoteField = Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Why' }))
+export const NoteField = Type.Optional(textOf('visible', { minLength: 1, maxLength: 200, description: 'Why' }))
 
 export const ExcludeBody = named(
   'UpgradeExclusionCreate',

@@ -335,6 +335,7 @@ it('devices are excluded by any form of their MACs, and reports and lists show w
     [{ macs: [] }, expect.stringMatching(/^Invalid field macs: /)],
     [{}, expect.stringMatching(/^Invalid field macs: /)],
     [{ macs: [first], note: 'x'.repeat(201) }, expect.stringMatching(/^Invalid field note: /)],
+    [{ macs: [first], note: ' ' }, expect.stringMatching(/^Invalid field note: .*a character other than spaces/)],
   ] as const
   for (const [request, detail] of refused)
     expect(await exclude(body.id, request)).toMatchObject({ status: 400, body: { detail } })
