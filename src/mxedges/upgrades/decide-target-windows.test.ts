@@ -29,6 +29,11 @@ describe('a target begins only if it can end within the window', () => {
   test.each([
     ['with one step', { steps: [step] }, STEP_MS],
     ['with two steps', { steps: two }, 2 * STEP_MS],
+    [
+      'with its distribution',
+      { steps: [step, { distro: true, from: 'bookworm', to: 'trixie' } as const] },
+      STEP_MS + options.reconnectMs.distro,
+    ],
     ['whose first step is done', { steps: two, step: 1, staged: 1, attempt: 1 }, STEP_MS],
   ])('%s', (_title, one, needMs) => {
     expect(decide(needMs, one)).toMatchObject(becomes('commanded'))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type World, newWorld, round, run } from '../../../test/support/fleets/mxedge-fleet.ts'
-import { options } from '../../../test/support/fleets/mxedge-targets.ts'
+import { type MemberTraits, type World, newWorld, round, run } from '../../../test/support/fleets/mxedge-fleet.ts'
+import { command, options } from '../../../test/support/fleets/mxedge-targets.ts'
 import { epochS } from '../../platform/time/clock.ts'
 import { decideUpgrade } from './decide-upgrade.ts'
 import type { MxedgeTargetNow } from './target.ts'
@@ -23,7 +23,7 @@ function changeTarget(world: World, index: number, more: Partial<MxedgeTargetNow
 }
 
 const decisionOf = ({ upgrade, fleet, now, nowMs, busyClusters }: World) => {
-  const targets = fleet.map(({ target }) => target)
+  const targets = fleet.map(({ target }) => target).filter(({ phase }) => phase <= upgrade.currentPhase)
   return decideUpgrade({ ...upgrade, targets }, { now, nowMs, graceUntilMs: 0, options, busyClusters })
 }
 
@@ -160,6 +160,84 @@ describe('a round', () => {
     const world = newWorld([{ clusterId: 'c', fate: 'absent' }, { clusterId: 'c' }])
     round(world)
     expect(statesOf(world)).toEqual(['deferred', 'commanded'])
+  })
+})
+
+describe('another round follows at once', () => {
+  const isDue = (world: World, more: Partial<World['upgrade']> = {}) => {
+    change(world, { phaseOpenedMs: world.nowMs, ...more })
+    return decisionOf(world).isDue
+  }
+  const hold = { by: 'user', reason: 'paused', since_s: 0, since_ms: 0 } as const
+  /** The first appliance is in this state; counts include one of a phase that is not read. */
+  const worldIn = (target: Partial<MxedgeTargetNow>, ...others: MemberTraits[]): World => {
+    const world = newWorld([{ canStage: target.state === 'downloading' }, ...others])
+    changeTarget(world, 0, target)
+    const { planned, ...counts } = world.upgrade.counts
+    const { state = 'planned' } = target
+    change(world, { counts: { ...counts, planned, [state]: counts[state as 'verifying'] + 1 } })
+    return world
+  }
+  const queued = { state: 'commanded', attempt: 1, command: { ...command, state: 'queued' } } as const
+
+  test('after a command was taken back', () => {
+    expect(isDue(worldIn(queued), { hold })).toBe(true)
+    expect(isDue(worldIn(queued), { stopping: 'cancelled' })).toBe(true)
+    expect(isDue(worldIn(queued))).toBe(false)
+  })
+
+  test('after the last download', () => {
+    const done = { state: 'downloading', attempt: 1, command: { ...command, state: 'done' } } as const
+    expect(isDue(worldIn(done))).toBe(true)
+    expect(isDue(worldIn({ ...done, command }))).toBe(false)
+  })
+
+  test('where a stop has to read more appliances, but not while one is in flight', () => {
+    const stopping = 'cancelled' as const
+    expect(isDue(worldIn({ state: 'planned' }), { stopping })).toBe(true)
+    expect(isDue(worldIn({ state: 'verifying' }, {}), { stopping })).toBe(false)
+    expect(isDue(worldIn({ state: 'downloading', command }, {}), { stopping })).toBe(true)
+  })
+
+  test('where the last present appliance of a wave is deferred, but not while one is in flight', () => {
+    expect(isDue(newWorld([{ fate: 'absent' }, { wave: 2 }]))).toBe(true)
+    expect(isDue(worldIn({ state: 'verifying' }, { fate: 'absent' }, { wave: 2 }))).toBe(false)
+    expect(isDue(newWorld([{ fate: 'absent' }]))).toBe(false)
+    expect(isDue(newWorld([{}]))).toBe(false)
+  })
+
+  test('where a phase opens', () => {
+    expect(isDue(newWorld([{ fate: 'absent' }, { phase: 2 }]))).toBe(true)
+    expect(isDue(newWorld([{ phase: 2 }]))).toBe(true)
+    expect(isDue(newWorld([{}, { phase: 2 }]))).toBe(false)
+  })
+})
+
+describe('an absent appliance', () => {
+  test('of a wave does not delay the next one', () => {
+    const world = newWorld([{ fate: 'absent' }, { wave: 2 }])
+    for (let rounds = 0; rounds < 2; rounds += 1) round(world)
+    expect(statesOf(world)).toEqual(['deferred', 'commanded'])
+  })
+
+  test('of an earlier phase does not delay the wave of the open one when it is back', () => {
+    const world = newWorld([{ fate: 'absent' }, { phase: 2, wave: 2 }])
+    for (let rounds = 0; rounds < 2; rounds += 1) round(world)
+    changeTarget(world, 0, { state: 'planned' })
+    round(world)
+    expect(statesOf(world)).toEqual(['deferred', 'commanded'])
+  })
+
+  test('is given up only once the last phase has been open for long', () => {
+    const world = newWorld([{ fate: 'absent' }, { phase: 2 }, { phase: 3 }])
+    for (let rounds = 0; rounds < 2; rounds += 1) round(world)
+    pass(world, options.offlineDeadlineMs)
+    round(world)
+    expect([world.upgrade.currentPhase, statesOf(world)[0]]).toEqual([2, 'deferred'])
+    change(world, { currentPhase: 3 })
+    pass(world, options.offlineDeadlineMs)
+    round(world)
+    expect(statesOf(world)[0]).toBe('failed')
   })
 })
 
