@@ -33,8 +33,8 @@ describe('a version that can not be installed directly is reached', () => {
   })
 
   it.each([
-    ['is in no stable channel', running('2.2'), [entry('2.5', null, { channel: 'beta' })]],
-    ['has the tag of a trial version', running('2.2'), [entry('2.5', null, { tag: 'alpha' })]],
+    ['is in no stable channel', running('2.2'), [entry('3.5', null, { channel: 'beta' })]],
+    ['has the tag of a trial version', running('2.2'), [entry('3.5', null, { tag: 'alpha' })]],
     ['is later than the wanted one', running('2.2'), [entry('5.0')]],
     ['is earlier than what runs', running('2.2'), [entry('2.0')]],
     ['belongs to another product', running('2.2'), [entry('x3.0')]],
@@ -44,6 +44,18 @@ describe('a version that can not be installed directly is reached', () => {
   ])('over nothing that %s', (_, device, others) => {
     expect(planHops(device, entry('4.0', '3.0'), others)).toBeNull()
   })
+})
+
+it('a way is found for each wanted version, and for what it demands', () => {
+  const wanted = (version: string, minVersion: string) => planHops(running('1.0'), entry(version, minVersion), catalog)
+  expect(versionsOf(wanted('2.0', '1.5'))).toEqual(['1.5'])
+  expect(versionsOf(wanted('4.0', '3.0'))).toEqual(['1.5', '2.0', '3.0'])
+  expect(versionsOf(wanted('4.0', '1.5'))).toEqual(['1.5'])
+  const trial = { channel: 'beta' } as const
+  expect(versionsOf(planHops(running('2.2'), entry('4.0', '3.0'), [entry('3.5')]))).toEqual(['3.5'])
+  expect(versionsOf(planHops(running('2.2'), entry('4.0', '3.0'), [entry('3.5', null, trial), entry('3.1')]))).toEqual([
+    '3.1',
+  ])
 })
 
 it('every hop can be installed on the one before, rises, and no way with fewer hops exists', () => {

@@ -40,14 +40,14 @@ function findHops(
   wanted: CatalogEntry,
   catalog: readonly CatalogEntry[],
 ): readonly CatalogEntry[] | null {
-  const between = catalog
-    .filter(({ version }) => compareVersions(version, lowest) > 0 && compareVersions(version, wanted.version) < 0)
+  const lower = catalog
+    .filter(({ version }) => compareVersions(version, wanted.version) < 0)
     .toSorted((a, b) => compareVersions(b.version, a.version))
   const hops: CatalogEntry[] = []
   let running = device
   while (findTooLow(running, wanted, catalog) !== null) {
     const at = hops.at(-1)?.version ?? lowest
-    const next = between.find(
+    const next = lower.find(
       (entry) =>
         areComparable(entry.version, at) &&
         compareVersions(entry.version, at) > 0 &&

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { candidateOf, catalogEntry } from '../../../test/support/fleets/candidates.ts'
 import { type StartTime, parseStartTime } from './plan-start.ts'
 import type { RequestedTime, RequestedVersion } from '../org-upgrade.ts'
-import { type UpgradeDevice, planDevicesInSteps, summarizeVersions } from './plan-org-upgrade.ts'
+import { type UpgradeDevice, decideEntry, planDevicesInSteps, summarizeVersions } from './plan-org-upgrade.ts'
 import * as planning from './plan-times.ts'
 import { atOnce } from '../../platform/queues/next-turn.ts'
 
@@ -171,4 +171,39 @@ test('the record names the version, all of them, or what was asked for', () => {
   expect(summarizeVersions(new Set(['2.0']), [latest])).toBe('2.0')
   expect(summarizeVersions(new Set(['2.0', '1.0']), [latest])).toBe('1.0, 2.0')
   expect(summarizeVersions(new Set(), [latest])).toBe('latest')
+})
+
+describe('a device that is to get a version', () => {
+  const catalog = ['1.0', '2.0', '3.0'].map((version) => catalogEntry(version))
+  const entry = catalogEntry('2.0')
+  const decide = (
+    device: Partial<UpgradeDevice>,
+    more: { readonly force?: boolean; readonly keepsHigher?: true } = {},
+  ) => decideEntry({ ...candidateOf('a'), ...device }, { entry, force: false, ...more }, catalog)
+
+  test('keeps a higher one where that is wanted, and goes down else', () => {
+    const reason = 'runs 3.0, which is higher than 2.0'
+    expect(decide({ fromVersion: '3.0' }, { keepsHigher: true })).toMatchObject({ kind: 'leave_out', reason })
+    expect(decide({ fromVersion: '3.0' })).not.toHaveProperty('keepsHigher')
+    expect(decide({ fromVersion: '3.0' }).kind).toBe('upgrade')
+    expect(decide({ fromVersion: '1.0' }, { keepsHigher: true })).toMatchObject({ kind: 'upgrade', keepsHigher: true })
+  })
+
+  test('is skipped if it runs that one, unless it is forced', () => {
+    expect(decide({ fromVersion: '2.0' }).kind).toBe('skip')
+    expect(decide({ fromVersion: '2.0' }, { force: true })).toMatchObject({ kind: 'upgrade', force: true })
+  })
+
+  test('goes through others if it has to, and is left out if there is no way', () => {
+    const wanted = catalogEntry('3.0', { minVersion: '2.0' })
+    const reach = (known: typeof catalog) =>
+      decideEntry(candidateOf('a'), { entry: wanted, force: false }, known.concat(wanted))
+    expect(reach([catalogEntry('1.0'), entry])).toMatchObject({ kind: 'upgrade', via: [{ version: '2.0' }] })
+    expect(reach([catalogEntry('1.0')])).toMatchObject({ kind: 'leave_out' })
+  })
+
+  test('is left out if it can not be upgraded', () => {
+    const reason = 'is full'
+    expect(decide({ upgradeRefusal: reason })).toMatchObject({ kind: 'leave_out', reason })
+  })
 })

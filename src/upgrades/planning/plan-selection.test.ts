@@ -37,6 +37,19 @@ describe('a rule', () => {
     expect(isSelected(device, { ...all, rules: [rule(conditions)] })).toBe(selected)
   })
 
+  test.each(['match_serial', 'name', 'match_name[0:3', 'match_name[a:]'])('has no condition %s', (key) => {
+    expect(parseCondition(key, 'x')).toBeNull()
+  })
+
+  test.each([
+    ['match_name', { property: 'name', slice: null }],
+    ['match_model', { property: 'model', slice: null }],
+    ['match_role[1:]', { property: 'role', slice: { start: 1, end: null } }],
+    ['match_role[-3:-1]', { property: 'role', slice: { start: -3, end: -1 } }],
+  ])('has the condition %s', (key, condition) => {
+    expect(parseCondition(key, 'x')).toEqual({ ...condition, value: 'x' })
+  })
+
   test('any one of several is enough', () => {
     const rules = [rule({ match_role: 'core' }), rule({ match_model: 'EAP102' })]
     expect(isSelected(device, { ...all, rules })).toBe(true)

@@ -12,6 +12,8 @@ describe('local time', () => {
   test.each([
     ['New York, skipped', '2026-03-08T02:30', 'America/New_York', '2026-03-08T07:30:00.000Z'],
     ['New York, twice', '2026-11-01T01:30', 'America/New_York', '2026-11-01T05:30:00.000Z'],
+    ['New York, later that day', '2026-03-08T15:00', 'America/New_York', '2026-03-08T19:00:00.000Z'],
+    ['New York, the evening before', '2026-03-07T20:00', 'America/New_York', '2026-03-08T01:00:00.000Z'],
     ['Berlin, skipped', '2026-03-29T02:30', 'Europe/Berlin', '2026-03-29T01:30:00.000Z'],
     ['Berlin, twice', '2026-10-25T02:30', 'Europe/Berlin', '2026-10-25T00:30:00.000Z'],
     ['Lord Howe, where it is half an hour', '2026-10-04T02:15', 'Australia/Lord_Howe', '2026-10-03T15:45:00.000Z'],
@@ -46,6 +48,7 @@ test.each([
   '2027-01-01T10:00:00+0260',
   '+275760-09-13T00:00:00Z',
   '-000001-01-01T00:00:00Z',
+  '0000-12-31T00:00:00Z',
 ])('no time: %s', (text) => {
   expect(parseStartTime(text)).toBeNull()
 })

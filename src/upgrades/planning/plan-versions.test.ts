@@ -93,7 +93,24 @@ describe('resolving', () => {
     })
   })
 
+  test('a choice that the catalog lacks for the model leaves no room for the next one, unless that is an alternative', () => {
+    const missing = { kind: 'none', reason: 'no firmware 9.9 for model AP-1' }
+    expect(resolveVersion(ap, [choice({ version: '9.9' }), choice({ version: 'stable' })], catalog)).toEqual(missing)
+  })
+
+  test.each([
+    ['stable', true, true],
+    ['0.14.9', true, undefined],
+    ['stable', false, undefined],
+  ])('a higher version is kept by %s: %s', (version, wanted, keepsHigher) => {
+    const found = resolveVersion(ap, [choice({ version, keepsHigher: wanted })], catalog)
+    expect(found.kind === 'found' ? found.keepsHigher : null).toBe(keepsHigher)
+  })
+
   test('nothing covers it, or the catalog has none', () => {
+    const models = choice({ modelVersion: new Map([['AP-2', '1']]) })
+    const reason = 'no version requested for model AP-1'
+    expect(resolveVersion(ap, [models], catalog)).toEqual({ kind: 'none', reason })
     expect(resolveVersion(ap, [choice({ firmwareType: 'junos', version: 'latest' })], catalog)).toMatchObject({
       kind: 'none',
     })
