@@ -352,6 +352,20 @@ it('a late answer about one phase does not open another, also where sites have e
   expect(held.map(({ siteId }) => siteId)).toEqual([rollout.org.sites[2]?.id])
 })
 
+it('an answer that comes after the lease of its call decides nothing once the check is called again', async () => {
+  const id = await createHeld()
+  checks.reply = { status: 200, body: { open: false, reason: 'too late' } }
+  const late = meanwhile(async () => {
+    rollout.clock.advance(MINUTE_MS)
+    await ask({ ...outbound, send: () => Promise.resolve({ kind: 'aborted' }) })
+  })
+  await ask(late)
+  expect(await read(id)).toMatchObject({ hold: { by: 'check', reason: 'phase 1 ended and waits for its check' } })
+  checks.reply = { status: 200, body: { open: true } }
+  await passed(MINUTE_MS)
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'check' }] })
+})
+
 it('a check of a phase of the downloads says so, and lets the next one open', async () => {
   const capabilities = { commands: ['stage', 'activate'], restart_members: [], restart_nodes: [] } as const
   await rollout.seed([{ devices: 4, type: 'switch', model: 'EX4100', capabilities }])
