@@ -118,19 +118,19 @@ describe('devices that join', () => {
 
   test.each([
     ['wait behind each gate that waits for an event if no device came before them', [0, 0, 0], true],
-    ['change no gate if phases before them have devices', [0, 1, 0], undefined],
+    ['change no gate if phases before them have devices', [0, 1, 2], undefined],
   ])('%s', (_, sizes, emptied) => {
     const waiting: PhaseGate = { ...gate, wait_for: 'approval' }
     const phases = phasesOf(sizes, [waiting, gate, waiting])
     const pending = { 3: 2 }
     const given = { ...org, phases: { ...phases, pending } }
-    const planned = planInclusion(given, [site({ phase_sizes: sizes })], how)
+    const planned = planInclusion(given, [site({ phase_sizes: sizes })], { ...how, devices: [device('a', 2)] })
     const marked = { ...waiting, ...(emptied && { emptied }) }
-    const [first, second] = sizes
+    const [first, second, third = 0] = sizes
     expect(planned.phases).toEqual({
-      sizes: [first, second, 3],
+      sizes: [first, second, third + 1],
       gates: [marked, gate, waiting],
-      pending: { 3: 5 },
+      pending: { 3: 3 },
     })
   })
 

@@ -214,6 +214,7 @@ test('a site upgrade that has ended goes on with all of its own phases open, or 
     ).sites[0]
   const downloads = { strategy: 'serial', scope: 'site', phase_sizes: [1, 1], gates: null } as const
   expect(retry({})).toMatchObject({ status: 'upgrading', currentPhase: 3, downloads: { current: 1 } })
+  expect(retry({ finishedAt: null })).toMatchObject({ status: 'completed', currentPhase: 2 })
   const [site] = sites
   if (site === undefined) throw new Error('no site')
   expect(retry({ plan: { ...site.plan, downloads } })).toMatchObject({ downloads: { current: 2 } })
