@@ -30,7 +30,7 @@ export function listAbsent<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<
 /**
  * Lets the first appliances of later phases that are connected and may begin take the places of those that are absent. Those that run
  * the versions by now would try out nothing.
- * @param targets In the order of the plan, with those of later phases.
+ * @param upgrade With the targets of all phases.
  */
 export function exchangePlaces<T extends MxedgeTargetNow>(
   upgrade: MxedgeUpgradeNow<T>,

@@ -89,12 +89,12 @@ function repliesOf(truth: Truth, given: readonly Reply[]): Replies {
 }
 
 async function holdOf(id: string) {
-  const query = rollout.ctx.db.selectFrom('orgUpgrade').select(['hold', 'currentPhase']).where('id', '=', id)
+  const query = rollout.ctx.db.selectFrom('orgUpgrade').select(['kind', 'hold', 'currentPhase']).where('id', '=', id)
   return query.executeTakeFirstOrThrow()
 }
 
-async function approve({ kind }: Truth, id: string): Promise<void> {
-  const { hold, currentPhase } = await holdOf(id)
+async function approve(id: string): Promise<void> {
+  const { kind, hold, currentPhase } = await holdOf(id)
   await approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, kind, phase: hold?.phase ?? currentPhase, note: null })
 }
 
@@ -157,7 +157,7 @@ async function change(truth: Truth, step: Change): Promise<void> {
   if (id === undefined) return
   if (step.does === 'pause') await pauseOrgUpgrade(ctx, org.scope, id, kind)
   if (step.does === 'resume') await resumeOrgUpgrade(ctx, org.scope, id, kind)
-  if (step.does === 'approve') await approve(truth, id)
+  if (step.does === 'approve') await approve(id)
   if (step.does === 'retry') await retryOrgUpgrade(ctx, org.scope, { id, kind, macs: null })
   if (step.does === 'cancel') await cancelOrgUpgrade(ctx, org.scope, id, kind)
   if (step.does === 'exclude') await excludeDevices(ctx, org.scope, { id, kind, macs, note: null })
@@ -239,9 +239,10 @@ async function finish(truth: Truth): Promise<void> {
       .execute()
     if (left.length === 0) return
     for (const id of new Set(left.map(({ orgUpgradeId }) => orgUpgradeId))) {
-      const { hold } = await holdOf(id)
-      if (hold?.by === 'approval') await approve(truth, id)
-      else await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id, truth.kind)
+      // One of an earlier run goes on if a device of that run has joined it since.
+      const { kind, hold } = await holdOf(id)
+      if (hold?.by === 'approval') await approve(id)
+      else await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id, kind)
     }
     if (rounds > 5) rollout.clock.advance(600_000)
   }
