@@ -1,6 +1,8 @@
 import { beforeEach, expect, it } from 'vitest'
 import { watchAlarms } from '../../src/app/alarm-watch.ts'
 import { approveOrgUpgrade } from '../../src/upgrades/changes/approve-org-upgrade.ts'
+import { cancelOrgUpgrade } from '../../src/upgrades/changes/cancel-org-upgrade.ts'
+import { pauseOrgUpgrade } from '../../src/upgrades/changes/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../src/upgrades/changes/resume-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/changes/retry-org-upgrade.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
@@ -16,11 +18,11 @@ async function watch() {
   await watchAlarms(rollout.ctx)
   const rows = await rollout.ctx.db
     .selectFrom('alarm')
-    .select(['type', 'count', 'text', 'endedAt'])
+    .select(['type', 'siteId', 'count', 'text', 'endedAt'])
     .where('type', '<>', 'device_down')
     .orderBy('id')
     .execute()
-  return rows.map(({ type, count, text, endedAt }) => ({ type, count, text, open: endedAt === null }))
+  return rows.map(({ endedAt, ...alarm }) => Object.assign(alarm, { open: endedAt === null }))
 }
 
 async function createHeld(gate: Omit<PhaseGate, 'phase'>): Promise<string> {
@@ -90,3 +92,48 @@ it('an upgrade that fails again after a retry is counted up, but not while it ru
   expect(await watch()).toMatchObject([{ type: 'upgrade_failed', count: 2 }])
   expect(await watch()).toMatchObject([{ type: 'upgrade_failed', count: 2 }])
 })
+
+it('an upgrade that failed more than a day ago, while nobody watched, has none', async () => {
+  await rollout.create({ reboot_strategy: 'big_bang' })
+  await rollout.play(() => 'keeps_old')
+  rollout.clock.advance(25 * 3600e3)
+  expect(await watch()).toEqual([])
+})
+
+it('one that is stopped everywhere by the failures of a site names that site', async () => {
+  const failing = new Set(
+    rollout
+      .devices()
+      .slice(0, 4)
+      .map(({ id }) => id),
+  )
+  await rollout.create({ reboot_strategy: 'serial', max_failure_percentage: 0 })
+  await rollout.play(({ id }) => (failing.has(id) ? 'keeps_old' : 'upgrades'))
+  const { db } = rollout.ctx
+  const stopped = await db.selectFrom('siteUpgrade').select('status').execute()
+  expect(stopped.map(({ status }) => status)).toEqual(['failed', 'failed'])
+  const [one] = failing
+  const { siteId } = await db
+    .selectFrom('device')
+    .select('siteId')
+    .where('id', '=', one ?? '')
+    .executeTakeFirstOrThrow()
+  expect(await watch()).toMatchObject([{ type: 'upgrade_failed', siteId, count: 1 }])
+})
+
+it.each(['org', 'site'] as const)(
+  'one that waits does so no longer once a person pauses or cancels it: %s',
+  async (scope) => {
+    const canary = { reboot_strategy: 'canary', max_failure_percentage: 100, phase_scope: scope } as const
+    const { id } = await rollout.create({ ...canary, canary_phases: [25, 100] })
+    await rollout.play(() => 'keeps_old')
+    expect(await watch()).toMatchObject([{ type: 'upgrade_held', open: true }])
+    await pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    expect(await watch()).toMatchObject([{ type: 'upgrade_held', open: false }])
+    await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    await rollout.advance()
+    expect(await watch()).toMatchObject([{ type: 'upgrade_held', open: true, count: 2 }])
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    expect(await watch()).toMatchObject([{ type: 'upgrade_held', open: false }])
+  },
+)
