@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { inTx } from '../../../../src/platform/database/db.ts'
+import { addMs } from '../../../../src/platform/time/clock.ts'
 import { type Mailer, createMailer } from '../../../../src/platform/outbound/mail.ts'
 import { enqueueMessages } from '../../../../src/webhooks/delivery/store-enqueue.ts'
 import { expireMessages } from '../../../../src/webhooks/expiry/expire-messages.ts'
@@ -181,9 +182,9 @@ it('has a day after a change, also of its type, and none while it is disabled', 
   await watchAfter(30)
   await change(id, { type: 'pull', url: null })
   const { orgId } = harness.scope
-  // It failed before.
+  // An attempt that was in flight then has failed since.
   const attempt = { orgId, id: uuidv7(), webhookId: id, messageId: id, topic: 'audits', attempt: 1, reqUrl: '' }
-  const ended = { status: 'failure', createdAt: clock.now() } as const
+  const ended = { status: 'failure', createdAt: addMs(clock.now(), 15_000) } as const
   await harness.ctx.db
     .insertInto('webhookDelivery')
     .values({ ...attempt, ...ended })
@@ -192,11 +193,11 @@ it('has a day after a change, also of its type, and none while it is disabled', 
   expect(await unfetchedSince(id)).toBeNull()
   await watchAfter(1)
   expect(await unfetchedSince(id)).not.toBeNull()
-  await change(id, { enabled: false })
+  await change(id, { enabled: false, secret: 'another' })
   await watchAfter(30)
   const lane = harness.ctx.db.selectFrom('webhookLane').select('failingSince').where('webhookId', '=', id)
-  await change(id, { enabled: true })
   expect(await lane.execute()).toEqual([{ failingSince: null }])
+  await change(id, { enabled: true })
   await watchAfter(23)
   expect(await unfetchedSince(id)).toBeNull()
 })
