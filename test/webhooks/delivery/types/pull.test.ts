@@ -223,6 +223,17 @@ it('refuses pings while ten of them wait, and takes others once these are acknow
   expect(await lane(id)).toMatchObject({ pending: 1 })
 })
 
+it('counts pings among the newest thousand messages', async () => {
+  const { id } = await harness.addWebhook({ type: 'pull', topics: [] })
+  const ping = () => pingWebhook(harness.ctx, harness.scope, id)
+  const thousand = () => Array.from({ length: 1000 }, () => uuidv7())
+  await addMessages(id, thousand())
+  for (let count = 0; count < 10; count += 1) await ping()
+  await expect(ping()).rejects.toThrow('10 pings of the webhook wait')
+  await addMessages(id, thousand())
+  await ping()
+})
+
 it('hands out only pings while it is disabled, and sends what is left once it has an address', async () => {
   const id = await addPulled({ topics: ['audits'], ed25519_signatures: true })
   await harness.audit('kept')
