@@ -61,6 +61,20 @@ it('does not wait for a transaction that has locked the webhook and is about to 
   expect(await flush.laneRow()).toMatchObject({ pending: 0, leaseUntil: null, nextAt: null })
 })
 
+it.each([
+  ['parks a message after its last attempt', false],
+  ['parks no message of a webhook that was deleted during its last attempt', true],
+])('%s', async (_what, isDeleted) => {
+  const lane = await flush.claimed(1)
+  const { record, ...others } = flush.delivered(lane, lane.messages[0]?.id ?? '')
+  const last = { ...others, verdict: { kind: 'give_up' }, record: { ...record, status: 'failure' } } as const
+  const { ctx } = flush.harness
+  if (isDeleted) await ctx.db.deleteFrom('webhook').execute()
+  await createFlusher(ctx, flush.counters).add({ lane, spare: flush.spare, outcome: tried(last) })
+  const parked = await ctx.db.selectFrom('webhookParkedMessage').select('reason').execute()
+  expect(parked).toEqual(isDeleted ? [] : [{ reason: 'exhausted' }])
+})
+
 it('writes thousands of results that have waited for a stalled database, in bounded transactions', async () => {
   const lane = await flush.claimed(1)
   const flusher = createFlusher(flush.harness.ctx, flush.counters)
