@@ -52,6 +52,7 @@ it('reduces headers that requests share as it reduces all of a request', () => {
     { 'webhook-id': id, 'webhook-timestamp': timestamp },
     { 'webhook-id': id, 'webhook-timestamp': timestamp, ...signed },
     { 'webhook-id': id, 'webhook-timestamp': timestamp, ...signed, 'X-Mist-Signature-Former': 'a' },
+    { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': 'v1a,AAAA' },
     { 'webhook-id': id, 'webhook-timestamp': '1', ...signed },
     { 'webhook-id': 'other', 'webhook-timestamp': timestamp },
     { 'webhook-timestamp': timestamp },
