@@ -1,4 +1,4 @@
-// Edge appliances that another organization claims while an upgrade of their former one has yet to begin.
+// Edge appliances that another organization claims, or that leave their site, while an upgrade of their former place has yet to begin.
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sweepFirmwareFiles } from '../../../../src/firmware/storage/storage.ts'
@@ -91,4 +91,26 @@ test('an upgrade that has yet to begin cancels an appliance that its organizatio
   const again = await upgrade(server, { mxedge_ids: [returns.id], versions })
   await playUpgrades(server, [], server.org.orgId)
   expect(await find(server, again.id)).toMatchObject({ counts: { success: 1 } })
+})
+
+test('an upgrade of a site cancels an appliance that has left the site', async () => {
+  const { org } = server
+  const [stays, leaves] = [await addHardware(org), await addHardware(org)]
+  const { body: site } = await server.call('POST', `/orgs/${org.orgId}/sites`, { body: { name: 'Site' } })
+  const place = { site_id: site.id, mxedge_ids: [stays.id, leaves.id] }
+  await server.call('POST', `/orgs/${org.orgId}/mxedges/assign`, { body: place })
+  const path = `/sites/${site.id}/mxedges/upgrade`
+  const start_time = Math.floor(Date.now() / 1000) + 3600
+  const { body } = await server.call('POST', path, { body: { versions, start_time, mxedge_ids: place.mxedge_ids } })
+  await server.call('POST', `/orgs/${org.orgId}/mxedges/unassign`, { body: { mxedge_ids: [leaves.id] } })
+  const startAt = new Date(0)
+  await server.ctx.db.updateTable('mxedgeUpgrade').set({ startAt }).where('id', '=', body.id).execute()
+  await playUpgrades(server, [], org.orgId)
+  const ends = (await targetsOf(server, body.id)).map(({ mxedge_id, status, reason }) => [mxedge_id, status, reason])
+  expect(new Set(ends)).toEqual(
+    new Set([
+      [stays.id, 'success', undefined],
+      [leaves.id, 'cancelled', 'left the site'],
+    ]),
+  )
 })
