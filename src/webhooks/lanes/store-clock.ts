@@ -29,8 +29,8 @@ interface ClockStep {
 
 /**
  * Makes the times of lanes earlier by the step by which the wall clock was set back: their retries, their breakers and the pauses that
- * their receivers have requested would otherwise end that much later. Messages keep their order. A process that holds one of the lanes
- * loses it, as in closeBreaker().
+ * their receivers have requested would otherwise end that much later. Messages keep their order; orderByCreation() begins again. A process
+ * that holds one of the lanes loses it, as in closeBreaker().
  */
 export async function shiftLanes(tx: Tx, lanes: readonly LaneKey[], step: ClockStep): Promise<void> {
   await lockLanes(tx, lanes)
@@ -41,6 +41,7 @@ export async function shiftLanes(tx: Tx, lanes: readonly LaneKey[], step: ClockS
     update webhook_lane l
     set open_until = ${openUntil}, failing_since = ${shifted(sql`l.failing_since`, step)}, lease_until = null, leased_by = null,
       epoch = l.epoch + 1, followers_at = ${shifted(sql`l.followers_at`, step)},
+      ordered_at = case when l.ordered_at is not null then '-infinity'::timestamptz end,
       replays_until = ${shifted(sql`l.replays_until`, step)}, due_from = ${dueFrom}, next_at = ${nextAt(openUntil, dueFrom)}
     from webhook w, ${rowsAs('k', laneKeyColumns, lanes)}
     where ${isWebhookOf('w', 'k')} and ${isLaneOf('l', 'k')}

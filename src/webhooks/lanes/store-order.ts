@@ -103,7 +103,8 @@ export async function advanceFollowers(tx: Tx, lanes: readonly LaneKey[]): Promi
 }
 
 /**
- * Lets orderByCreation() begin, because the receiver of a lane fetches its messages from now on. The lane must be locked.
+ * Lets orderByCreation() begin, because the receiver of a lane fetches its messages from now on. The lane must be locked. Until a portion is
+ * in order, `ordered_id` is the first id.
  * @param isNew False to begin again if it has not ended: a change of the webhook may have made messages due at other times.
  */
 export async function beginOrder(
@@ -112,7 +113,7 @@ export async function beginOrder(
   { isNew }: { readonly isNew: boolean },
 ): Promise<void> {
   await sql`
-    update webhook_lane set ordered_at = '-infinity', ordered_id = ${FIRST_ID}
+    update webhook_lane set ordered_at = '-infinity', ordered_id = case when ${isNew} then ${FIRST_ID}::uuid else ordered_id end
     where org_id = ${orgId} and webhook_id = ${webhookId} and (${isNew} or ordered_at is not null)
   `.execute(tx)
 }
@@ -150,17 +151,15 @@ export async function orderByCreation(tx: Tx, { orgId, webhookId }: LaneKey, now
 }
 
 /**
- * Ends orderByCreation(), because messages are sent again. If it has moved some, it moves the others too: otherwise these would be sent in
- * another order. The lane must be locked.
+ * Ends orderByCreation(), because messages are sent again. If it has moved some, it moves all that are not in order: otherwise these would
+ * be sent in another order. The change may have made some of them due, so it looks at all of them again. The lane must be locked.
  */
 export async function endOrder(tx: Tx, lane: LaneKey, now: Date): Promise<void> {
-  await tx
-    .updateTable('webhookLane')
-    .set({ orderedAt: null, orderedId: null })
-    .where('orgId', '=', lane.orgId)
-    .where('webhookId', '=', lane.webhookId)
-    .where('orderedAt', '=', sql<Date>`'-infinity'`)
-    .execute()
+  await sql`
+    update webhook_lane
+    set ordered_at = case when ordered_id <> ${FIRST_ID} then '-infinity'::timestamptz end, ordered_id = nullif(ordered_id, ${FIRST_ID})
+    where org_id = ${lane.orgId} and webhook_id = ${lane.webhookId} and ordered_at is not null
+  `.execute(tx)
   while (await orderByCreation(tx, lane, now));
 }
 

@@ -3,6 +3,7 @@ import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { inTx } from '../../../../src/platform/database/db.ts'
 import { enqueueMessages } from '../../../../src/webhooks/delivery/store-enqueue.ts'
+import { shiftLanes } from '../../../../src/webhooks/lanes/store-clock.ts'
 import { orderByCreation } from '../../../../src/webhooks/lanes/store-order.ts'
 import { lockLanes } from '../../../../src/webhooks/lanes/store.ts'
 import { pullMessages } from '../../../../src/webhooks/pull/pull-messages.ts'
@@ -11,6 +12,7 @@ import { updateWebhook } from '../../../../src/webhooks/update-webhook.ts'
 import { type TestClock, createTestClock } from '../../../support/test-clock.ts'
 import { type Harness, createHarness } from '../../harness.ts'
 
+const HOUR_MS = 3600e3
 /** More than two transactions put in order. */
 const COUNT = 2500
 /** The most messages that one of them looks at. */
@@ -102,13 +104,32 @@ it('sends them at the times of their retries again if none was put in order', as
   expect(await countDue()).toBe(due)
 })
 
-it('sends all of them in their order if some were put in order', async () => {
+it.each<[string, () => Promise<unknown>]>([
+  ['', async () => undefined],
+  [', also after a change of the webhook in between', () => change({ name: 'Renamed' })],
+  [
+    ', also if the change makes others due because it closes the breaker',
+    () => harness.ctx.db.updateTable('webhookLane').set({ failingSince: clock.now() }).execute(),
+  ],
+])('sends all of them in their order if some were put in order%s', async (_, happen) => {
   await change(toFetch)
   await orderPortion()
+  await orderPortion()
+  await happen()
+  clock.advance(1000)
   await change({ type: 'http-post', url })
   expect(await countDue()).toBe(COUNT)
   expect(await orderPortion()).toBe(false)
   const first = harness.ctx.db.selectFrom('webhookMessage').select('id').orderBy('dueAt').orderBy('id')
   expect((await first.execute()).map((message) => message.id)).toEqual(ids)
   expect(await sweepLanes(harness.ctx)).toBe(0)
+})
+
+it('puts them in order although the clock is set back in between', async () => {
+  await change(toFetch)
+  await orderPortion()
+  await orderPortion()
+  const { ctx, scope } = harness
+  await inTx(ctx, (tx) => shiftLanes(tx, [{ orgId: scope.orgId, webhookId: id }], { now: clock.now(), ms: HOUR_MS }))
+  expect(await fetchAll()).toEqual(ids)
 })
