@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { appliance, options, step, target as sample } from '../../../test/support/fleets/mxedge-targets.ts'
-import { newWorld } from '../../../test/support/fleets/mxedge-fleet.ts'
+import { newWorld, round } from '../../../test/support/fleets/mxedge-fleet.ts'
 import { exchangePlaces, listAbsent } from './decide-exchange.ts'
 import type { MxedgeUpgradeNow } from './decide-upgrade.ts'
 import type { ApplianceNow, MxedgeTargetNow } from './target.ts'
@@ -52,10 +52,12 @@ test.each<[string, Partial<MxedgeTargetNow>]>([
   expect(list(target)).toEqual([])
 })
 
-test('one of a later wave is not yet', () => {
+test('one of a later wave is, too, because it would not be waited for either', () => {
   const later = { ...absent, mxedgeId: 'later', wave: 2 }
-  expect(list({}, { targets: [absent, later] })).toEqual(['absent'])
-  expect(list({}, { targets: [later] })).toEqual(['later'])
+  expect(list({}, { targets: [sample, later] })).toEqual(['later'])
+  const world = newWorld([{}, { wave: 2, fate: 'absent' }])
+  round(world)
+  expect(world.fleet.map(({ target: { state } }) => state)).toEqual(['commanded', 'deferred'])
 })
 
 test.each<[string, Partial<MxedgeUpgradeNow>, Partial<MxedgeUpgradePlan>]>([

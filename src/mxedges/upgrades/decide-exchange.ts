@@ -1,6 +1,6 @@
 import { hasEnded } from '../../rollout/stops/decide-end.ts'
 import { findNextStep } from './decide-step.ts'
-import { type MxedgeUpgradeNow, type Now, openTargetsOf } from './decide-upgrade.ts'
+import { type MxedgeUpgradeNow, type Now } from './decide-upgrade.ts'
 import { findStartWait } from './decide-wait.ts'
 import { beginsFinder, installMs } from './decide-window.ts'
 import type { ApplianceNow, MxedgeTargetNow } from './target.ts'
@@ -20,11 +20,8 @@ type At = Pick<Now, 'now' | 'nowMs' | 'options'>
 export function listAbsent<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, at: At): T[] {
   const { plan, currentPhase, targets } = upgrade
   if (plan.online_first !== true || currentPhase >= plan.phases || !isAdvancing(upgrade, at)) return []
-  const isOpen = openTargetsOf(upgrade)
   const mayBegin = beginner(upgrade, at)
-  return targets.filter(
-    (target) => target.phase === currentPhase && isOpen(target) && isFresh(target, 'absent') && mayBegin(target),
-  )
+  return targets.filter((target) => target.phase === currentPhase && isFresh(target, 'absent') && mayBegin(target))
 }
 
 /**

@@ -182,7 +182,7 @@ function markBusy(busy: Set<string>, { appliance }: MxedgeTargetNow): void {
 }
 
 /** The waves of a phase follow one another; within them, only absent appliances delay no others. */
-export function openTargetsOf({ currentPhase, targets }: Pick<MxedgeUpgradeNow, 'currentPhase' | 'targets'>) {
+function openTargetsOf({ currentPhase, targets }: Pick<MxedgeUpgradeNow, 'currentPhase' | 'targets'>) {
   const unsettled = targets.filter(({ phase, state }) => phase === currentPhase && state !== 'deferred')
   const wave = leastOf(unsettled.map((target) => target.wave))
   return (target: MxedgeTargetNow): boolean =>
