@@ -45,9 +45,11 @@ describe('a target begins only if it can end within the window', () => {
     expect(decide(STEP_MS, { steps })).toMatchObject({ change: { state: 'failed', reason: WINDOW_TOO_SHORT } })
   })
 
-  test('and is not deferred for its absence outside of it', () => {
-    expect(decide(-1, { appliance: away })).toEqual(wait)
-    expect(decide(0, { appliance: away })).toMatchObject(becomes('deferred'))
+  test('and is not deferred for its absence before', () => {
+    for (const leftMs of [-1, 0, STEP_MS - 1]) expect(decide(leftMs, { appliance: away })).toEqual(wait)
+    expect(decide(STEP_MS, { appliance: away })).toMatchObject(becomes('deferred'))
+    expect(decide(STEP_MS, { steps: two, step: 1, attempt: 1, appliance: away })).toMatchObject(becomes('deferred'))
+    expect(decide(0, { steps: [...two, ...two, step], appliance: away })).toMatchObject(becomes('deferred'))
     expect(decide(-1, { state: 'deferred' })).toMatchObject(becomes('planned'))
   })
 })

@@ -56,13 +56,23 @@ function decideWaiting(target: Present, rules: TargetRules): TargetDecision {
       ? change(target, { state: restingState(target) })
       : { kind: 'wait' }
   if (appliance.link === 'absent') {
-    if (state !== 'deferred') return change(target, { state: 'deferred' })
+    if (state !== 'deferred')
+      return awaitsWindow(target, rules) ? { kind: 'wait' } : change(target, { state: 'deferred' })
     const isOver = offlineDeadlineMs !== null && nowMs >= offlineDeadlineMs
     return isOver ? end(target, 'failed', OFFLINE) : { kind: 'wait' }
   }
   if (appliance.link === 'expected') return { kind: 'wait' }
   if (retryAtMs !== null && nowMs < retryAtMs) return { kind: 'wait' }
   return advance(target, rules, target.step)
+}
+
+/**
+ * True if the open window is too short for the remaining steps, and a later one is not. The appliance could not begin before, so its
+ * absence matters only then, when a connected one may take its place.
+ */
+function awaitsWindow({ steps, step }: Present, rules: TargetRules): boolean {
+  const atMs = rules.beginMs(installMs(steps.slice(step), rules.options))
+  return atMs !== null && atMs > rules.nowMs
 }
 
 /** Until an appliance installs, nothing on it has changed: an upgrade that stops does not wait for the download. */

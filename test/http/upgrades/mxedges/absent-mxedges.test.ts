@@ -103,6 +103,27 @@ describe('a canary upgrade of appliances whose first ones are absent at its star
     expect([...fleet.simulated.installs.values()]).toEqual([1, 1, 1, 1, 1, 1])
   })
 
+  it('begins with connected ones in the next maintenance window if the present one is too short', async () => {
+    const fleet = await addFleet(6)
+    const timeIn = (ms: number) => new Date(clock.now().getTime() + ms).toISOString().slice(11, 16)
+    const { id } = await create(fleet, {
+      ...{ strategy: 'canary', canary_phases: [10] },
+      maintenance_windows: [{ start: timeIn(-4 * HOUR_MS), end: timeIn(HOUR_MS + 600_000) }],
+    })
+    const [canaries = []] = await phasesOf(fleet)
+    for (const one of canaries) await fleet.simulated.disconnect(one)
+    clock.advance(HOUR_MS)
+    await play(fleet)
+    expect(await call(fleet, 'GET', `/${id}`)).toMatchObject({
+      notes: [expect.anything()],
+      waits_until: expect.any(Number),
+    })
+    clock.advance(20 * HOUR_MS)
+    await play(fleet)
+    const { counts, held } = await call(fleet, 'GET', `/${id}`)
+    expect([counts.success, counts.queued, held]).toEqual([5, 1, undefined])
+  })
+
   it('waits at its gate without another one, and keeps the order of a serial one', async () => {
     const fleet = await addFleet(3)
     const { id } = await create(fleet, { strategy: 'canary', canary_phases: [30] })
