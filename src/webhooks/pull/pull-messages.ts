@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { uuidv7 } from '../../platform/uuidv7.ts'
 import type { PlaceScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
@@ -40,14 +41,25 @@ export interface PullRequest {
 /**
  * Returns messages of a webhook of the type `pull`, the oldest first, until they are acknowledged: with the same ids
  * and bytes each time, and a new signature.
+ *
+ * @param pause Waits between portions of messages that are put in order, for as long as the last one took, with its wait for other requests.
+ * The router tries again and again to get the lane, and does not wait for it.
  */
-export async function pullMessages(ctx: Context, scope: PlaceScope, request: PullRequest): Promise<Handed> {
-  let handed: Handed | null = null
-  while (handed === null) handed = await pullOrOrder(ctx, scope, request)
-  return handed
+export async function pullMessages(
+  ctx: Context,
+  scope: PlaceScope,
+  request: PullRequest,
+  pause: (ms: number) => Promise<unknown> = delay,
+): Promise<Handed> {
+  for (;;) {
+    const beganMs = performance.now()
+    const handed = await pullOrOrder(ctx, scope, request)
+    if (handed !== null) return handed
+    await pause(performance.now() - beganMs)
+  }
 }
 
-/** @returns Null if it has brought a portion of the messages into their order, instead. The router waits for the lane meanwhile. */
+/** @returns Null if it has brought a portion of the messages into their order, instead. */
 function pullOrOrder(ctx: Context, scope: PlaceScope, { id, cursor, limit }: PullRequest): Promise<Handed | null> {
   const now = ctx.clock.now()
   const lane = { orgId: scope.orgId, webhookId: id }

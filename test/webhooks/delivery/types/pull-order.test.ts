@@ -83,6 +83,23 @@ it('puts messages in order with the first request for them, a portion per transa
   expect(await sweepLanes(harness.ctx)).toBe(0)
 })
 
+it('pauses between two transactions, because the router gets the lane only if nobody has it', async () => {
+  await change(toFetch)
+  const pauses: number[] = []
+  const routed: number[] = []
+  const pause = async (ms: number): Promise<void> => {
+    pauses.push(ms)
+    const { rows } = await sql`
+      select from webhook w join webhook_lane l on l.webhook_id = w.id
+      for key share of w skip locked for no key update of l skip locked
+    `.execute(harness.ctx.db)
+    routed.push(rows.length)
+  }
+  await pullMessages(harness.ctx, harness.scope, { id, cursor: 0n, limit: 1 }, pause)
+  expect(routed).toEqual([1, 1])
+  expect(Math.min(...pauses)).toBeGreaterThan(0)
+})
+
 it('puts them in order after a change of the webhook in between', async () => {
   await change(toFetch)
   await orderPortion()
