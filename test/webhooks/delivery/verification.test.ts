@@ -103,6 +103,8 @@ const malformed = [
   { ...plain, timestamp: '' },
   { ...plain, timestamp: 'soon' },
   { ...plain, timestamp: 'id[$(touch executed)]' },
+  { ...plain, timestamp: '0999999999' },
+  { ...plain, timestamp: '9'.repeat(5000) },
   { ...plain, signature: '' },
   { ...plain, signature: 'v1,ü' },
   { ...plain, signature: '*' },
