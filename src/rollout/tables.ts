@@ -122,8 +122,7 @@ export interface UpgradeHop {
   readonly up_ms?: number
 }
 
-/** The places in a phase that connected devices have taken from absent ones. */
-/** Devices, or edge appliances, that have changed places in a phase. */
+/** The places in a phase that connected devices, or edge appliances, have taken from absent ones. */
 export interface ReplacedPlaces {
   readonly phase: number
   readonly count: number
