@@ -13,6 +13,7 @@ import { type ImportResult, importFirmware } from '../../src/client/import-firmw
 import { sweepFirmwareFiles } from '../../src/firmware/storage/storage.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { systemClock } from '../../src/platform/time/clock.ts'
+import { mayRunAsOther, otherUser } from '../support/other-user.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { messageOf } from '../../src/platform/message-of.ts'
@@ -212,7 +213,7 @@ test('a connection that breaks for no reason of the server is reported as such',
   ])
 })
 
-test.skipIf(process.getuid?.() !== 0)('a file that the person may not read is named', async () => {
+test.skipIf(!mayRunAsOther)('a file that the person may not read is named', async () => {
   const image = await file('one.bin', 'image', { models: ['AP45'], version: '1' })
   await writeFile(join(folder, 'firmware.json'), JSON.stringify({ images: [image] }))
   await chmod(folder, 0o755)
@@ -221,7 +222,7 @@ test.skipIf(process.getuid?.() !== 0)('a file that the person may not read is na
   const script = `const { readManifest } = await import(process.argv[1])
     for (const { problem } of await readManifest(process.argv[2])) console.log(problem)`
   const args = ['--input-type=module', '--eval', script, source, folder]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { uid: 12_345, gid: 12_345 })
+  const { stdout } = await promisify(execFile)(process.execPath, args, otherUser)
   expect(stdout).toMatch(/one\.bin can't be read: EACCES/)
 })
 

@@ -14,6 +14,7 @@ import { uploadPackage } from '../edge/upgrades/packages.ts'
 import { addBox, playUpgrades, upgrade as upgradeBoxes } from '../edge/upgrades/upgrade-world.ts'
 import { NEW, createFleet, seedOrg } from '../support/fleets/fleet.ts'
 import { type MadeDevice, addSite, claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
+import { mayRunAsOther, otherUser } from '../support/other-user.ts'
 import { addPrivilege } from '../support/people.ts'
 import { builtProgram } from '../support/servers/built-program.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
@@ -85,10 +86,10 @@ describe('signing in', () => {
   })
 })
 
-describe.skipIf(process.getuid?.() !== 0)('a user without a home folder and a name', () => {
+describe.skipIf(!mayRunAsOther)('a user without a home folder and a name', () => {
   const as = async (args: readonly string[], credentials: Record<string, string>): Promise<Result> => {
     const env = { PATH: process.env['PATH'], ...credentials }
-    const child = spawn(process.execPath, [program, ...args], { env, uid: 12_345, gid: 12_345 })
+    const child = spawn(process.execPath, [program, ...args], { env, ...otherUser })
     child.stdin.end('token\n')
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
     return { code: child.exitCode ?? -1, out, err }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { openDataDir } from '../../src/platform/data-dir.ts'
+import { mayRunAsOther, otherUser } from '../support/other-user.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 test('creates the folder, without access for other users, and the folders above it', async () => {
@@ -70,8 +71,8 @@ test('refuses a file in place of the folder with one line', async () => {
   })
 })
 
-describe.skipIf(process.getuid?.() !== 0)('as a user without the permission to write', () => {
-  const user = 12_345
+describe.skipIf(!mayRunAsOther)('as a user without the permission to write', () => {
+  const { uid: user } = otherUser
 
   /** Opens the folder in a process of that user. */
   async function refusalOf(path: string): Promise<string> {
@@ -79,7 +80,7 @@ describe.skipIf(process.getuid?.() !== 0)('as a user without the permission to w
     const script = `const { openDataDir } = await import(process.argv[1])
       console.log(await openDataDir(process.argv[2]).then(() => 'opened', (error) => error.message))`
     const args = ['--input-type=module', '--eval', script, source, path]
-    const { stdout } = await promisify(execFile)(process.execPath, args, { uid: user, gid: user })
+    const { stdout } = await promisify(execFile)(process.execPath, args, otherUser)
     return stdout.trim()
   }
 

@@ -19,6 +19,7 @@ import { lowerBackend } from '../../src/platform/embedded-postgres/lower-backend
 import { stopOrphan } from '../../src/platform/embedded-postgres/orphan.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { copyPreparedData } from '../support/database/prepared-data.ts'
+import { mayRunAsOther, otherUser } from '../support/other-user.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -242,11 +243,14 @@ test.skipIf(!isRoot)('works as root, installed in a folder that only root may en
   expect(await readFile(join(cluster, 'PG_VERSION'), 'utf8')).toBe(`${majorVersion}\n`)
 })
 
-test.skipIf(!isRoot)('a user whom the user database does not know is refused before anything is created', async () => {
-  const source = new URL('../../src/platform/embedded-postgres/account.ts', import.meta.url).href
-  const script = `const { chooseAccount } = await import(process.argv[1])
+test.skipIf(!mayRunAsOther)(
+  'a user whom the user database does not know is refused before anything is created',
+  async () => {
+    const source = new URL('../../src/platform/embedded-postgres/account.ts', import.meta.url).href
+    const script = `const { chooseAccount } = await import(process.argv[1])
     console.log(await chooseAccount('/', '/nowhere').then(() => 'chosen', (error) => error.message))`
-  const args = ['--input-type=module', '--eval', script, source]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { uid: 12_345, gid: 12_345 })
-  expect(stdout).toMatch(/^PostgreSQL refuses user 12345, who has no name in .*SIGNALBOX_DATABASE_URL\n$/)
-})
+    const args = ['--input-type=module', '--eval', script, source]
+    const { stdout } = await promisify(execFile)(process.execPath, args, otherUser)
+    expect(stdout).toMatch(/^PostgreSQL refuses user 12345, who has no name in .*SIGNALBOX_DATABASE_URL\n$/)
+  },
+)
