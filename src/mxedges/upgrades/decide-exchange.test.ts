@@ -87,7 +87,6 @@ test('the first connected ones of later phases take the places, as far as there 
 
 test.each<[string, Partial<MxedgeTargetNow>]>([
   ['is absent', link({ link: 'absent' })],
-  ['is expected back', link({ link: 'expected' })],
   ['was deleted', { appliance: null }],
   ['was replaced', link({ isReplaced: true })],
   ['has left the site', link({ hasLeft: true })],
@@ -96,6 +95,10 @@ test.each<[string, Partial<MxedgeTargetNow>]>([
   ['is of the open phase', { phase: 1 }],
 ])('one that %s takes no place', (_, changes) => {
   expect(pair([{ ...online, ...changes }])).toEqual([])
+})
+
+test('one that is expected back after a start of the service takes a place', () => {
+  expect(pair([{ ...online, ...link({ link: 'expected', connectedMs: null }) }])).toEqual(['online for absent 0'])
 })
 
 test('one outside of its maintenance windows takes no place', () => {

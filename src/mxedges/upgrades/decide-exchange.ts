@@ -3,7 +3,7 @@ import { findNextStep } from './decide-step.ts'
 import { type MxedgeUpgradeNow, type Now } from './decide-upgrade.ts'
 import { findStartWait } from './decide-wait.ts'
 import { beginsFinder, installMs } from './decide-window.ts'
-import type { ApplianceNow, MxedgeTargetNow } from './target.ts'
+import type { MxedgeTargetNow } from './target.ts'
 
 /** Two appliances that change places. */
 export interface Exchange<T extends MxedgeTargetNow = MxedgeTargetNow> {
@@ -21,7 +21,9 @@ export function listAbsent<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<
   const { plan, currentPhase, targets } = upgrade
   if (plan.online_first !== true || currentPhase >= plan.phases || !isAdvancing(upgrade, at)) return []
   const mayBegin = beginner(upgrade, at)
-  return targets.filter((target) => target.phase === currentPhase && isFresh(target, 'absent') && mayBegin(target))
+  return targets.filter(
+    (target) => target.phase === currentPhase && isFresh(target) && isAbsent(target) && mayBegin(target),
+  )
 }
 
 /**
@@ -36,7 +38,7 @@ export function exchangePlaces<T extends MxedgeTargetNow>(
 ): Exchange<T>[] {
   const mayBegin = beginner(upgrade, at)
   const online = upgrade.targets.filter(
-    (target) => target.phase > upgrade.currentPhase && isFresh(target, 'connected') && mayBegin(target),
+    (target) => target.phase > upgrade.currentPhase && isFresh(target) && !isAbsent(target) && mayBegin(target),
   )
   return absent.flatMap((target, place) => {
     const other = online[place]
@@ -51,9 +53,14 @@ function isAdvancing(upgrade: MxedgeUpgradeNow, { now }: At): boolean {
 }
 
 /** True if the upgrade has not touched it yet, and has something to do there. */
-function isFresh({ state, attempt, steps, appliance }: MxedgeTargetNow, link: ApplianceNow['link']): boolean {
-  if (state !== 'planned' || attempt > 0 || appliance?.link !== link) return false
+function isFresh({ state, attempt, steps, appliance }: MxedgeTargetNow): boolean {
+  if (state !== 'planned' || attempt > 0 || appliance === null) return false
   return !appliance.isReplaced && !appliance.hasLeft && findNextStep(appliance, steps, 0).step !== null
+}
+
+/** One that is expected back after a start of the service is not. */
+function isAbsent({ appliance }: MxedgeTargetNow): boolean {
+  return appliance?.link === 'absent'
 }
 
 /** Returns a function that tells whether the maintenance windows allow an appliance to install all its steps now. */

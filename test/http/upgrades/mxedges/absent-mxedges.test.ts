@@ -124,6 +124,22 @@ describe('a canary upgrade of appliances whose first ones are absent at its star
     expect([counts.success, counts.queued, held]).toEqual([5, 1, undefined])
   })
 
+  it('begins with others that are expected back after a start of the service', async () => {
+    const fleet = await addFleet(6)
+    const { id } = await create(fleet, { strategy: 'canary', canary_phases: [10] })
+    const [canaries = []] = await phasesOf(fleet)
+    for (const one of canaries) await fleet.simulated.disconnect(one)
+    clock.advance(HOUR_MS)
+    const { ctx } = given.world
+    const lost = ctx.db.updateTable('mxedgeSession').set({ lostAt: clock.now() })
+    await lost.where('orgId', '=', fleet.org.orgId).where('connected', '=', true).execute()
+    await advance(fleet)
+    for (const one of fleet.simulated.all) if (!canaries.includes(one)) await fleet.simulated.connect(one)
+    await play(fleet)
+    const { counts, held } = await call(fleet, 'GET', `/${id}`)
+    expect([counts.success, counts.queued, held]).toEqual([5, 1, undefined])
+  })
+
   it('waits at its gate without another one, and keeps the order of a serial one', async () => {
     const fleet = await addFleet(3)
     const { id } = await create(fleet, { strategy: 'canary', canary_phases: [30] })
