@@ -27,8 +27,8 @@ export function listAbsent<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<
 }
 
 /**
- * Lets the first appliances of later phases that are connected and may begin take the places of those that are absent. Those that run
- * the versions by now would try out nothing.
+ * Lets the first appliances of later phases that are connected, or expected back, and may begin take the places of those that are absent.
+ * Those that run the versions by now would try out nothing.
  * @param upgrade With the targets of all phases.
  */
 export function exchangePlaces<T extends MxedgeTargetNow>(
