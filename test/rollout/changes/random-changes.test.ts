@@ -89,12 +89,12 @@ function repliesOf(truth: Truth, given: readonly Reply[]): Replies {
 }
 
 async function holdOf(id: string) {
-  const query = rollout.ctx.db.selectFrom('orgUpgrade').select(['kind', 'hold', 'currentPhase']).where('id', '=', id)
+  const query = rollout.ctx.db.selectFrom('orgUpgrade').select(['hold', 'currentPhase']).where('id', '=', id)
   return query.executeTakeFirstOrThrow()
 }
 
-async function approve(id: string): Promise<void> {
-  const { kind, hold, currentPhase } = await holdOf(id)
+async function approve({ kind }: Truth, id: string): Promise<void> {
+  const { hold, currentPhase } = await holdOf(id)
   await approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, kind, phase: hold?.phase ?? currentPhase, note: null })
 }
 
@@ -157,7 +157,7 @@ async function change(truth: Truth, step: Change): Promise<void> {
   if (id === undefined) return
   if (step.does === 'pause') await pauseOrgUpgrade(ctx, org.scope, id, kind)
   if (step.does === 'resume') await resumeOrgUpgrade(ctx, org.scope, id, kind)
-  if (step.does === 'approve') await approve(id)
+  if (step.does === 'approve') await approve(truth, id)
   if (step.does === 'retry') await retryOrgUpgrade(ctx, org.scope, { id, kind, macs: null })
   if (step.does === 'cancel') await cancelOrgUpgrade(ctx, org.scope, id, kind)
   if (step.does === 'exclude') await excludeDevices(ctx, org.scope, { id, kind, macs, note: null })
@@ -224,12 +224,16 @@ async function perform(truth: Truth, step: Step): Promise<void> {
   }
 }
 
+/** So many rounds without anything to do are enough for a search for devices that join. */
+const QUIET_ROUNDS = 3
+
 /** The devices obey, people open what waits, and time passes: each upgrade must end. */
 async function finish(truth: Truth): Promise<void> {
   await connect(
     truth,
     truth.devices.filter(({ id }) => !truth.online.has(id)),
   )
+  let quiet = 0
   for (let rounds = 0; rounds < 400; rounds += 1) {
     await round(truth)
     const left = await rollout.ctx.db
@@ -237,14 +241,15 @@ async function finish(truth: Truth): Promise<void> {
       .select('orgUpgradeId')
       .where('finishedAt', 'is', null)
       .execute()
-    if (left.length === 0) return
+    // One that has ended goes on if a device that it awaits joins it, which it looks for after a while.
+    quiet = left.length === 0 ? quiet + 1 : 0
+    if (quiet === QUIET_ROUNDS) return
     for (const id of new Set(left.map(({ orgUpgradeId }) => orgUpgradeId))) {
-      // One of an earlier run goes on if a device of that run has joined it since.
-      const { kind, hold } = await holdOf(id)
-      if (hold?.by === 'approval') await approve(id)
-      else await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id, kind)
+      const { hold } = await holdOf(id)
+      if (hold?.by === 'approval') await approve(truth, id)
+      else await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id, truth.kind)
     }
-    if (rounds > 5) rollout.clock.advance(600_000)
+    if (rounds > 5 || quiet > 0) rollout.clock.advance(600_000)
   }
   throw new Error('an upgrade does not end')
 }
