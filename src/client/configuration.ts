@@ -1,6 +1,6 @@
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { CommandError } from './exit-codes.ts'
@@ -36,10 +36,11 @@ function findConfigurationFile({ XDG_CONFIG_HOME: base }: Environment): string |
   return folder && join(folder, 'signalbox', 'config.json')
 }
 
-/** In a container the user may have neither `HOME` nor an entry in the user database. */
+/** In a container the user may have neither `HOME` nor an entry in the user database; `HOME` may also be empty. */
 function findConfigurationFolder(): string | null {
   try {
-    return join(homedir(), '.config')
+    const home = homedir()
+    return isAbsolute(home) ? join(home, '.config') : null
   } catch {
     return null
   }

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
@@ -75,6 +75,16 @@ describe('signing in', () => {
     const folder = await temporaryDir()
     expect(await login(folder, 'wrong')).toMatchObject({ code: 3, err: expect.stringContaining('401') })
     await expect(stat(join(folder, 'signalbox'))).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  it('stores no token in the current folder if the home folder has no path', async () => {
+    const cwd = await temporaryDir()
+    const env = { PATH: process.env['PATH'], HOME: '' }
+    const child = spawn(process.execPath, [program, 'login', '--url', server.url, '--token-stdin'], { env, cwd })
+    child.stdin.end(`${server.org.token}\n`)
+    const [err] = await Promise.all([text(child.stderr), once(child, 'close')])
+    expect(err).toMatch(/no home folder: set HOME or XDG_CONFIG_HOME,/)
+    expect(await readdir(cwd)).toEqual([])
   })
 
   it('sends no token to another server than the one that made it', async () => {
