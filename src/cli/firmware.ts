@@ -43,17 +43,22 @@ export function operatorImporter(client: Client, orgId: string): Importer {
   return {
     check: (files) =>
       client.call('POST', `${path}/check`, { files }).catch((error: unknown) => {
-        if (!(error instanceof AppError) || error.code !== 'not_found') throw error
+        if (!(error instanceof AppError) || error.code !== 'not_found') throw commandErrorOf(error)
         throw new CommandError('refused', `The server has no organization ${orgId}; --org is its id`)
       }),
     async upload(file) {
       const values = Object.entries(file.query).map(([name, value]): [string, string] => [name, String(value)])
       await client.uploadFile(`${path}?${new URLSearchParams(values).toString()}`, file).catch((error: unknown) => {
-        if (!(error instanceof AppError)) throw error
-        throw new CommandError(error.code === 'unavailable' ? 'unavailable' : 'refused', error.message)
+        throw commandErrorOf(error)
       })
     },
   }
+}
+
+/** Returns the error itself if no answer of the server, or its absence, has caused it. */
+function commandErrorOf(error: unknown): unknown {
+  if (!(error instanceof AppError)) return error
+  return new CommandError(error.code === 'unavailable' ? 'unavailable' : 'refused', error.message)
 }
 
 function printLine(result: object): void {

@@ -1,12 +1,11 @@
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { CommandError } from './exit-codes.ts'
-import { messageOf } from '../platform/message-of.ts'
 import { MANIFEST, type ManifestFile, readManifest } from './firmware-manifest.ts'
 
 /** The server of an import, called by the public interface or by the operator's. */
 export interface Importer {
-  /** Requests the results that uploads of the files would have. */
+  /** Requests the results that uploads of the files would have. @throws CommandError with the server's own text. */
   check(files: readonly Candidate[]): Promise<unknown>
   /** @throws CommandError with the server's own text. */
   upload(file: ManifestFile): Promise<void>
@@ -91,8 +90,8 @@ async function upload(importer: Importer, file: ManifestFile): Promise<void> {
     await importer.upload(file).catch(async (error: unknown) => {
       // If the server refuses a file before its end, the connection may break before the reason arrives.
       if (!(error instanceof CommandError) || error.outcome !== 'unavailable') throw error
-      const reason = await requestCheck(importer, [file]).then(([result]) => result?.problem, messageOf)
-      throw new CommandError(error.outcome, reason ?? error.message)
+      const [result] = await requestCheck(importer, [file])
+      throw result?.problem === undefined ? error : new CommandError('refused', result.problem)
     })
   } catch (error) {
     if (!(error instanceof CommandError)) throw error

@@ -197,9 +197,12 @@ test('the reason of a refusal is named although the connection broke before it a
       throw new AppError('unavailable', 'write EPIPE')
     },
   }
-  expect(await run([image], { via: refused })).toMatchObject([
-    { problem: expect.stringMatching(/^one\.bin: .* of firmware images that the organization may store.*; repeat/) },
-  ])
+  await writeFile(join(folder, 'firmware.json'), JSON.stringify({ images: [image] }))
+  const options = { folder, dryRun: false, onResult: () => undefined }
+  await expect(importFirmware(operatorImporter(refused, org.orgId), options)).rejects.toMatchObject({
+    outcome: 'refused',
+    message: expect.stringMatching(/^one\.bin: .* of firmware images that the organization may store.*; repeat/),
+  })
 })
 
 test('a connection that breaks for no reason of the server is reported as such', async () => {
