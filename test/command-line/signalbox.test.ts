@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
@@ -14,7 +14,6 @@ import { uploadPackage } from '../edge/upgrades/packages.ts'
 import { addBox, playUpgrades, upgrade as upgradeBoxes } from '../edge/upgrades/upgrade-world.ts'
 import { NEW, createFleet, seedOrg } from '../support/fleets/fleet.ts'
 import { type MadeDevice, addSite, claimNewDevice, connectDevice } from '../support/fleets/devices.ts'
-import { mayRunAsOther, otherUser } from '../support/other-user.ts'
 import { addPrivilege } from '../support/people.ts'
 import { builtProgram } from '../support/servers/built-program.ts'
 import { type TestServer, startTestServer } from '../support/servers/server.ts'
@@ -77,45 +76,12 @@ describe('signing in', () => {
     await expect(stat(join(folder, 'signalbox'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  it('stores no token in the current folder if the home folder has no path', async () => {
-    const cwd = await temporaryDir()
-    const env = { PATH: process.env['PATH'], HOME: '' }
-    const child = spawn(process.execPath, [program, 'login', '--url', server.url, '--token-stdin'], { env, cwd })
-    child.stdin.end(`${server.org.token}\n`)
-    const [err] = await Promise.all([text(child.stderr), once(child, 'close')])
-    expect(err).toMatch(/no home folder: set HOME or XDG_CONFIG_HOME,/)
-    expect(await readdir(cwd)).toEqual([])
-  })
-
   it('sends no token to another server than the one that made it', async () => {
     const folder = await temporaryDir()
     await login(folder, server.org.token)
     const env = { PATH: process.env['PATH'], XDG_CONFIG_HOME: folder }
     const elsewhere = run(process.execPath, [program, 'orgs', '--url', 'http://127.0.0.1:9'], { env })
     await expect(elsewhere).rejects.toMatchObject({ code: 3, stderr: expect.stringContaining('not signed in') })
-  })
-})
-
-describe.skipIf(!mayRunAsOther)('a user without a home folder and a name', () => {
-  const as = async (args: readonly string[], credentials: Record<string, string>): Promise<Result> => {
-    const env = { PATH: process.env['PATH'], ...credentials }
-    const child = spawn(process.execPath, [program, ...args], { env, ...otherUser })
-    child.stdin.end('token\n')
-    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-    return { code: child.exitCode ?? -1, out, err }
-  }
-
-  it('has a token of the environment, and is told how to sign in otherwise', async () => {
-    const signedIn = await as(['sites'], { SIGNALBOX_URL: server.url, SIGNALBOX_TOKEN: server.org.token })
-    expect(signedIn).toMatchObject({ code: 0, out: expect.stringContaining('North'), err: '' })
-    expect(await as(['sites'], {})).toMatchObject({ code: 3, err: expect.stringContaining('not signed in') })
-    expect(await as(['logout'], {})).toMatchObject({ code: 0, err: '' })
-    // The server is not asked.
-    const refused = await as(['login', '--url', 'http://127.0.0.1:9', '--token-stdin'], {})
-    expect(refused).toMatchObject({
-      code: 2,
-      err: expect.stringMatching(/^.*no home folder: set HOME or XDG_CONFIG_HOME,.*\n$/),
-    })
   })
 })
 
