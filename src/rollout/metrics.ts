@@ -38,11 +38,15 @@ const causes = [
   'unstable',
   WINDOW_TOO_SHORT,
 ] as const
-const REFUSED = 'refused'
+/** Stands for all refusals. */
+export const REFUSED = 'refused'
 const isCause: ReadonlySet<string> = new Set(causes)
 
 const MINUTE_S = 60
-const durationsS = [10, 30, MINUTE_S, 2 * MINUTE_S, 5 * MINUTE_S, 10 * MINUTE_S, 20 * MINUTE_S, 3600, 4 * 3600]
+/** The buckets of what a device, or an edge appliance, does. */
+export const durationsS = [10, 30, MINUTE_S, 2 * MINUTE_S, 5 * MINUTE_S, 10 * MINUTE_S, 20 * MINUTE_S, 3600, 4 * 3600]
+/** The buckets of phases. */
+export const phaseDurationsS = [...durationsS, 24 * 3600, 72 * 3600]
 
 const devicesEnded = metric({
   name: 'signalbox_upgrade_devices_ended_total',
@@ -81,7 +85,7 @@ const phaseSeconds = metric({
   help: 'How long phases were open, at each site',
   kind: 'histogram',
   labels: {},
-  buckets: [...durationsS, 24 * 3600, 72 * 3600],
+  buckets: phaseDurationsS,
 })
 const sitesEnded = metric({
   name: 'signalbox_upgrade_sites_ended_total',

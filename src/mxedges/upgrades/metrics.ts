@@ -1,26 +1,25 @@
 import { type Metrics, metric } from '../../platform/process/prometheus.ts'
+import { REFUSED, durationsS, phaseDurationsS } from '../../rollout/metrics.ts'
+import { NOT_APPLIED, OFFLINE } from '../../rollout/rollout.ts'
+import { WINDOW_TOO_SHORT } from '../../rollout/targets/steps/decide-window.ts'
 import type { DecidedRound } from './apply.ts'
 import { inFlightStates, isTerminal, terminalStates } from './upgrade.ts'
 
 /** Reasons of the engine. Any other reason is the refusal of the agent, in its own words. */
 const causes = [
   'no_reconnect',
-  'not_applied',
-  'offline',
+  NOT_APPLIED,
+  OFFLINE,
   'service_failed',
   'unresponsive',
   'unstable',
-  'window_too_short',
+  WINDOW_TOO_SHORT,
 ] as const
-const REFUSED = 'refused'
 const isCause: ReadonlySet<string> = new Set(causes)
 
 /** An appliance waits or works in these, which is what an operator wants to know. */
 const timedStates = ['downloading', ...inFlightStates] as const
 const isTimed: ReadonlySet<string> = new Set(timedStates)
-
-const MINUTE_S = 60
-const durationsS = [10, 30, MINUTE_S, 2 * MINUTE_S, 5 * MINUTE_S, 10 * MINUTE_S, 20 * MINUTE_S, 3600, 4 * 3600]
 
 const appliancesEnded = metric({
   name: 'signalbox_mxedge_upgrade_appliances_ended_total',
@@ -46,7 +45,7 @@ const phaseSeconds = metric({
   help: 'How long phases of upgrades of edge appliances were open',
   kind: 'histogram',
   labels: {},
-  buckets: [...durationsS, 24 * 3600, 72 * 3600],
+  buckets: phaseDurationsS,
 })
 const upgradesEnded = metric({
   name: 'signalbox_mxedge_upgrades_ended_total',
