@@ -1,6 +1,6 @@
 import { hasEnded } from '../../rollout/stops/decide-end.ts'
 import { findNextStep } from './decide-step.ts'
-import { type MxedgeUpgradeNow, type Now } from './decide-upgrade.ts'
+import type { MxedgeUpgradeNow, Now } from './decide-upgrade.ts'
 import { findStartWait } from './decide-wait.ts'
 import { beginsFinder, installMs } from './decide-window.ts'
 import type { MxedgeTargetNow } from './target.ts'

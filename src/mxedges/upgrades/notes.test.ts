@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { dropLookedAt, isOpenToOthers, withoutKinds } from './notes.ts'
+import { dropLookedAt, isOpenToOthers, publishedNotes } from './notes.ts'
 
 const kind = 'in_another_upgrade'
 const notes = [
@@ -27,5 +27,5 @@ test.each([
 })
 
 test('notes are published without their kinds', () => {
-  expect(withoutKinds(notes)[2]).toEqual({ mxedge_id: '1', reason: '' })
+  expect(publishedNotes(notes)[2]).toEqual({ mxedge_id: '1', reason: '' })
 })

@@ -29,8 +29,8 @@ export function dropLookedAt(
   })
 }
 
-/** What only programs read in notes is not published. */
-export function withoutKinds(notes: readonly MxedgeUpgradeNote[]): Omit<MxedgeUpgradeNote, 'kind' | 'places'>[] {
+/** Returns the notes without what only the service reads in them. */
+export function publishedNotes(notes: readonly MxedgeUpgradeNote[]): Omit<MxedgeUpgradeNote, 'kind' | 'places'>[] {
   return notes.map(({ kind: _kind, places: _places, ...note }) => note)
 }
 

@@ -7,7 +7,7 @@ import { lockImages } from '../../firmware/store.ts'
 import { listPackages } from '../../firmware/packages/store.ts'
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import { type NewTarget, type NewUpgrade, insertUpgrade, lockCandidates } from '../../mxedges/upgrades/store-create.ts'
-import { withoutKinds } from '../../mxedges/upgrades/notes.ts'
+import { publishedNotes } from '../../mxedges/upgrades/notes.ts'
 import { type TakenAppliance, listTakeable, lockUnfinishedUpgrades } from '../../mxedges/upgrades/store-takeover.ts'
 import { findStartWait } from '../../mxedges/upgrades/decide-wait.ts'
 import { type MxedgeUpgradePlan, type PlaceWindows, noCounts } from '../../mxedges/upgrades/upgrade.ts'
@@ -240,7 +240,7 @@ export async function appendRequest(
     type,
     message: `${message} ${counted(plan.planned, 'edge appliance')}`,
     siteId,
-    after: { total: plan.planned, ...request, ...(notes.length > 0 && { notes: withoutKinds(notes) }) },
+    after: { total: plan.planned, ...request, ...(notes.length > 0 && { notes: publishedNotes(notes) }) },
     at,
   })
   if (hold?.by === 'approval') await appendHeld(tx, scope, { id, siteId, hold, at })

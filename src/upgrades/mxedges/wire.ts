@@ -3,7 +3,7 @@ import { CODENAME, PACKAGE_VERSION, channels, packageNames } from '../../firmwar
 import { unsettable } from '../../http/bodies/closed-bodies.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
-import { withoutKinds } from '../../mxedges/upgrades/notes.ts'
+import { publishedNotes } from '../../mxedges/upgrades/notes.ts'
 import {
   MAX_PHASE_TIMES,
   type MxedgePhaseTimes,
@@ -285,7 +285,7 @@ export function presentMxedgeUpgrade(
     ...presentAwaited(upgrade.awaited),
     ...(upgrade.approvals.length > 0 && { approvals: upgrade.approvals.map(presentApproval) }),
     ...presentGates(upgrade),
-    notes: withoutKinds(upgrade.notes),
+    notes: publishedNotes(upgrade.notes),
     phase_times: times.map(({ phase, begunAt, endedAt }) => {
       return { phase, begun_time: epochS(begunAt), ...(endedAt !== null && { ended_time: epochS(endedAt) }) }
     }),
