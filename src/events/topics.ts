@@ -180,6 +180,7 @@ export const topics = {
     lingerMs: 1000,
     event: Type.Object({
       type: Type.String(),
+      severity: Type.Enum(['info', 'warn', 'critical']),
       mxedge_id: Type.String(),
       mxedge_name: Type.String(),
       device_type: Type.Literal('mxedge'),
@@ -198,6 +199,7 @@ export const topics = {
     }),
     example: {
       type: 'ME_CONFIG_CHANGED_BY_USER',
+      severity: 'info',
       mxedge_id: '0193a1c0-0000-7000-8000-000000000004',
       mxedge_name: 'Edge',
       device_type: 'mxedge',

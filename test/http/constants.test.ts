@@ -53,10 +53,16 @@ describe('constants', () => {
       expect(Object.hasOwn(example, 'ap'), key).toBe(key.startsWith('AP_'))
     }
     expect(devices.map(({ key }: { key: string }) => key)).not.toContain('AP_CONFIGURED')
-    const [edge, ...others] = await get('mxedge_events')
-    expect(others.map(({ key }: { key: string }) => key)).toContain('ME_SERVICE_RESTARTED')
-    expect(edge).toMatchObject({ key: 'ME_CONFIG_CHANGED_BY_USER', description: expect.any(String) })
-    expect(Check(topics['mxedge-events'].event, edge.example)).toBe(true)
+    const edges = await get('mxedge_events')
+    expect(edges[0]).toMatchObject({ key: 'ME_CONFIG_CHANGED_BY_USER', description: expect.any(String) })
+    const severities = new Map<string, string>()
+    for (const { key, example } of edges) {
+      expect(Check(topics['mxedge-events'].event, example), key).toBe(true)
+      severities.set(key, example.severity)
+    }
+    expect(severities.get('ME_SERVICE_RESTARTED')).toBe('info')
+    expect(severities.get('ME_SERVICE_STOPPED')).toBe('warn')
+    expect(severities.get('ME_SERVICE_FAILED')).toBe('critical')
     const all = await get('webhook_topics')
     const topic = all.find(({ key }: { key: string }) => key === 'mxedge-events')
     expect(topic).toMatchObject({ for_org: true, has_delivery_results: true, internal: false })

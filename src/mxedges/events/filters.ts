@@ -10,6 +10,7 @@ export const searchFilters = { ...countFilters, component: text() }
 export const eventSorts = [
   'timestamp',
   'type',
+  'severity',
   'mxedge_id',
   'mxedge_name',
   'mxcluster_id',

@@ -22,6 +22,7 @@ const columns = {
   site_id: column(sql`mxedge_event.site_id`),
   mxedge_id: column(sql`mxedge_event.mxedge_id`),
   mxcluster_id: column(sql`mxedge_event.mxcluster_id`),
+  severity: member('severity'),
   mxedge_name: member('mxedge_name'),
   mac: member('mac'),
   service: member('service'),

@@ -10,6 +10,9 @@ const EventReply = named(
   Type.Object(
     {
       type: Type.String(),
+      severity: Type.Optional(
+        Type.Enum(['info', 'warn', 'critical'], { description: 'missing in events of earlier versions' }),
+      ),
       mxedge_id: Uuid,
       mxedge_name: Type.Optional(Type.String()),
       device_type: Type.Optional(Type.String()),

@@ -138,7 +138,9 @@ describe('the services in the reports of an appliance', () => {
       'GET',
       `/orgs/${world.org.orgId}/mxedges/events/search?mxedge_id=${id}&type=ME_SERVICE*`,
     )
-    return body.results.map(({ type, service, text }: AnyJson) => ({ type, service, text })).toReversed()
+    return body.results
+      .map(({ type, severity, service, text }: AnyJson) => ({ type, severity, service, text }))
+      .toReversed()
   }
 
   test('have events when they fail, run again or stop by themselves', async () => {
@@ -147,8 +149,18 @@ describe('the services in the reports of an appliance', () => {
     agent.notify('report', { ...report, services: services('failed') })
     agent.notify('report', { ...report, services: services('running') })
     const expected = [
-      { type: 'ME_SERVICE_FAILED', service: 'tunterm', text: 'Reported as failed, and as running before' },
-      { type: 'ME_SERVICE_STARTED', service: 'tunterm', text: 'Reported as running, and as failed before' },
+      {
+        type: 'ME_SERVICE_FAILED',
+        severity: 'critical',
+        service: 'tunterm',
+        text: 'Reported as failed, and as running before',
+      },
+      {
+        type: 'ME_SERVICE_STARTED',
+        severity: 'info',
+        service: 'tunterm',
+        text: 'Reported as running, and as failed before',
+      },
     ]
     await waitUntil('both events', async () => (await serviceEvents(id)).length === 2)
     expect(await serviceEvents(id)).toEqual(expected)
@@ -157,6 +169,7 @@ describe('the services in the reports of an appliance', () => {
     await later.hello({ report: { ...report, services: services('running', 'stopped') } })
     const stopped = {
       type: 'ME_SERVICE_STOPPED',
+      severity: 'warn',
       service: 'mxagent',
       text: 'Reported as stopped, and as running before',
     }

@@ -90,6 +90,7 @@ describe('events', () => {
     expect(all.results.map(({ text }: { text: string }) => text)).toEqual(['Assigned to site Here', 'Added', 'Added'])
     expect(all.results[0]).toMatchObject({
       type: 'ME_CONFIG_CHANGED_BY_USER',
+      severity: 'info',
       mxedge_id: a.id,
       mxedge_name: 'a',
       site_id: siteId,
