@@ -75,7 +75,8 @@ const reopenSessions = statement<{ readonly rows: readonly RowOf<typeof sessionC
     update device_session session set node_id = opened.node_id, family = opened.family, epoch = session.epoch + 1,
       connected = true, connected_at = opened.connected_at, connected_ms = opened.connected_ms, lost_at = null,
       firmware = opened.firmware, reason = opened.reason, boot_id = opened.boot_id, facts = opened.facts, org_id = opened.org_id, certificate_expires_at = opened.certificate_expires_at,
-      disconnected_ms = case when session.connected then opened.connected_ms else session.disconnected_ms end
+      disconnected_ms = case when session.connected then opened.connected_ms else session.disconnected_ms end,
+      returned_ms = case when session.lost_at is null then opened.connected_ms else session.returned_ms end
     from ${rowsAs('opened', sessionColumns, param('rows'))}
     where session.device_id = opened.device_id
     returning session.device_id, session.epoch

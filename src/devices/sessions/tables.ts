@@ -48,6 +48,8 @@ export interface DeviceSessionTable {
   lostAt: Date | null
   /** Service time; see migration 27. */
   disconnectedMs: number | null
+  /** Service time; see migration 604. Null: the device has had only its first session. */
+  returnedMs: number | null
   firmware: string
   reason: string | null
   bootId: string | null

@@ -7,7 +7,7 @@ const check: AbsenceCheck = {
   siteUpgradeId: 'u',
   siteId: 's',
   absentSinceMs: 100,
-  graceSinceMs: 0,
+  returnedSinceMs: 0,
   versions: ['2.0'],
 }
 
@@ -43,10 +43,10 @@ test.each([
   expect(isDisturbed(witnesses)).toBe(disturbed)
 })
 
-test('devices that were back when the last grace was given count no more, those that are away do', () => {
-  expect(isDisturbed([site(3, back(3, 300))], { graceSinceMs: 301 })).toBe(false)
-  expect(isDisturbed([site(3, back(3, 300))], { graceSinceMs: 300 })).toBe(true)
-  expect(isDisturbed([site(0, away(3))], { graceSinceMs: 1000 })).toBe(true)
+test('devices that have been back for long do not count, those that are away do', () => {
+  expect(isDisturbed([site(3, back(3, 300))], { returnedSinceMs: 301 })).toBe(false)
+  expect(isDisturbed([site(3, back(3, 300))], { returnedSinceMs: 300 })).toBe(true)
+  expect(isDisturbed([site(0, away(3))], { returnedSinceMs: 1000 })).toBe(true)
 })
 
 test('the grace of a site has an end for each device; that after a start has none', () => {

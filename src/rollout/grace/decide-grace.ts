@@ -1,4 +1,4 @@
-import type { SiteUpgradeDecision, SiteUpgradeNow, Now } from '../site-upgrade-now.ts'
+import type { SiteUpgradeDecision, Now } from '../site-upgrade-now.ts'
 import { lastGraceMs } from './limit-grace.ts'
 
 /** Failures that an outage of the network can cause as well as a broken device. */
@@ -24,15 +24,15 @@ export interface AbsenceCheck {
    * Roughly since when it has waited for the first of these devices. Connections that were lost earlier do not count.
    */
   readonly absentSinceMs: number
-  /** The time of the last grace; devices that had returned before it do not count either. */
-  readonly graceSinceMs: number
+  /** Devices that had returned before do not count either: an absent one would have returned since, too. */
+  readonly returnedSinceMs: number
   /** The versions that these devices would report after the installation. */
   readonly versions: readonly string[]
 }
 
 /** Null: the round gives up no device for its absence, or none that may get more time. */
 export function findAbsence(
-  { id, siteId, graceUntilMs }: Pick<SiteUpgradeNow, 'graceUntilMs'> & { readonly id: string; readonly siteId: string },
+  { id, siteId }: { readonly id: string; readonly siteId: string },
   { steps }: SiteUpgradeDecision,
   { nowMs, options }: Pick<Now, 'nowMs' | 'options'>,
 ): AbsenceCheck | null {
@@ -45,7 +45,7 @@ export function findAbsence(
     siteUpgradeId: id,
     siteId,
     absentSinceMs: absent.reduce((first, { enteredMs }) => Math.min(first, enteredMs), Infinity) - NOTICED_WITHIN_MS,
-    graceSinceMs: (graceUntilMs ?? 0) - options.reconnectGraceMs,
+    returnedSinceMs: nowMs - options.reconnectGraceMs,
     versions: [...new Set(absent.flatMap(({ targetVersion, reported }) => reported.concat(targetVersion)))],
   }
 }
@@ -88,10 +88,10 @@ export function findDisturbed(checks: readonly AbsenceCheck[], witnesses: readon
 
 function isDisturbed(
   { connected, outages }: Omit<Witnesses, 'siteId'>,
-  { absentSinceMs, graceSinceMs }: AbsenceCheck,
+  { absentSinceMs, returnedSinceMs }: AbsenceCheck,
 ): boolean {
   const recent = outages.filter(({ lostMs }) => lostMs >= absentSinceMs)
-  const lost = recent.filter(({ backMs }) => backMs === null || backMs >= graceSinceMs).length
+  const lost = recent.filter(({ backMs }) => backMs === null || backMs >= returnedSinceMs).length
   const total = connected + recent.filter(({ backMs }) => backMs === null).length
   return lost > 0 && lost >= Math.min(MIN_LOST, total) && lost >= MIN_SHARE * total
 }

@@ -28,7 +28,7 @@ export async function listWitnesses(
   const { rows } = await sql<Witnesses>`
     select device.site_id, (count(*) filter (where session.connected))::integer as connected,
       coalesce(jsonb_agg(jsonb_build_object('lostMs', session.disconnected_ms,
-        'backMs', case when session.connected then session.connected_ms end)) filter (where ${isLost}), '[]') as outages
+        'backMs', case when session.connected then coalesce(session.returned_ms, session.connected_ms) end)) filter (where ${isLost}), '[]') as outages
     from device
     cross join lateral (select * from device_session where device_id = device.id limit 1) session
     cross join lateral (

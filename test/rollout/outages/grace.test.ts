@@ -124,6 +124,34 @@ describe('an outage of a site', () => {
     expect(await countsOf(id)).toMatchObject({ failed: 1 })
   })
 
+  it('that ended before a restart of the service does not count again', async () => {
+    await seed(4)
+    const id = await create({ strategy: 'serial' })
+    const others = await commandOne('dies')
+    await fleet.disconnect(others)
+    await pass(MINUTE_MS)
+    await fleet.connect(others, OLD, 'socket')
+    times.outage(MINUTE_MS)
+    await fleet.markSessionsLost()
+    await fleet.connect(others, OLD, 'socket')
+    await pass(options.reconnectGraceMs - MINUTE_MS)
+    expect(await countsOf(id)).toEqual({ rebooting: 1, planned: 3 })
+    await pass(MINUTE_MS)
+    expect(await countsOf(id)).toMatchObject({ failed: 1 })
+  })
+
+  it('that ended long before the time of a switch is over does not count', async () => {
+    await seed(4)
+    const id = await create({ strategy: 'serial' })
+    const others = await commandOne('dies')
+    await fleet.disconnect(others)
+    await fleet.connect(others, OLD, 'socket')
+    const patient = { ...options, rebootTimeoutMs: { ...options.rebootTimeoutMs, ap: 20 * MINUTE_MS } }
+    times.pass(20 * MINUTE_MS)
+    await advanceRollouts(test.ctx, patient, new AbortController().signal)
+    expect(await countsOf(id)).toMatchObject({ failed: 1 })
+  })
+
   it('counts that began a moment before the engine knew that the device reboots', async () => {
     await seed(4)
     const id = await create({ strategy: 'serial' })
