@@ -81,6 +81,20 @@ it('more failures than the budget of all sites stop an upgrade, also without pha
   expect(statusOf(await rollout.read(tolerant))).toEqual(['completed', 'completed', 'completed'])
 })
 
+it('failures at one site do not fail those whose devices were all upgraded by then', async () => {
+  const [bad] = rollout.devices(0)
+  const { id } = await rollout.create({ strategy: 'big_bang', failure_budget: 0 })
+  await rollout.play((device) => (device.id === bad?.id ? 'refuses_content' : 'upgrades'))
+  const upgrade = await rollout.read(id)
+  expect(countAll(upgrade)).toEqual({ failed: 1, upgraded: 17 })
+  expect(statusOf(upgrade)).toEqual(['failed', 'completed', 'completed'])
+  expect(upgrade.siteUpgrades.map(({ stopReason }) => stopReason)).toEqual([
+    'more than 0 failures in all sites, the failure_budget',
+    null,
+    null,
+  ])
+})
+
 it('an upgrade is held after a phase in which too small a share was upgraded, whether the others failed or were absent', async () => {
   const canary = { reboot_strategy: 'canary', canary_phases: [50, 100], max_failure_percentage: 100 }
   const [first] = rollout.devices()

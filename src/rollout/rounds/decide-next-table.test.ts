@@ -161,8 +161,8 @@ const table: Readonly<Record<StateName, Readonly<Record<EventName, string>>>> = 
     'the reboots may begin': 'failed',
     'a device soaks': 'upgrading, stopping (failed)',
     'a failure too many': 'upgrading, stopping (failed)',
-    'the last device has soaked': 'failed',
-    'nothing is left': 'failed',
+    'the last device has soaked': 'completed',
+    'nothing is left': 'completed',
   },
   'stopping (cancelled)': {
     'before the start': 'cancelled',

@@ -68,6 +68,21 @@ describe('a site upgrade', () => {
     expect(statusOf('failed', { upgraded: 30, failed: 3, cancelled: 7 })).toBe('failed')
     expect(statusOf('failed', { upgraded: 37, failed: 3 })).toBe('failed')
   })
+
+  test.each([
+    [{ upgraded: 40 }, 0, 'completed'],
+    [{ upgraded: 38, skipped: 2 }, 0, 'completed'],
+    [{ staged: 40 }, 0, 'completed'],
+    // It had released two before.
+    [{ upgraded: 38, cancelled: 2 }, 2, 'completed'],
+    [{ upgraded: 38, cancelled: 2 }, 1, 'failed'],
+    [{ cancelled: 40 }, 40, 'failed'],
+  ])(
+    'that the failures of other sites stopped, with %o of which it had released %i, is %s',
+    (counts, released, status) => {
+      expect(statusOf('failed', counts, released)).toBe(status)
+    },
+  )
 })
 
 test('after a retry of failed targets, an upgrade that a limit had stopped has failed for what it cancelled then', () => {

@@ -22,8 +22,9 @@ export interface Ended extends Stopping {
 
 /**
  * Decides the result of an upgrade from those of its targets. Without any success it has failed, whether or not a limit
- * stopped it. A cancellation that came too late for every target has cancelled nothing; released targets, which another
- * upgrade has taken over for example, are not its work.
+ * stopped it. A cancellation that came too late for every target has cancelled nothing, and the failures of other sites
+ * have stopped nothing where all targets succeeded by then; released targets, which another upgrade has taken over for
+ * example, are not its work.
  */
 export function decideOutcome(
   { stopping, stopReason, plan, released }: Ended,
@@ -32,8 +33,8 @@ export function decideOutcome(
   const isStopped = counts.cancelled > released
   // An upgrade that has lost all its devices has completed nothing.
   const isEmpty = counts.cancelled > 0 && countResults(counts) === 0
-  if (stopping === 'failed' || (stopping === 'cancelled' && (isStopped || isEmpty)))
-    return { status: stopping, stopping, stopReason }
+  const hasFailed = stopping === 'failed' && counts.failed > 0
+  if (stopping !== null && (isStopped || isEmpty || hasFailed)) return { status: stopping, stopping, stopReason }
   // A limit had stopped it before its failed targets were retried. The targets that were cancelled then are still
   // missing.
   if (stopping === null && stopReason !== null && isStopped) return { status: 'failed', stopping: 'failed', stopReason }
