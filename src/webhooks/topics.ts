@@ -83,9 +83,10 @@ const allowed: Record<WebhookScope, ReadonlySet<string>> = { org: orgTopics, sit
 export function topicFault(topic: string, scope: WebhookScope): string | null {
   const name = topicNameOf(topic)
   if (allowed[scope].has(name) || unlisted.has(name)) return null
+  const quoted = JSON.stringify(topic)
   return allowed.site.has(name)
-    ? `${topic} is a topic of site webhooks only`
-    : `${topic} is not a known topic: GET /api/v1/const/webhook_topics lists them`
+    ? `${quoted} is a topic of site webhooks only`
+    : `${quoted} is not a known topic: GET /api/v1/const/webhook_topics lists them`
 }
 
 export interface WebhookTopic {

@@ -111,7 +111,7 @@ describe('ping and the record of deliveries', () => {
     // An unknown topic is refused as in a replay.
     const unknown = {
       status: 400,
-      body: { detail: expect.stringMatching(/^Invalid field topic: nope is not a known/) },
+      body: { detail: expect.stringMatching(/^Invalid field topic: "nope" is not a known/) },
     }
     for (const path of ['events/search?topic=audits,nope', 'events/count?topic=nope'])
       expect(await server.call('GET', `${hooks}/${id}/${path}`)).toMatchObject(unknown)

@@ -218,7 +218,7 @@ it('lists parked messages, replays those that match, and refuses what it does no
   expect(await replay({ topic: 'audit-log' })).toMatchObject({
     status: 400,
     body: {
-      detail: 'Invalid field topic: audit-log is not a known topic: GET /api/v1/const/webhook_topics lists them',
+      detail: 'Invalid field topic: "audit-log" is not a known topic: GET /api/v1/const/webhook_topics lists them',
     },
   })
   expect(await replay({ topic: 'alarm' })).toMatchObject({ status: 200, body: { replayed: 0 } })
