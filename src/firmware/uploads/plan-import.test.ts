@@ -33,6 +33,15 @@ test('a version that a manifest names twice with different values is refused, be
   ).toEqual(['new', 'tunterm for bookworm has version 1 twice, with different values'])
 })
 
+test('the same bytes with two signatures are refused, because no import would be the last', () => {
+  const signed = (signature: string | null, model: string) => ({ ...image('a', '1', { models: [model] }), signature })
+  expect(stepsOf(signed('x', 'AP45'), signed('y', 'AP34'))).toEqual([
+    'new',
+    'The same bytes have two signatures, but an image has one',
+  ])
+  expect(stepsOf(signed('x', 'AP45'), signed(null, 'AP34'), signed('x', 'AP33'))).toEqual(['new', 'changed', 'changed'])
+})
+
 test('two packages are not both the default of a channel, but may be of two', () => {
   const [one, two] = [tunterm('a', '1', { isDefault: true }), tunterm('b', '2', { isDefault: true })]
   expect(stepsOf(one, two)).toEqual(['new', 'tunterm has two defaults in the channel stable'])

@@ -32,6 +32,8 @@ type Version = Omit<CatalogVersion, 'createdAt'>
 /** The catalog as it will be once the files before have been imported. */
 interface Working {
   readonly images: Map<string, KnownImage>
+  /** The signatures that the import itself names, by the hashes of their images. */
+  readonly signatures: Map<string, string>
   readonly versions: Version[]
   readonly packages: CatalogPackage[]
   /** The default packages that the import itself names. */
@@ -44,6 +46,7 @@ interface Working {
 export function planImport(catalog: ImportCatalog, files: readonly ImportFile[]): ImportStep[] {
   const working: Working = {
     images: new Map(catalog.images.map((image) => [image.sha256, image])),
+    signatures: new Map(),
     versions: [...catalog.versions],
     packages: [...catalog.packages],
     defaults: new Set(),
@@ -61,6 +64,12 @@ function planFile(working: Working, file: ImportFile): ImportStep {
       ? planVersions(working, { ...file, as: offered, imageId })
       : planPackage(working, { ...file, as: offered, imageId })
   if (typeof step === 'string') return { kind: 'refused', problem: step }
+  if (signature !== null) {
+    const isOther = (working.signatures.get(sha256) ?? signature) !== signature
+    // Each of the two would replace the other one, in every import anew.
+    if (isOther) return { kind: 'refused', problem: 'The same bytes have two signatures, but an image has one' }
+    working.signatures.set(sha256, signature)
+  }
   working.images.set(sha256, { id: imageId, sha256, signature: signature ?? image?.signature ?? null })
   if (image === undefined) return { kind: 'new' }
   const isSigned = signature === null || signature === image.signature
