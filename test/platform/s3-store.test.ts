@@ -7,20 +7,24 @@ import { buffer } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { createLog } from '../../src/platform/log.ts'
 import type { ObjectStore } from '../../src/platform/storage/object-store.ts'
-import { createS3Store } from '../../src/platform/storage/s3-store.ts'
+import { type S3Limits, createS3Store } from '../../src/platform/storage/s3-store.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void
 
-/** Starts a store that answers as a test says. @param answerMs How long the server waits for its answers. Default: as in operation. */
-async function startStore(
-  answer: Answer,
-  answerMs?: number,
-): Promise<{ readonly objects: ObjectStore; readonly said: () => string }> {
-  const server = createServer((request, response) => {
+/** Starts a store that answers as a test says. @param limits Default: as in operation. */
+function startStore(answer: Answer, limits?: S3Limits) {
+  return serveStore((request, response) => {
     request.resume()
     request.once('end', () => answer(response, request))
-  })
+  }, limits)
+}
+
+async function serveStore(
+  serve: (request: IncomingMessage, response: ServerResponse) => void,
+  limits?: S3Limits,
+): Promise<{ readonly objects: ObjectStore; readonly said: () => string }> {
+  const server = createServer(serve)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {
@@ -38,8 +42,10 @@ async function startStore(
     pathStyle: true,
     credentials: { accessKeyId: 'key', secretAccessKey: 'secret' },
   }
-  return { objects: createS3Store(log, settings, answerMs), said: () => lines.join('') }
+  return { objects: createS3Store(log, settings, limits), said: () => lines.join('') }
 }
+
+const limitsOf = (ms: number): S3Limits => ({ answerMs: ms, storedMs: () => ms })
 
 const content = Buffer.from('0123456789')
 const sha256 = '84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882'
@@ -92,7 +98,7 @@ test('a store that does not answer is given up, but not one whose answer is long
     if (url?.includes('long') !== true) return
     response.writeHead(206, { 'content-range': 'bytes 0-9/10' }).write(content.subarray(0, 5))
     begun.push(response)
-  }, 2000)
+  }, limitsOf(2000))
   const body = await objects.open('long', { start: 0, end: 9 })
   // The limit of the answer has passed when that of the later requests has.
   const later = [
@@ -104,4 +110,20 @@ test('a store that does not answer is given up, but not one whose answer is long
   expect(said().match(/"message":"It did not answer within 2000 ms/g)).toHaveLength(3)
   begun[0]?.end(content.subarray(5))
   expect(body === null ? null : await buffer(body)).toEqual(content)
+})
+
+test('a store that takes an object byte by byte is given up', async () => {
+  const sizeBytes = 32 * 1024 * 1024
+  const path = join(await temporaryDir(), 'large')
+  await writeFile(path, Buffer.alloc(sizeBytes))
+  const drips: NodeJS.Timeout[] = []
+  onTestFinished(() => drips.forEach(clearInterval))
+  const { objects, said } = await serveStore(
+    (request) => void drips.push(setInterval(() => request.read(1), 20)),
+    limitsOf(1000),
+  )
+  await expect(objects.put('image', { path, sha256, sizeBytes })).rejects.toMatchObject(unavailable)
+  expect(said()).toContain(`It did not take ${sizeBytes} bytes within 1000 ms`)
+  // No further attempt has been made.
+  expect(drips).toHaveLength(1)
 })

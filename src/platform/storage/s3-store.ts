@@ -25,11 +25,27 @@ export const MAX_S3_OBJECT_BYTES = 5 * 1024 ** 3
 const ATTEMPTS = 3
 /** A connection on which nothing moves for this long is given up; a download is quiet while its device is slow. */
 const SILENCE_MS = 300_000
-/** A short request, or the beginning of an object, that takes longer is given up. */
-const ANSWER_MS = 30_000
+/** An object that arrives at the store more slowly, in all attempts together, is given up. */
+const MIN_BYTES_PER_MS = 128
+
+export interface S3Limits {
+  /** A short request, or the beginning of an object, that takes longer is given up. */
+  readonly answerMs: number
+  /** The same for an object that is stored. A store that takes a byte a minute is never silent. */
+  readonly storedMs: (sizeBytes: number) => number
+}
+
+const usualLimits: S3Limits = {
+  answerMs: 30_000,
+  storedMs: (sizeBytes) => SILENCE_MS + Math.ceil(sizeBytes / MIN_BYTES_PER_MS),
+}
 
 /** An S3-compatible store. Its client is loaded by the first use: most installations never need it. */
-export function createS3Store(log: Logger, settings: S3Settings, answerMs = ANSWER_MS): ObjectStore {
+export function createS3Store(
+  log: Logger,
+  settings: S3Settings,
+  { answerMs, storedMs }: S3Limits = usualLimits,
+): ObjectStore {
   const opened = lazily(() => openClient(settings))
   const place = (name: string) => ({ Bucket: settings.bucket, Key: settings.prefix + name })
 
@@ -50,18 +66,22 @@ export function createS3Store(log: Logger, settings: S3Settings, answerMs = ANSW
     put: (name, { path, sizeBytes, sha256 }) =>
       call('store an object', async ({ client, PutObjectCommand, HeadObjectCommand }) => {
         const ChecksumSHA256 = Buffer.from(sha256, 'hex').toString('base64')
-        for (let attempt = 1; ; attempt += 1) {
-          // The client can't repeat a request whose body is a stream.
-          const Body = createReadStream(path)
-          try {
-            const order = { ...place(name), Body, ContentLength: sizeBytes, ChecksumSHA256 }
-            await client.send(new PutObjectCommand(order))
-            break
-          } catch (error) {
-            Body.destroy()
-            if (attempt === ATTEMPTS) throw error
+        const sendAll = async (options: SendOptions): Promise<void> => {
+          for (let attempt = 1; ; attempt += 1) {
+            // The client can't repeat a request whose body is a stream.
+            const Body = createReadStream(path)
+            try {
+              const order = { ...place(name), Body, ContentLength: sizeBytes, ChecksumSHA256 }
+              await client.send(new PutObjectCommand(order), options)
+              return
+            } catch (error) {
+              Body.destroy()
+              if (attempt === ATTEMPTS) throw error
+            }
           }
         }
+        const limitMs = storedMs(sizeBytes)
+        await within(limitMs, sendAll, `It did not take ${sizeBytes} bytes within ${limitMs} ms`)
         // A proxy or another server at the address may answer 200 to anything.
         const stored = await promptly(answerMs, (options) => client.send(new HeadObjectCommand(place(name)), options))
         if (stored.ContentLength !== sizeBytes)
@@ -127,14 +147,23 @@ async function openClient({ region, endpoint, pathStyle, credentials }: S3Settin
 
 function quiet(): void {}
 
+interface SendOptions {
+  readonly abortSignal: AbortSignal
+}
+
 /** Aborts a request that gets no answer within `ms`. The limit does not apply to the body of the answer. */
-async function promptly<T>(ms: number, run: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
+function promptly<T>(ms: number, run: (options: SendOptions) => Promise<T>): Promise<T> {
+  return within(ms, run, `It did not answer within ${ms} ms`)
+}
+
+/** Aborts what takes longer than `ms`. @throws Error with the text then. */
+async function within<T>(ms: number, run: (options: SendOptions) => Promise<T>, text: string): Promise<T> {
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(), ms)
   try {
     return await run({ abortSignal: late.signal })
   } catch (error) {
-    if (late.signal.aborted) throw new Error(`It did not answer within ${ms} ms`, { cause: error })
+    if (late.signal.aborted) throw new Error(text, { cause: error })
     throw error
   } finally {
     clearTimeout(timer)
