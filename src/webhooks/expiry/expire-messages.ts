@@ -4,6 +4,7 @@ import { shareOrgIfAny } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/database/db.ts'
 import { addMs } from '../../platform/time/clock.ts'
+import { pause } from '../../platform/time/pause.ts'
 import { eachInTurn } from '../../platform/queues/each-in-turn.ts'
 import { shareWebhooks } from '../delivery/store-unrouted.ts'
 import { type LaneKey, lockLanes, recountLanes } from '../lanes/store.ts'
@@ -18,14 +19,15 @@ const KEPT_MS = 7 * 24 * 3600e3
  * this the messages for a dead receiver would grow without limit.
  *
  * @param signal Ends the run after the portion that is being parked; the next run continues.
+ * @param rest Pauses after each portion for as long as it took: the router tries again and again to get the lane, and does not wait for it.
  * @returns How many were parked.
  * @throws Error if those of some lanes could not be; all others are parked then.
  */
-export async function expireMessages(ctx: Context, signal?: AbortSignal): Promise<number> {
+export async function expireMessages(ctx: Context, signal?: AbortSignal, rest = pause): Promise<number> {
   const before = addMs(ctx.clock.now(), -KEPT_MS)
   let parked = 0
   const expire = async (lane: LaneKey): Promise<void> => {
-    const ofLane = await expireLane(ctx, lane, { before, signal })
+    const ofLane = await expireLane(ctx, lane, { before, signal, rest })
     if (ofLane > 0) ctx.log.warn({ ...lane, messages: ofLane }, 'webhook messages parked that nobody took for a week')
     parked += ofLane
   }
@@ -38,21 +40,25 @@ export async function expireMessages(ctx: Context, signal?: AbortSignal): Promis
 interface LaneExpiry {
   readonly before: Date
   readonly signal: AbortSignal | undefined
+  readonly rest: typeof pause
 }
 
 /** Parks the old messages of a lane, one portion per transaction. @returns How many there were. */
-async function expireLane(ctx: Context, lane: LaneKey, { before, signal }: LaneExpiry): Promise<number> {
+async function expireLane(ctx: Context, lane: LaneKey, { before, signal, rest }: LaneExpiry): Promise<number> {
   // All have the same time, so that a replay returns them in the order of their ids.
   const at = ctx.clock.now()
+  const signals = signal === undefined ? [] : [signal]
   const mayGoOn = (): boolean => signal?.aborted !== true
   let parked = 0
   let from: Date | null = null
   while (mayGoOn()) {
+    const beganMs = performance.now()
     const portion: Portion = { before, at, from }
     const moved = await inTx(ctx, (tx) => expirePortion(tx, lane, portion))
     if (moved === null) break
     parked += moved.parked
     from = moved.lastDueAt
+    await rest(performance.now() - beganMs, ...signals)
   }
   return parked
 }

@@ -38,25 +38,33 @@ export interface PullRequest {
   readonly limit: number
 }
 
+/** Waits for so many milliseconds. */
+type Pause = (ms: number) => Promise<unknown>
+
+/**
+ * Repeats a transaction until it has a result. In between it pauses for as long as the last one took, with its wait for other requests: the
+ * router tries again and again to get the lane, and does not wait for it.
+ */
+async function untilResult<T>(attempt: () => Promise<T | null>, pause: Pause): Promise<T> {
+  for (;;) {
+    const beganMs = performance.now()
+    const result = await attempt()
+    if (result !== null) return result
+    await pause(performance.now() - beganMs)
+  }
+}
+
 /**
  * Returns messages of a webhook of the type `pull`, the oldest first, until they are acknowledged: with the same ids
  * and bytes each time, and a new signature.
- *
- * @param pause Waits between portions of messages that are put in order, for as long as the last one took, with its wait for other requests.
- * The router tries again and again to get the lane, and does not wait for it.
  */
-export async function pullMessages(
+export function pullMessages(
   ctx: Context,
   scope: PlaceScope,
   request: PullRequest,
-  pause: (ms: number) => Promise<unknown> = delay,
+  pause: Pause = delay,
 ): Promise<Handed> {
-  for (;;) {
-    const beganMs = performance.now()
-    const handed = await pullOrOrder(ctx, scope, request)
-    if (handed !== null) return handed
-    await pause(performance.now() - beganMs)
-  }
+  return untilResult(() => pullOrOrder(ctx, scope, request), pause)
 }
 
 /** @returns Null if it has brought a portion of the messages into their order, instead. */
@@ -94,14 +102,15 @@ function pullOrOrder(ctx: Context, scope: PlaceScope, { id, cursor, limit }: Pul
  * Removes the messages up to the cursor and records them as delivered. A cursor may come again.
  * @returns How many there were.
  */
-export async function acknowledgeMessages(
+export function acknowledgeMessages(
   ctx: Context,
   scope: PlaceScope,
   { id, cursor }: { readonly id: string; readonly cursor: bigint },
+  pause: Pause = delay,
 ): Promise<number> {
   const lane = { orgId: scope.orgId, webhookId: id }
   let acknowledged = 0
-  for (;;) {
+  const acknowledgeSome = async (): Promise<number | null> => {
     const { count, hasMore } = await inTx(ctx, async (tx) => {
       assertPulled(await lockWebhook(tx, scope, id))
       assertKnown(cursor, (await lockPulledLane(tx, lane)).last)
@@ -111,8 +120,9 @@ export async function acknowledgeMessages(
       return { count: records.length, ...others }
     })
     acknowledged += count
-    if (!hasMore) return acknowledged
+    return hasMore ? null : acknowledged
   }
+  return untilResult(acknowledgeSome, pause)
 }
 
 function assertPulled(row: WebhookRow): WebhookRow {

@@ -12,6 +12,7 @@ import { permitRows, refuseRow } from '../../support/database/refuse-row.ts'
 import { untilWaiting } from '../../support/database/until-waiting.ts'
 import { type TestClock, createTestClock } from '../../support/test-clock.ts'
 import { type Harness, createHarness } from '../harness.ts'
+import { createRouterTurns } from '../router-turns.ts'
 import { countBrokenLanes } from '../lanes/broken-lanes.ts'
 
 const DAY_MS = 24 * 3600e3
@@ -114,7 +115,11 @@ describe('expireMessages', () => {
     await sweepLanes(harness.ctx)
     clock.advance(7 * DAY_MS + 1)
     const young = await addMessages(id, 1)
-    expect(await expireMessages(harness.ctx)).toBe(ids.length + 5)
+    const turns = createRouterTurns(harness.ctx)
+    expect(await expireMessages(harness.ctx, undefined, turns.pause)).toBe(ids.length + 5)
+    // In each pause the router gets both lanes.
+    expect(turns.lanes).toEqual(Array.from({ length: 6 }, () => 2))
+    expect(Math.min(...turns.pauses)).toBeGreaterThan(0)
     expect(await parkedIds(id)).toEqual(ids)
     expect(await largestPortion()).toEqual({ messages: parkedPortion.count, bytes: parkedPortion.bytes })
     expect(await harness.waiting()).toEqual({ messages: 1, pending: 1 })

@@ -6,11 +6,12 @@ import { enqueueMessages } from '../../../../src/webhooks/delivery/store-enqueue
 import { shiftLanes } from '../../../../src/webhooks/lanes/store-clock.ts'
 import { orderByCreation } from '../../../../src/webhooks/lanes/store-order.ts'
 import { lockLanes } from '../../../../src/webhooks/lanes/store.ts'
-import { pullMessages } from '../../../../src/webhooks/pull/pull-messages.ts'
+import { acknowledgeMessages, pullMessages } from '../../../../src/webhooks/pull/pull-messages.ts'
 import { sweepLanes } from '../../../../src/webhooks/tasks.ts'
 import { updateWebhook } from '../../../../src/webhooks/update-webhook.ts'
 import { type TestClock, createTestClock } from '../../../support/test-clock.ts'
 import { type Harness, createHarness } from '../../harness.ts'
+import { createRouterTurns } from '../../router-turns.ts'
 
 const HOUR_MS = 3600e3
 /** More than two transactions put in order. */
@@ -85,19 +86,12 @@ it('puts messages in order with the first request for them, a portion per transa
 
 it('pauses between two transactions, because the router gets the lane only if nobody has it', async () => {
   await change(toFetch)
-  const pauses: number[] = []
-  const routed: number[] = []
-  const pause = async (ms: number): Promise<void> => {
-    pauses.push(ms)
-    const { rows } = await sql`
-      select from webhook w join webhook_lane l on l.webhook_id = w.id
-      for key share of w skip locked for no key update of l skip locked
-    `.execute(harness.ctx.db)
-    routed.push(rows.length)
-  }
-  await pullMessages(harness.ctx, harness.scope, { id, cursor: 0n, limit: 1 }, pause)
-  expect(routed).toEqual([1, 1])
-  expect(Math.min(...pauses)).toBeGreaterThan(0)
+  const turns = createRouterTurns(harness.ctx)
+  const { cursor } = await pullMessages(harness.ctx, harness.scope, { id, cursor: 0n, limit: 1000 }, turns.pause)
+  expect(turns.lanes).toEqual([1, 1])
+  await acknowledgeMessages(harness.ctx, harness.scope, { id, cursor }, turns.pause)
+  expect(turns.lanes).toEqual([1, 1, 1, 1])
+  expect(Math.min(...turns.pauses)).toBeGreaterThan(0)
 })
 
 it('puts them in order after a change of the webhook in between', async () => {
